@@ -1,0 +1,57 @@
+# Two commands do everything: `make book` and `make test`. What they do stands in book/build.py,
+# which also runs where there is no make; see README.md.
+
+# The Python that the environment is made from, 3.11 to 3.13.
+PYTHON ?= python3
+# Where else to look for torch: its builds for a CPU or a GPU have their own addresses; see README.md.
+TORCH_INDEX ?=
+# Where `make serve` listens.
+PORT ?= 8000
+
+RUN = .venv/bin/python
+INSTALLED = .venv/installed
+
+# One thread: reproducible to the bit, and two processes side by side do not get in their way.
+export OMP_NUM_THREADS = 1
+
+.PHONY: book serve lab test experiments benchmark strip clean
+
+book: $(INSTALLED)
+	@$(RUN) book/build.py book
+
+serve: $(INSTALLED)
+	@$(RUN) book/build.py serve --port $(PORT)
+
+lab: $(INSTALLED)
+	$(RUN) -m jupyterlab book
+
+test: $(INSTALLED)
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+	$(RUN) -m pytest -n 2 --dist loadfile --ignore tests/browser
+	$(RUN) book/build.py book
+	$(RUN) -m pytest tests/browser
+
+experiments: $(INSTALLED)
+	$(RUN) book/experiments.py
+
+benchmark: $(INSTALLED)
+	$(RUN) benchmarks/deep_qkv.py
+
+strip: $(INSTALLED)
+	@$(RUN) book/build.py strip
+
+clean:
+	rm -rf .cache _build
+
+# Made once, and again when the pins or the package's own needs change. The file that says so comes
+# last, so that an installation cut short is taken up again.
+$(INSTALLED): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "This book needs Python 3.11, 3.12 or 3.13. Say which: make PYTHON=python3.12"; exit 1; }
+	@echo "Installing into .venv, which takes a few minutes ..."
+	@$(PYTHON) -m venv .venv
+	@$(RUN) -m pip install --quiet -r requirements.txt $(TORCH_INDEX:%=--extra-index-url %)
+	@$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@

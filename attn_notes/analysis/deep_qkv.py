@@ -1,0 +1,133 @@
+"""What chapter 1 measures on sorters: their gates, spectra, lost direction and attention."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+from attn_notes.models.deep_qkv import Config, ProjectionWeight, Sorter
+from attn_notes.tasks import sorting
+
+
+def projections(model: Sorter) -> dict[str, ProjectionWeight]:
+    """The three makers of weights, under the names q, k and v."""
+    attention = model.block.attention
+    return {"q": attention.q, "k": attention.k, "v": attention.v}
+
+
+def spectrum(weights: Float[Tensor, "*b e d"]) -> Float[Tensor, "*b d"]:
+    """Singular values, the largest first, divided by the largest."""
+    values = torch.linalg.svdvals(weights)
+    return values / values[..., :1]
+
+
+@torch.no_grad()
+def untrained_spectra(
+    rank: int, temperature: float, n: int, generator: Generator
+) -> tuple[Float[Tensor, "n h d"], Float[Tensor, "n h d"]]:
+    """Spectra of A B and of softmax(A B / temperature), for n untrained layers."""
+    config = Config("strict", rank=rank, temperature=temperature)
+    weights = [ProjectionWeight(config, generator) for _ in range(n)]
+    products = torch.stack([weight.A @ weight.B for weight in weights])
+    return spectrum(products), spectrum(torch.stack([weight() for weight in weights]))
+
+
+@torch.no_grad()
+def projection_sums(model: Sorter) -> Float[Tensor, "3 h 27 t"]:
+    """Σ_d q_d, Σ_d k_d and Σ_d v_d of each head, at every position of every input.
+
+    Every row of a strict model's W sums to one, so Σ_d q_d = Σ_e x_e: the six numbers of one
+    token are the same, whatever A and B are, and each head has one direction less to use.
+    """
+    h = model.token(sorting.all_sequences()) + model.position.weight
+    weights = torch.stack([make() for make in projections(model).values()])
+    return torch.einsum("bte,nhed->nhbt", model.block.ln1(h), weights)
+
+
+@torch.no_grad()
+def attention_on_written_letter(model: Sorter) -> Float[Tensor, "h 3"]:
+    """How much of each head's attention lies on inputs equal to the letter it is about to write.
+
+    Mean over the 27 inputs, for each of the three outputs.
+    """
+    sequences = sorting.all_sequences()
+    _, attention = model.observe(sequences[:, :-1])
+    written = sequences[:, 1:][:, sorting.OUTPUTS]
+    same = sequences[:, None, : sorting.LETTERS_PER_WORD] == written[:, :, None]
+    looking = attention[:, :, sorting.OUTPUTS, : sorting.LETTERS_PER_WORD]
+    return torch.einsum("bhoi,boi->ho", looking, same.float()) / len(sequences)
+
+
+def share_of_written_letter() -> Float[Tensor, " 3"]:
+    """What `attention_on_written_letter` is for a head that attends evenly to all it has read."""
+    sequences = sorting.all_sequences()
+    written = sequences[:, 1:][:, sorting.OUTPUTS]
+    same = sequences[:, None, : sorting.LETTERS_PER_WORD] == written[:, :, None]
+    read = torch.arange(sorting.LETTERS_PER_WORD + 1, sorting.LENGTH)
+    return same.sum(-1).float().mean(0) / read
+
+
+class Mistake(NamedTuple):
+    """One input that a model gets wrong, and its first wrong letter."""
+
+    word: str
+    written: str
+    right: str
+    position: int  # of the first wrong letter, 0 to 2
+    probability_written: float
+    probability_right: float
+
+
+def mistakes(model: Sorter) -> list[Mistake]:
+    """Every input that a model gets wrong, in alphabetical order."""
+    found = []
+    for row in sorting.all_sequences().tolist():
+        word = sorting.decode(row[: sorting.LETTERS_PER_WORD])
+        right = row[sorting.LETTERS_PER_WORD + 1 :]
+        steps = model.trace(word)
+        written = [step.choice for step in steps]
+        if written != right:
+            i = next(i for i in range(len(right)) if written[i] != right[i])
+            probabilities = steps[i].probabilities[[written[i], right[i]]].tolist()
+            answer = (sorting.decode(written), sorting.decode(right))
+            found.append(Mistake(word, *answer, i, *probabilities))
+    return found
+
+
+@torch.no_grad()
+def greedy_choices(model: Sorter, *, forbid_sep: bool) -> Int[Tensor, "27 3"]:
+    """The tokens that greedy decoding writes on each of the 27 inputs, with or without SEP."""
+    context = sorting.all_sequences()[:, : sorting.LETTERS_PER_WORD + 1]
+    for _ in range(sorting.LETTERS_PER_WORD):
+        logits = model(context)[:, -1]
+        choice = (sorting.forbid_sep(logits) if forbid_sep else logits).argmax(-1)
+        context = torch.cat([context, choice[:, None]], 1)
+    return context[:, sorting.LETTERS_PER_WORD + 1 :]
+
+
+@torch.no_grad()
+def sensitivity(model: Callable[[Tensor], Tensor]) -> Float[Tensor, "3 3"]:
+    """How much each written letter depends on each letter read, [written, read].
+
+    The mean total variation between the model's probabilities on a sequence and on the same
+    sequence with one letter of the word replaced, over all 27 sequences and both replacements;
+    what was written so far is held. A row of zeros is a letter written blindly, a column of zeros
+    a letter never read.
+    """
+    sequences = sorting.all_sequences()[:, :-1]
+
+    def probabilities(x: Tensor) -> Tensor:
+        return sorting.forbid_sep(model(x)[:, sorting.OUTPUTS]).softmax(-1)
+
+    columns = []
+    for i in range(sorting.LETTERS_PER_WORD):
+        moved = []
+        for shift in (1, 2):
+            replaced = sequences.clone()
+            replaced[:, i] = (replaced[:, i] - 1 + shift) % len(sorting.LETTERS) + 1
+            change = probabilities(replaced) - probabilities(sequences)
+            moved.append(change.abs().sum(-1).mean(0) / 2)
+        columns.append(torch.stack(moved).mean(0))
+    return torch.stack(columns, 1)

@@ -1,0 +1,40 @@
+"""Recorded runs: small JSON files in `book/results/`, written by `book/experiments.py`."""
+
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Record = dict[str, Any]
+
+
+def folder() -> Path:
+    """Where the records lie: `ATTN_NOTES_RESULTS` if set, else `book/results` of this checkout."""
+    default = Path(__file__).parents[2] / "book" / "results"
+    return Path(os.environ.get("ATTN_NOTES_RESULTS", default))
+
+
+def save(name: str, settings: Record, runs: Record) -> Path:
+    """Write one record: its settings, the versions that made it, and its runs."""
+    versions = {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]}
+    path = folder() / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {"settings": settings, "versions": versions, "runs": runs}
+    path.write_text(json.dumps(record, separators=(",", ":")) + "\n", encoding="utf-8")
+    return path
+
+
+def load(name: str) -> Record:
+    """Read a record.
+
+    Raises:
+        FileNotFoundError: there is none of that name; says which there are.
+    """
+    path = folder() / f"{name}.json"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in folder().glob("*.json"))) or "none"
+        raise FileNotFoundError(f"no recorded run {name!r} in {folder()}; there are: {known}")
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,169 @@
+"""The checks behind the exercises: each tries an answer and says by symptom what is amiss.
+
+A check never raises on a wrong answer, an unfinished one or one that fails: it returns an
+`Outcome`, which a notebook shows as a sentence.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether an answer passed, and what to know about it."""
+
+    passed: bool
+    message: str
+
+    def __repr__(self) -> str:
+        return f"{'Right' if self.passed else 'Not yet'}: {self.message}"
+
+
+class _Wrong(Exception):
+    """A symptom, in words for the reader."""
+
+
+def _check(run: Callable[..., str]) -> Callable[..., Outcome]:
+    """Turn a function that returns praise or raises `_Wrong` into a check."""
+
+    @wraps(run)
+    def check(answer: object) -> Outcome:
+        if answer is None or answer is ...:
+            return Outcome(False, "there is no answer yet.")
+        try:
+            return Outcome(True, run(answer))
+        except _Wrong as wrong:
+            return Outcome(False, str(wrong))
+        except Exception as error:  # whatever the reader's code does, the page goes on
+            return Outcome(False, f"your code stopped with {type(error).__name__}: {error}")
+
+    return check
+
+
+def _need(condition: bool, symptom: str) -> None:
+    if not condition:
+        raise _Wrong(symptom)
+
+
+@_check
+def floor(answer: Callable[[int, int], float]) -> str:
+    """Chapter 1: the floor for words of `length` letters from an alphabet of `letters`."""
+    value = answer(3, 3)
+    _need(value is not None, "there is no answer yet.")
+    _need(isinstance(value, int | float), f"return a number, not {type(value).__name__}.")
+    _need(
+        not math.isclose(value, 3 * math.log(3) / 6, rel_tol=1e-6),
+        "you count the first letter, but the model is never asked to predict it.",
+    )
+    _need(
+        not math.isclose(value, 2 * math.log2(3) / 6, rel_tol=1e-6),
+        "that is in bits; a nat uses the natural logarithm.",
+    )
+    _need(
+        not math.isclose(value, 2 * math.log(3) / 7, rel_tol=1e-6),
+        "seven tokens make six predictions.",
+    )
+    _need(
+        math.isclose(value, sorting.FLOOR, rel_tol=1e-6),
+        f"for three letters from three it should be {sorting.FLOOR:.5f}, not {value:.5f}.",
+    )
+    for letters, length in ((5, 3), (3, 4), (2, 1)):
+        right = (length - 1) * math.log(letters) / (2 * length)
+        value = answer(letters, length)
+        _need(
+            math.isclose(value, right, rel_tol=1e-6, abs_tol=1e-12),
+            f"right for three letters from three, but for {length} from {letters} it should be "
+            f"{right:.5f}, not {value:.5f}.",
+        )
+    return "only letters 2 to n of the word cost anything, ln(alphabet) each, of 2n predictions."
+
+
+@_check
+def rank_one_gate(answer: object) -> str:
+    """Chapter 1: A [6, 1] and B [1, 3] whose row softmax has rank 1 but is not constant."""
+    _need(isinstance(answer, tuple) and len(answer) == 2, "give two tensors: A, B.")
+    a, b = (torch.as_tensor(part, dtype=torch.float64) for part in answer)
+    _need(tuple(a.shape) == (6, 1), f"A should have shape (6, 1), not {tuple(a.shape)}.")
+    _need(tuple(b.shape) == (1, 3), f"B should have shape (1, 3), not {tuple(b.shape)}.")
+    gate = (a @ b).softmax(-1)
+    _need(bool(gate.isfinite().all()), "the gate holds numbers that are not finite.")
+    _need(
+        bool((gate - 1 / 3).abs().max() > 0.01),
+        "this gate is ⅓ everywhere: rank 1, but it gates nothing. Let B's entries differ.",
+    )
+    values = torch.linalg.svdvals(gate)
+    ratio = (values[1] / values[0]).item()
+    _need(
+        ratio < 1e-6,
+        f"the second singular value is {ratio:.3f} of the first, so the rank is above 1. "
+        "Which rows must be alike?",
+    )
+    return "all rows of A alike give all rows of the gate alike, and only that gives rank 1."
+
+
+@_check
+def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -> str:
+    """Chapter 1: a function (model, tokens) → largest change of an earlier logit."""
+
+    class Peeking(torch.nn.Module):
+        """A sorter whose logits also read the next token, at one position."""
+
+        def __init__(self, position: int) -> None:
+            super().__init__()
+            self.sorter = Sorter(Config("plain"), Generator().manual_seed(1))
+            self.position = position
+
+        def forward(self, x: Tensor) -> Tensor:
+            logits = self.sorter(x).clone()
+            i = self.position
+            if x.shape[-1] > i + 1:
+                logits[..., i, :] += 0.1 * x[..., i + 1, None]
+            return logits
+
+    tokens = sorting.all_sequences()[[5, 11]][:, :-1]
+    honest = Sorter(Config("plain"), Generator().manual_seed(1))
+    value = answer(honest, tokens)
+    _need(value is not None, "there is no answer yet.")
+    _need(
+        float(value) < 1e-5,
+        f"a causal sorter was found to leak {float(value):.3g}. Do you compare only the logits "
+        "*before* the token you changed?",
+    )
+    for position in range(5):
+        found = float(answer(Peeking(position), tokens))
+        _need(
+            found > 1e-3,
+            f"a model that reads one token ahead at position {position} got away with it. "
+            "Do you change every later position, one at a time, and keep the largest change?",
+        )
+    return "no change at a later position may move an earlier logit; yours finds all five leaks."
+
+
+@_check
+def rescue(answer: Callable[[], object]) -> str:
+    """Chapter 1: train plain sorters so that all of 16 seeds sort within 600 steps."""
+    run = answer()
+    _need(run is not None, "there is no answer yet.")
+    _need(hasattr(run, "history"), "return what `train` returns.")
+    solved, steps = run.history["solved"], run.steps
+    _need(solved.shape[1] == 16, f"train 16 seeds, not {solved.shape[1]}.")
+    _need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
+    variant = run.member(0).config.variant
+    _need(variant == "plain", f"the sorters should be plain, not {variant}.")
+    scores = [
+        int(sorting.probe(run.member(i))["solved"]) for i in range(16)
+    ]
+    _need(
+        min(scores) == 27,
+        f"{sum(s == 27 for s in scores)} of 16 seeds sort all 27 inputs; the worst sorts "
+        f"{min(scores)}. What part of the loss can the model do nothing about?",
+    )
+    return "asked only for what can be known, every plain seed learns it."

@@ -1,0 +1,164 @@
+"""Figures in the house style: inline SVG that takes its ink from the page, with a description.
+
+A figure is drawn in two placeholder colours, INK and PAPER, which `show` turns into the page's own
+text and background colours, so that one file is right in light and dark. `show` will not show a
+figure without alternative text.
+"""
+
+import html
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import matplotlib as mpl
+from IPython.display import HTML, display
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+INK = "#010203"  # becomes currentColor
+PAPER = "#fdfcfb"  # becomes the page's background
+
+# Okabe and Ito's palette, its yellow and black left out: told apart by every kind of colour
+# vision, and at least 3 : 1 against white and against the dark theme's background.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5629b", "#8a7a00")
+GREY = "#7f7f7f"
+
+STYLE = {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.titlesize": "medium",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.prop_cycle": mpl.cycler(color=COLOURS),
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "font.size": 11,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attention-notes",
+}
+
+# Text stays text in the SVG, in the page's own face. Matplotlib sets it in DejaVu Sans, which is
+# wider than these, so nothing that fits there is cut here.
+FACES = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+PAGE_PAPER = "var(--pst-color-background, var(--jp-layout-color0, #fff))"
+
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#d55e00", "#e8e6e3", "#0072b2"])
+"""For signed numbers: orange below zero, blue above."""
+SHARES = LinearSegmentedColormap.from_list("shares", ["#f2f1ef", "#0072b2"])
+"""For probabilities and attention: pale at 0, blue at 1."""
+
+
+@contextmanager
+def figure(
+    width: float = 6.4, height: float = 3.2, rows: int = 1, columns: int = 1, **kwargs: object
+) -> Iterator[tuple[Figure, Axes]]:
+    """A figure in the house style, closed afterwards: `with figure() as (fig, ax): ...`.
+
+    Width and height in inches; 6.4 fills a text column. More rows or columns make `ax` an array.
+    """
+    with mpl.rc_context(STYLE):
+        fig, axes = plt.subplots(
+            rows, columns, figsize=(width, height), layout="constrained", **kwargs
+        )
+        try:
+            yield fig, axes
+        finally:
+            plt.close(fig)
+
+
+def to_svg(fig: Figure, alt: str) -> str:
+    """The figure as one SVG element that carries its description and the page's colours.
+
+    Raises:
+        ValueError: `alt` is empty or blank.
+    """
+    if not alt.strip():
+        raise ValueError("a figure needs alternative text: say what it shows")
+    buffer = io.StringIO()
+    with mpl.rc_context(STYLE):
+        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = svg.replace(INK, "currentColor").replace(PAPER, PAGE_PAPER)
+    svg = re.sub(r"'?DejaVu Sans'?[^;\"]*", FACES, svg)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(alt)}" ', 1)
+
+
+def show(fig: Figure, *, alt: str, caption: str = "") -> None:
+    """Display a figure with its description for those who cannot see it, and its caption.
+
+    Raises:
+        ValueError: `alt` is empty or blank.
+    """
+    legend = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
+    display(HTML(f'<figure class="attn-figure">{to_svg(fig, alt)}{legend}</figure>'))
+
+
+def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:
+    """Draw the median of curves [n, m] over x [n] and, behind it, their middle half."""
+    low, middle, high = curves.quantile(curves.new_tensor([0.25, 0.5, 0.75]), dim=1)
+    ax.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0)
+    ax.plot(x, middle, color=colour, label=label)
+
+
+def heat_map(
+    ax: Axes,
+    values: Tensor,
+    *,
+    signed: bool = False,
+    x: Sequence[str] | None = None,
+    y: Sequence[str] | None = None,
+    numbers: bool = False,
+    frames: Iterable[tuple[int, int]] = (),
+) -> None:
+    """Draw a matrix as coloured cells: signed around zero, else from 0 to 1.
+
+    `x` and `y` label columns and rows, `numbers` writes each value into its cell, `frames` lists
+    cells (row, column) to put a frame around.
+    """
+    values = values.detach()
+    rows, columns = values.shape
+    limit = values.abs().max().item() if signed else 1.0
+    mesh = ax.pcolormesh(
+        values.numpy(),
+        cmap=WEIGHTS if signed else SHARES,
+        vmin=-limit if signed else 0,
+        vmax=limit,
+        edgecolors=PAPER,
+        linewidth=0.8,
+    )
+    ax.set(aspect="equal", xlim=(0, columns), ylim=(rows, 0))
+    ax.set_xticks([i + 0.5 for i in range(columns)] if x else [], x or [])
+    ax.set_yticks([i + 0.5 for i in range(rows)] if y else [], y or [])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    for i, j in frames:
+        ax.add_patch(
+            Rectangle((j + 0.08, i + 0.08), 0.84, 0.84, fill=False, edgecolor=COLOURS[1], linewidth=2)
+        )
+    if numbers:
+        for i in range(rows):
+            for j in range(columns):
+                red, green, blue, _ = mesh.to_rgba(values[i, j].item())
+                dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
+                ax.text(
+                    j + 0.5, i + 0.5, f"{values[i, j]:.2f}".replace("-", "−"),
+                    ha="center", va="center", color="white" if dark else "black", fontsize=8,
+                )  # fmt: skip

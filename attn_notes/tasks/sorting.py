@@ -1,0 +1,159 @@
+"""Sort three letters: the task of chapter 1.
+
+A sequence is three letters drawn independently and uniformly from a, b, c, a separator, and the
+same letters in order, for example `cab|abc`. The model predicts each token from those before it.
+
+The yardstick. Of the six predictions the first letter is not predicted at all, the second and
+third cannot be known (entropy ln 3 each), and the separator and the three sorted letters can (entropy
+0). No predictor can have a mean loss below
+
+    2 ln 3 / 6 = 0.3662 nats a token,
+
+and one below it must have seen the future.
+"""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+VOCABULARY = ("|", "a", "b", "c")  # the source prints the separator as an empty string
+SEP = 0
+LETTERS = VOCABULARY[1:]
+LETTERS_PER_WORD = 3
+LENGTH = 2 * LETTERS_PER_WORD + 1  # three letters, SEP, three sorted letters
+OUTPUTS = slice(LETTERS_PER_WORD, None)  # which of the six predictions write a sorted letter
+
+FLOOR = 2 * math.log(3) / 6  # nats a predicted token
+"""The best mean loss that any predictor can reach."""
+
+
+def prompt(text: str) -> Int[Tensor, " 4"]:
+    """Token ids of three letters and the separator.
+
+    >>> prompt("cab").tolist()
+    [3, 1, 2, 0]
+
+    Raises:
+        ValueError: `text` is not three of the letters a, b, c.
+    """
+    if len(text) != LETTERS_PER_WORD or not set(text) <= set(LETTERS):
+        raise ValueError("type three letters, each one of a, b, c")
+    return torch.tensor([*map(VOCABULARY.index, text), SEP])
+
+
+def decode(ids: Sequence[int]) -> str:
+    """The tokens' characters, joined: `decode([1, 2, 3])` is `"abc"`."""
+    return "".join(VOCABULARY[i] for i in ids)
+
+
+def complete(words: Int[Tensor, "*b 3"]) -> Int[Tensor, "*b 7"]:
+    """Append the separator and the sorted letters to words of three letters."""
+    sep = torch.full_like(words[..., :1], SEP)
+    return torch.cat([words, sep, words.sort(-1).values], -1)
+
+
+def all_sequences() -> Int[Tensor, "27 7"]:
+    """Every sequence of the task, in alphabetical order."""
+    letters = range(1, len(VOCABULARY))
+    return complete(torch.tensor([*itertools.product(letters, repeat=LETTERS_PER_WORD)]))
+
+
+def sample(n: int, generator: Generator) -> Int[Tensor, "{n} 7"]:
+    """Draw `n` sequences, as the published program does, but from a `Generator`."""
+    return all_sequences()[_draw(n, generator)]
+
+
+def sample_weights(n: int, generator: Generator) -> Float[Tensor, " 27"]:
+    """The batch that `sample` draws, as the share of each of the 27 sequences in it.
+
+    A batch of 128 holds at most 27 different sequences. Weighing each once gives the same mean
+    loss and the same gradient for a fifth of the arithmetic.
+    """
+    return torch.bincount(_draw(n, generator), minlength=27) / n
+
+
+def population() -> Float[Tensor, " 27"]:
+    """The 27 sequences with equal weight: no sample, the expected loss and its exact gradient."""
+    return torch.full((27,), 1 / 27)
+
+
+def _draw(n: int, generator: Generator) -> Int[Tensor, " {n}"]:
+    inputs = len(LETTERS) ** LETTERS_PER_WORD
+    return torch.randint(inputs, (n,), generator=generator, device=generator.device)
+
+
+def forbid_sep(logits: Float[Tensor, "*b v"]) -> Float[Tensor, "*b v"]:
+    """Logits with the separator's set to −∞: after the separator only letters can follow."""
+    mask = torch.zeros_like(logits, dtype=torch.bool)
+    mask[..., SEP] = True
+    return logits.masked_fill(mask, -math.inf)
+
+
+def token_losses(
+    logits: Float[Tensor, "*b 6 4"], sequences: Int[Tensor, "*b 7"]
+) -> Float[Tensor, "*b 6"]:
+    """Cross-entropy of each of the six predictions in nats: logits[i] predicts sequences[i + 1]."""
+    targets = sequences[..., 1:]
+    losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return losses.view(targets.shape)
+
+
+def is_sorted(
+    logits: Float[Tensor, "*b 6 4"], sequences: Int[Tensor, "*b 7"]
+) -> Bool[Tensor, " *b"]:
+    """Whether greedy decoding writes all three letters of each sequence correctly.
+
+    One forward pass on the finished sequence decides it. As long as greedy decoding is right, it
+    reads exactly these tokens; at its first mistake this says no, whatever would follow.
+    """
+    choices = forbid_sep(logits[..., OUTPUTS, :]).argmax(-1)
+    return (choices == sequences[..., 1:][..., OUTPUTS]).all(-1)
+
+
+def loss(
+    model: Callable[[Tensor], Tensor],
+    weights: Float[Tensor, " 27"],
+    *,
+    outputs_only: bool = False,
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy in nats a predicted token, over the 27 sequences with these weights.
+
+    The weights are `population()` or drawn by `sample_weights`. `outputs_only` keeps the three
+    sorted letters and leaves out what cannot be known; its floor is 0.
+    """
+    sequences = all_sequences()
+    losses = token_losses(model(sequences[:, :-1]), sequences)
+    if outputs_only:
+        losses = losses[:, OUTPUTS]
+    return weights @ losses.mean(-1)
+
+
+def probe(model: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+    """Where a model stands: how many of the 27 inputs it sorts, and its loss at each position."""
+    sequences = all_sequences()
+    logits = model(sequences[:, :-1])
+    return {
+        "solved": is_sorted(logits, sequences).sum(),
+        "losses": token_losses(logits, sequences).mean(0),
+    }
+
+
+def entropies(sequences: Int[Tensor, "n t"]) -> Float[Tensor, " t-1"]:
+    """H(xᵢ₊₁ | x₁ … xᵢ) in nats for i = 1 … t−1, by counting over equally likely sequences.
+
+    Over `all_sequences()` its mean is `FLOOR`, found by enumeration instead of by argument.
+    """
+    rows = [tuple(row) for row in sequences.tolist()]
+    prefixes = [Counter(row[:i] for row in rows) for i in range(1, len(rows[0]) + 1)]
+    return torch.tensor(
+        [
+            sum(n * math.log(before[p[:-1]] / n) for p, n in after.items()) / len(rows)
+            for before, after in itertools.pairwise(prefixes)
+        ]
+    )

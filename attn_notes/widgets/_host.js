@@ -1,0 +1,145 @@
+// Mounts anywidgets on a static page: no kernel, no require.js, no widget manager.
+//
+// A page that was made from a notebook holds one or more script elements with the state of all its
+// widget models, and one script element where each view belongs:
+//
+//   <script type="application/vnd.jupyter.widget-state+json">{"state": {id: {…}, …}}</script>
+//   <script type="application/vnd.jupyter.widget-view+json">{"model_id": id}</script>
+//
+// For each view this imports the widget's own module, gives it a model with the saved state and
+// lets it render after the view's script element. A widget that cannot be shown leaves a plain
+// sentence in its place and an error in the console.
+
+(() => {
+  "use strict";
+
+  const MIME = "application/vnd.jupyter.widget-";
+
+  const scripts = (kind) =>
+    [...document.querySelectorAll(`script[type="${MIME}${kind}+json"]`)];
+
+  // As anywidget's `model` in front of a kernel, except that nothing is behind it: a change is
+  // seen by every view of the model on this page, and goes nowhere else.
+  class Model {
+    #state;
+    #listeners = new Map();
+
+    constructor({ state, buffers = [] }) {
+      this.#state = state;
+      for (const { path, data } of buffers) {
+        const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
+        parent[path.at(-1)] = decode(data);
+      }
+    }
+
+    get(key) {
+      return this.#state[key];
+    }
+
+    set(key, value) {
+      if (this.#state[key] === value) return;
+      this.#state[key] = value;
+      this.#emit(`change:${key}`, this, value);
+      this.#emit("change", this);
+    }
+
+    on(events, callback) {
+      for (const event of events.split(" ")) {
+        if (!this.#listeners.has(event)) this.#listeners.set(event, new Set());
+        this.#listeners.get(event).add(callback);
+      }
+    }
+
+    // Without a callback all of an event's are removed; without an event, all there are.
+    off(events, callback) {
+      for (const event of events ? events.split(" ") : [...this.#listeners.keys()]) {
+        if (callback) this.#listeners.get(event)?.delete(callback);
+        else this.#listeners.delete(event);
+      }
+    }
+
+    // Both would go to the kernel.
+    save_changes() {}
+    send() {}
+
+    #emit(event, ...values) {
+      for (const callback of [...(this.#listeners.get(event) ?? [])]) callback(...values);
+    }
+  }
+
+  function decode(base64) {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    return new DataView(bytes.buffer);
+  }
+
+  // A blob is the one address from which a module may be imported on a page read from disk.
+  async function importModule(source) {
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    try {
+      const { default: widget } = await import(url);
+      return typeof widget === "function" ? await widget() : widget;
+    } finally {
+      URL.revokeObjectURL(url);
+    }
+  }
+
+  function addStyle(css) {
+    const style = document.createElement("style");
+    style.textContent = css;
+    document.head.append(style);
+  }
+
+  // Run `make` once for each key.
+  function once(make) {
+    const made = new Map();
+    return (key) => {
+      if (!made.has(key)) made.set(key, make(key));
+      return made.get(key);
+    };
+  }
+
+  const saved = Object.assign({}, ...scripts("state").map((s) => JSON.parse(s.textContent).state));
+  const leaving = new AbortController();
+  const moduleOf = once(importModule);
+  const styleOf = once(addStyle);
+
+  // Its views share a model, and `initialize` runs once for it.
+  const modelOf = once(async (id) => {
+    const entry = saved[id];
+    if (!entry) throw new Error(`the page holds no state of the widget model ${id}`);
+    if (entry.model_module !== "anywidget") {
+      throw new Error(`${entry.model_module} needs a kernel; only anywidgets live on a page`);
+    }
+    const { _esm, _css } = entry.state;
+    const widget = await moduleOf(_esm);
+    if (_css) styleOf(_css);
+    const model = new Model(entry);
+    cleanUpWith(await widget.initialize?.({ model, signal: leaving.signal }));
+    return { model, widget };
+  });
+
+  // What a widget returns from `initialize` and `render` is to be called when it goes away. Here
+  // that is when the page does.
+  function cleanUpWith(callback) {
+    if (typeof callback === "function") leaving.signal.addEventListener("abort", callback);
+  }
+
+  async function mount(script) {
+    const el = document.createElement("div");
+    el.className = "live-widget-view";
+    script.after(el);
+    try {
+      const { model, widget } = await modelOf(JSON.parse(script.textContent).model_id);
+      cleanUpWith(await widget.render?.({ model, el, signal: leaving.signal }));
+      el.dataset.state = "ready";
+    } catch (error) {
+      el.textContent = "This widget could not be shown. The browser's console says why.";
+      el.dataset.state = "failed";
+      console.error(error);
+    }
+  }
+
+  // A page that the browser keeps for the back button stays alive.
+  addEventListener("pagehide", ({ persisted }) => persisted || leaving.abort());
+  for (const script of scripts("view")) mount(script);
+})();

@@ -1,0 +1,1029 @@
+// The ABC sorter of chapter 1, in the reader's browser: the forward pass of attn_notes/models/deep_qkv.py
+// written again in plain JavaScript (in double precision), and the page around it.
+//
+//   unpack → make → trace → sortAll      pure functions, from bytes to answers
+//   render                               the view; the anywidget model holds what is chosen
+
+const SEP = 0;
+const VOCABULARY = ["|", "a", "b", "c"];
+const LETTERS = VOCABULARY.slice(1);
+const LETTERS_PER_WORD = 3;
+const EPS = 1e-5; // of LayerNorm, as in torch
+
+/** All 27 inputs, in alphabetical order. */
+export const WORDS = LETTERS.flatMap((x) => LETTERS.flatMap((y) => LETTERS.map((z) => x + y + z)));
+
+/** The three letters the reader meant, or null: capital letters and spaces around are forgiven. */
+export function parse(typed) {
+  const word = typed.trim().toLowerCase();
+  return WORDS.includes(word) ? word : null;
+}
+
+export const sorted = (word) => [...word].sort().join("");
+
+// ---------------------------------------------------------------------------------------------
+// The model
+
+/** One seed's weights, name -> flat Float64Array, from the float32 bytes of all seeds. */
+export function unpack(run, seed) {
+  const { names, shapes, seeds, weights: bytes } = run;
+  const view = new DataView(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
+  const weights = {};
+  let start = 0; // of the tensor that holds this name's weights for all seeds
+  names.forEach((name, n) => {
+    const size = shapes[n].reduce((product, length) => product * length, 1);
+    weights[name] = Float64Array.from({ length: size }, (_, i) =>
+      view.getFloat32(4 * (start + seed * size + i), true),
+    );
+    start += seeds * size;
+  });
+  return weights;
+}
+
+function softmax(x) {
+  const max = Math.max(...x);
+  const exp = x.map((value) => Math.exp(value - max));
+  const sum = exp.reduce((total, value) => total + value, 0);
+  return exp.map((value) => value / sum);
+}
+
+function layerNorm(x, scale, shift) {
+  const mean = x.reduce((total, value) => total + value, 0) / x.length;
+  const variance = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
+  const deviation = Math.sqrt(variance + EPS);
+  return x.map((value, i) => ((value - mean) / deviation) * scale[i] + shift[i]);
+}
+
+/** x Wᵀ, as torch's Linear: one row of the flat W for each output. */
+function linear(x, W) {
+  const y = new Array(W.length / x.length);
+  for (let i = 0; i < y.length; i++) {
+    let sum = 0;
+    for (let j = 0; j < x.length; j++) sum += W[i * x.length + j] * x[j];
+    y[i] = sum;
+  }
+  return y;
+}
+
+const add = (x, y) => x.map((value, i) => value + y[i]);
+const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
+
+/**
+ * The weight W of each head for one of q, k, v: base, softmax(A B / temperature), or their
+ * product, by what there is; a base without a gate is scaled. Laid out transposed, one row for
+ * each output, for `linear`.
+ */
+function projection(weights, prefix, config) {
+  const { embedding: e, heads, rank, temperature, scale } = config;
+  const d = e / heads;
+  const A = weights[`${prefix}.A`];
+  const B = weights[`${prefix}.B`];
+  const base = weights[`${prefix}.base`];
+  return Array.from({ length: heads }, (_, h) => {
+    const W = new Float64Array(d * e);
+    for (let i = 0; i < e; i++) {
+      let row = new Array(d).fill(scale);
+      if (A) {
+        row = softmax(
+          row.map((_, j) => {
+            let sum = 0;
+            for (let r = 0; r < rank; r++) {
+              sum += A[(h * e + i) * rank + r] * B[(h * rank + r) * d + j];
+            }
+            return sum / temperature;
+          }),
+        );
+      }
+      for (let j = 0; j < d; j++) W[j * e + i] = row[j] * (base ? base[(h * e + i) * d + j] : 1);
+    }
+    return W;
+  });
+}
+
+/** A model ready to run: its weights with the q, k and v matrices made from them. */
+export function make(weights, config) {
+  const [q, k, v] = ["q", "k", "v"].map((name) =>
+    projection(weights, `block.attention.${name}`, config),
+  );
+  return { weights, config, q, k, v };
+}
+
+/**
+ * Logits of the token after `context`, and each head's attention from its last position.
+ *
+ * Earlier positions are followed only as far as their keys and values: with a single block,
+ * nothing else of theirs is read by the last one.
+ */
+export function observe({ weights: w, config, q, k, v }, context) {
+  const { embedding: e, heads } = config;
+  const d = e / heads;
+  const row = (table, i) => Array.from(w[table].subarray(i * e, (i + 1) * e));
+  const inputs = context.map((id, t) => add(row("token.weight", id), row("position.weight", t)));
+  const normed = inputs.map((x) => layerNorm(x, w["block.ln1.weight"], w["block.ln1.bias"]));
+  const last = context.length - 1;
+
+  const attention = [];
+  const mixed = [];
+  for (let h = 0; h < heads; h++) {
+    const query = linear(normed[last], q[h]);
+    const row = softmax(normed.map((x) => dot(query, linear(x, k[h])) / Math.sqrt(d)));
+    const values = normed.map((x) => linear(x, v[h]));
+    for (let j = 0; j < d; j++) mixed.push(dot(row, values.map((value) => value[j])));
+    attention.push(row);
+  }
+
+  let x = add(inputs[last], linear(mixed, w["block.attention.o.weight"]));
+  const hidden = linear(
+    layerNorm(x, w["block.ln2.weight"], w["block.ln2.bias"]),
+    w["block.feed_forward.l1.weight"],
+  ).map((value) => (value < 0 ? 0 : value)); // relu
+  x = add(x, linear(hidden, w["block.feed_forward.l2.weight"]));
+  const logits = linear(layerNorm(x, w["norm.weight"], w["norm.bias"]), w["token.weight"]);
+  return { logits, attention };
+}
+
+/** Sort greedily, the separator forbidden: what was read, seen and chosen at each step. */
+export function trace(model, word) {
+  const context = [...[...word].map((letter) => VOCABULARY.indexOf(letter)), SEP];
+  return Array.from({ length: LETTERS_PER_WORD }, () => {
+    const { logits, attention } = observe(model, context);
+    const probabilities = [0, ...softmax(logits.slice(1))];
+    let choice = SEP; // stays so only if the weights are not numbers
+    probabilities.forEach((p, i) => {
+      if (p > probabilities[choice]) choice = i;
+    });
+    const step = { context: [...context], probabilities, attention, choice };
+    context.push(choice);
+    return step;
+  });
+}
+
+export const written = (steps) => steps.map((step) => VOCABULARY[step.choice]).join("");
+
+/** What the model writes for each of the 27 inputs. */
+export const sortAll = (model) => WORDS.map((word) => written(trace(model, word)));
+
+export const score = (answers) =>
+  answers.filter((answer, i) => answer === sorted(WORDS[i])).length;
+
+// ---------------------------------------------------------------------------------------------
+// Words for the page
+
+const VARIANTS = {
+  gated: { label: "gated, as published", formula: "W = base ⊙ softmax(A B / τ)" },
+  strict: { label: "strict", formula: "W = softmax(A B / τ)" },
+  plain: { label: "plain", formula: "W = base" },
+  plain_third: { label: "plain at a third", formula: "W = base" },
+  fixed_gate: { label: "fixed gate", formula: "W = base / 3" },
+};
+
+const ALLOWED = "Type three letters, each one of a, b and c: for example, cab.";
+
+const projectionTensors = (word, letter) =>
+  ["base", "A", "B"].map((part) => ({
+    name: `block.attention.${letter}.${part}`,
+    label: `${word} ${part}`,
+    symbol: part,
+  }));
+
+// In the order of the forward pass. A tensor that a variant does not have is left out.
+const GROUPS = [
+  {
+    title: "Embeddings",
+    note: "what a token is, and where it stands",
+    tensors: [
+      { name: "token.weight", label: "token embedding", symbol: "token" },
+      { name: "position.weight", label: "position embedding", symbol: "position" },
+    ],
+  },
+  {
+    title: "LayerNorm",
+    note: "before attention",
+    tensors: [
+      { name: "block.ln1.weight", label: "LayerNorm before attention, scale", symbol: "scale" },
+      { name: "block.ln1.bias", label: "LayerNorm before attention, shift", symbol: "shift" },
+    ],
+  },
+  {
+    title: "Query",
+    note: "what a position asks for",
+    made: true,
+    tensors: projectionTensors("query", "q"),
+  },
+  {
+    title: "Key",
+    note: "what a position answers to",
+    made: true,
+    tensors: projectionTensors("key", "k"),
+  },
+  {
+    title: "Value",
+    note: "what a position hands over",
+    made: true,
+    tensors: projectionTensors("value", "v"),
+  },
+  {
+    title: "Output",
+    note: "of attention",
+    tensors: [{ name: "block.attention.o.weight", label: "attention output", symbol: "O" }],
+  },
+  {
+    title: "LayerNorm",
+    note: "before feed-forward",
+    tensors: [
+      { name: "block.ln2.weight", label: "LayerNorm before feed-forward, scale", symbol: "scale" },
+      { name: "block.ln2.bias", label: "LayerNorm before feed-forward, shift", symbol: "shift" },
+    ],
+  },
+  {
+    title: "Feed-forward",
+    note: "W₂ relu(W₁ x)",
+    tensors: [
+      { name: "block.feed_forward.l1.weight", label: "feed-forward W₁", symbol: "W₁" },
+      { name: "block.feed_forward.l2.weight", label: "feed-forward W₂", symbol: "W₂" },
+    ],
+  },
+  {
+    title: "Last LayerNorm",
+    note: "then the token embedding again",
+    tensors: [
+      { name: "norm.weight", label: "last LayerNorm, scale", symbol: "scale" },
+      { name: "norm.bias", label: "last LayerNorm, shift", symbol: "shift" },
+    ],
+  },
+];
+
+const number = (value) => value.toFixed(2).replace("-", "−");
+const percent = (value) => Math.round(100 * value);
+const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
+const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+/** A letter, or a dash where weights that are not numbers wrote nothing. */
+const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
+
+// Rows that mean something by themselves: how they are called, and their mark on the page.
+const ROWS = {
+  "token.weight": { name: (i) => `token ${VOCABULARY[i]}`, mark: (i) => VOCABULARY[i] },
+  "position.weight": { name: (i) => `position ${i + 1}`, mark: (i) => `${i + 1}` },
+};
+
+/** The matrices of one tensor: a vector is one row, and each head has its own. */
+function matrices(tensor, shape) {
+  const [rows, columns] = shape.length === 1 ? [1, shape[0]] : shape.slice(-2);
+  const row = ROWS[tensor.name] ?? { name: (i) => `row ${i + 1}` };
+  if (shape.length < 3) return [{ ...tensor, rows, columns, start: 0, row }];
+  return Array.from({ length: shape[0] }, (_, h) => ({
+    ...tensor,
+    label: `${tensor.label}, head ${h + 1}`,
+    head: h + 1,
+    rows,
+    columns,
+    start: h * rows * columns,
+    row,
+  }));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Building blocks of the page. Text enters it only as text nodes and attributes.
+
+function element(create, tag, attributes, children) {
+  const node = create(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+const html = (tag, attributes = {}, ...children) =>
+  element((name) => document.createElement(name), tag, attributes, children);
+
+const svg = (tag, attributes = {}, ...children) =>
+  element(
+    (name) => document.createElementNS("http://www.w3.org/2000/svg", name),
+    tag,
+    attributes,
+    children,
+  );
+
+const hidden = (...children) => html("span", { class: "abc-hidden" }, ...children);
+
+/** Move the one tab stop of a set of cells, and the focus with it. */
+function rove(from, to) {
+  if (!to) return;
+  from?.setAttribute("tabindex", "-1");
+  to.setAttribute("tabindex", "0");
+  to.focus();
+}
+
+// ---------------------------------------------------------------------------------------------
+// One step: tiles read so far, arcs of attention from the last of them, the letter written
+
+const PITCH = 44;
+const TILE = { width: 36, height: 46, top: 34 };
+const STRIP = { width: 7 * PITCH - 8, height: 2 * TILE.top + TILE.height };
+
+function tile(column, text, { className = "", above = "", below = "" }) {
+  const x = column * PITCH;
+  const centre = x + TILE.width / 2;
+  const { top, height, width } = TILE;
+  const small = { x: centre, class: "abc-small", "text-anchor": "middle" };
+  return svg(
+    "g",
+    { class: `abc-tile ${className}` },
+    svg("rect", { x: x + 0.5, y: top + 0.5, width: width - 1, height: height - 1, rx: 3 }),
+    svg("text", { ...small, y: top + 11 }, above),
+    svg("text", { x: centre, y: top + 29, class: "abc-letter", "text-anchor": "middle" }, text),
+    svg("text", { ...small, y: top + height - 5 }, below),
+  );
+}
+
+/** An arc from one tile to an earlier one, above or below; to itself it is a small loop. */
+function arc(from, to, weight, above) {
+  const spread = from === to ? 7 : 0;
+  const x1 = from * PITCH + TILE.width / 2 + spread;
+  const x2 = to * PITCH + TILE.width / 2 - spread;
+  const edge = above ? TILE.top : TILE.top + TILE.height;
+  const bend = (above ? -1 : 1) * (from === to ? 16 : 14 + 5 * (from - to));
+  return svg("path", {
+    d: `M${x1} ${edge} C${x1} ${edge + bend} ${x2} ${edge + bend} ${x2} ${edge}`,
+    class: "abc-arc",
+    "stroke-width": (0.4 + 5.6 * weight).toFixed(2),
+    opacity: (0.12 + 0.88 * weight).toFixed(3),
+  });
+}
+
+function strip({ context, attention, choice }, right) {
+  const last = context.length - 1;
+  const parts = [];
+  attention.forEach((row, h) => {
+    const above = h % 2 === 0;
+    row.forEach((weight, t) => parts.push(arc(last, t, weight, above)));
+  });
+  context.forEach((id, t) => {
+    const names = [id === choice && "abc-same", t === last && "abc-current"];
+    parts.push(
+      tile(t, VOCABULARY[id], {
+        className: names.filter(Boolean).join(" "),
+        above: attention.length > 0 ? `${percent(attention[0][t])}` : "",
+        below: attention.length > 1 ? `${percent(attention[1][t])}` : "",
+      }),
+    );
+  });
+  parts.push(
+    tile(last + 1, letter(choice), {
+      className: right ? "abc-written" : "abc-written abc-wrong",
+      below: right ? "✓" : "✗",
+    }),
+  );
+  const x = (last + 1) * PITCH - 2;
+  attention.slice(0, 2).forEach((_, h) => {
+    const y = h === 0 ? TILE.top - 12 : TILE.top + TILE.height + 19;
+    parts.push(svg("text", { x, y, class: "abc-small" }, `head ${h + 1}`));
+  });
+  return parts;
+}
+
+function inWords({ context, probabilities, attention, choice }, i, right) {
+  const odds = LETTERS.map((name, n) => `${name} ${probabilities[n + 1].toFixed(3)}`).join(", ");
+  const heads = attention.map((row, h) => {
+    const looks = row.map((weight, t) => `${percent(weight)}% at ${tokenName(context[t])}`);
+    return `Head ${h + 1} looks ${looks.join(", ")}.`;
+  });
+  const verdict = right ? "right" : "wrong";
+  return `Step ${i + 1} writes ${letter(choice)}, ${verdict}. Probabilities: ${odds}. ${heads.join(" ")}`;
+}
+
+/** The three steps as a list; `show` fills it. */
+function stepList() {
+  const rows = Array.from({ length: LETTERS_PER_WORD }, () => {
+    const words = hidden();
+    const picture = svg("svg", {
+      class: "abc-strip",
+      viewBox: `0 0 ${STRIP.width} ${STRIP.height}`,
+      "aria-hidden": "true",
+    });
+    const bars = LETTERS.map((name) => {
+      const fill = html("span", { class: "abc-fill" });
+      const value = html("span", { class: "abc-value" });
+      const row = html(
+        "div",
+        { class: "abc-bar" },
+        html("span", {}, name),
+        html("span", { class: "abc-track" }, fill),
+        value,
+      );
+      return { row, fill, value };
+    });
+    const chart = html("div", { class: "abc-bars", "aria-hidden": "true" });
+    chart.append(...bars.map((bar) => bar.row));
+    const item = html("li", { class: "abc-step", tabindex: "0" }, words, picture, chart);
+    return { item, words, picture, bars };
+  });
+  const list = html("ol", { class: "abc-steps", "aria-label": "The three steps" });
+  list.append(...rows.map((row) => row.item));
+
+  function show(steps, answer) {
+    rows.forEach(({ words, picture, bars }, i) => {
+      const step = steps[i];
+      const right = letter(step.choice) === answer[i];
+      words.textContent = inWords(step, i, right);
+      picture.replaceChildren(...strip(step, right));
+      bars.forEach(({ row, fill, value }, n) => {
+        const p = step.probabilities[n + 1];
+        fill.style.transform = `scaleX(${p})`;
+        value.textContent = p.toFixed(3);
+        row.classList.toggle("abc-chosen", step.choice === n + 1);
+      });
+    });
+  }
+  return { list, show };
+}
+
+// ---------------------------------------------------------------------------------------------
+// The map of all 27 inputs
+
+function wordMap(choose) {
+  const tiles = WORDS.map((word, i) =>
+    html(
+      "span",
+      {
+        class: "abc-word",
+        role: "radio",
+        tabindex: "-1",
+        "data-word": word,
+        onclick: () => choose(word),
+        onkeydown: (event) => move(event, i),
+      },
+      html("span", { "aria-hidden": "true" }, word),
+      html("span", { class: "abc-mark", "aria-hidden": "true" }),
+    ),
+  );
+  const map = html("div", { class: "abc-map", role: "radiogroup", "aria-label": "All 27 inputs" });
+  map.append(...tiles);
+
+  function move(event, i) {
+    const columns = tiles.filter((node) => node.offsetTop === tiles[0].offsetTop).length;
+    const to = {
+      ArrowLeft: i - 1,
+      ArrowRight: i + 1,
+      ArrowUp: i - columns,
+      ArrowDown: i + columns,
+      Home: 0,
+      End: tiles.length - 1,
+      Enter: i,
+      " ": i,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    if (!tiles[to]) return;
+    choose(WORDS[to]);
+    tiles[to].focus();
+  }
+
+  /** Mark each word right or wrong, and the one in the box. */
+  function show(answers, current) {
+    tiles.forEach((node, i) => {
+      const right = answers[i] === sorted(WORDS[i]);
+      const chosen = WORDS[i] === current;
+      const label = `${WORDS[i]}, ${right ? "right" : "wrong"}: writes ${answers[i]}`;
+      if (node.getAttribute("aria-label") !== label) {
+        node.setAttribute("aria-label", label);
+        node.setAttribute("title", `${WORDS[i]} → ${answers[i]}`);
+        node.classList.toggle("abc-wrong", !right);
+        node.lastChild.textContent = right ? "✓" : "✗";
+      }
+      node.setAttribute("aria-checked", chosen);
+      node.setAttribute("tabindex", chosen ? "0" : "-1");
+    });
+  }
+  return { map, show };
+}
+
+// ---------------------------------------------------------------------------------------------
+// The heat maps
+
+/**
+ * Every weight as a cell. `toggle(matrix, indices)` is called with the cell, or with all cells of
+ * a matrix, that the reader wants to zero or to restore; `point` with what they point at.
+ */
+function heatMaps(run, formula, { toggle, point }) {
+  const cells = {}; // tensor name -> its cells, flat
+  const grids = [];
+  const shapes = Object.fromEntries(run.names.map((name, n) => [name, run.shapes[n]]));
+
+  function moveTo(event, matrix, grid, i, j) {
+    const { rows, columns } = matrix;
+    const page = { PageUp: -1, PageDown: 1 }[event.key];
+    if (page) {
+      event.preventDefault();
+      rove(event.target, grids[grids.indexOf(grid) + page]?.cell(0, 0));
+      return;
+    }
+    const to = {
+      ArrowLeft: [i, j - 1],
+      ArrowRight: [i, j + 1],
+      ArrowUp: [i - 1, j],
+      ArrowDown: [i + 1, j],
+      Home: [i, 0],
+      End: [i, columns - 1],
+    }[event.key];
+    if (to) {
+      event.preventDefault();
+      if (to[0] >= 0 && to[0] < rows && to[1] >= 0 && to[1] < columns) {
+        rove(event.target, grid.cell(...to));
+      }
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      if (event.shiftKey) toggle(matrix, all(matrix));
+      else toggle(matrix, [matrix.start + i * columns + j]);
+    }
+  }
+
+  const all = ({ start, rows, columns }) =>
+    Array.from({ length: rows * columns }, (_, i) => start + i);
+
+  function matrixView(matrix) {
+    const { name, label, symbol, rows, columns, start, row } = matrix;
+    const grid = { matrix, cell: (i, j) => cells[name][start + i * columns + j] };
+    const body = html("div", { class: "abc-grid", role: "grid", "aria-label": label });
+    for (let i = 0; i < rows; i++) {
+      const line = html("div", { class: "abc-line", role: "row" });
+      if (row.mark) {
+        line.append(html("span", { class: "abc-row", "aria-hidden": "true" }, row.mark(i)));
+      }
+      for (let j = 0; j < columns; j++) {
+        const index = start + i * columns + j;
+        const cell = html("span", {
+          class: "abc-cell",
+          role: "gridcell",
+          tabindex: "-1",
+          "data-name": name,
+          "data-index": index,
+          onclick: () => {
+            rove(body.closest(".abc-heat").querySelector('.abc-cell[tabindex="0"]'), cell);
+            toggle(matrix, [index]);
+          },
+          onkeydown: (event) => moveTo(event, matrix, grid, i, j),
+          onpointerenter: () => point(matrix, index),
+          onfocus: () => point(matrix, index),
+        });
+        (cells[name] ??= [])[index] = cell;
+        line.append(cell);
+      }
+      body.append(line);
+    }
+    grids.push(grid);
+    grid.button = html(
+      "button",
+      // Shift+Enter on a cell does the same, so that a matrix costs no tab stop
+      { type: "button", class: "abc-all", tabindex: "-1", onclick: () => toggle(matrix, all(matrix)) },
+      "zero all",
+    );
+    return html(
+      "div",
+      { class: "abc-matrix" },
+      html(
+        "div",
+        { class: "abc-caption" },
+        html("span", { class: "abc-symbol" }, symbol),
+        html("span", { class: "abc-shape" }, ` ${rows}×${columns}`),
+      ),
+      body,
+      grid.button,
+    );
+  }
+
+  const heat = html("div", { class: "abc-heat" });
+  for (const { title, note, made, tensors } of GROUPS) {
+    const present = tensors.filter(({ name }) => shapes[name]);
+    const heads = present.map((tensor) => matrices(tensor, shapes[tensor.name]));
+    const bundles = heads[0].map(({ head }, h) =>
+      html(
+        "div",
+        {},
+        head ? html("div", { class: "abc-caption" }, `head ${head}`) : "",
+        html("div", { class: "abc-matrices" }, ...heads.map((list) => matrixView(list[h]))),
+      ),
+    );
+    const remark = made ? `${note}: ${formula}` : note;
+    heat.append(
+      html(
+        "div",
+        { class: "abc-group", role: "group", "aria-label": `${title}, ${remark}` },
+        html(
+          "div",
+          { class: "abc-title", "aria-hidden": "true" },
+          html("span", {}, title),
+          html("span", { class: "abc-note" }, remark),
+        ),
+        html("div", { class: "abc-heads" }, ...bundles),
+      ),
+    );
+  }
+  grids[0].cell(0, 0).setAttribute("tabindex", "0");
+
+  /** Draw the cells whose weight or mark has changed. `full` is the weight at full colour. */
+  function show(original, zeroed, full) {
+    for (const { matrix, cell, button } of grids) {
+      const { name, rows, columns, start } = matrix;
+      let left = 0;
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0; j < columns; j++) {
+          const value = original[name][start + i * columns + j];
+          const off = zeroed.has(`${name}:${start + i * columns + j}`);
+          const node = cell(i, j);
+          if (!off) left++;
+          const label =
+            `${matrix.row.name(i)}, column ${j + 1}: ` + (off ? `0, was ${number(value)}` : number(value));
+          if (node.getAttribute("aria-label") === label) continue;
+          node.setAttribute("aria-label", label);
+          node.classList.toggle("abc-zeroed", off);
+          node.classList.toggle("abc-negative", value < 0);
+          const strength = off ? 0 : Math.min(1, Math.abs(value) / full);
+          node.style.setProperty("--strength", `${(100 * strength).toFixed(1)}%`);
+        }
+      }
+      button.textContent = left ? "zero all" : "restore all";
+      button.setAttribute("aria-label", `${button.textContent}: ${matrix.label}`);
+    }
+  }
+  return { heat, show };
+}
+
+/** The weight shown at full colour: only one weight in twenty is larger. */
+function fullColour(weights) {
+  const sizes = Object.values(weights).flatMap((values) => Array.from(values, Math.abs));
+  sizes.sort((x, y) => x - y);
+  return Math.max(0.1, Math.ceil(10 * sizes[Math.floor(0.95 * sizes.length)]) / 10 || 0);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The view
+
+function render({ model, el }) {
+  const uid = `abc-${Math.random().toString(36).slice(2)}`;
+
+  // What is on the page: the run and seed shown, their weights, the reader's edits.
+  // An edit is {zeroed, words}, what is zeroed after it and what it did; the first is no edit.
+  let shown = null;
+  let edits = [];
+  let position = 0;
+  let sorter = null;
+  let answers = [];
+  let listed = null; // the run whose seeds, with their scores, are in the list
+  let maps = null; // built when the weights are first looked at
+
+  const run = () => model.get("runs")[model.get("variant")];
+  const word = () => parse(model.get("text")) ?? WORDS[0];
+
+  // --- the answer
+
+  const message = html("p", { class: "abc-message", id: `${uid}-message`, role: "status" });
+  const input = html("input", {
+    class: "abc-input",
+    id: `${uid}-input`,
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    "aria-describedby": `${uid}-message`,
+    oninput: () => read(),
+    onfocus: () => input.select(),
+  });
+  const output = html("span", { class: "abc-output", "aria-hidden": "true" });
+  const verdict = html("span", { class: "abc-verdict", "aria-hidden": "true" });
+  const spoken = hidden();
+  const steps = stepList();
+  const map = wordMap((next) => choose(next));
+  const count = html("p", { class: "abc-score" });
+
+  const button = (text, label, onclick) =>
+    html("button", { type: "button", class: "abc-button", "aria-label": label, onclick }, text);
+  const shift = (by) => WORDS[(WORDS.indexOf(word()) + by + WORDS.length) % WORDS.length];
+  const another = () => {
+    const others = WORDS.filter((other) => other !== word());
+    return others[Math.floor(Math.random() * others.length)];
+  };
+
+  // --- the choice of a model
+
+  const variantSelect = html("select", {
+    id: `${uid}-variant`,
+    onchange: () => save({ variant: variantSelect.value }),
+  });
+  const seedSelect = html("select", {
+    id: `${uid}-seed`,
+    onchange: () => save({ seed: Number(seedSelect.value) }),
+  });
+  const note = html("p", { class: "abc-switch", role: "status" });
+
+  // --- the weights
+
+  const status = html("p", { class: "abc-status", role: "status" });
+  const pointed = html("p", { class: "abc-pointed", "aria-hidden": "true" });
+  const brief = html("span", { class: "abc-brief", "aria-hidden": "true" });
+  const undo = button("Undo", "Undo the last change of a weight", () => go(position - 1, "Undone"));
+  const redo = button("Redo", "Redo the change of a weight", () => go(position + 1, "Redone"));
+  const reset = button("Reset", "Restore every weight", () =>
+    edit(new Set(), "every weight restored"),
+  );
+  const legend = html("span", { class: "abc-legend" });
+  const place = html("div");
+  const details = html(
+    "details",
+    { class: "abc-details", ontoggle: () => drawWeights() },
+    html("summary", {}, "Every weight of the model: zero one and watch the score"),
+    html("div", { class: "abc-tools" }, brief, undo, redo, reset, status),
+    html(
+      "p",
+      { class: "abc-help" },
+      "Click a cell to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
+        "and Page Down change the matrix, Enter zeroes the cell, Shift+Enter the whole matrix.",
+    ),
+    html("div", { class: "abc-key" }, legend, pointed),
+    place,
+  );
+  details.open = !model.get("compact") && window.matchMedia("(min-width: 60rem)").matches;
+
+  const asleep = html(
+    "p",
+    { class: "abc-asleep" },
+    "No model yet: the sorter wakes up here as soon as one is loaded.",
+  );
+  const awake = html(
+    "div",
+    {},
+    html(
+      "div",
+      { class: "abc-ask" },
+      html(
+        "div",
+        { class: "abc-field" },
+        html("label", { for: `${uid}-input` }, "Type three letters"),
+        input,
+      ),
+      html("span", { class: "abc-arrow", "aria-hidden": "true" }, "→"),
+      html(
+        "div",
+        { class: "abc-field" },
+        html("span", { class: "abc-label", "aria-hidden": "true" }, "The model writes"),
+        html("span", {}, output, verdict, html("span", { "aria-live": "polite" }, spoken)),
+      ),
+      html(
+        "div",
+        { class: "abc-quick", role: "group", "aria-label": "Other words" },
+        button("‹", "Previous word", () => choose(shift(-1))),
+        button("random", "A random word", () => choose(another())),
+        button("›", "Next word", () => choose(shift(1))),
+      ),
+    ),
+    message,
+    html(
+      "div",
+      { class: "abc-columns" },
+      html(
+        "div",
+        { class: "abc-left" },
+        steps.list,
+        html(
+          "p",
+          { class: "abc-help" },
+          "Each row is one step. Arcs and percentages show where the last token read looks, head 1 " +
+            "above and head 2 below; the letter it then writes is filled, and outlined where it was read.",
+        ),
+      ),
+      html("div", { class: "abc-right" }, count, map.map),
+    ),
+    html(
+      "div",
+      { class: "abc-choose" },
+      html("label", { for: `${uid}-variant` }, "Model"),
+      variantSelect,
+      html("label", { for: `${uid}-seed` }, "Seed"),
+      seedSelect,
+      note,
+    ),
+    details,
+  );
+  const root = html(
+    "div",
+    { class: "attn-widget abc-sorter", role: "group", "aria-label": "The ABC sorter" },
+    asleep,
+    awake,
+  );
+
+  // --- what the reader does
+
+  function save(values) {
+    for (const [name, value] of Object.entries(values)) model.set(name, value);
+    model.save_changes();
+  }
+
+  function complain(sentence, wrong = false) {
+    if (message.textContent !== sentence) message.textContent = sentence;
+    message.classList.toggle("abc-wrong", wrong);
+    if (wrong) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  }
+
+  function read() {
+    const next = parse(input.value);
+    // a word that is only not finished yet gets the same sentence, but no alarm
+    const begun = WORDS.some((other) => other.startsWith(input.value.trim().toLowerCase()));
+    if (next === null) complain(ALLOWED, !begun);
+    else {
+      complain("");
+      save({ text: next });
+    }
+  }
+
+  function choose(next) {
+    input.value = next;
+    complain("");
+    save({ text: next });
+  }
+
+  const key = (name, index) => `${name}:${index}`;
+
+  function toggle(matrix, indices) {
+    const { zeroed } = edits[position];
+    const keys = indices.map((index) => key(matrix.name, index));
+    const restore = keys.every((each) => zeroed.has(each));
+    const next = new Set(zeroed);
+    for (const each of keys) {
+      if (restore) next.delete(each);
+      else next.add(each);
+    }
+    if (indices.length === 1) {
+      const value = number(shown.original[matrix.name][indices[0]]);
+      const change = restore ? `0 → ${value}` : `${value} → 0`;
+      edit(next, `${cellName(matrix, indices[0])}: ${change}`);
+      point(matrix, indices[0]);
+    } else {
+      const change = restore ? "restored" : "→ 0";
+      edit(next, `${matrix.label}, all ${plural(indices.length, "weight")} ${change}`);
+    }
+  }
+
+  function edit(zeroed, words) {
+    edits = [...edits.slice(0, position + 1), { zeroed, words }];
+    go(position + 1);
+  }
+
+  /** Go to an edit, back or forth, and say what that did. */
+  function go(to, prefix) {
+    const before = score(answers);
+    const { words } = edits[Math.max(position, to)];
+    position = to;
+    pointed.textContent = "";
+    build();
+    const after = score(answers);
+    const effect = before === after ? `Score stays ${after}.` : `Score ${before} → ${after}.`;
+    status.textContent = `${prefix ? `${prefix}: ` : ""}${words}. ${effect}`;
+  }
+
+  const cellName = (matrix, index) => {
+    const offset = index - matrix.start;
+    const row = matrix.row.name(Math.floor(offset / matrix.columns));
+    return `${matrix.label}, ${row}, column ${(offset % matrix.columns) + 1}`;
+  };
+
+  function point(matrix, index) {
+    const value = number(shown.original[matrix.name][index]);
+    const off = edits[position].zeroed.has(key(matrix.name, index));
+    pointed.textContent = `${cellName(matrix, index)}: ${off ? `0, was ${value}` : value}`;
+  }
+
+  // --- drawing
+
+  /** Make the model with the reader's edits, sort all 27 words with it, and show it. */
+  function build() {
+    const weights = { ...shown.original };
+    for (const each of edits[position].zeroed) {
+      const [name, index] = each.split(":");
+      if (weights[name] === shown.original[name]) weights[name] = weights[name].slice();
+      weights[name][index] = 0;
+    }
+    sorter = make(weights, shown.run.config);
+    answers = sortAll(sorter);
+    drawAnswer();
+    drawWeights();
+  }
+
+  function drawAnswer() {
+    const trail = trace(sorter, word());
+    const answer = written(trail);
+    const truth = sorted(word());
+    const right = answer === truth;
+    output.replaceChildren(
+      ...trail.map(({ choice }, i) =>
+        html("span", { class: letter(choice) === truth[i] ? "" : "abc-wrong" }, letter(choice)),
+      ),
+    );
+    verdict.textContent = right ? "✓ in order" : `✗ not ${truth}`;
+    verdict.classList.toggle("abc-wrong", !right);
+    const sentence = `${word()}: the model writes ${answer}, ${right ? "right" : `wrong, not ${truth}`}.`;
+    if (spoken.textContent !== sentence) spoken.textContent = sentence;
+    steps.show(trail, truth);
+    map.show(answers, word());
+    count.textContent = `${score(answers)} of ${WORDS.length} sorted`;
+  }
+
+  function drawWeights() {
+    if (!details.open || !shown) return;
+    if (!maps) {
+      maps = heatMaps(shown.run, VARIANTS[shown.variant].formula, { toggle, point });
+      place.replaceChildren(maps.heat);
+    }
+    maps.show(shown.original, edits[position].zeroed, shown.full);
+    brief.textContent = count.textContent;
+    undo.disabled = position === 0;
+    redo.disabled = position === edits.length - 1;
+    reset.disabled = edits[position].zeroed.size === 0;
+    const full = number(shown.full);
+    legend.replaceChildren(`−${full}`, html("span", { class: "abc-ramp" }), full);
+  }
+
+  function fillSelects() {
+    const variants = Object.keys(VARIANTS).filter((name) => model.get("runs")[name]);
+    variantSelect.replaceChildren(
+      ...variants.map((name) => html("option", { value: name }, VARIANTS[name].label)),
+    );
+    variantSelect.value = shown.variant;
+    if (listed !== shown.run) {
+      listed = shown.run;
+      seedSelect.replaceChildren(
+        ...Array.from({ length: listed.seeds }, (_, i) => {
+          const right = score(sortAll(make(unpack(listed, i), listed.config)));
+          const mark = right === WORDS.length ? "" : ` (✗ ${right} of ${WORDS.length})`;
+          return html("option", { value: i }, `${i}${mark}`);
+        }),
+      );
+    }
+    seedSelect.value = shown.seed;
+  }
+
+  /** Show the chosen model; the reader's edits were of another one and go. */
+  function switchModel() {
+    asleep.hidden = Boolean(run());
+    awake.hidden = !run();
+    if (!run()) {
+      shown = null;
+      return;
+    }
+    const seed = Math.min(model.get("seed"), run().seeds - 1);
+    const variant = model.get("variant");
+    const dropped = shown ? edits[position].zeroed.size : 0;
+    const first = shown === null;
+    const alike = (x, y) => x.names.join() === y.names.join() && x.shapes.join() === y.shapes.join();
+    if (!first && (variant !== shown.variant || !alike(run(), shown.run))) maps = null;
+    const original = unpack(run(), seed);
+    shown = { run: run(), variant, seed, original, full: fullColour(original) };
+    edits = [{ zeroed: new Set() }];
+    position = 0;
+    status.textContent = "";
+    pointed.textContent = "";
+    fillSelects();
+    build();
+    if (first) return;
+    const cleared = dropped ? ` ${plural(dropped, "zeroed weight")} restored.` : "";
+    note.textContent = `${VARIANTS[variant].label}, seed ${seed}: ${count.textContent}.${cleared}`;
+  }
+
+  /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
+  function reload() {
+    if (!shown || !run()) return switchModel();
+    const fresh = unpack(run(), shown.seed < run().seeds ? shown.seed : 0);
+    const same = run().names.every(
+      (name) => fresh[name].every((value, i) => Object.is(value, shown.original[name]?.[i])),
+    );
+    if (same) {
+      shown.run = run();
+      fillSelects();
+    } else switchModel();
+  }
+
+  function readText() {
+    if (parse(input.value) !== word()) choose(word());
+    if (shown) drawAnswer();
+  }
+
+  const watched = {
+    "change:runs": reload,
+    "change:variant": switchModel,
+    "change:seed": switchModel,
+    "change:text": readText,
+  };
+  for (const [event, handler] of Object.entries(watched)) model.on(event, handler);
+  input.value = word();
+  el.append(root);
+  switchModel();
+  return () => {
+    for (const [event, handler] of Object.entries(watched)) model.off(event, handler);
+  };
+}
+
+export default { render };

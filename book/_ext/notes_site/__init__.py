@@ -1,0 +1,17 @@
+"""What Jupyter Book 1.x and its theme need to become this site.
+
+The site must make no request to another host, stay light, and show its widgets without a kernel.
+Each module mends one thing; `templates/layout.html` is the page they meet in.
+"""
+
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+
+from notes_site import alt_text, docstrings, icons, mathjax, theme, widgets
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Set up every part; Jupyter Book calls this after its own extensions."""
+    for part in (theme, icons, mathjax, widgets, alt_text, docstrings):
+        part.setup(app)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

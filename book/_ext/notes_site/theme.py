@@ -1,0 +1,97 @@
+"""Take out of the theme what this site does not use, and tell other sites its address if known."""
+
+import os
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+# Copied to `_static` by the theme and by Jupyter Book's extensions; no page here asks for them.
+UNUSED = (
+    "locales",
+    "images",
+    "vendor",
+    "webpack-macros.html",
+    "sbt-webpack-macros.html",
+    "sphinx-thebe.css",
+    "sphinx-thebe.js",
+    "scripts/fontawesome.js",
+    "scripts/fontawesome.js.LICENSE.txt",
+    "scripts/bootstrap.js",
+    "scripts/bootstrap.js.LICENSE.txt",
+)
+
+# All of Font Awesome, 543 KB gzipped, for which see icons.py; and Bootstrap, 24 KB, for menus and
+# tooltips that no page here has.
+UNUSED_SCRIPTS = ("scripts/fontawesome.js", "scripts/bootstrap.js")
+
+
+def setup(app: Sphinx) -> None:
+    """Drop Thebe, add our layout and, with SITE_URL, social metadata.
+
+    SITE_URL is the address that the site will have. Only canonical links and link previews need
+    it, so a build without it is complete.
+    """
+    # Thebe runs cells on a public server. Jupyter Book loads it always, so it is undone here.
+    for event, listeners in app.events.listeners.items():
+        app.events.listeners[event] = [
+            one for one in listeners if not one.handler.__module__.startswith("sphinx_thebe")
+        ]
+    app.registry.css_files[:] = [
+        one for one in app.registry.css_files if one[0] != "sphinx-thebe.css"
+    ]
+    if site := os.environ.get("SITE_URL"):
+        app.setup_extension("sphinxext.opengraph")
+        app.connect("config-inited", lambda app, config: _set_address(config, site), priority=1)
+    app.connect("config-inited", _add_templates)
+    app.connect("html-page-context", _mend_page)
+    app.connect("build-finished", _remove_unused)
+
+
+def without_unused_scripts(html: str) -> str:
+    """A piece of the theme's page without the tags that load `UNUSED_SCRIPTS`.
+
+    Raises:
+        ValueError: it loads none of them, so the theme has changed and this wants a new look.
+    """
+    lines = html.splitlines()
+    kept = [line for line in lines if not any(script in line for script in UNUSED_SCRIPTS)]
+    if len(kept) == len(lines):
+        raise ValueError(
+            f"pydata-sphinx-theme {version('pydata-sphinx-theme')} loads "
+            f"{' and '.join(UNUSED_SCRIPTS)} from somewhere else than expected"
+        )
+    return "\n".join(kept)
+
+
+def _set_address(config: Any, site: str) -> None:
+    config.html_baseurl = config.ogp_site_url = site.rstrip("/") + "/"
+    config.ogp_social_cards = {"enable": False}
+
+
+def _add_templates(app: Sphinx, config: Any) -> None:
+    config.templates_path.insert(0, str(Path(__file__).parent / "templates"))
+
+
+def _mend_page(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:
+    context["without_unused_scripts"] = without_unused_scripts
+    # docutils gives bibliographies roles that ARIA has withdrawn, or that their content belies.
+    if body := context.get("body"):
+        body = body.replace(' role="doc-biblioentry"', "")
+        context["body"] = body.replace('<div role="list" class="citation-list">', "<div>")
+
+
+def _remove_unused(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for name in UNUSED:
+        path = static / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    for source_map in static.rglob("*.map"):
+        source_map.unlink()

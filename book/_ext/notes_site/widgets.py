@@ -1,0 +1,116 @@
+"""Widgets that live on a static page: the host script, a place for each, and a directive.
+
+myst-nb writes a chapter's widgets as ipywidgets does: one script element with the state of all
+models, one for each view. `attn_notes/widgets/_host.js` mounts them. Here every view gets a place
+that is reserved before it is mounted, and
+
+    ```{live-widget} deep_qkv
+    :tag: sorter
+    :set: {"compact": true}
+    ```
+
+puts a chapter's first widget, or that of its first cell with a tag, on another page as well, with
+the weights that the chapter has trained. `set` overrides traits on this page.
+"""
+
+import json
+from importlib.resources import as_file, files
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from myst_nb.sphinx_ import NbMetadataCollector
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.typing import OptionSpec
+
+HOST = "widget-host.js"
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+NO_SCRIPT = "<noscript><p>This is a live model. It needs JavaScript, which is off.</p></noscript>"
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive and serve the host script."""
+    app.add_directive("live-widget", LiveWidget)
+    app.connect("builder-inited", _copy_host)
+    app.connect("doctree-resolved", _reserve_places)
+
+
+class LiveWidget(SphinxDirective):
+    """Place the widget of a chapter on this page; the argument is the chapter's stem."""
+
+    required_arguments = 1
+    option_spec: OptionSpec = {"tag": directives.unchanged_required, "set": json.loads}
+
+    def run(self) -> list[nodes.Node]:
+        """The widget's state and view, as myst-nb writes them on the chapter's own page."""
+        name, path = self.env.relfn2path(self.arguments[0] + ".ipynb")
+        if not Path(path).is_file():
+            raise self.error(f"there is no notebook {name} to take a widget from")
+        self.env.note_dependency(name)
+        try:
+            notebook = json.loads(Path(path).read_text("utf-8"))
+            model, state = first_widget(notebook, self.options.get("tag"))
+        except LookupError as error:
+            raise self.error(f"{name}: {error.args[0]}") from error
+        state["state"][model]["state"] |= self.options.get("set", {})
+        NbMetadataCollector.add_js_file(  # as myst-nb does for the chapter's page
+            self.env, self.env.docname, "widget_host", HOST, {"defer": "defer"}
+        )
+        view = {"version_major": 2, "version_minor": 0, "model_id": model}
+        html = _script(STATE, state) + _place(_script(VIEW, view), self.arguments[0])
+        return [nodes.raw(text=html, format="html")]
+
+
+def first_widget(notebook: dict[str, Any], tag: str | None = None) -> tuple[str, dict[str, Any]]:
+    """The model id of a notebook's first widget view, and the widget state reduced to that model.
+
+    Args:
+        notebook: an executed notebook, read as JSON.
+        tag: look only at cells with this tag.
+
+    Raises:
+        LookupError: no such view, or its state was not saved.
+    """
+    views = [
+        output["data"][VIEW]["model_id"]
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code" and (tag is None or tag in cell["metadata"].get("tags", []))
+        for output in cell["outputs"]
+        if VIEW in output.get("data", {})
+    ]
+    if not views:
+        raise LookupError("no output is a widget" + (f" in a cell tagged {tag!r}" if tag else ""))
+    saved = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})
+    if views[0] not in saved["state"]:
+        raise LookupError("the state of its widget was not saved with it")
+    return views[0], {**saved, "state": {views[0]: saved["state"][views[0]]}}
+
+
+def _script(kind: str, content: Any) -> str:
+    # "</script>" inside the JSON would end the element; "<\/" means the same to a JSON parser.
+    text = json.dumps(content).replace("</", r"<\/")
+    return f'<script type="{kind}">{text}</script>'
+
+
+def _place(view: str, chapter: str) -> str:
+    # book.css keeps as much room free as the widget of that chapter needs.
+    return f'<div class="live-widget {chapter}">{view}{NO_SCRIPT}</div>'
+
+
+def _copy_host(app: Sphinx) -> None:
+    static = Path(app.outdir) / "_static"
+    static.mkdir(parents=True, exist_ok=True)
+    with as_file(files("attn_notes.widgets") / "_host.js") as source:
+        copyfile(source, static / HOST)
+
+
+def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    for raw in list(doctree.findall(nodes.raw)):
+        text = raw.astext()
+        if text.startswith(f'<script type="{VIEW}">'):
+            place = _place(text, page.rpartition("/")[2])
+            raw.replace_self(nodes.raw(text=place, format="html"))

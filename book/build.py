@@ -1,0 +1,250 @@
+"""Make the book: execute its chapters, render the site, serve it.
+
+    python book/build.py book           execute what is stale, then render
+    python book/build.py execute        only execute
+    python book/build.py site           only render
+    python book/build.py serve          look at the site on http://localhost:8000
+    python book/build.py strip          remove the outputs from the notebooks, before a commit
+
+The Makefile calls these; where there is no make, call them yourself. `execution.py` says when a
+chapter is executed. The site is rendered from a copy of the sources in `.cache/site/`, in which
+each notebook has the outputs of its executed copy.
+"""
+
+import argparse
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import execution
+import nbformat
+from execution import BookError, Chapter
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+# Outputs
+
+
+def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
+    """Today's notebook, prose and all, with the outputs of its executed copy.
+
+    Raises:
+        BookError: the chapter has not been executed as it stands.
+    """
+    copy = execution.executed_copies(root) / chapter.executed_name
+    if not copy.exists():
+        raise BookError(f"{chapter.path} has changed since it was executed: execute it first.")
+    executed = nbformat.read(copy, as_version=4)
+    notebook = nbformat.read(root / chapter.path, as_version=4)
+    sources = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if [cell.source for cell in sources] != [cell.source for cell in executed.cells]:
+        raise BookError(f"{chapter.path} was edited while the site was being made: try again.")
+    for cell, done in zip(sources, executed.cells, strict=True):
+        cell.outputs = done.outputs
+        cell.execution_count = done.execution_count
+        move_alt_text(cell)
+    for name in ("widgets", "language_info"):
+        if name in executed.metadata:
+            notebook.metadata[name] = executed.metadata[name]
+    return notebook
+
+
+def move_alt_text(cell: NotebookNode) -> None:
+    """Copy the alt text that a figure left in its output's metadata to where myst-nb reads it.
+
+    myst-nb reads it from the cell, which speaks for all its images. What the author wrote there
+    by hand stays.
+
+    Raises:
+        BookError: two figures in one cell have different alt texts.
+    """
+    texts = {
+        output.metadata["attn_notes"]["alt"]
+        for output in cell.outputs
+        if "alt" in output.get("metadata", {}).get("attn_notes", {})
+    }
+    if len(texts) > 1:
+        start = textwrap.shorten(cell.source, 60)
+        raise BookError(f"a cell shows two figures, but can have one alt text only: {start}")
+    if texts:
+        image = cell.metadata.setdefault("mystnb", {}).setdefault("image", {})
+        image.setdefault("alt", texts.pop())
+
+
+# The site
+
+
+def site_sources(root: Path) -> dict[str, bytes]:
+    """Everything that the site is rendered from, by path from the root."""
+    chapters = {chapter.path: chapter for chapter in execution.read_chapters(root)}
+    sources = {}
+    for path in (root / "_config.yml", root / "_toc.yml", *visible_files(root)):
+        name = path.relative_to(root)
+        if name in chapters:
+            content = nbformat.writes(with_outputs(root, chapters[name])).encode()
+        else:
+            content = path.read_bytes()
+        sources[name.as_posix()] = content
+    return sources
+
+
+def visible_files(root: Path) -> list[Path]:
+    """The files of the book, and of the package that its pages quote and document."""
+
+    def visible(path: Path) -> bool:
+        parts = path.relative_to(root).parts
+        return not any(part.startswith(".") or part == "__pycache__" for part in parts)
+
+    paths = [path for folder in ("book", "attn_notes") for path in (root / folder).rglob("*")]
+    return sorted(path for path in paths if path.is_file() and visible(path))
+
+
+def site(root: Path) -> None:
+    """Render the site into `_build/html`, unless it is there and nothing has changed.
+
+    All of it, every time: Sphinx can render only the pages that changed, but then a new title is
+    missing from the contents beside the others, and a page that was removed stays.
+
+    Raises:
+        BookError: Sphinx warned or failed. What it said has been printed.
+    """
+    with execution.only_build(root):
+        sources = site_sources(root)
+        renderer = Path(__file__).read_bytes()
+        made_of = execution.digest([sources, execution.environment(root), renderer])
+        stamp = root / "_build" / "made_of"
+        if stamp.exists() and stamp.read_text() == made_of:
+            print("Site: nothing has changed.")
+            return
+        print("Rendering the site ...", flush=True)
+        copy = root / ".cache" / "site"
+        for folder in (copy, root / "_build"):
+            if folder.exists():
+                shutil.rmtree(folder)
+        for name, content in sources.items():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes(content)
+        render(copy, root)
+        stamp.write_text(made_of)
+
+
+def render(sources: Path, output: Path) -> None:
+    """Run Jupyter Book on a folder, and print only what it has to complain about.
+
+    Raises:
+        BookError: it did.
+    """
+    program = "from jupyter_book.cli.main import main; main()"
+    options = ["-W", "--keep-going", "-q", "--path-output", str(output)]
+    process = subprocess.run(
+        [sys.executable, "-c", program, "build", *options, sources],
+        env=os.environ | {"PYTHONPATH": str(sources)},  # the package's pages are of this copy too
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    # A problem is to be mended in the source, not in the copy that Sphinx saw.
+    print(process.stderr.replace(f"{sources}{os.sep}", ""), end="", file=sys.stderr)
+    if process.returncode:
+        raise BookError("The site has problems; see the lines above.")
+
+
+# Commands
+
+
+def serve(root: Path, port: int) -> None:
+    """Serve the site on this machine until interrupted.
+
+    Raises:
+        BookError: there is no site yet, or the port is taken.
+    """
+    folder = root / "_build" / "html"
+    if not folder.exists():
+        raise BookError("There is no site yet. Make it first.")
+    handler = functools.partial(Handler, directory=folder)
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        raise BookError(f"Port {port} cannot be had ({error.strerror}): name another.") from error
+    with server:
+        print(f"The book is at http://localhost:{port} (Ctrl-C ends it).", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves files, never from a browser's cache, and says nothing about each one."""
+
+    # Windows may have its own idea of what a .js file is, and browsers refuse that.
+    extensions_map = http.server.SimpleHTTPRequestHandler.extensions_map | {
+        ".js": "text/javascript"
+    }
+
+    def end_headers(self) -> None:
+        """Add one header to the usual ones."""
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Drop it."""
+
+
+def strip(root: Path) -> None:
+    """Remove from the notebooks what running them added, so that only what was written is kept."""
+    for path in (root / "book").rglob("*.ipynb"):
+        if ".ipynb_checkpoints" in path.parts:
+            continue
+        before = path.read_text("utf-8")
+        notebook = nbformat.reads(before, as_version=4)
+        for cell in notebook.cells:
+            for name in ("execution", "collapsed", "scrolled"):
+                cell.metadata.pop(name, None)
+            if cell.cell_type == "code":
+                cell.outputs = []
+                cell.execution_count = None
+        notebook.metadata.pop("widgets", None)
+        notebook.metadata["kernelspec"] = execution.KERNELSPEC
+        notebook.metadata["language_info"] = {"name": "python"}
+        after = nbformat.writes(notebook) + "\n"
+        if after != before:
+            path.write_text(after, "utf-8")
+            print(f"Stripped {path.relative_to(root)}.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=["book", "execute", "site", "serve", "strip"])
+    parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    try:
+        if options.command in ("book", "execute"):
+            execution.execute(options.root)
+        if options.command in ("book", "site"):
+            site(options.root)
+            print("The book is in _build/html/index.html. To read it: make serve")
+        if options.command == "serve":
+            serve(options.root, options.port)
+        if options.command == "strip":
+            strip(options.root)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

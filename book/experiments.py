@@ -1,0 +1,118 @@
+"""The recorded runs: what is too long for a reader's patience, made again by one command.
+
+    python book/experiments.py              every experiment
+    python book/experiments.py NAME ...     some of them
+    python book/experiments.py --list       their names
+
+Each writes one JSON file into book/results/: the settings, the versions of what ran, and per seed
+what a chapter draws. Nothing else writes there.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Generator
+
+from attn_notes.analysis import results
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run, train
+from attn_notes.training.schedules import warmup_cosine
+
+EXPERIMENTS: dict[str, Callable[[], None]] = {}
+
+
+def experiment(run: Callable[[], None]) -> Callable[[], None]:
+    """Register an experiment under its function's name, which is also its file's."""
+    EXPERIMENTS[run.__name__] = run
+    return run
+
+
+def train_sorters(
+    config: Config,
+    *,
+    seeds: int,
+    steps: int,
+    lr: float,
+    warmup: int,
+    batch: int | None,
+    probe_every: int,
+    outputs_only: bool = False,
+) -> Run:
+    """Train sorters of one kind from seeds 0, 1, ...; `batch` None follows the exact gradient."""
+    data = partial(sorting.sample_weights, batch) if batch else sorting.population()
+    return train(
+        [Sorter(config, Generator().manual_seed(seed)) for seed in range(seeds)],
+        partial(sorting.loss, outputs_only=outputs_only),
+        data,
+        generators=[Generator().manual_seed(10_000 + s) for s in range(seeds)] if batch else None,
+        steps=steps,
+        optimizer=partial(torch.optim.AdamW, lr=lr, fused=True),
+        schedule=warmup_cosine(steps, warmup),
+        clip=1.0,
+        probe=sorting.probe,
+        probe_every=probe_every,
+    )
+
+
+def summary(run: Run) -> results.Record:
+    """What the chapter draws: solved [n, m] at each probed step, the last losses [m, 6]."""
+    solved = run.history["solved"]
+    return {
+        "seconds": round(run.seconds, 1),
+        "steps": run.steps.tolist(),
+        "solved": solved.tolist(),
+        "mean_loss": [[round(x, 5) for x in row] for row in run.history["losses"].mean(-1).tolist()],
+        "last_losses": [[round(x, 5) for x in row] for row in run.history["losses"][-1].tolist()],
+    }
+
+
+@experiment
+def deep_qkv_published() -> None:
+    """The sorter at the published settings, 32 seeds, five ways of making the weights."""
+    settings = dict(seeds=32, steps=15_001, lr=1e-3, warmup=500, batch=128, probe_every=250)
+    runs = {}
+    for variant in VARIANTS:
+        runs[variant] = summary(train_sorters(Config(variant), **settings))
+    runs["gated, outputs only"] = summary(
+        train_sorters(Config("gated"), outputs_only=True, **settings)
+    )
+    results.save("deep_qkv_published", settings, runs)
+
+
+@experiment
+def deep_qkv_rank_temperature() -> None:
+    """Gated and strict sorters of rank 1 to 3 at temperatures 0.1, 1 and 10."""
+    settings = dict(seeds=16, steps=1000, lr=1e-2, warmup=50, batch=None, probe_every=10)
+    runs = {}
+    for variant in ("gated", "strict"):
+        for rank in (1, 2, 3):
+            for temperature in (0.1, 1.0, 10.0):
+                config = Config(variant, rank=rank, temperature=temperature)
+                runs[f"{variant} {rank} {temperature}"] = summary(train_sorters(config, **settings))
+    results.save("deep_qkv_rank_temperature", settings, runs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which experiments; all if none")
+    parser.add_argument("--list", action="store_true", help="list the experiments")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(EXPERIMENTS):
+        parser.error(f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")
+    torch.set_num_threads(1)
+    for name in arguments.names or EXPERIMENTS:
+        run = EXPERIMENTS[name]
+        if arguments.list:
+            print(f"{name}: {run.__doc__}")
+            continue
+        start = time.perf_counter()
+        run()
+        print(f"{name}: {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from attn_notes.analysis import results
+
+
+def test_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "new"))
+    path = results.save("toy", {"steps": 3}, {"a": {"solved": [[1, 2]]}})
+    assert path == tmp_path / "new" / "toy.json"
+    record = results.load("toy")
+    assert record["settings"] == {"steps": 3}
+    assert record["runs"] == {"a": {"solved": [[1, 2]]}}
+    assert set(record["versions"]) == {"python", "torch"}
+    json.loads(path.read_text())
+
+
+def test_missing_record_says_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="there are: none"):
+        results.load("toy")
+    results.save("other", {}, {})
+    with pytest.raises(FileNotFoundError, match="no recorded run 'toy' .* there are: other"):
+        results.load("toy")

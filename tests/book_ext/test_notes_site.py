@@ -1,0 +1,149 @@
+"""The site's Sphinx extension, book/_ext/notes_site."""
+
+import doctest
+import importlib
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+
+import nbformat
+import pytest
+
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
+ROOT = Path(__file__).parents[2]
+PARTS = ("alt_text", "docstrings", "icons", "mathjax", "theme", "widgets")
+
+
+@pytest.fixture(scope="module")
+def part() -> dict[str, ModuleType]:
+    sys.path.insert(0, str(ROOT / "book" / "_ext"))
+    try:
+        return {name: importlib.import_module(f"notes_site.{name}") for name in PARTS}
+    finally:
+        sys.path.pop(0)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_examples_in_docstrings(name: str, part: dict[str, ModuleType]) -> None:
+    assert doctest.testmod(part[name]).failed == 0
+
+
+def test_icons_are_found_in_the_installed_theme(part: dict[str, ModuleType]) -> None:
+    icons = part["icons"]
+    script = files("pydata_sphinx_theme").joinpath(icons.SCRIPT).read_text("utf-8")
+    for name in ("sun", "moon", "circle-half-stroke", "magnifying-glass"):
+        assert icons.shape(script, name).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    with pytest.raises(icons.ExtensionError, match="no-such-icon"):
+        icons.shape(script, "no-such-icon")
+
+
+def test_a_theme_that_loads_its_scripts_elsewhere_is_noticed(part: dict[str, ModuleType]) -> None:
+    with pytest.raises(ValueError, match="from somewhere else"):
+        part["theme"].without_unused_scripts('<script src="theme.js"></script>')
+
+
+def test_every_part_of_mathjax_is_in_the_package(part: dict[str, ModuleType]) -> None:
+    package = files("sphinx-mathjax-offline") / "static" / "mathjax"
+    for name in part["mathjax"].PARTS:
+        assert (package / name).is_file() or (package / name).is_dir(), name
+
+
+def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
+    """A notebook with one widget a cell, from pairs of a tag and a model id."""
+    view = "application/vnd.jupyter.widget-view+json"
+    state = {
+        model: {"model_module": "anywidget", "state": {"_esm": "", "n": 7}} for _, model in cells
+    }
+    return nbformat.v4.new_notebook(
+        metadata={"widgets": {"application/vnd.jupyter.widget-state+json": {"state": state}}},
+        cells=[
+            nbformat.v4.new_code_cell(
+                metadata={"tags": [tag]},
+                outputs=[nbformat.v4.new_output("display_data", {view: {"model_id": model}})],
+            )
+            for tag, model in cells
+        ],
+    )
+
+
+def test_a_page_gets_the_state_of_its_own_widget_only(part: dict[str, ModuleType]) -> None:
+    pair = notebook(("play", "m1"), ("weights", "m2"))
+    for tag, model in ((None, "m1"), ("play", "m1"), ("weights", "m2")):
+        found, state = part["widgets"].first_widget(pair, tag)
+        assert (found, list(state["state"])) == (model, [model])
+
+
+def test_a_notebook_without_the_widget_is_refused(part: dict[str, ModuleType]) -> None:
+    first_widget = part["widgets"].first_widget
+    with pytest.raises(LookupError, match="no output is a widget in a cell tagged 'weights'"):
+        first_widget(notebook(("play", "m1")), "weights")
+    unsaved = notebook(("play", "m1"))
+    del unsaved.metadata["widgets"]
+    with pytest.raises(LookupError, match="was not saved"):
+        first_widget(unsaved)
+
+
+PIXEL = "![{alt}](pixel.svg)\n"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+FAULTS = {
+    "no_alt": (PIXEL.format(alt=""), "image without alt text: book/pixel.svg"),
+    "file_name": (PIXEL.format(alt="pixel.svg"), "image without alt text: book/pixel.svg"),
+    "html": ('<img src="pixel.svg">\n', "image without alt text: pixel.svg"),
+    "inline": (f"{SVG}\n", "image without alt text: <svg>"),
+    "widget": ("```{live-widget} nowhere\n```\n", "there is no notebook book/nowhere.ipynb"),
+}
+
+
+@pytest.fixture(scope="module")
+def log_of_faulty_book(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a build of a book with a page for each fault, and a good one, has to say."""
+    folder = tmp_path_factory.mktemp("faulty")
+    shutil.copy(ROOT / "_config.yml", folder)
+    book = folder / "book"
+    for name in ("_ext", "_static"):
+        shutil.copytree(ROOT / "book" / name, book / name)
+    shutil.copy(ROOT / "book" / "references.bib", book)
+    (book / "pixel.svg").write_text(SVG, "utf-8")
+    (book / "index.md").write_text("# Good\n\n" + PIXEL.format(alt="One empty pixel."), "utf-8")
+    for name, (text, _) in FAULTS.items():
+        (book / f"{name}.md").write_text(f"# Fault\n\n{text}", "utf-8")
+    figure = nbformat.v4.new_output("display_data", {"image/svg+xml": SVG})
+    cells = [
+        nbformat.v4.new_markdown_cell("# Fault"),
+        nbformat.v4.new_code_cell("draw()", outputs=[figure]),
+    ]
+    metadata = {"language_info": {"name": "python"}}
+    figures = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    nbformat.write(figures, book / "figure.ipynb")
+    chapters = "".join(f"  - file: book/{name}\n" for name in [*FAULTS, "figure"])
+    (folder / "_toc.yml").write_text(
+        f"format: jb-book\nroot: book/index\nchapters:\n{chapters}", "utf-8"
+    )
+    build = subprocess.run(
+        [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert build.returncode != 0
+    return build.stderr
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        *((f"{name}.md", message) for name, (_, message) in FAULTS.items()),
+        ("figure.ipynb", "cell 2: image without alt text"),
+    ],
+)
+def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: str) -> None:
+    found = [line for line in log_of_faulty_book.splitlines() if page in line]
+    assert len(found) == 1, log_of_faulty_book
+    assert message in found[0]
+
+
+def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
+    assert "index.md" not in log_of_faulty_book

@@ -1,0 +1,285 @@
+"""A browser, a server for the built site, and a page that remembers what it asked for.
+
+The browser is a Chromium, Chrome or Edge that is already here (CHROME_PATH names one explicitly),
+and is installed the platform's way where there is none.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
+CHAPTER = "book/deep_qkv.html"
+
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "msedge",
+)
+USUAL_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    r"%PROGRAMFILES%\Google\Chrome\Application\chrome.exe",
+    r"%PROGRAMFILES(X86)%\Google\Chrome\Application\chrome.exe",
+    r"%LOCALAPPDATA%\Google\Chrome\Application\chrome.exe",
+    r"%PROGRAMFILES%\Microsoft\Edge\Application\msedge.exe",
+    r"%PROGRAMFILES(X86)%\Microsoft\Edge\Application\msedge.exe",
+)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+# What a careful host would send. `blob:` is where the widgets' modules are imported from.
+STRICT_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'"
+)
+NO_BROWSER = """\
+The browser tests need Chromium, Chrome or Edge; none was found and none could be installed.
+Install one, or set CHROME_PATH to its program, and run the tests again. {why}"""
+
+
+def find_browser() -> str | None:
+    """The program of an installed browser that can run these tests, if there is one."""
+    if given := os.environ.get("CHROME_PATH"):
+        return given
+    for name in NAMES:
+        if found := shutil.which(name):
+            return found
+    with sync_playwright() as playwright:
+        places = [*map(os.path.expandvars, USUAL_PLACES), playwright.chromium.executable_path]
+    return next((place for place in places if Path(place).is_file()), None)
+
+
+def install_browser() -> None:
+    """Install Chromium: with apt where we may, else as Playwright does.
+
+    Raises:
+        subprocess.CalledProcessError: it could not be installed.
+    """
+    apt = _apt_get()
+    if apt is None:
+        commands = [[sys.executable, "-m", "playwright", "install", "chromium"]]
+    else:
+        # Test processes that run side by side wait for one another.
+        apt = [*apt, "-o", "DPkg::Lock::Timeout=300"]
+        commands = [[*apt, "update"], [*apt, "install", "-y", "chromium"]]
+    for command in commands:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def _apt_get() -> list[str] | None:
+    """How to call apt-get without being asked for a password, where it has a Chromium package."""
+    if not shutil.which("apt-get"):
+        return None
+    # Ubuntu's package only points to a snap, which does not run headless everywhere.
+    if "ID=debian" not in Path("/etc/os-release").read_text("utf-8").splitlines():
+        return None
+    if os.geteuid() == 0:
+        return ["apt-get"]
+    sudo = shutil.which("sudo")
+    if sudo and subprocess.run([sudo, "-n", "true"], capture_output=True).returncode == 0:
+        return [sudo, "-n", "apt-get"]
+    return None
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; fails with one clear message where none can be had."""
+    program = find_browser()
+    if program is None:
+        try:
+            install_browser()
+        except (subprocess.CalledProcessError, OSError) as error:
+            why = getattr(error, "stderr", None) or str(error)
+            pytest.fail(NO_BROWSER.format(why=why.strip()), pytrace=False)
+        program = find_browser()
+    if program is None:
+        pytest.fail(NO_BROWSER.format(why=""), pytrace=False)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """Serves a folder under a prefix, and nothing elsewhere; says nothing."""
+
+    prefix = "/"
+    policy: str | None = None
+
+    def translate_path(self, path: str) -> str:
+        inside = urlsplit(path).path.startswith(self.prefix)
+        return super().translate_path(path.removeprefix(self.prefix) if inside else "/no such file")
+
+    def end_headers(self) -> None:
+        if self.policy:
+            self.send_header("Content-Security-Policy", self.policy)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@contextmanager
+def serve(folder: Path, prefix: str = "/", policy: str | None = None) -> Iterator[str]:
+    """Serve a folder on this machine; gives the address, which ends in the prefix."""
+    handler = type("Handler", (_Handler,), {"prefix": prefix, "policy": policy})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}{prefix}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The folder of the built site."""
+    if not (SITE / CHAPTER).is_file():
+        pytest.fail(f"{SITE / CHAPTER} is missing: run `make book` first", pytrace=False)
+    return SITE
+
+
+@pytest.fixture(scope="session")
+def server(site: Path) -> Iterator[str]:
+    """The address of the site, served from the root of a host."""
+    with serve(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def strict_server(site: Path) -> Iterator[str]:
+    """The address of the site under a subfolder of a host that allows only what is its own."""
+    with serve(site, "/some/subfolder/", STRICT_POLICY) as address:
+        yield address
+
+
+@dataclass
+class Visit:
+    """A page that was opened, and what went on while it was."""
+
+    page: Page
+    external: list[str] = field(default_factory=list)  # requests to other hosts, all blocked
+    console: list[str] = field(default_factory=list)  # errors and warnings
+    errors: list[str] = field(default_factory=list)  # uncaught in the page's scripts
+    failed: list[str] = field(default_factory=list)  # requests that got no file
+    responses: list[Response] = field(default_factory=list)
+
+    def assert_clean(self) -> None:
+        """Fail if the page asked another host for anything, missed a file or met an error."""
+        assert not self.external, f"requests to other hosts: {self.external}"
+        assert not self.failed, f"requests that failed: {self.failed}"
+        assert not self.errors, f"uncaught errors: {self.errors}"
+        assert not self.console, f"console: {self.console}"
+
+    def settle(self) -> None:
+        """Wait until fonts and math are set and every widget is mounted."""
+        self.page.wait_for_load_state("networkidle")
+        self.page.evaluate(
+            "async () => { await document.fonts.ready; await window.MathJax?.startup?.promise; }"
+        )
+        self.page.wait_for_function(
+            """() => [...document.querySelectorAll('script[type$="widget-view+json"]')]
+                .every((script) => script.nextElementSibling?.dataset.state)"""
+        )
+
+
+@pytest.fixture
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
+    """Open pages of the site, every other host blocked.
+
+    `open_page(CHAPTER, width=390, theme="dark")` returns a `Visit` of the settled page.
+    `base` is another server's address, or a folder's `as_uri()` with a slash, to open it from disk.
+    """
+    contexts = []
+
+    def open_page(
+        path: str, *, width: int = 1280, theme: str = "light", base: str | None = None
+    ) -> Visit:
+        base = request.getfixturevalue("server") if base is None else base
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        visit = Visit(context.new_page())
+        _record(visit, base)
+        visit.page.goto(base + path)
+        visit.settle()
+        return visit
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def _record(visit: Visit, base: str) -> None:
+    ours = urlsplit(base)
+
+    def block_others(route: Route) -> None:
+        url = urlsplit(route.request.url)
+        if url.scheme in ("blob", "data") or (url.scheme, url.netloc) == (ours.scheme, ours.netloc):
+            route.continue_()
+        else:
+            visit.external.append(route.request.url)
+            route.abort()
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            visit.console.append(f"{message.type}: {message.text} ({message.location['url']})")
+
+    def on_response(response: Response) -> None:
+        visit.responses.append(response)
+        if response.status >= 400:
+            visit.failed.append(f"{response.status} {response.url}")
+
+    visit.page.route("**/*", block_others)
+    visit.page.on("console", on_console)
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    visit.page.on("response", on_response)
+    visit.page.on("requestfailed", lambda request: visit.failed.append(request.url))
+
+
+@pytest.fixture(scope="session")
+def axe() -> Callable[[Page], list[str]]:
+    """What axe-core finds wrong with a page, one line for each element. Nothing is filtered."""
+    engine = Axe()
+    # Else axe fetches the page's stylesheets once more, some of them from where they are not.
+    options = {"preload": False}
+
+    def run(page: Page) -> list[str]:
+        return [
+            f"{violation['id']} ({violation['impact']}): {violation['help']}: "
+            f"{' '.join(map(str, node['target']))}: {node['html'][:160]} {node['failureSummary']}"
+            for violation in engine.run(page, options=options).response["violations"]
+            for node in violation["nodes"]
+        ]
+
+    return run

@@ -1,0 +1,558 @@
+"""The ABC sorter on the page of chapter 1, against torch and as a reader uses it."""
+
+import base64
+import json
+import random
+import re
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Dialog, Locator, Page, expect
+from torch import Generator, Tensor
+
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+
+from .conftest import CHAPTER, Visit
+
+OpenPage = Callable[..., Visit]
+WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]
+ALLOWED = "Type three letters, each one of a, b and c: for example, cab."
+STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
+VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
+
+# The widget's own module, and its traits as the page saved them, with the weights decoded.
+READ_PAGE = f"""async () => {{
+  const all = [...document.querySelectorAll('{STATE}')].map((s) => JSON.parse(s.textContent).state);
+  const id = JSON.parse(document.querySelector('{VIEW}').textContent).model_id;
+  const {{ state, buffers }} = Object.assign({{}}, ...all)[id];
+  for (const {{ path, data }} of buffers) {{
+    const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
+    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+    parent[path.at(-1)] = new DataView(bytes.buffer);
+  }}
+  const url = URL.createObjectURL(new Blob([state._esm], {{ type: 'text/javascript' }}));
+  Object.assign(window, {{ sorter: await import(url), saved: state }});
+}}"""
+
+
+@pytest.fixture
+def visit(open_page: OpenPage) -> Iterator[Visit]:
+    visit = open_page(CHAPTER)
+    yield visit
+    visit.assert_clean()
+
+
+@pytest.fixture
+def widget(visit: Visit) -> Locator:
+    """The first sorter of the page, its weights in view."""
+    widget = visit.page.locator(".abc-sorter").first
+    open_weights(widget)
+    return widget
+
+
+def open_weights(widget: Locator) -> None:
+    if widget.locator("details").get_attribute("open") is None:
+        widget.locator("summary").click()
+    expect(widget.locator(".abc-cell").first).to_be_visible()
+
+
+@pytest.fixture
+def runs(visit: Visit) -> dict[str, Any]:
+    """What the page saved of each variant, the weights as bytes."""
+    saved = [json.loads(text)["state"] for text in visit.page.locator(STATE).all_text_contents()]
+    view = json.loads(visit.page.locator(VIEW).first.text_content() or "")
+    entry = next(models[view["model_id"]] for models in saved if view["model_id"] in models)
+    runs: dict[str, Any] = entry["state"]["runs"]
+    for buffer in entry["buffers"]:
+        _, variant, key = buffer["path"]
+        runs[variant][key] = base64.b64decode(buffer["data"])
+    return runs
+
+
+def rebuild(variant: str, run: dict[str, Any], seed: int) -> Sorter:
+    """A torch model with the weights that the page holds."""
+    sizes = {name: run["config"][name] for name in ("rank", "temperature", "embedding", "heads")}
+    model = Sorter(Config(variant=variant, **sizes), Generator())
+    flat = torch.from_numpy(np.frombuffer(run["weights"], "<f4").copy())
+    lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
+    blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)
+    model.load_state_dict(
+        {name: block.view(run["seeds"], *shape)[seed] for name, shape, block in blocks}
+    )
+    return model
+
+
+@torch.no_grad()
+def sort_all(model: Sorter) -> tuple[list[str], Tensor, list[Tensor]]:
+    """For all 27 words: the letters, each step's probabilities, each step's attention."""
+    x = sorting.all_sequences()[:, :4]
+    probabilities, attentions = [], []
+    for _ in range(3):
+        logits, attention = model.observe(x)
+        probabilities.append(sorting.forbid_sep(logits[:, -1]).softmax(-1))
+        attentions.append(attention[:, :, -1])
+        x = torch.cat([x, probabilities[-1].argmax(-1, keepdim=True)], -1)
+    answers = [sorting.decode(ids) for ids in x[:, 4:].tolist()]
+    return answers, torch.stack(probabilities, 1), attentions
+
+
+def score(model: Sorter) -> int:
+    answers = sort_all(model)[0]
+    return sum(answer == "".join(sorted(word)) for word, answer in zip(WORDS, answers, strict=True))
+
+
+def shown(widget: Locator) -> dict[str, Any]:
+    """What the widget shows of its answer."""
+    found: dict[str, Any] = widget.evaluate(
+        """(root) => {
+          const text = (selector) => [...root.querySelectorAll(selector)].map((e) => e.textContent);
+          return {
+            answer: text('.abc-output')[0],
+            score: parseInt(text('.abc-score')[0]),
+            values: text('.abc-value').map(Number),
+            steps: text('.abc-step .abc-hidden'),
+            words: [...root.querySelectorAll('.abc-word')].map((e) => e.ariaLabel),
+            chosen: [...root.querySelectorAll('[aria-checked=true]')].map((e) => e.dataset.word),
+          };
+        }"""
+    )
+    return found
+
+
+# Against torch ---------------------------------------------------------------------------------
+
+
+def test_the_chapter_shows_every_variant_over_sixteen_seeds(runs: dict[str, Any]) -> None:
+    assert {"gated", "strict", "plain", "plain_third"} <= set(runs)
+    assert all(run["seeds"] >= 16 for run in runs.values())
+
+
+def test_javascript_and_torch_agree_on_everything(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for variant, run in runs.items():
+        traces = visit.page.evaluate(
+            """(variant) => {
+              const { unpack, make, trace, WORDS } = window.sorter;
+              const run = window.saved.runs[variant];
+              return Array.from({ length: run.seeds }, (_, seed) => {
+                const model = make(unpack(run, seed), run.config);
+                return WORDS.map((word) => trace(model, word));
+              });
+            }""",
+            variant,
+        )
+        assert len(traces) == run["seeds"]
+        for seed, words in enumerate(traces):
+            letters, probabilities, attentions = sort_all(rebuild(variant, run, seed))
+            found = [sorting.decode([step["choice"] for step in steps]) for steps in words]
+            assert found == letters, (variant, seed)
+            p = torch.tensor([[step["probabilities"] for step in steps] for steps in words])
+            torch.testing.assert_close(p, probabilities, atol=1e-4, rtol=0)
+            assert p[..., sorting.SEP].eq(0).all()
+            for i, expected in enumerate(attentions):
+                a = torch.tensor([steps[i]["attention"] for steps in words])
+                torch.testing.assert_close(a, expected, atol=1e-4, rtol=0)
+
+
+def test_what_is_shown_is_what_torch_says(widget: Locator, runs: dict[str, Any]) -> None:
+    for variant, run in runs.items():
+        widget.get_by_label("Model", exact=True).select_option(variant)
+        for seed in (0, run["seeds"] - 1):
+            widget.get_by_label("Seed", exact=True).select_option(str(seed))
+            letters, probabilities, _ = sort_all(rebuild(variant, run, seed))
+            for i in range(0, 27, 5):
+                widget.get_by_label("Type three letters").fill(WORDS[i])
+                page = shown(widget)
+                assert page["answer"] == letters[i]
+                assert page["chosen"] == [WORDS[i]]
+                values = torch.tensor(page["values"], dtype=torch.float32).view(3, 3)
+                torch.testing.assert_close(values, probabilities[i, :, 1:], atol=6e-4, rtol=0)
+            verdicts = [
+                answer == "".join(sorted(word)) for word, answer in zip(WORDS, letters, strict=True)
+            ]
+            assert page["words"] == [
+                f"{word}, {'right' if right else 'wrong'}: writes {answer}"
+                for word, answer, right in zip(WORDS, letters, verdicts, strict=True)
+            ]
+
+
+def test_seeds_that_failed_are_marked(widget: Locator, runs: dict[str, Any]) -> None:
+    for variant, run in runs.items():
+        widget.get_by_label("Model", exact=True).select_option(variant)
+        options = widget.get_by_label("Seed", exact=True).locator("option").all_text_contents()
+        scores = [score(rebuild(variant, run, seed)) for seed in range(run["seeds"])]
+        assert options == [
+            f"{seed}" if right == 27 else f"{seed} (✗ {right} of 27)"
+            for seed, right in enumerate(scores)
+        ]
+
+
+# Every weight ----------------------------------------------------------------------------------
+
+
+def test_zeroing_changes_the_score_as_torch_says(widget: Locator, runs: dict[str, Any]) -> None:
+    choice = random.Random(0)
+    counter = widget.locator(".abc-score")
+    for variant, run in runs.items():
+        widget.get_by_label("Model", exact=True).select_option(variant)
+        model = rebuild(variant, run, 0)
+        parameters = dict(model.named_parameters())
+        scores = [score(model)]
+        for _ in range(8):
+            name = choice.choice(run["names"])
+            index = choice.randrange(parameters[name].numel())
+            cell = widget.locator(f'[data-name="{name}"][data-index="{index}"]')
+            if "zeroed" in (cell.get_attribute("class") or ""):
+                continue
+            cell.click()
+            with torch.no_grad():
+                parameters[name].view(-1)[index] = 0
+            scores.append(score(model))
+            expect(counter).to_have_text(f"{scores[-1]} of 27 sorted")
+            expect(cell).to_have_accessible_name(re.compile(r": 0, was −?\d+\.\d\d$"))
+        assert len(set(scores)) > 1  # the cells drawn above tell something
+        for button, path in (("Undo", scores[-2::-1]), ("Redo", scores[1:])):
+            for expected in path:
+                widget.get_by_role("button", name=button).click()
+                expect(counter).to_have_text(f"{expected} of 27 sorted")
+            expect(widget.get_by_role("button", name=button)).to_be_disabled()
+        widget.get_by_role("button", name="Restore every weight").click()
+        expect(counter).to_have_text(f"{scores[0]} of 27 sorted")
+        expect(widget.locator(".abc-zeroed")).to_have_count(0)
+        widget.get_by_role("button", name="Undo").click()
+        expect(counter).to_have_text(f"{scores[-1]} of 27 sorted")
+
+
+def test_every_weight_is_there_once(widget: Locator, runs: dict[str, Any]) -> None:
+    for variant, run in runs.items():
+        widget.get_by_label("Model", exact=True).select_option(variant)
+        cells = widget.locator(".abc-cell").evaluate_all(
+            "cells => cells.map((e) => [e.dataset.name, +e.dataset.index, e.ariaLabel])"
+        )
+        expected = {
+            (name, i): f"{weight:.2f}".replace("-", "−")
+            for name, p in rebuild(variant, run, 0).named_parameters()
+            for i, weight in enumerate(p.flatten().tolist())
+        }
+        assert len(cells) == len(expected)
+        for name, index, label in cells:
+            assert label.endswith(f": {expected[name, index]}"), (name, index)
+
+
+def test_a_click_says_what_it_did_and_a_second_one_takes_it_back(
+    widget: Locator, runs: dict[str, Any]
+) -> None:
+    name = "block.attention.q.base"
+    model = rebuild("gated", runs["gated"], 0)
+    weight = dict(model.named_parameters())[name]
+    value = f"{weight[1, 2, 1].item():.2f}".replace("-", "−")
+    before = score(model)
+    with torch.no_grad():
+        weight[1, 2, 1] = 0
+    after = score(model)
+    where = "query base, head 2, row 3, column 2"
+    effect = "Score stays {0}." if before == after else "Score {0} → {1}."
+    cell = widget.locator(f'[data-name="{name}"][data-index="{(1 * 6 + 2) * 3 + 1}"]')
+    status = widget.locator(".abc-status")
+    cell.click()
+    expect(status).to_have_text(f"{where}: {value} → 0. {effect.format(before, after)}")
+    expect(cell).to_have_class(re.compile("abc-zeroed"))
+    cell.click()
+    expect(status).to_have_text(f"{where}: 0 → {value}. {effect.format(after, before)}")
+    expect(cell).not_to_have_class(re.compile("abc-zeroed"))
+
+
+def test_a_whole_matrix_is_zeroed_and_restored(widget: Locator, runs: dict[str, Any]) -> None:
+    model = rebuild("gated", runs["gated"], 0)
+    before = score(model)
+    with torch.no_grad():
+        model.get_parameter("block.attention.v.base")[0] = 0
+    widget.get_by_role("button", name="zero all: value base, head 1").click()
+    expect(widget.locator(".abc-score")).to_have_text(f"{score(model)} of 27 sorted")
+    expect(widget.locator(".abc-zeroed")).to_have_count(18)
+    expect(widget.locator(".abc-status")).to_contain_text("value base, head 1, all 18 weights → 0")
+    widget.get_by_role("button", name="restore all: value base, head 1").click()
+    expect(widget.locator(".abc-score")).to_have_text(f"{before} of 27 sorted")
+
+
+def test_another_model_keeps_the_text_and_clears_the_edits(widget: Locator) -> None:
+    box = widget.get_by_label("Type three letters")
+    box.fill("bca")
+    widget.locator(".abc-cell").first.click()
+    widget.locator(".abc-cell").nth(7).click()
+    widget.get_by_label("Model", exact=True).select_option("strict")
+    note = widget.locator(".abc-switch")
+    expect(note).to_contain_text("strict, seed 0: ")
+    expect(note).to_contain_text("2 zeroed weights restored.")
+    expect(box).to_have_value("bca")
+    expect(widget.locator(".abc-zeroed")).to_have_count(0)
+    expect(widget.get_by_role("button", name="Undo")).to_be_disabled()
+    assert shown(widget)["chosen"] == ["bca"]
+    widget.get_by_label("Seed", exact=True).select_option("1")
+    expect(note).to_contain_text("strict, seed 1: ")
+    expect(note).not_to_contain_text("restored")
+
+
+# What is typed ---------------------------------------------------------------------------------
+
+
+WRONG = [
+    "xyz",
+    "",
+    "ca",
+    "cabc",
+    "a b c",
+    "abc" * 100,
+    "<b>abc</b>",
+    '<img src=x onerror="alert(1)">',
+    "<script>alert(1)</script>",
+    "🙂🙂🙂",
+    "абс",  # Cyrillic
+]
+
+
+def test_wrong_input_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
+    dialogs: list[Dialog] = []
+
+    def note_and_close(dialog: Dialog) -> None:
+        dialogs.append(dialog)
+        dialog.dismiss()
+
+    visit.page.on("dialog", note_and_close)
+    box = widget.get_by_label("Type three letters")
+    message = widget.locator(".abc-message")
+    count = "(root) => root.querySelectorAll('*').length"
+    for typed in WRONG:
+        box.fill("bca")
+        expect(message).to_have_text("")
+        before, elements = shown(widget), widget.evaluate(count)
+        box.press("ControlOrMeta+a")
+        if typed:
+            visit.page.keyboard.insert_text(typed)
+        else:
+            box.press("Delete")
+        expect(message).to_have_text(ALLOWED)
+        expect(box).to_have_value(typed)
+        expect(box).to_have_accessible_description(ALLOWED)
+        assert shown(widget) == before
+        assert widget.evaluate(count) == elements
+    assert not dialogs
+
+
+def test_capital_letters_and_spaces_around_are_forgiven(widget: Locator) -> None:
+    box = widget.get_by_label("Type three letters")
+    for typed in ("CAB", " cab ", "cAb\t"):
+        box.fill("bbb")
+        box.fill(typed)
+        expect(widget.locator(".abc-message")).to_have_text("")
+        assert shown(widget)["chosen"] == ["cab"]
+
+
+def test_a_key_is_answered_within_100_ms(visit: Visit, widget: Locator) -> None:
+    box = widget.get_by_label("Type three letters")
+    times = []
+    for word in WORDS[1::3]:
+        box.fill(word[:2])
+        box.press("End")
+        widget.evaluate(
+            """(root) => {
+              window.took = new Promise((done) => root.addEventListener('keydown', (event) => {
+                const painted = () => setTimeout(() => done(performance.now() - event.timeStamp));
+                new MutationObserver(() => requestAnimationFrame(painted))
+                  .observe(root.querySelector('.abc-output'), { childList: true });
+              }, { capture: true, once: true }));
+            }"""
+        )
+        box.press(word[2])
+        times.append(visit.page.evaluate("window.took"))
+        assert shown(widget)["chosen"] == [word]
+    assert statistics.median(times) < 100, times
+
+
+# Keyboard, screen reader, phone, dark ------------------------------------------------------------
+
+
+def focused(page: Page) -> Any:
+    return page.evaluate("document.activeElement.ariaLabel")
+
+
+def test_weights_from_the_keyboard(visit: Visit, widget: Locator) -> None:
+    keyboard = visit.page.keyboard
+    widget.locator("summary").focus()
+    keyboard.press("Tab")
+    assert focused(visit.page).startswith("token |, column 1: ")
+    keyboard.press("ArrowUp")
+    assert focused(visit.page).startswith("token |, column 1: ")
+    keyboard.press("ArrowRight")
+    keyboard.press("ArrowDown")
+    assert focused(visit.page).startswith("token a, column 2: ")
+    keyboard.press("Enter")
+    assert focused(visit.page).startswith("token a, column 2: 0, was")
+    expect(widget.locator(".abc-status")).to_contain_text("token embedding, token a, column 2: ")
+    keyboard.press("Space")
+    expect(widget.locator(".abc-zeroed")).to_have_count(0)
+    keyboard.press("Shift+Enter")
+    expect(widget.locator(".abc-zeroed")).to_have_count(24)
+    keyboard.press("PageDown")
+    assert focused(visit.page).startswith("position 1, column 1: ")
+    keyboard.press("End")
+    assert focused(visit.page).startswith("position 1, column 6: ")
+    keyboard.press("Shift+Tab")  # one tab stop for all the weights: before it come the buttons
+    assert focused(visit.page) == "Restore every weight"
+    keyboard.press("Enter")
+    expect(widget.locator(".abc-zeroed")).to_have_count(0)
+
+
+def test_words_from_the_keyboard(visit: Visit, widget: Locator) -> None:
+    widget.get_by_label("Type three letters").fill("bbb")
+    current = widget.get_by_role("radio", name=re.compile("^bbb"))
+    current.focus()
+    for key, word in (("ArrowRight", "bbc"), ("ArrowUp", "bac"), ("Home", "aaa"), ("End", "ccc")):
+        visit.page.keyboard.press(key)
+        assert shown(widget)["chosen"] == [word]
+        assert focused(visit.page).startswith(word)
+        expect(widget.get_by_label("Type three letters")).to_have_value(word)
+
+
+def test_quick_buttons(widget: Locator) -> None:
+    box = widget.get_by_label("Type three letters")
+    box.fill("ccc")
+    widget.get_by_role("button", name="Next word").click()
+    expect(box).to_have_value("aaa")
+    widget.get_by_role("button", name="Previous word").click()
+    expect(box).to_have_value("ccc")
+    widget.get_by_role("button", name="A random word").click()
+    expect(box).not_to_have_value("ccc")
+    assert shown(widget)["chosen"][0] in WORDS
+    widget.get_by_role("radio", name=re.compile("^acb")).click()
+    expect(box).to_have_value("acb")
+
+
+def test_each_step_is_told_in_words(widget: Locator, runs: dict[str, Any]) -> None:
+    widget.get_by_label("Type three letters").fill("cab")
+    steps = rebuild("gated", runs["gated"], 0).trace("cab")
+    for i, (step, told) in enumerate(zip(steps, shown(widget)["steps"], strict=True)):
+        assert told.startswith(f"Step {i + 1} writes {sorting.VOCABULARY[step.choice]}, ")
+        weights = [int(weight) for weight in re.findall(r"(\d+)% at", told)]
+        torch.testing.assert_close(
+            torch.tensor(weights, dtype=torch.float32),
+            100 * step.attention.flatten(),
+            atol=0.51,
+            rtol=0,
+        )
+    expect(widget.locator("[aria-live]")).to_contain_text("cab: the model writes ")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_in_every_state(
+    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+) -> None:
+    visit = open_page(CHAPTER, width=width, theme=theme)
+    widget = visit.page.locator(".abc-sorter").first
+    open_weights(widget)
+    widget.get_by_label("Model", exact=True).select_option("plain")
+    widget.locator(".abc-all").nth(1).click()  # some words are wrong now
+    assert shown(widget)["score"] < 27
+    widget.get_by_label("Type three letters").fill("xyz")
+    findings = axe(visit.page)
+    assert not findings, "\n".join(findings)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    visit.assert_clean()
+
+
+# Other views and other times -------------------------------------------------------------------
+
+FAKE_MODEL = """() => {
+  const traits = { ...window.saved, runs: {}, variant: 'gated', seed: 0, text: 'cab' };
+  const listeners = {};
+  window.fake = {
+    get: (key) => traits[key],
+    set(key, value) {
+      if (traits[key] === value) return;
+      traits[key] = value;
+      for (const listener of listeners[`change:${key}`] ?? []) listener();
+    },
+    on: (event, listener) => (listeners[event] ??= []).push(listener),
+    off: (event, listener) => {
+      listeners[event] = listeners[event].filter((other) => other !== listener);
+    },
+    save_changes() {},
+    listening: () => Object.values(listeners).flat().length,
+  };
+  const el = document.createElement('div');
+  el.id = 'scratch';
+  document.querySelector('.abc-sorter').parentElement.append(el);
+  window.leave = window.sorter.default.render({ model: window.fake, el });
+}"""
+
+
+def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL)
+    scratch = visit.page.locator("#scratch")
+    expect(scratch.get_by_text("No model yet")).to_be_visible()
+    expect(scratch.get_by_label("Type three letters")).to_be_hidden()
+    visit.page.evaluate("fake.set('runs', { gated: saved.runs.gated })")
+    expect(scratch.get_by_text("No model yet")).to_be_hidden()
+    expect(scratch.get_by_label("Type three letters")).to_have_value("cab")
+    open_weights(scratch)
+    scratch.locator(".abc-cell").first.click()
+    # another variant is no reason to touch what is on the page; new weights of this one are
+    visit.page.evaluate(
+        "fake.set('runs', { gated: { ...saved.runs.gated }, plain: saved.runs.plain })"
+    )
+    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_count(2)
+    expect(scratch.locator(".abc-zeroed")).to_have_count(1)
+    visit.page.evaluate(
+        """() => {
+          const { weights, ...run } = saved.runs.gated;
+          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
+          fake.set('runs', { gated: { ...run, weights: zeros } });
+        }"""
+    )
+    # every letter is as likely as the others, so the first is written: right for one word only
+    expect(scratch.locator(".abc-score")).to_have_text("1 of 27 sorted")
+    expect(scratch.locator(".abc-zeroed")).to_have_count(0)
+    expect(scratch.locator(".abc-value").first).to_have_text("0.333")
+
+
+def test_views_do_not_clash_and_leave_nothing_behind(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL)
+    visit.page.evaluate("fake.set('runs', saved.runs)")
+    ids = visit.page.locator(".abc-sorter [id]").evaluate_all("all => all.map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+    first = visit.page.locator(".abc-sorter").first
+    before = shown(first)
+    visit.page.locator("#scratch").get_by_label("Type three letters").fill("bba")
+    assert shown(first) == before
+    visit.page.evaluate("window.leave()")
+    assert visit.page.evaluate("fake.listening()") == 0
+
+
+def test_weights_that_are_not_numbers_sort_nothing(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    answers = visit.page.evaluate(
+        """() => {
+          const { weights, ...run } = saved.runs.gated;
+          const bytes = new Uint8Array(weights.byteLength).fill(255); // NaN, all of them
+          const model = sorter.make(sorter.unpack({ ...run, weights: bytes }, 0), run.config);
+          return sorter.sortAll(model);
+        }"""
+    )
+    assert answers == ["|||"] * 27
+
+
+def test_the_landing_page_shows_the_same_sorter(open_page: OpenPage, runs: dict[str, Any]) -> None:
+    visit = open_page("book/index.html")
+    widget = visit.page.locator(".abc-sorter")
+    assert widget.locator("details").get_attribute("open") is None
+    widget.get_by_label("Type three letters").fill("cba")
+    assert shown(widget)["answer"] == rebuild("gated", runs["gated"], 0).sort("cba")
+    visit.assert_clean()

@@ -1,0 +1,256 @@
+"""The built site, as a reader's browser meets it."""
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from .conftest import CHAPTER, SITE, Visit
+
+OpenPage = Callable[..., Visit]
+
+LIMIT = 900_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
+PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html")) or [CHAPTER]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", PAGES)
+def test_page_is_clean(
+    path: str, width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+) -> None:
+    visit = open_page(path, width=width, theme=theme)
+    assert visit.page.evaluate("document.documentElement.dataset.theme") == theme
+    findings = axe(visit.page)
+    assert not findings, "\n".join(findings)
+    content = visit.page.evaluate("document.documentElement.scrollWidth")
+    assert content <= width, f"the page is {content} px wide in a window of {width}"
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page_works_from_disk(path: str, site: Path, open_page: OpenPage) -> None:
+    open_page(path, base=site.as_uri() + "/").assert_clean()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page_works_in_a_subfolder_of_a_strict_host(
+    path: str, strict_server: str, open_page: OpenPage
+) -> None:
+    open_page(path, base=strict_server).assert_clean()
+
+
+@pytest.mark.parametrize("disk", [False, True], ids=["served", "from disk"])
+def test_search_finds_the_chapter(disk: bool, site: Path, server: str, open_page: OpenPage) -> None:
+    visit = open_page("search.html?q=sorting", base=site.as_uri() + "/" if disk else server)
+    visit.page.locator('#search-results a[href*="deep_qkv.html"]').first.wait_for()
+    visit.settle()
+    visit.assert_clean()
+
+
+def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page: OpenPage) -> None:
+    page = open_page(CHAPTER).page
+    page.get_by_role("button", name="Color mode").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    icons = page.locator(".theme-switch:visible")
+    assert icons.count() == 1
+    assert "fa-moon" in (icons.get_attribute("class") or "")
+    assert icons.evaluate("e => getComputedStyle(e).maskImage").startswith("url(")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", ["book/index.html", CHAPTER])
+def test_widgets_are_mounted_and_the_page_does_not_jump(
+    path: str, width: int, open_page: OpenPage
+) -> None:
+    page = open_page(path, width=width).page
+    views = page.locator(".live-widget .live-widget-view")
+    assert views.count() >= 1
+    assert views.evaluate_all("all => all.map(e => e.dataset.state)") == ["ready"] * views.count()
+    shift = page.evaluate(
+        """() => new Promise((resolve) => {
+            const sum = (list) => list.reduce((total, entry) => total + entry.value, 0);
+            const observer = new PerformanceObserver((all) => resolve(sum(all.getEntries())));
+            observer.observe({ type: "layout-shift", buffered: true });
+            setTimeout(() => resolve(sum(observer.takeRecords())), 500);
+        })"""
+    )
+    assert shift < 0.1  # Web Vitals' bound for a page that stands still
+
+
+def test_solutions_open_from_the_keyboard(open_page: OpenPage) -> None:
+    page = open_page(CHAPTER).page
+    solution = page.locator(".admonition.dropdown").first
+    button = solution.get_by_role("button")
+    assert button.get_attribute("aria-expanded") == "false"
+    button.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert solution.locator("> :not(.admonition-title)").first.is_visible()
+
+
+def test_weight_of_a_chapter(open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
+    weights: dict[str, int] = {}
+    for response in open_page(CHAPTER).responses:
+        name = urlsplit(response.url).path
+        if not response.url.startswith("blob:"):  # a part of the page, counted with it
+            weights[name] = len(gzip.compress(response.body(), mtime=0))
+    total = sum(weights.values())
+    lines = [f"\n{CHAPTER}: {total / 1000:.0f} KB gzipped in {len(weights)} requests"]
+    for kind, names in _kinds(weights):
+        lines.append(f"  {sum(weights[n] for n in names) / 1000:6.1f} KB  {kind} ({len(names)})")
+    with capsys.disabled():
+        print("\n".join(lines))
+    assert total <= LIMIT, "\n".join(f"{w:>8} {n}" for n, w in sorted(weights.items()))
+
+
+def _kinds(names: dict[str, int]) -> Iterator[tuple[str, list[str]]]:
+    """The requests by what they are for."""
+    patterns = {
+        "the page: text, code, widget and its weights": r"\.html$",
+        "figures": r"/_images/",
+        "MathJax": r"/mathjax/",
+        "the theme": r"/_static/(styles|scripts)/",
+        "the rest": "",
+    }
+    left = list(names)
+    for kind, pattern in patterns.items():
+        yield kind, [name for name in left if re.search(pattern, name)]
+        left = [name for name in left if not re.search(pattern, name)]
+
+
+class _Html(HTMLParser):
+    """What a page loads, links to, shows and names."""
+
+    LOADS = frozenset(
+        {
+            ("script", "src"),
+            ("img", "src"),
+            ("img", "srcset"),
+            ("source", "src"),
+            ("source", "srcset"),
+            ("iframe", "src"),
+            ("embed", "src"),
+            ("object", "data"),
+            ("video", "src"),
+            ("video", "poster"),
+            ("audio", "src"),
+            ("input", "src"),
+            ("image", "href"),
+            ("use", "href"),
+        }
+    )
+    # A link of another kind is followed by a reader, or by nobody.
+    LOADING_LINKS = frozenset(
+        {
+            "stylesheet",
+            "icon",
+            "apple-touch-icon",
+            "preload",
+            "prefetch",
+            "modulepreload",
+            "preconnect",
+            "dns-prefetch",
+            "manifest",
+        }
+    )
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.names: set[str] = set()
+        self.code: list[str] = []  # of scripts and styles
+        self._in_code = False
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        self.loads += [v for k, v in attributes if v and (tag, k) in self.LOADS]
+        if tag == "link" and set((given.get("rel") or "").split()) & self.LOADING_LINKS:
+            self.loads.append(given.get("href") or "")
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"] or "")
+        if tag == "img":
+            self.images.append(given)
+        self.names |= {given[k] or "" for k in ("id", "name") if k in given}
+        self.code += [given["style"] or ""] if "style" in given else []
+        self._in_code = tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_code = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_code:
+            self.code.append(data)
+
+
+ADDRESS = r"""(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}"""
+LOADED_BY_CODE = re.compile(
+    # a module, a worker or data from another host; or a file of a kind that pages load
+    rf"""(?:\bfrom\s*|\bimport\s*\(?\s*|importScripts\(|fetch\(|\bsrc\s*=\s*)\\?["'`]{ADDRESS}[^"'`]*
+       | url\(\s*\\?["']?{ADDRESS}[^)]*
+       | \\?["'`]{ADDRESS}/[^"'`\s]*\.(?:m?js|css|woff2?|ttf|otf|wasm|json|png|jpe?g|webp|gif)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def test_no_file_loads_anything_from_another_host(site: Path) -> None:
+    found = []
+    for path in sorted(site.rglob("*")):
+        if path.suffix == ".html":
+            html = _Html(path)
+            found += [f"{path.name}: {url}" for url in html.loads if re.match(ADDRESS, url)]
+            code = "\n".join(html.code)
+        elif path.suffix in (".js", ".css", ".svg"):
+            code = path.read_text("utf-8")
+        else:
+            continue
+        found += [f"{path.name}: {match[0]}" for match in LOADED_BY_CODE.finditer(code)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'import React from "https://esm.sh/react"',
+        "const lodash = await import('//cdn.example.org/lodash.js')",
+        '{"_esm": "import x from \\"https://esm.sh/x\\""}',
+        "@import url(https://fonts.example.com/css2?family=Inter);",
+        'script.src = "https://cdn.example.net/npm/three@1"',
+        'const FONT = "https://cdn.example.net/font.woff2";',
+    ],
+)
+def test_a_link_to_a_cdn_is_seen(code: str) -> None:
+    assert LOADED_BY_CODE.search(code)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_image_says_what_it_shows(path: str, site: Path) -> None:
+    for image in _Html(site / path).images:
+        source = unquote(urlsplit(image["src"] or "").path)
+        if "/_static/logo" in source:
+            assert image["alt"] == "", "the logo stands beside the title, which says it"
+        else:
+            alt = (image["alt"] or "").strip()
+            assert alt not in ("", source, Path(source).name, Path(source).stem), image
+
+
+def test_links_between_pages_resolve(site: Path) -> None:
+    pages = {path.resolve(): _Html(path) for path in site.rglob("*.html")}
+    broken = []
+    for path, html in pages.items():
+        for link in html.links:
+            url = urlsplit(link)
+            if url.scheme or url.netloc:
+                continue
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            place = unquote(url.fragment)
+            if not target.is_file() or (place and place not in pages[target].names):
+                broken.append(f"{path.relative_to(site.resolve())}: {link}")
+    assert not broken, "\n".join(broken)

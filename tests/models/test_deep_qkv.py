@@ -1,0 +1,183 @@
+import math
+
+import pytest
+import torch
+from torch import Generator, nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from attn_notes.models.deep_qkv import VARIANTS, Config, ProjectionWeight, Sorter
+from attn_notes.tasks import sorting
+
+COUNTS = {"gated": 480, "strict": 372, "plain": 318, "plain_third": 318, "fixed_gate": 318}
+ODD = Config(vocabulary=11, context=13, embedding=15, heads=5, rank=2, temperature=0.7)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_parameter_counts(variant: str) -> None:
+    model = Sorter(Config(variant), Generator().manual_seed(1))
+    assert sum(p.numel() for p in model.parameters()) == COUNTS[variant]
+
+
+def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
+    """The same function from torch's own multi-head attention, one sequence at a time."""
+    config, w = model.config, dict(model.named_parameters())
+    e, h = config.embedding, config.heads
+    rows = []
+    for name in "qkv":
+        p = {m: w.get(f"block.attention.{name}.{m}") for m in ("A", "B", "base")}
+        per_head = []
+        for i in range(h):
+            if p["A"] is not None:
+                gate = torch.exp(p["A"][i] @ p["B"][i] / config.temperature)
+                gate = gate / gate.sum(1, keepdim=True)
+            elif config.variant == "fixed_gate":
+                gate = torch.full_like(p["base"][i], 1 / 3)
+            else:
+                gate = torch.ones_like(p["base"][i])
+            per_head.append(gate if p["base"] is None else p["base"][i] * gate)
+        rows.append(torch.cat(per_head, 1).T)  # torch keeps [out, in], heads one after another
+    hidden = w["token.weight"][x] + w["position.weight"][: len(x)]
+    y = F.layer_norm(hidden, (e,), w["block.ln1.weight"], w["block.ln1.bias"])
+    mask = torch.triu(torch.ones(len(x), len(x), dtype=torch.bool), 1)
+    y, _ = F.multi_head_attention_forward(
+        *[y[:, None]] * 3, e, h, torch.cat(rows), None, None, None, False, 0.0,
+        w["block.attention.o.weight"], None, training=False, attn_mask=mask,
+    )  # fmt: skip
+    hidden = hidden + y[:, 0]
+    y = F.layer_norm(hidden, (e,), w["block.ln2.weight"], w["block.ln2.bias"])
+    up, down = w["block.feed_forward.l1.weight"], w["block.feed_forward.l2.weight"]
+    hidden = hidden + F.linear(F.linear(y, up).clamp(min=0), down)
+    return F.layer_norm(hidden, (e,), w["norm.weight"], w["norm.bias"]) @ w["token.weight"].T
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_forward_equals_an_independent_one(variant: str, generator: Generator) -> None:
+    config = Config(**{**vars(ODD), "variant": variant})
+    model = Sorter(config, generator).double()
+    with torch.no_grad():  # off the start, where LayerNorms are trivial
+        for p in model.parameters():
+            p.add_(0.5 * torch.randn(p.shape, generator=generator))
+    x = torch.randint(11, (3, 7), generator=generator)
+    expected = torch.stack([independent_forward(model, row) for row in x])
+    assert_close(model(x), expected)
+
+
+def test_gate_rows_sum_to_one(generator: Generator) -> None:
+    weight = ProjectionWeight(Config("strict", temperature=0.3), generator)
+    assert_close(weight().sum(-1), torch.ones(2, 6))
+
+
+def test_temperature_divides_inside_the_softmax() -> None:
+    cold, warm = (
+        ProjectionWeight(Config("strict", temperature=t), Generator().manual_seed(1))
+        for t in (0.5, 1.0)
+    )
+    log_odds = [torch.log(w()[..., 0] / w()[..., 1]) for w in (cold, warm)]
+    assert_close(log_odds[0], 2 * log_odds[1])
+
+
+def test_initial_ranges() -> None:
+    """Bounds by the formulas of Glorot and of He (a = √5), which torch reads off a 3-d tensor."""
+    config = Config(embedding=30, heads=10, rank=5)
+    model = Sorter(config, Generator().manual_seed(1))
+    h, e, d, r = 10, 30, 3, 5
+    attention = model.block.attention
+    for weight in (attention.q, attention.k, attention.v):
+        assert_bound(weight.A, 1 / math.sqrt(e * r))
+        assert_bound(weight.B, 1 / math.sqrt(r * d))
+        assert_bound(weight.base, math.sqrt(6 / (d * (e + h))))
+    assert_bound(attention.o.weight, math.sqrt(6 / (e + e)))
+    assert_bound(model.block.feed_forward.l1.weight, 1 / math.sqrt(e))
+    assert_bound(model.block.feed_forward.l2.weight, 1 / math.sqrt(e))
+    assert model.token.weight.std().item() == pytest.approx(1, abs=0.3)
+    assert model.position.weight.std().item() == pytest.approx(1, abs=0.3)
+
+
+def assert_bound(p: torch.Tensor, bound: float) -> None:
+    largest = p.abs().max().item()
+    assert 0.9 * bound < largest <= bound
+
+
+def test_controls_start_where_they_say() -> None:
+    weights = {
+        v: ProjectionWeight(Config(v), Generator().manual_seed(5))
+        for v in ("plain", "plain_third", "fixed_gate")
+    }
+    plain = weights["plain"]()
+    assert_close(weights["plain_third"](), plain / 3)
+    assert_close(weights["fixed_gate"](), plain / 3)
+    assert_close(weights["plain_third"].base, plain / 3)
+    assert_close(weights["fixed_gate"].base, weights["plain"].base)
+
+
+def test_numbers_come_from_the_generator_alone() -> None:
+    before = torch.get_rng_state()
+    one, two = (Sorter(Config(), Generator().manual_seed(9)) for _ in range(2))
+    assert torch.equal(before, torch.get_rng_state())
+    for p, q in zip(one.parameters(), two.parameters(), strict=True):
+        assert torch.equal(p, q)
+    other = Sorter(Config(), Generator().manual_seed(10))
+    assert not torch.equal(one.token.weight, other.token.weight)
+
+
+def test_no_logit_reads_the_future() -> None:
+    model = Sorter(Config(), Generator().manual_seed(2))
+    x = sorting.all_sequences()
+    for i in range(1, x.shape[1]):
+        changed = x.clone()
+        changed[:, i:] = (changed[:, i:] + 1) % 4
+        assert torch.equal(model(x)[:, :i], model(changed)[:, :i])
+        assert not torch.equal(model(x)[:, i], model(changed)[:, i])
+
+
+class TestTrace:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_says_what_sort_does(self, seed: int) -> None:
+        model = Sorter(Config(), Generator().manual_seed(seed))
+        steps = model.trace("cab")
+        assert sorting.decode([s.choice for s in steps]) == model.sort("cab")
+        for i, step in enumerate(steps):
+            assert sorting.decode(step.context.tolist()) == "cab|" + model.sort("cab")[:i]
+            logits, attention = model.observe(step.context[None])
+            expected = torch.cat([torch.zeros(1), logits[0, -1, 1:].softmax(-1)])
+            assert_close(step.probabilities, expected)
+            assert_close(step.attention, attention[0, :, -1])
+            assert step.choice == int(expected.argmax())
+
+    def test_never_writes_the_separator(self) -> None:
+        model = Sorter(Config(), Generator().manual_seed(0))
+        with torch.no_grad():  # a model whose favourite token is SEP, wherever it stands
+            model.norm.weight.zero_()
+            model.norm.bias.copy_(model.token.weight[sorting.SEP])
+            model.token.weight[1:] *= 0.1
+        assert model(sorting.prompt("abc")).argmax(-1).eq(sorting.SEP).all()
+        assert "|" not in model.sort("abc")
+        assert all(step.probabilities[sorting.SEP] == 0 for step in model.trace("abc"))
+
+    def test_refuses_what_is_not_a_word(self) -> None:
+        model = Sorter(Config(), Generator().manual_seed(0))
+        with pytest.raises(ValueError, match="three letters"):
+            model.trace("abx")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"variant": "rotary"}, "variant must be one of gated, strict"),
+        ({"heads": 4}, "4 heads do not divide an embedding of 6"),
+        ({"temperature": 0.0}, "temperature must be positive"),
+        ({"temperature": float("nan")}, "temperature must be positive"),
+        ({"rank": 0}, "rank must be at least 1"),
+    ],
+)
+def test_config_refuses(change: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config(**change)
+
+
+def test_layer_norms_are_torchs_default() -> None:
+    model = Sorter(Config(), Generator().manual_seed(0))
+    norms = [m for m in model.modules() if isinstance(m, nn.LayerNorm)]
+    assert len(norms) == 3
+    assert {norm.eps for norm in norms} == {1e-5}

@@ -1,0 +1,104 @@
+import itertools
+import math
+
+import pytest
+import torch
+from torch import Generator
+from torch.testing import assert_close
+
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
+from attn_notes.tasks import sorting
+
+
+def test_every_sequence_once_and_right() -> None:
+    texts = [sorting.decode(row) for row in sorting.all_sequences().tolist()]
+    words = ["".join(letters) for letters in itertools.product("abc", repeat=3)]
+    assert texts == [f"{word}|{''.join(sorted(word))}" for word in words]
+
+
+def test_floor_by_enumeration() -> None:
+    entropies = sorting.entropies(sorting.all_sequences())
+    assert_close(entropies, torch.tensor([math.log(3)] * 2 + [0.0] * 4))
+    assert entropies.mean().item() == pytest.approx(sorting.FLOOR, rel=1e-6)
+
+
+def test_entropies_of_dependent_tokens() -> None:
+    # x₂ is a fair coin; x₃ repeats it. Counted by hand: ln 2, then 0.
+    sequences = torch.tensor([[5, 0, 0], [5, 1, 1]])
+    assert_close(sorting.entropies(sequences), torch.tensor([math.log(2), 0.0]))
+
+
+def ideal(x: torch.Tensor) -> torch.Tensor:
+    """Logits of the best predictor: even over the letters while they are unknown."""
+    logits = torch.full((*x.shape, 4), -50.0)
+    logits[..., :2, 1:] = 0
+    logits[..., 2, sorting.SEP] = 0
+    words = x[..., :3].sort(-1).values
+    logits[..., 3:, :].scatter_(-1, words[..., : x.shape[-1] - 3, None], 0.0)
+    return logits
+
+
+def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
+    assert sorting.loss(ideal, sorting.population()).item() == pytest.approx(
+        sorting.FLOOR, rel=1e-6
+    )
+    assert sorting.loss(ideal, sorting.population(), outputs_only=True).item() < 1e-6
+    probed = sorting.probe(ideal)
+    assert probed["solved"] == 27
+    assert_close(probed["losses"], sorting.entropies(sorting.all_sequences()))
+
+
+def test_loss_of_even_guessing_is_ln_4() -> None:
+    def guess(x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(*x.shape, 4)
+
+    assert sorting.loss(guess, sorting.population()).item() == pytest.approx(math.log(4))
+
+
+def test_one_weight_a_sequence_is_the_sampled_batch(generator: Generator) -> None:
+    state = generator.get_state()
+    batch = sorting.sample(128, generator)
+    generator.set_state(state)
+    weights = sorting.sample_weights(128, generator)
+    model = Sorter(Config(), Generator().manual_seed(3)).double()
+
+    of_batch = sorting.token_losses(model(batch[:, :-1]), batch).mean()
+    of_weights = sorting.loss(model, weights.double())
+    assert_close(of_weights, of_batch)
+    gradients = [torch.autograd.grad(v, list(model.parameters())) for v in (of_weights, of_batch)]
+    assert_close(*gradients)
+
+
+def test_samples_are_uniform(generator: Generator) -> None:
+    n = 27_000
+    weights = sorting.sample_weights(n, generator)
+    # Chi-squared with 26 degrees of freedom: above 54.1 once in a thousand.
+    assert (27 * n * (weights - 1 / 27).square()).sum() < 54.1
+    assert weights.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant: str) -> None:
+    sequences = sorting.all_sequences()
+    seen = set()
+    for seed in range(5):
+        model = Sorter(Config(variant), Generator().manual_seed(seed))
+        teacher_forced = sorting.is_sorted(model(sequences[:, :-1]), sequences)
+        for row, right in zip(sequences.tolist(), teacher_forced.tolist(), strict=True):
+            word = sorting.decode(row[:3])
+            assert (model.sort(word) == "".join(sorted(word))) == right
+            seen.add(right)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("text", ["", "ab", "abcd", "abd", "a|b", "ABC", " ab", "é" * 3])
+def test_prompt_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match="three letters, each one of a, b, c"):
+        sorting.prompt(text)
+
+
+def test_forbid_sep_leaves_the_rest() -> None:
+    logits = torch.randn(2, 5, 4, generator=Generator().manual_seed(1))
+    masked = sorting.forbid_sep(logits)
+    assert (masked[..., sorting.SEP] == -math.inf).all()
+    assert torch.equal(masked[..., 1:], logits[..., 1:])

@@ -1,0 +1,36 @@
+"""Notebooks are committed as they were written: without outputs, counts or the state of widgets."""
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def notebooks():
+    for folder, subfolders, files in os.walk(ROOT):
+        subfolders[:] = [name for name in subfolders if name[0] not in "._"]
+        yield from (Path(folder, name) for name in files if name.endswith(".ipynb"))
+
+
+NOTEBOOKS = list(notebooks())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_is_stripped(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)  # also that each cell has an id
+    for cell in notebook.cells:
+        assert "execution" not in cell.metadata
+        if cell.cell_type == "code":
+            assert cell.outputs == [], "run: make strip"
+            assert cell.execution_count is None, "run: make strip"
+    assert "widgets" not in notebook.metadata, "run: make strip"
+    assert notebook.metadata.kernelspec.name == "python3", "run: make strip"
+    assert notebook.metadata.language_info == {"name": "python"}, "run: make strip"
+
+
+def test_there_is_a_notebook_to_look_at():
+    assert NOTEBOOKS

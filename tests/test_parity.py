@@ -1,0 +1,85 @@
+"""Our models on the published programs' weights and inputs return what those programs returned.
+
+The golden files hold everything: weights, inputs, sizes, settings and outputs of a run of the
+published code. `ATTN_NOTES_GOLDEN` names another folder of files of the same kind.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.testing import assert_close
+
+from attn_notes.models.deep_qkv import Config, Sorter
+
+GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
+
+# The source's names of the sorter's weights → ours.
+SORTER_NAMES = {
+    "token_embed.weight": "token.weight",
+    "pos_embed.weight": "position.weight",
+    "block.att.o.weight": "block.attention.o.weight",
+    "block.ff.l1.weight": "block.feed_forward.l1.weight",
+    "block.ff.l2.weight": "block.feed_forward.l2.weight",
+    **{f"block.ln{i}.{p}": f"block.ln{i}.{p}" for i in (1, 2) for p in ("weight", "bias")},
+    **{f"final_norm.{p}": f"norm.{p}" for p in ("weight", "bias")},
+    **{f"block.att.{n}{m}": f"block.attention.{n}.{m}" for n in "qkv" for m in "AB"},
+    **{f"block.att.{n}_base": f"block.attention.{n}.base" for n in "qkv"},
+}
+
+
+def files(kind: str) -> list[Path]:
+    found = sorted(GOLDEN.glob(f"{kind}*.npz"))
+    assert found, f"no {kind}*.npz in {GOLDEN}"
+    return found
+
+
+def weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
+    return {k[2:]: torch.from_numpy(golden[k]) for k in golden.files if k.startswith("w:")}
+
+
+def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
+    source = weights(golden)
+    heads, embedding, rank = source["block.att.qA"].shape
+    config = Config(
+        variant="gated" if "block.att.q_base" in source else "strict",
+        rank=rank,
+        temperature=float(golden["temperature"]),
+        vocabulary=len(golden["vocab"]),
+        context=len(source["pos_embed.weight"]),
+        embedding=embedding,
+        heads=heads,
+    )
+    model = Sorter(config, Generator())
+    model.load_state_dict({SORTER_NAMES[name]: w for name, w in source.items()})
+    return model
+
+
+@pytest.mark.parametrize("path", files("deep_qkv"), ids=lambda p: p.stem)
+class TestDeepQKV:
+    def test_logits_and_attention(self, path: Path) -> None:
+        golden = np.load(path)
+        logits, attention = load_sorter(golden).observe(torch.from_numpy(golden["tokens"]))
+        # A few units in the last place of float32, which both sides rounded differently.
+        assert_close(logits, torch.from_numpy(golden["logits"]), rtol=1e-5, atol=5e-6)
+        assert_close(attention, torch.from_numpy(golden["attention"]), rtol=1e-5, atol=1e-6)
+
+    def test_parameter_counts(self, path: Path) -> None:
+        golden = np.load(path)
+        model = load_sorter(golden)
+
+        def count(*modules: torch.nn.Module) -> int:
+            return sum(p.numel() for module in modules for p in module.parameters())
+
+        block = model.block
+        assert golden["params"].tolist() == [
+            count(model.token),
+            count(model.position),
+            count(block.attention),
+            count(block.feed_forward),
+            count(block.ln1, block.ln2, model.norm),
+            count(model),
+        ]

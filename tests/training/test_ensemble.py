@@ -1,0 +1,203 @@
+import math
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+from torch.testing import assert_close
+
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import ELEMENTWISE, Run, train
+from attn_notes.training.schedules import warmup_cosine
+
+SEEDS = (2, 3, 5)
+
+
+def sorters(seeds: tuple[int, ...], dtype: torch.dtype = torch.float64) -> list[Sorter]:
+    return [Sorter(Config(), Generator().manual_seed(s)).to(dtype) for s in seeds]
+
+
+def run(seeds: tuple[int, ...], **change: object) -> Run:
+    settings = {
+        "steps": 200,
+        "optimizer": partial(torch.optim.AdamW, lr=1e-2, fused=True),
+        "generators": [Generator().manual_seed(s) for s in seeds],
+        "schedule": warmup_cosine(200, 20),
+        "clip": 1.0,
+        "probe": sorting.probe,
+        "probe_every": 50,
+    }
+
+    def data(generator: Generator) -> Tensor:
+        return sorting.sample_weights(128, generator).double()
+
+    return train(sorters(seeds), sorting.loss, data, **{**settings, **change})
+
+
+def plain_loop(seed: int, make_optimizer: Callable, steps: int) -> Sorter:
+    """The same training as `run`, one model, written the ordinary way."""
+    model, generator = sorters((seed,))[0], Generator().manual_seed(seed)
+    optimizer = make_optimizer(list(model.parameters()))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup_cosine(200, 20))
+    for _ in range(steps):
+        x = sorting.sample(128, generator)
+
+        def closure(x: Tensor = x) -> Tensor:
+            optimizer.zero_grad()
+            loss = sorting.token_losses(model(x[:, :-1]), x).mean()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            return loss
+
+        optimizer.step(closure)
+        schedule.step()
+    return model
+
+
+def assert_members_equal_ordinary_loops(crowd: Run, optimizer: Callable, atol: float) -> None:
+    for i, seed in enumerate(SEEDS):
+        alone = plain_loop(seed, optimizer, int(crowd.steps[-1]))
+        for name, p in alone.named_parameters():
+            assert_close(crowd.parameters[name][i], p.detach(), rtol=0, atol=atol)
+
+
+def test_members_equal_an_ordinary_loop() -> None:
+    assert_members_equal_ordinary_loops(run(SEEDS), partial(torch.optim.AdamW, lr=1e-2), 1e-9)
+
+
+def test_a_member_does_not_depend_on_its_company() -> None:
+    crowd, pair, alone = run(SEEDS), run((5, 2)), run((5,))
+    for name, p in alone.parameters.items():
+        assert_close(crowd.parameters[name][2], p[0], rtol=0, atol=1e-9)
+        assert_close(pair.parameters[name][0], p[0], rtol=0, atol=1e-9)
+    assert_close(crowd.history["losses"][:, 2], alone.history["losses"][:, 0], rtol=0, atol=1e-9)
+
+
+def test_in_float32_losses_agree_to_1e_4_after_100_steps() -> None:
+    def losses(seeds: tuple[int, ...]) -> Tensor:
+        members = sorters(seeds, torch.float32)
+        optimizer = partial(torch.optim.AdamW, lr=1e-2, fused=True)
+        trained = train(
+            members, sorting.loss, sorting.population(), steps=100, optimizer=optimizer,
+            probe=sorting.probe,
+        )  # fmt: skip
+        return trained.history["losses"][-1]
+
+    assert_close(losses(SEEDS)[1], losses((3,))[0], rtol=0, atol=1e-4)
+
+
+OPTIMIZERS = {
+    "SGD": partial(torch.optim.SGD, lr=0.1, momentum=0.9),
+    "Adam": partial(torch.optim.Adam, lr=1e-2),
+    "AdamW": partial(torch.optim.AdamW, lr=1e-2),
+    "Adamax": partial(torch.optim.Adamax, lr=1e-2),
+    "NAdam": partial(torch.optim.NAdam, lr=1e-2),
+    "RAdam": partial(torch.optim.RAdam, lr=1e-2),
+    "Adagrad": partial(torch.optim.Adagrad, lr=1e-2),
+    "Adadelta": partial(torch.optim.Adadelta, lr=1.0),
+    "RMSprop": partial(torch.optim.RMSprop, lr=1e-3),
+    "Rprop": partial(torch.optim.Rprop, lr=1e-3),
+    "ASGD": partial(torch.optim.ASGD, lr=1e-2),
+    "Adafactor": partial(torch.optim.Adafactor, lr=1e-2),
+    "LBFGS": partial(torch.optim.LBFGS, lr=1e-2, max_iter=3),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_any_optimizer(name: str) -> None:
+    crowd = run(SEEDS, optimizer=OPTIMIZERS[name], steps=10, probe_every=10)
+    assert not torch.equal(crowd.history["losses"][0], crowd.history["losses"][1])
+    # LBFGS divides by differences of gradients and blows rounding up.
+    atol = 1e-5 if name == "LBFGS" else 1e-9
+    assert_members_equal_ordinary_loops(crowd, OPTIMIZERS[name], atol)
+
+
+def test_every_elementwise_optimizer_is_tried() -> None:
+    assert {kind.__name__ for kind in ELEMENTWISE} <= set(OPTIMIZERS)
+
+
+class Tied(nn.Module):
+    """A model unlike the sorter: tied weights, a buffer, two inputs."""
+
+    scale: Tensor
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.encode = nn.utils.skip_init(nn.Linear, 5, 5, bias=False)
+        self.decode = nn.utils.skip_init(nn.Linear, 5, 5, bias=False)
+        nn.init.orthogonal_(self.encode.weight, generator=Generator().manual_seed(seed))
+        self.decode.weight = self.encode.weight
+        self.register_buffer("scale", torch.tensor(float(seed)))
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.decode(self.encode(x)) * self.scale - y
+
+
+def test_other_models_and_nested_batches(generator: Generator) -> None:
+    x, y = torch.randn(2, 7, 5, generator=generator)
+
+    def loss(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        return model(batch["x"], batch["y"]).square().mean()
+
+    optimizer = partial(torch.optim.SGD, lr=1e-3)
+    trained = train(
+        [Tied(2), Tied(3)], loss, {"x": x, "y": y}, steps=11, optimizer=optimizer, clip=0.5
+    )
+    for i, model in enumerate([Tied(2), Tied(3)]):
+        ordinary = optimizer(model.parameters())
+        for _ in range(11):
+            ordinary.zero_grad()
+            loss(model, {"x": x, "y": y}).backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            ordinary.step()
+        assert_close(trained.member(i).encode.weight, model.encode.weight)
+        assert trained.member(i)(x, y).shape == (7, 5)
+        assert_close(trained.member(i)(x, y), model(x, y))
+    assert trained.history == {} and len(trained.steps) == 0
+
+
+def test_run_keeps_what_was_probed() -> None:
+    watched = []
+    trained = run(SEEDS, steps=25, probe_every=10, watch=lambda *seen: watched.append(seen))
+    assert trained.steps.tolist() == [0, 10, 20, 25]
+    assert trained.history["solved"].shape == (4, 3)
+    assert trained.history["losses"].shape == (4, 3, 6)
+    assert [step for step, _, _ in watched] == [0, 10, 20, 25]
+    assert torch.equal(watched[2][1]["losses"], trained.history["losses"][2])
+    untrained = torch.stack([sorting.probe(m)["losses"] for m in sorters(SEEDS)])
+    assert_close(trained.history["losses"][0], untrained.detach())
+    end = torch.stack([sorting.probe(trained.member(i))["losses"] for i in range(3)])
+    assert_close(trained.history["losses"][-1], end.detach())
+
+
+def test_models_given_are_not_changed() -> None:
+    members = sorters(SEEDS)
+    before = [p.clone() for m in members for p in m.parameters()]
+    optimizer = partial(torch.optim.SGD, lr=1.0)
+    train(members, sorting.loss, sorting.population().double(), steps=3, optimizer=optimizer)
+    for p, q in zip(before, (p for m in members for p in m.parameters()), strict=True):
+        assert torch.equal(p, q)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"generators": None}, "give generators where data is a function"),
+        ({"generators": [Generator()]}, "3 models need as many generators, not 1"),
+    ],
+)
+def test_refuses(change: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(SEEDS, **change)
+    with pytest.raises(ValueError, match="at least one model"):
+        train([], sorting.loss, sorting.population(), steps=1, optimizer=torch.optim.SGD)
+
+
+def test_warmup_cosine() -> None:
+    factor = warmup_cosine(1000, 100)
+    assert [factor(s) for s in (0, 49, 99)] == pytest.approx([0.01, 0.5, 1.0])
+    assert factor(100) == 1.0
+    assert factor(550) == pytest.approx(0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi / 2)))
+    assert factor(1000) == pytest.approx(0.1)

@@ -1,0 +1,134 @@
+"""The Python side of the ABC sorter widget: what it takes, refuses, sends and prints."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator
+from torch.func import stack_module_state
+
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
+from attn_notes.widgets.deep_qkv import ABCSorter
+
+SEEDS = 3
+
+
+def stacked(config, seeds=SEEDS):
+    models = [Sorter(config, Generator().manual_seed(i)) for i in range(seeds)]
+    return models, stack_module_state(models)[0]
+
+
+def unpack(run, seed):
+    """Read one seed back as the JavaScript does: names in order, all seeds of one name together."""
+    flat = np.frombuffer(run["weights"], "<f4")
+    found, start = {}, 0
+    for name, shape in zip(run["names"], run["shapes"], strict=True):
+        size = int(np.prod(shape))
+        block = flat[start : start + run["seeds"] * size].reshape(run["seeds"], *shape)
+        found[name] = torch.from_numpy(block[seed].copy())
+        start += run["seeds"] * size
+    assert start == flat.size
+    return found
+
+
+def test_there_is_a_widget_before_there_is_a_model():
+    sorter = ABCSorter()
+    assert sorter.runs == {}
+    assert repr(sorter) == "ABCSorter: no model yet"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_arrive_exactly(variant):
+    config = Config(variant=variant, rank=5, temperature=0.7)
+    models, parameters = stacked(config)
+    sorter = ABCSorter()
+    sorter.load(variant, parameters, config)
+    run = sorter.runs[variant]
+    assert run["seeds"] == SEEDS
+    assert run["config"] == {
+        "rank": 5,
+        "temperature": 0.7,
+        "embedding": 6,
+        "heads": 2,
+        "scale": 1 / 3 if variant == "fixed_gate" else 1.0,
+    }
+    for i, model in enumerate(models):
+        found = unpack(run, i)
+        assert set(found) == {name for name, _ in model.named_parameters()}
+        for name, parameter in model.named_parameters():
+            assert torch.equal(found[name], parameter)
+
+
+def test_weights_are_sent_as_a_binary_buffer():
+    config = Config()
+    sorter = ABCSorter()
+    sorter.load("gated", stacked(config)[1], config)
+    assert isinstance(sorter.get_state("runs")["runs"]["gated"]["weights"], bytes)
+    assert len(sorter.runs["gated"]["weights"]) == 4 * SEEDS * 480
+
+
+def test_loading_again_replaces_and_keeps_the_others():
+    sorter = ABCSorter()
+    for variant in VARIANTS:
+        config = Config(variant=variant)
+        sorter.load(variant, stacked(config)[1], config)
+    before = dict(sorter.runs)
+    parameters = {name: tensor * 2 for name, tensor in stacked(Config())[1].items()}
+    sorter.load("gated", parameters, Config())
+    assert torch.equal(unpack(sorter.runs["gated"], 1)["norm.weight"], torch.full((6,), 2.0))
+    assert {name: sorter.runs[name] for name in VARIANTS[1:]} == {
+        name: before[name] for name in VARIANTS[1:]
+    }
+
+
+def test_the_first_loaded_variant_is_shown_and_a_choice_is_kept():
+    sorter = ABCSorter()
+    for variant in ("strict", "plain"):
+        config = Config(variant=variant)
+        sorter.load(variant, stacked(config)[1], config)
+        assert sorter.variant == "strict"
+
+
+def test_repr_counts():
+    sorter = ABCSorter()
+    sorter.load("gated", stacked(Config(), 1)[1], Config())
+    assert repr(sorter) == "ABCSorter: 1 variant, 1 seed"
+    config = Config(variant="plain")
+    sorter.load("plain", stacked(config, 5)[1], config)
+    assert repr(sorter) == "ABCSorter: 2 variants, 1 to 5 seeds"
+    sorter.load("gated", stacked(Config(), 5)[1], Config())
+    assert repr(sorter) == "ABCSorter: 2 variants, 5 seeds"
+
+
+def test_text_is_taken_as_the_page_takes_it():
+    sorter = ABCSorter()
+    assert sorter.text == "cab"
+    sorter.text = " BCA "
+    assert sorter.text == "bca"
+    for bad in ("", "xyz", "abca"):
+        with pytest.raises(ValueError, match="type three letters"):
+            sorter.text = bad
+    assert sorter.text == "bca"
+
+
+def without(parameters, name):
+    return {n: p for n, p in parameters.items() if n != name}
+
+
+@pytest.mark.parametrize(
+    ("variant", "change", "sentence"),
+    [
+        ("gate", lambda p: p, "variant must be one of gated, strict, plain, plain_third"),
+        ("plain", lambda p: p, "the config is of a gated model, not of a plain one"),
+        ("gated", lambda p: without(p, "norm.bias"), "the parameters lack norm.bias"),
+        ("gated", lambda p: p | {"head": torch.zeros(3)}, "a sorter of this config has no head"),
+        ("gated", lambda p: {n: t[0] for n, t in p.items()}, "must have the shape"),
+        ("gated", lambda p: {n: t[:0] for n, t in p.items()}, "at least one"),
+        ("gated", lambda p: p | {"norm.bias": torch.zeros(2, 6)}, "norm.bias must have the shape"),
+        ("gated", lambda p: p | {"norm.bias": torch.zeros(3, 5)}, r"\(seeds, 6\)"),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(variant, change, sentence):
+    sorter = ABCSorter()
+    with pytest.raises(ValueError, match=sentence):
+        sorter.load(variant, change(stacked(Config())[1]), Config())
+    assert sorter.runs == {}
