@@ -14,6 +14,7 @@ from torch import Generator, Tensor
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class Outcome:
         return f"{'Right' if self.passed else 'Not yet'}: {self.message}"
 
 
-class _Wrong(Exception):
+class _WrongError(Exception):
     """A symptom, in words for the reader."""
 
 
 def _check(run: Callable[..., str]) -> Callable[..., Outcome]:
-    """Turn a function that returns praise or raises `_Wrong` into a check."""
+    """Turn a function that returns praise or raises `_WrongError` into a check."""
 
     @wraps(run)
     def check(answer: object) -> Outcome:
@@ -40,7 +41,7 @@ def _check(run: Callable[..., str]) -> Callable[..., Outcome]:
             return Outcome(False, "there is no answer yet.")
         try:
             return Outcome(True, run(answer))
-        except _Wrong as wrong:
+        except _WrongError as wrong:
             return Outcome(False, str(wrong))
         except Exception as error:  # whatever the reader's code does, the page goes on
             return Outcome(False, f"your code stopped with {type(error).__name__}: {error}")
@@ -50,7 +51,7 @@ def _check(run: Callable[..., str]) -> Callable[..., Outcome]:
 
 def _need(condition: bool, symptom: str) -> None:
     if not condition:
-        raise _Wrong(symptom)
+        raise _WrongError(symptom)
 
 
 @_check
@@ -89,7 +90,8 @@ def floor(answer: Callable[[int, int], float]) -> str:
 @_check
 def rank_one_gate(answer: object) -> str:
     """Chapter 1: A [6, 1] and B [1, 3] whose row softmax has rank 1 but is not constant."""
-    _need(isinstance(answer, tuple) and len(answer) == 2, "give two tensors: A, B.")
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise _WrongError("give two tensors: A, B.")
     a, b = (torch.as_tensor(part, dtype=torch.float64) for part in answer)
     _need(tuple(a.shape) == (6, 1), f"A should have shape (6, 1), not {tuple(a.shape)}.")
     _need(tuple(b.shape) == (1, 3), f"B should have shape (1, 3), not {tuple(b.shape)}.")
@@ -152,15 +154,17 @@ def rescue(answer: Callable[[], object]) -> str:
     """Chapter 1: train plain sorters so that all of 16 seeds sort within 600 steps."""
     run = answer()
     _need(run is not None, "there is no answer yet.")
-    _need(hasattr(run, "history"), "return what `train` returns.")
+    if not isinstance(run, Run):
+        raise _WrongError("return what `train` returns.")
     solved, steps = run.history["solved"], run.steps
     _need(solved.shape[1] == 16, f"train 16 seeds, not {solved.shape[1]}.")
     _need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
-    variant = run.member(0).config.variant
-    _need(variant == "plain", f"the sorters should be plain, not {variant}.")
-    scores = [
-        int(sorting.probe(run.member(i))["solved"]) for i in range(16)
-    ]
+    sorters = [run.member(i) for i in range(16)]
+    _need(
+        all(isinstance(s, Sorter) and s.config == Config("plain") for s in sorters),
+        "the sorters should be plain, at their published sizes.",
+    )
+    scores = [int(sorting.probe(s)["solved"]) for s in sorters]
     _need(
         min(scores) == 27,
         f"{sum(s == 27 for s in scores)} of 16 seeds sort all 27 inputs; the worst sorts "

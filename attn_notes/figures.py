@@ -151,7 +151,9 @@ def heat_map(
     ax.spines[:].set_visible(False)
     for i, j in frames:
         ax.add_patch(
-            Rectangle((j + 0.08, i + 0.08), 0.84, 0.84, fill=False, edgecolor=COLOURS[1], linewidth=2)
+            Rectangle(
+                (j + 0.08, i + 0.08), 0.84, 0.84, fill=False, edgecolor=COLOURS[1], linewidth=2
+            )
         )
     if numbers:
         for i in range(rows):

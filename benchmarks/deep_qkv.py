@@ -68,6 +68,7 @@ def ours(steps: int, seeds: int, sampled: bool) -> float:
 
 
 def main() -> None:
+    """Time both and print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=15_001)
     parser.add_argument("--seeds", type=int, default=32, help="seeds in one of our runs")
@@ -83,7 +84,9 @@ def main() -> None:
     print(f"gated sorter, {steps:,} steps, one thread; seconds a trained seed")
     print(f"  published loop              {published:8.2f}")
     for name, seconds in (("sampled batches", sampled), ("exact gradient", exact)):
-        print(f"  {seeds} at once, {name:16} {seconds:8.2f}   {published / seconds:5.1f} times faster")
+        print(
+            f"  {seeds} at once, {name:16} {seconds:8.2f}   {published / seconds:5.1f} times faster"
+        )
 
 
 if __name__ == "__main__":

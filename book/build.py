@@ -119,7 +119,7 @@ def site(root: Path) -> None:
     """
     with execution.only_build(root):
         sources = site_sources(root)
-        renderer = Path(__file__).read_bytes()
+        renderer = [Path(__file__).read_bytes(), os.environ.get("SITE_URL")]
         made_of = execution.digest([sources, execution.environment(root), renderer])
         stamp = root / "_build" / "made_of"
         if stamp.exists() and stamp.read_text() == made_of:

@@ -65,7 +65,9 @@ def summary(run: Run) -> results.Record:
         "seconds": round(run.seconds, 1),
         "steps": run.steps.tolist(),
         "solved": solved.tolist(),
-        "mean_loss": [[round(x, 5) for x in row] for row in run.history["losses"].mean(-1).tolist()],
+        "mean_loss": [
+            [round(x, 5) for x in row] for row in run.history["losses"].mean(-1).tolist()
+        ],
         "last_losses": [[round(x, 5) for x in row] for row in run.history["losses"][-1].tolist()],
     }
 
@@ -97,12 +99,15 @@ def deep_qkv_rank_temperature() -> None:
 
 
 def main() -> None:
+    """Run the experiments named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="which experiments; all if none")
     parser.add_argument("--list", action="store_true", help="list the experiments")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(EXPERIMENTS):
-        parser.error(f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")
+        parser.error(
+            f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}"
+        )
     torch.set_num_threads(1)
     for name in arguments.names or EXPERIMENTS:
         run = EXPERIMENTS[name]

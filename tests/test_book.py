@@ -50,14 +50,14 @@ def test_every_exercise_is_tried() -> None:
     }
 
 
-def peek(model, tokens):  # noqa: ANN001, ANN201
+def peek(model, tokens):
     """A detector that compares every logit, the altered token's own included."""
     altered = tokens.clone()
     altered[:, -1] = (altered[:, -1] + 1) % 4
     return (model(tokens) - model(altered)).abs().max().item()
 
 
-def last_only(model, tokens):  # noqa: ANN001, ANN201
+def last_only(model, tokens):
     """A detector that alters the last token alone."""
     altered = tokens.clone()
     altered[:, -1] = (altered[:, -1] + 1) % 4
@@ -95,7 +95,7 @@ def fail(*_: object) -> None:
         (checks.rescue, lambda: 3, "return what `train` returns"),
     ],
 )
-def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> None:  # noqa: ANN001
+def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> None:
     outcome = check(answer)
     assert not outcome.passed
     assert symptom in outcome.message

@@ -1,4 +1,5 @@
 import pytest
+
 from attn_notes import notebook
 from attn_notes.models.attention import causal_attention
 

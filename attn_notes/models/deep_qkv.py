@@ -69,36 +69,41 @@ class Config:
 
 
 class ProjectionWeight(nn.Module):
-    """The matrix W of every head for one of q, k, v: made from `base`, from `A` and `B`, or both."""
+    """The matrices W of every head for one of q, k, v, made in one of the ways listed above."""
+
+    A: nn.Parameter  # [h, e, r]: gated and strict
+    B: nn.Parameter  # [h, r, d]
+    base: nn.Parameter  # [h, e, d]: all but strict
 
     def __init__(self, config: Config, generator: Generator) -> None:
         super().__init__()
         h, e, r = config.heads, config.embedding, config.rank
         d = e // h
-        self.temperature = config.temperature
-        self.scale = 1 / 3 if config.variant == "fixed_gate" else 1.0
-        self.A = self.B = self.base = None
-        if config.variant in ("gated", "strict"):
+        self.variant, self.temperature = config.variant, config.temperature
+        if self.variant in ("gated", "strict"):
             self.A = nn.Parameter(torch.empty(h, e, r))
             self.B = nn.Parameter(torch.empty(h, r, d))
             nn.init.kaiming_uniform_(self.A, a=math.sqrt(5), generator=generator)
             nn.init.kaiming_uniform_(self.B, a=math.sqrt(5), generator=generator)
-        if config.variant != "strict":
+        if self.variant != "strict":
             self.base = nn.Parameter(torch.empty(h, e, d))
-            gain = 1 / 3 if config.variant == "plain_third" else 1.0
+            gain = 1 / 3 if self.variant == "plain_third" else 1.0
             nn.init.xavier_uniform_(self.base, gain=gain, generator=generator)
 
-    def gate(self) -> Float[Tensor, "h e d"] | None:
-        """softmax(A B / temperature) over the head's dimensions; None where the variant has none."""
-        if self.A is None or self.B is None:
-            return None
+    def gate(self) -> Float[Tensor, "h e d"]:
+        """softmax(A B / temperature), each row over the d dimensions; gated and strict only."""
         return (self.A @ self.B / self.temperature).softmax(-1)
 
     def forward(self) -> Float[Tensor, "h e d"]:
-        gate = self.gate()
-        if self.base is None:
-            return gate
-        return self.base * (self.scale if gate is None else gate)
+        match self.variant:
+            case "gated":
+                return self.base * self.gate()
+            case "strict":
+                return self.gate()
+            case "fixed_gate":
+                return self.base / 3
+            case _:
+                return self.base
 
 
 class MHADeepQKV(nn.Module):

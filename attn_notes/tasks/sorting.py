@@ -3,9 +3,9 @@
 A sequence is three letters drawn independently and uniformly from a, b, c, a separator, and the
 same letters in order, for example `cab|abc`. The model predicts each token from those before it.
 
-The yardstick. Of the six predictions the first letter is not predicted at all, the second and
-third cannot be known (entropy ln 3 each), and the separator and the three sorted letters can (entropy
-0). No predictor can have a mean loss below
+The yardstick. The first letter is given. Of the six predictions, the second and third letter
+cannot be known (entropy ln 3 each); the separator and the sorted letters can (entropy 0). No
+predictor can have a mean loss below
 
     2 ln 3 / 6 = 0.3662 nats a token,
 

@@ -170,7 +170,7 @@ def train(
     start = time.perf_counter()
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
-    stacked, buffers = stack_module_state(members)  # type: ignore[arg-type]
+    stacked, buffers = stack_module_state(members)
     parameters = {name: p.detach() for name, p in stacked.items()}
 
     def draw() -> Any:
@@ -198,6 +198,8 @@ def train(
 
     @torch.no_grad()
     def record(step: int) -> None:
+        if probe is None:
+            return
         with torch.device(device):
             seen = vmap(lambda p, b: probe(_bind(template, p, b)))(parameters, buffers)
         recorded.append((step, {name: value.cpu() for name, value in seen.items()}))
@@ -205,14 +207,13 @@ def train(
             watch(step, recorded[-1][1], parameters)
 
     for step in range(steps):
-        if probe is not None and step % probe_every == 0:
+        if step % probe_every == 0:
             record(step)
         for group in groups:
             group.step(gradient, part(group))
         if generators is not None:
             batch = draw()
-    if probe is not None:
-        record(steps)
+    record(steps)
 
     names = recorded[0][1] if recorded else {}
     return Run(

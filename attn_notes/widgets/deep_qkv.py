@@ -69,7 +69,7 @@ class ABCSorter(anywidget.AnyWidget):
                 "temperature": config.temperature,
                 "embedding": config.embedding,
                 "heads": config.heads,
-                "scale": sorter.block.attention.q.scale,  # of a base that has no gate
+                "scale": 1 / 3 if variant == "fixed_gate" else 1,  # of a base without a gate
             },
             "names": list(shapes),
             "shapes": [list(shape) for shape in shapes.values()],

@@ -1,4 +1,3 @@
-import pytest
 import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
@@ -105,8 +104,3 @@ def test_sensitivity_of_a_model_that_copies_one_letter() -> None:
 
     moved = look.sensitivity(copies_second)
     assert_close(moved, torch.tensor([0.0, 1.0, 0.0]).expand(3, 3))
-
-
-@pytest.mark.parametrize("variant", ["plain", "fixed_gate"])
-def test_projections_without_a_gate(variant: str) -> None:
-    assert all(weight.gate() is None for weight in look.projections(sorter(variant)).values())

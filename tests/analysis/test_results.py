@@ -17,12 +17,10 @@ def test_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     json.loads(path.read_text())
 
 
-def test_missing_record_says_what_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_record_says_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="there are: none"):
         results.load("toy")
     results.save("other", {}, {})
-    with pytest.raises(FileNotFoundError, match="no recorded run 'toy' .* there are: other"):
+    with pytest.raises(FileNotFoundError, match=r"no recorded run 'toy' .* there are: other"):
         results.load("toy")

@@ -110,7 +110,7 @@ def test_any_optimizer(name: str) -> None:
     crowd = run(SEEDS, optimizer=OPTIMIZERS[name], steps=10, probe_every=10)
     assert not torch.equal(crowd.history["losses"][0], crowd.history["losses"][1])
     # LBFGS divides by differences of gradients and blows rounding up.
-    atol = 1e-5 if name == "LBFGS" else 1e-9
+    atol = 1e-3 if name == "LBFGS" else 1e-9
     assert_members_equal_ordinary_loops(crowd, OPTIMIZERS[name], atol)
 
 
