@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -37,16 +38,20 @@ def _check(run: Callable[..., str]) -> Callable[..., Outcome]:
 
     @wraps(run)
     def check(answer: object) -> Outcome:
-        if answer is None or answer is ...:
-            return Outcome(False, "there is no answer yet.")
         try:
-            return Outcome(True, run(answer))
+            return Outcome(True, run(_answered(answer)))
         except _WrongError as wrong:
             return Outcome(False, str(wrong))
         except Exception as error:  # whatever the reader's code does, the page goes on
             return Outcome(False, f"your code stopped with {type(error).__name__}: {error}")
 
     return check
+
+
+def _answered(answer: Any) -> Any:
+    """What was given, unless that is nothing: None or the `...` of the stub."""
+    _need(answer is not None and answer is not ..., "there is no answer yet.")
+    return answer
 
 
 def _need(condition: bool, symptom: str) -> None:
@@ -57,8 +62,7 @@ def _need(condition: bool, symptom: str) -> None:
 @_check
 def floor(answer: Callable[[int, int], float]) -> str:
     """Chapter 1: the floor for words of `length` letters from an alphabet of `letters`."""
-    value = answer(3, 3)
-    _need(value is not None, "there is no answer yet.")
+    value = _answered(answer(3, 3))
     _need(isinstance(value, int | float), f"return a number, not {type(value).__name__}.")
     _need(
         not math.isclose(value, 3 * math.log(3) / 6, rel_tol=1e-6),
@@ -132,11 +136,10 @@ def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -
 
     tokens = sorting.all_sequences()[[5, 11]][:, :-1]
     honest = Sorter(Config("plain"), Generator().manual_seed(1))
-    value = answer(honest, tokens)
-    _need(value is not None, "there is no answer yet.")
+    value = float(_answered(answer(honest, tokens)))
     _need(
-        float(value) < 1e-5,
-        f"a causal sorter was found to leak {float(value):.3g}. Do you compare only the logits "
+        value < 1e-5,
+        f"a causal sorter was found to leak {value:.3g}. Do you compare only the logits "
         "*before* the token you changed?",
     )
     for position in range(5):
@@ -152,8 +155,7 @@ def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -
 @_check
 def rescue(answer: Callable[[], object]) -> str:
     """Chapter 1: train plain sorters so that all of 16 seeds sort within 600 steps."""
-    run = answer()
-    _need(run is not None, "there is no answer yet.")
+    run = _answered(answer())
     if not isinstance(run, Run):
         raise _WrongError("return what `train` returns.")
     solved, steps = run.history["solved"], run.steps

@@ -58,8 +58,8 @@ STYLE = {
 FACES = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 PAGE_PAPER = "var(--pst-color-background, var(--jp-layout-color0, #fff))"
 
-WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#d55e00", "#e8e6e3", "#0072b2"])
-"""For signed numbers: orange below zero, blue above."""
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#0072b2", "#eceae7", "#d55e00"])
+"""For signed numbers: blue below zero, orange above, as in the widgets."""
 SHARES = LinearSegmentedColormap.from_list("shares", ["#f2f1ef", "#0072b2"])
 """For probabilities and attention: pale at 0, blue at 1."""
 
@@ -118,6 +118,12 @@ def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = N
     ax.plot(x, middle, color=colour, label=label)
 
 
+def _short(value: float) -> str:
+    """Two decimals without a leading zero: −.18, .05, 1.00."""
+    text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return text.replace("0.", ".", 1) if abs(value) < 0.995 else text
+
+
 def heat_map(
     ax: Axes,
     values: Tensor,
@@ -161,6 +167,6 @@ def heat_map(
                 red, green, blue, _ = mesh.to_rgba(values[i, j].item())
                 dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
                 ax.text(
-                    j + 0.5, i + 0.5, f"{values[i, j]:.2f}".replace("-", "−"),
+                    j + 0.5, i + 0.5, _short(values[i, j].item()),
                     ha="center", va="center", color="white" if dark else "black", fontsize=8,
                 )  # fmt: skip

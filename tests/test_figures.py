@@ -76,7 +76,7 @@ def test_heat_map_numbers_can_be_read_on_their_cells() -> None:
     with figures.figure() as (_, ax):
         figures.heat_map(ax, torch.tensor([[0.0, 1.0]]), x=["l", "r"], y=["row"], numbers=True)
         assert [(t.get_text(), t.get_color()) for t in ax.texts] == [
-            ("0.00", "black"),
+            (".00", "black"),
             ("1.00", "white"),
         ]
         figures.heat_map(ax, torch.tensor([[-2.0, 1.0]]), signed=True, frames=[(0, 1)])

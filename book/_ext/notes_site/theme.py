@@ -68,6 +68,7 @@ def without_unused_scripts(html: str) -> str:
 
 def _set_address(config: Any, site: str) -> None:
     config.html_baseurl = config.ogp_site_url = site.rstrip("/") + "/"
+    config.ogp_site_name = config.html_title
     config.ogp_social_cards = {"enable": False}
 
 
