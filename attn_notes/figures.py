@@ -66,11 +66,11 @@ SHARES = LinearSegmentedColormap.from_list("shares", ["#f2f1ef", "#0072b2"])
 
 @contextmanager
 def figure(
-    width: float = 6.4, height: float = 3.2, rows: int = 1, columns: int = 1, **kwargs: object
+    width: float = 5.6, height: float = 3.0, rows: int = 1, columns: int = 1, **kwargs: object
 ) -> Iterator[tuple[Figure, Axes]]:
     """A figure in the house style, closed afterwards: `with figure() as (fig, ax): ...`.
 
-    Width and height in inches; 6.4 fills a text column. More rows or columns make `ax` an array.
+    Width and height in inches. At 5.6 the letters can still be read on a phone. More rows or columns make `ax` an array.
     """
     with mpl.rc_context(STYLE):
         fig, axes = plt.subplots(
@@ -101,14 +101,20 @@ def to_svg(fig: Figure, alt: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(alt)}" ', 1)
 
 
-def show(fig: Figure, *, alt: str, caption: str = "") -> None:
+def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> None:
     """Display a figure with its description for those who cannot see it, and its caption.
+
+    On a phone a figure shrinks to the width of the page; a `wide` one keeps its size and scrolls.
 
     Raises:
         ValueError: `alt` is empty or blank.
     """
     legend = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    display(HTML(f'<figure class="attn-figure">{to_svg(fig, alt)}{legend}</figure>'))
+    display(
+        HTML(
+            f'<figure class="attn-figure{" wide" if wide else ""}">{to_svg(fig, alt)}{legend}</figure>'
+        )
+    )
 
 
 def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:
