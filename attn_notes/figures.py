@@ -70,7 +70,8 @@ def figure(
 ) -> Iterator[tuple[Figure, Axes]]:
     """A figure in the house style, closed afterwards: `with figure() as (fig, ax): ...`.
 
-    Width and height in inches. At 5.6 the letters can still be read on a phone. More rows or columns make `ax` an array.
+    Width and height in inches; at 5.6 wide the letters can still be read on a phone. More rows or
+    columns make `ax` an array.
     """
     with mpl.rc_context(STYLE):
         fig, axes = plt.subplots(
@@ -110,11 +111,8 @@ def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> Non
         ValueError: `alt` is empty or blank.
     """
     legend = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    display(
-        HTML(
-            f'<figure class="attn-figure{" wide" if wide else ""}">{to_svg(fig, alt)}{legend}</figure>'
-        )
-    )
+    kind = "attn-figure wide" if wide else "attn-figure"
+    display(HTML(f'<figure class="{kind}">{to_svg(fig, alt)}{legend}</figure>'))
 
 
 def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:

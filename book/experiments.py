@@ -40,13 +40,13 @@ def train_sorters(
     warmup: int,
     batch: int | None,
     probe_every: int,
-    outputs_only: bool = False,
+    predictions: slice = sorting.ALL,
 ) -> Run:
     """Train sorters of one kind from seeds 0, 1, ...; `batch` None follows the exact gradient."""
     data = partial(sorting.sample_weights, batch) if batch else sorting.population()
     return train(
         [Sorter(config, Generator().manual_seed(seed)) for seed in range(seeds)],
-        partial(sorting.loss, outputs_only=outputs_only),
+        partial(sorting.loss, predictions=predictions),
         data,
         generators=[Generator().manual_seed(10_000 + s) for s in range(seeds)] if batch else None,
         steps=steps,
@@ -79,9 +79,10 @@ def deep_qkv_published() -> None:
     runs = {}
     for variant in VARIANTS:
         runs[variant] = summary(train_sorters(Config(variant), **settings))
-    runs["gated, outputs only"] = summary(
-        train_sorters(Config("gated"), outputs_only=True, **settings)
-    )
+    for name, part in (("knowable", sorting.KNOWABLE), ("outputs", sorting.OUTPUTS)):
+        runs[f"gated, {name} only"] = summary(
+            train_sorters(Config("gated"), predictions=part, **settings)
+        )
     results.save("deep_qkv_published", settings, runs)
 
 

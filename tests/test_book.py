@@ -1,13 +1,19 @@
 """What the chapters promise: stubs that fail their checks, solutions that pass them."""
 
 import json
+import math
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Generator
 
 from attn_notes import checks
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import train
 
 ROOT = Path(__file__).parents[1]
 CHAPTER = json.loads((ROOT / "book" / "deep_qkv.ipynb").read_text(encoding="utf-8"))
@@ -64,6 +70,17 @@ def last_only(model, tokens):
     return (model(tokens)[:, :-1] - model(altered)[:, :-1]).abs().max().item()
 
 
+def in_place(model, tokens):
+    """A detector that changes what it was given."""
+    tokens[:, -1] = (tokens[:, -1] + 1) % 4
+    return 0.0
+
+
+def out_of_range(model, tokens):
+    """A detector that makes a token that does not exist."""
+    return (model(tokens) - model(tokens + 1)).abs().max()
+
+
 def fail(*_: object) -> None:
     raise RuntimeError("boom")
 
@@ -74,8 +91,11 @@ def fail(*_: object) -> None:
         (checks.floor, lambda letters, length: 2 * 1.5849625007 / 6, "in bits"),
         (checks.floor, lambda letters, length: 1.0986122886681098 / 2, "count the first letter"),
         (checks.floor, lambda letters, length: 2 * 1.0986122886681098 / 7, "six predictions"),
-        (checks.floor, lambda letters, length: 1.0986122886681098 / 3, "for 3 from 5 it should"),
-        (checks.floor, lambda letters, length: "0.366", "return a number, not str"),
+        (checks.floor, lambda letters, length: 1.0986122886681098 / 3, "size of the alphabet"),
+        (checks.floor, lambda letters, length: math.log(letters) / 3, "length of the word"),
+        (checks.floor, lambda letters, length: 2 * math.log(3), "sum over a sequence"),
+        (checks.floor, lambda letters, length: -math.log(3) / 3, "which is positive"),
+        (checks.floor, lambda letters, length: "much", "return a number, not str"),
         (checks.floor, lambda letters, length: 1.0, "it should be 0.36620, not 1.00000"),
         (checks.floor, fail, "your code stopped with RuntimeError: boom"),
         (checks.floor, None, "no answer yet"),
@@ -92,6 +112,8 @@ def fail(*_: object) -> None:
         (checks.future_leak, peek, "a causal sorter was found to leak"),
         (checks.future_leak, last_only, "one token ahead at position 0 got away"),
         (checks.future_leak, lambda model, tokens: 0.0, "got away"),
+        (checks.future_leak, in_place, "`clone` them"),
+        (checks.future_leak, out_of_range, "token ids run from 0 to 3"),
         (checks.rescue, lambda: 3, "return what `train` returns"),
     ],
 )
@@ -99,3 +121,35 @@ def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> N
     outcome = check(answer)
     assert not outcome.passed
     assert symptom in outcome.message
+
+
+def test_other_right_answers_pass() -> None:
+    saturated = (torch.arange(1.0, 7)[:, None], torch.tensor([[100.0, 0, 0]]))
+    outcome = checks.rank_one_gate(saturated)
+    assert outcome.passed and "saturated" in outcome.message
+    assert checks.rank_one_gate([[[1.0]] * 6, [[1.0, 0.0, 0.0]]]).passed
+    as_tensor = checks.floor(lambda a, n: torch.tensor((n - 1) * math.log(a) / (2 * n)))
+    assert as_tensor.passed
+
+    def without_the_future(model, tokens):
+        cut = [(model(tokens)[:, :t] - model(tokens[:, :t])).abs().max() for t in range(1, 6)]
+        return max(cut)
+
+    assert checks.future_leak(without_the_future).passed
+
+
+def test_rescue_tells_what_is_left_to_try() -> None:
+    def train_for(steps: int, predictions: slice, probe: object = sorting.probe) -> object:
+        models = [Sorter(Config("plain"), Generator().manual_seed(seed)) for seed in range(16)]
+        loss = partial(sorting.loss, predictions=predictions)
+        optimizer = partial(torch.optim.AdamW, lr=1e-2)
+        weights = sorting.population()
+        return train(models, loss, weights, steps=steps, optimizer=optimizer, probe=probe)
+
+    for answer, symptom in (
+        (lambda: train_for(40, sorting.ALL), "What part of the loss"),
+        (lambda: train_for(40, sorting.OUTPUTS), "The loss is on the right part"),
+        (lambda: train_for(601, sorting.OUTPUTS), "600 are allowed"),
+        (lambda: train_for(2, sorting.ALL, None), "pass probe=sorting.probe"),
+    ):
+        assert symptom in checks.rescue(answer).message

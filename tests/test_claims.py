@@ -56,7 +56,12 @@ class TestDeepQKV:
             for run in results.load(name)["runs"].values():
                 assert min(map(min, run["mean_loss"])) >= sorting.FLOOR - 1e-5  # as rounded
 
-    def test_rank_one_is_enough(self) -> None:
+    def test_knowable_only_beats_all(self, published: dict) -> None:
+        ours = published["gated, knowable only"]
+        c = seeds.compare(ours, published["gated"], Generator().manual_seed(0))
+        assert c.verdict == "earlier"
+
+    def test_rank_one_is_not_told_from_rank_three(self) -> None:
         runs = results.load("deep_qkv_rank_temperature")["runs"]
         for variant in ("gated", "strict"):
             arrived = {
@@ -68,7 +73,7 @@ class TestDeepQKV:
                 for rank in (1, 3)
             }
             c = seeds.compare(arrived[1], arrived[3], Generator().manual_seed(0))
-            assert c.verdict != "later", variant
+            assert c.verdict == "cannot be told", variant
 
     def test_the_shortest_recorded_run_can_be_made_again(self) -> None:
         record = results.load("deep_qkv_rank_temperature")

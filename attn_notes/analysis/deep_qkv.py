@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
+from torch.func import functional_call, vmap
 
 from attn_notes.models.deep_qkv import Config, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
@@ -47,26 +48,33 @@ def projection_sums(model: Sorter) -> Float[Tensor, "3 h 27 t"]:
 
 
 @torch.no_grad()
+def attention_on_letters(model: Sorter) -> Float[Tensor, "27 h 3 3"]:
+    """Each head's attention on the three letters of the word, at the three steps that write."""
+    _, attention = model.observe(sorting.all_sequences()[:, :-1])
+    return attention[:, :, sorting.OUTPUTS, : sorting.LETTERS_PER_WORD]
+
+
+@torch.no_grad()
 def attention_on_written_letter(model: Sorter) -> Float[Tensor, "h 3"]:
     """How much of each head's attention lies on inputs equal to the letter it is about to write.
 
     Mean over the 27 inputs, for each of the three outputs.
     """
-    sequences = sorting.all_sequences()
-    _, attention = model.observe(sequences[:, :-1])
-    written = sequences[:, 1:][:, sorting.OUTPUTS]
-    same = sequences[:, None, : sorting.LETTERS_PER_WORD] == written[:, :, None]
-    looking = attention[:, :, sorting.OUTPUTS, : sorting.LETTERS_PER_WORD]
-    return torch.einsum("bhoi,boi->ho", looking, same.float()) / len(sequences)
+    same = _same_letter().float()
+    return torch.einsum("bhoi,boi->ho", attention_on_letters(model), same) / len(same)
 
 
 def share_of_written_letter() -> Float[Tensor, " 3"]:
     """What `attention_on_written_letter` is for a head that attends evenly to all it has read."""
+    read = torch.arange(sorting.LETTERS_PER_WORD + 1, sorting.LENGTH)
+    return _same_letter().sum(-1).float().mean(0) / read
+
+
+def _same_letter() -> Bool[Tensor, "27 3 3"]:
+    """Whether each sorted letter equals each letter of the word, [sequence, written, read]."""
     sequences = sorting.all_sequences()
     written = sequences[:, 1:][:, sorting.OUTPUTS]
-    same = sequences[:, None, : sorting.LETTERS_PER_WORD] == written[:, :, None]
-    read = torch.arange(sorting.LETTERS_PER_WORD + 1, sorting.LENGTH)
-    return same.sum(-1).float().mean(0) / read
+    return sequences[:, None, : sorting.LETTERS_PER_WORD] == written[:, :, None]
 
 
 class Mistake(NamedTuple):
@@ -131,3 +139,25 @@ def sensitivity(model: Callable[[Tensor], Tensor]) -> Float[Tensor, "3 3"]:
             moved.append(change.abs().sum(-1).mean(0) / 2)
         columns.append(torch.stack(moved).mean(0))
     return torch.stack(columns, 1)
+
+
+@torch.no_grad()
+def scores_without(model: Sorter) -> dict[str, Int[Tensor, "..."]]:
+    """How many of the 27 inputs a model still sorts with one weight at zero, for every weight.
+
+    Parameter's name → scores in the parameter's own shape.
+    """
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+
+    def score(name: str, changed: Tensor) -> Tensor:
+        def call(x: Tensor) -> Tensor:
+            return functional_call(model, {**parameters, name: changed}, (x,))
+
+        return sorting.probe(call)["solved"]
+
+    found = {}
+    for name, p in parameters.items():
+        one_at_zero = p.flatten() * (1 - torch.eye(p.numel()))
+        scores = vmap(lambda row, name=name: score(name, row))(one_at_zero.view(-1, *p.shape))
+        found[name] = scores.view(p.shape)
+    return found

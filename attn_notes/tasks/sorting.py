@@ -27,7 +27,11 @@ SEP = 0
 LETTERS = VOCABULARY[1:]
 LETTERS_PER_WORD = 3
 LENGTH = 2 * LETTERS_PER_WORD + 1  # three letters, SEP, three sorted letters
-OUTPUTS = slice(LETTERS_PER_WORD, None)  # which of the six predictions write a sorted letter
+
+# Which of the six predictions: all, those that can be certain, those of a sorted letter.
+ALL = slice(None)
+KNOWABLE = slice(LETTERS_PER_WORD - 1, None)
+OUTPUTS = slice(LETTERS_PER_WORD, None)
 
 FLOOR = 2 * math.log(3) / 6  # nats a predicted token
 """The best mean loss that any predictor can reach."""
@@ -120,18 +124,16 @@ def loss(
     model: Callable[[Tensor], Tensor],
     weights: Float[Tensor, " 27"],
     *,
-    outputs_only: bool = False,
+    predictions: slice = ALL,
 ) -> Float[Tensor, ""]:
     """Mean cross-entropy in nats a predicted token, over the 27 sequences with these weights.
 
-    The weights are `population()` or drawn by `sample_weights`. `outputs_only` keeps the three
-    sorted letters and leaves out what cannot be known; its floor is 0.
+    The weights are `population()` or drawn by `sample_weights`. `predictions` says which of the
+    six count: `ALL`, whose floor is `FLOOR`, or `KNOWABLE` or `OUTPUTS`, whose floor is 0.
     """
     sequences = all_sequences()
     losses = token_losses(model(sequences[:, :-1]), sequences)
-    if outputs_only:
-        losses = losses[:, OUTPUTS]
-    return weights @ losses.mean(-1)
+    return weights @ losses[:, predictions].mean(-1)
 
 
 def probe(model: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
@@ -142,6 +144,20 @@ def probe(model: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
         "solved": is_sorted(logits, sequences).sum(),
         "losses": token_losses(logits, sequences).mean(0),
     }
+
+
+def ideal(x: Int[Tensor, "*b t"]) -> Float[Tensor, "*b t v"]:
+    """The best predictor, as logits: what cannot be known is even, all else is certain.
+
+    Its loss over all sequences is `FLOOR`; what a trained model does can be held against it.
+    """
+    n = LETTERS_PER_WORD
+    logits = torch.full((*x.shape, len(VOCABULARY)), -50.0)
+    logits[..., : n - 1, 1:] = 0
+    logits[..., n - 1 : n, SEP] = 0
+    right = x[..., :n].sort(-1).values[..., : max(0, x.shape[-1] - n), None]
+    logits[..., n:, :] = logits[..., n:, :].scatter(-1, right, 0.0)
+    return logits
 
 
 def entropies(sequences: Int[Tensor, "n t"]) -> Float[Tensor, " t-1"]:

@@ -170,14 +170,15 @@ export const score = (answers) =>
 // Words for the page
 
 const VARIANTS = {
-  gated: { label: "gated, as published", formula: "W = base ⊙ softmax(A B / τ)" },
+  gated: { label: "gated", formula: "W = base ⊙ softmax(A B / τ)" },
   strict: { label: "strict", formula: "W = softmax(A B / τ)" },
   plain: { label: "plain", formula: "W = base" },
   plain_third: { label: "plain at a third", formula: "W = base" },
   fixed_gate: { label: "fixed gate", formula: "W = base / 3" },
 };
 
-const ALLOWED = "Type three letters, each one of a, b and c: for example, cab.";
+const ALLOWED = "Type three letters, each a, b or c, such as cab.";
+const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
 
 const projectionTensors = (word, letter) =>
   ["base", "A", "B"].map((part) => ({
@@ -381,7 +382,7 @@ function strip({ context, attention, choice }, right) {
   const x = (last + 1) * PITCH - 2;
   attention.slice(0, 2).forEach((_, h) => {
     const y = h === 0 ? TILE.top - 12 : TILE.top + TILE.height + 19;
-    parts.push(svg("text", { x, y, class: "abc-small" }, `head ${h + 1}`));
+    parts.push(svg("text", { x, y, class: "abc-small" }, `head ${h + 1}, %`));
   });
   return parts;
 }
@@ -624,6 +625,7 @@ function heatMaps(run, formula, { toggle, point }) {
     );
   }
   grids[0].cell(0, 0).setAttribute("tabindex", "0");
+  let drawn = null; // the weight at full colour in what is drawn
 
   /** Draw the cells whose weight or mark has changed. `full` is the weight at full colour. */
   function show(original, zeroed, full) {
@@ -638,7 +640,7 @@ function heatMaps(run, formula, { toggle, point }) {
           if (!off) left++;
           const label =
             `${matrix.row.name(i)}, column ${j + 1}: ` + (off ? `0, was ${number(value)}` : number(value));
-          if (node.getAttribute("aria-label") === label) continue;
+          if (node.getAttribute("aria-label") === label && full === drawn) continue;
           node.setAttribute("aria-label", label);
           node.classList.toggle("abc-zeroed", off);
           node.classList.toggle("abc-negative", value < 0);
@@ -649,6 +651,7 @@ function heatMaps(run, formula, { toggle, point }) {
       button.textContent = left ? "zero all" : "restore all";
       button.setAttribute("aria-label", `${button.textContent}: ${matrix.label}`);
     }
+    drawn = full;
   }
   return { heat, show };
 }
@@ -666,11 +669,11 @@ function fullColour(weights) {
 function render({ model, el }) {
   const uid = `abc-${Math.random().toString(36).slice(2)}`;
 
-  // What is on the page: the run and seed shown, their weights, the reader's edits.
-  // An edit is {zeroed, words}, what is zeroed after it and what it did; the first is no edit.
+  // What is on the page: the run and seed shown, their weights, the reader's edits of them and
+  // how many of these are done, not undone. An edit is {zeroed, words}, what is zeroed after it
+  // and what it did; the first is no edit. Every model seen keeps its own.
   let shown = null;
-  let edits = [];
-  let position = 0;
+  const seen = new Map();
   let sorter = null;
   let answers = [];
   let listed = null; // the run whose seeds, with their scores, are in the list
@@ -678,6 +681,7 @@ function render({ model, el }) {
 
   const run = () => model.get("runs")[model.get("variant")];
   const word = () => parse(model.get("text")) ?? WORDS[0];
+  const zeroed = () => shown.edits[shown.position].zeroed;
 
   // --- the answer
 
@@ -692,7 +696,14 @@ function render({ model, el }) {
     "aria-describedby": `${uid}-message`,
     oninput: () => read(),
     onfocus: () => input.select(),
+    // the press that brings the focus would put the caret somewhere and end the selection
+    onmousedown: (event) => {
+      if (input.matches(":focus")) return;
+      event.preventDefault();
+      input.focus();
+    },
   });
+  const heading = html("span", { class: "abc-label", "aria-hidden": "true" });
   const output = html("span", { class: "abc-output", "aria-hidden": "true" });
   const verdict = html("span", { class: "abc-verdict", "aria-hidden": "true" });
   const spoken = hidden();
@@ -725,13 +736,17 @@ function render({ model, el }) {
   const status = html("p", { class: "abc-status", role: "status" });
   const pointed = html("p", { class: "abc-pointed", "aria-hidden": "true" });
   const brief = html("span", { class: "abc-brief", "aria-hidden": "true" });
-  const undo = button("Undo", "Undo the last change of a weight", () => go(position - 1, "Undone"));
-  const redo = button("Redo", "Redo the change of a weight", () => go(position + 1, "Redone"));
+  const undo = button("Undo", "Undo the last change of a weight", () =>
+    go(shown.position - 1, "Undone"),
+  );
+  const redo = button("Redo", "Redo the change of a weight", () =>
+    go(shown.position + 1, "Redone"),
+  );
   const reset = button("Reset", "Restore every weight", () =>
     edit(new Set(), "every weight restored"),
   );
   const legend = html("span", { class: "abc-legend" });
-  const place = html("div");
+  const place = html("div", { onkeydown: (event) => undoOrRedo(event) });
   const details = html(
     "details",
     { class: "abc-details", ontoggle: () => drawWeights() },
@@ -741,7 +756,8 @@ function render({ model, el }) {
       "p",
       { class: "abc-help" },
       "Click a cell to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
-        "and Page Down change the matrix, Enter zeroes the cell, Shift+Enter the whole matrix.",
+        "and Page Down change the matrix, Enter zeroes the cell, Shift+Enter the whole matrix, " +
+        "Ctrl+Z undoes and Ctrl+Shift+Z redoes.",
     ),
     html("div", { class: "abc-key" }, legend, pointed),
     place,
@@ -769,7 +785,7 @@ function render({ model, el }) {
       html(
         "div",
         { class: "abc-field" },
-        html("span", { class: "abc-label", "aria-hidden": "true" }, "The model writes"),
+        heading,
         html("span", {}, output, verdict, html("span", { "aria-live": "polite" }, spoken)),
       ),
       html(
@@ -791,8 +807,9 @@ function render({ model, el }) {
         html(
           "p",
           { class: "abc-help" },
-          "Each row is one step. Arcs and percentages show where the last token read looks, head 1 " +
-            "above and head 2 below; the letter it then writes is filled, and outlined where it was read.",
+          "Each row is one step. Arcs show where the last token read looks, head 1 above, head 2 " +
+            "below, with the share in percent. Outlined letters equal the one about to be written: " +
+            "do the thick arcs reach them? | separates what was read from what is written.",
         ),
       ),
       html("div", { class: "abc-right" }, count, map.map),
@@ -822,37 +839,38 @@ function render({ model, el }) {
     model.save_changes();
   }
 
-  function complain(sentence, wrong = false) {
-    if (message.textContent !== sentence) message.textContent = sentence;
-    message.classList.toggle("abc-wrong", wrong);
-    if (wrong) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
-  }
-
   function read() {
     const next = parse(input.value);
-    // a word that is only not finished yet gets the same sentence, but no alarm
-    const begun = WORDS.some((other) => other.startsWith(input.value.trim().toLowerCase()));
-    if (next === null) complain(ALLOWED, !begun);
-    else {
-      complain("");
-      save({ text: next });
-    }
+    if (next !== null) save({ text: next });
+    judge();
   }
 
   function choose(next) {
     input.value = next;
-    complain("");
     save({ text: next });
+    judge();
+  }
+
+  /** Say what the box lacks, if anything; the answer shown is then of the word before. */
+  function judge() {
+    const typed = input.value.trim().toLowerCase();
+    const refused = parse(typed) === null;
+    const begun = WORDS.some((other) => other.startsWith(typed)); // not wrong, only not finished
+    const sentence = refused ? ((begun && UNFINISHED[typed.length]) || ALLOWED) : "";
+    if (message.textContent !== sentence) message.textContent = sentence;
+    message.classList.toggle("abc-wrong", refused && !begun);
+    if (refused && !begun) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+    root.classList.toggle("abc-stale", refused);
+    heading.textContent = refused ? `Still showing ${word()}` : "The model writes";
   }
 
   const key = (name, index) => `${name}:${index}`;
 
   function toggle(matrix, indices) {
-    const { zeroed } = edits[position];
     const keys = indices.map((index) => key(matrix.name, index));
-    const restore = keys.every((each) => zeroed.has(each));
-    const next = new Set(zeroed);
+    const next = new Set(zeroed());
+    const restore = keys.every((each) => next.has(each));
     for (const each of keys) {
       if (restore) next.delete(each);
       else next.add(each);
@@ -868,17 +886,25 @@ function render({ model, el }) {
     }
   }
 
-  function edit(zeroed, words) {
-    edits = [...edits.slice(0, position + 1), { zeroed, words }];
+  function edit(next, words) {
+    const { edits, position } = shown;
+    shown.edits = [...edits.slice(0, position + 1), { zeroed: next, words }];
     go(position + 1);
+  }
+
+  function undoOrRedo(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
+    event.preventDefault();
+    (event.shiftKey ? redo : undo).click(); // nothing happens while the button is disabled
   }
 
   /** Go to an edit, back or forth, and say what that did. */
   function go(to, prefix) {
     const before = score(answers);
-    const { words } = edits[Math.max(position, to)];
-    position = to;
+    const { words } = shown.edits[Math.max(shown.position, to)];
+    shown.position = to;
     pointed.textContent = "";
+    note.textContent = "";
     build();
     const after = score(answers);
     const effect = before === after ? `Score stays ${after}.` : `Score ${before} → ${after}.`;
@@ -893,7 +919,7 @@ function render({ model, el }) {
 
   function point(matrix, index) {
     const value = number(shown.original[matrix.name][index]);
-    const off = edits[position].zeroed.has(key(matrix.name, index));
+    const off = zeroed().has(key(matrix.name, index));
     pointed.textContent = `${cellName(matrix, index)}: ${off ? `0, was ${value}` : value}`;
   }
 
@@ -902,7 +928,7 @@ function render({ model, el }) {
   /** Make the model with the reader's edits, sort all 27 words with it, and show it. */
   function build() {
     const weights = { ...shown.original };
-    for (const each of edits[position].zeroed) {
+    for (const each of zeroed()) {
       const [name, index] = each.split(":");
       if (weights[name] === shown.original[name]) weights[name] = weights[name].slice();
       weights[name][index] = 0;
@@ -938,13 +964,13 @@ function render({ model, el }) {
       maps = heatMaps(shown.run, VARIANTS[shown.variant].formula, { toggle, point });
       place.replaceChildren(maps.heat);
     }
-    maps.show(shown.original, edits[position].zeroed, shown.full);
+    maps.show(shown.original, zeroed(), shown.full);
     brief.textContent = count.textContent;
-    undo.disabled = position === 0;
-    redo.disabled = position === edits.length - 1;
-    reset.disabled = edits[position].zeroed.size === 0;
+    undo.disabled = shown.position === 0;
+    redo.disabled = shown.position === shown.edits.length - 1;
+    reset.disabled = zeroed().size === 0;
     const full = number(shown.full);
-    legend.replaceChildren(`−${full}`, html("span", { class: "abc-ramp" }), full);
+    legend.replaceChildren(`≤ −${full}`, html("span", { class: "abc-ramp" }), `≥ ${full}`);
   }
 
   function fillSelects() {
@@ -966,7 +992,12 @@ function render({ model, el }) {
     seedSelect.value = shown.seed;
   }
 
-  /** Show the chosen model; the reader's edits were of another one and go. */
+  const same = (weights, others) =>
+    Object.keys(weights).every((name) =>
+      weights[name].every((value, i) => Object.is(value, others[name]?.[i])),
+    );
+
+  /** Show the chosen model, with the reader's edits if they were of these very weights. */
   function switchModel() {
     asleep.hidden = Boolean(run());
     awake.hidden = !run();
@@ -976,31 +1007,32 @@ function render({ model, el }) {
     }
     const seed = Math.min(model.get("seed"), run().seeds - 1);
     const variant = model.get("variant");
-    const dropped = shown ? edits[position].zeroed.size : 0;
     const first = shown === null;
     const alike = (x, y) => x.names.join() === y.names.join() && x.shapes.join() === y.shapes.join();
     if (!first && (variant !== shown.variant || !alike(run(), shown.run))) maps = null;
     const original = unpack(run(), seed);
-    shown = { run: run(), variant, seed, original, full: fullColour(original) };
-    edits = [{ zeroed: new Set() }];
-    position = 0;
+    const which = `${variant} ${seed}`;
+    const kept = seen.get(which);
+    const { edits, position } =
+      kept && same(original, kept.original) ? kept : { edits: [{ zeroed: new Set() }], position: 0 };
+    shown = { run: run(), variant, seed, original, full: fullColour(original), edits, position };
+    seen.set(which, shown);
     status.textContent = "";
     pointed.textContent = "";
     fillSelects();
     build();
     if (first) return;
-    const cleared = dropped ? ` ${plural(dropped, "zeroed weight")} restored.` : "";
-    note.textContent = `${VARIANTS[variant].label}, seed ${seed}: ${count.textContent}.${cleared}`;
+    note.replaceChildren(
+      hidden(`${VARIANTS[variant].label}, seed ${seed}: `),
+      `${count.textContent}, ${plural(zeroed().size || "no", "weight")} zeroed`,
+    );
   }
 
   /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
   function reload() {
     if (!shown || !run()) return switchModel();
     const fresh = unpack(run(), shown.seed < run().seeds ? shown.seed : 0);
-    const same = run().names.every(
-      (name) => fresh[name].every((value, i) => Object.is(value, shown.original[name]?.[i])),
-    );
-    if (same) {
+    if (same(fresh, shown.original)) {
       shown.run = run();
       fillSelects();
     } else switchModel();
@@ -1019,6 +1051,7 @@ function render({ model, el }) {
   };
   for (const [event, handler] of Object.entries(watched)) model.on(event, handler);
   input.value = word();
+  judge();
   el.append(root);
   switchModel();
   return () => {

@@ -28,24 +28,20 @@ def test_entropies_of_dependent_tokens() -> None:
     assert_close(sorting.entropies(sequences), torch.tensor([math.log(2), 0.0]))
 
 
-def ideal(x: torch.Tensor) -> torch.Tensor:
-    """Logits of the best predictor: even over the letters while they are unknown."""
-    logits = torch.full((*x.shape, 4), -50.0)
-    logits[..., :2, 1:] = 0
-    logits[..., 2, sorting.SEP] = 0
-    words = x[..., :3].sort(-1).values
-    logits[..., 3:, :].scatter_(-1, words[..., : x.shape[-1] - 3, None], 0.0)
-    return logits
-
-
 def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
-    assert sorting.loss(ideal, sorting.population()).item() == pytest.approx(
-        sorting.FLOOR, rel=1e-6
-    )
-    assert sorting.loss(ideal, sorting.population(), outputs_only=True).item() < 1e-6
-    probed = sorting.probe(ideal)
+    loss = sorting.loss(sorting.ideal, sorting.population())
+    assert loss.item() == pytest.approx(sorting.FLOOR, rel=1e-6)
+    for part in (sorting.KNOWABLE, sorting.OUTPUTS):
+        assert sorting.loss(sorting.ideal, sorting.population(), predictions=part).item() < 1e-6
+    probed = sorting.probe(sorting.ideal)
     assert probed["solved"] == 27
     assert_close(probed["losses"], sorting.entropies(sorting.all_sequences()))
+
+
+def test_the_best_predictor_reads_no_future() -> None:
+    x = sorting.all_sequences()[:, :-1]
+    for t in range(1, 7):
+        assert torch.equal(sorting.ideal(x)[:, :t], sorting.ideal(x[:, :t]))
 
 
 def test_loss_of_even_guessing_is_ln_4() -> None:
