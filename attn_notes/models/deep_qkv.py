@@ -69,7 +69,7 @@ class Config:
 
 
 class ProjectionWeight(nn.Module):
-    """The matrices W of every head for one of q, k, v, made in one of the ways listed above."""
+    """The matrices W of all heads, for one of q, k and v."""
 
     A: nn.Parameter  # [h, e, r]: gated and strict
     B: nn.Parameter  # [h, r, d]
@@ -91,7 +91,7 @@ class ProjectionWeight(nn.Module):
             nn.init.xavier_uniform_(self.base, gain=gain, generator=generator)
 
     def gate(self) -> Float[Tensor, "h e d"]:
-        """softmax(A B / temperature), each row over the d dimensions; gated and strict only."""
+        """softmax(A B / temperature), row by row; gated and strict only."""
         return (self.A @ self.B / self.temperature).softmax(-1)
 
     def forward(self) -> Float[Tensor, "h e d"]:

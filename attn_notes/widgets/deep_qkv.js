@@ -625,7 +625,6 @@ function heatMaps(run, formula, { toggle, point }) {
     );
   }
   grids[0].cell(0, 0).setAttribute("tabindex", "0");
-  let drawn = null; // the weight at full colour in what is drawn
 
   /** Draw the cells whose weight or mark has changed. `full` is the weight at full colour. */
   function show(original, zeroed, full) {
@@ -640,18 +639,19 @@ function heatMaps(run, formula, { toggle, point }) {
           if (!off) left++;
           const label =
             `${matrix.row.name(i)}, column ${j + 1}: ` + (off ? `0, was ${number(value)}` : number(value));
-          if (node.getAttribute("aria-label") === label && full === drawn) continue;
+          const strength = off ? 0 : 100 * Math.min(1, Math.abs(value) / full);
+          const drawn = `${label}, ${strength}`; // weights that read alike need not look alike
+          if (node.dataset.drawn === drawn) continue;
+          node.dataset.drawn = drawn;
           node.setAttribute("aria-label", label);
           node.classList.toggle("abc-zeroed", off);
           node.classList.toggle("abc-negative", value < 0);
-          const strength = off ? 0 : Math.min(1, Math.abs(value) / full);
-          node.style.setProperty("--strength", `${(100 * strength).toFixed(1)}%`);
+          node.style.setProperty("--strength", `${strength.toFixed(1)}%`);
         }
       }
       button.textContent = left ? "zero all" : "restore all";
       button.setAttribute("aria-label", `${button.textContent}: ${matrix.label}`);
     }
-    drawn = full;
   }
   return { heat, show };
 }

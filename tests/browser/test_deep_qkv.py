@@ -21,7 +21,7 @@ from .conftest import CHAPTER, Visit
 
 OpenPage = Callable[..., Visit]
 WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]
-ALLOWED = "Type three letters, each one of a, b and c: for example, cab."
+ALLOWED = "Type three letters, each a, b or c, such as cab."
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 
@@ -282,22 +282,66 @@ def test_a_whole_matrix_is_zeroed_and_restored(widget: Locator, runs: dict[str, 
     expect(widget.locator(".abc-score")).to_have_text(f"{before} of 27 sorted")
 
 
-def test_another_model_keeps_the_text_and_clears_the_edits(widget: Locator) -> None:
+def test_each_model_keeps_the_text_and_its_own_edits(widget: Locator) -> None:
     box = widget.get_by_label("Type three letters")
+    model, seed = (widget.get_by_label(name, exact=True) for name in ("Model", "Seed"))
+    note, zeroed = widget.locator(".abc-switch"), widget.locator(".abc-zeroed")
+    undo, redo = (widget.get_by_role("button", name=name) for name in ("Undo", "Redo"))
     box.fill("bca")
-    widget.locator(".abc-cell").first.click()
-    widget.locator(".abc-cell").nth(7).click()
-    widget.get_by_label("Model", exact=True).select_option("strict")
-    note = widget.locator(".abc-switch")
-    expect(note).to_contain_text("strict, seed 0: ")
-    expect(note).to_contain_text("2 zeroed weights restored.")
+    for i in (0, 7, 9):
+        widget.locator(".abc-cell").nth(i).click()
+    undo.click()
+    edited = shown(widget)
+    model.select_option("strict")
+    expect(note).to_have_text(re.compile(r"^strict, seed 0: \d+ of 27 sorted, no weights zeroed$"))
     expect(box).to_have_value("bca")
-    expect(widget.locator(".abc-zeroed")).to_have_count(0)
-    expect(widget.get_by_role("button", name="Undo")).to_be_disabled()
+    expect(zeroed).to_have_count(0)
+    expect(undo).to_be_disabled()
+    expect(redo).to_be_disabled()
     assert shown(widget)["chosen"] == ["bca"]
-    widget.get_by_label("Seed", exact=True).select_option("1")
+    widget.locator(".abc-cell").nth(3).click()
+    expect(note).to_have_text("")  # what it said was of the model before the click
+    seed.select_option("1")
     expect(note).to_contain_text("strict, seed 1: ")
-    expect(note).not_to_contain_text("restored")
+    expect(zeroed).to_have_count(0)
+    seed.select_option("0")
+    expect(note).to_contain_text(", 1 weight zeroed")
+    expect(zeroed).to_have_count(1)
+    model.select_option("gated")
+    expect(note).to_contain_text(f"gated, seed 0: {edited['score']} of 27 sorted, 2 weights zeroed")
+    assert shown(widget) == edited
+    for button, left in ((redo, 3), (undo, 2), (undo, 1), (undo, 0)):
+        button.click()
+        expect(zeroed).to_have_count(left)
+    expect(undo).to_be_disabled()
+
+
+def test_the_scale_says_that_it_ends_before_the_largest_weights(
+    widget: Locator, runs: dict[str, Any]
+) -> None:
+    legend = widget.locator(".abc-legend").text_content() or ""
+    found = re.fullmatch(r"≤ −(\d\.\d\d)≥ (\d\.\d\d)", legend)
+    assert found, legend
+    assert found[1] == found[2]
+    weights = torch.cat([p.flatten() for p in rebuild("gated", runs["gated"], 0).parameters()])
+    assert weights.abs().max() > float(found[1])
+
+
+def test_colours_are_of_the_model_shown(widget: Locator) -> None:
+    """Also in cells whose weight reads the same in two models with different scales."""
+    colours = """(root) => [...root.querySelectorAll('.abc-cell')]
+        .map((cell) => getComputedStyle(cell).backgroundColor)"""
+    seed = widget.get_by_label("Seed", exact=True)
+    legend = widget.locator(".abc-legend")
+    scales = set()
+    for i in range(6):
+        seed.select_option(str(i))
+        scales.add(legend.text_content())
+        drawn = widget.evaluate(colours)
+        widget.get_by_label("Model", exact=True).select_option("strict")
+        widget.get_by_label("Model", exact=True).select_option("gated")  # all cells drawn anew
+        assert widget.evaluate(colours) == drawn
+    assert len(scales) > 1  # else this would tell nothing
 
 
 # What is typed ---------------------------------------------------------------------------------
@@ -306,9 +350,10 @@ def test_another_model_keeps_the_text_and_clears_the_edits(widget: Locator) -> N
 WRONG = [
     "xyz",
     "",
-    "ca",
     "cabc",
     "a b c",
+    "cax",
+    "x",
     "abc" * 100,
     "<b>abc</b>",
     '<img src=x onerror="alert(1)">',
@@ -344,6 +389,83 @@ def test_wrong_input_gets_one_sentence_and_changes_nothing(visit: Visit, widget:
         assert shown(widget) == before
         assert widget.evaluate(count) == elements
     assert not dialogs
+
+
+def test_a_word_that_is_not_finished_is_not_wrong(widget: Locator) -> None:
+    box, message = widget.get_by_label("Type three letters"), widget.locator(".abc-message")
+    box.fill("bca")
+    before = shown(widget)
+    for typed, sentence in (
+        ("", ALLOWED),
+        ("C", "Two more letters."),
+        ("b", "Two more letters."),
+        ("cA", "One more letter."),
+        (" ca ", "One more letter."),
+    ):
+        box.fill("xyz")
+        expect(message).to_have_class(re.compile("abc-wrong"))
+        box.fill(typed)
+        expect(message).to_have_text(sentence)
+        expect(message).not_to_have_class(re.compile("abc-wrong"))
+        expect(box).not_to_have_attribute("aria-invalid", "true")
+        assert shown(widget) == before
+
+
+def test_an_answer_to_another_word_says_so(widget: Locator) -> None:
+    box, field = widget.get_by_label("Type three letters"), widget.locator(".abc-field").last
+    heading, tile = field.locator(".abc-label"), field.locator(".abc-output span").first
+    colour = "(tile) => getComputedStyle(tile).backgroundColor"
+    for correct in (  # back to the same word, and on to another
+        lambda: box.fill("cab"),
+        lambda: widget.get_by_role("radio", name=re.compile("^cab")).click(),
+        lambda: widget.get_by_role("button", name="Next word").click(),
+    ):
+        box.fill("cab")
+        expect(heading).to_have_text("The model writes")
+        filled = tile.evaluate(colour)
+        for typed in ("xyz", "ca"):
+            box.fill(typed)
+            expect(heading).to_have_text("Still showing cab")
+            assert tile.evaluate(colour) != filled
+        correct()
+        expect(heading).to_have_text("The model writes")
+        assert tile.evaluate(colour) == filled
+
+
+def test_what_was_said_of_the_input_outlives_a_switch(widget: Locator) -> None:
+    box, message = widget.get_by_label("Type three letters"), widget.locator(".abc-message")
+    heading = widget.locator(".abc-field .abc-label")
+    box.fill("cab")
+    for typed, sentence in (("xyz", ALLOWED), ("bb", "One more letter."), ("bca", "")):
+        box.fill(typed)
+        for label, option in (("Model", "plain"), ("Seed", "1"), ("Model", "gated"), ("Seed", "0")):
+            widget.get_by_label(label, exact=True).select_option(option)
+            expect(message).to_have_text(sentence)
+            expect(box).to_have_value(typed)
+            expect(heading).to_have_text("Still showing cab" if sentence else "The model writes")
+
+
+def test_focus_selects_the_word_and_typing_replaces_it(visit: Visit, widget: Locator) -> None:
+    box = widget.get_by_label("Type three letters")
+    keyboard = visit.page.keyboard
+    selected = "(box) => box.value.slice(box.selectionStart, box.selectionEnd)"
+
+    def by_tab() -> None:
+        widget.get_by_role("button", name="Previous word").focus()
+        keyboard.press("Shift+Tab")
+
+    def by_label() -> None:
+        widget.get_by_text("Type three letters", exact=True).click()
+
+    for focus in (lambda: box.click(position={"x": 30, "y": 20}), by_tab, by_label):
+        box.fill("cab")
+        box.blur()
+        focus()
+        assert box.evaluate(selected) == "cab"
+        keyboard.type("bba")
+        expect(box).to_have_value("bba")
+    box.click(position={"x": 30, "y": 20})  # once it has the focus, a click only moves the caret
+    assert box.evaluate(selected) == ""
 
 
 def test_capital_letters_and_spaces_around_are_forgiven(widget: Locator) -> None:
@@ -410,6 +532,24 @@ def test_weights_from_the_keyboard(visit: Visit, widget: Locator) -> None:
     expect(widget.locator(".abc-zeroed")).to_have_count(0)
 
 
+def test_undo_and_redo_from_the_keyboard(visit: Visit, widget: Locator) -> None:
+    keyboard = visit.page.keyboard
+    zeroed, status = widget.locator(".abc-zeroed"), widget.locator(".abc-status")
+    box = widget.get_by_label("Type three letters")
+    box.fill("bca")
+    for i in (0, 1):
+        widget.locator(".abc-cell").nth(i).click()
+    for modifier in ("Control", "Meta"):
+        for keys, left in (("z", 1), ("z", 0), ("z", 0), ("Shift+z", 1), ("Shift+z", 2)):
+            keyboard.press(f"{modifier}+{keys}")
+            expect(zeroed).to_have_count(left)
+            assert focused(visit.page).startswith("token |, column 2: ")
+        expect(status).to_contain_text("Redone: token embedding, token |, column 2: ")
+    keyboard.press("z")
+    expect(zeroed).to_have_count(2)
+    expect(box).to_have_value("bca")
+
+
 def test_words_from_the_keyboard(visit: Visit, widget: Locator) -> None:
     widget.get_by_label("Type three letters").fill("bbb")
     current = widget.get_by_role("radio", name=re.compile("^bbb"))
@@ -448,6 +588,9 @@ def test_each_step_is_told_in_words(widget: Locator, runs: dict[str, Any]) -> No
             rtol=0,
         )
     expect(widget.locator("[aria-live]")).to_contain_text("cab: the model writes ")
+    for step in widget.locator(".abc-step").all():
+        expect(step.get_by_text("head 1, %", exact=True)).to_be_visible()
+        expect(step.get_by_text("head 2, %", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
