@@ -379,7 +379,7 @@ function strip({ context, attention, choice }, right) {
       below: right ? "✓" : "✗",
     }),
   );
-  const x = (last + 1) * PITCH - 2;
+  const x = (last + 1) * PITCH - 8;
   attention.slice(0, 2).forEach((_, h) => {
     const y = h === 0 ? TILE.top - 12 : TILE.top + TILE.height + 19;
     parts.push(svg("text", { x, y, class: "abc-small" }, `head ${h + 1}, %`));
@@ -639,14 +639,14 @@ function heatMaps(run, formula, { toggle, point }) {
           if (!off) left++;
           const label =
             `${matrix.row.name(i)}, column ${j + 1}: ` + (off ? `0, was ${number(value)}` : number(value));
-          const strength = off ? 0 : 100 * Math.min(1, Math.abs(value) / full);
+          const strength = `${off ? 0 : (100 * Math.min(1, Math.abs(value) / full)).toFixed(1)}%`;
           const drawn = `${label}, ${strength}`; // weights that read alike need not look alike
           if (node.dataset.drawn === drawn) continue;
           node.dataset.drawn = drawn;
           node.setAttribute("aria-label", label);
           node.classList.toggle("abc-zeroed", off);
           node.classList.toggle("abc-negative", value < 0);
-          node.style.setProperty("--strength", `${strength.toFixed(1)}%`);
+          node.style.setProperty("--strength", strength);
         }
       }
       button.textContent = left ? "zero all" : "restore all";
@@ -696,12 +696,6 @@ function render({ model, el }) {
     "aria-describedby": `${uid}-message`,
     oninput: () => read(),
     onfocus: () => input.select(),
-    // the press that brings the focus would put the caret somewhere and end the selection
-    onmousedown: (event) => {
-      if (input.matches(":focus")) return;
-      event.preventDefault();
-      input.focus();
-    },
   });
   const heading = html("span", { class: "abc-label", "aria-hidden": "true" });
   const output = html("span", { class: "abc-output", "aria-hidden": "true" });

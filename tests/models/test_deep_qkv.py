@@ -2,6 +2,8 @@ import math
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Generator, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
@@ -10,7 +12,6 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, ProjectionWeight, Sorte
 from attn_notes.tasks import sorting
 
 COUNTS = {"gated": 480, "strict": 372, "plain": 318, "plain_third": 318, "fixed_gate": 318}
-ODD = Config(vocabulary=11, context=13, embedding=15, heads=5, rank=2, temperature=0.7)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -51,14 +52,42 @@ def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
     return F.layer_norm(hidden, (e,), w["norm.weight"], w["norm.bias"]) @ w["token.weight"].T
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_forward_equals_an_independent_one(variant: str, generator: Generator) -> None:
-    config = Config(**{**vars(ODD), "variant": variant})
+@settings(max_examples=40, deadline=None)
+@given(
+    variant=st.sampled_from(VARIANTS),
+    heads=st.integers(1, 5),
+    per_head=st.integers(1, 5),
+    rank=st.integers(1, 7),
+    temperature=st.floats(0.05, 20),
+    vocabulary=st.integers(2, 13),
+    length=st.integers(1, 11),
+    seed=st.integers(0, 999),
+)
+def test_forward_equals_an_independent_one(
+    variant: str,
+    heads: int,
+    per_head: int,
+    rank: int,
+    temperature: float,
+    vocabulary: int,
+    length: int,
+    seed: int,
+) -> None:
+    generator = Generator().manual_seed(seed)
+    config = Config(
+        variant=variant,
+        rank=rank,
+        temperature=temperature,
+        vocabulary=vocabulary,
+        context=11,
+        embedding=heads * per_head,
+        heads=heads,
+    )
     model = Sorter(config, generator).double()
     with torch.no_grad():  # off the start, where LayerNorms are trivial
         for p in model.parameters():
             p.add_(0.5 * torch.randn(p.shape, generator=generator))
-    x = torch.randint(11, (3, 7), generator=generator)
+    x = torch.randint(vocabulary, (3, length), generator=generator)
     expected = torch.stack([independent_forward(model, row) for row in x])
     assert_close(model(x), expected)
 
