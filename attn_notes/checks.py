@@ -4,6 +4,7 @@ A check never raises on a wrong answer, an unfinished one or one that fails: it 
 `Outcome`, which a notebook shows as a sentence.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -130,18 +131,17 @@ def rank_one_gate(answer: object) -> str:
 
 
 class _Peeking(torch.nn.Module):
-    """A sorter whose logits at one position also read the token after it."""
+    """A sorter whose logits at one position also read a token that comes later."""
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, position: int, seen: int) -> None:
         super().__init__()
         self.sorter = Sorter(Config("plain"), Generator().manual_seed(1))
-        self.position = position
+        self.position, self.seen = position, seen
 
     def forward(self, x: Tensor) -> Tensor:
         logits = self.sorter(x).clone()
-        i = self.position
-        if x.shape[-1] > i + 1:
-            logits[..., i, 1] += 0.1 * (x[..., i + 1] + 1)
+        if x.shape[-1] > self.seen:
+            logits[..., self.position, 1] += 0.1 * (x[..., self.seen] + 1)
         return logits
 
 
@@ -162,13 +162,14 @@ def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -
         f"a causal sorter was found to leak {value:.3g}. Do you compare only the logits *before* "
         "the token you changed?",
     )
-    for position in range(5):
+    for position, seen in itertools.combinations(range(6), 2):
         _need(
-            float(answer(_Peeking(position), tokens.clone())) > 1e-3,
-            f"a model that reads one token ahead at position {position} got away with it. "
-            "Do you change every later position, one at a time, and keep the largest change?",
+            float(answer(_Peeking(position, seen), tokens.clone())) > 1e-3,
+            f"a model whose logits at position {position} read the token at position {seen} got "
+            "away with it. Do you change every position, one at a time, and keep the largest "
+            "change of any logit before it?",
         )
-    return "no change at a later position may move an earlier logit; yours finds all five leaks."
+    return "no change at a later position may move an earlier logit; yours finds every leak."
 
 
 @_check
@@ -183,6 +184,10 @@ def rescue(answer: Callable[[], object]) -> str:
     _need("solved" in run.history, "pass probe=sorting.probe, so that there is something to check.")
     solved, steps = run.history["solved"], run.steps
     _need(solved.shape[1] == 16, f"train 16 seeds, not {solved.shape[1]}.")
+    _need(
+        len(run.history["losses"][0].unique(dim=0)) == 16,
+        "some of your 16 start alike: give each its own seed.",
+    )
     _need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
     sorters = [run.member(i) for i in range(16)]
     _need(

@@ -23,9 +23,9 @@ from torch import Tensor
 INK = "#010203"  # becomes currentColor
 PAPER = "#fdfcfb"  # becomes the page's background
 
-# Okabe and Ito's palette, its yellow and black left out: told apart by every kind of colour
+# Blue, vermilion, green of Okabe and Ito, a mauve and a violet: told apart by every kind of colour
 # vision, and at least 3 : 1 against white and against the dark theme's background.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5629b", "#8a7a00")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5629b", "#8844ee")
 GREY = "#7f7f7f"
 
 STYLE = {

@@ -12,6 +12,7 @@ import argparse
 import math
 import random
 import time
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -23,7 +24,12 @@ from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import train
 from attn_notes.training.schedules import warmup_cosine
 
-LR, WARMUP, BATCH = 1e-3, 500, 128
+LR, BATCH = 1e-3, 128
+
+
+def schedule(steps: int) -> Callable[[int], float]:
+    """The published one: 500 steps of warm-up of 15,000, or as large a part of fewer."""
+    return warmup_cosine(steps, max(1, steps // 30))
 
 
 def published_loop(steps: int, seed: int) -> float:
@@ -31,7 +37,7 @@ def published_loop(steps: int, seed: int) -> float:
     draw = random.Random(seed)
     model = Sorter(Config("gated"), Generator().manual_seed(seed))
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR)
-    factor = warmup_cosine(steps, WARMUP)
+    factor = schedule(steps)
     start = time.perf_counter()
     for step in range(steps):
         for group in optimizer.param_groups:
@@ -46,8 +52,10 @@ def published_loop(steps: int, seed: int) -> float:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    assert loss.item() < math.log(4) or steps < 100, "the published loop did not learn"
-    return time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    if steps >= 1000 and loss.item() > math.log(4):
+        raise RuntimeError(f"the published loop did not learn: {loss.item():.2f} nats")
+    return seconds
 
 
 def ours(steps: int, seeds: int, sampled: bool) -> float:
@@ -59,7 +67,7 @@ def ours(steps: int, seeds: int, sampled: bool) -> float:
         generators=[Generator().manual_seed(s) for s in range(seeds)] if sampled else None,
         steps=steps,
         optimizer=partial(torch.optim.AdamW, lr=LR, fused=True),
-        schedule=warmup_cosine(steps, WARMUP),
+        schedule=schedule(steps),
         clip=1.0,
         probe=sorting.probe,
         probe_every=250,

@@ -19,7 +19,6 @@ import os
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,33 +50,10 @@ def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
     for cell, done in zip(sources, executed.cells, strict=True):
         cell.outputs = done.outputs
         cell.execution_count = done.execution_count
-        move_alt_text(cell)
     for name in ("widgets", "language_info"):
         if name in executed.metadata:
             notebook.metadata[name] = executed.metadata[name]
     return notebook
-
-
-def move_alt_text(cell: NotebookNode) -> None:
-    """Copy the alt text that a figure left in its output's metadata to where myst-nb reads it.
-
-    myst-nb reads it from the cell, which speaks for all its images. What the author wrote there
-    by hand stays.
-
-    Raises:
-        BookError: two figures in one cell have different alt texts.
-    """
-    texts = {
-        output.metadata["attn_notes"]["alt"]
-        for output in cell.outputs
-        if "alt" in output.get("metadata", {}).get("attn_notes", {})
-    }
-    if len(texts) > 1:
-        start = textwrap.shorten(cell.source, 60)
-        raise BookError(f"a cell shows two figures, but can have one alt text only: {start}")
-    if texts:
-        image = cell.metadata.setdefault("mystnb", {}).setdefault("image", {})
-        image.setdefault("alt", texts.pop())
 
 
 # The site

@@ -12,6 +12,7 @@ import argparse
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Generator
@@ -75,7 +76,9 @@ def summary(run: Run) -> results.Record:
 @experiment
 def deep_qkv_published() -> None:
     """The sorter at the published settings, 32 seeds, five ways of making the weights."""
-    settings = dict(seeds=32, steps=15_001, lr=1e-3, warmup=500, batch=128, probe_every=250)
+    settings: dict[str, Any] = dict(
+        seeds=32, steps=15_001, lr=1e-3, warmup=500, batch=128, probe_every=250
+    )
     runs = {}
     for variant in VARIANTS:
         runs[variant] = summary(train_sorters(Config(variant), **settings))
@@ -89,7 +92,9 @@ def deep_qkv_published() -> None:
 @experiment
 def deep_qkv_rank_temperature() -> None:
     """Gated and strict sorters of rank 1 to 3 at temperatures 0.1, 1 and 10."""
-    settings = dict(seeds=16, steps=1000, lr=1e-2, warmup=50, batch=None, probe_every=10)
+    settings: dict[str, Any] = dict(
+        seeds=16, steps=1000, lr=1e-2, warmup=50, batch=None, probe_every=10
+    )
     runs = {}
     for variant in ("gated", "strict"):
         for rank in (1, 2, 3):

@@ -50,8 +50,7 @@ CODE = [
     "print(answer(), len(open('results/tiny_runs.json').read()))",
     "import os, sys\nprint(sys.executable, os.environ['OMP_NUM_THREADS'], answer.__module__)",
     "from IPython.display import SVG, display\n"
-    "display(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>'),"
-    " metadata={'attn_notes': {'alt': 'nothing at all'}})",
+    "display(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>'))",
     "widgets.Tiny()",
 ]
 IMAGE_CELL = 3
@@ -199,6 +198,12 @@ def test_key_follows_the_installed_version(project, monkeypatch):
     assert chapter(project).key != before
 
 
+def test_key_follows_the_python_version(project, monkeypatch):
+    before = chapter(project).key
+    monkeypatch.setattr(execution.sys, "version_info", (3, 99))
+    assert chapter(project).key != before
+
+
 def test_reaches_all_that_python_loads():
     """For the real chapters: what their imports load is among what they are said to depend on."""
     for path in execution.notebook_paths(ROOT):
@@ -258,7 +263,6 @@ def test_outputs_meet_todays_prose(built):
     assert notebook.cells[0].source == "# Today's prose"
     image = notebook.cells[1 + IMAGE_CELL]
     assert image.outputs[0].output_type == "display_data"
-    assert image.metadata["mystnb"]["image"]["alt"] == "nothing at all"
 
 
 def test_state_of_widgets_is_kept(built):
@@ -306,34 +310,6 @@ def test_outputs_of_other_code_are_refused(built):
     write_notebook(root)
 
 
-# Alt text
-
-
-def image_cell(*texts, **metadata):
-    outputs = [
-        nbformat.v4.new_output("display_data", metadata={"attn_notes": {"alt": text}})
-        for text in texts
-    ]
-    return nbformat.v4.new_code_cell(outputs=outputs, metadata=metadata)
-
-
-def test_alt_text_written_by_hand_stays():
-    cell = image_cell("computed", mystnb={"image": {"alt": "by hand", "width": "50%"}})
-    build.move_alt_text(cell)
-    assert cell.metadata.mystnb.image == {"alt": "by hand", "width": "50%"}
-
-
-def test_cell_without_figures_gets_no_alt_text():
-    cell = nbformat.v4.new_code_cell(outputs=[nbformat.v4.new_output("stream", text="hello")])
-    build.move_alt_text(cell)
-    assert cell.metadata == {}
-
-
-def test_two_alt_texts_in_one_cell_are_refused():
-    with pytest.raises(BookError, match="one alt text only"):
-        build.move_alt_text(image_cell("a line", "a bar"))
-
-
 # The site
 
 
@@ -345,7 +321,6 @@ def test_site_is_rendered_when_something_changed(built, capsys):
     (root / "book/more.md").write_text("# More\n")
     build.site(root)
     assert "First title" in page.read_text("utf-8")
-    assert 'alt="nothing at all"' in page.read_text("utf-8")
     assert page.with_name("more.html").exists()
     capsys.readouterr()
 
@@ -384,8 +359,6 @@ def test_strip_leaves_what_was_written(built, capsys):
     stripped = path.read_bytes()
     notebook = build.with_outputs(root, chapter(root))
     assert notebook.metadata.widgets
-    nbformat.write(notebook, path)
-    del notebook.cells[1 + IMAGE_CELL].metadata["mystnb"]  # that, an author could have written
     nbformat.write(notebook, path)
     capsys.readouterr()
 

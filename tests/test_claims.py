@@ -1,15 +1,19 @@
 """What the chapters say in words about recorded runs, held against the records themselves."""
 
 import importlib.util
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Generator, Tensor
+from torch.testing import assert_close
 
 from attn_notes.analysis import results, seeds
-from attn_notes.models.deep_qkv import VARIANTS, Config
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import train
+from attn_notes.training.schedules import warmup_cosine
 
 EXPERIMENTS = Path(__file__).parents[1] / "book" / "experiments.py"
 
@@ -61,19 +65,44 @@ class TestDeepQKV:
         c = seeds.compare(ours, published["gated"], Generator().manual_seed(0))
         assert c.verdict == "earlier"
 
-    def test_rank_one_is_not_told_from_rank_three(self) -> None:
+    def test_rank_is_not_told(self) -> None:
+        """Rank 1 against rank 3, pooled over the temperatures, as the chapter's table does."""
         runs = results.load("deep_qkv_rank_temperature")["runs"]
+
+        def arrivals(variant: str, rank: int) -> Tensor:
+            found = [runs[f"{variant} {rank} {t}"] for t in (0.1, 1.0, 10.0)]
+            return torch.cat(
+                [
+                    seeds.stable_from(torch.tensor(r["solved"]), torch.tensor(r["steps"]), 27)
+                    for r in found
+                ]
+            )
+
         for variant in ("gated", "strict"):
-            arrived = {
-                rank: seeds.stable_from(
-                    torch.tensor(runs[f"{variant} {rank} 1.0"]["solved"]),
-                    torch.tensor(runs[f"{variant} {rank} 1.0"]["steps"]),
-                    27,
-                )
-                for rank in (1, 3)
-            }
-            c = seeds.compare(arrived[1], arrived[3], Generator().manual_seed(0))
+            first, third = arrivals(variant, 1), arrivals(variant, 3)
+            c = seeds.compare(first, third, Generator().manual_seed(0))
             assert c.verdict == "cannot be told", variant
+
+    def test_seeds_draw_their_own_batches(self) -> None:
+        """The sampled branch of the recorded run: a seed alone is the seed in company."""
+        settings = {"steps": 3, "lr": 1e-3, "warmup": 1, "batch": 5, "probe_every": 1}
+        three, two = (
+            experiments().train_sorters(Config("gated"), seeds=n, **settings) for n in (3, 2)
+        )
+        assert_close(three.history["losses"][:, :2], two.history["losses"])
+        alone = train(
+            [Sorter(Config("gated"), Generator().manual_seed(1))],
+            sorting.loss,
+            partial(sorting.sample_weights, 5),
+            generators=[Generator().manual_seed(10_001)],
+            steps=3,
+            optimizer=partial(torch.optim.AdamW, lr=1e-3),
+            schedule=warmup_cosine(3, 1),
+            clip=1.0,
+            probe=sorting.probe,
+            probe_every=1,
+        )
+        assert_close(three.history["losses"][:, 1], alone.history["losses"][:, 0])
 
     def test_the_shortest_recorded_run_can_be_made_again(self) -> None:
         record = results.load("deep_qkv_rank_temperature")
@@ -83,7 +112,7 @@ class TestDeepQKV:
         assert again["steps"] == run["steps"]
         # Rounding differs between processors and grows: the early curve tightly, the end loosely.
         early = slice(0, 8)
-        torch.testing.assert_close(
+        assert_close(
             torch.tensor(again["mean_loss"][early]),
             torch.tensor(run["mean_loss"][early]),
             rtol=0,

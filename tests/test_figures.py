@@ -1,9 +1,11 @@
+import itertools
 import re
 import xml.etree.ElementTree as ET
 
 import pytest
 import torch
 from IPython.display import HTML
+from matplotlib import pyplot as plt
 
 from attn_notes import figures
 
@@ -72,14 +74,52 @@ def test_band_draws_median_and_middle_half() -> None:
         assert (ys.min(), ys.max()) == (1, 3)
 
 
-def test_heat_map_numbers_can_be_read_on_their_cells() -> None:
+def test_heat_map_stands_like_its_matrix() -> None:
+    values = torch.tensor([[0.0, 0.25, 0.5], [0.75, 1.0, -0.18]])
+    with figures.figure() as (fig, ax):
+        figures.heat_map(ax, values, x=["l", "m", "r"], y=["up", "down"], numbers=True)
+        assert ax.get_ylim() == (2, 0)  # first row on top
+        texts = {text.get_position(): (text.get_text(), text.get_color()) for text in ax.texts}
+        assert texts[1.5, 0.5] == (".25", "black")
+        assert texts[1.5, 1.5] == ("1.00", "white")
+        assert texts[2.5, 1.5][0] == "−.18"
+        number = fig.number
+    assert not plt.fignum_exists(number)
+
+
+def test_heat_map_of_signed_values() -> None:
     with figures.figure() as (_, ax):
-        figures.heat_map(ax, torch.tensor([[0.0, 1.0]]), x=["l", "r"], y=["row"], numbers=True)
-        assert [(t.get_text(), t.get_color()) for t in ax.texts] == [
-            (".00", "black"),
-            ("1.00", "white"),
-        ]
         figures.heat_map(ax, torch.tensor([[-2.0, 1.0]]), signed=True, frames=[(0, 1)])
         mesh = ax.collections[-1]
         assert (mesh.norm.vmin, mesh.norm.vmax) == (-2, 2)
         assert ax.patches[0].get_xy() == pytest.approx((1.08, 0.08))
+    low, high = figures.WEIGHTS(0.0), figures.WEIGHTS(1.0)
+    assert low[2] > low[0] and high[0] > high[2]  # blue is negative, orange positive
+
+
+# Linear maps of linear RGB that show what a dichromat sees: Machado, Oliveira and Fernandes, "A
+# Physiologically-based Model for Simulation of Color Vision Deficiency" (2009), severity 1.
+VISION = {
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def lab(colour: str, vision: list[list[float]] | None) -> torch.Tensor:
+    """CIE L*a*b* (D65) of a colour as seen with that vision."""
+    rgb = torch.tensor([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]).double()
+    rgb = torch.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    if vision:
+        rgb = (torch.tensor(vision).double() @ rgb).clamp(0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = torch.tensor(to_xyz).double() @ rgb / torch.tensor([0.9505, 1.0, 1.089]).double()
+    f = torch.where(xyz > 0.008856, xyz ** (1 / 3), 7.787 * xyz + 16 / 116)
+    return torch.stack([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("vision", [None, *VISION])
+def test_every_two_colours_can_be_told_apart(vision: str | None) -> None:
+    seen = [lab(colour, VISION[vision] if vision else None) for colour in figures.COLOURS]
+    for one, two in itertools.combinations(seen, 2):
+        assert (one - two).norm() >= 10  # ΔE of 1976; 2.3 can just be noticed

@@ -14,6 +14,12 @@ def test_table_escapes_and_marks_headings() -> None:
 def test_table_refuses_ragged_rows() -> None:
     with pytest.raises(ValueError, match="2 columns, but a row of 1 cells"):
         notebook.table(["a", "b"], [["x"]])
+    with pytest.raises(ValueError, match="2 columns, but a row of 3 cells"):
+        notebook.table(["a", "b"], [["x", "y", "z"]])
+
+
+def test_table_escapes_its_class() -> None:
+    assert "<b>" not in notebook.table(["a"], [], kind='"><b>').data
 
 
 def test_source_is_the_packages_own() -> None:
@@ -30,16 +36,22 @@ def test_progress_rewrites_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             self.lines.append(bundle["text/plain"])
 
     monkeypatch.setattr(notebook, "display", lambda *a, **k: Handle())
+    monkeypatch.setattr(notebook.time, "perf_counter", lambda: 3.0)
     line = notebook.Progress()
     line("step 3 of 7")
     assert Handle.lines == ["step 3 of 7 · 0 s"]
 
 
-def test_progress_prints_without_jupyter(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_prints_without_jupyter(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notebook.time, "perf_counter", lambda: 3.0)
     line = notebook.Progress()
     line("step 3 of 7")
     assert "step 3 of 7 · 0 s" in capsys.readouterr().out
 
 
-def test_clock_says_seconds_and_machine() -> None:
-    assert "this run took 0 s on" in notebook.Clock().report().data
+def test_clock_says_seconds_and_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter((3.0, 10.4))
+    monkeypatch.setattr(notebook.time, "perf_counter", lambda: next(seconds))
+    assert "this run took 7 s on" in notebook.Clock().report().data

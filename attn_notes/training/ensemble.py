@@ -18,7 +18,7 @@ from torch.func import functional_call, grad_and_value, stack_module_state, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 Tensors = dict[str, Tensor]
 Model = Callable[..., Tensor]
@@ -62,9 +62,36 @@ class Run:
     def member(self, i: int) -> nn.Module:
         """Member i as an ordinary model on the CPU."""
         model = copy.deepcopy(self._template)
-        own = {name: t[i] for name, t in (self.parameters | self.buffers).items()}
-        model.load_state_dict(own, strict=False)  # of tied weights one name is kept
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                model.get_parameter(name).copy_(parameter[i])
+            for name, buffer in self.buffers.items():
+                model.get_buffer(name).copy_(buffer[i])
         return model
+
+
+def _settings(model: nn.Module) -> list[Any]:
+    """What a model is besides its tensors: classes and public attributes, module by module."""
+    return [
+        (name, type(module), {k: v for k, v in vars(module).items() if not k.startswith("_")})
+        for name, module in model.named_modules()
+    ]
+
+
+def _check_alike(models: Sequence[nn.Module]) -> None:
+    first = _settings(models[0])
+    for i, model in enumerate(models):
+        if _settings(model) != first:
+            raise ValueError(
+                f"models must differ in numbers only, but model {i} has other settings"
+            )
+        frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
+        if frozen:
+            raise ValueError(f"every parameter is trained, but these are frozen: {frozen}")
+
+
+def _shapes(batch: Any) -> list[torch.Size]:
+    return [t.shape for t in tree_leaves(batch)]
 
 
 def _bind(template: nn.Module, parameters: Tensors, buffers: Tensors) -> Model:
@@ -143,8 +170,10 @@ def train(
     parameters agree to 1e-9 after 200 steps (tests/training/test_ensemble.py).
 
     Args:
-        models: the members as they start; they are not changed. Buffers are read, not updated.
-        loss: loss(model, batch) of one member, a scalar.
+        models: the members as they start; they are not changed. They differ in the numbers of
+            their parameters and buffers and in nothing else. Buffers are read, not updated.
+        loss: loss(model, batch) of one member, a scalar. It is called once, to be traced: what it
+            computes must follow from the model and the batch, and batches must keep their shapes.
         data: the batch of every step, tensors (nested as you like) shared by all members, or a
             function of a `Generator` that draws one; then every member has its own generator.
         steps: number of updates.
@@ -159,7 +188,8 @@ def train(
         device: where to train.
 
     Raises:
-        ValueError: no models, or `generators` and `data` do not fit together.
+        ValueError: no models; models of different settings, or with frozen parameters;
+            `generators` and `data` that do not fit together; a batch of another shape.
     """
     if not models:
         raise ValueError("train needs at least one model")
@@ -167,6 +197,7 @@ def train(
         raise ValueError("give generators where data is a function, and only there")
     if generators is not None and len(generators) != len(models):
         raise ValueError(f"{len(models)} models need as many generators, not {len(generators)}")
+    _check_alike(models)
     start = time.perf_counter()
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
@@ -184,11 +215,12 @@ def train(
 
     gradient: Callable[..., Any] = _gradient(template, loss, clip)
     indices: list[slice | int] = list(range(len(members)))
-    if isinstance(optimizer([torch.zeros(1)]), ELEMENTWISE):
+    if type(optimizer([torch.zeros(1)])) in ELEMENTWISE:  # a subclass may do anything
         gradient = vmap(gradient, (0, 0, None if generators is None else 0))
         indices = [slice(None)]
     groups = [_Group(i, parameters, buffers, optimizer, schedule) for i in indices]
     batch = draw()
+    shapes = _shapes(batch)
     # Traced once into a flat list of tensor operations: a step then pays for arithmetic, not
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
     with torch.device(device):  # what `loss` creates lies beside the parameters
@@ -213,6 +245,8 @@ def train(
             group.step(gradient, part(group))
         if generators is not None:
             batch = draw()
+            if _shapes(batch) != shapes:
+                raise ValueError(f"batches must keep their shapes: {shapes}, then {_shapes(batch)}")
     record(steps)
 
     names = recorded[0][1] if recorded else {}

@@ -811,10 +811,18 @@ function render({ model, el }) {
     html(
       "div",
       { class: "abc-choose" },
-      html("label", { for: `${uid}-variant` }, "Model"),
-      variantSelect,
-      html("label", { for: `${uid}-seed` }, "Seed"),
-      seedSelect,
+      html(
+        "span",
+        { class: "abc-choice" },
+        html("label", { for: `${uid}-variant` }, "Model"),
+        variantSelect,
+      ),
+      html(
+        "span",
+        { class: "abc-choice" },
+        html("label", { for: `${uid}-seed` }, "Seed"),
+        seedSelect,
+      ),
       note,
     ),
     details,

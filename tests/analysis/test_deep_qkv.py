@@ -1,3 +1,7 @@
+import copy
+import itertools
+from functools import partial
+
 import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
@@ -5,6 +9,7 @@ from torch.testing import assert_close
 from attn_notes.analysis import deep_qkv as look
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import train
 
 
 def sorter(variant: str = "gated", seed: int = 3) -> Sorter:
@@ -63,6 +68,17 @@ def test_even_attention_has_the_even_share() -> None:
     assert_close(share, look.share_of_written_letter().expand(2, 3))
 
 
+def test_attention_on_written_letter_by_hand() -> None:
+    model, by_hand = sorter(), torch.zeros(2, 3)
+    for row in sorting.all_sequences():
+        attention = model.observe(row[None, :-1])[1][0].detach()
+        for o, i in itertools.product(range(3), range(3)):
+            if row[i] == row[4 + o]:
+                by_hand[:, o] += attention[:, 3 + o, i] / 27
+    assert_close(look.attention_on_written_letter(model), by_hand)
+    assert (by_hand[0] - by_hand[1]).abs().max() > 1e-3  # the heads differ, or flips would pass
+
+
 def test_even_share_by_hand() -> None:
     # Expected number of inputs equal to the smallest, middle and largest of three letters:
     # three alike give 3 × 3; xxy gives 2, 2, 1 and xyy 1, 2, 2 (nine inputs each); abc 6 × 1.
@@ -106,9 +122,29 @@ def test_sensitivity_of_a_model_that_copies_one_letter() -> None:
     assert_close(moved, torch.tensor([0.0, 1.0, 0.0]).expand(3, 3))
 
 
+def test_sensitivity_forbids_the_separator() -> None:
+    def likes_sep(x: Tensor) -> Tensor:
+        logits = torch.zeros(*x.shape, 4)
+        logits[..., sorting.SEP] = 5.0
+        logits[:, 3:, 3] = torch.where(x[:, 1:2] == 3, 40.0, 0.0)
+        return logits
+
+    # Without SEP: even over a, b, c, or all on c where the second letter is c. Replacing it
+    # moves 2/3 of the probability for two thirds of the words and replacements.
+    assert_close(look.sensitivity(likes_sep), torch.tensor([0, 4 / 9, 0]).expand(3, 3))
+
+
+def trained_sorter() -> Sorter:
+    """A sorter that has learnt something, so that single weights matter."""
+    optimizer = partial(torch.optim.AdamW, lr=3e-2)
+    loss = partial(sorting.loss, predictions=sorting.OUTPUTS)
+    return train([sorter()], loss, sorting.population(), steps=60, optimizer=optimizer).member(0)
+
+
 def test_scores_without_each_weight() -> None:
-    model = sorter(seed=1)
+    model = trained_sorter()
     scores = look.scores_without(model)
+    assert scores["token.weight"].unique().numel() > 2
     assert {k: v.shape for k, v in scores.items()} == {
         k: p.shape for k, p in model.named_parameters()
     }
@@ -118,7 +154,7 @@ def test_scores_without_each_weight() -> None:
         ("block.ln2.bias", (5,)),
         ("position.weight", (6, 1)),
     ):
-        by_hand = sorter(seed=1)
+        by_hand = copy.deepcopy(model)
         with torch.no_grad():
             by_hand.get_parameter(name)[index] = 0.0
         assert scores[name][index] == sorting.probe(by_hand)["solved"]

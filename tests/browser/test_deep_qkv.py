@@ -124,6 +124,34 @@ def shown(widget: Locator) -> dict[str, Any]:
     return found
 
 
+# What the picture of each step shows. An arc belongs to the tile that it ends at.
+READ_PICTURE = """(root) => [...root.querySelectorAll('.abc-step')].map((step) => {
+  const all = (selector) => [...step.querySelectorAll(selector)];
+  const middle = (node) => {
+    const { x, y, width, height } = node.getBBox();
+    return { x: x + width / 2, y: y + height / 2 };
+  };
+  const tiles = all('.abc-tile');
+  const level = middle(tiles[0].querySelector('rect')).y;
+  const head = (node) => (middle(node).y < level ? 0 : 1);
+  return {
+    bars: all('.abc-bar').map((bar) => [
+      bar.firstChild.textContent,
+      Number(bar.querySelector('.abc-fill').style.transform.match(/^scaleX\\((.+)\\)$/)[1]),
+    ]),
+    labels: all('.abc-strip > .abc-small').map((label) => [head(label), label.textContent]),
+    percents: tiles.map((tile) => [...tile.querySelectorAll('.abc-small')]
+      .map((small) => small.textContent)),
+    arcs: all('.abc-arc').map((arc) => {
+      const end = arc.getPointAtLength(arc.getTotalLength()).x;
+      const far = tiles.map((tile) => Math.abs(middle(tile.querySelector('rect')).x - end));
+      return [head(arc), far.indexOf(Math.min(...far)),
+        Number(arc.getAttribute('stroke-width')), Number(arc.getAttribute('opacity'))];
+    }),
+  };
+})"""
+
+
 # Against torch ---------------------------------------------------------------------------------
 
 
@@ -598,6 +626,37 @@ def test_each_step_is_told_in_words(widget: Locator, runs: dict[str, Any]) -> No
     expect(widget.locator("[aria-live]")).to_contain_text("cab: the model writes ")
     for head in (1, 2):
         expect(widget.get_by_text(f"head {head}, %", exact=True)).to_have_count(len(steps))
+
+
+def test_each_step_is_drawn_as_torch_says(widget: Locator, runs: dict[str, Any]) -> None:
+    """Head 1 above the tiles, head 2 below: arcs at the tiles that they read, and the shares."""
+    steps = rebuild("gated", runs["gated"], 0).trace("cab")
+    widget.get_by_label("Type three letters").fill("cab")
+    for step, drawn in zip(steps, widget.evaluate(READ_PICTURE), strict=True):
+        attention, length = step.attention, len(step.context)
+        assert (attention[0] - attention[1]).abs().max() > 0.1  # else a swap might not show
+        assert drawn["labels"] == [[0, "head 1, %"], [1, "head 2, %"]]
+        letters, widths = zip(*drawn["bars"], strict=True)
+        assert letters == tuple("abc")
+        torch.testing.assert_close(torch.tensor(widths), step.probabilities[1:], atol=1e-4, rtol=0)
+        percents = torch.tensor([[float(p) for p in pair] for pair in drawn["percents"][:length]])
+        torch.testing.assert_close(percents.T, 100 * attention, atol=0.51, rtol=0)
+        arcs = sorted(drawn["arcs"])
+        assert [arc[:2] for arc in arcs] == [[head, t] for head in (0, 1) for t in range(length)]
+        thickness, opacity = torch.tensor([arc[2:] for arc in arcs]).T
+        weights = attention.flatten()
+        torch.testing.assert_close(thickness, 0.4 + 5.6 * weights, atol=0.006, rtol=0)
+        torch.testing.assert_close(opacity, 0.12 + 0.88 * weights, atol=0.001, rtol=0)
+
+
+def test_on_a_phone_each_select_stands_beside_its_label(open_page: OpenPage) -> None:
+    widget = open_page(CHAPTER, width=390).page.locator(".abc-sorter").first
+    for label in ("Model", "Seed"):
+        text = widget.get_by_text(label, exact=True).bounding_box()
+        select = widget.get_by_label(label, exact=True).bounding_box()
+        assert text and select
+        assert text["x"] + text["width"] <= select["x"]
+        assert select["y"] <= text["y"] + text["height"] / 2 <= select["y"] + select["height"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

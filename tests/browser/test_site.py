@@ -1,6 +1,7 @@
 """The built site, as a reader's browser meets it."""
 
 import gzip
+import json
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import CHAPTER, SITE, Visit
+from .conftest import CHAPTER, ROOT, SITE, Visit
 
 OpenPage = Callable[..., Visit]
 
@@ -227,6 +228,69 @@ def test_no_file_loads_anything_from_another_host(site: Path) -> None:
 )
 def test_a_link_to_a_cdn_is_seen(code: str) -> None:
     assert LOADED_BY_CODE.search(code)
+
+
+# What we write ourselves names no other host at all, save to say what an element is.
+NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
+OTHER_HOST = re.compile(
+    r"""(?:https?|wss?)://[^\s"'`)<>]*|//[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b[^\s"'`)<>]*""",
+    re.IGNORECASE,
+)
+STATE = re.compile(
+    r'<script type="application/vnd.jupyter.widget-state\+json">(.*?)</script>', re.S
+)
+
+
+def other_hosts(code: str) -> list[str]:
+    """Every address of a host in a script, a stylesheet or a drawing of ours."""
+    return [address for address in OTHER_HOST.findall(code) if address not in NAMESPACES]
+
+
+def test_our_own_files_name_no_other_host(site: Path) -> None:
+    folders = (ROOT / "attn_notes" / "widgets", ROOT / "book" / "_static")
+    files = [path for folder in folders for path in sorted(folder.iterdir())]
+    ours = {path.name: path.read_text("utf-8") for path in files if path.suffix != ".py"}
+    for path in PAGES:
+        for saved in STATE.findall((site / path).read_text("utf-8")):
+            for model in json.loads(saved)["state"].values():
+                for part in {"_esm", "_css"} & model["state"].keys():
+                    ours[f"{path}: {part}"] = model["state"][part]
+    assert {f"{CHAPTER}: _esm", f"{CHAPTER}: _css", "_host.js", "book.css"} <= ours.keys()
+    found = [f"{name}: {host}" for name, code in ours.items() for host in other_hosts(code)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'const BASE = "https://cdn.example.org/"; import(BASE + "x.js")',
+        'script.setAttribute("src", "https://cdn/x")',
+        'navigator.sendBeacon("https://example.org", data)',
+        "new Worker('//cdn.example.org/worker.js')",
+        "new EventSource(`https://${host}/events`)",
+        'new WebSocket("wss://example.org/socket")',
+        'xhr.open("GET", "http://example.org/data")',
+        'new URL("x.js", "https://cdn.example.org")',
+        'html("img", { src: "https://cdn/a" })',
+        "a { background: url(//cdn.example.org/a) }",
+        'fetch("http://www.w3.org/2000/svg/more")',
+    ],
+)
+def test_any_other_host_is_seen(code: str) -> None:
+    assert other_hosts(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'document.createElementNS("http://www.w3.org/2000/svg", name)',
+        "<svg xmlns='http://www.w3.org/2000/svg'><p xmlns='http://www.w3.org/1999/xhtml'/></svg>",
+        "const half = total / 2; // e.g. this one",
+        'import("./part.js")',
+    ],
+)
+def test_what_is_no_other_host_is_let_be(code: str) -> None:
+    assert not other_hosts(code)
 
 
 @pytest.mark.parametrize("path", PAGES)

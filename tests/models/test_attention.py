@@ -1,3 +1,5 @@
+import jaxtyping
+import pytest
 import torch
 from torch import Generator
 from torch.nn.functional import scaled_dot_product_attention
@@ -13,3 +15,8 @@ def test_equals_torchs_own(generator: Generator) -> None:
     assert_close(values, scaled_dot_product_attention(q, k, v, is_causal=True))
     assert_close(attention.sum(-1), torch.ones(3, 5, 7).double())
     assert (attention.triu(1) == 0).all()
+
+
+def test_shapes_are_checked_while_testing() -> None:
+    with pytest.raises(jaxtyping.TypeCheckError):
+        causal_attention(torch.ones(2, 3, 5), torch.ones(2, 3, 7), torch.ones(2, 3, 5))

@@ -51,6 +51,15 @@ def test_loss_of_even_guessing_is_ln_4() -> None:
     assert sorting.loss(guess, sorting.population()).item() == pytest.approx(math.log(4))
 
 
+def test_probe_and_loss_are_the_same_mean() -> None:
+    model = Sorter(Config(), Generator().manual_seed(3))
+    probed, loss = sorting.probe(model), sorting.loss(model, sorting.population())
+    assert_close(probed["losses"].mean(), loss)
+    for part in (sorting.KNOWABLE, sorting.OUTPUTS):
+        loss = sorting.loss(model, sorting.population(), predictions=part)
+        assert_close(probed["losses"][part].mean(), loss)
+
+
 def test_one_weight_a_sequence_is_the_sampled_batch(generator: Generator) -> None:
     state = generator.get_state()
     batch = sorting.sample(128, generator)

@@ -201,3 +201,67 @@ def test_warmup_cosine() -> None:
     assert factor(100) == 1.0
     assert factor(550) == pytest.approx(0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi / 2)))
     assert factor(1000) == pytest.approx(0.1)
+
+
+def test_refuses_models_that_differ_in_more_than_numbers() -> None:
+    settings = {"steps": 1, "optimizer": partial(torch.optim.SGD, lr=0.1)}
+
+    def go(*models: nn.Module) -> None:
+        train(models, sorting.loss, sorting.population(), **settings)
+
+    plain, fixed = (Sorter(Config(v), Generator().manual_seed(1)) for v in ("plain", "fixed_gate"))
+    with pytest.raises(ValueError, match="model 1 has other settings"):
+        go(plain, fixed)
+    warm = Sorter(Config("gated", temperature=2.0), Generator().manual_seed(1))
+    with pytest.raises(ValueError, match="model 1 has other settings"):
+        go(Sorter(Config("gated"), Generator().manual_seed(1)), warm)
+    plain.token.weight.requires_grad_(False)
+    with pytest.raises(ValueError, match=r"frozen: .*token.weight"):
+        go(plain)
+
+
+def test_refuses_a_batch_of_another_shape() -> None:
+    lengths = iter((3, 3, 5))
+
+    def data(_: Generator) -> Tensor:
+        return torch.zeros(next(lengths), 5)
+
+    def loss(model: nn.Module, x: Tensor) -> Tensor:
+        return model(x, x).sum()
+
+    with pytest.raises(ValueError, match="batches must keep their shapes"):
+        train([Tied(2)], loss, data, steps=5, optimizer=torch.optim.SGD, generators=[Generator()])
+
+
+def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted() -> None:
+    class Mean(torch.optim.SGD):
+        """Steps every number by the mean of its tensor's gradient: mixes whatever it is given."""
+
+        @torch.no_grad()
+        def step(self, closure: Callable) -> None:
+            closure()
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.sub_(group["lr"] * p.grad.mean())
+
+    optimizer = partial(Mean, lr=0.1)
+    crowd, alone = (run(s, optimizer=optimizer, steps=3, schedule=None) for s in (SEEDS, (3,)))
+    for name, p in alone.parameters.items():
+        assert_close(crowd.parameters[name][1], p[0], rtol=0, atol=1e-9)
+
+
+def test_member_keeps_buffers_that_are_not_saved() -> None:
+    class Unsaved(Tied):
+        def __init__(self, seed: int) -> None:
+            super().__init__(seed)
+            self.register_buffer("scale", self.scale, persistent=False)
+
+    x = torch.ones(7, 5)
+    trained = train(
+        [Unsaved(2), Unsaved(3)],
+        lambda model, x: model(x, x).square().mean(),
+        x,
+        steps=1,
+        optimizer=torch.optim.SGD,
+    )
+    assert [trained.member(i).scale.item() for i in range(2)] == [2.0, 3.0]
