@@ -207,14 +207,14 @@ class Sorter(nn.Module):
         Raises:
             ValueError: `text` is not three of the letters a, b, c.
         """
-        context = sorting.prompt(text)
+        context = sorting.prompt(text).to(self.token.weight.device)
         steps = []
         for _ in range(sorting.LETTERS_PER_WORD):
             logits, attention = self.observe(context)
             probabilities = sorting.forbid_sep(logits[-1]).softmax(-1)
             choice = int(probabilities.argmax())
             steps.append(Step(context, probabilities, attention[:, -1], choice))
-            context = torch.cat([context, torch.tensor([choice])])
+            context = torch.cat([context, context.new_tensor([choice])])
         return steps
 
     def sort(self, text: str) -> str:
