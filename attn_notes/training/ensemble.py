@@ -141,6 +141,7 @@ class _Group:
         def closure() -> Tensor:
             grads, values = gradient(self.parameters, self.buffers, batch)
             for name, parameter in self.parameters.items():
+                # On a CPU torch's fused AdamW misreads a gradient of other strides, silently.
                 parameter.grad = grads[name].contiguous()
             return values.sum()
 
