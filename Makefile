@@ -7,6 +7,8 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 # Where `make serve` listens.
 PORT ?= 8000
+# Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
+CHAPTER =
 
 RUN = .venv/bin/python
 INSTALLED = .venv/installed
@@ -34,10 +36,10 @@ test: $(INSTALLED)
 	$(RUN) -m pytest tests/browser
 
 experiments: $(INSTALLED)
-	$(RUN) book/experiments.py
+	$(RUN) book/experiments
 
 benchmark: $(INSTALLED)
-	$(RUN) benchmarks/deep_qkv.py
+	@for file in benchmarks/$(or $(CHAPTER),[!_]*).py; do $(RUN) $$file || exit; done
 
 strip: $(INSTALLED)
 	@$(RUN) book/build.py strip

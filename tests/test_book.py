@@ -1,196 +1,68 @@
-"""What the chapters promise: stubs that fail their checks, solutions that pass them."""
+"""What every chapter promises: stubs that fail their checks, solutions that pass them."""
 
-import json
-import math
-import re
-from collections.abc import Sequence
-from functools import partial
+import subprocess
+import sys
 from pathlib import Path
 
+import execution
 import pytest
-import torch
-from torch import Generator
+from experiments import every_experiment
 
-from attn_notes import checks
-from attn_notes.analysis import seeds
-from attn_notes.models.deep_qkv import Config, Sorter
-from attn_notes.tasks import sorting
-from attn_notes.training.ensemble import train
+from . import exercises
+from .exercises import CHAPTERS, ROOT
 
-ROOT = Path(__file__).parents[1]
-CHAPTER = json.loads((ROOT / "book" / "deep_qkv.ipynb").read_text(encoding="utf-8"))
-EXERCISES = ("floor", "rank", "leak", "rescue")
-
-
-def cell(name: str) -> str:
-    (found,) = [c for c in CHAPTER["cells"] if c["id"] == name]
-    return "".join(found["source"])
+chapters = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+every_exercise = pytest.mark.parametrize(
+    ("chapter", "name"),
+    [
+        pytest.param(chapter, name, id=f"{chapter.stem}-{name}")
+        for chapter in CHAPTERS
+        for name in exercises.names(chapter)
+    ],
+)
 
 
-def run_exercise(name: str, solution: str = "") -> checks.Outcome:
-    """The exercise's cell, its stub replaced by a solution where one is given."""
-    scope: dict = {}
-    exec(cell("setup"), scope)
-    *stub, check = cell(f"exercise-{name}-cell").strip().split("\n")
-    exec(solution or "\n".join(stub), scope)
-    return eval(check, scope)
-
-
-@pytest.mark.parametrize("name", EXERCISES)
-def test_a_stub_is_told_that_there_is_no_answer(name: str) -> None:
-    outcome = run_exercise(name)
+@every_exercise
+def test_a_stub_is_told_that_there_is_no_answer(chapter: Path, name: str) -> None:
+    outcome = exercises.outcome(chapter, name)
     assert not outcome.passed
     assert "there is no answer yet" in repr(outcome)
 
 
-@pytest.mark.parametrize("name", EXERCISES)
-def test_a_solution_passes(name: str) -> None:
-    (solution,) = re.findall(r"```python\n(.*?)```", cell(f"exercise-{name}-solution"), re.S)
-    outcome = run_exercise(name, solution)
+@every_exercise
+def test_a_solution_passes(chapter: Path, name: str) -> None:
+    outcome = exercises.outcome(chapter, name, exercises.solution(chapter, name))
     assert outcome.passed, outcome
     assert repr(outcome).startswith("Right: ")
 
 
-def test_the_solution_that_trains_has_room_to_spare() -> None:
-    """Rounding differs between processors; the printed solution must not hang on it."""
-    scope: dict = {}
-    exec(cell("setup"), scope)
-    text = cell("exercise-rescue-solution")
-    exec(re.findall(r"```python\n(.*?)```", text, re.S)[0], scope)
-    run = scope["rescue"]()
-    arrived = seeds.stable_from(run.history["solved"], run.steps, 27)
-    assert arrived.max() <= 300
+@chapters
+def test_every_exercise_is_tried(chapter: Path) -> None:
+    cells = exercises.cells(chapter).items()
+    asked = [cell for cell, source in cells if ":class: exercise" in source]
+    assert asked == [f"exercise-{name}" for name in exercises.names(chapter)]
+    assert 3 <= len(asked) <= 5
 
 
-def test_every_exercise_is_tried() -> None:
-    ids = {c["id"] for c in CHAPTER["cells"]}
-    assert {f"exercise-{name}-cell" for name in EXERCISES} == {
-        i for i in ids if re.fullmatch(r"exercise-\w+-cell", i)
-    }
+@chapters
+def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
+    """Work on one chapter does not make another one run again."""
+    files = execution.read_chapter(ROOT, chapter.relative_to(ROOT)).files
+    assert {f"attn_notes/checks/{name}.py" for name in ("__init__", chapter.stem)} <= set(files)
+    others = {other.stem for other in CHAPTERS} - {chapter.stem}
+    assert not [file for file in files if Path(file).name.partition(".")[0] in others]
 
 
-def peek(model, tokens):
-    """A detector that compares every logit, the altered token's own included."""
-    altered = tokens.clone()
-    altered[:, -1] = (altered[:, -1] + 1) % 4
-    return (model(tokens) - model(altered)).abs().max().item()
+def test_every_record_can_be_made_again() -> None:
+    """Each experiment has its file, and each file is found and named by its chapter."""
+    experiments = every_experiment()
+    records = {path.stem for path in (ROOT / "book" / "results").glob("*.json")}
+    assert records == set(experiments), "run: make experiments"
+    for name, run in experiments.items():
+        assert name.startswith(f"{run.__module__.removeprefix('experiments.')}_")
 
 
-def first_only(model, tokens):
-    """A detector that alters the second token alone."""
-    altered = tokens.clone()
-    altered[:, 1] = (altered[:, 1] + 1) % 4
-    return (model(tokens)[:, :1] - model(altered)[:, :1]).abs().max().item()
-
-
-def next_only(model, tokens):
-    """A detector that looks only at the logit right before the altered token."""
-    found = []
-    for i in range(1, 6):
-        altered = tokens.clone()
-        altered[:, i] = (altered[:, i] + 1) % 4
-        found.append((model(tokens) - model(altered))[:, i - 1].abs().max().item())
-    return max(found)
-
-
-def last_only(model, tokens):
-    """A detector that alters the last token alone."""
-    altered = tokens.clone()
-    altered[:, -1] = (altered[:, -1] + 1) % 4
-    return (model(tokens)[:, :-1] - model(altered)[:, :-1]).abs().max().item()
-
-
-def in_place(model, tokens):
-    """A detector that changes what it was given."""
-    tokens[:, -1] = (tokens[:, -1] + 1) % 4
-    return 0.0
-
-
-def out_of_range(model, tokens):
-    """A detector that makes a token that does not exist."""
-    return (model(tokens) - model(tokens + 1)).abs().max()
-
-
-def fail(*_: object) -> None:
-    raise RuntimeError("boom")
-
-
-@pytest.mark.parametrize(
-    ("check", "answer", "symptom"),
-    [
-        (checks.floor, lambda letters, length: 2 * 1.5849625007 / 6, "in bits"),
-        (checks.floor, lambda letters, length: 1.0986122886681098 / 2, "count the first letter"),
-        (checks.floor, lambda letters, length: 2 * 1.0986122886681098 / 7, "six predictions"),
-        (checks.floor, lambda letters, length: 1.0986122886681098 / 3, "size of the alphabet"),
-        (checks.floor, lambda letters, length: math.log(letters) / 3, "length of the word"),
-        (checks.floor, lambda letters, length: 2 * math.log(3), "sum over a sequence"),
-        (checks.floor, lambda letters, length: -math.log(3) / 3, "which is positive"),
-        (checks.floor, lambda letters, length: "much", "return a number, not str"),
-        (checks.floor, lambda letters, length: 1.0, "it should be 0.36620, not 1.00000"),
-        (checks.floor, fail, "your code stopped with RuntimeError: boom"),
-        (checks.floor, None, "no answer yet"),
-        (checks.rank_one_gate, (torch.ones(6, 1), torch.ones(1, 3)), "everywhere"),
-        (checks.rank_one_gate, (torch.ones(6, 2), torch.ones(2, 3)), "shape (6, 1), not (6, 2)"),
-        (checks.rank_one_gate, (torch.ones(6, 1), torch.ones(3, 1)), "shape (1, 3), not (3, 1)"),
-        (checks.rank_one_gate, torch.ones(6, 3), "give two tensors"),
-        (
-            checks.rank_one_gate,
-            (torch.arange(6.0)[:, None], torch.tensor([[1.0, 0, -1]])),
-            "the rank is above 1",
-        ),
-        (checks.rank_one_gate, (torch.full((6, 1), torch.nan), torch.ones(1, 3)), "not finite"),
-        (checks.future_leak, peek, "a causal sorter was found to leak"),
-        (checks.future_leak, last_only, "position 0 read the token at position 1 got away"),
-        (checks.future_leak, lambda model, tokens: 0.0, "got away"),
-        (checks.future_leak, first_only, "position 0 read the token at position 2 got away"),
-        (checks.future_leak, next_only, "position 0 read the token at position 2 got away"),
-        (checks.future_leak, in_place, "`clone` them"),
-        (checks.future_leak, out_of_range, "token ids run from 0 to 3"),
-        (checks.rescue, lambda: 3, "return what `train` returns"),
-    ],
-)
-def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> None:
-    outcome = check(answer)
-    assert not outcome.passed
-    assert symptom in outcome.message
-
-
-def test_other_right_answers_pass() -> None:
-    saturated = (torch.arange(1.0, 7)[:, None], torch.tensor([[100.0, 0, 0]]))
-    outcome = checks.rank_one_gate(saturated)
-    assert outcome.passed and "saturated" in outcome.message
-    assert checks.rank_one_gate([[[1.0]] * 6, [[1.0, 0.0, 0.0]]]).passed
-    as_tensor = checks.floor(lambda a, n: torch.tensor((n - 1) * math.log(a) / (2 * n)))
-    assert as_tensor.passed
-
-    def without_the_future(model, tokens):
-        cut = [(model(tokens)[:, :t] - model(tokens[:, :t])).abs().max() for t in range(1, 6)]
-        return max(cut)
-
-    assert checks.future_leak(without_the_future).passed
-
-
-def test_rescue_tells_what_is_left_to_try() -> None:
-    def train_for(
-        steps: int,
-        predictions: slice,
-        probe: object = sorting.probe,
-        members: Sequence[int] = range(16),
-        variant: str = "plain",
-    ) -> object:
-        models = [Sorter(Config(variant), Generator().manual_seed(seed)) for seed in members]
-        loss = partial(sorting.loss, predictions=predictions)
-        optimizer = partial(torch.optim.AdamW, lr=1e-2)
-        weights = sorting.population()
-        return train(models, loss, weights, steps=steps, optimizer=optimizer, probe=probe)
-
-    for answer, symptom in (
-        (lambda: train_for(40, sorting.ALL), "What part of the loss"),
-        (lambda: train_for(40, sorting.OUTPUTS), "The loss is on the right part"),
-        (lambda: train_for(601, sorting.OUTPUTS), "600 are allowed"),
-        (lambda: train_for(2, sorting.ALL, None), "pass probe=sorting.probe"),
-        (lambda: train_for(2, sorting.ALL, members=range(3)), "train 16 seeds, not 3"),
-        (lambda: train_for(2, sorting.ALL, members=[3] * 16), "start alike"),
-        (lambda: train_for(2, sorting.ALL, variant="gated"), "should be plain"),
-    ):
-        assert symptom in checks.rescue(answer).message
+def test_one_command_knows_every_experiment() -> None:
+    command = [sys.executable, ROOT / "book" / "experiments", "--list"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())

@@ -13,7 +13,9 @@ import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
-from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.models import deep_qkv, triple_product
+from attn_notes.models.deep_qkv import Sorter
+from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
 
@@ -28,6 +30,13 @@ SORTER_NAMES = {
     **{f"final_norm.{p}": f"norm.{p}" for p in ("weight", "bias")},
     **{f"block.att.{n}{m}": f"block.attention.{n}.{m}" for n in "qkv" for m in "AB"},
     **{f"block.att.{n}_base": f"block.attention.{n}.base" for n in "qkv"},
+}
+# The source's names of the copying models' weights → ours.
+COPIER_NAMES = {
+    "embed.weight": "embedding.weight",
+    "unembed.weight": "unembedding.weight",
+    **{f"attn.W_{n}.weight": f"layers.0.{n}.weight" for n in "qkrvo"},
+    **{f"attn.{n}.weight": f"layers.0.{n}.weight" for n in ("qkv", "o")},
 }
 
 
@@ -44,7 +53,7 @@ def weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
 def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
     source = weights(golden)
     heads, embedding, rank = source["block.att.qA"].shape
-    config = Config(
+    config = deep_qkv.Config(
         variant="gated" if "block.att.q_base" in source else "strict",
         rank=rank,
         temperature=float(golden["temperature"]),
@@ -83,3 +92,40 @@ class TestDeepQKV:
             count(block.ln1, block.ln2, model.norm),
             count(model),
         ]
+
+
+def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
+    source = weights(golden)
+    vocabulary, width = source["embed.weight"].shape
+    config = triple_product.Config(
+        score="volume" if "attn.W_r.weight" in source else "dot",
+        form=form,
+        vocabulary=vocabulary,
+        width=width,
+        heads=int(golden["heads"]),
+    )
+    model = AttentionOnly(config, Generator()).to(source["embed.weight"].dtype)
+    model.load_state_dict({COPIER_NAMES[name]: w for name, w in source.items()})
+    return model
+
+
+def rounding(golden: np.lib.npyio.NpzFile) -> float:
+    """What our logits may differ by, in the precision that the published program ran in."""
+    return 1e-5 if golden["logits"].dtype == np.float32 else 1e-9
+
+
+@pytest.mark.parametrize("form", VOLUMES)
+@pytest.mark.parametrize("path", files("triple_attention"), ids=lambda p: p.stem)
+def test_triple_product_attention(path: Path, form: str) -> None:
+    golden = np.load(path)
+    logits = load_copier(golden, form)(torch.from_numpy(golden["tokens"]))
+    bound = rounding(golden)
+    assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("path", files("standard_attention"), ids=lambda p: p.stem)
+def test_standard_attention(path: Path) -> None:
+    golden = np.load(path)
+    logits = load_copier(golden, "projected")(torch.from_numpy(golden["tokens"]))
+    bound = rounding(golden)
+    assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)

@@ -1,4 +1,4 @@
-"""Recorded runs: small JSON files in `book/results/`, written by `book/experiments.py`."""
+"""Recorded runs: small JSON files in `book/results/`, written by `book/experiments/`."""
 
 import json
 import os

@@ -1,15 +1,27 @@
-"""Causal softmax attention, the baseline that every model of the book is measured against.
+"""Causal softmax attention with rotary positions, the baseline of every model of the book.
 
 Vaswani et al., "Attention Is All You Need" (2017), arXiv 1706.03762, equation 1:
 
     attention = softmax(q kᵀ / √d + mask),    output = attention · v
+
+Su et al., "RoFormer" (2021), arXiv 2104.09864, equation 34: a query and a key at positions s and t
+are turned by angles s θᵢ and t θᵢ in their i-th plane, so that q · k depends on s − t alone.
 """
 
 import math
 
 import torch
+from einops import rearrange
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor, nn
+from torch.nn.utils import skip_init
+
+
+def causal_softmax(scores: Float[Tensor, "*b t t"]) -> Float[Tensor, "*b t t"]:
+    """Attention from scores: row i is the softmax over positions 0 to i, and zero after them."""
+    t = scores.shape[-1]
+    future = torch.ones(t, t, dtype=torch.bool, device=scores.device).triu(1)
+    return scores.masked_fill(future, -math.inf).softmax(-1)
 
 
 def causal_attention(
@@ -22,8 +34,54 @@ def causal_attention(
     Returns the mixed values and the attention itself: row i says how position i spreads
     its attention over positions 0 to i; a row sums to one and is zero above the diagonal.
     """
-    t, d = q.shape[-2:]
-    future = torch.ones(t, t, dtype=torch.bool, device=q.device).triu(1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(d)
-    attention = scores.masked_fill(future, -math.inf).softmax(-1)
+    attention = causal_softmax(q @ k.mT / math.sqrt(q.shape[-1]))
     return attention @ v, attention
+
+
+def rotate(x: Float[Tensor, "*b t d"], base: float = 10_000.0) -> Float[Tensor, "*b t d"]:
+    """Turn the vector at position t by the angle t · base^(−2i/d) in each plane (2i, 2i + 1).
+
+    What comes back holds the first coordinates of all planes, then the second ones. That is a
+    permutation of the coordinates, the same for every vector, so no product of two notices it.
+    The angles are in single precision whatever x is in, as in the published programs.
+
+    Raises:
+        ValueError: d is odd.
+    """
+    t, d = x.shape[-2:]
+    if d % 2:
+        raise ValueError(f"rotary positions turn pairs of coordinates, and {d} is odd")
+    frequencies = 1 / base ** (torch.arange(0, d, 2, dtype=torch.float32, device=x.device) / d)
+    angles = torch.arange(t, device=x.device)[:, None] * frequencies
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x[..., 0::2], x[..., 1::2]
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
+
+
+class StandardAttention(nn.Module):
+    """Multi-head dot-product attention with rotary positions, without biases.
+
+    `head_dim` is d, the dimensions of a head; the heads together may be wider or narrower than
+    the model.
+    """
+
+    def __init__(self, width: int, heads: int, head_dim: int, generator: Generator) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = linear(width, 3 * heads * head_dim, generator)
+        self.o = linear(heads * head_dim, width, generator)
+
+    def forward(
+        self, x: Float[Tensor, "*b t e"]
+    ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
+        """Returns the output and each head's attention."""
+        q, k, v = rearrange(self.qkv(x), "... t (n h d) -> n ... h t d", n=3, h=self.heads)
+        y, attention = causal_attention(rotate(q), rotate(k), v)
+        return self.o(rearrange(y, "... h t d -> ... t (h d)")), attention
+
+
+def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
+    """A linear layer without bias, started as torch starts its own, from the caller's generator."""
+    layer = skip_init(nn.Linear, inputs, outputs, bias=False)
+    nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
+    return layer

@@ -24,7 +24,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, 
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
-CHAPTER = "book/deep_qkv.html"
+CHAPTERS = [f"book/{path.stem}.html" for path in sorted((ROOT / "book").glob("*.ipynb"))]
+CHAPTER = "book/deep_qkv.html"  # what test_deep_qkv.py opens
 
 NAMES = (
     "chromium",
@@ -160,8 +161,10 @@ def serve(folder: Path, prefix: str = "/", policy: str | None = None) -> Iterato
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site."""
-    if not (SITE / CHAPTER).is_file():
-        pytest.fail(f"{SITE / CHAPTER} is missing: run `make book` first", pytrace=False)
+    for chapter in CHAPTERS:
+        if not (SITE / chapter).is_file():
+            why = f"{SITE / chapter} is missing: list it in _toc.yml, run `make book`"
+            pytest.fail(why, pytrace=False)
     return SITE
 
 
@@ -213,7 +216,7 @@ class Visit:
 def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
     """Open pages of the site, every other host blocked.
 
-    `open_page(CHAPTER, width=390, theme="dark")` returns a `Visit` of the settled page.
+    `open_page("book/index.html", width=390, theme="dark")` returns a `Visit` of the settled page.
     `base` is another server's address, or a folder's `as_uri()` with a slash, to open it from disk.
     """
     contexts = []

@@ -4,19 +4,20 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import CHAPTER, ROOT, SITE, Visit
+from .conftest import CHAPTERS, ROOT, SITE, Visit
 
 OpenPage = Callable[..., Visit]
 
 LIMIT = 900_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
-PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html")) or [CHAPTER]
+PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html")) or CHAPTERS
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -47,15 +48,20 @@ def test_page_works_in_a_subfolder_of_a_strict_host(
 
 
 @pytest.mark.parametrize("disk", [False, True], ids=["served", "from disk"])
-def test_search_finds_the_chapter(disk: bool, site: Path, server: str, open_page: OpenPage) -> None:
-    visit = open_page("search.html?q=sorting", base=site.as_uri() + "/" if disk else server)
-    visit.page.locator('#search-results a[href*="deep_qkv.html"]').first.wait_for()
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_search_finds_a_chapter_by_its_title(
+    chapter: str, disk: bool, site: Path, server: str, open_page: OpenPage
+) -> None:
+    (title,) = re.findall(r"<h1>(.*?)<a ", (site / chapter).read_text("utf-8"))
+    page = f"search.html?q={quote(unescape(title))}"
+    visit = open_page(page, base=site.as_uri() + "/" if disk else server)
+    visit.page.locator(f'#search-results a[href*="{chapter}"]').first.wait_for()
     visit.settle()
     visit.assert_clean()
 
 
 def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page: OpenPage) -> None:
-    page = open_page(CHAPTER).page
+    page = open_page("book/index.html").page
     page.get_by_role("button", name="Color mode").click()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     icons = page.locator(".theme-switch:visible")
@@ -65,7 +71,7 @@ def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page: OpenPage
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", ["book/index.html", CHAPTER])
+@pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
 def test_widgets_are_mounted_and_the_page_does_not_jump(
     path: str, width: int, open_page: OpenPage
 ) -> None:
@@ -84,8 +90,9 @@ def test_widgets_are_mounted_and_the_page_does_not_jump(
     assert shift < 0.1  # Web Vitals' bound for a page that stands still
 
 
-def test_a_solution_opens_from_the_keyboard(open_page: OpenPage) -> None:
-    page = open_page(CHAPTER).page
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_solution_opens_from_the_keyboard(chapter: str, open_page: OpenPage) -> None:
+    page = open_page(chapter).page
     solution = page.locator("details", has=page.locator("summary", has_text="Solution")).first
     answer = solution.locator("> :not(summary)").first
     assert not answer.is_visible()
@@ -93,14 +100,17 @@ def test_a_solution_opens_from_the_keyboard(open_page: OpenPage) -> None:
     assert answer.is_visible()
 
 
-def test_weight_of_a_chapter(open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_weight_of_a_chapter(
+    chapter: str, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
+) -> None:
     weights: dict[str, int] = {}
-    for response in open_page(CHAPTER).responses:
+    for response in open_page(chapter).responses:
         name = urlsplit(response.url).path
         if not response.url.startswith("blob:"):  # a part of the page, counted with it
             weights[name] = len(gzip.compress(response.body(), mtime=0))
     total = sum(weights.values())
-    lines = [f"\n{CHAPTER}: {total / 1000:.0f} KB gzipped in {len(weights)} requests"]
+    lines = [f"\n{chapter}: {total / 1000:.0f} KB gzipped in {len(weights)} requests"]
     for kind, names in _kinds(weights):
         lines.append(f"  {sum(weights[n] for n in names) / 1000:6.1f} KB  {kind} ({len(names)})")
     with capsys.disabled():
@@ -255,7 +265,8 @@ def test_our_own_files_name_no_other_host(site: Path) -> None:
             for model in json.loads(saved)["state"].values():
                 for part in {"_esm", "_css"} & model["state"].keys():
                     ours[f"{path}: {part}"] = model["state"][part]
-    assert {f"{CHAPTER}: _esm", f"{CHAPTER}: _css", "_host.js", "book.css"} <= ours.keys()
+    parts = {f"{chapter}: {part}" for chapter in CHAPTERS for part in ("_esm", "_css")}
+    assert parts | {"_host.js", "book.css"} <= ours.keys()
     found = [f"{name}: {host}" for name, code in ours.items() for host in other_hosts(code)]
     assert not found, "\n".join(found)
 

@@ -1,16 +1,5 @@
-"""The recorded runs: what is too long for a reader's patience, made again by one command.
+"""Chapter 1's recorded runs."""
 
-    python book/experiments.py              every experiment
-    python book/experiments.py NAME ...     some of them
-    python book/experiments.py --list       their names
-
-Each writes one JSON file into book/results/: the settings, the versions of what ran, and per seed
-what a chapter draws. Nothing else writes there.
-"""
-
-import argparse
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,14 +11,7 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run, train
 from attn_notes.training.schedules import warmup_cosine
-
-EXPERIMENTS: dict[str, Callable[[], None]] = {}
-
-
-def experiment(run: Callable[[], None]) -> Callable[[], None]:
-    """Register an experiment under its function's name, which is also its file's."""
-    EXPERIMENTS[run.__name__] = run
-    return run
+from experiments import experiment
 
 
 def train_sorters(
@@ -102,28 +84,3 @@ def deep_qkv_rank_temperature() -> None:
                 config = Config(variant, rank=rank, temperature=temperature)
                 runs[f"{variant} {rank} {temperature}"] = summary(train_sorters(config, **settings))
     results.save("deep_qkv_rank_temperature", settings, runs)
-
-
-def main() -> None:
-    """Run the experiments named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which experiments; all if none")
-    parser.add_argument("--list", action="store_true", help="list the experiments")
-    arguments = parser.parse_args()
-    if unknown := set(arguments.names) - set(EXPERIMENTS):
-        parser.error(
-            f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}"
-        )
-    torch.set_num_threads(1)
-    for name in arguments.names or EXPERIMENTS:
-        run = EXPERIMENTS[name]
-        if arguments.list:
-            print(f"{name}: {run.__doc__}")
-            continue
-        start = time.perf_counter()
-        run()
-        print(f"{name}: {time.perf_counter() - start:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

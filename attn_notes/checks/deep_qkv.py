@@ -1,75 +1,28 @@
-"""The checks behind the exercises: each tries an answer and says by symptom what is amiss.
-
-A check never raises on a wrong answer, an unfinished one or one that fails: it returns an
-`Outcome`, which a notebook shows as a sentence.
-"""
+"""Chapter 1's checks."""
 
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
+from attn_notes.checks import WrongError, answered, check, need
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Whether an answer passed, and what to know about it."""
-
-    passed: bool
-    message: str
-
-    def __repr__(self) -> str:
-        return f"{'Right' if self.passed else 'Not yet'}: {self.message}"
-
-
-class _WrongError(Exception):
-    """A symptom, in words for the reader."""
-
-
-def _check(run: Callable[..., str]) -> Callable[..., Outcome]:
-    """Turn a function that returns praise or raises `_WrongError` into a check."""
-
-    @wraps(run)
-    def check(answer: object) -> Outcome:
-        try:
-            return Outcome(True, run(_answered(answer)))
-        except _WrongError as wrong:
-            return Outcome(False, str(wrong))
-        except Exception as error:  # whatever the reader's code does, the page goes on
-            return Outcome(False, f"your code stopped with {type(error).__name__}: {error}")
-
-    return check
-
-
-def _answered(answer: Any) -> Any:
-    """What was given, unless that is nothing: None or the `...` of the stub."""
-    _need(answer is not None and answer is not ..., "there is no answer yet.")
-    return answer
-
-
-def _need(condition: bool, symptom: str) -> None:
-    if not condition:
-        raise _WrongError(symptom)
-
-
-@_check
+@check
 def floor(answer: Callable[[int, int], float]) -> str:
-    """Chapter 1: the floor for words of `length` letters from an alphabet of `letters`."""
+    """The floor for words of `length` letters from an alphabet of `letters`."""
 
     def value_at(letters: int, length: int) -> float:
-        value = _answered(answer(letters, length))
+        value = answered(answer(letters, length))
         try:
             return float(value)
         except (TypeError, ValueError) as error:
-            raise _WrongError(f"return a number, not {type(value).__name__}.") from error
+            raise WrongError(f"return a number, not {type(value).__name__}.") from error
 
     def same(one: float, other: float) -> bool:
         return math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-12)
@@ -86,8 +39,8 @@ def floor(answer: Callable[[int, int], float]) -> str:
         ),
         (-2 * math.log(3) / 6, "a loss is −ln p, which is positive."),
     ):
-        _need(not same(value, wrong), symptom)
-    _need(
+        need(not same(value, wrong), symptom)
+    need(
         same(value, sorting.FLOOR),
         f"for three letters from three it should be {sorting.FLOOR:.5f}, not {value:.5f}.",
     )
@@ -97,27 +50,27 @@ def floor(answer: Callable[[int, int], float]) -> str:
         (2, 1, "a word of one letter leaves nothing to guess."),
     ):
         right = (length - 1) * math.log(letters) / (2 * length)
-        _need(same(value_at(letters, length), right), f"right for three of three, but {symptom}")
+        need(same(value_at(letters, length), right), f"right for three of three, but {symptom}")
     return "only letters 2 to n of the word cost anything, ln(alphabet) each, of 2n predictions."
 
 
-@_check
+@check
 def rank_one_gate(answer: object) -> str:
-    """Chapter 1: A [6, 1] and B [1, 3] whose row softmax has rank 1 but is not constant."""
+    """A [6, 1] and B [1, 3] whose row softmax has rank 1 but is not constant."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise _WrongError("give two tensors: A, B.")
+        raise WrongError("give two tensors: A, B.")
     a, b = (torch.as_tensor(part, dtype=torch.float64) for part in answer)
-    _need(tuple(a.shape) == (6, 1), f"A should have shape (6, 1), not {tuple(a.shape)}.")
-    _need(tuple(b.shape) == (1, 3), f"B should have shape (1, 3), not {tuple(b.shape)}.")
+    need(tuple(a.shape) == (6, 1), f"A should have shape (6, 1), not {tuple(a.shape)}.")
+    need(tuple(b.shape) == (1, 3), f"B should have shape (1, 3), not {tuple(b.shape)}.")
     gate = (a @ b).softmax(-1)
-    _need(bool(gate.isfinite().all()), "the gate holds numbers that are not finite.")
-    _need(
+    need(bool(gate.isfinite().all()), "the gate holds numbers that are not finite.")
+    need(
         bool((gate - 1 / 3).abs().max() > 0.01),
         "this gate is ⅓ everywhere: rank 1, but it gates nothing. Let B's entries differ.",
     )
     values = torch.linalg.svdvals(gate)
     ratio = (values[1] / values[0]).item()
-    _need(
+    need(
         ratio < 1e-6,
         f"the second singular value is {ratio:.3f} of the first, so the rank is above 1. "
         "Which rows must be alike?",
@@ -145,25 +98,25 @@ class _Peeking(torch.nn.Module):
         return logits
 
 
-@_check
+@check
 @torch.no_grad()
 def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -> str:
-    """Chapter 1: a function (model, tokens) → largest change of an earlier logit."""
+    """A function (model, tokens) → largest change of an earlier logit."""
     tokens = sorting.all_sequences()[[5, 11]][:, :-1]
     before = tokens.clone()
     honest = Sorter(Config("plain"), Generator().manual_seed(1))
     try:
-        value = float(_answered(answer(honest, tokens)))
+        value = float(answered(answer(honest, tokens)))
     except IndexError as error:
-        raise _WrongError(f"token ids run from 0 to 3; the model says: {error}") from error
-    _need(torch.equal(tokens, before), "you change the tokens that you were given: `clone` them.")
-    _need(
+        raise WrongError(f"token ids run from 0 to 3; the model says: {error}") from error
+    need(torch.equal(tokens, before), "you change the tokens that you were given: `clone` them.")
+    need(
         value < 1e-5,
         f"a causal sorter was found to leak {value:.3g}. Do you compare only the logits *before* "
         "the token you changed?",
     )
     for position, seen in itertools.combinations(range(6), 2):
-        _need(
+        need(
             float(answer(_Peeking(position, seen), tokens.clone())) > 1e-3,
             f"a model whose logits at position {position} read the token at position {seen} got "
             "away with it. Do you change every position, one at a time, and keep the largest "
@@ -172,31 +125,31 @@ def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -
     return "no change at a later position may move an earlier logit; yours finds every leak."
 
 
-@_check
+@check
 def rescue(answer: Callable[[], object]) -> str:
-    """Chapter 1: train plain sorters so that all of 16 seeds sort within 600 steps."""
+    """Train plain sorters so that all of 16 seeds sort within 600 steps."""
     try:
-        run = _answered(answer())
+        run = answered(answer())
     except KeyError as error:
-        raise _WrongError(f"{error} is missing: pass probe=sorting.probe.") from error
+        raise WrongError(f"{error} is missing: pass probe=sorting.probe.") from error
     if not isinstance(run, Run):
-        raise _WrongError("return what `train` returns.")
-    _need("solved" in run.history, "pass probe=sorting.probe, so that there is something to check.")
+        raise WrongError("return what `train` returns.")
+    need("solved" in run.history, "pass probe=sorting.probe, so that there is something to check.")
     solved, steps = run.history["solved"], run.steps
-    _need(solved.shape[1] == 16, f"train 16 seeds, not {solved.shape[1]}.")
-    _need(
+    need(solved.shape[1] == 16, f"train 16 seeds, not {solved.shape[1]}.")
+    need(
         len(run.history["losses"][0].unique(dim=0)) == 16,
         "some of your 16 start alike: give each its own seed.",
     )
-    _need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
+    need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
     sorters = [run.member(i) for i in range(16)]
-    _need(
+    need(
         all(isinstance(s, Sorter) and s.config == Config("plain") for s in sorters),
         "the sorters should be plain, at their published sizes.",
     )
     scores = [int(sorting.probe(s)["solved"]) for s in sorters]
     unknowable = run.history["losses"][-1, :, :2].mean().item()
-    _need(
+    need(
         min(scores) == 27,
         f"{sum(s == 27 for s in scores)} of 16 seeds sort all 27 inputs; the worst sorts "
         f"{min(scores)}. "

@@ -1,0 +1,335 @@
+"""What chapter 2 measures: volumes and their rounding, loudness, offsets, transfer, induction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from attn_notes.analysis import cost
+from attn_notes.models.attention import causal_attention, causal_softmax
+from attn_notes.models.triple_product import (
+    VOLUMES,
+    AttentionOnly,
+    Config,
+    TripleProductAttention,
+    cos2_to_plane,
+    feature_attention,
+    stable_volume,
+)
+from attn_notes.tasks import copying
+from attn_notes.tasks.copying import Copying
+from attn_notes.training.ensemble import Run, train
+from attn_notes.training.schedules import warmup_cosine
+
+# --- The comparison that the source calls and lost
+
+
+def train_comparison(
+    configs: Mapping[str, Config],
+    task: Copying,
+    *,
+    seeds: int,
+    steps: int,
+    batch: int,
+    lr: float | Mapping[str, float],
+    warmup: int = 50,
+    probe_every: int = 25,
+    device: torch.device | str = "cpu",
+    show: Callable[[str, int, dict[str, Tensor]], None] | None = None,
+) -> dict[str, Run]:
+    """Train every kind of model on one task, each from the same seeds and on the same batches.
+
+    Args:
+        configs: name of a kind → its sizes and score.
+        task: what they learn; its vocabulary must be theirs.
+        seeds: members 0, 1, ... of each kind.
+        steps: updates of AdamW, the same for every kind.
+        batch: sequences a step.
+        lr: learning rate, one for all or one a kind.
+        warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+        probe_every: steps between two looks at 256 held-out sequences.
+        device: where to train.
+        show: called after each look with the kind, the step and what was seen.
+    """
+    held_out = task.sample(256, Generator().manual_seed(10_000)).to(device)
+
+    def train_kind(kind: str, config: Config) -> Run:
+        rate = lr if isinstance(lr, float) else lr[kind]
+        return train(
+            [AttentionOnly(config, Generator().manual_seed(seed)) for seed in range(seeds)],
+            copying.loss,
+            partial(task.sample, batch),
+            generators=[Generator().manual_seed(20_000 + seed) for seed in range(seeds)],
+            steps=steps,
+            optimizer=partial(torch.optim.AdamW, lr=rate, fused=True),
+            schedule=warmup_cosine(steps, warmup),
+            clip=1.0,
+            probe=partial(task.probe, sequences=held_out),
+            probe_every=probe_every,
+            watch=(lambda step, seen, _: show(kind, step, seen)) if show else None,
+            device=device,
+        )
+
+    return {kind: train_kind(kind, config) for kind, config in configs.items()}
+
+
+def with_parameters_of(config: Config, other: Config) -> Config:
+    """`config` with wider or narrower heads, so that it has as many parameters as `other`.
+
+    Only the attention differs between kinds, by n matrices of width × (heads · d), n = 4 with a
+    dot product and 5 with a reference. The angle's β, one number a head, is left out of account.
+
+    Raises:
+        ValueError: no even whole number of dimensions a head does it.
+    """
+    matrices = {"dot": 4}
+    ours, theirs = (matrices.get(c.score, 5) for c in (config, other))
+    d, rest = divmod(theirs * other.d * other.heads, ours * config.heads)
+    if rest or d % 2:
+        raise ValueError(f"heads of no even dimension give {config.score} as many parameters")
+    return replace(config, head_dim=d)
+
+
+# --- The determinant, and what rounding makes of it
+
+
+def wrong_signs(
+    form: str, d: int, loudness: float, n: int, generator: Generator
+) -> tuple[float, float, float]:
+    """What a form makes of n keys in the plane of a query and a reference, whose volume is zero.
+
+    Returns:
+        The share of volumes below zero, which no square is, and the lowest and the highest score
+        −det G / d^1.5, in single precision. `loudness` multiplies the keys.
+    """
+    q, r = torch.randn(2, n, 1, d, generator=generator)
+    k = torch.randn(n, 1, 2, generator=generator) @ torch.cat([q, r], 1) * loudness
+    volume = VOLUMES[form](q, k, r).flatten()
+    scores = -volume / d**1.5
+    return (volume < 0).float().mean().item(), scores.min().item(), scores.max().item()
+
+
+# --- One query and two keys: a friend in the plane, a loud stranger
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The source's scene: unit q and r at right angles, a friend in their plane, a stranger."""
+
+    q: Float[Tensor, " d"]
+    r: Float[Tensor, " d"]
+    friend: Float[Tensor, " d"]
+    stranger: Float[Tensor, " d"]
+
+
+def scene(
+    magnitude: float, leak: float = 0.1, *, leak_scales: bool = False, tilt: float = 0.0
+) -> Scene:
+    """The published scene in four dimensions, with what may be varied in it.
+
+    The friend halves the right angle between q and r. The stranger stands across the plane with
+    length `magnitude`, and `leak` of it lies along q: a fixed length as published, or with
+    `leak_scales` a fixed share of the stranger. `tilt` lifts the friend out of the plane by that
+    many radians.
+    """
+    q, r, across, other = torch.eye(4)
+    friend = (
+        torch.cos(torch.tensor(tilt)) * (q + r) / 2**0.5 + torch.sin(torch.tensor(tilt)) * other
+    )
+    along = leak * magnitude if leak_scales else leak
+    return Scene(q, r, friend, magnitude * across + along * q)
+
+
+SINGLE_SCORES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "dot": lambda q, k, r: q @ k.mT,
+    "volume": lambda q, k, r: -stable_volume(q, k, r),
+    "angle": lambda q, k, r: cos2_to_plane(q, k, r),
+}
+"""The three scores without their scales, as the source's table has them."""
+
+
+def single_score(name: str, q: Tensor, k: Tensor, r: Tensor) -> float:
+    """The score of one key."""
+    return SINGLE_SCORES[name](q[None], k[None], r[None]).item()
+
+
+def resilience_table() -> list[tuple[float, float, float]]:
+    """The table that the source prints: magnitude of the stranger, q · k, and −det G.
+
+    The first row is the friend.
+    """
+    rows = [(1.0, scene(1.0).friend)]
+    rows += [(m, scene(m).stranger) for m in (1.0, 5.0, 10.0, 50.0, 100.0)]
+    s = scene(1.0)
+    return [
+        (m, single_score("dot", s.q, k, s.r), single_score("volume", s.q, k, s.r)) for m, k in rows
+    ]
+
+
+# --- One token of a trained model made louder
+
+
+@torch.no_grad()
+def accuracy_at_loudness(
+    model: Callable[[Tensor, Tensor], Tensor],
+    task: Copying,
+    factor: float,
+    generator: Generator,
+    n: int = 256,
+) -> tuple[float, float]:
+    """Multiply one token's embedding and see who is still copied right.
+
+    The token stands somewhere in the first period of a task with one period; every sequence has
+    its own. It is noise for every copy but one, and the right source for that one.
+
+    Returns:
+        The accuracy of the bystanders, the copies whose source is another token, and that of the
+        copy whose source is the loud one. Copies are counted from the second period on, once.
+    """
+    (period,) = task.periods
+    x = task.sample(n, generator)
+    loud = torch.randint(1, period, (n, 1), generator=generator)
+    loudness = torch.ones(n, task.length - 1).scatter(1, loud, factor)
+    right = model(x[:, :-1], loudness).argmax(-1) == x[:, 1:]
+    copies = slice(period - 1, 2 * period - 1)  # predictions of the second period, in order
+    right = right[:, copies]
+    ours = torch.zeros(n, period, dtype=torch.bool).scatter(1, loud, True)
+    return right[~ours].float().mean().item(), right[ours].float().mean().item()
+
+
+# --- Position or content
+
+
+@torch.no_grad()
+def transfer(
+    models: Sequence[Callable[[Tensor], Tensor]],
+    vocabulary: int,
+    halves: Sequence[int],
+    generator: Generator,
+    n: int = 256,
+) -> Float[Tensor, "h m"]:
+    """Accuracy on the second half where the first has another length, for each half and model."""
+    rows = []
+    for half in halves:
+        task = Copying(vocabulary, 2 * half, (half,))
+        x = task.sample(n, generator)
+        rows.append(torch.stack([task.probe(model, x)["accuracy"] for model in models]))
+    return torch.stack(rows)
+
+
+def by_offset(attention: Float[Tensor, "*b t t"], rows: slice) -> Float[Tensor, "*b t"]:
+    """Mean attention of these rows at each distance back, 0 for the position itself.
+
+    A row that does not reach as far back counts as attending there with weight 0.
+    """
+    t = attention.shape[-1]
+    positions = torch.arange(t)[rows]
+    back = positions[:, None] - torch.arange(t)
+    picked = attention[..., rows, :].gather(
+        -1, back.clamp(min=0).expand(*attention.shape[:-2], *back.shape)
+    )
+    return (picked * (back >= 0)).mean(-2)
+
+
+@torch.no_grad()
+def induction(
+    observe: Callable[[Tensor], tuple[Tensor, Tensor]],
+    task: Copying,
+    generator: Generator,
+    n: int = 256,
+) -> Float[Tensor, "l h 2"]:
+    """How far each head is one of the two parts of an induction circuit.
+
+    Mean attention, over the positions that read at least one repeated token, on the token right
+    before (what the first part does), and on the token after the latest earlier occurrence of the
+    present one in the sequence's period (what the second does). `observe` is a model's.
+    """
+    found = []
+    for period in task.periods:
+        x = Copying(task.vocabulary, task.length, (period,)).sample(n, generator)
+        _, attention = observe(x[:, :-1])
+        offsets = by_offset(attention.mean(0), slice(period, None))
+        found.append(offsets[..., [1, period - 1]])
+    return torch.stack(found).mean(0)
+
+
+# --- A head, drawn
+
+
+@torch.no_grad()
+def plane_coordinates(
+    layer: TripleProductAttention, x: Float[Tensor, "t e"], head: int, query: int
+) -> tuple[Float[Tensor, "n 3"], Float[Tensor, "2 2"]]:
+    """Where the keys that a query may read stand, seen from its plane.
+
+    Returns:
+        For each key its two coordinates in the plane (the first along q) and its distance from
+        it: all that the volume and the angle depend on, whatever the dimension of the head. And
+        q and r in the same two coordinates.
+    """
+    q, k, r, _ = (part[head] for part in layer.project(x))
+    q, r, k = q[query], r[query], k[: query + 1]
+    first = F.normalize(q, dim=0)
+    second = F.normalize(r - (r @ first) * first, dim=0)
+    basis = torch.stack([first, second], 1)
+    inside = k @ basis
+    height = (k - inside @ basis.T).norm(dim=1, keepdim=True)
+    return torch.cat([inside, height], 1), torch.stack([q @ basis, r @ basis])
+
+
+@torch.no_grad()
+def score_spread(model: AttentionOnly, x: Int[Tensor, "n t"]) -> dict[str, float]:
+    """How large a one-layer triple-product model's scores have become, and how sharp its attention.
+
+    The lowest causal score, and the mean over queries of the largest attention weight.
+    """
+    layer = model.layers[0]
+    assert isinstance(layer, TripleProductAttention)
+    q, k, r, _ = layer.project(model.embedding(x))
+    scores = layer.scores(q, k, r).tril()
+    _, attention = model.observe(x)
+    return {"lowest": scores.min().item(), "sharpest": attention.amax(-1).mean().item()}
+
+
+# --- What each form costs
+
+FORMS = (*VOLUMES, "features", "dot", "fused dot")
+
+
+def mixer(form: str) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    """Attention's whole work on q, k, r and v by one form of the volume, or with a dot product.
+
+    `features` and `fused dot` go through torch's fused kernel, the others hold every score.
+    """
+    match form:
+        case "features":
+            return feature_attention
+        case "dot":
+            return lambda q, k, r, v: causal_attention(q, k, v)[0]
+        case "fused dot":
+            return lambda q, k, r, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    volume = VOLUMES[form]
+    return lambda q, k, r, v: causal_softmax(-volume(q, k, r) / q.shape[-1] ** 1.5) @ v
+
+
+def cost_of_forms(
+    batch: int, heads: int, length: int, d: int, generator: Generator, repeats: int = 5
+) -> dict[str, tuple[float, int]]:
+    """Seconds and peak bytes of one forward and backward pass of each of `FORMS`."""
+    shape = (batch, heads, length, d)
+    q, k, r, v = (torch.randn(shape, generator=generator).requires_grad_() for _ in range(4))
+
+    def pass_through(form: str) -> Callable[[], object]:
+        def work() -> object:
+            out = mixer(form)(q, k, r, v)
+            return torch.autograd.grad(out.sum(), (q, k, r, v), allow_unused=True)  # dot: no r
+
+        return work
+
+    works = {form: pass_through(form) for form in FORMS}
+    times = cost.seconds(works, repeats)
+    return {form: (times[form], cost.peak_bytes(work)) for form, work in works.items()}

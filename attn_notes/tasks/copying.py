@@ -1,0 +1,121 @@
+"""Copy what came before: the task of chapter 2.
+
+A sequence of `length` tokens repeats its first `period` tokens again and again; those are drawn
+independently and uniformly from the vocabulary. The source has one period, half the length, so
+that the second half copies the first. Here the period may also be drawn anew for every sequence,
+evenly from several: then where to copy from must be read off the sequence itself.
+
+The yardstick. With V tokens and a known period p, the first p tokens cost ln V each, of which the
+first is given and never predicted; what follows costs nothing. With n equally likely periods,
+finding out which costs ln n once. No predictor can have a mean loss below
+
+    (mean of p − 1) · ln V + ln n
+    -----------------------------  nats a predicted token.
+             length − 1
+
+It is exact for one period. For several it counts a sequence as having one period only; that one
+has two is as likely as V^−(p' − gcd(p, p')), which for the sizes of the chapter is below 1e-9.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Copying:
+    """The task: sizes, the best loss, and how to draw from it.
+
+    >>> Copying(vocabulary=16, length=32, periods=(16,)).floor
+    1.341...
+
+    Raises:
+        ValueError: no period, one below 1 or not below the length, one listed twice, or a
+            vocabulary of fewer than two tokens.
+    """
+
+    vocabulary: int = 16
+    length: int = 32
+    periods: tuple[int, ...] = (16,)
+
+    def __post_init__(self) -> None:
+        if not self.periods or not 1 <= min(self.periods) <= max(self.periods) < self.length:
+            raise ValueError(
+                f"periods must lie between 1 and {self.length - 1}, not {self.periods}"
+            )
+        if len(set(self.periods)) < len(self.periods):
+            raise ValueError(f"every period counts once, but some are listed twice: {self.periods}")
+        if self.vocabulary < 2:
+            raise ValueError(f"a vocabulary has at least two tokens, not {self.vocabulary}")
+
+    @property
+    def floor(self) -> float:
+        """The best mean loss that any predictor can reach, in nats a predicted token."""
+        n = len(self.periods)
+        unknown = sum(p - 1 for p in self.periods) / n
+        return (unknown * math.log(self.vocabulary) + math.log(n)) / (self.length - 1)
+
+    @property
+    def settled(self) -> slice:
+        """The predictions of tokens that can be known: from the largest period on."""
+        return slice(max(self.periods) - 1, None)
+
+    def sample(self, n: int, generator: Generator) -> Int[Tensor, "{n} {self.length}"]:
+        """Draw `n` sequences."""
+        device = generator.device
+        which = torch.randint(len(self.periods), (n, 1), generator=generator, device=device)
+        period = torch.tensor(self.periods, device=device)[which]
+        shape = (n, max(self.periods))
+        fresh = torch.randint(self.vocabulary, shape, generator=generator, device=device)
+        return fresh.gather(1, torch.arange(self.length, device=device) % period)
+
+    def probe(
+        self, model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]
+    ) -> dict[str, Tensor]:
+        """A model's mean loss on these sequences, and its accuracy on what can be known."""
+        logits = model(sequences[:, :-1])
+        right = logits.argmax(-1) == sequences[:, 1:]
+        return {
+            "loss": token_losses(logits, sequences).mean(),
+            "accuracy": right[:, self.settled].float().mean(),
+        }
+
+    def ideal(self, x: Int[Tensor, "n t"]) -> Float[Tensor, "n t v"]:
+        """The exact Bayes predictor: log-probabilities of the token after each position.
+
+        A period is possible as long as nothing read contradicts it; a possible one's weight is
+        the probability V^−min(t, p) of what was read. The next token is then even where a period
+        still has fresh ones to come, and certain where it repeats.
+        """
+        n, t = x.shape
+        v = self.vocabulary
+        read = torch.arange(1, t + 1)  # how many tokens have been read
+        joint = torch.zeros(n, t, v, dtype=torch.float64)
+        for p in self.periods:
+            same = torch.ones(n, t, dtype=torch.bool)
+            same[:, p:] = x[:, p:] == x[:, :-p]
+            possible = same.cummin(1).values
+            weight = possible * float(v) ** -read.clamp(max=p)
+            repeats = F.one_hot(x[:, (read - p).clamp(min=0)], v)
+            following = torch.where((read >= p)[:, None], repeats, 1 / v)
+            joint += weight[..., None] * following
+        return (joint / joint.sum(-1, keepdim=True)).log().clamp(min=-50).float()
+
+
+def token_losses(
+    logits: Float[Tensor, "*b t v"], sequences: Int[Tensor, "*b t+1"]
+) -> Float[Tensor, "*b t"]:
+    """Cross-entropy of each prediction in nats: logits[i] predicts sequences[i + 1]."""
+    targets = sequences[..., 1:]
+    losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return losses.view(targets.shape)
+
+
+def loss(model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]) -> Float[Tensor, ""]:
+    """Mean cross-entropy in nats a predicted token."""
+    return token_losses(model(sequences[:, :-1]), sequences).mean()

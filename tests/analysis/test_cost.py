@@ -1,0 +1,43 @@
+import time
+
+import pytest
+import torch
+
+from attn_notes.analysis import cost
+
+
+def test_the_peak_is_the_most_that_is_held_at_once() -> None:
+    x = torch.ones(1000, 250)  # a million bytes, held before
+
+    def work() -> torch.Tensor:
+        doubled = x * 2
+        more = doubled + 1
+        del doubled
+        return torch.cat([more, x])  # one and two million at once
+
+    assert 3_000_000 <= cost.peak_bytes(work) < 3_001_000
+
+
+def test_a_result_that_is_kept_counts_and_a_first_call_does_not() -> None:
+    kept: list[torch.Tensor] = []
+
+    def work() -> None:
+        if not kept:
+            kept.append(torch.ones(1_000_000))
+        torch.ones(1000)
+
+    assert 4000 <= cost.peak_bytes(work) < 5000
+
+
+def test_times_are_the_best_of_several_and_taken_in_turn() -> None:
+    calls = []
+    pauses = iter([0.02, 0.03, 0.01, 0.02])
+
+    def slow() -> None:
+        calls.append("slow")
+        time.sleep(next(pauses))
+
+    found = cost.seconds({"slow": slow, "quick": lambda: calls.append("quick")}, repeats=3)
+    assert calls == ["slow", "quick"] * 4
+    assert found["slow"] == pytest.approx(0.01, abs=0.006)
+    assert found["quick"] < found["slow"]

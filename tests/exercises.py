@@ -1,0 +1,49 @@
+"""The exercises of a chapter, read from its notebook and tried as a reader would.
+
+An exercise NAME is three cells: `exercise-NAME` asks, `exercise-NAME-cell` holds a stub and on its
+last line the check, `exercise-NAME-solution` folds away one block of Python. Before it runs the
+chapter's cell `setup`, and `exercise-setup` where a chapter has one.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from attn_notes.checks import Outcome
+
+ROOT = Path(__file__).parents[1]
+CHAPTERS = sorted((ROOT / "book").glob("*.ipynb"))
+
+
+def cells(chapter: Path) -> dict[str, str]:
+    """The source of each cell of a notebook, by the cell's id."""
+    notebook = json.loads(chapter.read_text("utf-8"))
+    return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+
+
+def names(chapter: Path) -> list[str]:
+    """The names of a chapter's exercises, in its order."""
+    found = (re.fullmatch(r"exercise-(.+)-cell", name) for name in cells(chapter))
+    return [match[1] for match in found if match]
+
+
+def solution(chapter: Path, name: str) -> str:
+    """The code of an exercise's printed solution."""
+    text = cells(chapter)[f"exercise-{name}-solution"]
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return code
+
+
+def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
+    """The names that a reader has after the chapter's setup and some code of their own."""
+    sources, scope = cells(chapter), {}
+    for part in (sources["setup"], sources.get("exercise-setup", ""), code):
+        exec(part, scope)
+    return scope
+
+
+def outcome(chapter: Path, name: str, answer: str | None = None) -> Outcome:
+    """What an exercise's cell says of its own stub, or of an answer in the stub's place."""
+    stub, _, check = cells(chapter)[f"exercise-{name}-cell"].strip().rpartition("\n")
+    return eval(check, after_setup(chapter, stub if answer is None else answer))

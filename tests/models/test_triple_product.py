@@ -1,0 +1,345 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Generator, Tensor
+from torch.testing import assert_close
+
+from attn_notes.models.attention import rotate
+from attn_notes.models.triple_product import (
+    SCORES,
+    VOLUMES,
+    AttentionOnly,
+    Config,
+    TripleProductAttention,
+    cos2_to_plane,
+    expanded_volume,
+    feature_attention,
+    projected_volume,
+    quadratic_features,
+    stable_volume,
+)
+
+
+def true_volume(q: Tensor, k: Tensor, r: Tensor) -> np.ndarray:
+    """det G of every query and key: the squared product of the singular values of [q, r, k].
+
+    In extended precision where numpy has it, and without forming G, which squares the errors.
+    """
+    q, k, r = (x.double().numpy().astype(np.longdouble) for x in (q, k, r))
+    out = np.empty((len(q), len(k)), np.longdouble)
+    for i in range(len(q)):
+        for j in range(len(k)):
+            basis: list[np.ndarray] = []
+            product = np.longdouble(1)
+            for x in sorted((q[i], r[i], k[j]), key=lambda x: -(x @ x)):
+                rest = x.copy()
+                for _ in range(3):  # Gram and Schmidt, until only rounding is left
+                    for e in basis:
+                        rest = rest - (rest @ e) * e
+                square = rest @ rest
+                product *= square
+                basis.append(rest / np.sqrt(square) if square > 0 else rest)
+            out[i, j] = product
+    return out
+
+
+def vectors(kind: str, d: int, scale: float, generator: Generator) -> tuple[Tensor, ...]:
+    """Five queries and references and seven keys, float32, of a kind that makes trouble."""
+    q, r = torch.randn(2, 5, d, generator=generator)
+    k = torch.randn(7, d, generator=generator)
+    match kind:
+        case "in the plane":  # of the first query, to rounding
+            k = torch.randn(7, 2, generator=generator) @ torch.stack([q[0], r[0]])
+        case "near the plane":
+            near = 1e-4 * torch.randn(7, d, generator=generator)
+            k = torch.randn(7, 2, generator=generator) @ torch.stack([q[0], r[0]]) + near
+        case "parallel":
+            r = q * torch.tensor([1.0, -2.0, 0.5, 3.0, -1e-3])[:, None]
+        case "nearly parallel":
+            r = q + 1e-5 * r
+        case "the query itself":
+            k = torch.cat([q, -q[:2]])
+        case "zero":
+            q[0], r[1], k[2] = 0, 0, 0
+        case "long keys":
+            k = 1000 * k
+    return scale * q, k, scale * r
+
+
+KINDS = (
+    "random", "in the plane", "near the plane", "parallel", "nearly parallel",
+    "the query itself", "zero", "long keys",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    kind=st.sampled_from(KINDS),
+    d=st.sampled_from([3, 4, 7, 16, 31]),
+    exponent=st.integers(-6, 5),
+    seed=st.integers(0, 9999),
+)
+def test_the_stable_form_is_true_where_the_published_one_is_not(
+    kind: str, d: int, exponent: int, seed: int
+) -> None:
+    q, k, r = vectors(kind, d, 10.0**exponent, Generator().manual_seed(seed))
+    truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
+    norms = [x.double().square().sum(-1) for x in (q, k, r)]
+    largest = norms[0][:, None] * norms[1] * norms[2][:, None]  # Hadamard's bound on det G
+    stable = stable_volume(q, k, r)
+    assert stable.dtype == q.dtype
+    assert (stable >= 0).all() and (projected_volume(q, k, r) >= 0).all()
+    # Relative to the truth, down to what rounding in double leaves of the largest volume there is.
+    error = (stable.double() - truth).abs()
+    tiny = torch.finfo(torch.float32).tiny
+    assert (error <= 1e-5 * truth + 1e-14 * largest + tiny).all()
+    # In single precision, the fast form is right to single rounding of the largest volume.
+    assert ((projected_volume(q, k, r).double() - truth).abs() <= 1e-5 * largest + tiny).all()
+
+
+def test_the_published_form_goes_negative_and_the_stable_one_does_not(
+    generator: Generator,
+) -> None:
+    q, k, r = vectors("in the plane", 16, 1.0, generator)
+    q, k, r = q[:1], 1000 * torch.cat([k] * 20) * torch.rand(140, 1, generator=generator), r[:1]
+    published, stable = expanded_volume(q, k, r), stable_volume(q, k, r)
+    negative = published < 0
+    assert negative.float().mean() > 0.2
+    assert published.abs().max() > 100
+    truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
+    assert ((stable.double() - truth).abs()[negative] < 1e-5).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1.0, 1e3])
+@pytest.mark.parametrize("form", [*VOLUMES, "cos2"])
+def test_gradients_are_finite(kind: str, scale: float, form: str) -> None:
+    inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
+    function = cos2_to_plane if form == "cos2" else VOLUMES[form]
+    function(*inputs).sum().backward()
+    assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs)
+
+
+@pytest.mark.parametrize("form", ["projected", "stable"])
+def test_gradients_equal_those_of_the_determinant(form: str, generator: Generator) -> None:
+    q, r = torch.randn(2, 2, 3, 5, generator=generator, dtype=torch.float64).requires_grad_()
+    k = torch.randn(2, 7, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(2, 3, 7, generator=generator, dtype=torch.float64)
+    triples = torch.stack(
+        [x.expand(2, 3, 7, 5) for x in (q[:, :, None], k[:, None], r[:, :, None])], -2
+    )
+    truth = torch.linalg.det(triples @ triples.mT)
+    ours = VOLUMES[form](q, k, r)
+    assert_close(ours, truth)
+    for mine, theirs in zip(
+        torch.autograd.grad((weights * ours).sum(), (q, k, r)),
+        torch.autograd.grad((weights * truth).sum(), (q, k, r)),
+        strict=True,
+    ):
+        assert_close(mine, theirs, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    d=st.sampled_from([2, 4, 6, 10, 14]),
+    t=st.integers(1, 13),
+    scale=st.floats(0.3, 2),
+    seed=st.integers(0, 999),
+)
+def test_dot_products_of_quadratic_features_are_the_same_score(
+    d: int, t: int, scale: float, seed: int
+) -> None:
+    generator = Generator().manual_seed(seed)
+    q, k, r, v = scale * torch.randn(4, 3, 2, t, d, generator=generator, dtype=torch.float64)
+    phi, psi = quadratic_features(q, k, r)
+    assert phi.shape == psi.shape == (3, 2, t, d * (d + 1) // 2)
+    assert_close(phi @ psi.mT, -expanded_volume(q, k, r))
+    scores = (-stable_volume(q, k, r) / d**1.5).masked_fill(
+        torch.ones(t, t, dtype=torch.bool).triu(1), -math.inf
+    )
+    assert_close(feature_attention(q, k, r, v), scores.softmax(-1) @ v)
+
+
+def test_angles_are_angles(generator: Generator) -> None:
+    """cos² to the plane: what a least-squares fit of the key by q and r explains."""
+    q, r = torch.randn(2, 5, 7, generator=generator, dtype=torch.float64)
+    k = torch.randn(11, 7, generator=generator, dtype=torch.float64)
+    found = cos2_to_plane(q, k, r)
+    for i in range(5):
+        plane = torch.stack([q[i], r[i]], 1)
+        fit = (plane @ torch.linalg.lstsq(plane, k.T).solution).T
+        assert_close(found[i], fit.square().sum(1) / k.square().sum(1))
+    loud = torch.logspace(-3, 3, 11, dtype=torch.float64)[:, None]
+    assert_close(cos2_to_plane(q * 3, k * loud, r * 0.2), found)
+    assert_close(cos2_to_plane(q, q, r).diagonal(), torch.ones(5, dtype=torch.float64))
+
+
+def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
+    """The same function for one sequence: loops, and the determinant of every Gram matrix."""
+    config, w = model.config, dict(model.named_parameters())
+    heads, d = config.heads, config.d
+    h = w["embedding.weight"][x]
+    for n in range(config.layers):
+        w_n = {name.removeprefix(f"layers.{n}."): p for name, p in w.items()}
+        read = h
+        if config.residual:
+            rms = (h.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+            read = h / rms * w[f"norms.{n}.weight"]
+        if config.score == "dot":
+            qkv = read @ w_n["qkv.weight"].T
+            parts = dict(zip("qkv", qkv.split(heads * d, -1), strict=True))
+        else:
+            parts = {name: read @ w_n[f"{name}.weight"].T for name in "qkrv"}
+        out = []
+        for head in range(heads):
+            here = {name: p[:, head * d : (head + 1) * d] for name, p in parts.items()}
+            v = here.pop("v")
+            here = {name: rotate(p) for name, p in here.items()}
+            rows = []
+            for i in range(len(x)):
+                scores = []
+                for j in range(i + 1):
+                    q, k = here["q"][i], here["k"][j]
+                    if config.score == "dot":
+                        scores.append(q @ k / d**0.5)
+                        continue
+                    r = here["r"][i]
+                    if config.score == "volume":
+                        triple = torch.stack([q, k, r])
+                        scores.append(-torch.linalg.det(triple @ triple.T) / d**1.5)
+                    else:
+                        basis = torch.linalg.qr(torch.stack([q, r], 1)).Q
+                        cos2 = (k @ basis).square().sum() / (k @ k)
+                        scores.append(w_n["beta"][head] * cos2)
+                rows.append(torch.stack(scores).softmax(0) @ v[: i + 1])
+            out.append(torch.stack(rows))
+        y = torch.cat(out, -1) @ w_n["o.weight"].T
+        h = h + y if config.residual else y
+    if config.residual:
+        rms = (h.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+        h = h / rms * w[f"norms.{config.layers}.weight"]
+    return h @ w["unembedding.weight"].T
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    score=st.sampled_from(SCORES),
+    form=st.sampled_from([*VOLUMES]),
+    layers=st.integers(1, 3),
+    residual=st.booleans(),
+    heads=st.integers(1, 3),
+    head_dim=st.sampled_from([2, 4, 6]),
+    width=st.sampled_from([5, 7, 11]),
+    length=st.integers(1, 7),
+    seed=st.integers(0, 999),
+)
+def test_forward_equals_an_independent_one(
+    score: str,
+    form: str,
+    layers: int,
+    residual: bool,
+    heads: int,
+    head_dim: int,
+    width: int,
+    length: int,
+    seed: int,
+) -> None:
+    generator = Generator().manual_seed(seed)
+    config = Config(
+        score=score, form=form, vocabulary=13, width=width, heads=heads, head_dim=head_dim,
+        layers=layers, residual=residual,
+    )  # fmt: skip
+    model = AttentionOnly(config, generator).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1.5).add_(0.2 * torch.randn(p.shape, generator=generator, dtype=torch.float64))
+    x = torch.randint(13, (3, length), generator=generator)
+    logits, attention = model.observe(x)
+    expected = torch.stack([independent_forward(model, row) for row in x])
+    if head_dim == 2 and score == "angle":
+        assert_close(logits, expected)  # every key lies in the plane: attention is even
+        even = 1 / torch.arange(1, length + 1, dtype=torch.float64)[:, None]
+        assert_close(attention, even.expand(length, length).tril().expand_as(attention))
+    assert_close(logits, expected, rtol=1e-6, atol=1e-6)
+    assert torch.equal(logits, model(x))
+    assert attention.shape == (3, layers, heads, length, length)
+    assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_no_logit_reads_a_later_token(score: str, generator: Generator) -> None:
+    model = AttentionOnly(Config(score=score, layers=2, residual=True), generator)
+    x = torch.randint(16, (3, 11), generator=generator)
+    for t in range(1, 11):
+        changed = x.clone()
+        changed[:, t:] = (changed[:, t:] + 5) % 16
+        assert torch.equal(model(x)[:, :t], model(changed)[:, :t])
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_scores_depend_on_offsets_only(score: str, generator: Generator) -> None:
+    """RoPE turns q, k and r alike: a sequence of one token attends by distance alone."""
+    layer = AttentionOnly(Config(score=score), generator).double().layers[0]
+    x = torch.randn(32, generator=generator, dtype=torch.float64).expand(11, 32)
+    if score == "dot":
+        q, k, _ = layer.qkv(x).unflatten(-1, (3, 2, 16)).permute(1, 2, 0, 3)
+        scores = rotate(q) @ rotate(k).mT
+    else:
+        q, k, r, _ = layer.project(x)
+        scores = layer.scores(q, k, r)
+    for offset in range(-10, 1):
+        diagonal = scores.diagonal(offset, -2, -1)
+        assert_close(diagonal, diagonal[:, :1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [
+        # 32 letters of 64 numbers twice, and four or five square matrices.
+        (Config(score="dot", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 4 * 64**2),
+        (Config(score="volume", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 5 * 64**2),
+        (Config(score="angle", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 5 * 64**2 + 4),
+    ],
+)
+def test_parameter_counts(config: Config, parameters: int, generator: Generator) -> None:
+    model = AttentionOnly(config, generator)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+def test_the_form_changes_no_answer(generator: Generator) -> None:
+    x = torch.randint(16, (2, 13), generator=generator)
+    logits = [
+        AttentionOnly(Config(form=form), Generator().manual_seed(1)).double()(x) for form in VOLUMES
+    ]
+    for other in logits[1:]:
+        assert_close(other, logits[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"score": "cosine"}, "score must be one of dot, volume, angle, not 'cosine'"),
+        ({"form": "fast"}, "form must be one of expanded, projected, stable, not 'fast'"),
+        ({"width": 33}, "2 heads do not divide a width of 33"),
+        ({"head_dim": 5}, "even, not 5"),
+        ({"width": 6}, "even, not 3"),
+        ({"layers": 0}, "at least one layer, not 0"),
+    ],
+)
+def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config(**wrong)
+
+
+def test_a_long_sequence_of_features_equals_the_layer(generator: Generator) -> None:
+    """Also in single precision and at the sizes where it pays."""
+    layer = TripleProductAttention(16, 2, 8, generator)
+    x = torch.randn(1, 257, 16, generator=generator)
+    q, k, r, v = layer.project(x)
+    expected, _ = layer(x)
+    mixed = feature_attention(q, k, r, v)
+    assert_close(layer.o(mixed.transpose(1, 2).flatten(2)), expected, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,135 @@
+import itertools
+import math
+from collections import Counter
+
+import pytest
+import torch
+from torch import Generator
+from torch.testing import assert_close
+
+from attn_notes.tasks import copying
+from attn_notes.tasks.copying import Copying
+
+
+def enumerate_task(task: Copying) -> dict[tuple[int, ...], float]:
+    """Every sequence of a small task with its probability."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for p in task.periods:
+        for start in itertools.product(range(task.vocabulary), repeat=p):
+            whole = tuple(start[i % p] for i in range(task.length))
+            found[whole] += 1 / task.vocabulary**p / len(task.periods)
+    return found
+
+
+def exact_floor(sequences: dict[tuple[int, ...], float]) -> float:
+    """H(x) − H(first token), a predicted token, by counting."""
+    first: Counter[int] = Counter()
+    for x, probability in sequences.items():
+        first[x[0]] += probability
+    whole = -sum(p * math.log(p) for p in sequences.values())
+    return (whole + sum(p * math.log(p) for p in first.values())) / (len(x) - 1)
+
+
+SMALL = [
+    Copying(3, 7, (3,)),
+    Copying(2, 11, (2, 3, 5)),
+    Copying(3, 9, (4, 2)),
+    Copying(5, 5, (1, 3)),
+]
+
+
+@pytest.mark.parametrize("task", SMALL)
+def test_the_best_predictor_reaches_the_exact_floor(task: Copying) -> None:
+    sequences = enumerate_task(task)
+    x = torch.tensor([*sequences])
+    losses = copying.token_losses(task.ideal(x[:, :-1]), x).mean(1)
+    exact = exact_floor(sequences)
+    assert (torch.tensor([*sequences.values()]) @ losses).item() == pytest.approx(exact, rel=1e-5)
+    # The closed form may only be above, by what sequences of two periods save.
+    assert task.floor >= exact - 1e-12
+    if len(task.periods) == 1:
+        assert task.floor == pytest.approx(exact)
+    twice = sum(p for s, p in sequences.items() if p > 1.5 / 2 ** len(s))  # an easy overcount
+    assert task.floor - exact <= (twice + 1) * math.log(len(task.periods)) / (task.length - 1)
+
+
+def test_the_closed_form_is_exact_where_periods_are_told_apart() -> None:
+    """With more tokens two periods in one sequence get rare: the gap falls as V^-(p' - gcd)."""
+    gaps = []
+    for vocabulary in (2, 4, 8):
+        task = Copying(vocabulary, 7, (2, 3))
+        gaps.append(task.floor - exact_floor(enumerate_task(task)))
+    assert gaps[0] > gaps[1] > gaps[2] > 0
+    # One sequence in V² that has period 3 is constant, and has period 2 too.
+    for vocabulary, gap in zip((2, 4, 8), gaps, strict=True):
+        assert gap <= 2 * math.log(2) * vocabulary**-1 / 6
+
+
+def test_the_chapters_floors() -> None:
+    assert Copying(16, 24, (12,)).floor == pytest.approx(11 / 23 * math.log(16))
+    task = Copying(16, 24, tuple(range(6, 13)))
+    assert task.floor == pytest.approx((8 * math.log(16) + math.log(7)) / 23)
+    x = task.sample(4000, Generator().manual_seed(0))
+    loss = copying.token_losses(task.ideal(x[:, :-1]), x).mean(1)
+    assert abs(loss.mean().item() - task.floor) < 4 * loss.std().item() / 4000**0.5
+
+
+@pytest.mark.parametrize("task", SMALL)
+def test_samples_follow_the_enumerated_distribution(task: Copying) -> None:
+    n = 20_000
+    drawn = Counter(map(tuple, task.sample(n, Generator().manual_seed(5)).tolist()))
+    sequences = enumerate_task(task)
+    assert drawn.keys() <= sequences.keys()
+    for x, probability in sequences.items():
+        deviation = math.sqrt(n * probability * (1 - probability))
+        assert abs(drawn[x] - n * probability) < 5 * deviation + 1
+
+
+def test_a_sample_repeats_with_its_period_and_comes_from_the_generator() -> None:
+    task = Copying(97, 29, (7, 11))
+    x = task.sample(41, Generator().manual_seed(1))
+    assert torch.equal(x, task.sample(41, Generator().manual_seed(1)))
+    assert not torch.equal(x, task.sample(41, Generator().manual_seed(2)))
+    repeats = torch.stack([(x[:, p:] == x[:, :-p]).all(1) for p in task.periods])
+    assert (repeats.sum(0) == 1).all()
+    assert repeats.any(1).all()
+
+
+def test_the_best_predictor_reads_no_future() -> None:
+    task = SMALL[1]
+    x = task.sample(13, Generator().manual_seed(3))
+    for t in range(1, task.length):
+        assert torch.equal(task.ideal(x)[:, :t], task.ideal(x[:, :t]))
+
+
+def test_probe_knows_a_perfect_and_a_clueless_model() -> None:
+    task = Copying(17, 23, (5, 7, 11))
+    x = task.sample(500, Generator().manual_seed(4))
+    best = task.probe(task.ideal, x)
+    assert best["accuracy"] > 0.999
+    even = task.probe(lambda x: torch.zeros(*x.shape, 17), x)
+    assert even["loss"].item() == pytest.approx(math.log(17))
+    assert_close(copying.loss(task.ideal, x), best["loss"])
+
+
+def test_settled_are_the_predictions_from_the_largest_period_on() -> None:
+    task = Copying(31, 13, (3, 5))
+    x = task.sample(300, Generator().manual_seed(6))
+    losses = copying.token_losses(task.ideal(x[:, :-1]), x)
+    assert losses[:, task.settled].max() < 0.01
+    assert losses[:, : task.settled.start].mean(0).min() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"periods": ()}, "between 1 and 31"),
+        ({"periods": (0, 3)}, "between 1 and 31"),
+        ({"periods": (32,)}, "between 1 and 31"),
+        ({"periods": (3, 5, 3)}, "listed twice"),
+        ({"vocabulary": 1}, "at least two tokens"),
+    ],
+)
+def test_impossible_tasks_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Copying(**settings)
