@@ -35,7 +35,8 @@ SORTER_NAMES = {
 COPIER_NAMES = {
     "embed.weight": "embedding.weight",
     "unembed.weight": "unembedding.weight",
-    **{f"attn.W_{n}.weight": f"layers.0.{n}.weight" for n in "qkrvo"},
+    "attn.W_o.weight": "layers.0.o.weight",
+    "attn.qkrv.weight": "layers.0.qkrv.weight",  # the four that the source keeps apart
     **{f"attn.{n}.weight": f"layers.0.{n}.weight" for n in ("qkv", "o")},
 }
 
@@ -104,6 +105,8 @@ def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
         width=width,
         heads=int(golden["heads"]),
     )
+    if config.score == "volume":
+        source["attn.qkrv.weight"] = torch.cat([source.pop(f"attn.W_{n}.weight") for n in "qkrv"])
     model = AttentionOnly(config, Generator()).to(source["embed.weight"].dtype)
     model.load_state_dict({COPIER_NAMES[name]: w for name, w in source.items()})
     return model

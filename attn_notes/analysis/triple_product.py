@@ -316,20 +316,24 @@ def mixer(form: str) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
     return lambda q, k, r, v: causal_softmax(-volume(q, k, r) / q.shape[-1] ** 1.5) @ v
 
 
+def forward_backward(
+    batch: int, heads: int, length: int, d: int, generator: Generator
+) -> dict[str, cost.Work]:
+    """A forward and backward pass of attention in each of `FORMS`, on the same random vectors."""
+    shape = (batch, heads, length, d)
+    q, k, r, v = (torch.randn(shape, generator=generator).requires_grad_() for _ in range(4))
+
+    def work(form: str) -> object:
+        out = mixer(form)(q, k, r, v)
+        return torch.autograd.grad(out.sum(), (q, k, r, v), allow_unused=True)  # dot: no r
+
+    return {form: partial(work, form) for form in FORMS}
+
+
 def cost_of_forms(
     batch: int, heads: int, length: int, d: int, generator: Generator, repeats: int = 5
 ) -> dict[str, tuple[float, int]]:
     """Seconds and peak bytes of one forward and backward pass of each of `FORMS`."""
-    shape = (batch, heads, length, d)
-    q, k, r, v = (torch.randn(shape, generator=generator).requires_grad_() for _ in range(4))
-
-    def pass_through(form: str) -> Callable[[], object]:
-        def work() -> object:
-            out = mixer(form)(q, k, r, v)
-            return torch.autograd.grad(out.sum(), (q, k, r, v), allow_unused=True)  # dot: no r
-
-        return work
-
-    works = {form: pass_through(form) for form in FORMS}
+    works = forward_backward(batch, heads, length, d, generator)
     times = cost.seconds(works, repeats)
     return {form: (times[form], cost.peak_bytes(work)) for form, work in works.items()}

@@ -124,12 +124,16 @@ def cos2_to_plane(
 ) -> Float[Tensor, "*b i j"]:
     """cos² of the angle between every key and the plane of every query with its reference.
 
-    Between 0 and 1, whatever the lengths. A zero key counts as perpendicular.
+    Between 0 and 1, whatever the lengths. A zero key counts as perpendicular. Where r is parallel
+    to q there is no plane, and the angle is that to the line of q.
     """
-    first = F.normalize(q, dim=-1)
-    second = F.normalize(r - _dot(first, r) * first, dim=-1)
+    e1 = F.normalize(q, dim=-1)
+    rest = r - _dot(e1, r) * e1
+    # What rounding leaves of a parallel r points anywhere: it must not become a direction.
+    rounding = 32 * torch.finfo(r.dtype).eps * r.norm(dim=-1, keepdim=True)
+    e2 = rest / torch.maximum(rest.norm(dim=-1, keepdim=True), rounding).clamp(min=1e-12)
     key = F.normalize(k, dim=-1).mT
-    return (first @ key).square() + (second @ key).square()
+    return (e1 @ key) ** 2 + (e2 @ key) ** 2
 
 
 VOLUMES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
@@ -155,9 +159,7 @@ class TripleProductAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.heads, self.score, self.form = heads, score, form
-        self.q, self.k, self.r, self.v = (
-            linear(width, heads * head_dim, generator) for _ in range(4)
-        )
+        self.qkrv = linear(width, 4 * heads * head_dim, generator)  # W_q, W_k, W_r, W_v
         self.o = linear(heads * head_dim, width, generator)
         if score == "angle":
             self.beta = nn.Parameter(torch.full((heads,), 8.0))
@@ -171,11 +173,9 @@ class TripleProductAttention(nn.Module):
         Float[Tensor, "*b h t d"],
     ]:
         """q, k and r, turned by their positions, and v."""
-        q, k, r, v = (
-            rearrange(layer(x), "... t (h d) -> ... h t d", h=self.heads)
-            for layer in (self.q, self.k, self.r, self.v)
-        )
-        return rotate(q), rotate(k), rotate(r), v
+        qkrv = rearrange(self.qkrv(x), "... t (n h d) -> n ... h t d", n=4, h=self.heads)
+        q, k, r = rotate(qkrv[:3])
+        return q, k, r, qkrv[3]
 
     def scores(
         self,

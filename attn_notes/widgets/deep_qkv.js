@@ -1,7 +1,7 @@
 // The ABC sorter of chapter 1, in the reader's browser: the forward pass of attn_notes/models/deep_qkv.py
 // written again in plain JavaScript (in double precision), and the page around it.
 //
-//   unpack → make → trace → sortAll      pure functions, from bytes to answers
+//   unpack → make → trace → sortAll      pure functions, from bytes to answers (unpack: _model.js)
 //   render                               the view; the anywidget model holds what is chosen
 
 const SEP = 0;
@@ -24,49 +24,12 @@ export const sorted = (word) => [...word].sort().join("");
 // ---------------------------------------------------------------------------------------------
 // The model
 
-/** One seed's weights, name -> flat Float64Array, from the float32 bytes of all seeds. */
-export function unpack(run, seed) {
-  const { names, shapes, seeds, weights: bytes } = run;
-  const view = new DataView(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
-  const weights = {};
-  let start = 0; // of the tensor that holds this name's weights for all seeds
-  names.forEach((name, n) => {
-    const size = shapes[n].reduce((product, length) => product * length, 1);
-    weights[name] = Float64Array.from({ length: size }, (_, i) =>
-      view.getFloat32(4 * (start + seed * size + i), true),
-    );
-    start += seeds * size;
-  });
-  return weights;
-}
-
-function softmax(x) {
-  const max = Math.max(...x);
-  const exp = x.map((value) => Math.exp(value - max));
-  const sum = exp.reduce((total, value) => total + value, 0);
-  return exp.map((value) => value / sum);
-}
-
 function layerNorm(x, scale, shift) {
   const mean = x.reduce((total, value) => total + value, 0) / x.length;
   const variance = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
   const deviation = Math.sqrt(variance + EPS);
   return x.map((value, i) => ((value - mean) / deviation) * scale[i] + shift[i]);
 }
-
-/** x Wᵀ, as torch's Linear: one row of the flat W for each output. */
-function linear(x, W) {
-  const y = new Array(W.length / x.length);
-  for (let i = 0; i < y.length; i++) {
-    let sum = 0;
-    for (let j = 0; j < x.length; j++) sum += W[i * x.length + j] * x[j];
-    y[i] = sum;
-  }
-  return y;
-}
-
-const add = (x, y) => x.map((value, i) => value + y[i]);
-const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
 
 /**
  * The weight W of each head for one of q, k, v: base, softmax(A B / temperature), or their
@@ -254,10 +217,8 @@ const GROUPS = [
   },
 ];
 
-const number = (value) => value.toFixed(2).replace("-", "−");
 const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
-const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 /** A letter, or a dash where weights that are not numbers wrote nothing. */
 const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
@@ -284,40 +245,7 @@ function matrices(tensor, shape) {
   }));
 }
 
-// ---------------------------------------------------------------------------------------------
-// Building blocks of the page. Text enters it only as text nodes and attributes.
-
-function element(create, tag, attributes, children) {
-  const node = create(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value != null) node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
-
-const html = (tag, attributes = {}, ...children) =>
-  element((name) => document.createElement(name), tag, attributes, children);
-
-const svg = (tag, attributes = {}, ...children) =>
-  element(
-    (name) => document.createElementNS("http://www.w3.org/2000/svg", name),
-    tag,
-    attributes,
-    children,
-  );
-
 const hidden = (...children) => html("span", { class: "abc-hidden" }, ...children);
-
-/** Move the one tab stop of a set of cells, and the focus with it. */
-function rove(from, to) {
-  if (!to) return;
-  from?.setAttribute("tabindex", "-1");
-  to.setAttribute("tabindex", "0");
-  to.focus();
-}
 
 // ---------------------------------------------------------------------------------------------
 // One step: tiles read so far, arcs of attention from the last of them, the letter written

@@ -5,7 +5,6 @@ once a page has been saved. Weights travel as little-endian float32, exactly as 
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import anywidget
 import traitlets
@@ -13,8 +12,8 @@ from torch import Generator, Tensor
 
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
-
-HERE = Path(__file__).parent
+from attn_notes.widgets._source import javascript, style
+from attn_notes.widgets._weights import pack, summary
 
 
 class ABCSorter(anywidget.AnyWidget):
@@ -25,8 +24,8 @@ class ABCSorter(anywidget.AnyWidget):
     ABCSorter: no model yet
     """
 
-    _esm = HERE / "deep_qkv.js"
-    _css = (HERE / "_theme.css").read_text("utf-8") + (HERE / "deep_qkv.css").read_text("utf-8")
+    _esm = javascript("deep_qkv")
+    _css = style("deep_qkv")
 
     # variant -> {config, names, shapes, seeds, weights}. One trait, so that weights and the
     # description of them never arrive apart.
@@ -59,10 +58,6 @@ class ABCSorter(anywidget.AnyWidget):
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {variant!r}")
         if variant != config.variant:
             raise ValueError(f"the config is of a {config.variant} model, not of a {variant} one")
-        sorter = Sorter(config, Generator())
-        shapes = {name: tuple(p.shape) for name, p in sorter.named_parameters()}
-        _check(parameters, shapes)
-        tensors = [parameters[name].detach().cpu().numpy().astype("<f4") for name in shapes]
         run = {
             "config": {
                 "rank": config.rank,
@@ -71,10 +66,7 @@ class ABCSorter(anywidget.AnyWidget):
                 "heads": config.heads,
                 "scale": 1 / 3 if variant == "fixed_gate" else 1,  # of a base without a gate
             },
-            "names": list(shapes),
-            "shapes": [list(shape) for shape in shapes.values()],
-            "seeds": len(tensors[0]),
-            "weights": b"".join(tensor.tobytes() for tensor in tensors),
+            **pack(Sorter(config, Generator()), parameters, "sorter"),
         }
         with self.hold_sync():
             self.runs = {**self.runs, variant: run}
@@ -82,31 +74,4 @@ class ABCSorter(anywidget.AnyWidget):
                 self.variant = variant
 
     def __repr__(self) -> str:
-        if not self.runs:
-            return "ABCSorter: no model yet"
-        seeds = sorted({run["seeds"] for run in self.runs.values()})
-        return f"ABCSorter: {_count(len(self.runs), 'variant')}, " + (
-            _count(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
-        )
-
-
-def _check(parameters: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    missing = [name for name in shapes if name not in parameters]
-    if missing:
-        raise ValueError(f"the parameters lack {', '.join(missing)}")
-    unknown = [name for name in parameters if name not in shapes]
-    if unknown:
-        raise ValueError(f"a sorter of this config has no {', '.join(unknown)}")
-    seeds = next(iter(parameters.values())).shape[:1]
-    for name, shape in shapes.items():
-        found = tuple(parameters[name].shape)
-        if not seeds or not seeds[0] or found != (*seeds, *shape):
-            expected = ", ".join(["seeds", *map(str, shape)])
-            raise ValueError(
-                f"{name} must have the shape ({expected}), with as many seeds in every tensor "
-                f"and at least one, not {found}"
-            )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+        return f"ABCSorter: {summary(self.runs, 'variant')}"

@@ -1,14 +1,11 @@
 """The ABC sorter on the page of chapter 1, against torch and as a reader uses it."""
 
-import base64
-import json
 import random
 import re
 import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Dialog, Locator, Page, expect
@@ -18,26 +15,11 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
 from .conftest import CHAPTER, Visit
+from .widget_page import FAKE_MODEL, READ_PAGE, parameters, saved_runs
 
 OpenPage = Callable[..., Visit]
 WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]
 ALLOWED = "Type three letters, each a, b or c, such as cab."
-STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
-VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
-
-# The widget's own module, and its traits as the page saved them, with the weights decoded.
-READ_PAGE = f"""async () => {{
-  const all = [...document.querySelectorAll('{STATE}')].map((s) => JSON.parse(s.textContent).state);
-  const id = JSON.parse(document.querySelector('{VIEW}').textContent).model_id;
-  const {{ state, buffers }} = Object.assign({{}}, ...all)[id];
-  for (const {{ path, data }} of buffers) {{
-    const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
-    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-    parent[path.at(-1)] = new DataView(bytes.buffer);
-  }}
-  const url = URL.createObjectURL(new Blob([state._esm], {{ type: 'text/javascript' }}));
-  Object.assign(window, {{ sorter: await import(url), saved: state }});
-}}"""
 
 
 @pytest.fixture
@@ -64,26 +46,14 @@ def open_weights(widget: Locator) -> None:
 @pytest.fixture
 def runs(visit: Visit) -> dict[str, Any]:
     """What the page saved of each variant, the weights as bytes."""
-    saved = [json.loads(text)["state"] for text in visit.page.locator(STATE).all_text_contents()]
-    view = json.loads(visit.page.locator(VIEW).first.text_content() or "")
-    entry = next(models[view["model_id"]] for models in saved if view["model_id"] in models)
-    runs: dict[str, Any] = entry["state"]["runs"]
-    for buffer in entry["buffers"]:
-        _, variant, key = buffer["path"]
-        runs[variant][key] = base64.b64decode(buffer["data"])
-    return runs
+    return saved_runs(visit.page)
 
 
 def rebuild(variant: str, run: dict[str, Any], seed: int) -> Sorter:
     """A torch model with the weights that the page holds."""
     sizes = {name: run["config"][name] for name in ("rank", "temperature", "embedding", "heads")}
     model = Sorter(Config(variant=variant, **sizes), Generator())
-    flat = torch.from_numpy(np.frombuffer(run["weights"], "<f4").copy())
-    lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
-    blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)
-    model.load_state_dict(
-        {name: block.view(run["seeds"], *shape)[seed] for name, shape, block in blocks}
-    )
+    model.load_state_dict(parameters(run, seed))
     return model
 
 
@@ -165,7 +135,7 @@ def test_javascript_and_torch_agree_on_everything(visit: Visit, runs: dict[str, 
     for variant, run in runs.items():
         traces = visit.page.evaluate(
             """(variant) => {
-              const { unpack, make, trace, WORDS } = window.sorter;
+              const { unpack, make, trace, WORDS } = window.widget;
               const run = window.saved.runs[variant];
               return Array.from({ length: run.seeds }, (_, seed) => {
                 const model = make(unpack(run, seed), run.config);
@@ -679,33 +649,12 @@ def test_accessible_in_every_state(
 
 # Other views and other times -------------------------------------------------------------------
 
-FAKE_MODEL = """() => {
-  const traits = { ...window.saved, runs: {}, variant: 'gated', seed: 0, text: 'cab' };
-  const listeners = {};
-  window.fake = {
-    get: (key) => traits[key],
-    set(key, value) {
-      if (traits[key] === value) return;
-      traits[key] = value;
-      for (const listener of listeners[`change:${key}`] ?? []) listener();
-    },
-    on: (event, listener) => (listeners[event] ??= []).push(listener),
-    off: (event, listener) => {
-      listeners[event] = listeners[event].filter((other) => other !== listener);
-    },
-    save_changes() {},
-    listening: () => Object.values(listeners).flat().length,
-  };
-  const el = document.createElement('div');
-  el.id = 'scratch';
-  document.querySelector('.abc-sorter').parentElement.append(el);
-  window.leave = window.sorter.default.render({ model: window.fake, el });
-}"""
+ASLEEP = {"runs": {}, "variant": "gated", "seed": 0, "text": "cab"}
 
 
 def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
     visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL)
+    visit.page.evaluate(FAKE_MODEL, ASLEEP)
     scratch = visit.page.locator("#scratch")
     expect(scratch.get_by_text("No model yet")).to_be_visible()
     expect(scratch.get_by_label("Type three letters")).to_be_hidden()
@@ -735,7 +684,7 @@ def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
 
 def test_views_do_not_clash_and_leave_nothing_behind(visit: Visit) -> None:
     visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL)
+    visit.page.evaluate(FAKE_MODEL, ASLEEP)
     visit.page.evaluate("fake.set('runs', saved.runs)")
     ids = visit.page.locator(".abc-sorter [id]").evaluate_all("all => all.map((e) => e.id)")
     assert len(ids) == len(set(ids))
@@ -753,8 +702,8 @@ def test_weights_that_are_not_numbers_sort_nothing(visit: Visit) -> None:
         """() => {
           const { weights, ...run } = saved.runs.gated;
           const bytes = new Uint8Array(weights.byteLength).fill(255); // NaN, all of them
-          const model = sorter.make(sorter.unpack({ ...run, weights: bytes }, 0), run.config);
-          return sorter.sortAll(model);
+          const model = widget.make(widget.unpack({ ...run, weights: bytes }, 0), run.config);
+          return widget.sortAll(model);
         }"""
     )
     assert answers == ["|||"] * 27

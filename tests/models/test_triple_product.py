@@ -178,6 +178,16 @@ def test_angles_are_angles(generator: Generator) -> None:
     assert_close(cos2_to_plane(q, q, r).diagonal(), torch.ones(5, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("length", [1.0, -3.0, 1e-3, 1e3, 0.0])
+def test_without_a_plane_the_angle_is_that_to_the_query(
+    length: float, generator: Generator
+) -> None:
+    q, k = torch.randn(5, 16, generator=generator), torch.randn(7, 16, generator=generator)
+    cosines = (q @ k.T) / (q.norm(dim=1)[:, None] * k.norm(dim=1))
+    assert_close(cos2_to_plane(q, k, length * q), cosines**2, rtol=0, atol=2e-3)
+    assert torch.equal(cos2_to_plane(q, 0 * k, length * q), torch.zeros(5, 7))
+
+
 def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
     """The same function for one sequence: loops, and the determinant of every Gram matrix."""
     config, w = model.config, dict(model.named_parameters())
@@ -193,7 +203,8 @@ def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
             qkv = read @ w_n["qkv.weight"].T
             parts = dict(zip("qkv", qkv.split(heads * d, -1), strict=True))
         else:
-            parts = {name: read @ w_n[f"{name}.weight"].T for name in "qkrv"}
+            qkrv = read @ w_n["qkrv.weight"].T
+            parts = dict(zip("qkrv", qkrv.split(heads * d, -1), strict=True))
         out = []
         for head in range(heads):
             here = {name: p[:, head * d : (head + 1) * d] for name, p in parts.items()}

@@ -1,0 +1,679 @@
+"""The triple-product explorer on the page of chapter 2, against torch and as a reader uses it."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Dialog, Locator, Page, expect
+from torch import Generator, Tensor
+
+from attn_notes.models.triple_product import (
+    SCORES,
+    AttentionOnly,
+    Config,
+    cos2_to_plane,
+    projected_volume,
+)
+from attn_notes.tasks.copying import Copying
+
+from .conftest import Visit
+from .widget_page import FAKE_MODEL, READ_PAGE, parameters, saved_runs
+
+CHAPTER = "book/triple_product.html"
+OpenPage = Callable[..., Visit]
+COORDINATE = "A coordinate is a number from −5 to 5, such as 1.25."
+HTML = '<img src=x onerror="alert(1)">'
+HALO = 2  # around the letters of a label, and part of its box
+SIZES = ("score", "vocabulary", "width", "heads", "layers", "residual")
+
+
+@pytest.fixture
+def visit(open_page: OpenPage) -> Iterator[Visit]:
+    visit = open_page(CHAPTER)
+    yield visit
+    visit.assert_clean()
+
+
+@pytest.fixture
+def widget(visit: Visit) -> Locator:
+    """The page's first explorer, as it loads: by hand."""
+    return visit.page.locator(".triple-product").first
+
+
+@pytest.fixture
+def head(widget: Locator) -> Locator:
+    """The same in a trained head."""
+    in_a_head(widget)
+    return widget
+
+
+@pytest.fixture
+def runs(visit: Visit) -> dict[str, Any]:
+    return saved_runs(visit.page)
+
+
+def in_a_head(widget: Locator) -> None:
+    widget.get_by_role("radio", name="In a trained head").click()
+    expect(widget.get_by_label("Text", exact=True)).to_be_visible()
+
+
+def rebuild(run: dict[str, Any], seed: int) -> AttentionOnly:
+    """A torch model with the weights that the page holds, in double precision."""
+    sizes = {name: run["config"][name] for name in SIZES}
+    model = AttentionOnly(Config(head_dim=run["config"]["d"], **sizes), Generator())
+    model.load_state_dict(parameters(run, seed))
+    return model.double().requires_grad_(False)
+
+
+def task_of(run: dict[str, Any]) -> Copying:
+    config = run["config"]
+    return Copying(config["vocabulary"], config["length"], tuple(config["periods"]))
+
+
+def spell(tokens: Tensor) -> str:
+    return "".join(chr(ord("a") + token) for token in tokens.tolist())
+
+
+def read(text: str) -> Tensor:
+    return torch.tensor([[ord(letter) - ord("a") for letter in text]])
+
+
+def number(text: str | None) -> float:
+    return float((text or "").replace("−", "-").removeprefix("× "))
+
+
+def fact(widget: Locator, name: str) -> float:
+    term = widget.locator(".tp-mode:not([hidden]) dt").filter(has_text=name)
+    return number(term.locator("xpath=following-sibling::dd[1]").text_content())
+
+
+def columns(widget: Locator) -> Tensor:
+    """The table by hand: one row for each key, the three softmaxes beside each other."""
+    values = widget.locator(".tp-table .tp-value").all_text_contents()
+    return torch.tensor([float(value) for value in values]).view(5, 3)
+
+
+def vectors(widget: Locator) -> dict[str, list[float]]:
+    """The coordinates as every tip says them."""
+    labels = widget.locator(".tp-handle[role]").evaluate_all("all => all.map((e) => e.ariaLabel)")
+    found = {}
+    for label in labels:
+        name, _, rest = label.partition(": ")
+        found[name] = [number(x) for x in rest.removesuffix(", selected").split(", ")]
+    return found
+
+
+def by_torch(widget: Locator) -> Tensor:
+    """What the table should show for the coordinates on the page."""
+    found = {name: torch.tensor([x], dtype=torch.float64) for name, x in vectors(widget).items()}
+    q, r = found.pop("q"), found.pop("r")
+    k = torch.cat(list(found.values()))
+    scores = [q @ k.T / 3**0.5, -projected_volume(q, k, r) / 3**1.5, 8 * cos2_to_plane(q, k, r)]
+    return torch.cat(scores).softmax(-1).T.float()
+
+
+# Against torch ---------------------------------------------------------------------------------
+
+
+def test_the_chapter_shows_every_score_with_one_layer_and_with_two(runs: dict[str, Any]) -> None:
+    shown = {(run["config"]["score"], run["config"]["layers"]) for run in runs.values()}
+    assert shown >= {(score, layers) for score in SCORES for layers in (1, 2)}
+
+
+@pytest.mark.parametrize("d", [3, 16])
+def test_scores_are_those_of_torch(visit: Visit, d: int) -> None:
+    generator = Generator().manual_seed(d)
+    q, k, r = torch.randn(3, 60, d, generator=generator, dtype=torch.float64)
+    k[:10] = 1.5 * q[:10] - 0.5 * r[:10]  # in the plane
+    r[10:20] = 0
+    r[10:20, 0], q[10:20] = 2, torch.eye(d, dtype=torch.float64)[0]  # no plane
+    q[20:25], k[25:30], r[30:35] = 0, 0, 0
+    k[35:40] *= 1e3
+    visit.page.evaluate(READ_PAGE)
+    found = visit.page.evaluate(
+        """([q, k, r]) => q.map((_, i) => ['dot', 'volume', 'angle'].map(
+            (kind) => widget.score(kind, q[i], k[i], r[i], 8)))""",
+        [x.tolist() for x in (q, k, r)],
+    )
+    q, k, r = (x[:, None] for x in (q, k, r))
+    scores = [q @ k.mT / d**0.5, -projected_volume(q, k, r) / d**1.5, 8 * cos2_to_plane(q, k, r)]
+    expected = torch.cat(scores, -1)[:, 0]
+    actual = torch.tensor(found, dtype=torch.float64)
+    torch.testing.assert_close(actual, expected, atol=1e-9, rtol=1e-9)
+    assert (actual[:, 1] <= 0).all()
+    torch.testing.assert_close(
+        actual[:10, 1:], torch.tensor([[0.0, 8.0]] * 10).double(), atol=1e-9, rtol=0
+    )
+    assert actual[10:25, 1].eq(0).all()
+
+
+def test_networks_are_those_of_torch(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for name, run in runs.items():
+        task = task_of(run)
+        text = task.sample(1, Generator().manual_seed(7))[0]
+        for seed in (0, run["seeds"] - 1):
+            model = rebuild(run, seed)
+            for position, factor in ((0, 1), (5, 30), (2, 0.1)):
+                found = visit.page.evaluate(
+                    """([name, seed, text, loud]) => {
+                      const run = saved.runs[name];
+                      const model = widget.make(widget.unpack(run, seed), run.config);
+                      const { logits, layers } = widget.forward(model, text, loud);
+                      const full = (row) => [...row, ...text.slice(row.length).map(() => 0)];
+                      return { logits, attention: layers.map((heads) =>
+                        heads.map((head) => head.attention.map(full))) };
+                    }""",
+                    [name, seed, text.tolist(), {"position": position, "factor": factor}],
+                )
+
+                loudness = torch.ones(1, task.length).double()
+                loudness[0, position] = factor
+                logits, attention = model.observe(text[None], loudness)
+                for key, expected in (("logits", logits[0]), ("attention", attention[0])):
+                    actual = torch.tensor(found[key], dtype=torch.float64)
+                    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_the_picture_keeps_what_scores_depend_on(visit: Visit, runs: dict[str, Any]) -> None:
+    """Three coordinates in place of all d: every score can be had from them."""
+    visit.page.evaluate(READ_PAGE)
+    for name, run in runs.items():
+        text = task_of(run).sample(1, Generator().manual_seed(3))[0].tolist()
+        worst = visit.page.evaluate(
+            """([name, text]) => {
+              const run = saved.runs[name];
+              const { score, d } = run.config;
+              const model = widget.make(widget.unpack(run, 0), run.config);
+              let worst = 0;
+              for (const head of widget.forward(model, text).layers.flat()) {
+                text.forEach((_, i) => {
+                  const { q, r, keys } = widget.place(head, i);
+                  keys.forEach((k, j) => {
+                    const scale = { dot: (d / 3) ** 0.5, volume: (d / 3) ** 1.5, angle: 1 }[score];
+                    const here = widget.score(score, q, k, r, head.beta) / scale;
+                    const there = head.scores[i][j];
+                    worst = Math.max(worst, Math.abs(here - there) / (1 + Math.abs(there)));
+                  });
+                });
+              }
+              return worst;
+            }""",
+            [name, text],
+        )
+        assert worst < 1e-9, name
+
+
+def test_the_best_predictor_is_the_tasks(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for run in {str(run["config"]["periods"]): run for run in runs.values()}.values():
+        task = task_of(run)
+        text = task.sample(1, Generator().manual_seed(5))
+        found = visit.page.evaluate(
+            "([text, config]) => text.map((_, i) => widget.ideal(text.slice(0, i + 1), config))",
+            [text[0].tolist(), run["config"]],
+        )
+        torch.testing.assert_close(
+            torch.tensor(found), task.ideal(text)[0].exp(), atol=1e-5, rtol=0
+        )
+
+
+def test_drawn_sequences_are_of_the_task(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for run in runs.values():
+        task = task_of(run)
+        for text in visit.page.evaluate(
+            "(config) => Array.from({ length: 40 }, () => widget.draw(config))", run["config"]
+        ):
+            assert len(text) == task.length
+            assert set(text) <= set(range(task.vocabulary))
+            assert any(text[p:] == text[:-p] for p in task.periods)
+
+
+# By hand ---------------------------------------------------------------------------------------
+
+
+def test_the_table_is_what_torch_says_in_every_scene(widget: Locator) -> None:
+    for name in ("start again", "a loud stranger", "a whisper", "−q", "q along r", "start again"):
+        widget.get_by_role("button", name=name, exact=True).click()
+        # a tip says two digits, which a key ten times as long makes 0.05 of a score
+        torch.testing.assert_close(columns(widget), by_torch(widget), atol=0.06, rtol=0)
+
+
+def test_scenes_show_what_they_say(widget: Locator) -> None:
+    note = widget.locator(".tp-note")
+
+    def scene(name: str) -> Tensor:
+        widget.get_by_role("button", name=name, exact=True).click()
+        expect(note).to_contain_text("k₁" if name in ("a loud friend", "start again") else "")
+        return columns(widget)
+
+    dot, volume, angle = range(3)
+    start = scene("start again")
+    assert start.argmax(0).tolist()[volume] == 0
+    stranger = scene("a loud stranger")
+    assert stranger[1, dot] > 0.5 and stranger[1, volume] == 0
+    friend = scene("a loud friend")
+    assert friend[0, dot] > 0.9 and friend[0, volume] < 0.01 and friend[0, angle] > 0.5
+    whisper = scene("a whisper")
+    assert whisper[:, volume].argmax() == 1 and whisper[1, angle] < 0.05
+    tie = scene("−q")
+    assert tie[:, volume].eq(0.2).all() and tie[:, dot].argmin() == 1
+    flat = scene("q along r")
+    assert flat[:, volume].eq(0.2).all()
+    assert fact(widget, "volume score") == 0
+    expect(widget.locator(".tp-disc")).to_have_count(0)
+    torch.testing.assert_close(scene("start again"), start)
+    expect(widget.locator(".tp-disc")).to_have_count(1)
+
+
+def centre(locator: Locator) -> tuple[float, float]:
+    box = locator.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def tip(widget: Locator, name: str) -> Locator:
+    return widget.get_by_role("button", name=re.compile(f"^{name}: "))
+
+
+def drag(page: Page, start: tuple[float, float], dx: float, dy: float) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + dx / 2, start[1] + dy / 2)
+    page.mouse.move(start[0] + dx, start[1] + dy)
+    page.mouse.up()
+
+
+def test_a_tip_is_dragged_and_everything_follows(visit: Visit, widget: Locator) -> None:
+    before, scores = vectors(widget), columns(widget)
+    x, y = centre(tip(widget, "k₃"))
+    drag(visit.page, (x, y), -40, 30)
+    after = vectors(widget)
+    assert [name for name in before if after[name] != before[name]] == ["k₃"]
+    expect(widget.get_by_text("The selected key, k₃", exact=True)).to_be_visible()
+    assert not torch.equal(columns(widget), scores)
+    torch.testing.assert_close(columns(widget), by_torch(widget), atol=0.02, rtol=0)
+    found = centre(tip(widget, "k₃"))
+    assert found == pytest.approx((x - 40, y + 30), abs=1.5)  # the tip stays under the pointer
+
+
+def test_a_tip_dragged_far_away_stays_within_its_limits(visit: Visit, widget: Locator) -> None:
+    drag(visit.page, centre(tip(widget, "q")), -3000, -3000)
+    assert max(map(abs, vectors(widget)["q"])) == 5
+    drag(visit.page, centre(tip(widget, "q")), 40, 40)
+    assert max(map(abs, vectors(widget)["q"])) <= 5
+
+
+def test_the_background_turns_the_space_and_changes_no_number(
+    visit: Visit, widget: Locator
+) -> None:
+    def places() -> list[float]:
+        return [x for name in ("q", "r", "k₁", "k₂") for x in centre(tip(widget, name))]
+
+    scene = widget.locator(".tp-scene:visible")
+    box = scene.bounding_box()
+    assert box
+    numbers, before = (vectors(widget), columns(widget).tolist()), places()
+    drag(visit.page, (box["x"] + 15, box["y"] + 15), 90, 20)
+    assert places() != before
+    assert (vectors(widget), columns(widget).tolist()) == numbers
+    turned = places()
+    scene.focus()
+    visit.page.keyboard.press("ArrowRight")
+    assert places() != turned
+    visit.page.keyboard.press("ArrowLeft")
+    assert places() == pytest.approx(turned)
+    widget.get_by_role("button", name="start again").click()
+    assert places() == pytest.approx(before)
+
+
+def test_tips_move_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
+    keyboard = visit.page.keyboard
+    widget.get_by_role("radio", name="By hand").focus()
+    keyboard.press("Tab")
+    expect(widget.locator(".tp-scene:visible")).to_be_focused()
+    for name in ("q", "r", "k₁", "k₂", "k₃"):
+        keyboard.press("Tab")
+        expect(tip(widget, name)).to_be_focused()
+    x, y, z = vectors(widget)["k₃"]
+    keyboard.press("Enter")
+    expect(tip(widget, "k₃")).to_have_accessible_name(re.compile(", selected$"))
+    for key in (
+        "ArrowRight",
+        "ArrowUp",
+        "ArrowUp",
+        "PageDown",
+        "Shift+PageDown",
+        "Shift+ArrowLeft",
+    ):
+        keyboard.press(key)
+    assert vectors(widget)["k₃"] == pytest.approx([x + 0.1 - 0.5, y + 0.2, z - 0.6])
+    expect(tip(widget, "k₃")).to_be_focused()
+    score = f"{fact(widget, 'volume score'):.2f}".replace("-", "−")
+    expect(widget.locator(".tp-mode:not([hidden]) > [aria-live]")).to_have_text(
+        f"k₃: volume score {score}."
+    )
+
+
+def test_the_length_of_a_key(visit: Visit, widget: Locator) -> None:
+    slider = widget.get_by_label("Length of k₂")
+    before = {name: fact(widget, name) for name in ("volume score", "dot product", "cos²")}
+    slider.focus()
+    visit.page.keyboard.press("End")
+    assert fact(widget, "volume score") == pytest.approx(100 * before["volume score"], abs=0.5)
+    assert fact(widget, "dot product") == pytest.approx(10 * before["dot product"], abs=0.05)
+    assert fact(widget, "cos²") == before["cos²"]
+    expect(slider).to_have_attribute("aria-valuetext", "× 10.0")
+    expect(widget.locator(".tp-beyond")).to_have_count(1)  # cut at the frame
+    widget.get_by_role("button", name="k₁", exact=True).click()
+    expect(widget.get_by_label("Length of k₁")).to_have_attribute("aria-valuetext", "× 1.00")
+    widget.get_by_role("button", name="k₂", exact=True).click()
+    widget.get_by_label("Length of k₂").focus()
+    visit.page.keyboard.press("Home")
+    assert fact(widget, "dot product") == pytest.approx(0.1 * before["dot product"], abs=0.01)
+
+
+def test_coordinates_as_numbers(widget: Locator) -> None:
+    for name, typed, value in (
+        ("q, x", "-1.5", -1.5),
+        ("q, z", "−.25", -0.25),
+        ("k₂, y", " 2e0 ", 2),
+    ):
+        widget.get_by_label(name).fill(typed)
+        vector, _, axis = name.partition(", ")
+        assert vectors(widget)[vector]["xyz".index(axis)] == value
+    torch.testing.assert_close(columns(widget), by_torch(widget), atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["", " ", "abc", "1e999", "-1e999", "5.01", "-6", "NaN", "Infinity", "1 2", "0x1", HTML],
+)
+def test_bad_coordinates_get_one_sentence_and_change_nothing(
+    visit: Visit, widget: Locator, typed: str
+) -> None:
+    dialogs: list[Dialog] = []
+    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    field = widget.get_by_label("r, y")
+    before = vectors(widget), columns(widget).tolist()
+    elements = widget.locator("*").count()
+    field.fill(typed)
+    expect(field).to_have_accessible_description(COORDINATE)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    assert (vectors(widget), columns(widget).tolist()) == before
+    assert widget.locator("*").count() == elements
+    field.blur()
+    expect(field).to_have_value(f"{before[0]['r'][1]:.2f}")
+    expect(field).to_have_accessible_description("")
+    assert not dialogs
+
+
+# In a trained head -----------------------------------------------------------------------------
+
+
+def shown(widget: Locator) -> dict[str, Any]:
+    found: dict[str, Any] = widget.evaluate(
+        """(root) => {
+          const tokens = [...root.querySelectorAll('.tp-token')];
+          return {
+            text: tokens.map((e) => e.querySelector('.tp-letter').textContent).join(''),
+            position: tokens.findIndex((e) => e.ariaChecked === 'true'),
+            key: tokens.findIndex((e) => e.classList.contains('tp-the-key')),
+            attention: tokens.map((e) =>
+              Number(e.querySelector('.tp-bar-fill').style.transform.match(/\\((.+)\\)/)[1])),
+            answer: root.querySelector('.tp-answer').textContent,
+            verdict: root.querySelector('.tp-verdict').textContent,
+          };
+        }"""
+    )
+    return found
+
+
+def expected_answer(text: str, logits: Tensor) -> str:
+    p, token = logits.softmax(-1).max(-1)
+    last = f"{text[-1]}{len(text)}"
+    return f"After {last} the model expects {chr(ord('a') + token)} with probability {p:.2f}."
+
+
+def test_what_is_shown_is_what_torch_says(head: Locator, runs: dict[str, Any]) -> None:
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        seed = run["seeds"] - 1
+        head.get_by_label("Seed", exact=True).select_option(str(seed))
+        task, model = task_of(run), rebuild(run, seed)
+        text = task.sample(1, Generator().manual_seed(11))
+        head.get_by_label("Text", exact=True).fill(spell(text[0]))
+        logits, attention = model.observe(text)
+        ideal = task.ideal(text)[0].exp()
+        layer, which = run["config"]["layers"] - 1, run["config"]["heads"] - 1
+        head.get_by_label("Layer", exact=True).select_option(index=layer)
+        head.get_by_label("Head", exact=True).select_option(index=which)
+        for i in (task.length - 2, max(task.periods) - 1, 1, 0):
+            head.locator(".tp-letter").nth(i).click()
+            page = shown(head)
+            assert (page["text"], page["position"]) == (spell(text[0]), i)
+            row = attention[0, layer, which, i]
+            torch.testing.assert_close(
+                torch.tensor(page["attention"]).double(), row, atol=1e-4, rtol=0
+            )
+            assert page["key"] == row.argmax()
+            assert fact(head, "attention") == pytest.approx(row.max().item(), abs=0.006)
+            assert page["answer"] == expected_answer(spell(text[0, : i + 1]), logits[0, i])
+            due, guess = int(ideal[i].argmax()), int(logits[0, i].argmax())
+            if ideal[i, due] < 0.99:
+                assert page["verdict"].startswith("It cannot be known yet")
+            elif due == guess:
+                assert page["verdict"] == "✓ That is right."
+            else:
+                assert page["verdict"] == f"✗ The text goes on with {chr(ord('a') + due)}."
+
+
+def test_a_loud_token(visit: Visit, head: Locator, runs: dict[str, Any]) -> None:
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        head.get_by_role("button", name="another sequence").click()
+        head.get_by_label("Key", exact=True).select_option(index=3)
+        before = shown(head)
+        slider = head.get_by_label(re.compile("^Loudness of "))
+        slider.focus()
+        visit.page.keyboard.press("End")
+        expect(slider).to_have_attribute("aria-valuetext", "× 100.0")
+        model = rebuild(run, 0)
+
+        tokens = read(before["text"])
+        loudness = torch.ones(tokens.shape).double()
+        loudness[0, 3] = 100
+        logits, attention = model.observe(tokens, loudness)
+        i, page = before["position"], shown(head)
+        row = attention[0, 0, 0, i]
+        torch.testing.assert_close(torch.tensor(page["attention"]).double(), row, atol=1e-4, rtol=0)
+        assert page["answer"] == expected_answer(before["text"][: i + 1], logits[0, i])
+        head.get_by_label("Key", exact=True).select_option(index=4)  # another token is not loud
+        expect(head.get_by_label(re.compile("^Loudness of "))).to_have_attribute(
+            "aria-valuetext", "× 1.00"
+        )
+        assert shown(head)["attention"] == before["attention"]
+
+
+def test_keys_are_chosen_by_bar_and_by_tip(head: Locator) -> None:
+    position = shown(head)["position"]
+    head.locator(".tp-bar").nth(2).click()
+    assert (shown(head)["key"], shown(head)["position"]) == (2, position)
+    expect(head.locator(".tp-scene:visible .tp-arrow.tp-selected")).to_have_attribute(
+        "data-arrow", "2"
+    )
+    head.locator(".tp-scene:visible [data-id='5'] .tp-hit").dispatch_event(
+        "pointerdown", {"pointerId": 1, "button": 0}
+    )
+    assert shown(head)["key"] == 5
+    expect(head.locator(".tp-scene:visible .tp-arrow")).to_have_count(
+        position + 1 + head.locator(".tp-scene:visible .tp-plane-arrow.tp-arrow").count()
+    )
+
+
+def test_positions_by_the_keyboard(visit: Visit, head: Locator) -> None:
+    head.get_by_label("Text", exact=True).fill("abcabca")
+    head.get_by_role("radiogroup", name="Query position").get_by_role("radio").nth(5).focus()
+    for key, position in (
+        ("ArrowLeft", 4),
+        ("Home", 0),
+        ("ArrowLeft", 0),
+        ("End", 6),
+        ("ArrowUp", 5),
+    ):
+        visit.page.keyboard.press(key)
+        assert shown(head)["position"] == position
+        expect(head.locator(".tp-token").nth(position)).to_be_focused()
+    attention = shown(head)["attention"]
+    assert attention[6] == 0 and sum(attention) == pytest.approx(1, abs=1e-3)
+
+
+def test_another_sequence(head: Locator, runs: dict[str, Any]) -> None:
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        before = shown(head)["text"]
+        head.get_by_role("button", name="another sequence").click()
+        text = shown(head)["text"]
+        assert text != before
+        assert len(text) == run["config"]["length"]
+        expect(head.get_by_label("Text", exact=True)).to_have_value(text)
+
+
+def test_a_model_with_another_task_gets_a_text_of_it(head: Locator, runs: dict[str, Any]) -> None:
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        text = read(shown(head)["text"])[0].tolist()
+        assert any(text[p:] == text[:-p] for p in run["config"]["periods"]), name
+
+
+def test_a_text_that_does_not_repeat_has_no_right_answer(head: Locator) -> None:
+    head.get_by_label("Text", exact=True).fill("a" * 20 + "b" * 20)
+    expect(head.locator(".tp-verdict")).to_contain_text("repeats with none of the task's periods")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["", "a b", "abz", "abc1", "a" * 41, "é", "🙂", "абв", HTML, "<script>alert(1)</script>"],
+)
+def test_bad_text_gets_one_sentence_and_changes_nothing(
+    visit: Visit, head: Locator, runs: dict[str, Any], typed: str
+) -> None:
+    dialogs: list[Dialog] = []
+    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    box, message = head.get_by_label("Text", exact=True), head.locator(".tp-ask + .tp-message")
+    box.fill("ABCabc")
+    expect(message).to_have_text("")
+    before, elements = shown(head), head.locator("*").count()
+    assert before["text"] == "abcabc"
+    box.fill(typed)
+    vocabulary = next(iter(runs.values()))["config"]["vocabulary"]
+    last = chr(ord("a") + vocabulary - 1)
+    sentence = f"Type 1 to 40 letters from a to {last}, without spaces, such as abcdabcd."
+    expect(message).to_have_text(sentence)
+    expect(box).to_have_accessible_description(sentence)
+    expect(box).to_have_value(typed)
+    assert shown(head) == before
+    assert head.locator("*").count() == elements
+    assert not dialogs
+
+
+# Both: screen reader, phone, dark, other views -------------------------------------------------
+
+
+def test_modes_by_the_keyboard(visit: Visit, widget: Locator) -> None:
+    widget.get_by_role("radio", name="By hand").focus()
+    visit.page.keyboard.press("ArrowRight")
+    expect(widget.get_by_role("radio", name="In a trained head")).to_be_focused()
+    expect(widget.get_by_label("Text", exact=True)).to_be_visible()
+    expect(widget.locator(".tp-table")).to_be_hidden()
+    visit.page.keyboard.press("ArrowLeft")
+    expect(widget.locator(".tp-table")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_in_both_modes(
+    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+) -> None:
+    visit = open_page(CHAPTER, width=width, theme=theme)
+    widget = visit.page.locator(".triple-product").first
+    widget.get_by_role("button", name="a loud friend").click()
+    widget.get_by_label("q, x").fill("abc")
+    findings = axe(visit.page)
+    in_a_head(widget)
+    widget.get_by_label("Text", exact=True).fill("a b")
+    findings += axe(visit.page)
+    assert not findings, "\n".join(findings)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    small = widget.evaluate(
+        """(root) => [...root.querySelectorAll('*')]
+          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
+    )
+    assert not small
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_labels_stay_in_the_frame_and_apart(width: int, open_page: OpenPage) -> None:
+    visit = open_page(CHAPTER, width=width)
+    widget = visit.page.locator(".triple-product").first
+    scene = widget.locator(".tp-scene:visible")
+    for name in ("start again", "a loud stranger", "a loud friend", "a whisper", "−q", "q along r"):
+        widget.get_by_role("button", name=name, exact=True).click()
+        frame = scene.bounding_box()
+        boxes = [label.bounding_box() for label in scene.locator(".tp-name").all()]
+        assert frame and len(boxes) == 7
+        for i, a in enumerate(boxes):
+            assert a
+            assert a["x"] >= frame["x"] - HALO and a["y"] >= frame["y"] - HALO
+            assert a["x"] + a["width"] <= frame["x"] + frame["width"] + HALO
+            assert a["y"] + a["height"] <= frame["y"] + frame["height"] + HALO
+            for b in boxes[:i]:
+                assert b
+                wide = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])
+                high = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"])
+                assert wide <= 2 * HALO or high <= 4 * HALO, name  # lines are higher than letters
+
+
+def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL, {"runs": {}, "run": "", "text": "", "mode": "head"})
+    scratch = visit.page.locator("#scratch")
+    expect(scratch.get_by_text("No model yet")).to_be_visible()
+    expect(scratch.get_by_label("Text", exact=True)).to_be_hidden()
+    visit.page.evaluate("fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)")
+    expect(scratch.get_by_text("No model yet")).to_be_hidden()
+    expect(scratch.get_by_label("Text", exact=True)).not_to_have_value("")
+    visit.page.evaluate(
+        """() => {
+          const name = Object.keys(saved.runs)[0];
+          const { weights, ...run } = saved.runs[name];
+          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
+          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
+        }"""
+    )
+    # no key stands out, so attention is even, and so is the prediction
+    page = shown(scratch)
+    read_so_far = page["position"] + 1
+    assert page["attention"][:read_so_far] == pytest.approx(
+        [1 / read_so_far] * read_so_far, abs=1e-4
+    )
+
+
+def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    name = "<b>bold</b>"
+    visit.page.evaluate(FAKE_MODEL, {"run": name, "mode": "head"})
+    visit.page.evaluate(
+        "(name) => fake.set('runs', { [name]: Object.values(saved.runs)[0] })", name
+    )
+    scratch = visit.page.locator("#scratch")
+    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_text([name])
+    ids = visit.page.locator(".triple-product [id]").evaluate_all("all => all.map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+    visit.page.evaluate("window.leave()")
+    assert visit.page.evaluate("fake.listening()") == 0

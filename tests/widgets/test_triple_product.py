@@ -1,0 +1,157 @@
+"""The Python side of the triple-product explorer: what it takes, refuses, sends and prints."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator
+from torch.func import stack_module_state
+
+from attn_notes.models.triple_product import SCORES, AttentionOnly, Config
+from attn_notes.tasks.copying import Copying
+from attn_notes.widgets.triple_product import TripleProductExplorer
+
+SEEDS = 3
+TASK = Copying(vocabulary=5, length=13, periods=(3, 7))
+
+
+def config(score="volume", **more):
+    return Config(score=score, vocabulary=5, width=22, heads=3, head_dim=2, **more)
+
+
+def stacked(config, seeds=SEEDS):
+    models = [AttentionOnly(config, Generator().manual_seed(i)) for i in range(seeds)]
+    return models, stack_module_state(models)[0]
+
+
+def load(explorer, name="a name", config=None, task=TASK, seeds=SEEDS):
+    config = config or globals()["config"]()
+    models, parameters = stacked(config, seeds)
+    explorer.load(name, parameters, config, task)
+    return models
+
+
+def unpack(run, seed):
+    """Read one seed back as the JavaScript does: names in order, all seeds of one name together."""
+    flat = np.frombuffer(run["weights"], "<f4")
+    found, start = {}, 0
+    for name, shape in zip(run["names"], run["shapes"], strict=True):
+        size = int(np.prod(shape))
+        block = flat[start : start + run["seeds"] * size].reshape(run["seeds"], *shape)
+        found[name] = torch.from_numpy(block[seed].copy())
+        start += run["seeds"] * size
+    assert start == flat.size
+    return found
+
+
+def test_there_is_a_widget_before_there_is_a_model():
+    explorer = TripleProductExplorer()
+    assert explorer.runs == {}
+    assert explorer.mode == "hand"
+    assert repr(explorer) == "TripleProductExplorer: no model yet"
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("score", SCORES)
+def test_weights_arrive_exactly(score, layers):
+    explorer = TripleProductExplorer()
+    sizes = config(score, layers=layers, residual=layers > 1)
+    models = load(explorer, "one", sizes)
+    run = explorer.runs["one"]
+    assert run["seeds"] == SEEDS
+    assert run["config"] == {
+        "score": score,
+        "vocabulary": 5,
+        "width": 22,
+        "heads": 3,
+        "d": 2,
+        "layers": layers,
+        "residual": layers > 1,
+        "periods": [3, 7],
+        "length": 13,
+    }
+    for i, model in enumerate(models):
+        found = unpack(run, i)
+        assert set(found) == {name for name, _ in model.named_parameters()}
+        for name, parameter in model.named_parameters():
+            assert torch.equal(found[name], parameter)
+
+
+def test_weights_are_sent_as_a_binary_buffer():
+    explorer = TripleProductExplorer()
+    (model, *_) = load(explorer, "one")
+    weights = explorer.get_state("runs")["runs"]["one"]["weights"]
+    assert isinstance(weights, bytes)
+    assert len(weights) == 4 * SEEDS * sum(p.numel() for p in model.parameters())
+
+
+def test_loading_again_replaces_and_keeps_the_others():
+    explorer = TripleProductExplorer()
+    load(explorer, "one")
+    load(explorer, " two ", config("angle"))
+    before = explorer.runs["two"]
+    parameters = {name: 2 * tensor for name, tensor in stacked(config())[1].items()}
+    explorer.load("one", parameters, config(), TASK)
+    assert torch.equal(
+        unpack(explorer.runs["one"], 1)["layers.0.o.weight"], parameters["layers.0.o.weight"][1]
+    )
+    assert explorer.runs["two"] is before
+    assert explorer.run == "one"
+
+
+def test_the_first_model_brings_a_text_of_its_task_and_a_choice_is_kept():
+    explorer = TripleProductExplorer()
+    load(explorer, "one")
+    text = explorer.text
+    assert len(text) == TASK.length
+    assert any(text[p:] == text[:-p] for p in TASK.periods)
+    explorer.text, explorer.run = "ABCDE", "one"
+    load(explorer, "two")
+    assert (explorer.text, explorer.run) == ("abcde", "one")
+
+
+def test_repr_counts():
+    explorer = TripleProductExplorer()
+    load(explorer, "one", seeds=1)
+    assert repr(explorer) == "TripleProductExplorer: 1 model, 1 seed"
+    load(explorer, "two", seeds=5)
+    assert repr(explorer) == "TripleProductExplorer: 2 models, 1 to 5 seeds"
+
+
+@pytest.mark.parametrize("bad", ["", "a b", "abcdef", "a" * 41, "é", "a1"])
+def test_a_text_that_the_model_cannot_read_is_refused(bad):
+    explorer = TripleProductExplorer()
+    load(explorer)
+    before = explorer.text
+    with pytest.raises(ValueError, match="1 to 40 letters from a to e"):
+        explorer.text = bad
+    assert explorer.text == before
+
+
+def without(parameters, name):
+    return {n: p for n, p in parameters.items() if n != name}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": " "}, "a name has 1 to 40 characters, not 0"),
+        ({"name": "n" * 41}, "not 41"),
+        ({"task": Copying(7, 13, (3,))}, "the task has 7 tokens and the network 5"),
+        ({"task": Copying(5, 41, (3,))}, "sequences of 40 tokens can be shown, not of 41"),
+        ({"config": Config(vocabulary=27)}, "not 27 of them"),
+        ({"config": config("angle")}, "the parameters lack layers.0.beta"),
+        ({"config": config(layers=2)}, "the parameters lack layers.1.qkrv.weight"),
+        ({"parameters": lambda p: p | {"b": torch.zeros(3)}}, "a network of this config has no b"),
+        ({"parameters": lambda p: {n: t[0] for n, t in p.items()}}, "must have the shape"),
+        ({"parameters": lambda p: {n: t[:0] for n, t in p.items()}}, "at least one"),
+        ({"parameters": lambda p: without(p, "unembedding.weight")}, "lack unembedding.weight"),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
+    explorer = TripleProductExplorer()
+    parameters = change.get("parameters", lambda p: p)(stacked(config())[1])
+    given = {"name": "one", "config": config(), "task": TASK} | change | {"parameters": parameters}
+    with pytest.raises(ValueError, match=sentence):
+        explorer.load(**given)
+    assert explorer.runs == {}
+    assert explorer.text == ""
