@@ -60,8 +60,8 @@ def projected_volume(
 ) -> Float[Tensor, "*b i j"]:
     """The determinant of every query and key as A² |k|² − (A e₁·k)² − (A e₂·k)², never negative.
 
-    e₁ and e₂ are an orthonormal basis of the plane, along q and r⊥, so that A e₁ = |r⊥| q and
-    A e₂ = |q| r⊥: nothing is divided by the length of r⊥, which may be zero.
+    e₁ and e₂ are an orthonormal basis of the plane, along q and r⊥. A e₁ is q times the length of
+    r⊥ and A e₂ is r⊥ times the length of q, so nothing is divided by what may be zero.
     """
     tiny = torch.finfo(q.dtype).tiny  # the square root has no slope at zero
     e1 = F.normalize(q, dim=-1, eps=tiny**0.5)

@@ -28,4 +28,4 @@ def every_experiment() -> dict[str, Experiment]:
     """The experiments of all chapters, by name, after importing the modules of this folder."""
     for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
         importlib.import_module(f"{__name__}.{module.stem}")
-    return EXPERIMENTS
+    return dict(sorted(EXPERIMENTS.items()))
