@@ -27,6 +27,8 @@ from attn_notes.training.schedules import warmup_cosine
 
 # --- The comparison that the source calls and lost
 
+HELD_OUT = 10_000  # seed of the sequences that no model trains on
+
 
 def train_comparison(
     configs: Mapping[str, Config],
@@ -55,7 +57,7 @@ def train_comparison(
         device: where to train.
         show: called after each look with the kind, the step and what was seen.
     """
-    held_out = task.sample(256, Generator().manual_seed(10_000)).to(device)
+    held_out = task.sample(256, Generator().manual_seed(HELD_OUT)).to(device)
 
     def train_kind(kind: str, config: Config) -> Run:
         rate = lr if isinstance(lr, float) else lr[kind]

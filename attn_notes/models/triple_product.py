@@ -10,18 +10,18 @@ is the determinant of their Gram matrix:
     volume      s = −det G / d^1.5,     G = [[q·q, q·k, q·r], [k·q, k·k, k·r], [r·q, r·k, r·r]]
 
 It is largest, zero, for a key in the plane of q and r. With r⊥ = r − (r·q / q·q) q and the base's
-squared area A² = |q|² |r⊥|² = |q|² |r|² − (q·r)², the determinant is area times height, squared:
+squared area A² = ‖q‖² ‖r⊥‖² = ‖q‖² ‖r‖² − (q·r)², the determinant is area times height, squared:
 
-    det G = A² · dist²(k, plane),       dist²(k, plane) = |k|² − |projection of k on the plane|²
+    det G = A² · dist²(k, plane),       dist²(k, plane) = ‖k‖² − ‖projection of k on the plane‖²
 
 so the score falls with the key's length and with the area. The corrected score measures the angle
 between key and plane and nothing else:
 
-    angle       s = β cos²(k, plane) = β |projection of k on the plane|² / |k|²,     β learnt
+    angle       s = β cos²(k, plane) = β ‖projection of k on the plane‖² / ‖k‖²,     β learnt
 
 Around the attention stands the source's wrapper: one layer without a residual path, embedding and
 output matrix separate, no positions but those of RoPE, which turns q, k and r. As a drop-in layer
-it is put in a residual network: h ← h + attention(norm(h)).
+it is put in a residual network: x ← x + attention(norm(x)).
 
 Sizes: e = d_model (width), h = n_head (heads), d = d_head, v = vocab; W_q, W_k, W_r, W_v and W_o
 are the source's names of the projections.
@@ -58,7 +58,7 @@ def expanded_volume(
 def projected_volume(
     q: Float[Tensor, "*b i d"], k: Float[Tensor, "*b j d"], r: Float[Tensor, "*b i d"]
 ) -> Float[Tensor, "*b i j"]:
-    """The determinant of every query and key as A² |k|² − (A e₁·k)² − (A e₂·k)², never negative.
+    """The determinant of every query and key as A² ‖k‖² − (A e₁·k)² − (A e₂·k)², never negative.
 
     e₁ and e₂ are an orthonormal basis of the plane, along q and r⊥. A e₁ is q times the length of
     r⊥ and A e₂ is r⊥ times the length of q, so nothing is divided by what may be zero.
@@ -89,7 +89,7 @@ def quadratic_features(
     """Vectors φ(q, r) and ψ(k) of f = d(d + 1)/2 numbers with φ · ψ = −det G.
 
     The determinant is a quadratic form in k, kᵀ M k, with
-    M = A² I − |r|² q qᵀ − |q|² r rᵀ + q·r (q rᵀ + r qᵀ). ψ holds the products k_a k_b for a ≤ b,
+    M = A² I − ‖r‖² q qᵀ − ‖q‖² r rᵀ + q·r (q rᵀ + r qᵀ). ψ holds the products k_a k_b for a ≤ b,
     φ the entries of −M, those off the diagonal twice.
     """
     qq, rr, qr = _dot(q, q), _dot(r, r), _dot(q, r)
@@ -164,14 +164,7 @@ class TripleProductAttention(nn.Module):
         if score == "angle":
             self.beta = nn.Parameter(torch.full((heads,), 8.0))
 
-    def project(
-        self, x: Float[Tensor, "*b t e"]
-    ) -> tuple[
-        Float[Tensor, "*b h t d"],
-        Float[Tensor, "*b h t d"],
-        Float[Tensor, "*b h t d"],
-        Float[Tensor, "*b h t d"],
-    ]:
+    def project(self, x: Float[Tensor, "*b t e"]) -> tuple[Float[Tensor, "*b h t d"], ...]:
         """q, k and r, turned by their positions, and v."""
         qkrv = rearrange(self.qkrv(x), "... t (n h d) -> n ... h t d", n=4, h=self.heads)
         q, k, r = rotate(qkrv[:3])

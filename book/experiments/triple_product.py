@@ -56,7 +56,7 @@ def triple_product_rates() -> None:
 
 @experiment
 def triple_product_copying() -> None:
-    """The chapter's comparisons with eight seeds and three times the steps."""
+    """The chapter's comparisons with eight seeds and more steps."""
     fixed = ONE_LAYER | {
         "dot, wider": look.with_parameters_of(ONE_LAYER["dot"], ONE_LAYER["volume"])
     }

@@ -76,7 +76,7 @@ def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
         probe_every=3, show=lambda kind, step, _: seen.append((kind, step)),
     )  # fmt: skip
     assert seen == [(kind, step) for kind in "ab" for step in (0, 3, 6, 7)]
-    held_out = task.sample(256, Generator().manual_seed(10_000))
+    held_out = task.sample(256, Generator().manual_seed(look.HELD_OUT))
     for kind, rate in (("a", 1e-2), ("b", 3e-3)):
         alone = train(
             [AttentionOnly(configs[kind], Generator().manual_seed(1))],
