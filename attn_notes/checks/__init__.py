@@ -5,6 +5,7 @@ A check never raises on a wrong answer, an unfinished one or one that fails: it 
 own checks stand in the module of its name, which only that chapter imports.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -54,3 +55,17 @@ def need(condition: bool, symptom: str) -> None:
     """Go on if the condition holds; else the answer is wrong, and this is the symptom."""
     if not condition:
         raise WrongError(symptom)
+
+
+def number(answer: Any) -> float:
+    """What the reader's function returned, as a number."""
+    value = answered(answer)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise WrongError(f"return a number, not {type(value).__name__}.") from error
+
+
+def same(one: float, other: float) -> bool:
+    """Whether two numbers agree to what a reader may round away."""
+    return math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-12)

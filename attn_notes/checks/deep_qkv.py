@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
-from attn_notes.checks import WrongError, answered, check, need
+from attn_notes.checks import WrongError, answered, check, need, number, same
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
@@ -18,14 +18,7 @@ def floor(answer: Callable[[int, int], float]) -> str:
     """The floor for words of `length` letters from an alphabet of `letters`."""
 
     def value_at(letters: int, length: int) -> float:
-        value = answered(answer(letters, length))
-        try:
-            return float(value)
-        except (TypeError, ValueError) as error:
-            raise WrongError(f"return a number, not {type(value).__name__}.") from error
-
-    def same(one: float, other: float) -> bool:
-        return math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-12)
+        return number(answer(letters, length))
 
     value = value_at(3, 3)
     for wrong, symptom in (

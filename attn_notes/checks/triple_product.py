@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from attn_notes.checks import WrongError, answered, check, need
+from attn_notes.checks import WrongError, answered, check, need, number, same
 from attn_notes.models.triple_product import expanded_volume
 from attn_notes.tasks.copying import Copying
 
@@ -17,14 +17,7 @@ def floor(answer: Callable[[int, int, Sequence[int]], float]) -> str:
     """The floor of copying with equally likely periods, in nats a predicted token."""
 
     def value_at(vocabulary: int, length: int, periods: tuple[int, ...]) -> float:
-        value = answered(answer(vocabulary, length, periods))
-        try:
-            return float(value)
-        except (TypeError, ValueError) as error:
-            raise WrongError(f"return a number, not {type(value).__name__}.") from error
-
-    def same(one: float, other: float) -> bool:
-        return math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-12)
+        return number(answer(vocabulary, length, periods))
 
     value, right = value_at(7, 13, (5,)), Copying(7, 13, (5,)).floor
     fresh = math.log(7)
@@ -150,16 +143,16 @@ def deaf_to_loudness(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
         need(bool(value.isfinite().all()), "the scores hold numbers that are not finite.")
         return value
 
-    def same(one: Tensor, other: Tensor) -> bool:
+    def alike(one: Tensor, other: Tensor) -> bool:
         return torch.allclose(one, other, rtol=1e-4, atol=1e-6)
 
     plain = score(q, k, r)
     need(float(plain.std()) > 1e-4, "every key gets the same score.")
-    need(same(score(q, 3 * k, r), plain), "a key three times as long gets another score.")
-    need(same(score(q, -k, r), plain), "k and −k make the same angle with a plane; you differ.")
-    need(same(score(2 * q, k, 5 * r), plain), "a longer q or r changes the score.")
+    need(alike(score(q, 3 * k, r), plain), "a key three times as long gets another score.")
+    need(alike(score(q, -k, r), plain), "k and −k make the same angle with a plane; you differ.")
+    need(alike(score(2 * q, k, 5 * r), plain), "a longer q or r changes the score.")
     need(
-        same(score(q + r, k, r - 0.3 * q), plain),
+        alike(score(q + r, k, r - 0.3 * q), plain),
         "other vectors q and r of the same plane change the score: is it the plane's angle?",
     )
     across = torch.linalg.qr(torch.stack([q[0], r[0]], 1), mode="complete").Q.T

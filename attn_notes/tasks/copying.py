@@ -26,6 +26,8 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
+from attn_notes.tasks.prediction import token_losses
+
 
 @dataclass(frozen=True)
 class Copying:
@@ -105,15 +107,6 @@ class Copying:
             following = torch.where((read >= p)[:, None], repeats, 1 / v)
             joint += weight[..., None] * following
         return (joint / joint.sum(-1, keepdim=True)).log().clamp(min=-50).float()
-
-
-def token_losses(
-    logits: Float[Tensor, "*b t v"], sequences: Int[Tensor, "*b t+1"]
-) -> Float[Tensor, "*b t"]:
-    """Cross-entropy of each prediction in nats: logits[i] predicts sequences[i + 1]."""
-    targets = sequences[..., 1:]
-    losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
-    return losses.view(targets.shape)
 
 
 def loss(model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]) -> Float[Tensor, ""]:

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
-from torch.nn import functional as F
+
+from attn_notes.tasks.prediction import token_losses
 
 VOCABULARY = ("|", "a", "b", "c")  # the source prints the separator as an empty string
 SEP = 0
@@ -97,15 +98,6 @@ def forbid_sep(logits: Float[Tensor, "*b v"]) -> Float[Tensor, "*b v"]:
     mask = torch.zeros_like(logits, dtype=torch.bool)
     mask[..., SEP] = True
     return logits.masked_fill(mask, -math.inf)
-
-
-def token_losses(
-    logits: Float[Tensor, "*b 6 4"], sequences: Int[Tensor, "*b 7"]
-) -> Float[Tensor, "*b 6"]:
-    """Cross-entropy of each of the six predictions in nats: logits[i] predicts sequences[i + 1]."""
-    targets = sequences[..., 1:]
-    losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
-    return losses.view(targets.shape)
 
 
 def is_sorted(

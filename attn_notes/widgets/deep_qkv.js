@@ -245,7 +245,7 @@ function matrices(tensor, shape) {
   }));
 }
 
-const hidden = (...children) => html("span", { class: "abc-hidden" }, ...children);
+const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
 
 // ---------------------------------------------------------------------------------------------
 // One step: tiles read so far, arcs of attention from the last of them, the letter written

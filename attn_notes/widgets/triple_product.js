@@ -196,11 +196,11 @@ const factor = (value) => `× ${value < 10 ? value.toFixed(2) : value.toFixed(1)
 const point = (x) => x.map(show).join(", ");
 const subscript = (i) => "₁₂₃₄₅"[i];
 
-const hidden = (...children) => html("span", { class: "tp-hidden" }, ...children);
+const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
 
 /** Say something politely, once the reader pauses. */
 function speaker() {
-  const node = html("p", { class: "tp-hidden", "aria-live": "polite" });
+  const node = html("p", { class: "attn-hidden", "aria-live": "polite" });
   let timer;
   const say = (sentence) => {
     clearTimeout(timer);

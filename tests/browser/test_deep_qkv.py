@@ -85,7 +85,7 @@ def shown(widget: Locator) -> dict[str, Any]:
             answer: text('.abc-output')[0],
             score: parseInt(text('.abc-score')[0]),
             values: text('.abc-value').map(Number),
-            steps: text('.abc-step .abc-hidden'),
+            steps: text('.abc-step .attn-hidden'),
             words: [...root.querySelectorAll('.abc-word')].map((e) => e.ariaLabel),
             chosen: [...root.querySelectorAll('[aria-checked=true]')].map((e) => e.dataset.word),
           };

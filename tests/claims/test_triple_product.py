@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from attn_notes.analysis import results, seeds
 from attn_notes.analysis import triple_product as look
 from attn_notes.models.triple_product import SCORES
+from attn_notes.tasks.prediction import token_losses
 from attn_notes.training.ensemble import Run
 
 from .. import exercises
@@ -141,8 +142,8 @@ def test_what_it_loses_it_loses_in_the_first_half(one: dict[str, Run], score: st
     x = recorded.FIXED.sample(256, Generator().manual_seed(2))
     model = one[score].member(0)
     with torch.no_grad():
-        losses = look.copying.token_losses(model(x[:, :-1]), x).mean(0)
-    surplus = losses - look.copying.token_losses(recorded.FIXED.ideal(x[:, :-1]), x).mean(0)
+        losses = token_losses(model(x[:, :-1]), x).mean(0)
+    surplus = losses - token_losses(recorded.FIXED.ideal(x[:, :-1]), x).mean(0)
     assert surplus[:11].sum() > surplus[11:].sum()
 
 

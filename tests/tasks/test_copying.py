@@ -7,7 +7,7 @@ import torch
 from torch import Generator
 from torch.testing import assert_close
 
-from attn_notes.tasks import copying
+from attn_notes.tasks import copying, prediction
 from attn_notes.tasks.copying import Copying
 
 
@@ -42,7 +42,7 @@ SMALL = [
 def test_the_best_predictor_reaches_the_exact_floor(task: Copying) -> None:
     sequences = enumerate_task(task)
     x = torch.tensor([*sequences])
-    losses = copying.token_losses(task.ideal(x[:, :-1]), x).mean(1)
+    losses = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(1)
     exact = exact_floor(sequences)
     assert (torch.tensor([*sequences.values()]) @ losses).item() == pytest.approx(exact, rel=1e-5)
     # The closed form may only be above, by what sequences of two periods save.
@@ -70,7 +70,7 @@ def test_the_chapters_floors() -> None:
     task = Copying(16, 24, tuple(range(6, 13)))
     assert task.floor == pytest.approx((8 * math.log(16) + math.log(7)) / 23)
     x = task.sample(4000, Generator().manual_seed(0))
-    loss = copying.token_losses(task.ideal(x[:, :-1]), x).mean(1)
+    loss = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(1)
     assert abs(loss.mean().item() - task.floor) < 4 * loss.std().item() / 4000**0.5
 
 
@@ -115,7 +115,7 @@ def test_probe_knows_a_perfect_and_a_clueless_model() -> None:
 def test_settled_are_the_predictions_from_the_largest_period_on() -> None:
     task = Copying(31, 13, (3, 5))
     x = task.sample(300, Generator().manual_seed(6))
-    losses = copying.token_losses(task.ideal(x[:, :-1]), x)
+    losses = prediction.token_losses(task.ideal(x[:, :-1]), x)
     assert losses[:, task.settled].max() < 0.01
     assert losses[:, : task.settled.start].mean(0).min() > 0.1
 

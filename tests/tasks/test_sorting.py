@@ -7,7 +7,7 @@ from torch import Generator
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
-from attn_notes.tasks import sorting
+from attn_notes.tasks import prediction, sorting
 
 
 def test_every_sequence_once_and_right() -> None:
@@ -67,7 +67,7 @@ def test_one_weight_a_sequence_is_the_sampled_batch(generator: Generator) -> Non
     weights = sorting.sample_weights(128, generator)
     model = Sorter(Config(), Generator().manual_seed(3)).double()
 
-    of_batch = sorting.token_losses(model(batch[:, :-1]), batch).mean()
+    of_batch = prediction.token_losses(model(batch[:, :-1]), batch).mean()
     of_weights = sorting.loss(model, weights.double())
     assert_close(of_weights, of_batch)
     gradients = [torch.autograd.grad(v, list(model.parameters())) for v in (of_weights, of_batch)]

@@ -8,7 +8,7 @@ from torch import Generator, Tensor, nn
 from torch.testing import assert_close
 
 from attn_notes.models.deep_qkv import Config, Sorter
-from attn_notes.tasks import sorting
+from attn_notes.tasks import prediction, sorting
 from attn_notes.training.ensemble import ELEMENTWISE, Run, train
 from attn_notes.training.schedules import warmup_cosine
 
@@ -46,7 +46,7 @@ def plain_loop(seed: int, make_optimizer: Callable, steps: int) -> Sorter:
 
         def closure(x: Tensor = x) -> Tensor:
             optimizer.zero_grad()
-            loss = sorting.token_losses(model(x[:, :-1]), x).mean()
+            loss = prediction.token_losses(model(x[:, :-1]), x).mean()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             return loss
