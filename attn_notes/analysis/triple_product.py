@@ -83,12 +83,12 @@ def with_parameters_of(config: Config, other: Config) -> Config:
     """`config` with wider or narrower heads, so that it has as many parameters as `other`.
 
     Only the attention differs between kinds, by n matrices of width × (heads · d), n = 4 with a
-    dot product and 5 with a reference. The angle's β, one number a head, is left out of account.
+    dot product and 5 with a reference. β, one number a head, is left out of account.
 
     Raises:
         ValueError: no even whole number of dimensions a head does it.
     """
-    matrices = {"dot": 4}
+    matrices = {"dot": 4, "line": 4}
     ours, theirs = (matrices.get(c.score, 5) for c in (config, other))
     d, rest = divmod(theirs * other.d * other.heads, ours * config.heads)
     if rest or d % 2:
@@ -246,9 +246,9 @@ def induction(
 ) -> Float[Tensor, "l h 2"]:
     """How far each head is one of the two parts of an induction circuit.
 
-    Mean attention, over the positions that read at least one repeated token, on the token right
-    before (what the first part does), and on the token after the latest earlier occurrence of the
-    present one in the sequence's period (what the second does). `observe` is a model's.
+    Mean attention, over the positions that have read at least one repeated token, on the position
+    right before (where the first part looks), and on the right source, which stands one period
+    less one back (where the second does). `observe` is a model's.
     """
     found = []
     for period in task.periods:
@@ -257,6 +257,22 @@ def induction(
         offsets = by_offset(attention.mean(0), slice(period, None))
         found.append(offsets[..., [1, period - 1]])
     return torch.stack(found).mean(0)
+
+
+def last_occurrence(task: Copying, tokens: int, generator: Generator, n: int = 4096) -> float:
+    """Accuracy of the textbook rule: predict what followed the last time.
+
+    The last time that the present `tokens` tokens were read in this order; where they never were,
+    the rule predicts nothing. Over the predictions that can be known.
+    """
+    x = task.sample(n, generator)
+    windows = x.unfold(1, tokens, 1)  # window w ends at position w + tokens − 1
+    same = (windows[:, :, None] == windows[:, None, :]).all(-1).tril(-1)[:, :-1]
+    places = torch.arange(same.shape[-1])
+    last = torch.where(same, places, -1).amax(-1)
+    following = x.gather(1, (last + tokens).clamp(min=0))
+    right = (following == x[:, tokens:]) & (last >= 0)
+    return right[:, task.settled.start - tokens + 1 :].float().mean().item()
 
 
 # --- A head, drawn
@@ -300,6 +316,7 @@ def score_spread(model: AttentionOnly, x: Int[Tensor, "n t"]) -> dict[str, float
 # --- What each form costs
 
 FORMS = (*VOLUMES, "features", "dot", "fused dot")
+LONGEST_RESIDUAL = 512  # it holds length² · d numbers
 
 
 def mixer(form: str) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
@@ -321,7 +338,10 @@ def mixer(form: str) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
 def forward_backward(
     batch: int, heads: int, length: int, d: int, generator: Generator
 ) -> dict[str, cost.Work]:
-    """A forward and backward pass of attention in each of `FORMS`, on the same random vectors."""
+    """A forward and backward pass of attention in each of `FORMS`, on the same random vectors.
+
+    Without the residual where the sequence is too long to hold all of it.
+    """
     shape = (batch, heads, length, d)
     q, k, r, v = (torch.randn(shape, generator=generator).requires_grad_() for _ in range(4))
 
@@ -329,7 +349,8 @@ def forward_backward(
         out = mixer(form)(q, k, r, v)
         return torch.autograd.grad(out.sum(), (q, k, r, v), allow_unused=True)  # dot: no r
 
-    return {form: partial(work, form) for form in FORMS}
+    forms = (form for form in FORMS if form != "residual" or length <= LONGEST_RESIDUAL)
+    return {form: partial(work, form) for form in forms}
 
 
 def cost_of_forms(

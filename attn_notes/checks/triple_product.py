@@ -24,6 +24,7 @@ def floor(answer: Callable[[int, int, Sequence[int]], float]) -> str:
     for wrong, symptom in (
         (5 * fresh / 12, "you count the first token, which is given and never predicted."),
         (4 * fresh / 13, "a sequence of 13 tokens makes 12 predictions."),
+        (5 * fresh / 13, "the first token is given and never predicted: 4 fresh of 12."),
         (4 * fresh, "that is the sum over a sequence; the loss is a mean over predictions."),
         (4 * math.log2(7) / 12, "that is in bits; a nat uses the natural logarithm."),
         (-4 * fresh / 12, "a loss is −ln p, which is positive."),
@@ -58,9 +59,11 @@ def floor(answer: Callable[[int, int, Sequence[int]], float]) -> str:
 @check
 def negative_volume(answer: object) -> str:
     """q, r, k in single precision whose published determinant is negative."""
-    if not isinstance(answer, tuple | list) or len(answer) != 3:
+    if not isinstance(answer, tuple | list | Tensor) or len(answer) != 3:
         raise WrongError("give three vectors: q, r, k.")
-    q, r, k = (torch.as_tensor(x) for x in answer)
+    if not all(isinstance(x, Tensor) for x in answer):
+        raise WrongError("q, r and k should be torch tensors.")
+    q, r, k = answer
     need(
         q.ndim == 1 and q.shape == r.shape == k.shape,
         "q, r and k should be three vectors of one length.",
@@ -100,7 +103,7 @@ def by_content(answer: Callable[[Callable[[Tensor], Tensor]], bool]) -> str:
 
     def verdict(model: Callable[[Tensor], Tensor]) -> bool:
         value = answered(answer(model))
-        if isinstance(value, Tensor) and value.numel() == 1:
+        if hasattr(value, "item"):  # a bool of torch or of NumPy
             value = value.item()
         if not isinstance(value, bool):
             raise WrongError(f"return True or False, not {type(value).__name__}.")
@@ -115,8 +118,8 @@ def by_content(answer: Callable[[Callable[[Tensor], Tensor]], bool]) -> str:
     for period in every.periods:
         need(
             not verdict(_look_back(period - 1)),
-            f"a model that always looks {period - 1} tokens back got away with it. Do you try more "
-            "than one period?",
+            f"a model that always looks {period - 1} tokens back got away with it. Do you try two "
+            "periods, neither a multiple of the other?",
         )
     need(
         not verdict(lambda x: torch.zeros(*x.shape, 16)),
@@ -158,6 +161,10 @@ def deaf_to_loudness(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     across = torch.linalg.qr(torch.stack([q[0], r[0]], 1), mode="complete").Q.T
     angles = torch.linspace(0, math.pi / 2, 13, dtype=torch.float64)[:, None]
     turned = score(q[:1], angles.cos() * across[0] + angles.sin() * across[4], r[:1])[0]
+    need(
+        not bool((turned.diff() > 0).all()),
+        "you have it upside down: a key in the plane should score highest.",
+    )
     need(
         bool((turned.diff() < 0).all()),
         "a key that rises out of the plane should lose score all the way to the right angle.",

@@ -17,6 +17,13 @@ from torch import Generator, Tensor, nn
 from torch.nn.utils import skip_init
 
 
+def dot_scores(
+    q: Float[Tensor, "*b h i d"], k: Float[Tensor, "*b h j d"]
+) -> Float[Tensor, "*b h i j"]:
+    """Dot products of queries and keys over the root of their dimension."""
+    return q @ k.mT / math.sqrt(q.shape[-1])
+
+
 def causal_softmax(scores: Float[Tensor, "*b t t"]) -> Float[Tensor, "*b t t"]:
     """Attention from scores: row i is the softmax over positions 0 to i, and zero after them."""
     t = scores.shape[-1]
@@ -34,7 +41,7 @@ def causal_attention(
     Returns the mixed values and the attention itself: row i says how position i spreads
     its attention over positions 0 to i; a row sums to one and is zero above the diagonal.
     """
-    attention = causal_softmax(q @ k.mT / math.sqrt(q.shape[-1]))
+    attention = causal_softmax(dot_scores(q, k))
     return attention @ v, attention
 
 
@@ -71,13 +78,19 @@ class StandardAttention(nn.Module):
         self.qkv = linear(width, 3 * heads * head_dim, generator)
         self.o = linear(heads * head_dim, width, generator)
 
+    def scores(
+        self, q: Float[Tensor, "*b h t d"], k: Float[Tensor, "*b h t d"]
+    ) -> Float[Tensor, "*b h t t"]:
+        """What the softmax is taken of, before the causal mask."""
+        return dot_scores(q, k)
+
     def forward(
         self, x: Float[Tensor, "*b t e"]
     ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
         """Returns the output and each head's attention."""
         q, k, v = rearrange(self.qkv(x), "... t (n h d) -> n ... h t d", n=3, h=self.heads)
-        y, attention = causal_attention(rotate(q), rotate(k), v)
-        return self.o(rearrange(y, "... h t d -> ... t (h d)")), attention
+        attention = causal_softmax(self.scores(rotate(q), rotate(k)))
+        return self.o(rearrange(attention @ v, "... h t d -> ... t (h d)")), attention
 
 
 def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:

@@ -19,6 +19,10 @@ between key and plane and nothing else:
 
     angle       s = β cos²(k, plane) = β ‖projection of k on the plane‖² / ‖k‖²,     β learnt
 
+A control asks what the plane has to do with it. It has no reference, and a line in its place:
+
+    line        s = β cos²(k, q),     β learnt
+
 Around the attention stands the source's wrapper: one layer without a residual path, embedding and
 output matrix separate, no positions but those of RoPE, which turns q, k and r. As a drop-in layer
 it is put in a residual network: x ← x + attention(norm(x)).
@@ -39,7 +43,8 @@ from torch.nn.utils import skip_init
 
 from attn_notes.models.attention import StandardAttention, causal_softmax, linear, rotate
 
-SCORES = ("dot", "volume", "angle")
+SCORES = ("dot", "volume", "angle", "line")
+BETA = 8.0  # where β starts
 
 
 def expanded_volume(
@@ -72,11 +77,37 @@ def projected_volume(
     return (qq * rr * kk - inside).clamp(min=0)
 
 
+def residual_volume(
+    q: Float[Tensor, "*b i d"], k: Float[Tensor, "*b j d"], r: Float[Tensor, "*b i d"]
+) -> Float[Tensor, "*b i j"]:
+    """The determinant as A² ‖k − its projection on the plane‖², never negative.
+
+    Nothing cancels but the vectors themselves, so a key in the plane keeps its digits in single
+    precision. It holds i · j vectors of d numbers.
+    """
+    e1, e2, area2 = _plane(q, r)
+    rest = k[..., None, :, :] - (e1 @ k.mT)[..., None] * e1[..., None, :]
+    rest = rest - (rest * e2[..., None, :]).sum(-1, keepdim=True) * e2[..., None, :]
+    return area2 * (rest * rest).sum(-1)
+
+
 def stable_volume(
     q: Float[Tensor, "*b i d"], k: Float[Tensor, "*b j d"], r: Float[Tensor, "*b i d"]
 ) -> Float[Tensor, "*b i j"]:
     """`projected_volume` in double precision: right for keys in the plane, however long."""
     return projected_volume(q.double(), k.double(), r.double()).to(q.dtype)
+
+
+def _plane(
+    q: Float[Tensor, "*b i d"], r: Float[Tensor, "*b i d"]
+) -> tuple[Float[Tensor, "*b i d"], Float[Tensor, "*b i d"], Float[Tensor, "*b i 1"]]:
+    """An orthonormal basis of every plane of q and r, and its squared area A²."""
+    e1 = F.normalize(q, dim=-1)
+    rest = r - _dot(e1, r) * e1
+    # What rounding leaves of a parallel r points anywhere: it must not become a direction.
+    rounding = 32 * torch.finfo(r.dtype).eps * r.norm(dim=-1, keepdim=True)
+    e2 = rest / torch.maximum(rest.norm(dim=-1, keepdim=True), rounding).clamp(min=1e-12)
+    return e1, e2, _dot(q, q) * _dot(rest, rest)
 
 
 def _dot(a: Float[Tensor, "*b n d"], b: Float[Tensor, "*b n d"]) -> Float[Tensor, "*b n 1"]:
@@ -127,11 +158,7 @@ def cos2_to_plane(
     Between 0 and 1, whatever the lengths. A zero key counts as perpendicular. Where r is parallel
     to q there is no plane, and the angle is that to the line of q.
     """
-    e1 = F.normalize(q, dim=-1)
-    rest = r - _dot(e1, r) * e1
-    # What rounding leaves of a parallel r points anywhere: it must not become a direction.
-    rounding = 32 * torch.finfo(r.dtype).eps * r.norm(dim=-1, keepdim=True)
-    e2 = rest / torch.maximum(rest.norm(dim=-1, keepdim=True), rounding).clamp(min=1e-12)
+    e1, e2, _ = _plane(q, r)
     key = F.normalize(k, dim=-1).mT
     return (e1 @ key) ** 2 + (e2 @ key) ** 2
 
@@ -139,9 +166,10 @@ def cos2_to_plane(
 VOLUMES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "expanded": expanded_volume,
     "projected": projected_volume,
+    "residual": residual_volume,
     "stable": stable_volume,
 }
-"""Three ways to the same determinant; a fourth, `feature_attention`, never forms it."""
+"""Ways to the same determinant; one more, `feature_attention`, never forms it."""
 
 
 class TripleProductAttention(nn.Module):
@@ -162,7 +190,7 @@ class TripleProductAttention(nn.Module):
         self.qkrv = linear(width, 4 * heads * head_dim, generator)  # W_q, W_k, W_r, W_v
         self.o = linear(heads * head_dim, width, generator)
         if score == "angle":
-            self.beta = nn.Parameter(torch.full((heads,), 8.0))
+            self.beta = nn.Parameter(torch.full((heads,), BETA))
 
     def project(self, x: Float[Tensor, "*b t e"]) -> tuple[Float[Tensor, "*b h t d"], ...]:
         """q, k and r, turned by their positions, and v."""
@@ -188,6 +216,21 @@ class TripleProductAttention(nn.Module):
         q, k, r, v = self.project(x)
         attention = causal_softmax(self.scores(q, k, r))
         return self.o(rearrange(attention @ v, "... h t d -> ... t (h d)")), attention
+
+
+class LineAttention(StandardAttention):
+    """The control: the squared cosine to the query alone, without a reference."""
+
+    def __init__(self, width: int, heads: int, head_dim: int, generator: Generator) -> None:
+        super().__init__(width, heads, head_dim, generator)
+        self.beta = nn.Parameter(torch.full((heads,), BETA))
+
+    def scores(
+        self, q: Float[Tensor, "*b h t d"], k: Float[Tensor, "*b h t d"]
+    ) -> Float[Tensor, "*b h t t"]:
+        """β cos² of the angle between key and query."""
+        cos = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT
+        return self.beta[:, None, None] * cos**2
 
 
 @dataclass(frozen=True)
@@ -233,9 +276,13 @@ def make_attention(
 ) -> StandardAttention | TripleProductAttention:
     """The layer that the config's score names."""
     sizes = (config.width, config.heads, config.d, generator)
-    if config.score == "dot":
-        return StandardAttention(*sizes)
-    return TripleProductAttention(*sizes, score=config.score, form=config.form)
+    match config.score:
+        case "dot":
+            return StandardAttention(*sizes)
+        case "line":
+            return LineAttention(*sizes)
+        case _:
+            return TripleProductAttention(*sizes, score=config.score, form=config.form)
 
 
 class AttentionOnly(nn.Module):

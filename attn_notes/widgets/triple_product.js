@@ -149,13 +149,17 @@ export function place({ q, k, r }, i) {
   };
 }
 
+/** Whether these tokens, as far as they go, repeat with this period. */
+const repeats = (tokens, period) =>
+  tokens.every((token, t) => t < period || token === tokens[t - period]);
+
 /** The best possible prediction of the token after `tokens`: probabilities, or null where the text
  * repeats with none of the task's periods. As `Copying.ideal` in attn_notes/tasks/copying.py. */
 export function ideal(tokens, { periods, vocabulary }) {
   const n = tokens.length;
   const joint = new Array(vocabulary).fill(0);
   for (const p of periods) {
-    if (tokens.some((token, t) => t >= p && token !== tokens[t - p])) continue;
+    if (!repeats(tokens, p)) continue;
     const weight = vocabulary ** -Math.min(n, p);
     for (let token = 0; token < vocabulary; token++) {
       joint[token] += weight * (n < p ? 1 / vocabulary : Number(token === tokens[n - p]));
@@ -163,6 +167,20 @@ export function ideal(tokens, { periods, vocabulary }) {
   }
   const sum = joint.reduce((total, value) => total + value, 0);
   return sum ? joint.map((value) => value / sum) : null;
+}
+
+/** Where the token after `tokens` stands one period earlier, or null where none of the task's periods
+ * has come round. */
+export function source(tokens, { periods }) {
+  const period = periods.find((p) => p <= tokens.length && repeats(tokens, p));
+  return period ? tokens.length - period : null;
+}
+
+/** A short text of the task, to suggest: its longest period in the order of the alphabet. */
+export function example({ vocabulary, periods }) {
+  const period = Math.max(...periods);
+  const length = Math.min(LONGEST_TEXT, Math.ceil(1.5 * period));
+  return spell(Array.from({ length }, (_, t) => (t % period) % vocabulary));
 }
 
 /** A sequence of the task: random tokens, repeated with one of its periods. */
@@ -261,6 +279,14 @@ function select({ uid, name, label, onchange }) {
     box.value = value;
   };
   return { node, set };
+}
+
+/** Numbers in a sentence: "12", "6 to 12", "3, 7". */
+function counts(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const last = sorted.length - 1;
+  const unbroken = last > 1 && sorted[last] - sorted[0] === last;
+  return unbroken ? `${sorted[0]} to ${sorted[last]}` : sorted.join(", ");
 }
 
 const button = (text, onclick) =>
@@ -605,46 +631,48 @@ const START = {
   lengths: [1, 1, 1, 1, 1],
 };
 
-const START_NOTE =
-  "k₁ lies close to the plane of q and r, so the volume that it spans with them is small, and its " +
-  "score is close to 0, the highest there is. Select another key, or move a tip.";
-
+const replace = (list, i, value) => list.map((old, n) => (n === i ? value : old));
 const inThePlane = (a, b) => add(times(START.q, a), times(START.r, b));
 
-export const PRESETS = [
+const OPENING = {
+  name: "start again",
+  note:
+    "k₁ lies close to the plane of q and r, so the volume that it spans with them is small, and its " +
+    "score is close to 0, the highest there is. Select another key, or move a tip.",
+  scene: START,
+  selected: 1,
+};
+
+const PRESETS = [
   {
     name: "a loud stranger",
     note:
-      "k₂ is long and stands far off the plane: the volume score gives it nothing, while the dot " +
-      "product follows the little of it that lies along q.",
-    scene: {
-      ...START,
-      keys: [[1.3, 0.3, 0.2], [0.4, 0, 1.3], ...START.keys.slice(2)],
-      lengths: [1, 5, 1, 1, 1],
-    },
+      "A stranger is a key far from the plane: k₂, which has grown long. The volume score gives it " +
+      "nothing, while the dot product follows the little of it that lies along q.",
+    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 5, 1, 1, 1] },
     selected: 1,
   },
   {
     name: "a loud friend",
     note:
-      "k₁ is the right key, slightly off the plane, and grown six times as long: its height grew " +
-      "with it, so the volume score drops it, and the angle score does not notice.",
-    scene: { ...START, keys: [[1.4, 0.5, 0.5], ...START.keys.slice(1)], lengths: [6, 1, 1, 1, 1] },
+      "A friend is the key that ought to win: k₁, lifted a little and grown six times as long. Its " +
+      "height grew with it, so the volume score drops it; the angle score does not notice.",
+    scene: { ...START, keys: replace(START.keys, 0, [1.4, 0.5, 0.5]), lengths: [6, 1, 1, 1, 1] },
     selected: 0,
   },
   {
     name: "a whisper",
     note:
-      "k₂ stands nearly upright on the plane, but it is so short that its volume is almost 0: the " +
-      "volume score likes it best, wherever it points.",
-    scene: { ...START, keys: [[1.4, 1, 1.3], ...START.keys.slice(1)], lengths: [1, 0.1, 1, 1, 1] },
+      "A whisper is a very short key: k₂ stands nearly upright, but its volume is almost 0, and the " +
+      "volume score likes it best. k₁ was lifted too: left where it was, it would still win.",
+    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 1.3]), lengths: [1, 0.1, 1, 1, 1] },
     selected: 1,
   },
   {
     name: "−q",
     note:
-      "All keys lie in the plane and all tie at volume 0, k₂ = −q too, the very key that the dot " +
-      "product likes least.",
+      "All keys were laid into the plane, and all tie at volume 0: k₂ = −q too, the very key that " +
+      "the dot product likes least.",
     scene: {
       ...START,
       keys: [[1, 0], [-1, 0], [0.3, 0.9], [-0.6, 0.5], [0.2, -1]].map((ab) => inThePlane(...ab)),
@@ -654,12 +682,31 @@ export const PRESETS = [
   {
     name: "q along r",
     note:
-      "q and r lie on one line, so there is no plane left: the area is 0, and so is every volume " +
-      "score, whatever the keys.",
+      "r was laid along q, so there is no plane left: the area is 0, and so is every volume score, " +
+      "whatever the keys.",
     scene: { ...START, r: times(START.q, 0.6) },
     selected: 1,
   },
 ];
+
+/** What to say of these vectors: a scene's own words as long as nothing in it was moved. */
+function noteOn(now) {
+  const same = ({ scene }) => Object.keys(START).every((part) => `${scene[part]}` === `${now[part]}`);
+  const scene = [OPENING, ...PRESETS].find(same);
+  if (scene) return scene.note;
+  if (planeOf(now.q, now.r)) return "";
+  if (norm(now.q)) return "q and r span no plane, so every volume is 0, and the angle is that to q.";
+  return norm(now.r)
+    ? "There is no q: it is 0, so dot products and volumes are 0 for every key, and what is left of " +
+        "the plane is the line of r. The angle is that to r."
+    : "There is no q and no r: both are 0, and so is every score.";
+}
+
+/** What a key's angle is measured to. */
+function flatOf(q, r) {
+  if (planeOf(q, r)) return "the plane";
+  return norm(q) ? "q" : norm(r) ? "r" : "nothing";
+}
 
 const KINDS = [
   { kind: "dot", name: "dot product" },
@@ -689,7 +736,6 @@ function byHand({ uid, model, save }) {
   }
 
   const inside = (x) => x.map((value) => Math.max(-LIMIT, Math.min(LIMIT, value)));
-  const replace = (list, i, value) => list.map((old, n) => (n === i ? value : old));
   const put = (id, x) =>
     update(id in START ? { [id]: x } : { keys: replace(scene().keys, Number(id), x) });
   const vector = (id) => (id in START ? scene()[id] : scene().keys[id]);
@@ -720,20 +766,16 @@ function byHand({ uid, model, save }) {
     },
   });
 
-  const note = html("p", { class: "tp-note", role: "status" }, START_NOTE);
+  const note = html("p", { class: "tp-note", role: "status" });
   const presets = html(
     "div",
     { class: "tp-presets", role: "group", "aria-label": "Scenes to try" },
-    ...PRESETS.map((preset) =>
-      button(preset.name, () => {
-        note.textContent = preset.note;
-        save({ vectors: preset.scene, selected: preset.selected });
-      }),
+    ...PRESETS.map(({ name, scene, selected }) =>
+      button(name, () => save({ vectors: scene, selected })),
     ),
-    button("start again", () => {
-      note.textContent = START_NOTE;
+    button(OPENING.name, () => {
       view.face();
-      save({ vectors: { ...START }, selected: 1 });
+      save({ vectors: OPENING.scene, selected: OPENING.selected });
     }),
   );
 
@@ -833,7 +875,7 @@ function byHand({ uid, model, save }) {
   const table = html(
     "table",
     { class: "tp-table" },
-    html("caption", {}, "Attention: the softmax of each score over the keys"),
+    html("caption", {}, "Attention: each score's softmax"),
     html(
       "thead",
       {},
@@ -873,7 +915,7 @@ function byHand({ uid, model, save }) {
         numbers.list,
         length.node,
         table,
-        html("p", { class: "tp-label tp-heading" }, "Coordinates (a key's before its length is changed)"),
+        html("p", { class: "tp-label tp-heading" }, "Coordinates, a key's at length × 1"),
         coordinates,
         message,
       ),
@@ -899,7 +941,7 @@ function byHand({ uid, model, save }) {
       reach: still ?? reach(),
       axes: true,
       plane: plane && { ...plane, radius: 1.15 * Math.max(norm(q), norm(r), 0.8) },
-      axis: plane ? null : normalize(q),
+      axis: plane ? null : normalize(norm(q) ? q : r),
       box: plane && [q, r, keys[chosen]],
       arrows: [
         ...["q", "r"].map((id) => ({
@@ -926,6 +968,8 @@ function byHand({ uid, model, save }) {
       ],
     });
 
+    const words = noteOn(now);
+    if (note.textContent !== words) note.textContent = words;
     const key = keys[chosen];
     const name = `k${subscript(chosen)}`;
     const det = determinant(q, key, r);
@@ -936,7 +980,8 @@ function byHand({ uid, model, save }) {
       ["det G, its square", show(det)],
       ["volume score, −det G / 3√3", volume],
       ["dot product, q · k / √3", show(score("dot", q, key))],
-      [`cos² of the angle to ${plane ? "the plane" : "q"}`, show(cos2(q, key, r))],
+      [`cos² of the angle to ${flatOf(q, r)}`, show(cos2(q, key, r))],
+      [`angle score, ${BETA} cos²`, show(score("angle", q, key, r, BETA))],
     ]);
     length.text.textContent = `Length of ${name}`;
     length.set(now.lengths[chosen]);
@@ -976,9 +1021,16 @@ const WORDS = {
   dot:
     "A key scores by its length along q, here to the right. This head has no r: all the rest of a " +
     "key is drawn as its height.",
-  volume: `${OVER_THE_PLANE} A key scores by minus that distance squared, times the squared area of q and r.`,
-  angle: `${OVER_THE_PLANE} A key scores by its angle to the plane, whatever its length.`,
+  volume: `${OVER_THE_PLANE} A key scores by minus that distance squared, times the squared area of q and r: the winner is the lowest key, not the flattest, and may stand upright.`,
+  angle: `${OVER_THE_PLANE} A key scores by its angle to the plane, whatever its length: the winner is the flattest key, not the lowest.`,
 };
+
+/** Names of runs, fewer layers first, then by kind of score: a saved page has them by the alphabet. */
+function inOrder(runs) {
+  const rank = ({ config }) => KINDS.findIndex(({ kind }) => kind === config.score);
+  const before = ([, a], [, b]) => a.config.layers - b.config.layers || rank(a) - rank(b);
+  return Object.entries(runs).sort(before).map(([name]) => name);
+}
 
 function inAHead({ uid, model, save }) {
   const spoken = speaker();
@@ -1024,12 +1076,22 @@ function inAHead({ uid, model, save }) {
   });
   const write = (next) => save(asked(next));
 
-  /** Take another model; a text of the old one's task that is none of the new one's is replaced. */
+  /** Take another model, and keep the text: how a model does on another's task is worth a look. */
   function change(name) {
-    const { config } = model.get("runs")[name];
-    const text = parse(model.get("text"), config.vocabulary);
-    const fits = text && (ideal(text, config) || !ideal(text, shown.config));
-    save({ run: name, ...(fits ? {} : asked(draw(config))) });
+    take(model.get("runs")[name]);
+    save({ run: name, ...copier() });
+  }
+
+  /** The layer and head that look most at the token to be copied next, if there is one. */
+  function copier() {
+    const text = tokens();
+    const from = text && source(text.slice(0, position() + 1), shown.config);
+    if (from === null) return {};
+    const heads = quiet().layers.flatMap((all, layer) =>
+      all.map(({ attention }, head) => ({ layer, head, weight: attention[position()][from] })),
+    );
+    const { layer, head } = heads[argmax(heads.map(({ weight }) => weight))];
+    return { layer, head };
   }
 
   /** Say what the box lacks, if anything; the picture is then of the text before. */
@@ -1038,7 +1100,8 @@ function inAHead({ uid, model, save }) {
     const refused = !parse(input.value, vocabulary);
     const last = LETTERS[vocabulary - 1];
     message.textContent = refused
-      ? `Type 1 to ${LONGEST_TEXT} letters from a to ${last}, without spaces, such as abcdabcd.`
+      ? `Type 1 to ${LONGEST_TEXT} letters from a to ${last}, without spaces, such as ${example(shown.config)}; ` +
+        "what is shown belongs to the text before."
       : "";
     if (refused) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
@@ -1217,12 +1280,15 @@ function inAHead({ uid, model, save }) {
   };
   const quiet = () => forward(shown.model, tokens());
 
+  /** Unpack the weights of a run's chosen seed, unless they are. */
+  function take(run) {
+    const seed = clamp(model.get("seed"), run.seeds);
+    if (shown?.run === run && shown.seed === seed) return;
+    shown = { run, seed, config: run.config, model: make(unpack(run, seed), run.config) };
+  }
+
   function wake() {
-    const seed = clamp(model.get("seed"), run().seeds);
-    if (shown?.run !== run() || shown.seed !== seed) {
-      const { config } = run();
-      shown = { run: run(), seed, config, model: make(unpack(run(), seed), config) };
-    }
+    take(run());
     if (!tokens()) {
       write(draw(shown.config)); // the text before has letters that this model does not know
       return false;
@@ -1250,7 +1316,7 @@ function inAHead({ uid, model, save }) {
     const name = (t) => `${LETTERS[text[t]]}${t + 1}`;
     const counted = (count, what) => Array.from({ length: count }, (_, n) => [n, what(n)]);
 
-    selects.run.set(Object.keys(model.get("runs")).map((id) => [id, id]), model.get("run"));
+    selects.run.set(inOrder(model.get("runs")).map((id) => [id, id]), model.get("run"));
     selects.seed.set(counted(run().seeds, String), shown.seed);
     selects.layer.set(counted(config.layers, (n) => `${n + 1}`), clamp(model.get("layer"), config.layers));
     selects.head.set(counted(config.heads, (n) => `${n + 1}`), clamp(model.get("head"), config.heads));
@@ -1273,7 +1339,10 @@ function inAHead({ uid, model, save }) {
     verdict.classList.toggle("tp-wrong", known && due !== guess);
     verdict.classList.toggle("tp-right-answer", known && due === guess);
     if (best === null) {
-      verdict.textContent = "This text repeats with none of the task's periods, so none is right.";
+      const next = i + 1 < text.length ? ` It goes on with ${LETTERS[text[i + 1]]}.` : "";
+      verdict.textContent =
+        `None of the model's periods (${counts(config.periods)}) fits this text; one fits ` +
+        `${example(config)}.${next}`;
     } else if (!known) {
       verdict.textContent = `It cannot be known yet: the best possible predictor gives ${best[guess].toFixed(2)}.`;
     } else {

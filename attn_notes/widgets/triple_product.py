@@ -17,6 +17,7 @@ from attn_notes.tasks.copying import Copying
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import pack, summary
 
+SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
 LONGEST_NAME = 40
 
@@ -76,13 +77,16 @@ class TripleProductExplorer(anywidget.AnyWidget):
             task: what they were trained on; sequences are drawn from it.
 
         Raises:
-            ValueError: a name that is empty or too long, more tokens than there are letters, a
-                task with another vocabulary or with sequences too long to show, or parameters whose
-                names or shapes are not those of an `AttentionOnly` with this config.
+            ValueError: a name that is empty or too long, a kind of score that is not shown, more
+                tokens than there are letters, a task with another vocabulary or with sequences too
+                long to show, or parameters whose names or shapes are not those of an
+                `AttentionOnly` with this config.
         """
         name = name.strip()
         if not 1 <= len(name) <= LONGEST_NAME:
             raise ValueError(f"a name has 1 to {LONGEST_NAME} characters, not {len(name)}")
+        if config.score not in SHOWN:
+            raise ValueError(f"the explorer shows dot, volume and angle, not {config.score}")
         if config.vocabulary > len(ascii_lowercase):
             raise ValueError(f"a token is shown as a letter, so not {config.vocabulary} of them")
         if task.vocabulary != config.vocabulary:

@@ -45,7 +45,7 @@ def test_the_scene_varies_as_it_says() -> None:
 def test_wrong_signs_are_counted(generator: Generator) -> None:
     share, low, high = look.wrong_signs("expanded", 16, 1.0, 2000, generator)
     assert 0.2 < share < 0.6 and low < 0 < high
-    for form in ("projected", "stable"):
+    for form in ("projected", "residual", "stable"):
         share, low, high = look.wrong_signs(form, 16, 1.0, 2000, generator)
         assert share == 0 and high <= 0
     # Rounding of the vectors themselves lifts a key by about 1e-7 of its length off the plane.
@@ -149,6 +149,23 @@ def test_induction_names_the_two_parts() -> None:
     assert_close(both[:, 0], torch.tensor([[1.0, 0], [0, 0.5]]))
 
 
+@pytest.mark.parametrize("tokens", [1, 2, 3])
+def test_the_textbook_rule_is_right_as_often_as_a_loop_says(tokens: int) -> None:
+    task = Copying(3, 14, (5, 4))
+    x = task.sample(300, Generator().manual_seed(2)).tolist()
+    right = []
+    for row in x:
+        for i in range(task.settled.start, len(row) - 1):  # predicts row[i + 1]
+            ends = [
+                j
+                for j in range(tokens - 1, i)
+                if row[j - tokens + 1 : j + 1] == row[i - tokens + 1 : i + 1]
+            ]
+            right.append(bool(ends) and row[ends[-1] + 1] == row[i + 1])
+    found = look.last_occurrence(task, tokens, Generator().manual_seed(2), 300)
+    assert found == pytest.approx(sum(right) / len(right))
+
+
 def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
     """A copier that goes blind for the loud token alone, and one that hears nothing else."""
     task = Copying(31, 12, (6,))
@@ -202,9 +219,13 @@ def test_every_form_does_the_same_work(form: str, generator: Generator) -> None:
     assert_close(look.mixer(form)(q, k, r, v), expected)
 
 
+def test_the_residual_is_measured_where_it_fits(generator: Generator) -> None:
+    assert [*look.forward_backward(1, 1, look.LONGEST_RESIDUAL, 2, generator)] == [*look.FORMS]
+
+
 def test_costs_are_measured_for_every_form(generator: Generator) -> None:
     found = look.cost_of_forms(1, 2, 521, 4, generator, repeats=1)
-    assert [*found] == [*look.FORMS]
+    assert [*found] == [form for form in look.FORMS if form != "residual"]
     assert all(seconds > 0 for seconds, _ in found.values())
     # The fused kernels never hold a score for every pair, all others do.
     matrix = 2 * 521 * 521 * 4

@@ -10,13 +10,13 @@ from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
 
 from attn_notes.models.triple_product import (
-    SCORES,
     AttentionOnly,
     Config,
     cos2_to_plane,
     projected_volume,
 )
 from attn_notes.tasks.copying import Copying
+from attn_notes.widgets.triple_product import SHOWN
 
 from .conftest import Visit
 from .widget_page import FAKE_MODEL, READ_PAGE, parameters, saved_runs
@@ -24,6 +24,7 @@ from .widget_page import FAKE_MODEL, READ_PAGE, parameters, saved_runs
 CHAPTER = "book/triple_product.html"
 OpenPage = Callable[..., Visit]
 COORDINATE = "A coordinate is a number from −5 to 5, such as 1.25."
+EXAMPLE = "abcdefghijklabcdef"  # of period 12, which every model of the chapter knows
 HTML = '<img src=x onerror="alert(1)">'
 HALO = 2  # around the letters of a label, and part of its box
 SIZES = ("score", "vocabulary", "width", "heads", "layers", "residual")
@@ -38,8 +39,10 @@ def visit(open_page: OpenPage) -> Iterator[Visit]:
 
 @pytest.fixture
 def widget(visit: Visit) -> Locator:
-    """The page's first explorer, as it loads: by hand."""
-    return visit.page.locator(".triple-product").first
+    """The page's first explorer, as it loads: by hand, and in sight of the mouse."""
+    widget = visit.page.locator(".triple-product").first
+    widget.locator(".tp-scene:visible").scroll_into_view_if_needed()
+    return widget
 
 
 @pytest.fixture
@@ -117,9 +120,14 @@ def by_torch(widget: Locator) -> Tensor:
 # Against torch ---------------------------------------------------------------------------------
 
 
-def test_the_chapter_shows_every_score_with_one_layer_and_with_two(runs: dict[str, Any]) -> None:
-    shown = {(run["config"]["score"], run["config"]["layers"]) for run in runs.values()}
-    assert shown >= {(score, layers) for score in SCORES for layers in (1, 2)}
+def test_the_chapter_shows_every_score_with_one_layer_and_with_two(
+    head: Locator, runs: dict[str, Any]
+) -> None:
+    names = head.get_by_label("Model", exact=True).locator("option").all_text_contents()
+    assert sorted(names) == sorted(runs)
+    configs = [runs[name]["config"] for name in names]
+    listed = list(dict.fromkeys((config["layers"], config["score"]) for config in configs))
+    assert listed == [(layers, score) for layers in (1, 2) for score in SHOWN]
 
 
 @pytest.mark.parametrize("d", [3, 16])
@@ -220,6 +228,35 @@ def test_the_best_predictor_is_the_tasks(visit: Visit, runs: dict[str, Any]) -> 
         )
 
 
+def test_a_suggested_text_is_of_the_task(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for task in (
+        Copying(16, 24, (12,)),
+        Copying(16, 24, tuple(range(6, 13))),
+        Copying(5, 40, (7, 39)),  # longer than the alphabet, and than half of what can be shown
+    ):
+        config = {"vocabulary": task.vocabulary, "periods": list(task.periods)}
+        text = visit.page.evaluate("(config) => widget.example(config)", config)
+        period = max(task.periods)
+        assert period < len(text) <= 40
+        assert text[period:] == text[:-period]
+        assert set(text) <= set("abcdefghijklmnop"[: task.vocabulary])
+
+
+def test_the_source_of_a_copy_holds_the_token_due(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    find = "([text, config]) => text.map((_, i) => widget.source(text.slice(0, i + 1), config))"
+    for run in runs.values():
+        task = task_of(run)
+        text = task.sample(1, Generator().manual_seed(13))[0].tolist()
+        found = visit.page.evaluate(find, [text, run["config"]])
+        assert found[: min(task.periods) - 1] == [None] * (min(task.periods) - 1)
+        due = range(max(task.periods) - 1, task.length - 1)
+        assert [text[found[i]] for i in due] == [text[i + 1] for i in due]
+    stranger = [0] * 20 + [1] * 20
+    assert visit.page.evaluate(find, [stranger, run["config"]])[-1] is None
+
+
 def test_drawn_sequences_are_of_the_task(visit: Visit, runs: dict[str, Any]) -> None:
     visit.page.evaluate(READ_PAGE)
     for run in runs.values():
@@ -251,14 +288,20 @@ def test_scenes_show_what_they_say(widget: Locator) -> None:
         return columns(widget)
 
     dot, volume, angle = range(3)
-    start = scene("start again")
+    start, start_vectors = scene("start again"), vectors(widget)
     assert start.argmax(0).tolist()[volume] == 0
     stranger = scene("a loud stranger")
+    assert vectors(widget)["k₁"] == start_vectors["k₁"]
     assert stranger[1, dot] > 0.5 and stranger[1, volume] == 0
     friend = scene("a loud friend")
     assert friend[0, dot] > 0.9 and friend[0, volume] < 0.01 and friend[0, angle] > 0.5
     whisper = scene("a whisper")
     assert whisper[:, volume].argmax() == 1 and whisper[1, angle] < 0.05
+    for axis, x in zip("xyz", (1.4, 1.0, 0.4), strict=True):  # left where it was, k₁ would win
+        widget.get_by_role("button", name="k₁", exact=True).click()
+        widget.get_by_label(f"k₁, {axis}").fill(str(x))
+    assert vectors(widget)["k₁"] == start_vectors["k₁"]
+    assert columns(widget)[:, volume].argmax() == 0
     tie = scene("−q")
     assert tie[:, volume].eq(0.2).all() and tie[:, dot].argmin() == 1
     flat = scene("q along r")
@@ -267,6 +310,59 @@ def test_scenes_show_what_they_say(widget: Locator) -> None:
     expect(widget.locator(".tp-disc")).to_have_count(0)
     torch.testing.assert_close(scene("start again"), start)
     expect(widget.locator(".tp-disc")).to_have_count(1)
+
+
+def test_a_note_goes_with_its_scene(visit: Visit, widget: Locator) -> None:
+    note, keyboard = widget.locator(".tp-note"), visit.page.keyboard
+    edits: list[Callable[[], None]] = [
+        lambda: drag(visit.page, centre(tip(widget, "k₃")), -40, 30),
+        lambda: tip(widget, "q").press("ArrowUp"),
+        lambda: widget.get_by_label(re.compile("^Length of ")).press("End"),
+        lambda: widget.get_by_label("r, y").fill("1"),
+    ]
+    for edit in edits:
+        widget.get_by_role("button", name="start again").click()
+        expect(note).to_contain_text("k₁ lies close to the plane")
+        widget.get_by_role("button", name="k₄", exact=True).click()  # moves nothing
+        expect(note).to_contain_text("k₁ lies close to the plane")
+        edit()
+        expect(note).to_have_text("")
+    widget.get_by_role("button", name="a whisper").click()
+    expect(note).to_contain_text("k₁ was lifted too")
+    tip(widget, "k₁").focus()
+    keyboard.press("PageUp")
+    expect(note).to_have_text("")
+    keyboard.press("PageDown")
+    expect(note).to_contain_text("k₁ was lifted too")
+
+
+def test_the_angle_says_what_it_is_measured_to(widget: Locator) -> None:
+    note = widget.locator(".tp-note")
+
+    def fill(vector: str, *coordinates: float) -> None:
+        for axis, x in zip("xyz", coordinates, strict=True):
+            widget.get_by_label(f"{vector}, {axis}").fill(str(x))
+
+    def cosine_to(name: str) -> float:
+        found = {id: torch.tensor(x).double() for id, x in vectors(widget).items()}
+        return float(torch.cosine_similarity(found["k₂"], found[name], dim=0) ** 2)
+
+    widget.get_by_role("button", name="start again").click()
+    assert fact(widget, "angle score, 8 cos²") == pytest.approx(
+        8 * fact(widget, "cos² of the angle to the plane"), abs=0.05
+    )
+    fill("q", 0, 0, 0)
+    expect(note).to_contain_text("There is no q")
+    assert fact(widget, "cos² of the angle to r") == pytest.approx(cosine_to("r"), abs=0.006)
+    expect(widget.locator(".tp-scene:visible .tp-axis").first).to_be_visible()
+    torch.testing.assert_close(columns(widget), by_torch(widget), atol=0.02, rtol=0)
+    fill("r", 0, 0, 0)
+    expect(note).to_contain_text("There is no q and no r")
+    assert fact(widget, "cos² of the angle to nothing") == 0
+    assert columns(widget).eq(0.2).all()
+    fill("q", 2, -1, 0.5)
+    expect(note).to_contain_text("span no plane")
+    assert fact(widget, "cos² of the angle to q") == pytest.approx(cosine_to("q"), abs=0.006)
 
 
 def centre(locator: Locator) -> tuple[float, float]:
@@ -360,12 +456,12 @@ def test_tips_move_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
 
 def test_the_length_of_a_key(visit: Visit, widget: Locator) -> None:
     slider = widget.get_by_label("Length of k₂")
-    before = {name: fact(widget, name) for name in ("volume score", "dot product", "cos²")}
+    before = {name: fact(widget, name) for name in ("volume score", "dot product", "cos² of")}
     slider.focus()
     visit.page.keyboard.press("End")
     assert fact(widget, "volume score") == pytest.approx(100 * before["volume score"], abs=0.5)
     assert fact(widget, "dot product") == pytest.approx(10 * before["dot product"], abs=0.05)
-    assert fact(widget, "cos²") == before["cos²"]
+    assert fact(widget, "cos² of") == before["cos² of"]
     expect(slider).to_have_attribute("aria-valuetext", "× 10.0")
     expect(widget.locator(".tp-beyond")).to_have_count(1)  # cut at the frame
     widget.get_by_role("button", name="k₁", exact=True).click()
@@ -474,6 +570,8 @@ def test_what_is_shown_is_what_torch_says(head: Locator, runs: dict[str, Any]) -
 def test_a_loud_token(visit: Visit, head: Locator, runs: dict[str, Any]) -> None:
     for name, run in runs.items():
         head.get_by_label("Model", exact=True).select_option(name)
+        head.get_by_label("Layer", exact=True).select_option(index=0)
+        head.get_by_label("Head", exact=True).select_option(index=0)
         head.get_by_role("button", name="another sequence").click()
         head.get_by_label("Key", exact=True).select_option(index=3)
         before = shown(head)
@@ -542,16 +640,59 @@ def test_another_sequence(head: Locator, runs: dict[str, Any]) -> None:
         expect(head.get_by_label("Text", exact=True)).to_have_value(text)
 
 
-def test_a_model_with_another_task_gets_a_text_of_it(head: Locator, runs: dict[str, Any]) -> None:
+def test_another_model_keeps_the_text_and_opens_on_its_copying_head(
+    head: Locator, runs: dict[str, Any]
+) -> None:
+    """A text of period 7: the models of one layer know only 12."""
+    text = "gabdfec" * 3
+    head.get_by_label("Text", exact=True).fill(text)
+    i = shown(head)["position"]
+    for name, run in runs.items():
+        head.get_by_label("Layer", exact=True).select_option(index=0)
+        head.get_by_label("Head", exact=True).select_option(index=0)
+        head.get_by_label("Model", exact=True).select_option(name)
+        assert (shown(head)["text"], shown(head)["position"]) == (text, i)
+        chosen = [
+            int(head.get_by_label(label, exact=True).input_value()) for label in ("Layer", "Head")
+        ]
+        if 7 in run["config"]["periods"]:
+            attention = rebuild(run, 0).observe(read(text))[1][0, :, :, i, i + 1 - 7]
+            layer, which = divmod(int(attention.argmax()), run["config"]["heads"])
+            assert chosen == [layer, which], name
+            expect(head.locator(".tp-verdict")).not_to_contain_text("fits this text")
+        else:
+            assert chosen == [0, 0], name
+            expect(head.locator(".tp-verdict")).to_have_text(
+                f"None of the model's periods (12) fits this text; one fits {EXAMPLE}. "
+                f"It goes on with {text[i + 1]}."
+            )
+
+
+def test_a_text_that_does_not_repeat_has_no_right_answer(
+    head: Locator, runs: dict[str, Any]
+) -> None:
     for name, run in runs.items():
         head.get_by_label("Model", exact=True).select_option(name)
-        text = read(shown(head)["text"])[0].tolist()
-        assert any(text[p:] == text[:-p] for p in run["config"]["periods"]), name
+        head.get_by_label("Text", exact=True).fill("a" * 20 + "b" * 20)
+        last = head.locator(".tp-letter").last
+        last.click()  # nothing follows it
+        periods = {(12,): "12", tuple(range(6, 13)): "6 to 12"}[tuple(run["config"]["periods"])]
+        expect(head.locator(".tp-verdict")).to_have_text(
+            f"None of the model's periods ({periods}) fits this text; one fits {EXAMPLE}."
+        )
+        head.get_by_label("Text", exact=True).fill(EXAMPLE)
+        expect(head.locator(".tp-verdict")).to_have_text(re.compile("^[✓✗]"))
 
 
-def test_a_text_that_does_not_repeat_has_no_right_answer(head: Locator) -> None:
-    head.get_by_label("Text", exact=True).fill("a" * 20 + "b" * 20)
-    expect(head.locator(".tp-verdict")).to_contain_text("repeats with none of the task's periods")
+def test_the_winner_is_named(head: Locator, runs: dict[str, Any]) -> None:
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        winner = {
+            "dot": "its length along q",
+            "volume": "the winner is the lowest key, not the flattest",
+            "angle": "the winner is the flattest key, not the lowest",
+        }[run["config"]["score"]]
+        expect(head.locator(".tp-left .tp-help").filter(has_text=winner)).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -571,7 +712,10 @@ def test_bad_text_gets_one_sentence_and_changes_nothing(
     box.fill(typed)
     vocabulary = next(iter(runs.values()))["config"]["vocabulary"]
     last = chr(ord("a") + vocabulary - 1)
-    sentence = f"Type 1 to 40 letters from a to {last}, without spaces, such as abcdabcd."
+    sentence = (
+        f"Type 1 to 40 letters from a to {last}, without spaces, such as {EXAMPLE}; "
+        "what is shown belongs to the text before."
+    )
     expect(message).to_have_text(sentence)
     expect(box).to_have_accessible_description(sentence)
     expect(box).to_have_value(typed)

@@ -51,6 +51,10 @@ def upside_down(q, k, r):
     return 1 - cos2_to_plane(q, k, r)
 
 
+def there_and_back(q, k, r):
+    return (4 * cos2_to_plane(q, k, r).acos()).cos()
+
+
 ONES = torch.ones(3)
 
 
@@ -70,7 +74,9 @@ ONES = torch.ones(3)
         (checks.floor, lambda v, n, p: "much", "return a number, not str"),
         (checks.floor, lambda v, n, p: None, "no answer yet"),
         (checks.floor, fail, "your code stopped with RuntimeError: boom"),
-        (checks.negative_volume, ONES, "give three vectors"),
+        (checks.negative_volume, torch.ones(2, 5), "give three vectors"),
+        (checks.negative_volume, (ONES, "r", ONES), "should be torch tensors"),
+        (checks.floor, lambda v, n, p: p[0] * math.log(v) / n, "given and never predicted"),
         (checks.negative_volume, (ONES, ONES, torch.ones(4)), "of one length"),
         (checks.negative_volume, (ONES, ONES, torch.ones(1, 3)), "of one length"),
         (checks.negative_volume, (ONES.double(),) * 3, "single precision"),
@@ -108,7 +114,8 @@ ONES = torch.ones(3)
             "a longer q or r",
         ),
         (checks.deaf_to_loudness, of_the_query_alone, "the plane's angle"),
-        (checks.deaf_to_loudness, upside_down, "lose score"),
+        (checks.deaf_to_loudness, upside_down, "upside down"),
+        (checks.deaf_to_loudness, there_and_back, "lose score"),
         (checks.deaf_to_loudness, lambda q, k, r: None, "no answer yet"),
     ],
 )

@@ -20,6 +20,7 @@ from attn_notes.models.triple_product import (
     feature_attention,
     projected_volume,
     quadratic_features,
+    residual_volume,
     stable_volume,
 )
 
@@ -101,6 +102,21 @@ def test_the_stable_form_is_true_where_the_published_one_is_not(
     assert ((projected_volume(q, k, r).double() - truth).abs() <= 1e-5 * largest + tiny).all()
 
 
+@settings(max_examples=60, deadline=None)
+@given(kind=st.sampled_from(KINDS), exponent=st.integers(-3, 3), seed=st.integers(0, 9999))
+def test_the_residual_keeps_its_digits_in_single_precision(
+    kind: str, exponent: int, seed: int
+) -> None:
+    """The error of the volume's square root is single rounding of the lengths, not its square."""
+    q, k, r = vectors(kind, 7, 10.0**exponent, Generator().manual_seed(seed))
+    truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
+    norms = [x.double().norm(dim=-1) for x in (q, k, r)]
+    largest = norms[0][:, None] * norms[1] * norms[2][:, None]
+    residual = residual_volume(q, k, r).double()
+    assert (residual >= 0).all()
+    assert ((residual.sqrt() - truth.sqrt()).abs() <= 5e-6 * largest).all()
+
+
 def test_the_published_form_goes_negative_and_the_stable_one_does_not(
     generator: Generator,
 ) -> None:
@@ -124,7 +140,7 @@ def test_gradients_are_finite(kind: str, scale: float, form: str) -> None:
     assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs)
 
 
-@pytest.mark.parametrize("form", ["projected", "stable"])
+@pytest.mark.parametrize("form", ["projected", "residual", "stable"])
 def test_gradients_equal_those_of_the_determinant(form: str, generator: Generator) -> None:
     q, r = torch.randn(2, 2, 3, 5, generator=generator, dtype=torch.float64).requires_grad_()
     k = torch.randn(2, 7, 5, generator=generator, dtype=torch.float64, requires_grad=True)
@@ -199,7 +215,7 @@ def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
         if config.residual:
             rms = (h.square().mean(-1, keepdim=True) + 1e-5).sqrt()
             read = h / rms * w[f"norms.{n}.weight"]
-        if config.score == "dot":
+        if config.score in ("dot", "line"):
             qkv = read @ w_n["qkv.weight"].T
             parts = dict(zip("qkv", qkv.split(heads * d, -1), strict=True))
         else:
@@ -217,6 +233,9 @@ def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
                     q, k = here["q"][i], here["k"][j]
                     if config.score == "dot":
                         scores.append(q @ k / d**0.5)
+                        continue
+                    if config.score == "line":
+                        scores.append(w_n["beta"][head] * (q @ k) ** 2 / (q @ q) / (k @ k))
                         continue
                     r = here["r"][i]
                     if config.score == "volume":
@@ -296,9 +315,9 @@ def test_scores_depend_on_offsets_only(score: str, generator: Generator) -> None
     """RoPE turns q, k and r alike: a sequence of one token attends by distance alone."""
     layer = AttentionOnly(Config(score=score), generator).double().layers[0]
     x = torch.randn(32, generator=generator, dtype=torch.float64).expand(11, 32)
-    if score == "dot":
+    if score in ("dot", "line"):
         q, k, _ = layer.qkv(x).unflatten(-1, (3, 2, 16)).permute(1, 2, 0, 3)
-        scores = rotate(q) @ rotate(k).mT
+        scores = layer.scores(rotate(q), rotate(k))
     else:
         q, k, r, _ = layer.project(x)
         scores = layer.scores(q, k, r)
@@ -314,6 +333,7 @@ def test_scores_depend_on_offsets_only(score: str, generator: Generator) -> None
         (Config(score="dot", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 4 * 64**2),
         (Config(score="volume", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 5 * 64**2),
         (Config(score="angle", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 5 * 64**2 + 4),
+        (Config(score="line", vocabulary=32, width=64, heads=4), 2 * 32 * 64 + 4 * 64**2 + 4),
     ],
 )
 def test_parameter_counts(config: Config, parameters: int, generator: Generator) -> None:
@@ -333,8 +353,8 @@ def test_the_form_changes_no_answer(generator: Generator) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"score": "cosine"}, "score must be one of dot, volume, angle, not 'cosine'"),
-        ({"form": "fast"}, "form must be one of expanded, projected, stable, not 'fast'"),
+        ({"score": "cosine"}, "score must be one of dot, volume, angle, line, not 'cosine'"),
+        ({"form": "fast"}, "form must be one of expanded, projected, residual, stable, not 'fast'"),
         ({"width": 33}, "2 heads do not divide a width of 33"),
         ({"head_dim": 5}, "even, not 5"),
         ({"width": 6}, "even, not 3"),

@@ -6,9 +6,9 @@ import torch
 from torch import Generator
 from torch.func import stack_module_state
 
-from attn_notes.models.triple_product import SCORES, AttentionOnly, Config
+from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.tasks.copying import Copying
-from attn_notes.widgets.triple_product import TripleProductExplorer
+from attn_notes.widgets.triple_product import SHOWN, TripleProductExplorer
 
 SEEDS = 3
 TASK = Copying(vocabulary=5, length=13, periods=(3, 7))
@@ -51,7 +51,7 @@ def test_there_is_a_widget_before_there_is_a_model():
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", SHOWN)
 def test_weights_arrive_exactly(score, layers):
     explorer = TripleProductExplorer()
     sizes = config(score, layers=layers, residual=layers > 1)
@@ -136,6 +136,7 @@ def without(parameters, name):
     [
         ({"name": " "}, "a name has 1 to 40 characters, not 0"),
         ({"name": "n" * 41}, "not 41"),
+        ({"config": config("line")}, "the explorer shows dot, volume and angle, not line"),
         ({"task": Copying(7, 13, (3,))}, "the task has 7 tokens and the network 5"),
         ({"task": Copying(5, 41, (3,))}, "sequences of 40 tokens can be shown, not of 41"),
         ({"config": Config(vocabulary=27)}, "not 27 of them"),
