@@ -56,11 +56,17 @@ def train_comparison(
         probe_every: steps between two looks at 256 held-out sequences.
         device: where to train.
         show: called after each look with the kind, the step and what was seen.
+
+    Raises:
+        ValueError: a kind with another vocabulary than the task's.
     """
+    for kind, config in configs.items():
+        if config.vocabulary != task.vocabulary:
+            raise ValueError(f"{kind} has {config.vocabulary} tokens, the task {task.vocabulary}")
     held_out = task.sample(256, Generator().manual_seed(HELD_OUT)).to(device)
 
     def train_kind(kind: str, config: Config) -> Run:
-        rate = lr if isinstance(lr, float) else lr[kind]
+        rate = lr[kind] if isinstance(lr, Mapping) else lr
         return train(
             [AttentionOnly(config, Generator().manual_seed(seed)) for seed in range(seeds)],
             copying.loss,
@@ -185,13 +191,18 @@ def accuracy_at_loudness(
 ) -> tuple[float, float]:
     """Multiply one token's embedding and see who is still copied right.
 
-    The token stands somewhere in the first period of a task with one period; every sequence has
-    its own. It is noise for every copy but one, and the right source for that one.
+    The token stands somewhere in the first period of a task with one period, but not first; every
+    sequence has its own. It is noise for every copy but one, and the right source for that one.
 
     Returns:
         The accuracy of the bystanders, the copies whose source is another token, and that of the
-        copy whose source is the loud one. Copies are counted from the second period on, once.
+        copy whose source is the loud one. Copies are counted in the second period, once.
+
+    Raises:
+        ValueError: a task of several periods, or whose second period is cut short.
     """
+    if len(task.periods) > 1 or not 2 <= task.periods[0] <= task.length // 2:
+        raise ValueError(f"one period that comes twice is needed, not {task.periods}")
     (period,) = task.periods
     x = task.sample(n, generator)
     loud = torch.randint(1, period, (n, 1), generator=generator)
@@ -229,8 +240,8 @@ def by_offset(attention: Float[Tensor, "*b t t"], rows: slice) -> Float[Tensor, 
     A row that does not reach as far back counts as attending there with weight 0.
     """
     t = attention.shape[-1]
-    positions = torch.arange(t)[rows]
-    back = positions[:, None] - torch.arange(t)
+    positions = torch.arange(t, device=attention.device)
+    back = positions[rows, None] - positions
     picked = attention[..., rows, :].gather(
         -1, back.clamp(min=0).expand(*attention.shape[:-2], *back.shape)
     )

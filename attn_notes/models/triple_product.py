@@ -102,11 +102,13 @@ def _plane(
     q: Float[Tensor, "*b i d"], r: Float[Tensor, "*b i d"]
 ) -> tuple[Float[Tensor, "*b i d"], Float[Tensor, "*b i d"], Float[Tensor, "*b i 1"]]:
     """An orthonormal basis of every plane of q and r, and its squared area A²."""
-    e1 = F.normalize(q, dim=-1)
+    smallest = torch.finfo(q.dtype).tiny ** 0.5
+    e1 = F.normalize(q, dim=-1, eps=smallest)
     rest = r - _dot(e1, r) * e1
+    rest = rest - _dot(e1, rest) * e1  # once more, for an r that is nearly parallel
     # What rounding leaves of a parallel r points anywhere: it must not become a direction.
     rounding = 32 * torch.finfo(r.dtype).eps * r.norm(dim=-1, keepdim=True)
-    e2 = rest / torch.maximum(rest.norm(dim=-1, keepdim=True), rounding).clamp(min=1e-12)
+    e2 = rest / torch.maximum(rest.norm(dim=-1, keepdim=True), rounding).clamp(min=smallest)
     return e1, e2, _dot(q, q) * _dot(rest, rest)
 
 
@@ -155,11 +157,12 @@ def cos2_to_plane(
 ) -> Float[Tensor, "*b i j"]:
     """cos² of the angle between every key and the plane of every query with its reference.
 
-    Between 0 and 1, whatever the lengths. A zero key counts as perpendicular. Where r is parallel
+    Between 0 and 1 up to rounding, whatever the lengths (in single precision, of vectors between
+    1e-18 and 1e18 long). A zero key counts as perpendicular. Where r is parallel
     to q there is no plane, and the angle is that to the line of q.
     """
     e1, e2, _ = _plane(q, r)
-    key = F.normalize(k, dim=-1).mT
+    key = F.normalize(k, dim=-1, eps=torch.finfo(k.dtype).tiny ** 0.5).mT
     return (e1 @ key) ** 2 + (e2 @ key) ** 2
 
 
@@ -173,7 +176,14 @@ VOLUMES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 
 
 class TripleProductAttention(nn.Module):
-    """Multi-head attention whose score is a volume, as published, or an angle, as corrected."""
+    """Multi-head attention whose score is a volume, as published, or an angle, as corrected.
+
+    The volume is of degree six: in single precision it overflows where the lengths of q, k and r
+    multiply to more than about 1e19.
+
+    Raises:
+        ValueError: a score other than "volume" and "angle", an unknown form.
+    """
 
     def __init__(
         self,
@@ -186,6 +196,10 @@ class TripleProductAttention(nn.Module):
         form: str = "projected",
     ) -> None:
         super().__init__()
+        if score not in ("volume", "angle"):
+            raise ValueError(f"score must be volume or angle, not {score!r}")
+        if form not in VOLUMES:
+            raise ValueError(f"form must be one of {', '.join(VOLUMES)}, not {form!r}")
         self.heads, self.score, self.form = heads, score, form
         self.qkrv = linear(width, 4 * heads * head_dim, generator)  # W_q, W_k, W_r, W_v
         self.o = linear(heads * head_dim, width, generator)
@@ -240,8 +254,8 @@ class Config:
     `head_dim` None divides the width evenly among the heads, as the source does.
 
     Raises:
-        ValueError: an unknown score or form, heads that do not divide the width, an odd
-            dimension of a head, no layer.
+        ValueError: an unknown score or form, a size below 1, heads that do not divide the width,
+            an odd dimension of a head.
     """
 
     score: str = "volume"
@@ -258,12 +272,13 @@ class Config:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, not {self.score!r}")
         if self.form not in VOLUMES:
             raise ValueError(f"form must be one of {', '.join(VOLUMES)}, not {self.form!r}")
+        for name in ("vocabulary", "width", "heads", "layers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.head_dim is None and self.width % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
-        if self.d % 2:
+        if self.d % 2 or self.d < 2:
             raise ValueError(f"RoPE turns pairs, so the dimension of a head is even, not {self.d}")
-        if self.layers < 1:
-            raise ValueError(f"a network has at least one layer, not {self.layers}")
 
     @property
     def d(self) -> int:

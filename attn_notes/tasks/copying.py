@@ -13,8 +13,9 @@ finding out which costs ln n once. No predictor can have a mean loss below
     -----------------------------  nats a predicted token.
              length − 1
 
-It is exact for one period. For several it counts a sequence as having one period only; that one
-has two is as likely as V^−(p' − gcd(p, p')), which for the sizes of the chapter is below 1e-9.
+It is exact for one period. For several it counts a sequence as having one period only. One of
+period p' has the period p as well with probability V^−(p' − gcd(p, p')); knowing that lowers the
+floor, at the sizes of the chapter by less than 1e-7.
 """
 
 import math
@@ -92,21 +93,23 @@ class Copying:
 
         A period is possible as long as nothing read contradicts it; a possible one's weight is
         the probability V^−min(t, p) of what was read. The next token is then even where a period
-        still has fresh ones to come, and certain where it repeats.
+        still has fresh ones to come, and certain where it repeats. After what no period allows,
+        it is even.
         """
         n, t = x.shape
         v = self.vocabulary
-        read = torch.arange(1, t + 1)  # how many tokens have been read
-        joint = torch.zeros(n, t, v, dtype=torch.float64)
+        read = torch.arange(1, t + 1, device=x.device)  # how many tokens have been read
+        weights, followers = [], []
         for p in self.periods:
-            same = torch.ones(n, t, dtype=torch.bool)
+            same = torch.ones(n, t, dtype=torch.bool, device=x.device)
             same[:, p:] = x[:, p:] == x[:, :-p]
-            possible = same.cummin(1).values
-            weight = possible * float(v) ** -read.clamp(max=p)
+            weight = -read.clamp(max=p).double() * math.log(v)
+            weights.append(weight.masked_fill(~same.cummin(1).values, -math.inf))
             repeats = F.one_hot(x[:, (read - p).clamp(min=0)], v)
-            following = torch.where((read >= p)[:, None], repeats, 1 / v)
-            joint += weight[..., None] * following
-        return (joint / joint.sum(-1, keepdim=True)).log().clamp(min=-50).float()
+            followers.append(torch.where((read >= p)[:, None], repeats, 1 / v))
+        weight = torch.stack(weights).softmax(0)[..., None]
+        mixed = (weight * torch.stack(followers)).sum(0)
+        return mixed.nan_to_num(1 / v).log().clamp(min=-50).float()
 
 
 def loss(model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]) -> Float[Tensor, ""]:

@@ -31,7 +31,9 @@ export function determinant(q, k, r) {
 /** cos² of the angle between k and the plane of q and r; without a plane, the line of q. */
 export function cos2(q, k, r) {
   const first = normalize(q);
-  const second = normalize(minus(r, times(first, dot(first, r))));
+  // What rounding leaves of a parallel r must not become a direction; as in Python.
+  const rest = minus(r, times(first, dot(first, r)));
+  const second = times(rest, 1 / Math.max(norm(rest), 32 * Number.EPSILON * norm(r), 1e-154));
   const key = normalize(k);
   return dot(first, key) ** 2 + dot(second, key) ** 2;
 }

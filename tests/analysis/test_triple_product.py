@@ -48,6 +48,13 @@ def test_wrong_signs_are_counted(generator: Generator) -> None:
     for form in ("projected", "residual", "stable"):
         share, low, high = look.wrong_signs(form, 16, 1.0, 2000, generator)
         assert share == 0 and high <= 0
+    once, louder = (
+        look.wrong_signs("expanded", 16, loudness, 2000, Generator().manual_seed(1))
+        for loudness in (1.0, 8.0)
+    )
+    assert louder == pytest.approx((once[0], 64 * once[1], 64 * once[2]))  # a power of two
+    wider = look.wrong_signs("expanded", 64, 1.0, 2000, Generator().manual_seed(1))
+    assert wider[2] < 4 ** (3 - 1.5) * 20 * once[2]
     # Rounding of the vectors themselves lifts a key by about 1e-7 of its length off the plane.
     assert look.wrong_signs("stable", 16, 1.0, 2000, generator)[1] > -1e-9
 
@@ -60,6 +67,10 @@ def test_heads_are_widened_to_equal_parameters() -> None:
     ]
     assert count[0] == count[1]
     assert dot.head_dim == 20
+    many = look.with_parameters_of(Config(score="angle", heads=2, width=24), dot)
+    assert 5 * many.heads * many.d == 4 * 3 * 20
+    with pytest.raises(ValueError, match="no even dimension"):
+        look.with_parameters_of(Config(score="dot", heads=4), Config(heads=4, head_dim=4))
     with pytest.raises(ValueError, match="no even dimension"):
         look.with_parameters_of(volume, Config(score="dot", width=24, heads=3, head_dim=16))
 
@@ -94,6 +105,18 @@ def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
         assert_close(runs[kind].history["loss"][-1, 1], task.probe(model, held_out)["loss"])
 
 
+def test_train_comparison_passes_on_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, seen = Copying(7, 11, (5,)), {}
+    monkeypatch.setattr(look, "train", lambda *a, **more: seen.update(more) or train(*a, **more))
+    configs = {"a": Config(score="dot", vocabulary=7, width=8)}
+    look.train_comparison(configs, task, seeds=2, steps=70, batch=13, lr=0.125)
+    assert seen["clip"] == 1.0 and seen["steps"] == 70
+    assert seen["schedule"](0) == 1 / 50 and seen["schedule"](49) == 1
+    assert seen["optimizer"]([torch.zeros(1)]).param_groups[0]["lr"] == 0.125
+    with pytest.raises(ValueError, match="a has 7 tokens, the task 9"):
+        look.train_comparison(configs, Copying(9, 11, (5,)), seeds=1, steps=1, batch=1, lr=1.0)
+
+
 def offset_copier(period: int, vocabulary: int):
     """Predicts the token `period` − 1 back from the present one, sure of itself."""
 
@@ -109,6 +132,9 @@ def test_transfer_knows_a_copier_by_position() -> None:
     found = look.transfer([model, model], 17, [4, 5, 7], Generator().manual_seed(0))
     assert found.shape == (3, 2)
     assert (found[1] == 1).all()
+    lengths = []
+    look.transfer([lambda x: lengths.append(x.shape[1]) or model(x)], 17, [4, 5], Generator())
+    assert lengths == [7, 9]
     chance = found[[0, 2]]
     assert (chance < 0.15).all()
 
@@ -182,6 +208,19 @@ def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
 
     bystanders, loud = look.accuracy_at_loudness(Blind(), task, 3.0, Generator().manual_seed(0))
     assert bystanders == 1 and loud < 0.1
+    places = set()
+
+    class Watch(Blind):
+        def __call__(self, x: Tensor, loudness: Tensor) -> Tensor:
+            assert ((loudness == 3) | (loudness == 1)).all() and (loudness == 3).sum(1).eq(1).all()
+            places.update((loudness == 3).nonzero()[:, 1].tolist())
+            return super().__call__(x, loudness)
+
+    look.accuracy_at_loudness(Watch(), task, 3.0, Generator().manual_seed(0))
+    assert places == {1, 2, 3, 4, 5}
+    for periods in ((3, 6), (7,), (1,)):
+        with pytest.raises(ValueError, match="one period that comes twice"):
+            look.accuracy_at_loudness(Blind(), Copying(31, 12, periods), 3.0, Generator())
     bystanders, loud = look.accuracy_at_loudness(Captive(), task, 3.0, Generator().manual_seed(0))
     assert bystanders < 0.1 and loud == 1
 
@@ -209,7 +248,8 @@ def test_score_spread_reads_causal_scores_only(generator: Generator) -> None:
         for b in range(3) for h in range(2) for i in range(7) for j in range(i + 1)
     )  # fmt: skip
     assert spread["lowest"] == pytest.approx(lowest, rel=1e-3)
-    assert 1 / 7 < spread["sharpest"] <= 1
+    sharpest = [row.max().item() for row in model.observe(x)[1].flatten(0, -2)]
+    assert spread["sharpest"] == pytest.approx(sum(sharpest) / len(sharpest))
 
 
 @pytest.mark.parametrize("form", look.FORMS)

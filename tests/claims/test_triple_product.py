@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from attn_notes.analysis import results, seeds
 from attn_notes.analysis import triple_product as look
 from attn_notes.models.triple_product import SCORES
+from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.training.ensemble import Run
 
@@ -52,6 +53,22 @@ def test_every_score_trains_at_the_best_of_five_rates(
         assert constant(cell, name).get(score, best) == best  # the line runs live in one layer only
 
 
+def test_the_chapter_trains_what_was_recorded() -> None:
+    scope = exercises.after_setup(CHAPTER)
+    assert scope["SEEDS"] >= 3
+    assert (scope["fixed"], scope["random"]) == (recorded.FIXED, recorded.RANDOM)
+    for ours, theirs in (
+        (scope["one_layer"], recorded.ONE_LAYER),
+        (scope["two_layers"], recorded.TWO_LAYERS),
+    ):
+        assert ours == {score: theirs[score] for score in ("dot", "volume", "angle")}
+    drawn = ast.parse(exercises.cells(CHAPTER)["rates-figure"]).body
+    (places,) = [n.value for n in drawn if isinstance(n, ast.Assign) and "PLACES" in ast.unparse(n)]
+    tasks = eval(ast.unparse(places), {"Copying": Copying})
+    assert list(tasks.values()) == [recorded.FIXED, recorded.RANDOM, recorded.RANDOM]
+    assert set(tasks) == set(results.load("triple_product_copying")["runs"])
+
+
 def test_the_volume_wants_a_smaller_rate_than_the_others() -> None:
     for rates in (recorded.ONE_RATES, recorded.TWO_RATES):
         assert rates["volume"] < min(rate for score, rate in rates.items() if score != "volume")
@@ -72,7 +89,7 @@ def test_the_records_cover_what_the_chapter_says_of_them() -> None:
 
 
 def test_no_recorded_loss_lies_below_the_floor() -> None:
-    """On 256 held-out sequences the mean over which is random; four standard errors."""
+    """Against the best predictor's loss on the same 256 held-out sequences; 1e-3 for rounding."""
     for name, by_layers in (
         ("triple_product_copying", results.load("triple_product_copying")["runs"]),
         ("triple_product_rates", results.load("triple_product_rates")["runs"]),

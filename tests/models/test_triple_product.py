@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -358,12 +359,71 @@ def test_the_form_changes_no_answer(generator: Generator) -> None:
         ({"width": 33}, "2 heads do not divide a width of 33"),
         ({"head_dim": 5}, "even, not 5"),
         ({"width": 6}, "even, not 3"),
-        ({"layers": 0}, "at least one layer, not 0"),
+        ({"layers": 0}, "layers must be at least 1, not 0"),
+        ({"heads": 0}, "heads must be at least 1, not 0"),
+        ({"head_dim": 0}, "even, not 0"),
     ],
 )
 def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Config(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"score": "dot"}, "volume or angle, not 'dot'"), ({"form": "fast"}, "form must be one of")],
+)
+def test_the_layer_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TripleProductAttention(8, 2, 4, Generator(), **wrong)
+
+
+def test_defaults_are_the_published_score_in_the_safe_form(generator: Generator) -> None:
+    assert (Config().score, Config().form) == ("volume", "projected")
+    model = AttentionOnly(Config(vocabulary=500), generator)
+    assert model.embedding.weight.std().item() == pytest.approx(1, rel=0.03)
+    for score in ("angle", "line"):
+        assert (AttentionOnly(Config(score=score), generator).layers[0].beta == 8).all()
+
+
+@pytest.mark.parametrize("form", VOLUMES)
+def test_a_layer_uses_the_form_that_it_was_made_with(
+    form: str, generator: Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = []
+    for name, volume in VOLUMES.items():
+        monkeypatch.setitem(VOLUMES, name, lambda *x, n=name, v=volume: called.append(n) or v(*x))
+    AttentionOnly(Config(form=form), generator)(torch.ones(1, 3, dtype=torch.long))
+    assert called == [form]
+
+
+def test_loudness_multiplies_the_embedding_once(generator: Generator) -> None:
+    model = AttentionOnly(Config(layers=2, residual=True), generator)
+    x = torch.arange(16)[None]
+    loudness = torch.rand(1, 16, generator=generator) + 0.5
+    louder = copy.deepcopy(model)
+    louder.embedding.weight.data *= loudness[0, :, None]
+    assert_close(model(x, loudness), louder(x))
+
+
+def test_attention_is_listed_from_the_first_layer_to_the_last(generator: Generator) -> None:
+    model = AttentionOnly(Config(layers=2, residual=True), generator)
+    x = torch.randint(16, (3, 7), generator=generator)
+    _, first = model.layers[0](model.norms[0](model.embedding(x)))
+    assert_close(model.observe(x)[1][:, 0], first)
+
+
+@pytest.mark.parametrize("scale", [1e-13, 1e-9, 1e-6, 1.0, 1e6, 1e15])
+@pytest.mark.parametrize("near", [1.0, 1e-3])
+def test_an_angle_does_not_change_with_the_lengths(
+    scale: float, near: float, generator: Generator
+) -> None:
+    q, noise = torch.randn(2, 5, 7, generator=generator)
+    k, r = torch.randn(11, 7, generator=generator), q + near * noise
+    found = cos2_to_plane(scale * q, k / scale, scale * r)
+    truth = cos2_to_plane(q.double(), k.double(), r.double())
+    assert_close(found.double(), truth, rtol=0, atol=1e-5 / near)
+    assert found.max() < 1 + 1e-5
 
 
 def test_a_long_sequence_of_features_equals_the_layer(generator: Generator) -> None:

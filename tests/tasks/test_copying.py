@@ -102,6 +102,28 @@ def test_the_best_predictor_reads_no_future() -> None:
         assert torch.equal(task.ideal(x)[:, :t], task.ideal(x[:, :t]))
 
 
+def test_the_best_predictor_of_long_periods_and_of_impossible_texts() -> None:
+    task = Copying(1000, 420, (150, 200))  # 1000^-150 is no double
+    x = task.sample(3, Generator().manual_seed(1))
+    losses = prediction.token_losses(task.ideal(x[:, :-1]), x)
+    assert_close(losses[:, :148], torch.full((3, 148), math.log(1000)))
+    assert losses[:, task.settled].max() < 0.01
+    impossible = Copying(5, 9, (2,)).ideal(torch.tensor([[0, 1, 2, 3]]))
+    assert_close(impossible[0, 2:], torch.full((2, 5), math.log(1 / 5)))
+
+
+def test_two_periods_lower_the_chapters_floor_by_nothing_to_speak_of() -> None:
+    """Knowing which of two periods a sequence has is worth at most the entropy of not knowing."""
+    task = Copying(16, 24, tuple(range(6, 13)))
+    n, saved = len(task.periods), 0.0
+    for p in task.periods:
+        for other in task.periods:
+            if p < other:
+                both = 16.0 ** -(other - math.gcd(p, other)) / n
+                saved += both * (1 + math.log(n / both))
+    assert saved / (task.length - 1) < 1e-7
+
+
 def test_probe_knows_a_perfect_and_a_clueless_model() -> None:
     task = Copying(17, 23, (5, 7, 11))
     x = task.sample(500, Generator().manual_seed(4))

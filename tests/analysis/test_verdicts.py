@@ -1,0 +1,47 @@
+import pytest
+import torch
+
+from attn_notes.analysis import verdicts
+
+
+def test_words() -> None:
+    assert [verdicts.word(told) for told in (True, False, None)] == [
+        "held",
+        "did not hold",
+        "could not be told",
+    ]
+
+
+def test_lower_is_told_of_enough_seeds_only() -> None:
+    low, high = torch.arange(6.0), torch.arange(6.0) + 10
+    assert verdicts.ends_lower(low, high) == (True, "1.00 (1.00 to 1.00)")
+    assert verdicts.ends_lower(high, low) == (False, "0.00 (0.00 to 0.00)")
+    assert verdicts.ends_lower(low, low)[0] is None
+    assert verdicts.ends_lower(low[:3], high) == (None, "1.00, 3 seeds")
+    assert verdicts.ends_lower(low, high[:2]) == (None, "1.00, 2 seeds")
+
+
+def test_every_seed_counts() -> None:
+    assert verdicts.every_seed(torch.tensor([0.91, 0.99]))
+    assert not verdicts.every_seed(torch.tensor([0.89, 0.99]))
+
+
+@pytest.mark.parametrize(
+    ("at_home", "elsewhere", "told"),
+    [(0.99, 0.1, False), (0.99, 0.95, True), (0.5, 0.1, None), (0.5, 0.9, None)],
+)
+def test_a_task_tests_induction_if_copiers_transfer(at_home, elsewhere, told) -> None:
+    assert verdicts.strictly_tests_induction(at_home, elsewhere) is told
+
+
+def test_the_smallest_gap_decides() -> None:
+    assert verdicts.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
+    held, gap = verdicts.never_below([(2.0, 1.5), (0.9, 1.0)])
+    assert not held and gap == pytest.approx(-0.1)
+
+
+def test_faster_from_a_length_on_is_faster_ever_after() -> None:
+    lengths, slow = (1, 2, 4, 8), [(5.0, 5.0, 5.0, 5.0), (9.0, 3.0, 9.0, 9.0)]
+    assert verdicts.fastest_from(lengths, (9.0, 4.0, 4.0, 4.0), slow) == 4
+    assert verdicts.fastest_from(lengths, (4.0, 2.0, 4.0, 4.0), slow) == 1
+    assert verdicts.fastest_from(lengths, (4.0, 2.0, 4.0, 6.0), slow) is None
