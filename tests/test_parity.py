@@ -14,8 +14,9 @@ import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
-from attn_notes.models import deep_qkv, triple_product
+from attn_notes.models import deep_qkv, dialectical, triple_product
 from attn_notes.models.deep_qkv import Sorter
+from attn_notes.models.dialectical import LanguageModel, Observed
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
@@ -39,6 +40,30 @@ COPIER_NAMES = {
     "attn.W_o.weight": "layers.0.o.weight",
     "attn.qkrv.weight": "layers.0.qkrv.weight",  # the four that the source keeps apart
     **{f"attn.{n}.weight": f"layers.0.{n}.weight" for n in ("qkv", "o")},
+}
+# Ours of the dialectical model's weights → the source's, which ours joins where there are two.
+DIALECTICAL_NAMES = {
+    "token.weight": ["emb.weight"],
+    "position.weight": ["pos"],
+    "block.head.qkv.weight": [f"block.attn.{n}.weight" for n in "qkv"],
+    "block.head.poles.weight": ["block.attn.v_pos.weight", "block.attn.v_neg.weight"],
+    "block.head.tilt": ["block.attn.u_pos", "block.attn.u_neg"],
+    "block.head.bias": ["block.attn.b_pos", "block.attn.b_neg"],
+    **{
+        f"{ours}.{p}": [f"{theirs}.{p}"]
+        for ours, theirs in {
+            "block.head.synthesis": "block.attn.synth",
+            "block.head.up": "block.attn.up",
+            "block.head.gate": "block.attn.step_gate",
+            "block.out": "block.out",
+            "block.ln1": "block.ln1",
+            "block.ln2": "block.ff.0",
+            "block.feed_forward.l1": "block.ff.1",
+            "block.feed_forward.l2": "block.ff.3",
+            "unembedding": "lm",
+        }.items()
+        for p in ("weight", "bias")
+    },
 }
 
 
@@ -113,35 +138,100 @@ def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
     return model
 
 
-@torch.no_grad()
-def rounding(golden: np.lib.npyio.NpzFile, model: AttentionOnly) -> float:
+def rounding(golden: np.lib.npyio.NpzFile, size: float = 1.0) -> float:
     """What our logits may differ by, in the precision that the published program ran in.
 
-    Its five terms are each as large as the product of the squared lengths of q, k and r, and
-    rounded so: what is left of a score is known no better.
+    `size` is how large the terms are of whose sum a score is what is left.
     """
     logits = torch.from_numpy(golden["logits"])
-    eps, size = torch.finfo(logits.dtype).eps, 1.0
-    if model.config.score == "volume":
-        x = model.embedding(torch.from_numpy(golden["tokens"]))
-        q, k, r, _ = model.layers[0].project(x)
-        size = math.prod(x.square().sum(-1).max().item() for x in (q, k, r))
-        size = max(1.0, size / model.config.d**1.5)
-    return max(50 * eps * size * logits.abs().max().item(), 1e-12)
+    return max(50 * torch.finfo(logits.dtype).eps * size * logits.abs().max().item(), 1e-12)
+
+
+@torch.no_grad()
+def size_of_terms(model: AttentionOnly, tokens: Tensor) -> float:
+    """The published determinant has terms as large as the squared lengths of q, k and r."""
+    q, k, r, _ = model.layers[0].project(model.embedding(tokens))
+    product = math.prod(x.square().sum(-1).max().item() for x in (q, k, r))
+    return max(1.0, product / model.config.d**1.5)
 
 
 @pytest.mark.parametrize("form", VOLUMES)
 @pytest.mark.parametrize("path", files("triple_attention"), ids=lambda p: p.stem)
 def test_triple_product_attention(path: Path, form: str) -> None:
     golden = np.load(path)
-    model = load_copier(golden, form)
-    logits, bound = model(torch.from_numpy(golden["tokens"])), rounding(golden, model)
+    model, tokens = load_copier(golden, form), torch.from_numpy(golden["tokens"])
+    logits, bound = model(tokens), rounding(golden, size_of_terms(model, tokens))
     assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
 
 
 @pytest.mark.parametrize("path", files("standard_attention"), ids=lambda p: p.stem)
 def test_standard_attention(path: Path) -> None:
     golden = np.load(path)
-    model = load_copier(golden, "projected")
-    logits, bound = model(torch.from_numpy(golden["tokens"])), rounding(golden, model)
+    logits = load_copier(golden, "projected")(torch.from_numpy(golden["tokens"]))
+    bound = rounding(golden)
     assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
+
+
+def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
+    source = weights(golden)
+    vocabulary, width = source["emb.weight"].shape
+    config = dialectical.Config(
+        vocabulary=vocabulary,
+        pad=golden["vocab"].tolist().index("_"),
+        context=source["pos"].shape[1],
+        width=width,
+        head_dim=int(golden["d_head"]),
+        steps=int(golden["max_steps"]),
+        min_steps=int(golden["min_steps"]),
+        halt_eps=float(golden["halt_eps"]),
+        tension_tau=float(golden["tension_tau"]),
+    )
+    model = LanguageModel(config, Generator()).to(source["emb.weight"].dtype)
+    joined = {
+        ours: torch.cat([source[name] for name in theirs], 1 if ours.endswith("tilt") else 0)
+        for ours, theirs in DIALECTICAL_NAMES.items()
+    }
+    joined["position.weight"] = joined["position.weight"][0]
+    model.load_state_dict(joined)
+    return model
+
+
+def metrics(observed: Observed, keep: Tensor) -> tuple[Tensor, Tensor]:
+    """What the source reports: mean steps, and mean tension of active tokens at every step.
+
+    Its recursion, and so its list of tensions, ends when no token is active.
+    """
+    active = observed.active.double()
+    counts = active.sum((0, 2))
+    tensions = (observed.tension * active).sum((0, 2))[counts > 0] / counts[counts > 0]
+    return observed.steps[keep].double().mean(), tensions
+
+
+@pytest.mark.parametrize("path", files("dialectical"), ids=lambda p: p.stem)
+class TestDialectical:
+    def test_logits_steps_and_tensions(self, path: Path) -> None:
+        golden = np.load(path)
+        model = load_dialectical(golden)
+        tokens, bound = torch.from_numpy(golden["tokens"]), rounding(golden)
+        logits, observed = model.observe(tokens)
+        steps, tensions = metrics(observed, tokens != model.config.pad)
+        assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
+        assert steps.item() == pytest.approx(golden["avg_steps"].item())
+        assert_close(
+            tensions.double().detach(), torch.from_numpy(golden["tensions"]), rtol=bound, atol=bound
+        )
+
+    def test_the_bare_head(self, path: Path) -> None:
+        golden = np.load(path)
+        model = load_dialectical(golden)
+        keep, bound = torch.from_numpy(golden["tokens"]) != model.config.pad, rounding(golden)
+        z, observed = model.block.head(torch.from_numpy(golden["head_x"]), keep)
+        steps, tensions = metrics(observed, keep)
+        assert_close(z, torch.from_numpy(golden["head_z"]), rtol=bound, atol=bound)
+        assert steps.item() == pytest.approx(golden["head_avg_steps"].item())
+        assert_close(
+            tensions.double().detach(),
+            torch.from_numpy(golden["head_tensions"]),
+            rtol=bound,
+            atol=bound,
+        )

@@ -93,8 +93,10 @@ class StandardAttention(nn.Module):
         return self.o(rearrange(attention @ v, "... h t d -> ... t (h d)")), attention
 
 
-def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
-    """A linear layer without bias, started as torch starts its own, from the caller's generator."""
-    layer = skip_init(nn.Linear, inputs, outputs, bias=False)
+def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = False) -> nn.Linear:
+    """A linear layer, started as torch starts its own, from the caller's generator."""
+    layer = skip_init(nn.Linear, inputs, outputs, bias=bias)
     nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
+    if bias:
+        nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
     return layer

@@ -75,7 +75,9 @@ def test_a_layer_equals_torchs_own_head_by_head(generator: Generator) -> None:
 
 
 def test_a_layer_starts_as_torch_starts_its_own() -> None:
-    """Kaiming with a = √5: uniform up to 1 / √inputs."""
-    weight = linear(64, 4096, Generator().manual_seed(0)).weight
-    assert weight.abs().max() <= 1 / 8
-    assert weight.std().item() == pytest.approx(1 / 8 / 3**0.5, rel=0.01)
+    """Kaiming with a = √5: uniform up to 1 / √inputs, and so is a bias."""
+    layer = linear(64, 4096, Generator().manual_seed(0), bias=True)
+    for p, rel in ((layer.weight, 0.01), (layer.bias, 0.05)):
+        assert p.abs().max() <= 1 / 8
+        assert p.std().item() == pytest.approx(1 / 8 / 3**0.5, rel=rel)
+    assert linear(64, 4096, Generator()).bias is None

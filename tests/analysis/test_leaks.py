@@ -1,0 +1,66 @@
+import math
+
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from attn_notes.analysis.leaks import future_leak, influence
+from attn_notes.models.triple_product import AttentionOnly, Config
+
+V, T = 5, 7
+
+
+def causal(x: Tensor) -> Tensor:
+    """Reads the tokens before, all of them, each with another weight."""
+    weight = torch.arange(1.0, x.shape[-1] + 1).sqrt()
+    return (F.one_hot(x, V) * weight[:, None]).cumsum(-2)
+
+
+@pytest.fixture
+def tokens() -> Tensor:
+    return torch.randint(V, (3, T), generator=Generator().manual_seed(1))
+
+
+def test_a_model_that_reads_the_past_does_not_leak(tokens: Tensor) -> None:
+    assert future_leak(causal, tokens, V) == 0
+    model = AttentionOnly(Config(vocabulary=V), Generator().manual_seed(2))
+    assert future_leak(model, tokens, V) == 0
+    seen = influence(model, tokens, V)
+    assert (seen.tril() > 0).equal(torch.ones(T, T).tril().bool())
+    assert not seen.requires_grad
+
+
+@pytest.mark.parametrize("reader", range(T))
+@pytest.mark.parametrize("read", range(T))
+def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, reader: int, read: int) -> None:
+    """One logit depends on whether one later token is one letter, which no sequence has there."""
+    tokens[:, read] = 0
+
+    def peeks(x: Tensor) -> Tensor:
+        logits = causal(x)
+        logits[:, reader, 2] += 0.125 * (x[:, read] == 4)
+        return logits
+
+    leak = future_leak(peeks, tokens, V)
+    assert leak == (0.125 if read > reader else 0)
+    extra = (influence(peeks, tokens, V) - influence(causal, tokens, V)).triu(1).nonzero()
+    assert extra.tolist() == ([[reader, read]] if read > reader else [])
+
+
+def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens: Tensor) -> None:
+    def banned(x: Tensor) -> Tensor:
+        return causal(x).masked_fill(torch.tensor([False] * 4 + [True]), -math.inf)
+
+    assert future_leak(banned, tokens, V) == 0
+    assert future_leak(lambda x: causal(x) * math.nan, tokens, V) == math.inf
+
+
+def test_the_size_of_a_leak_is_that_of_the_change(tokens: Tensor) -> None:
+    """The mean over all tokens moves by the letters' distance over the length."""
+
+    def mean(x: Tensor) -> Tensor:
+        return x.double().mean(1)[:, None, None].expand(*x.shape, V)
+
+    farthest = torch.maximum(tokens, V - 1 - tokens)[:, 1:].max().item()
+    assert future_leak(mean, tokens, V) == pytest.approx(farthest / T)

@@ -1,0 +1,399 @@
+import itertools
+import math
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Generator, Tensor
+from torch.testing import assert_close
+
+from attn_notes.analysis.leaks import future_leak
+from attn_notes.models.dialectical import (
+    CORRECTED,
+    PARTS,
+    Config,
+    LanguageModel,
+    Observed,
+)
+from attn_notes.tasks import brackets
+from attn_notes.tasks.brackets import PAD, Brackets
+from attn_notes.training.ensemble import train
+
+V = 7
+CORRECTED_PARTS = [
+    replace(CORRECTED, tilts=tilts, values=values, tension=tension, streams=streams, gate=gate)
+    for tilts, values, tension in itertools.product(
+        PARTS["tilts"], PARTS["values"], PARTS["tension"]
+    )
+    for streams, gate in ((2, True), (2, False), (1, True))
+]
+
+
+def make(config: Config, seed: int = 0, **sizes: float) -> LanguageModel:
+    """A small model in double precision whose weights are far from their start."""
+    sizes = {"context": 13, "width": 11, "head_dim": 5, "steps": 4, **sizes}
+    generator = Generator().manual_seed(seed)
+    model = LanguageModel(replace(config, **sizes), generator).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1.5).add_(0.2 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+    return model
+
+
+def strings(n: int, t: int, seed: int = 0) -> Tensor:
+    """Padded strings of 1 to t characters, one of them of t."""
+    generator = Generator().manual_seed(seed)
+    x = torch.randint(PAD, (n, t), generator=generator)
+    lengths = torch.randint(1, t + 1, (n, 1), generator=generator)
+    lengths[0] = t
+    return x.masked_fill(torch.arange(t) >= lengths, PAD)
+
+
+def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observed]:
+    """The same function, token by token and key by key."""
+    c, w = model.config, {n: p.detach() for n, p in model.named_parameters()}
+    (b, t), d = x.shape, c.head_dim
+
+    def norm(h: Tensor, name: str) -> Tensor:
+        h = (h - h.mean()) / (h.var(unbiased=False) + 1e-5).sqrt()
+        return h * w[f"block.{name}.weight"] + w[f"block.{name}.bias"]
+
+    def affine(h: Tensor, name: str) -> Tensor:
+        return w[f"{name}.weight"] @ h + w[f"{name}.bias"]
+
+    def silu(h: Tensor) -> Tensor:
+        return h / (1 + torch.exp(-h))
+
+    w_q, w_k, w_v = w["block.head.qkv.weight"].split(d)
+    places = list(itertools.product(range(b), range(t)))
+    kept = {(n, i): x[n, i].item() != PAD for n, i in places}
+    h = {(n, i): w["token.weight"][x[n, i]] + w["position.weight"][i] for n, i in places}
+    z = {at: norm(h[at], "ln1") for at in places}
+    active = dict(kept)
+    attentions = torch.zeros(b, c.steps, c.streams, t, t, dtype=torch.float64)
+    tensions = torch.zeros(b, c.steps, t, dtype=torch.float64)
+    actives = torch.zeros(b, c.steps, t, dtype=torch.bool)
+    for s in range(c.steps):
+        moved, halts = {}, {}
+        for n, i in places:
+            q = w_q @ z[n, i]
+            streams = []
+            for stream in range(c.streams):
+                scores = torch.full((t,), -math.inf, dtype=torch.float64)
+                for j in range(t):
+                    k = w_k @ z[n, j]
+                    if c.mask == "published":
+                        reads, score = kept[n, j], torch.tensor(0.0, dtype=torch.float64)
+                    else:
+                        reads, score = (kept[n, j] and j < i) or j == i, q @ k / d**0.5
+                    if c.tilts == "key":  # by the query it is the same for all j
+                        score = score + w["block.head.tilt"][:, stream] @ k
+                    if reads:
+                        scores[j] = score
+                attentions[n, s, stream, i] = scores.softmax(0)
+                u = torch.zeros(d, dtype=torch.float64)
+                for j in range(t):
+                    v = w_v @ z[n, j]
+                    if c.values == "opposed":
+                        v = w["block.head.poles.weight"].split(d)[stream] @ v
+                    u = u + attentions[n, s, stream, i, j] * v
+                streams.append(u)
+            if c.streams == 1:
+                tension = torch.tensor(1.0, dtype=torch.float64)
+                read = torch.cat([streams[0], q])
+            else:
+                up, un = streams
+                read = torch.cat([up, un, up - un, up + un, q])
+                if c.tension == "cosine":
+                    tension = 0.5 - 0.5 * (up @ un) / (up.norm() * un.norm())
+                else:
+                    here = attentions[n, s, :, i]
+                    tension = 1 - torch.minimum(here[0], here[1]).sum()  # what they do not share
+                tension = tension.clamp(0, 1)  # of rounding
+            proposal = affine(silu(affine(read, "block.head.synthesis")), "block.head.up")
+            step = affine(q, "block.head.gate").sigmoid() * (tension if c.gate else 1)
+            moved[n, i] = z[n, i] + step * proposal
+            small = (moved[n, i] - z[n, i]).norm() / z[n, i].norm() < c.halt_eps
+            halts[n, i] = (
+                kept[n, i] and s + 1 >= c.min_steps and bool(small or tension < c.tension_tau)
+            )
+            tensions[n, s, i], actives[n, s, i] = tension, active[n, i]
+        anyone = any(active.values())
+        for at in places:
+            going = anyone if c.halting == "published" else active[at]
+            z[at] = moved[at] if going and not halts[at] else z[at]
+            active[at] = active[at] and not halts[at]
+    logits = torch.zeros(b, t, c.vocabulary, dtype=torch.float64)
+    for n, i in places:
+        out = h[n, i] + affine(z[n, i], "block.out")
+        inner = silu(affine(norm(out, "ln2"), "block.feed_forward.l1"))
+        logits[n, i] = affine(out + affine(inner, "block.feed_forward.l2"), "unembedding")
+    return logits, Observed(attentions, tensions, actives)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
+    streams=st.sampled_from([2, 2, 1]),
+    gate=st.booleans(),
+    steps=st.integers(1, 4),
+    min_steps=st.integers(1, 3),
+    tau=st.sampled_from([0.0, 0.2, 0.4, 0.6]),
+    eps=st.sampled_from([0.0, 0.3]),
+    length=st.integers(1, 5),
+    seed=st.integers(0, 9999),
+)
+def test_forward_equals_an_independent_one(
+    parts: dict,
+    streams: int,
+    gate: bool,
+    steps: int,
+    min_steps: int,
+    tau: float,
+    eps: float,
+    length: int,
+    seed: int,
+) -> None:
+    config = Config(
+        **parts, streams=streams, gate=gate, min_steps=min_steps, tension_tau=tau, halt_eps=eps
+    )
+    model = make(config, seed, steps=steps)
+    x = strings(3, length, seed)
+    logits, observed = model.observe(x)
+    expected, seen = independent_forward(model, x)
+    assert_close(observed.attention, seen.attention)
+    assert_close(observed.tension, seen.tension)
+    assert torch.equal(observed.active, seen.active)
+    assert torch.equal(observed.steps, seen.active.long().sum(1))
+    assert_close(logits, expected)
+    assert torch.equal(logits, model(x))
+
+
+@pytest.mark.parametrize("config", CORRECTED_PARTS)
+def test_the_corrected_model_reads_no_future(config: Config) -> None:
+    model = make(replace(config, tension_tau=0.3, halt_eps=0.1))
+    assert future_leak(model, strings(5, 7), V) == 0
+
+
+def test_the_published_mask_leaks() -> None:
+    model = make(replace(CORRECTED, mask="published"))
+    assert future_leak(model, strings(5, 7), V) > 1e-3
+
+
+def test_the_published_halting_leaks_by_itself() -> None:
+    """A token that has started again stops when the last one halts, which may come after it."""
+    parts = dict(values="opposed", tension="cosine", halting="published")
+    config = replace(CORRECTED, **parts, tension_tau=0.5)
+    leaks = [future_leak(make(config, seed, steps=8), strings(1, 7), V) for seed in range(12)]
+    assert max(leaks) > 1e-3
+
+
+def test_the_published_streams_attend_evenly_and_alike() -> None:
+    model = make(Config(tension_tau=0.0, halt_eps=0.0))
+    x = strings(5, 7)
+    _, observed = model.observe(x)
+    kept = (x != PAD).double()
+    even = (kept / kept.sum(1, keepdim=True))[:, None, None, None, :]
+    assert_close(observed.attention, even.expand_as(observed.attention))
+    brackets.loss(model, (x, x)).backward()
+    head = model.block.head
+    assert (head.qkv.weight.grad[5:10] == 0).all()  # W_k
+    assert head.tilt.grad.abs().max() < 1e-12 and head.bias.grad.abs().max() < 1e-12
+    assert head.qkv.weight.grad[:5].abs().max() > 1e-3  # W_q, by the other ways
+
+
+def test_published_tension_is_one_by_construction_and_never_halts(generator: Generator) -> None:
+    model = LanguageModel(Config(), generator)
+    x = strings(5, 29)
+    _, observed = model.observe(x)
+    assert observed.tension.transpose(1, 2)[x != PAD].min() > 0.95
+    assert torch.equal(observed.steps, 6 * (x != PAD))
+
+
+@pytest.mark.parametrize("config", CORRECTED_PARTS)
+def test_corrected_attention_reads_the_past_and_no_padding(config: Config) -> None:
+    x = strings(5, 7)
+    x[1], x[2, 0], x[3, 1:4] = PAD, PAD, PAD  # nothing else; at the start; in the middle
+    model = make(config)
+    logits, observed = model.observe(x)
+    assert logits.isfinite().all()
+    attention = observed.attention
+    assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
+    readable = (torch.ones(7, 7).tril().bool() & (x != PAD)[:, None, :]) | torch.eye(7).bool()
+    assert (attention > 0).equal(readable[:, None, None].expand_as(attention))
+    assert not observed.active.transpose(1, 2)[x == PAD].any()
+
+
+@pytest.mark.parametrize("config", CORRECTED_PARTS)
+def test_a_row_is_the_same_whatever_its_batch_mates(config: Config) -> None:
+    task = Brackets(pairs=3, max_length=14)
+    model = make(replace(config, tension_tau=0.3, halt_eps=0.1))
+    x, y = task.sample(17, Generator().manual_seed(1))
+    together, seen = model.observe(x)
+    losses = brackets.token_losses(together, y)
+    for i in range(17):
+        row = brackets.trim((x[i : i + 1], y[i : i + 1]))
+        alone, alone_seen = model.observe(row[0])
+        n = row[0].shape[1]
+        assert_close(alone[0], together[i, :n])
+        assert_close(brackets.token_losses(alone, row[1])[0], losses[i, :n])
+        assert torch.equal(alone_seen.steps[0], seen.steps[i, :n])
+        assert (losses[i, n:] == 0).all()
+        flat, flat_seen = model.observe(row[0][0])  # and without a batch at all
+        assert_close(flat, alone[0])
+        assert torch.equal(flat_seen.steps, alone_seen.steps[0])
+
+
+def test_published_rows_depend_on_their_batch_mates() -> None:
+    apart = 0
+    for seed in range(12):
+        model = make(Config(tension_tau=0.5, halt_eps=0.3), seed, steps=8)
+        x = strings(17, 7)
+        together, alone = model(x), torch.cat([model(row[None]) for row in x])
+        moved = (together - alone).abs().amax(-1) > 1e-3
+        apart += (moved & (x != PAD)).any(1).sum().item()
+    assert apart > 0
+
+
+@pytest.mark.parametrize("tilts", PARTS["tilts"])
+def test_what_has_halted_stays(tilts: str) -> None:
+    """A token that halts in step r is, after all steps, where a head of r steps leaves it."""
+    parts = dict(values="opposed", tension="cosine", tilts=tilts)
+    config = replace(CORRECTED, **parts, tension_tau=0.7, halt_eps=0.0, min_steps=2)
+    model = make(config, 3, steps=6)
+    x = strings(31, 11)
+    keep = x != PAD
+    h = model.block.ln1(model.token(x) + model.position.weight[:11])
+    z, observed = model.block.head(h, keep)
+    assert (observed.active[:, 1:] <= observed.active[:, :-1]).all()
+    assert torch.equal(observed.active[:, 0], keep)
+    steps = observed.steps
+    assert (steps[keep] >= 2).all() and (steps[~keep] == 0).all()
+    assert len(steps[keep].unique()) >= 3
+    for r in range(1, 6):
+        shorter = make(config, 3, steps=r).block.head  # the same weights
+        assert torch.equal(shorter(h, keep)[0][steps == r], z[steps == r])
+    assert torch.equal(z[~keep], h[~keep])
+
+
+def slopes(model: LanguageModel, seed: int = 1) -> tuple[Tensor, Tensor]:
+    """Of the loss along a random direction in each parameter: by its gradient, by differences."""
+    x = strings(5, 7)
+    y = torch.where(x == PAD, PAD, (x + 1) % PAD)
+    generator = Generator().manual_seed(seed)
+    parameters = list(model.parameters())
+    gradients = torch.autograd.grad(
+        brackets.loss(model, (x, y)), parameters, materialize_grads=True
+    )
+    found = []
+    for p, gradient in zip(parameters, gradients, strict=True):
+        start = p.detach().clone()
+        way = torch.randn(p.shape, generator=generator, dtype=p.dtype)
+        losses = []
+        with torch.no_grad():
+            for h in (1e-5, -1e-5):
+                p.copy_(start + h * way)
+                losses.append(brackets.loss(model, (x, y)))
+            p.copy_(start)
+        found.append(torch.stack([(gradient * way).sum(), (losses[0] - losses[1]) / 2e-5]))
+    by_gradient, by_difference = torch.stack(found, 1)
+    return by_gradient, by_difference
+
+
+@pytest.mark.parametrize("config", [*CORRECTED_PARTS, Config(tension_tau=0.0, halt_eps=0.0)])
+def test_gradients_equal_differences(config: Config) -> None:
+    """As corrected with tokens that halt at different steps, as published with none that halts."""
+    if config.halting == "absorbing":
+        config = replace(config, tension_tau=0.2, halt_eps=0.25)
+    model = make(config)
+    by_gradient, by_difference = slopes(model)
+    assert_close(by_gradient, by_difference, rtol=1e-5, atol=1e-8)
+
+
+def test_published_gradients_leave_out_what_halted_tokens_tell_others() -> None:
+    model = make(Config(tension_tau=0.5, halt_eps=0.2))
+    by_gradient, by_difference = slopes(model)
+    assert (by_gradient - by_difference).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("config", [CORRECTED, Config(), replace(CORRECTED, streams=1)])
+def test_every_step_of_an_ensemble_is_an_ordinary_one(config: Config) -> None:
+    """It is traced once, and nothing of the first batch's halting is kept for the next."""
+    x = strings(2, 7)
+    task = Brackets(pairs=3, max_length=12)
+    models = [make(replace(config, tension_tau=0.4, halt_eps=0.1), seed) for seed in (2, 3)]
+    run = train(
+        models,
+        brackets.loss,
+        partial(task.sample, 7),
+        generators=[Generator().manual_seed(seed) for seed in (5, 6)],
+        steps=4,
+        optimizer=partial(torch.optim.SGD, lr=0.1),
+        probe=lambda model: {"logits": model(x)},
+    )
+    for i, model in enumerate(models):
+        generator = Generator().manual_seed(5 + i)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            brackets.loss(model, task.sample(7, generator)).backward()
+            optimizer.step()
+        for name, p in model.named_parameters():
+            assert_close(run.parameters[name][i], p.detach())
+        assert_close(run.history["logits"][-1, i], model(x).detach())
+
+
+def test_corrected_streams_begin_opposed(generator: Generator) -> None:
+    head = LanguageModel(CORRECTED, generator).block.head
+    assert torch.equal(head.tilt[:, 0], -head.tilt[:, 1])
+    assert head.tilt.std().item() == pytest.approx(1 / 8, rel=0.3)  # 1 / √64
+    _, observed = LanguageModel(CORRECTED, generator).observe(strings(7, 29))
+    assert (observed.tension[:, 0, 0] == 0).all()  # the first token has no choice
+    assert observed.tension[0, 0, 5:].min() > CORRECTED.tension_tau
+
+
+def test_parameter_counts(generator: Generator) -> None:
+    def count(config: Config) -> int:
+        return sum(p.numel() for p in LanguageModel(config, generator).parameters())
+
+    e, d, v, t = 128, 64, 7, 256
+    around = (v + t) * e + 2 * 2 * e + (e + 1) * e + (e + 1) * 2 * e + (2 * e + 1) * e + (e + 1) * v
+    head = 3 * e * d + (5 * d + 1) * d + (d + 1) * e + d + 1
+    assert count(Config()) == around + head + 2 * d * d + 2 * (d + 1) == 179_338
+    assert count(CORRECTED) == around + head + 2 * d
+    assert count(replace(CORRECTED, streams=1)) == around + head - 3 * d * d + d
+
+
+def test_a_model_comes_from_its_generator() -> None:
+    a, b, c = (
+        LanguageModel(Config(), Generator().manual_seed(seed)).state_dict() for seed in (1, 1, 2)
+    )
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    assert not torch.equal(a["unembedding.bias"], c["unembedding.bias"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mask": "none"}, "mask must be one of published, causal, not 'none'"),
+        ({"tilts": "value"}, "tilts must be one of query, key, not 'value'"),
+        ({"values": "split"}, "values must be one of opposed, shared, not 'split'"),
+        ({"tension": "angle"}, "tension must be one of cosine, variation, not 'angle'"),
+        ({"halting": "never"}, "halting must be one of published, absorbing, not 'never'"),
+        ({"streams": 3}, "1 or 2 streams, not 3"),
+        ({"steps": 0}, "at least one step, not 0"),
+    ],
+)
+def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config(**wrong)
+
+
+def test_more_tokens_than_the_context_are_refused() -> None:
+    model = make(CORRECTED)
+    assert model(torch.zeros(1, 13, dtype=torch.long)).shape == (1, 13, V)
+    with pytest.raises(ValueError, match="at most 13 tokens, not 14"):
+        model(torch.zeros(1, 14, dtype=torch.long))

@@ -1,0 +1,234 @@
+import math
+from collections import Counter, defaultdict
+from functools import cache
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Generator
+from torch.testing import assert_close
+
+from attn_notes.tasks import brackets
+from attn_notes.tasks.brackets import CLOSE, OPEN, PAD, SPACE, VOCABULARY, Brackets
+
+Distribution = dict[str, float]
+
+
+def generator_enumerated(task: Brackets) -> Distribution:
+    """What the published generator writes, by its recursion, up to one character beyond the cut.
+
+    Filler is written f, whichever of its three letters it is. All that is done to a string is done
+    from left to right, so a beginning of the result needs the same beginning of the parts only.
+    """
+    room = task.length + 1
+
+    def fill(parts: Distribution) -> Distribution:
+        done: Distribution = defaultdict(float)
+        for text, p in parts.items():
+            grown = {"": p}
+            for character in text:
+                longer: Distribution = defaultdict(float)
+                for start, q in grown.items():
+                    longer[(start + character)[:room]] += q * (1 - task.filler)
+                    longer[(start + character + "f")[:room]] += q * task.filler
+                grown = longer
+            for whole, q in grown.items():
+                done[whole] += q
+        return done
+
+    @cache
+    def write(n: int) -> Distribution:
+        if n == 0:
+            return {"": 1.0}
+        parts: Distribution = defaultdict(float)
+        for left in range(n):
+            for inner, p in write(left).items():
+                for outer, q in write(n - 1 - left).items():
+                    parts[f"({inner}){outer}"[:room]] += p * q / n
+        return fill(parts)
+
+    found: Distribution = defaultdict(float)
+    for n in range(1, task.pairs + 1):
+        for text, p in write(n).items():
+            found[text] += p / task.pairs
+    return {text: p for text, p in found.items() if p > 0}
+
+
+def following(task: Brackets) -> dict[str, Distribution]:
+    """For all that can be read: how likely it is read, under "", and followed by (, ), f, end."""
+    found: dict[str, Distribution] = defaultdict(lambda: defaultdict(float))
+    for text, p in generator_enumerated(task).items():
+        for i in range(1, min(len(text), task.length) + 1):
+            ends = i == min(len(text), task.length)
+            found[text[:i]][""] += p
+            found[text[:i]]["end" if ends else text[i]] += p
+    return found
+
+
+SMALL = [
+    Brackets(pairs=1, max_length=7),
+    Brackets(pairs=2, max_length=9),
+    Brackets(pairs=3, max_length=8, filler=0.35),
+    Brackets(pairs=4, max_length=10, filler=0.0),
+    Brackets(pairs=6, max_length=8),
+]
+
+
+@pytest.mark.parametrize("task", SMALL)
+def test_the_best_predictor_equals_counting(task: Brackets) -> None:
+    generator = Generator().manual_seed(3)
+    for text, after in following(task).items():
+        letters = torch.tensor(brackets.FILLERS)[
+            torch.randint(3, (len(text),), generator=generator)
+        ]
+        x = torch.where(torch.tensor([c == "f" for c in text]), letters, 0)
+        x = torch.where(torch.tensor([c == ")" for c in text]), CLOSE, x)
+        expected = torch.zeros(len(VOCABULARY), dtype=torch.float64)
+        expected[OPEN], expected[CLOSE] = after["("], after[")"]
+        expected[list(brackets.FILLERS)] = after["f"] / 3
+        expected[SPACE] += after["end"]
+        expected /= after[""]
+        found = task.ideal(x[None])[0, -1].exp().double()
+        assert_close(found, expected, rtol=1e-5, atol=1e-6)
+        entropy = -sum(p * math.log(p) for p in expected.tolist() if p > 0)
+        assert task.entropies(x[None])[0, -1].item() == pytest.approx(entropy, abs=1e-6)
+
+
+@pytest.mark.parametrize("task", SMALL)
+def test_the_floor_equals_counting(task: Brackets) -> None:
+    nats = tokens = 0.0
+    for after in following(task).values():
+        p = after.pop("")
+        filler = after.pop("f", 0.0) / 3
+        shares = [*after.values(), filler, filler, filler]
+        if filler or "end" in after:  # the space is both
+            shares = [after.get("(", 0.0), after.get(")", 0.0), filler, filler]
+            shares.append(filler + after.get("end", 0.0))
+        nats -= sum(q * math.log(q / p) for q in shares if q > 0)
+        tokens += p
+    assert task.floor == pytest.approx(nats / tokens, rel=1e-9)
+
+
+@pytest.mark.parametrize("task", SMALL)
+def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
+    n = 20_000
+    x, _ = task.sample(n, Generator().manual_seed(5))
+    as_written = str.maketrans("ab ", "fff")
+    drawn = Counter(brackets.decode(row).translate(as_written) for row in x.tolist())
+    expected: Distribution = defaultdict(float)
+    for text, p in generator_enumerated(task).items():
+        expected[text[: task.length]] += n * p
+    assert drawn.keys() <= expected.keys()
+    common = [text for text, count in expected.items() if count >= 5]
+    rest = n - sum(expected[text] for text in common)
+    chi2 = sum((drawn[text] - expected[text]) ** 2 / expected[text] for text in common)
+    if rest >= 5:
+        chi2 += (sum(drawn[text] for text in drawn.keys() - set(common)) - rest) ** 2 / rest
+    freedom = len(common) - (rest < 5)  # one sum is given
+    # The mean of a chi-square is its freedom, its variance twice that.
+    assert chi2 <= freedom + 5 * math.sqrt(2 * freedom) + 1e-9
+
+
+def test_filler_is_even_among_its_letters() -> None:
+    x, _ = Brackets().sample(20_000, Generator().manual_seed(1))
+    counts = torch.bincount(x.flatten(), minlength=len(VOCABULARY)).double()
+    assert counts[VOCABULARY.index("c")] == 0
+    assert counts[OPEN] == counts[CLOSE]
+    filler = counts[list(brackets.FILLERS)]
+    mean = filler.mean()
+    assert ((filler - mean).abs() < 5 * (mean * 2 / 3).sqrt()).all()
+
+
+def test_the_best_predictor_reaches_the_floor_and_its_entropies_say_so() -> None:
+    task, n = Brackets(), 20_000
+    x, y = brackets.trim(task.sample(n, Generator().manual_seed(0)))
+    lengths = (y != PAD).sum(1)
+    for nats in (brackets.token_losses(task.ideal(x), y), task.entropies(x)):
+        excess = nats.double().sum(1) - task.floor * lengths
+        assert abs(excess.mean().item()) < 4 * excess.std().item() / n**0.5
+    batch = (x, y)
+    assert_close(
+        brackets.loss(task.ideal, batch).item(),
+        (brackets.token_losses(task.ideal(x), y).sum() / lengths.sum()).item(),
+    )
+
+
+def test_a_cut_that_cuts_nothing_leaves_the_floor() -> None:
+    assert Brackets(max_length=64).floor == pytest.approx(Brackets().floor, abs=1e-8)
+    assert Brackets(max_length=16).floor < Brackets().floor - 0.01  # its end is certain
+
+
+def test_the_best_predictor_reads_no_future() -> None:
+    task = Brackets(pairs=4, max_length=24)
+    x, _ = task.sample(13, Generator().manual_seed(3))
+    for t in range(1, task.length):
+        assert torch.equal(task.ideal(x)[:, :t], task.ideal(x[:, :t]))
+
+
+def test_what_the_generator_cannot_write_is_followed_by_anything() -> None:
+    task = Brackets(pairs=2)
+    for text in (")", "a", "c", "(c", "())", "((()", "()()(", "_", "(abababab"):
+        found = task.ideal(brackets.encode(text)[None])[0, -1]
+        assert_close(found.exp(), torch.full((7,), 1 / 7))
+    with pytest.raises(ValueError, match="at most 95 characters, not 96"):
+        task.ideal(torch.zeros(1, 96, dtype=torch.long))
+
+
+def test_a_batch_is_padded_and_shifted_by_one() -> None:
+    task = Brackets(pairs=5, max_length=20)
+    x, y = task.sample(997, Generator().manual_seed(2))
+    assert x.shape == y.shape == (997, 19)
+    lengths = (x != PAD).sum(1)
+    assert lengths.max() == 19 and lengths.min() < 10
+    for row, target, n in zip(x.tolist(), y.tolist(), lengths.tolist(), strict=True):
+        assert PAD not in row[:n] and set(row[n:]) <= {PAD}
+        assert target[:n] == [*row[1:n], SPACE] and set(target[n:]) <= {PAD}
+    whole = lengths < 19
+    assert brackets.is_balanced(x)[whole].all() and not brackets.is_balanced(x).all()
+    again = task.sample(997, Generator().manual_seed(2))
+    assert torch.equal(x, again[0]) and torch.equal(y, again[1])
+    assert not torch.equal(x, task.sample(997, Generator().manual_seed(3))[0])
+
+
+def test_trimming_changes_no_loss() -> None:
+    x, y = Brackets().sample(29, Generator().manual_seed(2))
+    short = brackets.trim((x, y))
+    assert (short[0][:, -1] != PAD).any() and (x[:, short[0].shape[1] :] == PAD).all()
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x[..., None] * torch.arange(1.0, 8))
+
+    assert_close(brackets.loss(model, short), brackets.loss(model, (x, y)))
+
+
+@given(st.text(alphabet=VOCABULARY, max_size=12))
+def test_depth_and_balance(text: str) -> None:
+    open_after, balanced = [], True
+    for character in text:
+        before = open_after[-1] if open_after else 0
+        open_after.append(before + {"(": 1, ")": -1}.get(character, 0))
+        balanced &= open_after[-1] >= 0
+    tokens = brackets.encode(text)
+    assert brackets.depth(tokens).tolist() == open_after
+    assert brackets.is_balanced(tokens).item() == (balanced and (open_after or [0])[-1] == 0)
+    assert brackets.decode(tokens.tolist()) == text.replace("_", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pairs": 0}, "at least one pair, not 0"),
+        ({"filler": 1.0}, "below 1, not 1.0"),
+        ({"filler": -0.1}, "below 1, not -0.1"),
+        ({"max_length": 2}, "3 characters, not 2"),
+    ],
+)
+def test_impossible_tasks_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Brackets(**settings)
+
+
+def test_unknown_characters_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"not \['x', 'é'\]"):
+        brackets.encode("(éx)")
