@@ -14,8 +14,9 @@ from torch import Generator, Tensor
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
+from ..packed import parameters
 from .conftest import CHAPTER, Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, parameters, saved_runs
+from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
 
 OpenPage = Callable[..., Visit]
 WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]

@@ -18,8 +18,9 @@ from attn_notes.models.triple_product import (
 from attn_notes.tasks.copying import Copying
 from attn_notes.widgets.triple_product import SHOWN
 
+from ..packed import parameters
 from .conftest import Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, parameters, saved_runs
+from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
 
 CHAPTER = "book/triple_product.html"
 OpenPage = Callable[..., Visit]

@@ -4,10 +4,7 @@ import base64
 import json
 from typing import Any
 
-import numpy as np
-import torch
 from playwright.sync_api import Page
-from torch import Tensor
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
@@ -62,11 +59,3 @@ def saved_runs(page: Page) -> dict[str, Any]:
         _, name, key = buffer["path"]
         runs[name][key] = base64.b64decode(buffer["data"])
     return runs
-
-
-def parameters(run: dict[str, Any], seed: int) -> dict[str, Tensor]:
-    """One seed's weights, as `load_state_dict` takes them."""
-    flat = torch.from_numpy(np.frombuffer(run["weights"], "<f4").copy())
-    lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
-    blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)
-    return {name: block.view(run["seeds"], *shape)[seed] for name, shape, block in blocks}

@@ -1,6 +1,5 @@
 """The Python side of the ABC sorter widget: what it takes, refuses, sends and prints."""
 
-import numpy as np
 import pytest
 import torch
 from torch import Generator
@@ -9,25 +8,14 @@ from torch.func import stack_module_state
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.widgets.deep_qkv import ABCSorter
 
+from .. import packed
+
 SEEDS = 3
 
 
 def stacked(config, seeds=SEEDS):
     models = [Sorter(config, Generator().manual_seed(i)) for i in range(seeds)]
     return models, stack_module_state(models)[0]
-
-
-def unpack(run, seed):
-    """Read one seed back as the JavaScript does: names in order, all seeds of one name together."""
-    flat = np.frombuffer(run["weights"], "<f4")
-    found, start = {}, 0
-    for name, shape in zip(run["names"], run["shapes"], strict=True):
-        size = int(np.prod(shape))
-        block = flat[start : start + run["seeds"] * size].reshape(run["seeds"], *shape)
-        found[name] = torch.from_numpy(block[seed].copy())
-        start += run["seeds"] * size
-    assert start == flat.size
-    return found
 
 
 def test_there_is_a_widget_before_there_is_a_model():
@@ -52,7 +40,7 @@ def test_weights_arrive_exactly(variant):
         "scale": 1 / 3 if variant == "fixed_gate" else 1.0,
     }
     for i, model in enumerate(models):
-        found = unpack(run, i)
+        found = packed.parameters(run, i)
         assert set(found) == {name for name, _ in model.named_parameters()}
         for name, parameter in model.named_parameters():
             assert torch.equal(found[name], parameter)
@@ -74,7 +62,9 @@ def test_loading_again_replaces_and_keeps_the_others():
     before = dict(sorter.runs)
     parameters = {name: tensor * 2 for name, tensor in stacked(Config())[1].items()}
     sorter.load("gated", parameters, Config())
-    assert torch.equal(unpack(sorter.runs["gated"], 1)["norm.weight"], torch.full((6,), 2.0))
+    assert torch.equal(
+        packed.parameters(sorter.runs["gated"], 1)["norm.weight"], torch.full((6,), 2.0)
+    )
     assert {name: sorter.runs[name] for name in VARIANTS[1:]} == {
         name: before[name] for name in VARIANTS[1:]
     }

@@ -1,6 +1,5 @@
 """The Python side of the triple-product explorer: what it takes, refuses, sends and prints."""
 
-import numpy as np
 import pytest
 import torch
 from torch import Generator
@@ -9,6 +8,8 @@ from torch.func import stack_module_state
 from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.widgets.triple_product import SHOWN, TripleProductExplorer
+
+from .. import packed
 
 SEEDS = 3
 TASK = Copying(vocabulary=5, length=13, periods=(3, 7))
@@ -28,19 +29,6 @@ def load(explorer, name="a name", config=None, task=TASK, seeds=SEEDS):
     models, parameters = stacked(config, seeds)
     explorer.load(name, parameters, config, task)
     return models
-
-
-def unpack(run, seed):
-    """Read one seed back as the JavaScript does: names in order, all seeds of one name together."""
-    flat = np.frombuffer(run["weights"], "<f4")
-    found, start = {}, 0
-    for name, shape in zip(run["names"], run["shapes"], strict=True):
-        size = int(np.prod(shape))
-        block = flat[start : start + run["seeds"] * size].reshape(run["seeds"], *shape)
-        found[name] = torch.from_numpy(block[seed].copy())
-        start += run["seeds"] * size
-    assert start == flat.size
-    return found
 
 
 def test_there_is_a_widget_before_there_is_a_model():
@@ -70,7 +58,7 @@ def test_weights_arrive_exactly(score, layers):
         "length": 13,
     }
     for i, model in enumerate(models):
-        found = unpack(run, i)
+        found = packed.parameters(run, i)
         assert set(found) == {name for name, _ in model.named_parameters()}
         for name, parameter in model.named_parameters():
             assert torch.equal(found[name], parameter)
@@ -92,7 +80,8 @@ def test_loading_again_replaces_and_keeps_the_others():
     parameters = {name: 2 * tensor for name, tensor in stacked(config())[1].items()}
     explorer.load("one", parameters, config(), TASK)
     assert torch.equal(
-        unpack(explorer.runs["one"], 1)["layers.0.o.weight"], parameters["layers.0.o.weight"][1]
+        packed.parameters(explorer.runs["one"], 1)["layers.0.o.weight"],
+        parameters["layers.0.o.weight"][1],
     )
     assert explorer.runs["two"] is before
     assert explorer.run == "one"

@@ -1,0 +1,16 @@
+"""Weights as a widget's run holds them, read back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
+    """One seed's weights: names in order, all seeds of one name together, nothing left over."""
+    flat = torch.from_numpy(np.frombuffer(run["weights"], "<f4").copy())
+    lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
+    blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)
+    return {name: block.view(run["seeds"], *shape)[seed] for name, shape, block in blocks}
