@@ -22,12 +22,10 @@ from attn_notes.models.triple_product import (
 )
 from attn_notes.tasks import copying
 from attn_notes.tasks.copying import Copying
-from attn_notes.training.ensemble import Run, train
-from attn_notes.training.schedules import warmup_cosine
+from attn_notes.training.comparison import held_out, train_kinds
+from attn_notes.training.ensemble import Run
 
 # --- The comparison that the source calls and lost
-
-HELD_OUT = 10_000  # seed of the sequences that no model trains on
 
 
 def train_comparison(
@@ -63,26 +61,20 @@ def train_comparison(
     for kind, config in configs.items():
         if config.vocabulary != task.vocabulary:
             raise ValueError(f"{kind} has {config.vocabulary} tokens, the task {task.vocabulary}")
-    held_out = task.sample(256, Generator().manual_seed(HELD_OUT)).to(device)
-
-    def train_kind(kind: str, config: Config) -> Run:
-        rate = lr[kind] if isinstance(lr, Mapping) else lr
-        return train(
-            [AttentionOnly(config, Generator().manual_seed(seed)) for seed in range(seeds)],
-            copying.loss,
-            partial(task.sample, batch),
-            generators=[Generator().manual_seed(20_000 + seed) for seed in range(seeds)],
-            steps=steps,
-            optimizer=partial(torch.optim.AdamW, lr=rate, fused=True),
-            schedule=warmup_cosine(steps, warmup),
-            clip=1.0,
-            probe=partial(task.probe, sequences=held_out),
-            probe_every=probe_every,
-            watch=(lambda step, seen, _: show(kind, step, seen)) if show else None,
-            device=device,
-        )
-
-    return {kind: train_kind(kind, config) for kind, config in configs.items()}
+    sequences = task.sample(256, held_out()).to(device)
+    return train_kinds(
+        {kind: partial(AttentionOnly, config) for kind, config in configs.items()},
+        copying.loss,
+        partial(task.sample, batch),
+        seeds=seeds,
+        steps=steps,
+        lr=lr,
+        warmup=warmup,
+        probe=partial(task.probe, sequences=sequences),
+        probe_every=probe_every,
+        device=device,
+        show=show,
+    )
 
 
 def with_parameters_of(config: Config, other: Config) -> Config:

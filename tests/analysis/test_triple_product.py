@@ -10,6 +10,7 @@ from attn_notes.analysis import triple_product as look
 from attn_notes.models.triple_product import AttentionOnly, Config, expanded_volume
 from attn_notes.tasks import copying
 from attn_notes.tasks.copying import Copying
+from attn_notes.training import comparison
 from attn_notes.training.ensemble import train
 from attn_notes.training.schedules import warmup_cosine
 
@@ -87,7 +88,7 @@ def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
         probe_every=3, show=lambda kind, step, _: seen.append((kind, step)),
     )  # fmt: skip
     assert seen == [(kind, step) for kind in "ab" for step in (0, 3, 6, 7)]
-    held_out = task.sample(256, Generator().manual_seed(look.HELD_OUT))
+    held_out = task.sample(256, comparison.held_out())
     for kind, rate in (("a", 1e-2), ("b", 3e-3)):
         alone = train(
             [AttentionOnly(configs[kind], Generator().manual_seed(1))],
@@ -107,7 +108,7 @@ def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
 
 def test_train_comparison_passes_on_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     task, seen = Copying(7, 11, (5,)), {}
-    monkeypatch.setattr(look, "train", lambda *a, **more: seen.update(more) or train(*a, **more))
+    monkeypatch.setattr(comparison, "train", lambda *a, **more: seen.update(more) or train(*a, **more))
     configs = {"a": Config(score="dot", vocabulary=7, width=8)}
     look.train_comparison(configs, task, seeds=2, steps=70, batch=13, lr=0.125)
     assert seen["clip"] == 1.0 and seen["steps"] == 70

@@ -14,6 +14,7 @@ from attn_notes.analysis import triple_product as look
 from attn_notes.models.triple_product import SCORES
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.prediction import token_losses
+from attn_notes.training import comparison
 from attn_notes.training.ensemble import Run
 
 from .. import exercises
@@ -111,7 +112,7 @@ def test_no_recorded_loss_lies_below_the_floor() -> None:
         for layers, kinds in by_layers.items():
             fixed = layers.startswith("one layer") and "random" not in layers
             task = recorded.FIXED if fixed else recorded.RANDOM
-            x = task.sample(256, Generator().manual_seed(look.HELD_OUT))
+            x = task.sample(256, comparison.held_out())
             best = task.probe(task.ideal, x)["loss"].item()  # of these very sequences
             for run in kinds.values():
                 assert min(map(min, run["loss"])) > best - 1e-3, (name, layers)

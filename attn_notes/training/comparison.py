@@ -1,0 +1,68 @@
+"""Train several kinds of model under the same conditions: equal seeds, batches, steps, schedule."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Generator, Tensor, nn
+
+from attn_notes.training.ensemble import Model, Run, Tensors, train
+from attn_notes.training.schedules import warmup_cosine
+
+BATCHES = 20_000  # seed of member 0's batches; member 1 has the next
+
+
+def held_out() -> Generator:
+    """Draws what no member trains on, the same every time."""
+    return Generator().manual_seed(10_000)
+
+
+def train_kinds(
+    kinds: Mapping[str, Callable[[Generator], nn.Module]],
+    loss: Callable[[Model, Any], Tensor],
+    sample: Callable[[Generator], Any],
+    *,
+    seeds: int,
+    steps: int,
+    lr: float | Mapping[str, float],
+    warmup: int = 50,
+    probe: Callable[[Model], Tensors] | None = None,
+    probe_every: int = 25,
+    device: torch.device | str = "cpu",
+    show: Callable[[str, int, Tensors], None] | None = None,
+) -> dict[str, Run]:
+    """Train every kind of model by AdamW, each from the same seeds and on the same batches.
+
+    Args:
+        kinds: name → what makes an untrained model of this kind.
+        loss: as `train` takes it.
+        sample: draws a batch.
+        seeds: members 0, 1, ... of each kind.
+        steps: updates, the same for every kind.
+        lr: learning rate, one for all or one a kind.
+        warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+        probe: what to record of a member.
+        probe_every: steps between two probes.
+        device: where to train.
+        show: called after each probe with the kind, the step and what was recorded.
+    """
+
+    def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
+        rate = lr[kind] if isinstance(lr, Mapping) else lr
+        return train(
+            [make(Generator().manual_seed(seed)) for seed in range(seeds)],
+            loss,
+            sample,
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
+            steps=steps,
+            optimizer=partial(torch.optim.AdamW, lr=rate, fused=True),
+            schedule=warmup_cosine(steps, warmup),
+            clip=1.0,
+            probe=probe,
+            probe_every=probe_every,
+            watch=(lambda step, seen, _: show(kind, step, seen)) if show else None,
+            device=device,
+        )
+
+    return {kind: train_kind(kind, make) for kind, make in kinds.items()}
