@@ -38,3 +38,17 @@ def future_leak(
     Every later token is changed by itself, to every other token of the vocabulary.
     """
     return influence(model, tokens, vocabulary).triu(1).max().item()
+
+
+@torch.no_grad()
+def on_prefixes(
+    model: Callable[[Tensor], Tensor], tokens: Int[Tensor, "n t"], pad: int
+) -> Float[Tensor, "n t v"]:
+    """Logits at each position when all that comes after it is padding.
+
+    So is a model asked when it writes. A causal model gives what it gives on whole sequences.
+    """
+    positions = torch.arange(tokens.shape[1], device=tokens.device)
+    return torch.stack(
+        [model(tokens.masked_fill(positions > i, pad))[:, i] for i in positions.tolist()], 1
+    )

@@ -66,6 +66,16 @@ def number(answer: Any) -> float:
         raise WrongError(f"return a number, not {type(value).__name__}.") from error
 
 
+def yes_or_no(answer: Any) -> bool:
+    """What the reader's function returned, as True or False."""
+    value = answered(answer)
+    if hasattr(value, "item"):  # a bool of torch or of NumPy
+        value = value.item()
+    if not isinstance(value, bool):
+        raise WrongError(f"return True or False, not {type(value).__name__}.")
+    return value
+
+
 def same(one: float, other: float) -> bool:
     """Whether two numbers agree to what a reader may round away."""
     return math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-12)

@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from attn_notes.checks import WrongError, answered, check, need, number, same
+from attn_notes.checks import WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.models.triple_product import expanded_volume
 from attn_notes.tasks.copying import Copying
 
@@ -102,12 +102,7 @@ def by_content(answer: Callable[[Callable[[Tensor], Tensor]], bool]) -> str:
     """Whether a model that has learnt to copy finds its source by content."""
 
     def verdict(model: Callable[[Tensor], Tensor]) -> bool:
-        value = answered(answer(model))
-        if hasattr(value, "item"):  # a bool of torch or of NumPy
-            value = value.item()
-        if not isinstance(value, bool):
-            raise WrongError(f"return True or False, not {type(value).__name__}.")
-        return value
+        return yes_or_no(answer(model))
 
     every = Copying(16, 24, tuple(range(6, 13)))
     need(

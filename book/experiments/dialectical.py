@@ -1,0 +1,84 @@
+"""Chapter 3's recorded runs."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+
+from attn_notes.analysis import dialectical as look
+from attn_notes.analysis import results
+from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
+from attn_notes.tasks import brackets
+from attn_notes.tasks.brackets import Batch, Brackets
+from attn_notes.training.comparison import held_out
+from attn_notes.training.ensemble import Run
+from experiments import experiment
+
+TASK = Brackets(max_length=33)
+SIZES: dict[str, Any] = dict(width=32, head_dim=16, context=64)
+PUBLISHED = Config(**SIZES)
+KINDS = {
+    "published": PUBLISHED,
+    "published, masked": replace(PUBLISHED, mask="causal"),
+    **look.ablations(replace(CORRECTED, **SIZES), TASK.length),
+}
+RATE = 1e-2  # the best of three, or level with it, for every kind (dialectical_rates)
+THRESHOLDS = [round(0.05 * i, 2) for i in range(21)]
+
+
+def curve(run: Run) -> results.Record:
+    """How far above the floor each seed is at each probed step [n, m]."""
+    return {
+        "seconds": round(run.seconds, 1),
+        "parameters": sum(p.numel() for p in run.member(0).parameters()),
+        "steps": run.steps.tolist(),
+        "excess": [[round(x, 4) for x in row] for row in run.history["excess"].tolist()],
+    }
+
+
+@torch.no_grad()
+def seen(model: LanguageModel, batch: Batch) -> results.Record:
+    """What one trained member does on strings that it never saw."""
+    logits, observed = model.observe(batch[0])
+    best = brackets.loss(TASK.ideal, batch)
+    depths = look.excess_by_depth(lambda _: logits, TASK, batch)
+    tension, entropy = look.tension_and_entropy(model, TASK, batch[0])
+    return {
+        "excess": round((brackets.loss(lambda _: logits, batch) - best).item(), 5),
+        "mean steps": round(look.mean_steps(observed), 4),
+        "tension": [round(t, 4) for t in look.tension_by_step(observed).tolist()],
+        "depth": {d: [round(above, 4), round(share, 4)] for d, (above, share) in depths.items()},
+        "tension and entropy": round(look.correlation(tension, entropy), 4),
+    }
+
+
+@experiment
+def dialectical_rates() -> None:
+    """Every kind at three learning rates, in fewer steps: at which does it learn best?"""
+    rates = (3e-3, 1e-2, 3e-2)
+    settings: dict[str, Any] = dict(seeds=4, steps=300, batch=32, probe_every=100)
+    runs: results.Record = {}
+    for rate in rates:
+        found = look.train_brackets(KINDS, TASK, lr=rate, **settings)
+        runs |= {f"{kind} {rate}": curve(run) for kind, run in found.items()}
+    results.save("dialectical_rates", {"rates": rates, **SIZES, **settings}, runs)
+
+
+@experiment
+def dialectical_parts() -> None:
+    """As published, as corrected, and without one part at a time, at equal cost."""
+    settings: dict[str, Any] = dict(seeds=8, steps=600, batch=32, probe_every=50, lr=RATE)
+    batch = brackets.trim(TASK.sample(4096, held_out()))
+    runs = {}
+    for kind, run in look.train_brackets(KINDS, TASK, **settings).items():
+        members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
+        runs[kind] = curve(run) | {
+            "operations": look.operations(KINDS[kind], TASK.length),
+            "head_dim": KINDS[kind].head_dim,
+            "members": [seen(member, batch) for member in members],
+        }
+        if kind in ("corrected", "no halting"):
+            runs[kind]["halting"] = [
+                look.halting_tradeoff(member, TASK, batch, THRESHOLDS) for member in members
+            ]
+    results.save("dialectical_parts", {**SIZES, **settings, "held out": 4096}, runs)
