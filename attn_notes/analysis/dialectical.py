@@ -1,5 +1,6 @@
 """What chapter 3 measures: distance to the floor, tension, steps, ablations, halting, decoding."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -103,7 +104,16 @@ def mean_steps(observed: Observed) -> float:
     return (steps.sum() / (steps > 0).sum()).item()
 
 
-@torch.no_grad()
+def share_saved_by_first(observed: Observed) -> float:
+    """Of the steps that halting saves, the share that the first token of each string saves.
+
+    With nothing before it its streams cannot differ, so its tension is 0. No number where nothing
+    is saved.
+    """
+    saved = (observed.active.shape[-2] - observed.steps) * (observed.steps > 0)
+    return (saved[:, 0].sum() / saved.sum()).item()
+
+
 def correlation(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
     """Pearson's correlation; no number where either is constant."""
     return torch.corrcoef(torch.stack([a.double(), b.double()]))[0, 1].item()
@@ -165,26 +175,29 @@ def operations(config: Config, length: int) -> int:
 
 def at_cost_of(config: Config, other: Config, length: int) -> Config:
     """`config` with the head dimension that brings its operations nearest to those of `other`."""
-    target = operations(other, length)
-    sizes = range(1, 16 * other.head_dim)
-    nearest = min(
-        sizes, key=lambda d: abs(operations(replace(config, head_dim=d), length) - target)
-    )
+
+    def cost(d: int) -> int:
+        return operations(replace(config, head_dim=d), length)
+
+    target, sizes = operations(other, length), range(1, 64 * other.head_dim)
+    above = bisect_left(sizes, target, key=cost)
+    nearest = min(sizes[max(0, above - 1) : above + 1], key=lambda d: abs(cost(d) - target))
     return replace(config, head_dim=nearest)
 
 
 def ablations(config: Config, length: int) -> dict[str, Config]:
     """`config`, and it without one part at a time, at about the same number of operations.
 
-    A plain recursion has one stream, so no tension, and never halts. What is left out is made
-    up for by a wider head.
+    A plain recursion has one stream, so no tension, no gate, and never halts. What is left out is
+    made up for by a wider head, or paid back by a narrower one.
     """
     restless = replace(config, halt_eps=0.0, tension_tau=0.0)
     left_out = {
         "no tension gate": replace(config, gate=False),
         "no halting": restless,
+        "neither": replace(restless, gate=False),
         "one stream": replace(config, streams=1),
-        "plain recursion": replace(restless, streams=1),
+        "plain recursion": replace(restless, streams=1, gate=False, learned_gate=False),
         "one step": replace(config, steps=1),
     }
     return {"corrected": config} | {

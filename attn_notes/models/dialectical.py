@@ -27,8 +27,9 @@ where it is. `Config` names the parts, as published and as corrected:
     halting   published   a token that has halted may start again, until the last of the batch halts
               absorbing   what has halted stays, whatever the others do
 
-For ablations there may be a single stream (u⁻ and tilt⁻ left out, τ = 1), a single step, or no gate
-(τ left out of the step). Around the head stands the source's model:
+For ablations there may be a single stream (u⁻ and tilt⁻ left out, τ = 1), a single step, no gate by
+the tension (τ left out of the step) or no learned gate (σ(g · q) left out). Around the head stands
+the source's model:
 
     h = token[x] + position
     h = h + W_out head(LayerNorm(h))
@@ -77,6 +78,7 @@ class Config:
     halting: str = "published"
     streams: int = 2
     gate: bool = True  # by the tension
+    learned_gate: bool = True
     vocabulary: int = len(brackets.VOCABULARY)
     pad: int = brackets.PAD
     context: int = 256
@@ -168,7 +170,8 @@ class DialecticalHead(nn.Module):
             self.tilt = nn.Parameter(tilt * torch.tensor([1.0, -1.0][:n]))
         self.synthesis = linear((5 if n == 2 else 2) * d, d, generator, bias=True)
         self.up = linear(d, e, generator, bias=True)
-        self.gate = linear(d, 1, generator, bias=True)
+        if config.learned_gate:
+            self.gate = linear(d, 1, generator, bias=True)
 
     def attend(
         self, q: Float[Tensor, "*b t d"], k: Float[Tensor, "*b t d"], keep: Bool[Tensor, "*b t"]
@@ -215,10 +218,11 @@ class DialecticalHead(nn.Module):
             positive, negative = parts
             parts += [positive - negative, positive + negative]
         proposal = self.up(F.silu(self.synthesis(torch.cat([*parts, q], -1))))
-        step = self.gate(q).sigmoid()
+        if self.config.learned_gate:
+            proposal = self.gate(q).sigmoid() * proposal
         if self.config.gate:
-            step = step * tension[..., None]
-        return step * proposal, attention, tension
+            proposal = tension[..., None] * proposal
+        return proposal, attention, tension
 
     def forward(
         self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"]

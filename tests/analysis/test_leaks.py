@@ -5,7 +5,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from attn_notes.analysis.leaks import future_leak, influence
+from attn_notes.analysis.leaks import future_leak, influence, on_prefixes
 from attn_notes.models.triple_product import AttentionOnly, Config
 
 V, T = 5, 7
@@ -64,3 +64,15 @@ def test_the_size_of_a_leak_is_that_of_the_change(tokens: Tensor) -> None:
 
     farthest = torch.maximum(tokens, V - 1 - tokens)[:, 1:].max().item()
     assert future_leak(mean, tokens, V) == pytest.approx(farthest / T)
+
+
+def test_on_prefixes_nothing_comes_after(tokens: Tensor) -> None:
+    """A causal model gives what it gives on the whole; one that counts what comes finds nothing."""
+    assert on_prefixes(causal, tokens, V - 1).equal(causal(tokens))
+
+    def counts(x: Tensor) -> Tensor:
+        return (x != V - 1).sum(1)[:, None, None].expand(*x.shape, V).float()
+
+    tokens = tokens.clamp(max=V - 2)
+    found = on_prefixes(counts, tokens, V - 1)
+    assert found.equal(torch.arange(1.0, T + 1)[None, :, None].expand_as(found))

@@ -108,7 +108,9 @@ def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
 
 def test_train_comparison_passes_on_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     task, seen = Copying(7, 11, (5,)), {}
-    monkeypatch.setattr(comparison, "train", lambda *a, **more: seen.update(more) or train(*a, **more))
+    monkeypatch.setattr(
+        comparison, "train", lambda *a, **more: seen.update(more) or train(*a, **more)
+    )
     configs = {"a": Config(score="dot", vocabulary=7, width=8)}
     look.train_comparison(configs, task, seeds=2, steps=70, batch=13, lr=0.125)
     assert seen["clip"] == 1.0 and seen["steps"] == 70

@@ -114,7 +114,8 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
                     tension = 1 - torch.minimum(here[0], here[1]).sum()  # what they do not share
                 tension = tension.clamp(0, 1)  # of rounding
             proposal = affine(silu(affine(read, "block.head.synthesis")), "block.head.up")
-            step = affine(q, "block.head.gate").sigmoid() * (tension if c.gate else 1)
+            step = affine(q, "block.head.gate").sigmoid() if c.learned_gate else 1
+            step = step * (tension if c.gate else 1)
             moved[n, i] = z[n, i] + step * proposal
             small = (moved[n, i] - z[n, i]).norm() / z[n, i].norm() < c.halt_eps
             halts[n, i] = (
@@ -139,6 +140,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
     streams=st.sampled_from([2, 2, 1]),
     gate=st.booleans(),
+    learned_gate=st.booleans(),
     steps=st.integers(1, 4),
     min_steps=st.integers(1, 3),
     tau=st.sampled_from([0.0, 0.2, 0.4, 0.6]),
@@ -150,6 +152,7 @@ def test_forward_equals_an_independent_one(
     parts: dict,
     streams: int,
     gate: bool,
+    learned_gate: bool,
     steps: int,
     min_steps: int,
     tau: float,
@@ -158,7 +161,13 @@ def test_forward_equals_an_independent_one(
     seed: int,
 ) -> None:
     config = Config(
-        **parts, streams=streams, gate=gate, min_steps=min_steps, tension_tau=tau, halt_eps=eps
+        **parts,
+        streams=streams,
+        gate=gate,
+        learned_gate=learned_gate,
+        min_steps=min_steps,
+        tension_tau=tau,
+        halt_eps=eps,
     )
     model = make(config, seed, steps=steps)
     x = strings(3, length, seed)
