@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -162,6 +162,20 @@ def halting_tradeoff(
     }
 
 
+def against_depth(
+    tradeoff: Mapping[str, Iterable[tuple[float, float, float]]], tau: float
+) -> float:
+    """Loss with the threshold `tau`, less that of stopping every token after as many steps.
+
+    The mean number of steps is seldom whole: between two depths the loss is interpolated.
+    """
+    ((_, steps, excess),) = [row for row in tradeoff["tension"] if row[0] == tau]
+    depths = [row[2] for row in tradeoff["depth"]]
+    below = min(int(steps), len(depths) - 1)
+    share = steps - below
+    return excess - ((1 - share) * depths[below - 1] + share * depths[below])
+
+
 # --- Ablations at equal cost
 
 
@@ -221,6 +235,11 @@ def open_prompts(longest: int) -> list[str]:
             if prompt[0] == "(" and depths.min() >= 0 and depths[-1] > 0:
                 found.append(prompt)
     return found
+
+
+def trailing_filler(text: str) -> int:
+    """How many characters of filler a text ends in."""
+    return len(text) - len(text.rstrip("ab "))
 
 
 def count_faults(

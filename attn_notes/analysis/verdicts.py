@@ -1,5 +1,6 @@
 """Verdicts on claims: held, did not hold, or could not be told."""
 
+import math
 from collections.abc import Iterable
 
 from jaxtyping import Float
@@ -23,6 +24,18 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> tuple[
     if fewest < seeds.FEWEST:
         return told, f"{c.first:.2f}, {fewest} seeds"
     return told, f"{c.first:.2f} ({c.low:.2f} to {c.high:.2f})"
+
+
+def all_on_one_side(differences: Float[Tensor, " m"]) -> Told:
+    """Whether paired differences are below zero (True) or above (False): the sign test at 5 %.
+
+    Five pairs or fewer, however they fall, tell nothing.
+    """
+    below, above = int((differences < 0).sum()), int((differences > 0).sum())
+    n, least = below + above, min(below, above)
+    if 2 * sum(math.comb(n, i) for i in range(least + 1)) / 2**n >= 0.05:
+        return None
+    return below > above
 
 
 def every_seed(accuracies: Float[Tensor, " m"], needed: float = 0.9) -> bool:

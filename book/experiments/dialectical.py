@@ -1,17 +1,19 @@
 """Chapter 3's recorded runs."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import torch
+from torch import Generator
 
 from attn_notes.analysis import dialectical as look
 from attn_notes.analysis import results
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import Batch, Brackets
-from attn_notes.training.comparison import held_out
-from attn_notes.training.ensemble import Run
+from attn_notes.training.comparison import BATCHES, held_out
+from attn_notes.training.ensemble import Run, train
 from experiments import experiment
 
 TASK = Brackets(max_length=33)
@@ -51,6 +53,31 @@ def seen(model: LanguageModel, batch: Batch) -> results.Record:
         "depth": {d: [round(above, 4), round(share, 4)] for d, (above, share) in depths.items()},
         "tension and entropy": round(look.correlation(tension, entropy), 4),
     }
+
+
+@experiment
+def dialectical_published() -> None:
+    """The published sizes, steps, batch and rate; as published and as corrected."""
+    task = Brackets(max_length=41)  # one string in 100,000 is longer
+    strings = brackets.trim(task.sample(256, held_out()))
+    best = brackets.loss(task.ideal, strings)
+    seeds, steps, batch, lr = 3, 200, 64, 1e-3
+    runs = {}
+    for kind, config in {"published": Config(), "corrected": CORRECTED}.items():
+        run = train(
+            [LanguageModel(config, Generator().manual_seed(seed)) for seed in range(seeds)],
+            brackets.loss,
+            partial(task.sample, batch),
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
+            steps=steps,
+            optimizer=partial(torch.optim.AdamW, lr=lr, fused=True),
+            clip=1.0,
+            probe=lambda model: {"excess": brackets.loss(model, strings) - best},
+            probe_every=20,
+        )
+        runs[kind] = curve(run)
+    settings = {"seeds": seeds, "steps": steps, "batch": batch, "lr": lr}
+    results.save("dialectical_published", settings, runs)
 
 
 @experiment

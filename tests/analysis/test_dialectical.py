@@ -157,9 +157,22 @@ def test_halting_is_swept_and_compared_with_equal_depth(
         assert found["depth"][steps - 1][2] == pytest.approx(loss, abs=1e-6)
 
 
-def test_where_a_tokens_halts_it_stays_so_halting_at_once_changes_nothing_but_the_head(
-    model: LanguageModel, batch: brackets.Batch
-) -> None:
+def test_a_threshold_is_weighed_against_equal_depth() -> None:
+    found = {
+        "tension": [(0.1, 3.0, 0.7), (0.2, 1.25, 0.9), (0.3, 1.0, 0.4), (0.4, 2.5, 0.0)],
+        "depth": [(1, 1.0, 0.8), (2, 2.0, 0.4), (3, 3.0, 0.2)],
+    }
+    expected = {0.1: 0.7 - 0.2, 0.2: 0.9 - 0.7, 0.3: 0.4 - 0.8, 0.4: -0.3}
+    for tau, difference in expected.items():
+        assert look.against_depth(found, tau) == pytest.approx(difference)
+
+
+def test_trailing_filler_is_counted() -> None:
+    found = {text: look.trailing_filler(text) for text in ("", "()", "(a)ab  ", "(  ", "(a_")}
+    assert found == {"": 0, "()": 0, "(a)ab  ": 4, "(  ": 2, "(a_": 0}
+
+
+def test_what_halts_at_once_never_moves(model: LanguageModel, batch: brackets.Batch) -> None:
     """With a threshold above every tension no token ever moves."""
     config = replace(SMALL, tension_tau=1.1)
     still = look.with_weights_of(model, config)

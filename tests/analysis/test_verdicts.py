@@ -45,3 +45,17 @@ def test_faster_from_a_length_on_is_faster_ever_after() -> None:
     assert verdicts.fastest_from(lengths, (9.0, 4.0, 4.0, 4.0), slow) == 4
     assert verdicts.fastest_from(lengths, (4.0, 2.0, 4.0, 4.0), slow) == 1
     assert verdicts.fastest_from(lengths, (4.0, 2.0, 4.0, 6.0), slow) is None
+
+
+def test_pairs_tell_by_the_sign_test() -> None:
+    """Two-sided at 5 %: six of six, eight of nine (p = .039), not seven of eight (p = .070)."""
+    for n, told in ((5, None), (6, True), (8, True)):
+        assert verdicts.all_on_one_side(torch.full((n,), -0.1)) is told
+        assert verdicts.all_on_one_side(torch.full((n,), 0.1)) is (told and False)
+    signs = torch.tensor([1.0] + [-1.0] * 7)
+    assert verdicts.all_on_one_side(signs) is None
+    assert verdicts.all_on_one_side(torch.cat([signs, -signs[:1]])) is True
+    assert (
+        verdicts.all_on_one_side(torch.cat([signs[1:], torch.zeros(3)])) is True
+    )  # ties say nothing
+    assert verdicts.all_on_one_side(torch.zeros(9)) is None
