@@ -1,10 +1,11 @@
-"""The exercises of a chapter, read from its notebook and tried as a reader would.
+"""A chapter's cells and exercises, read from its notebook and tried as a reader would.
 
 An exercise NAME is three cells: `exercise-NAME` asks, `exercise-NAME-cell` holds a stub and on its
 last line the check, `exercise-NAME-solution` folds away one block of Python. Before it runs the
 chapter's cell `setup`, and `exercise-setup` where a chapter has one.
 """
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -20,6 +21,14 @@ def cells(chapter: Path) -> dict[str, str]:
     """The source of each cell of a notebook, by the cell's id."""
     notebook = json.loads(chapter.read_text("utf-8"))
     return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+
+
+def constant(chapter: Path, cell: str, name: str) -> Any:
+    """A literal that a cell of a chapter assigns to a name."""
+    for node in ast.parse(cells(chapter)[cell]).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(f"{cell} does not set {name}")
 
 
 def names(chapter: Path) -> list[str]:

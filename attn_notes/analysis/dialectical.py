@@ -162,9 +162,11 @@ def halting_tradeoff(
     }
 
 
-def against_depth(
-    tradeoff: Mapping[str, Iterable[tuple[float, float, float]]], tau: float
-) -> float:
+Tradeoff = Mapping[str, Sequence[tuple[float, float, float]]]
+"""What `halting_tradeoff` returns."""
+
+
+def against_depth(tradeoff: Tradeoff, tau: float) -> float:
     """Loss with the threshold `tau`, less that of stopping every token after as many steps.
 
     The mean number of steps is seldom whole: between two depths the loss is interpolated.

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from attn_notes.analysis import cost
 from attn_notes.models.attention import causal_attention, causal_softmax
 from attn_notes.models.triple_product import (
+    BETA,
     VOLUMES,
     AttentionOnly,
     Config,
@@ -155,6 +156,16 @@ SINGLE_SCORES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 def single_score(name: str, q: Tensor, k: Tensor, r: Tensor) -> float:
     """The score of one key."""
     return SINGLE_SCORES[name](q[None], k[None], r[None]).item()
+
+
+def share_of_friend(name: str, scene: Scene, length: float = 1.0) -> float:
+    """Attention on the friend, made `length` times as long, against the stranger.
+
+    Volume and dot product as they are, unscaled; the angle times the β it starts from.
+    """
+    keys = torch.stack([length * scene.friend, scene.stranger])
+    scores = SINGLE_SCORES[name](scene.q[None], keys, scene.r[None])[0]
+    return (BETA * scores if name == "angle" else scores).softmax(0)[0].item()
 
 
 def resilience_table() -> list[tuple[float, float, float]]:

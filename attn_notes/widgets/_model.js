@@ -1,6 +1,8 @@
 // What the forward passes of the book's widgets share, in double precision. A widget's own file
 // comes after this one in the same module.
 
+const EPS = 1e-5; // of LayerNorm and RMSNorm
+
 /** One seed's weights, name -> flat Float64Array, from the float32 bytes of all seeds. */
 export function unpack(run, seed) {
   const { names, shapes, seeds, weights: bytes } = run;
@@ -24,6 +26,13 @@ function softmax(x) {
   return exp.map((value) => value / sum);
 }
 
+function layerNorm(x, scale, shift) {
+  const mean = x.reduce((total, value) => total + value, 0) / x.length;
+  const variance = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
+  const deviation = Math.sqrt(variance + EPS);
+  return x.map((value, i) => ((value - mean) / deviation) * scale[i] + shift[i]);
+}
+
 /** x Wᵀ, as torch's Linear: one row of the flat W for each output. */
 function linear(x, W) {
   const y = new Array(W.length / x.length);
@@ -37,4 +46,5 @@ function linear(x, W) {
 
 const add = (x, y) => x.map((value, i) => value + y[i]);
 const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
+const argmax = (x) => x.reduce((best, value, i) => (value > x[best] ? i : best), 0);
 

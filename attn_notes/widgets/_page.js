@@ -23,6 +23,40 @@ const svg = (tag, attributes = {}, ...children) =>
     children,
   );
 
+const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
+
+/** Say something politely, once the reader pauses. */
+function speaker() {
+  const node = html("p", { class: "attn-hidden", "aria-live": "polite" });
+  let timer;
+  const say = (sentence) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (node.textContent !== sentence) node.textContent = sentence;
+    }, 250);
+  };
+  return { node, say, quiet: () => clearTimeout(timer) };
+}
+
+/** A labelled choice; `set` takes pairs of value and text. */
+function select({ uid, name, label, onchange }) {
+  const box = html("select", { id: `${uid}-${name}`, onchange: () => onchange(box.value) });
+  const node = html(
+    "span",
+    { class: "attn-choice" },
+    html("label", { for: `${uid}-${name}` }, label),
+    box,
+  );
+  const set = (options, value) => {
+    const found = [...box.options].map((option) => option.text);
+    if (found.join("\n") !== options.map(([, text]) => text).join("\n")) {
+      box.replaceChildren(...options.map(([id, text]) => html("option", { value: id }, text)));
+    }
+    box.value = value;
+  };
+  return { node, set };
+}
+
 /** Move the one tab stop of a set of cells, and the focus with it. */
 function rove(from, to) {
   if (!to) return;
@@ -31,6 +65,6 @@ function rove(from, to) {
   to.focus();
 }
 
-const number = (value) => value.toFixed(2).replace("-", "−");
+const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 

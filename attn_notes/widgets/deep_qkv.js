@@ -8,7 +8,6 @@ const SEP = 0;
 const VOCABULARY = ["|", "a", "b", "c"];
 const LETTERS = VOCABULARY.slice(1);
 const LETTERS_PER_WORD = 3;
-const EPS = 1e-5; // of LayerNorm, as in torch
 
 /** All 27 inputs, in alphabetical order. */
 export const WORDS = LETTERS.flatMap((x) => LETTERS.flatMap((y) => LETTERS.map((z) => x + y + z)));
@@ -23,13 +22,6 @@ export const sorted = (word) => [...word].sort().join("");
 
 // ---------------------------------------------------------------------------------------------
 // The model
-
-function layerNorm(x, scale, shift) {
-  const mean = x.reduce((total, value) => total + value, 0) / x.length;
-  const variance = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
-  const deviation = Math.sqrt(variance + EPS);
-  return x.map((value, i) => ((value - mean) / deviation) * scale[i] + shift[i]);
-}
 
 /**
  * The weight W of each head for one of q, k, v: base, softmax(A B / temperature), or their
@@ -244,8 +236,6 @@ function matrices(tensor, shape) {
     row,
   }));
 }
-
-const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
 
 // ---------------------------------------------------------------------------------------------
 // One step: tiles read so far, arcs of attention from the last of them, the letter written

@@ -7,7 +7,6 @@
 //   byHand, inAHead                      the two modes
 //   render                               the view; the anywidget model holds what is chosen
 
-const EPS = 1e-5; // of RMSNorm
 const ROPE_BASE = 10_000;
 const LONGEST_TEXT = 40;
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -201,7 +200,6 @@ export function parse(typed, vocabulary) {
 }
 
 const spell = (tokens) => tokens.map((token) => LETTERS[token]).join("");
-const argmax = (x) => x.reduce((best, value, i) => (value > x[best] ? i : best), 0);
 
 // ---------------------------------------------------------------------------------------------
 // Words and numbers for the page
@@ -215,21 +213,6 @@ function show(value) {
 const factor = (value) => `× ${value < 10 ? value.toFixed(2) : value.toFixed(1)}`;
 const point = (x) => x.map(show).join(", ");
 const subscript = (i) => "₁₂₃₄₅"[i];
-
-const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
-
-/** Say something politely, once the reader pauses. */
-function speaker() {
-  const node = html("p", { class: "attn-hidden", "aria-live": "polite" });
-  let timer;
-  const say = (sentence) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (node.textContent !== sentence) node.textContent = sentence;
-    }, 250);
-  };
-  return { node, say, quiet: () => clearTimeout(timer) };
-}
 
 /** Numbers by their names; `set` takes as many as there are names. */
 function facts() {
@@ -263,24 +246,6 @@ function slider({ uid, name, label, from, to, oninput }) {
     value.textContent = factor(now);
   };
   return { node, text, set };
-}
-
-function select({ uid, name, label, onchange }) {
-  const box = html("select", { id: `${uid}-${name}`, onchange: () => onchange(box.value) });
-  const node = html(
-    "span",
-    { class: "tp-choice" },
-    html("label", { for: `${uid}-${name}` }, label),
-    box,
-  );
-  const set = (options, value) => {
-    const found = [...box.options].map((option) => option.text);
-    if (found.join("\n") !== options.map(([, text]) => text).join("\n")) {
-      box.replaceChildren(...options.map(([id, text]) => html("option", { value: id }, text)));
-    }
-    box.value = value;
-  };
-  return { node, set };
 }
 
 /** Numbers in a sentence: "12", "6 to 12", "3, 7". */

@@ -76,6 +76,20 @@ def test_heads_are_widened_to_equal_parameters() -> None:
         look.with_parameters_of(volume, Config(score="dot", width=24, heads=3, head_dim=16))
 
 
+def test_the_friends_share_is_a_softmax_of_two_scores() -> None:
+    """By hand: the friend leans 30° out of the plane, the stranger of length 3 stands upright."""
+    s = look.scene(3.0, 0.0, tilt=math.pi / 6)
+    for length in (1.0, 2.0):
+        scores = {
+            "dot": (length * math.cos(math.pi / 6) / math.sqrt(2), 0.0),
+            "volume": (-((length / 2) ** 2), -9.0),
+            "angle": (8 * 0.75, 0.0),
+        }
+        for name, (friend, stranger) in scores.items():
+            expected = 1 / (1 + math.exp(stranger - friend))
+            assert look.share_of_friend(name, s, length) == pytest.approx(expected, rel=1e-5)
+
+
 def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
     task = Copying(7, 11, (5,))
     configs = {

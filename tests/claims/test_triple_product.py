@@ -1,7 +1,7 @@
 """What chapter 2 says in words, held against its records and against a short run of its own."""
 
 import ast
-from typing import Any
+from functools import partial
 
 import pytest
 import torch
@@ -20,14 +20,7 @@ from attn_notes.training.ensemble import Run
 from .. import exercises
 
 CHAPTER = exercises.ROOT / "book" / "triple_product.ipynb"
-
-
-def constant(cell: str, name: str) -> Any:
-    """A literal that a cell of the chapter assigns to a name."""
-    for node in ast.parse(exercises.cells(CHAPTER)[cell]).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return ast.literal_eval(node.value)
-    raise AssertionError(f"{cell} does not set {name}")
+constant = partial(exercises.constant, CHAPTER)
 
 
 def last_losses(layers: str, rate: float, score: str) -> Tensor:

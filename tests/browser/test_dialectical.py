@@ -1,0 +1,785 @@
+"""The bracket generator on the page of chapter 3, against torch and as a reader uses it."""
+
+import base64
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Dialog, Locator, Page, expect
+from torch import Generator, Tensor
+from torch.func import stack_module_state
+
+from attn_notes.decoding import BRACKETS, Step, faults, generate
+from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
+from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
+from attn_notes.widgets._weights import pack
+
+from ..packed import parameters
+from .conftest import Visit
+from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
+
+CHAPTER = "book/dialectical.html"
+OpenPage = Callable[..., Visit]
+HTML = '<img src=x onerror="alert(1)">'
+BEFORE = "What is shown is from before."
+PROMPTS = ("((", "a", "(a(b)", "() ", "(((c")
+SMALL: dict[str, Any] = dict(
+    context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
+)
+KINDS = [
+    Config(
+        **dict(zip(PARTS, kinds, strict=True)),
+        streams=streams,
+        gate=gate,
+        learned_gate=learned_gate,
+        **SMALL,
+    )
+    for kinds in itertools.product(*PARTS.values())
+    for streams, gate, learned_gate in (
+        (2, True, True),
+        (2, False, True),
+        (1, True, True),
+        (1, False, False),
+    )
+]
+GREEDY = {"budget": 9, "temperature": 0, "constrained": True, "draw": 0}
+
+# window.models: networks ready to run, of runs whose weights are in base64.
+MAKE_MODELS = """(runs) => {
+  window.models = runs.map(({ weights, ...run }) => {
+    const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+    return {
+      weights: widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0),
+      config: run.config,
+    };
+  });
+}"""
+
+
+@pytest.fixture
+def visit(open_page: OpenPage) -> Iterator[Visit]:
+    visit = open_page(CHAPTER)
+    yield visit
+    visit.assert_clean()
+
+
+@pytest.fixture
+def widget(visit: Visit) -> Locator:
+    return visit.page.locator(".dialectical.attn-widget").first
+
+
+@pytest.fixture
+def runs(visit: Visit) -> dict[str, Any]:
+    return saved_runs(visit.page)
+
+
+def rebuild(run: dict[str, Any], seed: int = 0) -> LanguageModel:
+    """A torch model with the weights that the page holds, in double precision."""
+    model = LanguageModel(Config(**run["config"]), Generator())
+    model.load_state_dict(parameters(run, seed))
+    return model.double().requires_grad_(False)
+
+
+def far_from_start(config: Config, seed: int) -> LanguageModel:
+    generator = Generator().manual_seed(seed)
+    model = LanguageModel(config, generator).requires_grad_(False)
+    for p in model.parameters():
+        p.mul_(1.5).add_(0.3 * torch.randn(p.shape, generator=generator))
+    return model
+
+
+def wanting(**wishes: float) -> LanguageModel:
+    """A model that has these logits, whatever it reads, and 0 for all other tokens."""
+    model = LanguageModel(replace(CORRECTED, **SMALL), Generator()).requires_grad_(False)
+    names = {"open": "(", "close": ")", "space": " ", "pad": "_"}
+    model.unembedding.weight.zero_()
+    model.unembedding.bias.zero_()
+    for name, logit in wishes.items():
+        model.unembedding.bias[VOCABULARY.index(names.get(name, name))] = logit
+    return model
+
+
+def run_of(*models: LanguageModel) -> dict[str, Any]:
+    """One run with a seed for each of these models, as a page saves it."""
+    packed = pack(models[0], stack_module_state([*models])[0], "model")
+    weights = base64.b64encode(packed.pop("weights")).decode()
+    return {"config": asdict(models[0].config), **packed, "weights": weights}
+
+
+def send(page: Page, models: list[LanguageModel]) -> None:
+    page.evaluate(READ_PAGE)
+    page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
+    for model in models:
+        model.double()
+
+
+def written_by(page: Page, model: int, prompt: str, **request: Any) -> dict[str, Any]:
+    found: dict[str, Any] = page.evaluate(
+        "([model, prompt, request]) => widget.generate(models[model], prompt, request)",
+        [model, prompt, GREEDY | request],
+    )
+    return found
+
+
+def close(actual: Any, expected: Tensor) -> None:
+    actual = torch.tensor(actual, dtype=torch.float64)
+    torch.testing.assert_close(actual, expected.double(), atol=1e-6, rtol=0)
+
+
+def same_step(found: dict[str, Any], step: Step) -> None:
+    assert VOCABULARY[found["token"]] == step.character
+    same_choice(found, step)
+    assert (found["depth"], found["ends"]) == (step.depth, step.ends)
+
+
+def same_choice(found: dict[str, Any], step: Step) -> None:
+    close(found["wanted"], step.wanted)
+    close(found["allowed"], step.allowed)
+    assert found["removed"] == pytest.approx(step.removed, abs=1e-6)
+
+
+# Against torch ---------------------------------------------------------------------------------
+
+
+def test_the_chapter_shows_the_model_as_corrected_and_as_published(
+    widget: Locator, runs: dict[str, Any]
+) -> None:
+    names = widget.get_by_label("Model", exact=True).locator("option").all_text_contents()
+    assert sorted(names) == sorted(runs)
+    parts = [tuple(runs[name]["config"][part] for part in PARTS) for name in names]
+    assert parts == [
+        tuple(getattr(config, part) for part in PARTS) for config in (CORRECTED, Config())
+    ]
+
+
+def compare(page: Page, models: list[LanguageModel], x: Tensor) -> int:
+    """Every number of the forward pass; returns how many tokens had halted."""
+    found = page.evaluate(
+        "(texts) => models.map((model) => texts.map((text) => widget.forward(model, text)))",
+        x.tolist(),
+    )
+    halted = 0
+    for model, by_text in zip(models, found, strict=True):
+        for text, here in zip(x, by_text, strict=True):
+            logits, seen = model.observe(text)
+            close(here["logits"], logits)
+            close([step["attention"] for step in here["steps"]], seen.attention)
+            close([step["tension"] for step in here["steps"]], seen.tension)
+            assert [step["active"] for step in here["steps"]] == seen.active.tolist()
+            halted += int((~seen.active[-1] & (text != PAD)).sum())
+    return halted
+
+
+def test_every_kind_of_every_part_is_that_of_torch(visit: Visit) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(KINDS)]
+    faint = far_from_start(KINDS[0], 0)
+    faint.block.head.poles.weight.mul_(1e-7)  # a cosine of next to nothing
+    models.append(faint)
+    send(visit.page, models)
+    x = torch.randint(len(VOCABULARY), (3, 7), generator=Generator().manual_seed(5))
+    x[1, 4:] = PAD
+    assert compare(visit.page, models, x) > len(models)  # halting is among what is compared
+
+
+def test_the_models_of_the_page_are_those_of_torch(visit: Visit, runs: dict[str, Any]) -> None:
+    models = [rebuild(run, seed) for run in runs.values() for seed in range(run["seeds"])]
+    send(visit.page, [model.float() for model in models])
+    x = torch.randint(PAD, (4, 23), generator=Generator().manual_seed(7))
+    x[:, 0] = encode("(")
+    compare(visit.page, models, x)
+
+
+def test_greedy_texts_are_those_of_python(visit: Visit, runs: dict[str, Any]) -> None:
+    models = [rebuild(run).float() for run in runs.values()]
+    models += [far_from_start(config, i) for i, config in enumerate(KINDS[::7])]
+    send(visit.page, models)
+    for (i, model), prompt in itertools.product(enumerate(models), PROMPTS):
+        for budget in (BRACKETS.read(prompt), 9):
+            written = generate(model, prompt, budget)
+            found = written_by(visit.page, i, prompt, budget=budget)
+            assert (found["text"], found["ended"]) == (written.text, written.ended)
+            for step, expected in zip(found["steps"], written.steps, strict=True):
+                same_step(step, expected)
+
+
+def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(visit: Visit) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::11])]
+    send(visit.page, models)
+    for i, model in enumerate(models):
+        found = written_by(visit.page, i, "((a", budget=7)
+        for n, step in enumerate(found["steps"]):
+            _, seen = model.observe(encode(found["text"][: 3 + n]))
+            close([s["tension"] for s in step["seen"]], seen.tension[:, -1])
+            close([s["attention"] for s in step["seen"]], seen.attention[..., -1, :])
+            assert [s["active"] for s in step["seen"]] == seen.active[:, -1].tolist()
+
+
+def test_choices_at_a_temperature_are_made_from_pythons_probabilities(visit: Visit) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::19])]
+    send(visit.page, models)
+    for (i, model), temperature in itertools.product(enumerate(models), (0.1, 0.7, 2.0)):
+        found = written_by(visit.page, i, "(a", budget=8, temperature=temperature, draw=3)
+        for n, step in enumerate(found["steps"]):
+            before = found["text"][: 2 + n]
+            same_choice(step, generate(model, before, 8 - n, temperature=temperature).steps[0])
+            assert step["allowed"][step["token"]] > 0
+
+
+def test_draws_are_as_likely_as_they_should_be_and_come_again(visit: Visit) -> None:
+    model = far_from_start(KINDS[0], 1)
+    send(visit.page, [model])
+    draw = """(draws) => draws.map((draw) => widget.generate(models[0], '((', { budget: 4,
+        temperature: 1.5, constrained: true, draw }).steps[0].token)"""
+    draws = list(range(1500))
+    tokens = visit.page.evaluate(draw, draws)
+    assert visit.page.evaluate(draw, draws) == tokens
+    p = generate(model, "((", 4, temperature=1.5).steps[0].allowed
+    shares = torch.bincount(torch.tensor(tokens), minlength=len(VOCABULARY)) / len(draws)
+    assert ((shares - p).abs() <= 5 * (p * (1 - p) / len(draws)).sqrt()).all()
+
+
+def test_the_grammar_is_pythons(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    pairs = [(depth, left) for left in range(1, 12) for depth in range(left + 1)]
+    found = visit.page.evaluate("(pairs) => pairs.map((pair) => widget.allowed(...pair))", pairs)
+    assert found == [BRACKETS.allowed(*pair).tolist() for pair in pairs]
+
+
+def test_with_the_grammar_no_logits_can_write_anything_illegal(visit: Visit) -> None:
+    """Infinite, no numbers at all, beyond all bounds: as in Python, and always legal."""
+    values = torch.tensor([math.nan, math.inf, -math.inf, 3e38, -3e38, 0.0, 1.0])
+    models = [wanting() for _ in range(30)]
+    for seed, model in enumerate(models):
+        chosen = torch.randint(len(values), (7,), generator=Generator().manual_seed(seed))
+        model.unembedding.bias.copy_(values[chosen])
+    broken = far_from_start(KINDS[0], 0)
+    broken.block.head.up.weight.fill_(math.nan)
+    huge = far_from_start(replace(CORRECTED, **SMALL), 0)
+    huge.block.head.qkv.weight.mul_(1e30)
+    send(visit.page, [*models, broken, huge])
+    for i in range(len(models) + 2):
+        for prompt, temperature in (("((", 0), ("a", 0), ("(()", 1.0), ("(", 0.1)):
+            found = written_by(visit.page, i, prompt, temperature=temperature, draw=i)
+            assert faults(found["text"], prompt, 9) == ()
+            assert found["ended"] or len(found["text"]) == len(prompt) + 9
+    for i, model in enumerate(models):
+        for step, expected in zip(
+            written_by(visit.page, i, "(a")["steps"], generate(model, "(a", 9).steps, strict=True
+        ):
+            same_step(step, expected)
+
+
+def freely(model: LanguageModel, prompt: str, budget: int) -> str:
+    """Greedy and without a grammar: a space outside of brackets ends it."""
+    text = prompt
+    for _ in range(budget):
+        token = int(model(encode(text))[-1].argmax())
+        if token == SPACE and depth(encode(text))[-1] <= 0:
+            break
+        text += VOCABULARY[token]
+    return text
+
+
+def test_without_the_grammar_it_is_the_model_alone(visit: Visit, runs: dict[str, Any]) -> None:
+    models = [rebuild(run).float() for run in runs.values()]
+    models += [far_from_start(config, i) for i, config in enumerate(KINDS[::5])]
+    send(visit.page, models)
+    broken = set[str]()
+    for (i, model), prompt in itertools.product(enumerate(models), PROMPTS):
+        found = written_by(visit.page, i, prompt, constrained=False)
+        assert found["text"] == freely(model, prompt, 9)
+        expected = faults(found["text"], prompt, 9)
+        assert visit.page.evaluate("(text) => widget.faults(text)", found["text"]) == [*expected]
+        assert {step["removed"] for step in found["steps"]} == {0}
+        broken |= {*expected}
+    assert broken == {"goes below zero", "leaves brackets open", "contains PAD"}
+
+
+def test_a_request_is_refused_where_python_refuses_it(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    model = wanting(space=1)
+    texts = ["", "(", ")", "a)", "((()", "(x", "(_", "() a", "c" * 20, "(" * 9, " ", "(🙂", "( )("]
+    for prompt, budget in itertools.product(texts, (0, 1, 3, 11)):
+        found = visit.page.evaluate(
+            "([prompt, budget]) => widget.objection({ prompt, budget }, 23)", [prompt, budget]
+        )
+        try:
+            generate(model, prompt, budget, context=23)
+        except ValueError:
+            assert found["sentence"].endswith("."), (prompt, budget)
+        else:
+            assert found is None, (prompt, budget)
+
+
+def test_sixty_characters_are_written_while_one_looks(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for name in runs:
+        milliseconds = visit.page.evaluate(
+            """(name) => {
+              const run = saved.runs[name];
+              const model = { weights: widget.unpack(run, 0), config: run.config };
+              const start = performance.now();
+              widget.generate(model, '((((',
+                { budget: 60, temperature: 0.5, constrained: true, draw: 0 });
+              return performance.now() - start;
+            }""",
+            name,
+        )
+        assert milliseconds < 1000, name
+
+
+# The page --------------------------------------------------------------------------------------
+
+
+def ask(widget: Locator, **fields: str | int | float) -> None:
+    """Fill in Prompt, Budget, Temperature."""
+    for name, value in fields.items():
+        widget.get_by_label(name.capitalize(), exact=True).fill(str(value))
+
+
+def cells(widget: Locator) -> Locator:
+    return widget.get_by_role("radiogroup", name="Written characters").get_by_role("radio")
+
+
+def verdict(widget: Locator) -> Locator:
+    return widget.locator(".dh-verdict")
+
+
+def message(widget: Locator) -> Locator:
+    return widget.locator(".dh-message")
+
+
+def shown(widget: Locator) -> dict[str, Any]:
+    """All that can be read off the page but the message."""
+    found: dict[str, Any] = widget.evaluate(
+        """(root) => {
+          const texts = (selector) =>
+            [...root.querySelectorAll(selector)].map((e) => e.textContent);
+          const cells = [...root.querySelectorAll('[role=radio]')];
+          return {
+            prompt: texts('.dh-cells:first-child > .dh-cell').slice(
+              0, root.querySelector('.dh-cells').children.length).join(''),
+            added: cells.map((e) => e.textContent).join(''),
+            selected: cells.findIndex((e) => e.ariaChecked === 'true'),
+            labels: cells.map((e) => e.ariaLabel),
+            broken: cells.map((e) => e.classList.contains('dh-broken')),
+            steps: texts('.dh-counts > .dh-cell').filter(Boolean).map(Number),
+            wanted: texts('.dh-table td:nth-child(2) .dh-share'),
+            allowed: texts('.dh-table td:nth-child(3) .dh-share'),
+            struck: texts('.dh-table s'),
+            title: texts('.dh-table caption')[0],
+            tensions: texts('.dh-number'),
+            sentences: texts('.dh-right > p'),
+            verdict: texts('.dh-verdict')[0],
+          };
+        }"""
+    )
+    return found
+
+
+def sign(step: Step) -> str:
+    return "■" if step.ends else step.character.replace(" ", "␣")
+
+
+def two_digits(values: Tensor) -> list[str]:
+    return [f"{value:.2f}" for value in values.tolist()]
+
+
+def test_what_is_shown_is_what_python_says(widget: Locator, runs: dict[str, Any]) -> None:
+    for name, run in runs.items():
+        widget.get_by_label("Model", exact=True).select_option(name)
+        ask(widget, prompt="((a", budget=9, temperature=0)
+        model = rebuild(run)
+        written = generate(model, "((a", 9)
+        cells(widget).nth(1).click()
+        page = shown(widget)
+        assert page["prompt"] == "((a"
+        assert page["added"] == "".join(map(sign, written.steps))
+        end = "ended by itself" if written.ended else "spent its budget"
+        count = len(written.text) - 3
+        assert page["verdict"] == f"✓ Balanced, {count} of 9 characters, and {end}."
+        for i, (step, label) in enumerate(zip(written.steps, page["labels"], strict=True)):
+            _, seen = model.observe(encode(written.text[: 3 + i]))
+            assert page["steps"][i] == seen.steps[-1]
+            assert label.endswith(
+                f"at {4 + i}: depth {step.depth}, tension {seen.tension[0, -1]:.2f}, "
+                f"{seen.steps[-1]} step{'s' * (seen.steps[-1] != 1)}, {step.removed:.2f} removed"
+            )
+        step = written.steps[1]
+        _, seen = model.observe(encode(written.text[:4]))
+        assert page["selected"] == 1
+        assert page["tensions"] == two_digits(seen.tension[:, -1])
+        assert page["wanted"] == two_digits(step.wanted)
+        mask = BRACKETS.allowed(written.steps[0].depth, 8).tolist()
+        for value, probability, allowed, character in zip(
+            page["allowed"], two_digits(step.allowed), mask, VOCABULARY, strict=True
+        ):
+            chosen = " ◂" if character == step.character else ""
+            assert value == (probability + chosen if allowed else "✗ removed")
+        assert len(page["struck"]) == mask.count(False)
+        positive, negative = seen.attention[0, :, -1]
+        sentence = page["sentences"][-1]
+        if torch.allclose(positive, negative):
+            assert sentence == "Both streams looked evenly at all there is: 0.25 each."
+        else:
+            for stream, shares in (("for", positive), ("against", negative)):
+                j = int(shares.argmax())
+                assert f"{stream} looked most at {written.text[j]} at {j + 1}, {shares[j]:.2f}" in (
+                    sentence.replace("against at", "against looked most at")
+                )
+
+
+def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
+    """One more widget, which shows these models as seeds of one run."""
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL, {"runs": {}, "run": "one", "selected": -1, **traits})
+    visit.page.evaluate(
+        """({ weights, ...run }) => {
+          const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+          fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
+        }""",
+        run_of(*models),
+    )
+    return visit.page.locator("#scratch")
+
+
+PLAIN = {"prompt": "((", "budget": 5, "temperature": 0.0, "constrained": False, "draw": 0}
+
+
+def test_without_the_grammar_what_goes_wrong_is_named_and_marked(visit: Visit) -> None:
+    for wish, added, broken, faulty in (
+        ("close", ")))))", [2, 3, 4], "goes below zero"),
+        ("open", "(((((", [], "leaves brackets open"),
+        ("pad", "_____", [0, 1, 2, 3, 4], "leaves brackets open, contains PAD"),
+    ):
+        model = wanting(**{wish: 9.0})
+        scratch = put_in(visit, model, **PLAIN)
+        page = shown(scratch)
+        assert page["added"] == added
+        assert page["verdict"] == f"✗ It {faulty}: 5 of 5 characters, and spent its budget."
+        assert [i for i, is_broken in enumerate(page["broken"]) if is_broken] == broken
+        assert page["struck"] == []
+        assert all(label.endswith("0.00 removed") for label in page["labels"])
+        scratch.get_by_role("switch", name="Grammar").check()
+        page = shown(scratch)
+        assert page["verdict"].startswith("✓ Balanced")
+        assert not any(page["broken"])
+        expected = generate(model.double(), "((", 5)
+        assert page["added"] == "".join(map(sign, expected.steps))
+        removed = [step.removed for step in expected.steps]
+        assert page["selected"] == removed.index(max(removed))  # where there was most to remove
+        visit.page.evaluate("window.leave(); document.querySelector('#scratch').remove()")
+
+
+def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
+    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+    expect(verdict(scratch)).to_have_text("✓ Balanced, 0 of 5 characters, and ended by itself.")
+    assert shown(scratch)["added"] == "■"
+    assert shown(scratch)["title"] == "How the end at 3 was chosen"
+    ask(scratch, budget=0)
+    expect(verdict(scratch)).to_have_text("✓ Balanced, 0 of 0 characters, and spent its budget.")
+    expect(cells(scratch)).to_have_count(0)
+    expect(scratch.locator(".dh-table")).to_be_hidden()
+
+
+def test_seeds_are_chosen_where_there_are_several(visit: Visit, widget: Locator) -> None:
+    expect(widget.get_by_label("Seed", exact=True)).to_be_hidden()
+    scratch = put_in(visit, wanting(a=9.0), wanting(b=9.0), **PLAIN)
+    assert shown(scratch)["added"] == "aaaaa"
+    scratch.get_by_label("Seed", exact=True).select_option("1")
+    assert shown(scratch)["added"] == "bbbbb"
+    expect(scratch.get_by_label("Model", exact=True)).to_have_value("one")
+
+
+def test_one_stream_is_said_to_be_alone(visit: Visit) -> None:
+    config = replace(CORRECTED, **SMALL, streams=1)
+    page = shown(put_in(visit, far_from_start(config, 0), **PLAIN))
+    assert "A single stream counts as wholly opposed." in page["sentences"][1]
+    assert page["sentences"][2].startswith("The stream looked most at ")
+    assert set(page["tensions"]) == {"1.00"}
+
+
+def test_weights_that_are_no_numbers_still_balance(visit: Visit) -> None:
+    model = far_from_start(KINDS[0], 0)
+    model.token.weight.fill_(math.nan)
+    scratch = put_in(visit, model, **{**PLAIN, "constrained": True})
+    expect(verdict(scratch)).to_contain_text("✓ Balanced")
+    assert set(shown(scratch)["tensions"]) == {"NaN"}
+
+
+def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Locator) -> None:
+    widget.get_by_role("switch", name="Grammar").check()
+    ask(widget, prompt="((((", budget=10, temperature=0)
+    last = cells(widget).count() - 1
+    cells(widget).first.click()
+    cells(widget).first.focus()
+    for key, i in (
+        ("ArrowRight", 1),
+        ("ArrowDown", 2),
+        ("ArrowLeft", 1),
+        ("End", last),
+        ("ArrowRight", last),
+        ("Home", 0),
+        ("ArrowUp", 0),
+    ):
+        visit.page.keyboard.press(key)
+        expect(cells(widget).nth(i)).to_be_focused()
+        assert shown(widget)["selected"] == i
+        expect(widget.locator('[role="radio"][tabindex="0"]')).to_have_count(1)
+    box = widget.locator(".dh-tension").bounding_box()
+    assert box
+    visit.page.mouse.click(box["x"] + 5.5 * box["width"] / 14, box["y"] + 5)
+    assert shown(widget)["selected"] == 1  # the sixth character, and four are the prompt's
+    visit.page.mouse.click(box["x"] + 2.5 * box["width"] / 14, box["y"] + 5)
+    assert shown(widget)["selected"] == 1
+
+
+def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
+    keyboard = visit.page.keyboard
+    ask(widget, prompt="((", budget=20, temperature=0)
+    widget.get_by_role("switch", name="Grammar").check()
+    widget.get_by_label("Model", exact=True).focus()
+    keyboard.press("Tab")
+    expect(widget.get_by_role("switch", name="Grammar")).to_be_focused()
+    keyboard.press("Space")
+    expect(widget.get_by_role("switch", name="Grammar")).not_to_be_checked()
+    assert shown(widget)["struck"] == []
+    keyboard.press("Tab")
+    keyboard.press("End")
+    keyboard.type("a")
+    assert shown(widget)["prompt"] == "((a"
+    keyboard.press("Tab")
+    keyboard.press("ArrowLeft")
+    expect(verdict(widget)).to_contain_text(" of 19 characters")
+    keyboard.press("Tab")
+    for _ in range(15):
+        keyboard.press("ArrowRight")
+    expect(widget.get_by_label("Temperature", exact=True)).to_have_attribute(
+        "aria-valuetext", "1.5"
+    )
+    keyboard.press("Tab")
+    expect(widget.get_by_role("button", name="Draw again")).to_be_focused()
+    before = shown(widget)["added"]
+    keyboard.press("Enter")
+    keyboard.press("Enter")
+    assert shown(widget)["added"] != before
+    keyboard.press("Tab")
+    expect(widget.locator('[role="radio"][aria-checked="true"]')).to_be_focused()
+
+
+def test_drawing_again_and_going_back(visit: Visit, widget: Locator) -> None:
+    again = widget.get_by_role("button", name="Draw again")
+    ask(widget, prompt="((((((", budget=30, temperature=0)
+    expect(again).to_be_disabled()
+    greedy = shown(widget)
+    ask(widget, temperature=2)
+    texts = [shown(widget)["added"]]
+    for _ in range(4):
+        again.click()
+        texts.append(shown(widget)["added"])
+    assert len(set(texts)) == len(texts)
+    ask(widget, temperature=0)
+    assert shown(widget) == greedy
+    ask(widget, temperature=2)
+    assert shown(widget)["added"] == texts[-1]
+
+
+# Requests that cannot be met -------------------------------------------------------------------
+
+
+CHARACTERS = "Write with ( ) a b c and spaces;"
+OPEN_FIRST = "Open a bracket before you close it;"
+REFUSED = {
+    "": "Write at least one character: a model predicts from what came before.",
+    "(x": f"{CHARACTERS} x is none of them.",
+    "(🙂": f"{CHARACTERS} 🙂 is none of them.",
+    "(_": f"{CHARACTERS} _ is padding.",
+    HTML: f"{CHARACTERS} < is none of them.",
+    "<script>alert(1)</script>": f"{CHARACTERS} < is none of them.",
+    ")": f"{OPEN_FIRST} character 1 closes one that is not open.",
+    "() a)": f"{OPEN_FIRST} character 5 closes one that is not open.",
+    "a" * 10_000: "Prompt and budget make 10020 characters; the model reads at most 64.",
+}
+
+
+def test_a_bad_prompt_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
+    dialogs: list[Dialog] = []
+    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    prompt = widget.get_by_label("Prompt", exact=True)
+    ask(widget, budget=20)
+    for typed, sentence in REFUSED.items():
+        ask(widget, prompt="(a")
+        before, elements = shown(widget), widget.locator("*").count()
+        prompt.fill(typed)
+        expect(message(widget)).to_have_text(f"{sentence} {BEFORE}")
+        expect(prompt).to_have_attribute("aria-invalid", "true")
+        expect(prompt).to_have_accessible_description(f"{sentence} {BEFORE}")
+        expect(prompt).to_have_value(typed)
+        assert shown(widget) == before
+        assert widget.locator("*").count() == elements
+        prompt.fill("(b")
+        expect(message(widget)).not_to_contain_text(BEFORE)
+        expect(widget.locator("[aria-invalid]")).to_have_count(0)
+        assert shown(widget)["prompt"] == "(b"
+    assert not dialogs
+
+
+def test_a_budget_can_be_what_is_wrong_and_what_mends_it(widget: Locator) -> None:
+    ask(widget, prompt="(((", budget=9)
+    ask(widget, budget=2)
+    need = "3 brackets are open, so the budget must be at least 3."
+    expect(message(widget)).to_have_text(f"{need} {BEFORE}")
+    budget = widget.get_by_label("Budget", exact=True)
+    expect(budget).to_have_attribute("aria-invalid", "true")
+    expect(budget).to_have_accessible_description(f"{need} {BEFORE}")
+    expect(verdict(widget)).to_contain_text(" of 9 characters")
+    ask(widget, prompt="((((")
+    expect(message(widget)).to_contain_text("4 brackets are open")
+    ask(widget, budget=4)
+    expect(message(widget)).not_to_contain_text(BEFORE)
+    expect(verdict(widget)).to_contain_text("Balanced, 4 of 4 characters")
+    assert shown(widget)["prompt"] == "(((("
+
+
+def test_another_model_leaves_what_was_typed(widget: Locator, runs: dict[str, Any]) -> None:
+    ask(widget, prompt="(a", budget=20)
+    ask(widget, prompt="(a))")
+    for name in runs:
+        widget.get_by_label("Model", exact=True).select_option(name)
+        expect(message(widget)).to_contain_text(BEFORE)
+        expect(widget.get_by_label("Prompt", exact=True)).to_have_value("(a))")
+        assert shown(widget)["prompt"] == "(a"
+
+
+# Screen reader, phone, dark, other views -------------------------------------------------------
+
+
+def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
+    """What a reader may come to see, one after another."""
+    for name in runs:
+        widget.get_by_label("Model", exact=True).select_option(name)
+        for prompt, budget, temperature, grammar in (
+            ("((", 20, 0, True),
+            ("((a(b)(((", 12, 0, True),
+            ("a", 60, 2, False),
+            ("(" * 15, 15, 1, True),
+            ("()", 0, 0, False),
+        ):
+            ask(widget, prompt=prompt, budget=budget, temperature=temperature)
+            widget.get_by_role("switch", name="Grammar").set_checked(grammar)
+            yield f"{name}, {prompt}, {budget}"
+    ask(widget, prompt="() a)")
+    yield "refused"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_where_the_grammar_removes_and_where_it_is_off(
+    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+) -> None:
+    visit = open_page(CHAPTER, width=width, theme=theme)
+    widget = visit.page.locator(".dialectical.attn-widget").first
+    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
+    widget.get_by_role("switch", name="Grammar").check()
+    assert shown(widget)["struck"]
+    findings = axe(visit.page)
+    widget.get_by_role("switch", name="Grammar").uncheck()
+    ask(widget, temperature=2)
+    expect(verdict(widget)).to_contain_text("✗ It ")
+    ask(widget, prompt="() a)")
+    findings += axe(visit.page)
+    assert not findings, "\n".join(findings)
+    small = widget.evaluate(
+        """(root) => [...root.querySelectorAll('*')]
+          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
+    )
+    assert not small
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 70)])
+def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
+    visit = open_page(CHAPTER, width=width)
+    widget = visit.page.locator(".dialectical.attn-widget").first
+    heights = {}
+    for state in states(widget, saved_runs(visit.page)):
+        box = widget.bounding_box()
+        assert box
+        heights[state] = box["height"] / 16
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, state
+    assert max(heights.values()) <= limit, heights
+    assert max(heights.values()) - min(heights.values()) <= 1.5, heights  # a scroll bar, a line
+
+
+def test_tracks_stand_under_their_characters(widget: Locator) -> None:
+    ask(widget, prompt="((a(", budget=11, temperature=0)
+    tracks = [track.bounding_box() for track in widget.locator(".dh-track").all()]
+    assert len(tracks) == 6
+    assert len({(box["x"], box["width"]) for box in tracks if box}) == 1
+    first, here = cells(widget).first.bounding_box(), tracks[0]
+    assert first and here
+    assert first["x"] == pytest.approx(here["x"] + 4 * here["width"] / 15, abs=0.5)
+
+
+def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
+    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 12})
+    visit.page.evaluate("fake.set('runs', {})")
+    expect(scratch.get_by_text("No model yet")).to_be_visible()
+    expect(scratch.get_by_label("Prompt", exact=True)).to_be_hidden()
+    visit.page.evaluate("fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)")
+    expect(scratch.get_by_text("No model yet")).to_be_hidden()
+    ask(scratch, prompt="(b(", budget=9)
+    cells(scratch).nth(2).click()
+    before = shown(scratch)
+    visit.page.evaluate(
+        """() => {
+          const name = Object.keys(saved.runs)[0];
+          const { weights, ...run } = saved.runs[name];
+          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
+          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
+        }"""
+    )
+    after = shown(scratch)
+    assert (after["prompt"], after["selected"]) == (before["prompt"], before["selected"])
+    assert after["wanted"] == ["0.14"] * 7  # weights of nothing have no preference
+
+
+def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
+    scratch = put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
+    ask(scratch, prompt="(x")
+    visit.page.evaluate("fake.set('prompt', 'ab'); fake.set('budget', 3)")
+    expect(scratch.get_by_label("Prompt", exact=True)).to_have_value("ab")
+    expect(scratch.get_by_label("Budget", exact=True)).to_have_value("3")
+    assert shown(scratch)["prompt"] == "ab"
+    visit.page.evaluate("fake.set('prompt', '(((((')")  # the notebook asks for too much
+    expect(message(scratch)).to_contain_text("5 brackets are open")
+    assert shown(scratch)["prompt"] == "ab"
+
+
+def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
+    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 40})
+    sentence = "Prompt and budget make 42 characters; the model reads at most 31."
+    expect(message(scratch)).to_have_text(sentence)
+    expect(verdict(scratch)).to_be_hidden()
+    ask(scratch, budget=29)
+    expect(message(scratch)).not_to_contain_text(sentence)
+    expect(verdict(scratch)).to_contain_text(" of 29 characters")
+
+
+def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
+    scratch = put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
+    name = "<b>bold</b>"
+    visit.page.evaluate(
+        "(name) => { fake.set('run', name); fake.set('runs', { [name]: fake.get('runs').one }); }",
+        name,
+    )
+    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_text([name])
+    ids = visit.page.locator(".dialectical [id]").evaluate_all("all => all.map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+    visit.page.evaluate("window.leave()")
+    assert visit.page.evaluate("fake.listening()") == 0

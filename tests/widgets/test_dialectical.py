@@ -1,0 +1,143 @@
+"""The Python side of the bracket generator: what it takes, refuses, sends and prints."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Generator
+from torch.func import stack_module_state
+from traitlets import TraitError
+
+from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
+from attn_notes.widgets.dialectical import BracketGenerator
+
+from .. import packed
+
+SEEDS = 3
+SIZES = dict(context=13, width=11, head_dim=5, steps=2)
+PUBLISHED = Config(**SIZES)
+CONFIGS = [
+    PUBLISHED,
+    replace(CORRECTED, **SIZES),
+    replace(CORRECTED, **SIZES, streams=1, gate=False),
+]
+
+
+def stacked(config, seeds=SEEDS):
+    models = [LanguageModel(config, Generator().manual_seed(i)) for i in range(seeds)]
+    return models, stack_module_state(models)[0]
+
+
+def load(widget, name="a name", config=PUBLISHED, seeds=SEEDS):
+    models, parameters = stacked(config, seeds)
+    widget.load(name, parameters, config)
+    return models
+
+
+def test_there_is_a_widget_before_there_is_a_model():
+    widget = BracketGenerator()
+    assert widget.runs == {}
+    assert (widget.prompt, widget.budget, widget.temperature) == ("((", 20, 0)
+    assert widget.constrained
+    assert repr(widget) == "BracketGenerator: no model yet"
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_weights_and_all_settings_arrive_exactly(config):
+    widget = BracketGenerator()
+    models = load(widget, "one", config)
+    run = widget.runs["one"]
+    assert run["seeds"] == SEEDS
+    assert Config(**run["config"]) == config
+    for i, model in enumerate(models):
+        found = packed.parameters(run, i)
+        assert set(found) == {name for name, _ in model.named_parameters()}
+        for name, parameter in model.named_parameters():
+            assert torch.equal(found[name], parameter)
+
+
+def test_weights_are_sent_as_a_binary_buffer():
+    widget = BracketGenerator()
+    (model, *_) = load(widget, "one")
+    weights = widget.get_state("runs")["runs"]["one"]["weights"]
+    assert isinstance(weights, bytes)
+    assert len(weights) == 4 * SEEDS * sum(p.numel() for p in model.parameters())
+
+
+def test_loading_again_replaces_and_keeps_the_others_and_what_the_reader_chose():
+    widget = BracketGenerator()
+    load(widget, "one")
+    load(widget, " two ", CONFIGS[1])
+    before = widget.runs["two"]
+    widget.prompt, widget.run, widget.selected = "(a", "two", 4
+    parameters = {name: 2 * tensor for name, tensor in stacked(PUBLISHED)[1].items()}
+    widget.load("one", parameters, PUBLISHED)
+    found = packed.parameters(widget.runs["one"], 1)["unembedding.bias"]
+    assert torch.equal(found, parameters["unembedding.bias"][1])
+    assert widget.runs["two"] is before
+    assert (widget.prompt, widget.run, widget.selected) == ("(a", "two", 4)
+
+
+def test_repr_counts():
+    widget = BracketGenerator()
+    load(widget, "one", seeds=1)
+    assert repr(widget) == "BracketGenerator: 1 model, 1 seed"
+    load(widget, "two", seeds=5)
+    assert repr(widget) == "BracketGenerator: 2 models, 1 to 5 seeds"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sentence"),
+    [
+        ("", "the prompt is empty"),
+        ("x", "only the characters '.*' are known, not "),
+        ("(_", "'_' is padding and stands in no prompt"),
+        ("())", "character 3 of the prompt closes a bracket that is not open"),
+    ],
+)
+def test_a_prompt_that_cannot_be_continued_is_refused(prompt, sentence):
+    widget = BracketGenerator()
+    with pytest.raises(ValueError, match=sentence):
+        widget.prompt = prompt
+    assert widget.prompt == "(("
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("budget", -1), ("budget", 61), ("temperature", -0.1), ("temperature", 2.1), ("draw", -1)],
+)
+def test_a_setting_beyond_what_can_be_shown_is_refused(name, value):
+    widget = BracketGenerator()
+    before = getattr(widget, name)
+    with pytest.raises(TraitError, match=name):
+        setattr(widget, name, value)
+    assert getattr(widget, name) == before
+
+
+def without(parameters, name):
+    return {n: p for n, p in parameters.items() if n != name}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": " "}, "a name has 1 to 40 characters, not 0"),
+        ({"name": "n" * 41}, "not 41"),
+        ({"config": replace(PUBLISHED, vocabulary=11)}, "the task has 7 tokens, not 11"),
+        ({"config": replace(PUBLISHED, pad=0)}, "the task's padding is token 6, not 0"),
+        ({"config": CONFIGS[1]}, "a model of this config has no .*poles"),
+        ({"config": replace(PUBLISHED, width=13)}, "must have the shape"),
+        ({"parameters": lambda p: p | {"b": torch.zeros(3)}}, "a model of this config has no b"),
+        ({"parameters": lambda p: {n: t[0] for n, t in p.items()}}, "must have the shape"),
+        ({"parameters": lambda p: {n: t[:0] for n, t in p.items()}}, "at least one"),
+        ({"parameters": lambda p: without(p, "unembedding.bias")}, "lack unembedding.bias"),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
+    widget = BracketGenerator()
+    parameters = change.get("parameters", lambda p: p)(stacked(PUBLISHED)[1])
+    given = {"name": "one", "config": PUBLISHED} | change | {"parameters": parameters}
+    with pytest.raises(ValueError, match=sentence):
+        widget.load(**given)
+    assert widget.runs == {}
+    assert widget.run == ""
