@@ -10,7 +10,7 @@ as the tension makes it, and the head begins again from the new state, up to s t
     u⁺ = a⁺ (V₊ v),                          u⁻ = a⁻ (V₋ v)
     z ← z + σ(g · q) τ · W_up silu(W_synth [u⁺, u⁻, u⁺ − u⁻, u⁺ + u⁻, q])
 
-A token halts when it would hardly move, |Δz| < ε |z|, or its streams agree, τ < τ₀; then it stays
+A token halts when it would hardly move, ‖Δz‖ < ε ‖z‖, or its streams agree, τ < τ₀; then it stays
 where it is. `Config` names the parts, as published and as corrected:
 
     mask      published   what is masked has −∞ added, and what is not 0 · −∞, which is no number

@@ -1,5 +1,6 @@
 """Chapter 3's recorded runs."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -39,6 +40,11 @@ def curve(run: Run) -> results.Record:
     }
 
 
+def rounded(value: float) -> float | None:
+    """Four digits; none for what is no number."""
+    return None if math.isnan(value) else round(value, 4)
+
+
 @torch.no_grad()
 def seen(model: LanguageModel, batch: Batch) -> results.Record:
     """What one trained member does on strings that it never saw."""
@@ -48,10 +54,10 @@ def seen(model: LanguageModel, batch: Batch) -> results.Record:
     tension, entropy = look.tension_and_entropy(model, TASK, batch[0])
     return {
         "excess": round((brackets.loss(lambda _: logits, batch) - best).item(), 5),
-        "mean steps": round(look.mean_steps(observed), 4),
-        "tension": [round(t, 4) for t in look.tension_by_step(observed).tolist()],
-        "depth": {d: [round(above, 4), round(share, 4)] for d, (above, share) in depths.items()},
-        "tension and entropy": round(look.correlation(tension, entropy), 4),
+        "mean steps": rounded(look.mean_steps(observed)),
+        "tension": [rounded(t) for t in look.tension_by_step(observed).tolist()],
+        "depth": {d: [rounded(above), rounded(share)] for d, (above, share) in depths.items()},
+        "tension and entropy": rounded(look.correlation(tension, entropy)),
     }
 
 
@@ -105,8 +111,10 @@ def dialectical_parts() -> None:
             "head_dim": KINDS[kind].head_dim,
             "members": [seen(member, batch) for member in members],
         }
-        if kind in ("corrected", "no halting"):
+        if kind == "corrected":
+            tradeoffs = [look.halting_tradeoff(m, TASK, batch, THRESHOLDS) for m in members]
             runs[kind]["halting"] = [
-                look.halting_tradeoff(member, TASK, batch, THRESHOLDS) for member in members
+                {rule: [[rounded(x) for x in row] for row in rows] for rule, rows in found.items()}
+                for found in tradeoffs
             ]
     results.save("dialectical_parts", {**SIZES, **settings, "held out": 4096}, runs)
