@@ -1,5 +1,6 @@
 """What chapter 3 measures: distance to the floor, tension, steps, ablations, halting, decoding."""
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -239,9 +240,9 @@ def open_prompts(longest: int) -> list[str]:
     return found
 
 
-def trailing_filler(text: str) -> int:
-    """How many characters of filler a text ends in."""
-    return len(text) - len(text.rstrip("ab "))
+def longest_filler(text: str) -> int:
+    """The most characters of filler in a row, the space of an end among them."""
+    return max(map(len, re.findall("[ab ]+", text)), default=0)
 
 
 def count_faults(

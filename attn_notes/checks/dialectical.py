@@ -39,9 +39,15 @@ def floor(answer: Callable[[float], float]) -> str:
             (_entropy([p, 1 - p]) + _entropy([p / 3, 1 - p / 3])) / (2 + 2 * p),
             "a filler is one of three characters. What does it cost to say which?",
         ),
+        (right / math.log(2), "that is in bits; a nat uses the natural logarithm."),
+        (-right, "a loss is −ln p, which is positive."),
         (
-            right / math.log(2),
-            "that is in bits; a nat uses the natural logarithm.",
+            (which + after_close) / (2 + p),
+            "after both brackets there may be filler, so a string makes 2 + 2p predictions.",
+        ),
+        (
+            which / (1 + 2 * p),
+            "the end is a prediction too: after `)` comes a filler or the end.",
         ),
     ):
         need(not same(value, wrong), symptom)
@@ -104,7 +110,7 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     small = attention(scores[:2, :2], torch.tensor([True, True]))
     right = torch.stack([torch.tensor([1.0, 0.0]), scores[1, :2].softmax(-1)])
     need(torch.allclose(small, right, atol=1e-6), "right for five tokens, but not for two.")
-    return "the future and the padding get exactly nothing, and the rest its own scores."
+    return "no token looks at the future or at padding, and the rest follows its own scores."
 
 
 Model = Callable[[Tensor], Tensor]
@@ -136,6 +142,17 @@ def _banned(x: Tensor) -> Tensor:
     return _reads(_even)(x).masked_fill(torch.arange(len(VOCABULARY)) == PAD, -math.inf)
 
 
+def _neighbour(reader: int) -> Model:
+    """Nobody reads ahead but one position, counted from the end if negative, by one."""
+
+    def weights(t: int) -> Tensor:
+        found = _even(t)
+        found[reader, reader + 1] = 0.5
+        return found
+
+    return _reads(weights)
+
+
 def _far_sighted(x: Tensor) -> Tensor:
     """The first position reads the last one, nobody else reads ahead."""
     logits = _reads(_even)(x)
@@ -163,6 +180,12 @@ def reads_ahead(answer: Callable[[Model], bool]) -> str:
         verdict(_far_sighted),
         "one whose first position reads the last got away. Change every later token, not one.",
     )
+    for reader, who in ((0, "first"), (-2, "last but one")):
+        need(
+            verdict(_neighbour(reader)),
+            f"one that peeks from its {who} position only, at the next, got away. Do you cut in "
+            "every place?",
+        )
     need(
         verdict(_from_length),
         "one that knows how many tokens will come, by the padding behind them, got away. Does a "
@@ -185,7 +208,7 @@ def allowed(answer: Callable[[int, int], Iterable[str]]) -> str:
         need(not unknown, f"{unknown} is not among the characters {''.join(VOCABULARY)!r}.")
         return value
 
-    for remaining in range(1, 9):
+    for remaining in (*range(1, 9), 0):
         for depth in range(remaining + 1):
             value = value_at(depth, remaining)
             mask = BRACKETS.allowed(depth, remaining)

@@ -17,8 +17,8 @@ where it is. `Config` names the parts, as published and as corrected:
                           and replaced by 0: attention is even over all tokens but PAD, the future
                           among them, and W_k is never read
               causal      position i reads the positions up to i that are no PAD, and itself
-    tilts     query       tilt± = qᵢ · u± + b±, the same for all j, so that softmax ignores it
-              key         tilt± = kⱼ · u±
+    tilts     query       tilt± = qᵢ · w± + b±, the same for all j, so that softmax ignores it
+              key         tilt± = kⱼ · w±
     values    opposed     V₊, and V₋ which starts as −V₊ with a little noise
               shared      V₊ v = V₋ v = v
     tension   cosine      τ = (1 − cos(u⁺, u⁻)) / 2

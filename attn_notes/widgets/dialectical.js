@@ -256,7 +256,7 @@ export function faults(text) {
 }
 
 /** What is wrong with a request, and in which field; null if nothing is. */
-export function objection({ prompt, budget }, context) {
+export function objection({ prompt, budget, constrained }, context) {
   const characters = [...prompt];
   const tokens = characters.map((character) => VOCABULARY.indexOf(character));
   const of = (field, sentence) => ({ field, sentence });
@@ -265,8 +265,8 @@ export function objection({ prompt, budget }, context) {
   }
   const unknown = tokens.findIndex((token) => token < 0 || token === PAD);
   if (unknown >= 0) {
-    const what =
-      tokens[unknown] === PAD ? "_ is padding" : `${characters[unknown]} is none of them`;
+    const shown = characters[unknown].trim() ? characters[unknown] : "that blank";
+    const what = tokens[unknown] === PAD ? "_ is padding" : `${shown} is none of them`;
     return of("prompt", `Write with ( ) a b c and spaces; ${what}.`);
   }
   const closing = tokens.findIndex((_, i) => depthOf(tokens.slice(0, i + 1)) < 0);
@@ -284,7 +284,7 @@ export function objection({ prompt, budget }, context) {
     );
   }
   const open = depthOf(tokens);
-  if (budget < open) {
+  if (constrained && budget < open) {
     return of(
       "budget",
       `${plural(open, "bracket")} ${open === 1 ? "is" : "are"} open, so the budget must be at ` +
@@ -324,7 +324,7 @@ function looked([{ attention }], names) {
   const [positive, negative] = attention;
   if (!negative) return `The stream looked most at ${most(positive)}.`;
   if (positive.some((share, j) => Math.abs(share - negative[j]) > 1e-6)) {
-    return `The stream for looked most at ${most(positive)}; the stream against at ${most(negative)}.`;
+    return `Stream a⁺ looked most at ${most(positive)}; stream a⁻ at ${most(negative)}.`;
   }
   const even = positive.every((share) => Math.abs(share - positive[0]) < 1e-6);
   return even
@@ -417,10 +417,10 @@ function boardView({ uid, choose }) {
     },
     line("written", "", given, cells, unspent),
     line("depth", "within what is left", lanes.depth),
-    line("tension", "in the first step", lanes.tension),
-    line("steps", "until it halted", counts),
+    line("tension", "of the one before", lanes.tension),
+    line("steps", "of the one before", counts),
     line("removed", "by the grammar", lanes.removed),
-    line("streams", "for ↑, against ↓", lanes.streams),
+    line("streams", "a⁺ upwards, a⁻ down", lanes.streams),
   );
   let columns = 1;
 
@@ -694,7 +694,10 @@ function render({ model, el }) {
   const grammar = html("input", {
     type: "checkbox",
     role: "switch",
-    onchange: () => save({ constrained: grammar.checked }),
+    onchange: () => {
+      save({ constrained: grammar.checked });
+      ask(); // what is in the fields may be possible now
+    },
   });
   const again = html(
     "button",
@@ -702,7 +705,11 @@ function render({ model, el }) {
     "Draw again",
   );
 
-  const typed = () => ({ prompt: prompt.value, budget: Number(budget.input.value) });
+  const typed = () => ({
+    prompt: prompt.value,
+    budget: Number(budget.input.value),
+    constrained: grammar.checked,
+  });
 
   /** Take what is in the fields, if it can be done. */
   function ask() {

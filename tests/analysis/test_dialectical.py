@@ -167,9 +167,9 @@ def test_a_threshold_is_weighed_against_equal_depth() -> None:
         assert look.against_depth(found, tau) == pytest.approx(difference)
 
 
-def test_trailing_filler_is_counted() -> None:
-    found = {text: look.trailing_filler(text) for text in ("", "()", "(a)ab  ", "(  ", "(a_")}
-    assert found == {"": 0, "()": 0, "(a)ab  ": 4, "(  ": 2, "(a_": 0}
+def test_the_longest_run_of_filler_is_found() -> None:
+    found = {text: look.longest_filler(text) for text in ("", "()", "(a)ab  ", "( ab )a", "(a_b ")}
+    assert found == {"": 0, "()": 0, "(a)ab  ": 4, "( ab )a": 4, "(a_b ": 2}
 
 
 def test_what_halts_at_once_never_moves(model: LanguageModel, batch: brackets.Batch) -> None:

@@ -3,6 +3,7 @@
 import base64
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
@@ -305,7 +306,8 @@ def test_a_request_is_refused_where_python_refuses_it(visit: Visit) -> None:
     texts = ["", "(", ")", "a)", "((()", "(x", "(_", "() a", "c" * 20, "(" * 9, " ", "(🙂", "( )("]
     for prompt, budget in itertools.product(texts, (0, 1, 3, 11)):
         found = visit.page.evaluate(
-            "([prompt, budget]) => widget.objection({ prompt, budget }, 23)", [prompt, budget]
+            "([prompt, budget]) => widget.objection({ prompt, budget, constrained: true }, 23)",
+            [prompt, budget],
         )
         try:
             generate(model, prompt, budget, context=23)
@@ -426,10 +428,10 @@ def test_what_is_shown_is_what_python_says(widget: Locator, runs: dict[str, Any]
         if torch.allclose(positive, negative):
             assert sentence == "Both streams looked evenly at all there is: 0.25 each."
         else:
-            for stream, shares in (("for", positive), ("against", negative)):
+            for stream, shares in (("a⁺", positive), ("a⁻", negative)):
                 j = int(shares.argmax())
                 assert f"{stream} looked most at {written.text[j]} at {j + 1}, {shares[j]:.2f}" in (
-                    sentence.replace("against at", "against looked most at")
+                    sentence.replace("a⁻ at", "a⁻ looked most at")
                 )
 
 
@@ -643,6 +645,14 @@ def test_a_budget_can_be_what_is_wrong_and_what_mends_it(widget: Locator) -> Non
     expect(message(widget)).not_to_contain_text(BEFORE)
     expect(verdict(widget)).to_contain_text("Balanced, 4 of 4 characters")
     assert shown(widget)["prompt"] == "(((("
+    ask(widget, budget=2)
+    expect(message(widget)).to_contain_text("4 brackets are open")
+    grammar = widget.get_by_role("switch", name="Grammar")
+    grammar.click()  # without it a model may fail
+    expect(message(widget)).not_to_contain_text(BEFORE)
+    expect(verdict(widget)).to_contain_text(re.compile(r"\d of 2 characters"))
+    grammar.click()
+    expect(message(widget)).to_contain_text("4 brackets are open")
 
 
 def test_another_model_leaves_what_was_typed(widget: Locator, runs: dict[str, Any]) -> None:

@@ -81,6 +81,16 @@ def by_subtraction(model):
     return not bool((model(x)[:, :2] - model(changed)[:, :2]).abs().max() < 1e-6)
 
 
+def one_cut(model, cut):
+    x = torch.zeros(1, 6, dtype=torch.long)
+    for token in range(1, 7):
+        changed = x.clone()
+        changed[:, cut:] = token
+        if (model(x)[:, :cut] != model(changed)[:, :cut]).any():
+            return True
+    return False
+
+
 def without_padding(model):
     return future_leak(model, torch.zeros(1, 6, dtype=torch.long), 6) > 0
 
@@ -118,6 +128,9 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
             lambda p: (inside(p) + outside(p)) / (2 + 2 * p) / math.log(2),
             "in bits",
         ),
+        (checks.floor, lambda p: -Brackets(1, filler=p).floor, "is positive"),
+        (checks.floor, lambda p: (inside(p) + outside(p)) / (2 + p), "after both brackets"),
+        (checks.floor, lambda p: inside(p) / (1 + 2 * p), "the end is a prediction too"),
         (checks.floor, lambda p: 1.0, f"for p = 0.25 it should be {RIGHT:.5f}, not 1.00000"),
         (checks.floor, lambda p: Brackets(1, filler=0.25).floor, "but not for p = 0.1"),
         (checks.floor, lambda p: "much", "return a number, not str"),
@@ -148,6 +161,8 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (checks.reads_ahead, by_subtraction, "−∞ − (−∞)"),
         (checks.reads_ahead, next_token_only, "third token ahead"),
         (checks.reads_ahead, changes_one, "Change every later token"),
+        (checks.reads_ahead, lambda model: one_cut(model, 1), "last but one position"),
+        (checks.reads_ahead, lambda model: one_cut(model, 4), "from its first position"),
         (checks.reads_ahead, without_padding, "become padding"),
         (checks.reads_ahead, lambda model: 0.7, "return True or False, not float"),
         (checks.reads_ahead, lambda model: None, "no answer yet"),
@@ -159,6 +174,11 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (checks.allowed, lambda d, r: LETTERS - {")"}, "With 0 open and 1 left: after `(`"),
         (checks.allowed, lambda d, r: may(d, r + 1) - {"("}, "after a filler there would be"),
         (checks.allowed, lambda d, r: may(d, r) - {" "}, "the end is a space"),
+        (
+            checks.allowed,
+            lambda d, r: may(d, r) - ({" "} if r == 0 else set()),
+            "With 0 open and 0 left: the text may end",
+        ),
         (checks.allowed, lambda d, r: may(d, r) - {"c"}, "['c'] could come"),
     ],
 )
