@@ -206,9 +206,13 @@ class Block(nn.Module):
     def forward(
         self, z: Float[Tensor, "*b t e"], x: Float[Tensor, "*b t e"]
     ) -> Float[Tensor, "*b t e"]:
-        """F(z; x, θ)."""
+        """F(z; x, θ), a function of parameters, state and input alone."""
         config = self.config
         return x - z + config.strength * (self.attend(z)[0] - config.damping * z)
+
+    def force(self, x: Float[Tensor, "*b t e"]) -> Field:
+        """F(·; x, θ), the field that a relaxation from x follows."""
+        return lambda z: self(z, x)
 
 
 def unroll(
@@ -270,10 +274,7 @@ class LanguageModel(nn.Module):
     def settle(self, x: Int[Tensor, "*b t"]) -> Float[Tensor, "*b t e"]:
         """The state at rest. Warns, by `NotSettledWarning`, where the test finds it is not."""
         config, start = self.config, self.embed(x)
-
-        def force(z: Tensor) -> Tensor:
-            return self.block(z, start)
-
+        force = self.block.force(start)
         z = config.relaxation(force, start)
         left = residual(force, z).item() * (config.relaxation.step if config.test == "step" else 1)
         if not left < TOLERANCE[config.test]:  # what is no number has not settled either
@@ -291,10 +292,7 @@ class LanguageModel(nn.Module):
     def observe(self, x: Int[Tensor, "*b t"]) -> tuple[Float[Tensor, "*b t v"], Observed]:
         """Logits, and how the batch came to rest."""
         start = self.embed(x)
-
-        def force(z: Tensor) -> Tensor:
-            return self.block(z, start)
-
+        force = self.block.force(start)
         states = [start, *self.config.relaxation.path(force, start)]
         observed = Observed(
             torch.stack(states),

@@ -176,7 +176,7 @@ def rest(
 ) -> Float[Tensor, "*b t e"]:
     """The state that a relaxation ends with, of which no gradient is taken."""
     with torch.no_grad():
-        return relax(force, start).detach()
+        return relax(force, start).detach()  # after no step it is still the start
 
 
 def asymmetry(force: Field, z: Float[Tensor, "*b t e"]) -> Field:
@@ -194,5 +194,5 @@ def with_credit(
     force: Field, cost: Cost, z: Float[Tensor, "*b t e"], credit: Float[Tensor, "*b t e"]
 ) -> Float[Tensor, ""]:
     """A scalar whose value is C(z) and whose gradient is ∂C/∂θ + creditᵀ ∂F/∂θ."""
-    local = (credit.detach() * force(z)).sum()
+    local = (credit * force(z)).sum()
     return cost(z) + (local - local.detach())

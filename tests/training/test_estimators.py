@@ -241,10 +241,10 @@ ALL: dict[str, Estimator] = {
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
-def test_all_return_the_cost_at_rest_and_the_read_outs_gradient(
+def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(
     name: str, dtype: torch.dtype
 ) -> None:
-    model, sequences = make()
+    model, sequences = make(config=replace(SMALL, relaxation=Relaxation(5, STEP)))
     model.to(dtype)
     cost = nn.functional.cross_entropy(model(sequences[:, :-1]).mT, sequences[:, 1:])
     (direct,) = torch.autograd.grad(cost, model.unembedding.weight)
@@ -254,8 +254,9 @@ def test_all_return_the_cost_at_rest_and_the_read_outs_gradient(
     assert_close(torch.autograd.grad(value, model.unembedding.weight)[0], direct)
 
 
-def test_frozen_teaches_the_read_out_only() -> None:
-    model, sequences = make()
+@pytest.mark.parametrize("steps", [0, 3])
+def test_frozen_teaches_the_read_out_only(steps: int) -> None:
+    model, sequences = make(config=replace(SMALL, relaxation=Relaxation(steps, STEP)))
     loss(model, sequences, frozen).backward()
     assert [name for name, p in model.named_parameters() if p.grad is not None] == [
         "unembedding.weight"
