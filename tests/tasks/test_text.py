@@ -1,0 +1,266 @@
+import hashlib
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Generator
+from torch.testing import assert_close
+
+from attn_notes.tasks import text as module
+from attn_notes.tasks.text import FALLBACK, FallbackWarning, Text, tiny_shakespeare
+
+PLAY = b"What's in a name? That which we call a rose\n" * 3
+
+
+def counted(text: Text, order: int) -> list[float]:
+    """The same probabilities from dictionaries of strings, one character after another."""
+    train = text.content[: len(text.content) * 9 // 10]
+    validation = text.content[len(text.content) * 9 // 10 :]
+    followers: dict[str, Counter] = defaultdict(Counter)
+    for k in range(1, order + 1):
+        for i in range(len(train) - k + 1):
+            followers[train[i : i + k - 1]][train[i + k - 1]] += 1
+
+    def probability(character: str, history: str) -> float:
+        shorter = probability(character, history[1:]) if history else 1 / len(text.characters)
+        seen = followers[history]
+        if not seen:
+            return shorter
+        return (seen[character] + len(seen) * shorter) / (seen.total() + len(seen))
+
+    return [
+        -math.log(probability(validation[i], validation[max(0, i - order + 1) : i]))
+        for i in range(1, len(validation))
+    ]
+
+
+@settings(deadline=None)
+@given(st.text("abcé", min_size=23, max_size=89), st.integers(1, 5))
+def test_count_losses_equal_counting_in_dictionaries(content: str, order: int) -> None:
+    text = Text("ab" + content)
+    expected = torch.tensor(counted(text, order), dtype=torch.float64)
+    assert_close(text.count_losses(order), expected)
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_the_probabilities_of_all_characters_sum_to_one(order: int) -> None:
+    history, total = "abracadabracab", 0.0
+    for character in "abcdr":
+        text = Text("abracadabra" * 12 + "cdr" + history + character)
+        # The same nine tenths, and so the same counts, whatever the last character is.
+        total += math.exp(-text.count_losses(order)[-1].item())
+    assert total == pytest.approx(1)
+
+
+def test_counts_find_what_the_text_is() -> None:
+    """Of evenly drawn letters nothing can be known; of a cycle of letters the last says all."""
+    drawn = torch.randint(5, (40_000,), generator=Generator().manual_seed(1))
+    even = Text("".join("abcde"[i] for i in drawn))
+    for order in (1, 2, 3):
+        assert even.count_losses(order).mean().item() == pytest.approx(math.log(5), abs=5e-3)
+    cycle = Text("abcde" * 8_000)
+    assert cycle.count_losses(1).mean().item() == pytest.approx(math.log(5), abs=1e-3)
+    assert cycle.count_losses(2).max().item() < 2e-3
+
+
+@pytest.mark.parametrize("order", [0, 40])
+def test_orders_that_cannot_be_counted_are_refused(order: int) -> None:
+    with pytest.raises(ValueError, match=f"with 3 characters an order of {order} cannot"):
+        Text("abc" * 11).count_losses(order)
+
+
+def test_pieces_are_pieces_of_the_training_part() -> None:
+    text = Text("".join(map(chr, range(300, 300 + 97))))  # each character once: its own position
+    pieces = text.sample(4000, 13, Generator().manual_seed(2))
+    assert pieces.shape == (4000, 14)
+    assert (pieces.diff(dim=1) == 1).all()
+    starts = pieces[:, 0].bincount(minlength=74)
+    assert len(starts) == 87 - 13 and (starts > 0).all()  # the first and the last among them
+    again = text.sample(4000, 13, Generator().manual_seed(2))
+    assert torch.equal(pieces, again)
+
+
+def test_held_out_pieces_predict_the_validation_part_once() -> None:
+    text = Text("".join(map(chr, range(300, 300 + 230))))
+    assert text.train.tolist() == list(range(207))
+    pieces = text.held_out(5)
+    assert pieces[:, 0].tolist() == [207, 212, 217, 222]
+    assert pieces[:, 1:].flatten().tolist() == list(range(208, 228))
+    assert text.held_out(22).shape == (1, 23)
+
+
+def test_characters_and_numbers() -> None:
+    text = Text("to be, or not")
+    assert text.characters == " ,benort"
+    assert text.decode(text.encode("not to be").tolist()) == "not to be"
+    with pytest.raises(ValueError, match="the text has no 'q', 'ü'"):
+        text.encode("tüqo")
+
+
+def test_a_file_of_the_readers_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_bytes("\ufeffÜber\r\nallen Gipfeln\n".encode())
+    assert Text.read(path).content == "Über\nallen Gipfeln\n"
+    assert Text.read(str(path)).characters[-1] == "Ü"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "own.txt cannot be used: the text is empty"),
+        (b"aaaa", "cannot be used: the text has no other character than 'a'"),
+        ("Über allen Gipfeln".encode("latin-1"), "own.txt is not text in UTF-8: byte 1 of 18"),
+        ("ist Ruh, in allen".encode("utf-16"), "is not text in UTF-8: byte 1 of 36"),
+        (bytes(range(256)), "is not text in UTF-8: byte 129 of 256"),
+    ],
+)
+def test_files_that_are_no_text_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "own.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Text.read(path)
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none.txt"):
+        Text.read(tmp_path / "none.txt")
+
+
+def test_a_text_too_short_for_a_batch_is_refused() -> None:
+    text = Text("to be or not")
+    message = "the training part has 10 characters, too few: 10 predictions need 11"
+    with pytest.raises(ValueError, match=message):
+        text.sample(3, 10, Generator())
+    assert text.sample(3, 9, Generator()).shape == (3, 10)
+    with pytest.raises(ValueError, match="the validation part has 2 characters"):
+        text.held_out(2)
+
+
+def test_the_excerpt_is_large_enough_for_the_chapter() -> None:
+    text = Text.read(FALLBACK)
+    assert text.content.startswith("First Citizen:\nBefore we proceed any further")
+    assert len(text.characters) > 50
+    assert text.held_out(64).shape[0] > 30
+    # What counting finds is found here too: English, not noise.
+    losses = [text.count_losses(k).mean().item() for k in (1, 2, 3)]
+    assert math.log(len(text.characters)) > losses[0] > losses[1] > losses[2]
+
+
+Serve = Callable[..., None]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
+    """A server of our own in place of the real one, and an empty cache."""
+    answers: list[tuple[int, bytes, int]] = []
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            status, body, length = answers[-1]
+            self.send_response(status)
+            self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "URL", f"http://127.0.0.1:{server.server_port}/input.txt")
+    monkeypatch.setattr(module, "SHA256", hashlib.sha256(PLAY).hexdigest())
+
+    def answer(body: bytes, *, status: int = 200, length: int | None = None) -> list[str]:
+        answers.append((status, body, len(body) if length is None else length))
+        return asked
+
+    yield answer
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def in_cache(tmp_path: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (tmp_path / "cache").iterdir()}
+
+
+def test_a_download_is_kept(serve: Serve, tmp_path: Path) -> None:
+    asked = serve(PLAY)
+    assert tiny_shakespeare().content == tiny_shakespeare().content == PLAY.decode()
+    assert in_cache(tmp_path) == {"tinyshakespeare.txt": PLAY}
+    assert asked == ["/input.txt"]
+
+
+def test_a_corrupt_file_is_replaced(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "tinyshakespeare.txt").write_bytes(PLAY[:50])
+    serve(PLAY)
+    assert tiny_shakespeare().content == PLAY.decode()
+    assert in_cache(tmp_path) == {"tinyshakespeare.txt": PLAY}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (dict(body=b"<html>Please log in</html>"), "ValueError"),
+        (dict(body=b"gone", status=404), "HTTPError"),
+        (dict(body=PLAY[:50], length=len(PLAY)), "ChunkedEncodingError"),
+        (dict(body=b""), "ValueError"),
+    ],
+    ids=["another file", "missing", "cut off", "empty"],
+)
+@pytest.mark.parametrize("before", [None, PLAY[:50]], ids=["no cache", "corrupt cache"])
+def test_a_failed_download_leaves_nothing_and_is_said(
+    serve: Serve, tmp_path: Path, answer: dict, reason: str, before: bytes | None
+) -> None:
+    cached = tmp_path / "cache" / "tinyshakespeare.txt"
+    if before is not None:
+        cached.parent.mkdir()
+        cached.write_bytes(before)
+    serve(**answer)
+    message = f"failed \\({reason}\\). Reading the first 23,992 characters instead"
+    with pytest.warns(FallbackWarning, match=message) as warned:
+        assert tiny_shakespeare().content == FALLBACK.read_text(encoding="utf-8")
+    found = "has another checksum" if before else "there is no"
+    assert found in str(warned[0].message) and str(cached) in str(warned[0].message)
+    assert in_cache(tmp_path) == ({} if before is None else {cached.name: before})
+
+
+def test_offline_and_with_a_cache_that_cannot_be_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "URL", "http://127.0.0.1:9/input.txt")  # where nobody listens
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "cache"))
+    with pytest.warns(FallbackWarning, match="ConnectionError"):
+        assert len(tiny_shakespeare().content) == 23_992
+    assert in_cache(tmp_path) == {}
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "file"))
+    with pytest.warns(FallbackWarning, match="there is no"):
+        tiny_shakespeare()
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_without_the_variable_the_systems_cache_is_used(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve(PLAY)
+    monkeypatch.setenv("ATTN_NOTES_DATA", "")
+    monkeypatch.setattr(module.pooch, "os_cache", lambda name: tmp_path / "cache" / name)
+    tiny_shakespeare()
+    assert [p.name for p in (tmp_path / "cache").rglob("*.txt")] == ["tinyshakespeare.txt"]
+    assert (tmp_path / "cache" / "attn-notes" / "tinyshakespeare.txt").read_bytes() == PLAY
