@@ -166,10 +166,12 @@ def generate(
 
 
 def _last(logits: Tensor) -> Float[Tensor, " v"]:
-    """The logits at the last position, in double precision on the CPU."""
+    """The logits at the last position, copied, in double precision on the CPU."""
+    if not 2 <= logits.ndim <= 3 or (logits.ndim == 3 and len(logits) != 1) or not len(logits[0]):
+        raise ValueError(f"a model returns logits [1, t, v] or [t, v], not {tuple(logits.shape)}")
     if logits.shape[-1] != len(VOCABULARY):
         raise ValueError(f"the model has {logits.shape[-1]} logits, the grammar {len(VOCABULARY)}")
-    return logits.flatten(0, -2)[-1].double().cpu()
+    return logits.flatten(0, -2)[-1].double().cpu().clone()
 
 
 def _softmax(

@@ -255,6 +255,18 @@ def test_a_model_of_another_vocabulary_is_refused() -> None:
         generate(lambda x: torch.zeros(*x.shape, 8), "(", 3)
 
 
+@pytest.mark.parametrize("shape", [(7,), (2, 3, 7), (1, 0, 7), (1, 1, 3, 7)])
+def test_logits_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"logits \[1, t, v\] or \[t, v\], not \("):
+        generate(lambda x: torch.zeros(shape), "(", 3)
+
+
+def test_the_last_position_decides() -> None:
+    logits = torch.randn(1, 2, 7, generator=Generator().manual_seed(0))
+    step = generate(lambda x: logits[:, -x.shape[1] :], "((", 5).steps[0]
+    assert_close(step.wanted, logits[0, -1].double().softmax(-1))
+
+
 def test_a_context_that_suffices_is_never_exceeded() -> None:
     def model(x: Tensor) -> Tensor:
         assert x.shape[1] <= 8
@@ -286,6 +298,18 @@ class TestAsPublished:
 
     def test_it_stops_at_a_space_outside_of_brackets(self) -> None:
         assert as_published(constant({" ": 1.0}), "()", 6) == "() "
+
+    def test_it_goes_on_at_a_space_inside_brackets(self) -> None:
+        assert decoding.as_published(constant({" ": 9.0}), "((", 4) == "((" + 4 * " " + "))"
+
+    def test_its_bias_is_five(self) -> None:
+        assert decoding.as_published(constant({"a": 4.9}), "(", 1) == "()"
+        assert decoding.as_published(constant({"a": 5.1}), "(", 1) == "(a)"
+
+    def test_it_leaves_the_models_own_numbers_alone(self) -> None:
+        logits = torch.arange(7.0, dtype=torch.float64)[None]
+        decoding.as_published(lambda x: logits, "(", 2)
+        assert logits.equal(torch.arange(7.0, dtype=torch.float64)[None])
 
     def test_illegal_prompts_are_continued(self) -> None:
         text = as_published(constant({"a": 1.0}), ")x", 3)

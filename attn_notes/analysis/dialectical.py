@@ -210,11 +210,11 @@ def ablations(config: Config, length: int) -> dict[str, Config]:
     """
     restless = replace(config, halt_eps=0.0, tension_tau=0.0)
     left_out = {
-        "no tension gate": replace(config, gate=False),
+        "no tension gate": replace(config, tension_gate=False),
         "no halting": restless,
-        "neither": replace(restless, gate=False),
+        "neither": replace(restless, tension_gate=False),
         "one stream": replace(config, streams=1),
-        "plain recursion": replace(restless, streams=1, gate=False, learned_gate=False),
+        "plain recursion": replace(restless, streams=1, tension_gate=False, learned_gate=False),
         "one step": replace(config, steps=1),
     }
     return {"corrected": config} | {

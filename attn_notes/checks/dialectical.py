@@ -67,8 +67,8 @@ def _entropy(probabilities: Iterable[float]) -> float:
 @check
 def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Scores [t, t] with −∞ wherever a token may not look, given which tokens are no padding."""
-    scores = torch.randn(5, 5, generator=Generator().manual_seed(0))
-    keep = torch.tensor([False, True, True, True, False])
+    scores = torch.randn(6, 6, generator=Generator().manual_seed(0))
+    keep = torch.tensor([False, True, False, True, True, False])
     given, kept = scores.clone(), keep.clone()
 
     def attention(scores: Tensor, keep: Tensor) -> Tensor:
@@ -84,20 +84,20 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
 
     found = attention(scores, keep)
     need(given.equal(scores) and kept.equal(keep), "what was passed in has been changed.")
-    rows, may = found[1:4], torch.ones(5, 5).tril()[1:4, 1:4].bool()
+    rows, may = found[keep], torch.ones(3, 3).tril().bool()
     need(not bool(rows.isnan().any()), "a row is −∞ all over, and its softmax is no number.")
     need(
-        float(rows[:, [0, 4]].max()) == 0,
+        float(rows[:, ~keep].max()) == 0,
         "a token looks at padding, if only a little: is what you add −∞?",
     )
-    rows = rows[:, 1:4]
+    rows = rows[:, keep]
     need(
         float(rows[~may].max()) == 0,
         "a token looks at a later one, if only a little: is what you add −∞?",
     )
     need(bool((rows.diagonal() > 0).all()), "a token should look at itself, too.")
     need(bool((rows[may] > 0).all()), "a token does not look at all before it.")
-    right = scores[1:4, 1:4].masked_fill(~may, -math.inf).softmax(-1)
+    right = scores[keep][:, keep].masked_fill(~may, -math.inf).softmax(-1)
     need(
         torch.allclose(rows, right, atol=1e-6),
         "where a token may look, its attention should follow its own scores.",
@@ -109,7 +109,7 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     )
     small = attention(scores[:2, :2], torch.tensor([True, True]))
     right = torch.stack([torch.tensor([1.0, 0.0]), scores[1, :2].softmax(-1)])
-    need(torch.allclose(small, right, atol=1e-6), "right for five tokens, but not for two.")
+    need(torch.allclose(small, right, atol=1e-6), "right for six tokens, but not for two.")
     return "no token looks at the future or at padding, and the rest follows its own scores."
 
 
@@ -153,6 +153,11 @@ def _neighbour(reader: int) -> Model:
     return _reads(weights)
 
 
+def _one_letter(x: Tensor) -> Tensor:
+    """Everybody knows whether the last token is a b."""
+    return _reads(_even)(x) + 0.5 * (x[:, -1:] == VOCABULARY.index("b"))[..., None]
+
+
 def _far_sighted(x: Tensor) -> Tensor:
     """The first position reads the last one, nobody else reads ahead."""
     logits = _reads(_even)(x)
@@ -180,6 +185,7 @@ def reads_ahead(answer: Callable[[Model], bool]) -> str:
         verdict(_far_sighted),
         "one whose first position reads the last got away. Change every later token, not one.",
     )
+    need(verdict(_one_letter), "one that peeks for a single letter, b, got away.")
     for reader, who in ((0, "first"), (-2, "last but one")):
         need(
             verdict(_neighbour(reader)),

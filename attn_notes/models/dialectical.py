@@ -77,8 +77,8 @@ class Config:
     tension: str = "cosine"
     halting: str = "published"
     streams: int = 2
-    gate: bool = True  # by the tension
-    learned_gate: bool = True
+    tension_gate: bool = True  # τ
+    learned_gate: bool = True  # σ(g · q)
     vocabulary: int = len(brackets.VOCABULARY)
     pad: int = brackets.PAD
     context: int = 256
@@ -220,7 +220,7 @@ class DialecticalHead(nn.Module):
         proposal = self.up(F.silu(self.synthesis(torch.cat([*parts, q], -1))))
         if self.config.learned_gate:
             proposal = self.gate(q).sigmoid() * proposal
-        if self.config.gate:
+        if self.config.tension_gate:
             proposal = tension[..., None] * proposal
         return proposal, attention, tension
 
@@ -244,7 +244,9 @@ class DialecticalHead(nn.Module):
             seen.append((attention, tension, active))
             still = change.norm(dim=-1) / (z.norm(dim=-1) + 1e-6) < config.halt_eps
             done = keep & (still | (tension < config.tension_tau)) & (step >= config.min_steps)
-            going = active.any() if config.halting == "published" else active
+            # As published, after the first step, all move as long as anyone does.
+            anyone = active.any() | (step == 1)
+            going = anyone if config.halting == "published" else active
             z = torch.where((going & ~done)[..., None], z + change, z)
             active = active & ~done
         attentions, tensions, actives = zip(*seen, strict=True)

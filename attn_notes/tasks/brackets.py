@@ -1,7 +1,7 @@
 """Balanced brackets with filler between them: the task of chapter 3.
 
-The published generator writes a string of n pairs, n even from 1 to 6. Where n > 0 it draws `left`
-evenly from 0 to n − 1 and puts
+The published generator writes a string of n pairs, n drawn evenly from 1 to 6. Where n > 0 it draws
+`left` evenly from 0 to n − 1 and puts
 
     write(n) = fill( "(" + write(left) + ")" + write(n − 1 − left) ),        write(0) = ""
 

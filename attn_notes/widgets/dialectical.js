@@ -104,7 +104,7 @@ function move(model, z, keep) {
     const read = affine(weights, "block.head.synthesis", [...parts, query].flat());
     const proposal = affine(weights, "block.head.up", read.map(silu));
     const learned = config.learned_gate ? sigmoid(affine(weights, "block.head.gate", query)[0]) : 1;
-    const step = config.gate ? learned * tension[i] : learned;
+    const step = config.tension_gate ? learned * tension[i] : learned;
     return proposal.map((value) => step * value);
   });
   return { change, attention, tension };
@@ -123,7 +123,7 @@ function deliberate(model, x, keep) {
       const still = norm(change[i]) / (norm(state) + 1e-6) < config.halt_eps;
       return keep[i] && step >= config.min_steps && (still || tension[i] < config.tension_tau);
     });
-    const anyone = active.includes(true);
+    const anyone = step === 1 || active.includes(true); // the source asks after its first step
     const goes = (i) => (config.halting === "published" ? anyone : active[i]) && !done[i];
     z = z.map((state, i) => (goes(i) ? add(state, change[i]) : state));
     active = active.map((moving, i) => moving && !done[i]);

@@ -206,7 +206,7 @@ def test_ablations_cost_what_the_whole_costs() -> None:
         for step in (-1, 1):
             other = replace(found[name], head_dim=found[name].head_dim + step)
             assert abs(look.operations(other, 32) - costs["corrected"]) >= off, name
-    assert not found["no tension gate"].gate
+    assert not found["no tension gate"].tension_gate
     assert found["one step"].steps == 1
     assert found["one stream"].streams == found["plain recursion"].streams == 1
     for name in ("no halting", "plain recursion"):
@@ -217,11 +217,11 @@ def test_ablations_cost_what_the_whole_costs() -> None:
     }
     assert differ == {
         "corrected": set(),
-        "no tension gate": {"gate"},
+        "no tension gate": {"tension_gate"},
         "no halting": {"halt_eps", "tension_tau"},
-        "neither": {"gate", "halt_eps", "tension_tau"},
+        "neither": {"tension_gate", "halt_eps", "tension_tau"},
         "one stream": {"streams"},
-        "plain recursion": {"streams", "gate", "learned_gate", "halt_eps", "tension_tau"},
+        "plain recursion": {"streams", "tension_gate", "learned_gate", "halt_eps", "tension_tau"},
         "one step": {"steps"},
     }
 

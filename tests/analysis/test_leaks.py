@@ -57,13 +57,16 @@ def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens: Tensor) -
 
 
 def test_the_size_of_a_leak_is_that_of_the_change(tokens: Tensor) -> None:
-    """The mean over all tokens moves by the letters' distance over the length."""
+    """The mean of all tokens moves by the letters' distance over the length, summed if many do."""
 
     def mean(x: Tensor) -> Tensor:
         return x.double().mean(1)[:, None, None].expand(*x.shape, V)
 
     farthest = torch.maximum(tokens, V - 1 - tokens)[:, 1:].max().item()
-    assert future_leak(mean, tokens, V) == pytest.approx(farthest / T)
+    assert influence(mean, tokens, V).triu(1).max().item() == pytest.approx(farthest / T)
+    later = tokens[:, 1:].sum(1)
+    together = torch.maximum(later, (V - 1) * (T - 1) - later).max().item()
+    assert future_leak(mean, tokens, V) == pytest.approx(together / T)
 
 
 def test_on_prefixes_nothing_comes_after(tokens: Tensor) -> None:
@@ -76,3 +79,43 @@ def test_on_prefixes_nothing_comes_after(tokens: Tensor) -> None:
     tokens = tokens.clamp(max=V - 2)
     found = on_prefixes(counts, tokens, V - 1)
     assert found.equal(torch.arange(1.0, T + 1)[None, :, None].expand_as(found))
+
+
+def test_the_largest_of_all_replacements_counts(tokens: Tensor) -> None:
+    """One letter moves a logit, and it is not the last one tried."""
+    tokens[:, 4] = 0
+    for letter in range(1, V):
+
+        def peeks(x: Tensor, letter: int = letter) -> Tensor:
+            return causal(x) + 0.25 * (x[:, 4] == letter)[:, None, None]
+
+        assert future_leak(peeks, tokens, V) == 0.25
+        assert influence(peeks, tokens, V)[1, 4] == 0.25
+
+
+def test_a_peek_at_two_tokens_together_is_found(tokens: Tensor) -> None:
+    tokens[:] = 0
+
+    def peeks(x: Tensor) -> Tensor:
+        return causal(x) + 0.25 * ((x[:, 5] == 2) & (x[:, 6] == 2))[:, None, None]
+
+    assert influence(peeks, tokens, V).triu(1).max() == 0
+    assert future_leak(peeks, tokens, V) == 0.25
+
+
+def test_a_model_may_use_its_output_again(tokens: Tensor) -> None:
+    logits = torch.zeros(*tokens.shape, V)
+
+    def reused(x: Tensor) -> Tensor:
+        return logits.copy_(x.double().mean(1)[:, None, None].expand_as(logits))
+
+    assert future_leak(reused, tokens, V) > 0
+
+
+@pytest.mark.parametrize(
+    ("x", "vocabulary"),
+    [(torch.zeros(0, 5), 5), (torch.zeros(2, 1), 5), (torch.ones(2, 5), 1), (torch.ones(2, 5), 0)],
+)
+def test_what_cannot_be_changed_is_refused(x: Tensor, vocabulary: int) -> None:
+    with pytest.raises(ValueError, match=r"give sequences|not below"):
+        future_leak(causal, x.long(), vocabulary)

@@ -38,6 +38,8 @@ def test_the_smallest_gap_decides() -> None:
     assert verdicts.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
     held, gap = verdicts.never_below([(2.0, 1.5), (0.9, 1.0)])
     assert not held and gap == pytest.approx(-0.1)
+    assert verdicts.never_below([(1 - 1e-4, 1.0)])[0]  # rounding
+    assert not verdicts.never_below([(0.99, 1.0)])[0]
 
 
 def test_faster_from_a_length_on_is_faster_ever_after() -> None:

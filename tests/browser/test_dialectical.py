@@ -35,12 +35,12 @@ KINDS = [
     Config(
         **dict(zip(PARTS, kinds, strict=True)),
         streams=streams,
-        gate=gate,
+        tension_gate=tension_gate,
         learned_gate=learned_gate,
         **SMALL,
     )
     for kinds in itertools.product(*PARTS.values())
-    for streams, gate, learned_gate in (
+    for streams, tension_gate, learned_gate in (
         (2, True, True),
         (2, False, True),
         (1, True, True),
@@ -760,7 +760,7 @@ def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: 
 
 
 def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
+    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "constrained": True})
     ask(scratch, prompt="(x")
     visit.page.evaluate("fake.set('prompt', 'ab'); fake.set('budget', 3)")
     expect(scratch.get_by_label("Prompt", exact=True)).to_have_value("ab")

@@ -43,13 +43,20 @@ def as_published(scores, keep):
     return torch.nan_to_num(past(scores) + padding, nan=0.0, neginf=-1e9)
 
 
+def only_the_ends(scores, keep):
+    real = keep.nonzero()
+    inside = torch.ones_like(keep)
+    inside[: int(real[0])] = inside[int(real[-1]) + 1 :] = False
+    return right_mask(scores, inside)
+
+
 def not_quite(scores, keep):
     return right_mask(scores, keep).clamp(min=-5)
 
 
 def without_itself(scores, keep):
     before = torch.ones_like(scores).tril(-1).bool()
-    before[0, 0] = before[1, 1] = True
+    before[0, 0] = before[1, 1] = before[2, 2] = True
     return right_mask(scores, keep).masked_fill(~before, -math.inf)
 
 
@@ -81,14 +88,18 @@ def by_subtraction(model):
     return not bool((model(x)[:, :2] - model(changed)[:, :2]).abs().max() < 1e-6)
 
 
-def one_cut(model, cut):
+def one_cut(model, cut, tokens=range(1, 7)):
     x = torch.zeros(1, 6, dtype=torch.long)
-    for token in range(1, 7):
+    for token in tokens:
         changed = x.clone()
         changed[:, cut:] = token
         if (model(x)[:, :cut] != model(changed)[:, :cut]).any():
             return True
     return False
+
+
+def without_letters(model):
+    return any(one_cut(model, i, (1, 6)) for i in range(1, 6))
 
 
 def without_padding(model):
@@ -137,30 +148,36 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (checks.floor, lambda p: None, "no answer yet"),
         (checks.floor, fail, "your code stopped with RuntimeError: boom"),
         (checks.mask, lambda s, k: None, "no answer yet"),
-        (checks.mask, lambda s, k: 1.0, "return (5, 5), not float"),
-        (checks.mask, lambda s, k: s[0], "return (5, 5), not (5,)"),
+        (checks.mask, lambda s, k: 1.0, "return (6, 6), not float"),
+        (checks.mask, lambda s, k: s[0], "return (6, 6), not (6,)"),
         (checks.mask, changes_its_input, "has been changed"),
         (checks.mask, lambda s, k: past(s) + (~k).float() * -math.inf, "What is 0 · −∞?"),
         (checks.mask, lambda s, k: s - math.inf, "−∞ all over"),
         (checks.mask, lambda s, k: past(s), "looks at padding"),
         (checks.mask, lambda s, k: s.masked_fill(~k, -math.inf), "looks at a later one"),
         (checks.mask, lambda s, k: s, "looks at padding"),
+        (checks.mask, only_the_ends, "looks at padding"),
         (checks.mask, as_published, "looks at a later one"),
         (checks.mask, not_quite, "if only a little"),
         (checks.mask, without_itself, "look at itself"),
-        (checks.mask, lambda s, k: right_mask(torch.eye(5), k), "follow its own scores"),
+        (checks.mask, lambda s, k: right_mask(torch.eye(len(s)), k), "follow its own scores"),
         (
             checks.mask,
-            lambda s, k: right_mask(s, k).masked_fill(~torch.ones(5, 5).triu(-1).bool(), -math.inf),
+            lambda s, k: right_mask(s, k).masked_fill(~torch.ones(6, 6).triu(-2).bool(), -math.inf),
             "at all before it",
         ),
         (checks.mask, lambda s, k: past(s).masked_fill(~k, -math.inf), "would spread"),
-        (checks.mask, lambda s, k: right_mask(s, k) if len(k) == 5 else s, "but not for two"),
+        (checks.mask, lambda s, k: right_mask(s, k) if len(k) == 6 else s, "but not for two"),
         (checks.reads_ahead, lambda model: False, "always, got away"),
         (checks.reads_ahead, lambda model: True, "was accused"),
         (checks.reads_ahead, by_subtraction, "−∞ − (−∞)"),
         (checks.reads_ahead, next_token_only, "third token ahead"),
         (checks.reads_ahead, changes_one, "Change every later token"),
+        (
+            checks.reads_ahead,
+            lambda model: any(one_cut(model, i, (1, 6)) for i in range(1, 6)),
+            "letter, b",
+        ),
         (checks.reads_ahead, lambda model: one_cut(model, 1), "last but one position"),
         (checks.reads_ahead, lambda model: one_cut(model, 4), "from its first position"),
         (checks.reads_ahead, without_padding, "become padding"),

@@ -24,11 +24,18 @@ from attn_notes.training.ensemble import train
 
 V = 7
 CORRECTED_PARTS = [
-    replace(CORRECTED, tilts=tilts, values=values, tension=tension, streams=streams, gate=gate)
+    replace(
+        CORRECTED,
+        tilts=tilts,
+        values=values,
+        tension=tension,
+        streams=streams,
+        tension_gate=tension_gate,
+    )
     for tilts, values, tension in itertools.product(
         PARTS["tilts"], PARTS["values"], PARTS["tension"]
     )
-    for streams, gate in ((2, True), (2, False), (1, True))
+    for streams, tension_gate in ((2, True), (2, False), (1, True))
 ]
 
 
@@ -115,14 +122,14 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
                 tension = tension.clamp(0, 1)  # of rounding
             proposal = affine(silu(affine(read, "block.head.synthesis")), "block.head.up")
             step = affine(q, "block.head.gate").sigmoid() if c.learned_gate else 1
-            step = step * (tension if c.gate else 1)
+            step = step * (tension if c.tension_gate else 1)
             moved[n, i] = z[n, i] + step * proposal
             small = (moved[n, i] - z[n, i]).norm() / z[n, i].norm() < c.halt_eps
             halts[n, i] = (
                 kept[n, i] and s + 1 >= c.min_steps and bool(small or tension < c.tension_tau)
             )
             tensions[n, s, i], actives[n, s, i] = tension, active[n, i]
-        anyone = any(active.values())
+        anyone = s == 0 or any(active.values())
         for at in places:
             going = anyone if c.halting == "published" else active[at]
             z[at] = moved[at] if going and not halts[at] else z[at]
@@ -139,7 +146,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
 @given(
     parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
     streams=st.sampled_from([2, 2, 1]),
-    gate=st.booleans(),
+    tension_gate=st.booleans(),
     learned_gate=st.booleans(),
     steps=st.integers(1, 4),
     min_steps=st.integers(1, 3),
@@ -151,7 +158,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
 def test_forward_equals_an_independent_one(
     parts: dict,
     streams: int,
-    gate: bool,
+    tension_gate: bool,
     learned_gate: bool,
     steps: int,
     min_steps: int,
@@ -163,7 +170,7 @@ def test_forward_equals_an_independent_one(
     config = Config(
         **parts,
         streams=streams,
-        gate=gate,
+        tension_gate=tension_gate,
         learned_gate=learned_gate,
         min_steps=min_steps,
         tension_tau=tau,
@@ -406,3 +413,28 @@ def test_more_tokens_than_the_context_are_refused() -> None:
     assert model(torch.zeros(1, 13, dtype=torch.long)).shape == (1, 13, V)
     with pytest.raises(ValueError, match="at most 13 tokens, not 14"):
         model(torch.zeros(1, 14, dtype=torch.long))
+
+
+def test_the_defaults_are_the_published_numbers() -> None:
+    c = Config()
+    assert (c.width, c.head_dim, c.steps, c.min_steps, c.context) == (128, 64, 6, 1, 256)
+    assert (c.halt_eps, c.tension_tau) == (5e-4, 0.15)
+
+
+@pytest.mark.parametrize("parts", [{}, vars(CORRECTED)])
+def test_padding_is_what_the_config_says(parts: dict) -> None:
+    kinds = {part: parts[part] for part in PARTS if parts}
+    x = torch.tensor([[2, 3, 0, 0]])
+    model = make(Config(**kinds, pad=0))
+    same = make(Config(**kinds))
+    assert_close(model(x)[:, :2], same(x.masked_fill(x == 0, PAD))[:, :2])
+
+
+def test_a_batch_of_padding_takes_the_sources_first_step() -> None:
+    """The source asks only after a step whether anyone still moves."""
+    model = make(Config(steps=3))
+    x = torch.full((1, 4), PAD)
+    logits, observed = model.observe(x)
+    once = make(Config(steps=1))
+    assert_close(logits, once(x))
+    assert observed.steps.max() == 0

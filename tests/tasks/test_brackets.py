@@ -168,9 +168,12 @@ def test_the_best_predictor_reads_no_future() -> None:
 
 def test_what_the_generator_cannot_write_is_followed_by_anything() -> None:
     task = Brackets(pairs=2)
-    for text in (")", "a", "c", "(c", "())", "((()", "()()(", "_", "(abababab"):
+    for text in (")", "a", "c", "(c", "())", "((()", "()()(", "_", "a(", "((aaaa", "(abababab"):
         found = task.ideal(brackets.encode(text)[None])[0, -1]
         assert_close(found.exp(), torch.full((7,), 1 / 7))
+    cut = Brackets(pairs=2, max_length=6)
+    found = cut.ideal(brackets.encode(")aaaa")[None])[0, -1]  # as long as any string
+    assert_close(found.exp(), torch.full((7,), 1 / 7))
     with pytest.raises(ValueError, match="at most 95 characters, not 96"):
         task.ideal(torch.zeros(1, 96, dtype=torch.long))
 

@@ -19,7 +19,7 @@ PUBLISHED = Config(**SIZES)
 CONFIGS = [
     PUBLISHED,
     replace(CORRECTED, **SIZES),
-    replace(CORRECTED, **SIZES, streams=1, gate=False),
+    replace(CORRECTED, **SIZES, streams=1, tension_gate=False),
 ]
 
 

@@ -1,0 +1,82 @@
+from functools import partial
+
+import pytest
+import torch
+from torch import Generator, nn
+from torch.testing import assert_close
+
+from attn_notes.training import comparison
+from attn_notes.training.comparison import held_out, train_kinds
+from attn_notes.training.ensemble import train
+from attn_notes.training.schedules import warmup_cosine
+
+
+class Line(nn.Module):
+    """y = w · x."""
+
+    def __init__(self, size, generator):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(size, generator=generator))
+
+    def forward(self, x):
+        return x[:, : len(self.w)] @ self.w
+
+
+def sample(generator):
+    return torch.randn(5, 3, generator=generator)
+
+
+def loss(model, x):
+    return (model(x) - 30 * x.sum(1)).square().mean()  # steep, so that the clip bites
+
+
+KINDS = {"two": partial(Line, 2), "three": partial(Line, 3)}
+
+
+def test_every_kind_is_trained_as_if_alone() -> None:
+    seen = []
+    probe = {"probe": lambda model: {"w": model(torch.eye(3))}, "probe_every": 2}
+    runs = train_kinds(
+        KINDS,
+        loss,
+        sample,
+        seeds=2,
+        steps=7,
+        lr={"two": 0.1, "three": 0.02},
+        warmup=3,
+        show=lambda kind, step, found: seen.append((kind, step, found["w"].shape)),
+        **probe,
+    )
+    assert [at[:2] for at in seen] == [(kind, step) for kind in KINDS for step in (0, 2, 4, 6, 7)]
+    for kind, rate in (("two", 0.1), ("three", 0.02)):
+        alone = train(
+            [KINDS[kind](Generator().manual_seed(seed)) for seed in range(2)],
+            loss,
+            sample,
+            generators=[Generator().manual_seed(20_000 + seed) for seed in range(2)],
+            steps=7,
+            optimizer=partial(torch.optim.AdamW, lr=rate),
+            schedule=warmup_cosine(7, 3),
+            clip=1.0,
+            **probe,
+        )
+        assert_close(runs[kind].parameters["w"], alone.parameters["w"])
+        assert_close(runs[kind].history["w"], alone.history["w"])
+
+
+def test_one_rate_serves_all_and_fifty_steps_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {}
+    monkeypatch.setattr(
+        comparison, "train", lambda *a, **more: given.update(more) or train(*a, **more)
+    )
+    train_kinds(KINDS, loss, sample, seeds=1, steps=60, lr=0.25)
+    assert given["optimizer"]([torch.zeros(1)]).param_groups[0]["lr"] == 0.25
+    assert given["schedule"](0) == 1 / 50 and given["schedule"](49) == 1
+    assert given["clip"] == 1.0 and given["watch"] is None
+
+
+def test_what_is_held_out_is_in_no_members_batches() -> None:
+    assert sample(held_out()).equal(sample(held_out()))
+    for seed in range(100):
+        batches = Generator().manual_seed(comparison.BATCHES + seed)
+        assert not sample(batches).equal(sample(held_out()))
