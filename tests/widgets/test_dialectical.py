@@ -47,13 +47,8 @@ def test_weights_and_all_settings_arrive_exactly(config):
     widget = BracketGenerator()
     models = load(widget, "one", config)
     run = widget.runs["one"]
-    assert run["seeds"] == SEEDS
     assert Config(**run["config"]) == config
-    for i, model in enumerate(models):
-        found = packed.parameters(run, i)
-        assert set(found) == {name for name, _ in model.named_parameters()}
-        for name, parameter in model.named_parameters():
-            assert torch.equal(found[name], parameter)
+    packed.assert_holds(run, models)
 
 
 def test_weights_are_sent_as_a_binary_buffer():

@@ -45,7 +45,6 @@ def test_weights_arrive_exactly(score, layers):
     sizes = config(score, layers=layers, residual=layers > 1)
     models = load(explorer, "one", sizes)
     run = explorer.runs["one"]
-    assert run["seeds"] == SEEDS
     assert run["config"] == {
         "score": score,
         "vocabulary": 5,
@@ -57,11 +56,7 @@ def test_weights_arrive_exactly(score, layers):
         "periods": [3, 7],
         "length": 13,
     }
-    for i, model in enumerate(models):
-        found = packed.parameters(run, i)
-        assert set(found) == {name for name, _ in model.named_parameters()}
-        for name, parameter in model.named_parameters():
-            assert torch.equal(found[name], parameter)
+    packed.assert_holds(run, models)
 
 
 def test_weights_are_sent_as_a_binary_buffer():
