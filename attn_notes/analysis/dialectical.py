@@ -245,9 +245,8 @@ def longest_filler(text: str) -> int:
     return max(map(len, re.findall("[ab ]+", text)), default=0)
 
 
-def count_faults(
-    write: Callable[[str], str], prompts: Iterable[str], budget: int
-) -> tuple[int, Counter[str]]:
-    """How many prompts end in a fault, and how often each of `decoding.faults` is committed."""
-    found = [decoding.faults(write(prompt), prompt, budget) for prompt in prompts]
-    return sum(map(bool, found)), Counter(fault for one in found for fault in one)
+def count_faults(texts: Mapping[str, str], budget: int) -> Counter[str]:
+    """How often each of `decoding.faults` is committed by texts, given by their prompts."""
+    return Counter(
+        fault for prompt, text in texts.items() for fault in decoding.faults(text, prompt, budget)
+    )

@@ -246,18 +246,11 @@ def test_open_prompts_are_all_of_them() -> None:
 
 def test_faults_are_counted_by_prompt_and_by_kind() -> None:
     written = {"(": "()", "((": "((_", "(a": "(a))a"}
-    found = look.count_faults(written.__getitem__, written, 2)
-    assert found == (
-        2,
-        Counter(
-            {
-                "leaves brackets open": 1,
-                "contains PAD": 1,
-                "goes below zero": 1,
-                "exceeds the budget": 1,
-            }
-        ),
-    )
+    kinds = ("leaves brackets open", "contains PAD", "goes below zero", "exceeds the budget")
+    assert look.count_faults(written, 2) == Counter(kinds)
+    assert look.count_faults(written | {"((": "((_"}, 1)["exceeds the budget"] == 1
+    two = {"(": "(", "((": "(("}
+    assert look.count_faults(two, 2) == Counter({"leaves brackets open": 2})
 
 
 def bent(towards: str) -> look.Model:
@@ -269,16 +262,11 @@ def bent(towards: str) -> look.Model:
 def test_the_published_decoder_fails_a_model_that_wants_to() -> None:
     prompts = look.open_prompts(3)
 
-    def published(model: look.Model) -> tuple[int, Counter[str]]:
-        return look.count_faults(lambda p: decoding.as_published(model, p, 7), prompts, 7)
-
-    failed, kinds = published(bent("("))
-    assert failed == kinds["exceeds the budget"] == len(prompts)
-
-    def by_grammar(prompt: str) -> str:
-        return decoding.generate(bent("("), prompt, 7).text
-
-    assert look.count_faults(by_grammar, prompts, 7) == (0, Counter())
+    model = bent("(")
+    by_source = {prompt: decoding.as_published(model, prompt, 7) for prompt in prompts}
+    assert look.count_faults(by_source, 7) == Counter({"exceeds the budget": len(prompts)})
+    by_grammar = {prompt: decoding.generate(model, prompt, 7).text for prompt in prompts}
+    assert look.count_faults(by_grammar, 7) == Counter()
 
 
 def test_a_published_model_is_a_config() -> None:
