@@ -31,12 +31,15 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pooch
 import yaml
 from filelock import FileLock, Timeout
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 PACKAGE = "attn_notes"
+DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
+DOWNLOADED = "tinyshakespeare.txt"
 AT_ONCE = 2  # chapters running side by side, each on one thread
 CELL_TIMEOUT = 1800  # seconds; only a cell that hangs takes so long
 KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -167,6 +170,26 @@ def data_files(module: Path) -> list[Path]:
     ]
 
 
+def data_folder() -> Path:
+    """Where chapters find what they download, as `attn_notes.tasks.text` has it."""
+    return Path(os.environ.get("ATTN_NOTES_DATA") or pooch.os_cache("attn-notes")).resolve()
+
+
+def data_at_hand() -> dict[str, int]:
+    """What has been downloaded, and its size."""
+    folder = data_folder()
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {path.name: path.stat().st_size for path in found if path.is_file()}
+
+
+def fetch_data(root: Path) -> None:
+    """Download what chapters read, before their keys are made: without it they use a fallback."""
+    if DOWNLOADED in data_at_hand() or not (root / DOWNLOADS).exists():
+        return
+    fetch = "from attn_notes.tasks.text import tiny_shakespeare; tiny_shakespeare()"
+    subprocess.run([sys.executable, "-c", fetch], cwd=root, check=True)
+
+
 def environment(root: Path) -> dict[str, str]:
     """Each pin of requirements.txt with the version that is installed."""
     versions = {}
@@ -215,6 +238,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
             "cells": cells,
             "files": files,
             "environment": environment(root),
+            "data": data_at_hand() if DOWNLOADS in files else None,
             "python": sys.version_info[:2],
             "execution": Path(__file__).read_bytes(),
         }
@@ -259,6 +283,7 @@ def execute(root: Path) -> None:
         BookError: a chapter failed. Its report, with the failing cell, has been printed.
     """
     with only_build(root):
+        fetch_data(root)
         kept = executed_copies(root)
         stale = [c for c in read_chapters(root) if not (kept / c.executed_name).exists()]
         if not stale:
@@ -336,6 +361,7 @@ def kernel_environment(folder: Path) -> dict[str, str]:
     personal = ("PYTHON", "PYTEST_", "JUPYTER_", "IPYTHON", "MPLBACKEND", "ATTN_NOTES_")
     own = {name: value for name, value in os.environ.items() if not name.startswith(personal)}
     return own | {
+        "ATTN_NOTES_DATA": str(data_folder()),
         "PYTHONPATH": str(folder),  # the copies, before the package that is installed
         "PYTHONHASHSEED": "0",
         "PYTHONIOENCODING": "utf-8",

@@ -248,6 +248,45 @@ def test_runs_in_this_environment_on_one_thread(built):
     assert outputs[2][0].text == f"{sys.executable} 1 attn_notes.models.tiny\n"
 
 
+def test_a_download_that_came_makes_the_chapters_that_read_it_run_again(
+    project, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
+    other = chapter(project).key
+    text = project / execution.DOWNLOADS
+    text.parent.mkdir(parents=True, exist_ok=True)
+    text.write_text("")
+    write_notebook(project, code=["from attn_notes.tasks import text"])
+    offline = chapter(project).key
+    assert offline == chapter(project).key
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / execution.DOWNLOADED).write_text("To be")
+    assert chapter(project).key not in (offline, other)
+    write_notebook(project, code=["import attn_notes"])
+    without = chapter(project).key
+    (tmp_path / "data" / "more.txt").write_text("or not")
+    assert chapter(project).key == without
+
+
+def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(project, tmp_path, monkeypatch):
+    (project / execution.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
+    (project / execution.DOWNLOADS).write_text(
+        "import os\nfrom pathlib import Path\n\ndef tiny_shakespeare():\n"
+        "    folder = Path(os.environ['ATTN_NOTES_DATA'])\n"
+        "    with (folder / 'tinyshakespeare.txt').open('x') as file:\n"
+        "        file.write('To be')\n"
+    )
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("PYTHONPATH", str(project))
+    for _ in range(2):  # the second time it is there, and could not be written again
+        execution.fetch_data(project)
+    assert execution.data_at_hand() == {"tinyshakespeare.txt": 5}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTN_NOTES_DATA", "data")
+    assert execution.kernel_environment(tmp_path)["ATTN_NOTES_DATA"] == str(tmp_path / "data")
+
+
 def test_nothing_is_executed_again(built, capsys):
     root, _ = built
     before = kept(root)

@@ -6,18 +6,23 @@ published code. `ATTN_NOTES_GOLDEN` names another folder of files of the same ki
 
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.models import deep_qkv, dialectical, triple_product
+from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product
 from attn_notes.models.deep_qkv import Sorter
 from attn_notes.models.dialectical import LanguageModel, Observed
+from attn_notes.models.equilibrium import LanguageModel as EquilibriumModel
+from attn_notes.models.equilibrium import Relaxation, residual
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
+from attn_notes.training.estimators import NAIVE, PUBLISHED, Estimator, bptt
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
 
@@ -235,3 +240,87 @@ class TestDialectical:
             rtol=bound,
             atol=bound,
         )
+
+
+SETTLED = 200  # the steps after which the source looks at the state, of the same size as all others
+
+
+def load_equilibrium(golden: np.lib.npyio.NpzFile, steps: int) -> EquilibriumModel:
+    source = weights(golden)
+    vocabulary, width = source["tok_emb"].shape
+    config = equilibrium.Config(
+        vocabulary=vocabulary,
+        context=len(source["pos_emb"]),
+        width=width,
+        heads=int(golden["heads"]),
+        relaxation=Relaxation(steps, float(golden["eps"])),
+    )
+    model = EquilibriumModel(config, Generator()).to(source["tok_emb"].dtype)
+    # The source multiplies rows by its weights, torch by their transposed.
+    model.load_state_dict(
+        {
+            "token": source["tok_emb"],
+            "position": source["pos_emb"],
+            "block.qkv.weight": torch.cat([source[name].T for name in ("WQ", "WK", "WV")]),
+            "block.o.weight": source["WO"].T,
+            "unembedding.weight": source["Whead"].T,
+        }
+    )
+    return model
+
+
+def cost(logits: Tensor, golden: np.lib.npyio.NpzFile) -> Tensor:
+    return F.cross_entropy(logits.mT, torch.from_numpy(golden["targets"]))
+
+
+def equilibrium_gradients(golden: np.lib.npyio.NpzFile, estimator: Estimator) -> Tensor:
+    """Of the source's four matrices, stacked in its order."""
+    model = load_equilibrium(golden, int(golden["T1"]))
+    value = model(
+        torch.from_numpy(golden["tokens"]),
+        lambda force, read, start, relax: estimator(
+            force, lambda z: cost(read(z), golden), start, relax
+        ),
+    )
+    qkv, o = torch.autograd.grad(value, [model.block.qkv.weight, model.block.o.weight])
+    found = dict(zip(("WQ", "WK", "WV", "WO"), (*qkv.chunk(3), o), strict=True))
+    return torch.stack([found[name].T for name in golden["order"].tolist()])
+
+
+def as_in(golden: np.lib.npyio.NpzFile, published: Estimator) -> Estimator:
+    nudge = Relaxation(int(golden["T2"]), float(golden["eps"]))
+    return replace(published, beta=float(golden["beta"]), relaxation=nudge)
+
+
+@pytest.mark.parametrize("path", files("aep"), ids=lambda p: p.stem)
+class TestEquilibrium:
+    def test_the_state_at_rest_its_residual_and_the_loss(self, path: Path) -> None:
+        golden = np.load(path)
+        model, tokens = load_equilibrium(golden, SETTLED), torch.from_numpy(golden["tokens"])
+        z, start = model.settle(tokens), model.embed(tokens)
+        assert_close(z, torch.from_numpy(golden["z_star"]), rtol=1e-12, atol=1e-14)
+        left = residual(lambda z: model.block(z, start), z) * float(golden["eps"])
+        # What is left is itself a rounded difference of numbers of the size of the state.
+        bound = 2 * torch.finfo(z.dtype).eps
+        assert left.item() == pytest.approx(float(golden["residual"]), rel=1e-9, abs=bound)
+        assert cost(model(tokens), golden).item() == pytest.approx(float(golden["loss"]), rel=1e-12)
+
+    def test_gradients(self, path: Path) -> None:
+        golden = np.load(path)
+        for name, estimator in (
+            ("grad_bptt", bptt),
+            ("grad_naive_ep", as_in(golden, NAIVE)),
+            ("grad_aep_clipped", as_in(golden, PUBLISHED)),
+        ):
+            published = torch.from_numpy(golden[name])
+            # A difference of two states, divided by β, has their rounding divided by β.
+            bound = 1e-10 * published.abs().max().item()
+            assert_close(equilibrium_gradients(golden, estimator), published, rtol=1e-9, atol=bound)
+
+    def test_cosines(self, path: Path) -> None:
+        golden = np.load(path)
+        true = equilibrium_gradients(golden, bptt).flatten(1)
+        for name, estimator in (("cos_naive", NAIVE), ("cos_aep_clipped", PUBLISHED)):
+            found = equilibrium_gradients(golden, as_in(golden, estimator)).flatten(1)
+            published = torch.from_numpy(golden[name])
+            assert_close(F.cosine_similarity(found, true), published, rtol=1e-9, atol=1e-12)

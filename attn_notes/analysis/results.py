@@ -1,6 +1,7 @@
 """Recorded runs: small JSON files in `book/results/`, written by `book/experiments/`."""
 
 import json
+import math
 import os
 import platform
 from pathlib import Path
@@ -25,6 +26,11 @@ def save(name: str, settings: Record, runs: Record) -> Path:
     record = {"settings": settings, "versions": versions, "runs": runs}
     path.write_text(json.dumps(record, separators=(",", ":")) + "\n", encoding="utf-8")
     return path
+
+
+def rounded(value: float, digits: int = 4) -> float | None:
+    """A number as it is recorded; None for what is no finite number, which JSON cannot write."""
+    return round(value, digits) if math.isfinite(value) else None
 
 
 def load(name: str) -> Record:

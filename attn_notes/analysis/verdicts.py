@@ -38,6 +38,22 @@ def all_on_one_side(differences: Float[Tensor, " m"]) -> Told:
     return below > above
 
 
+def within(ours: Float[Tensor, " m"], theirs: Float[Tensor, " m"], most: float) -> bool:
+    """Whether no seed of ours is farther than that from the same seed of theirs."""
+    return bool((ours - theirs).abs().max() < most)
+
+
+def near(found: Iterable[float], right: Iterable[float], part: float = 0.1) -> bool:
+    """Whether everything that was found is as it should be, up to a tenth of that."""
+    return all(abs(f - r) <= part * abs(r) for f, r in zip(found, right, strict=True))
+
+
+def all_rise(before: Iterable[float], after: Iterable[float]) -> Told:
+    """Whether every seed's value rises (True) or falls (False)."""
+    rises = {b < a for b, a in zip(before, after, strict=True)}
+    return rises.pop() if len(rises) == 1 else None
+
+
 def every_seed(accuracies: Float[Tensor, " m"], needed: float = 0.9) -> bool:
     """Whether every seed is right more often than needed."""
     return bool(accuracies.min() > needed)

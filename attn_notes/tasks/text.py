@@ -31,7 +31,7 @@ SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 CACHE = "ATTN_NOTES_DATA"
 """The environment variable that names the folder where downloads are kept."""
 
-FALLBACK = Path(__file__).with_name("shakespeare_excerpt.txt")
+FALLBACK = Path(__file__).with_name("text.excerpt.txt")
 """The beginning of Tiny Shakespeare, which comes with the package."""
 
 

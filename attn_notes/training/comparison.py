@@ -1,4 +1,7 @@
-"""Train several kinds of model under the same conditions: equal seeds, batches, steps, schedule."""
+"""Train several kinds under the same conditions: equal seeds, batches, steps, schedule.
+
+Kinds differ in their model, as in chapters 2 and 3, or in the loss that they follow, as in 4.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -6,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.optim import Optimizer
 
 from attn_notes.training.ensemble import Model, Run, Tensors, train
 from attn_notes.training.schedules import warmup_cosine
@@ -18,30 +22,37 @@ def held_out() -> Generator:
     return Generator().manual_seed(10_000)
 
 
+adamw = partial(torch.optim.AdamW, fused=True)
+
+
 def train_kinds(
     kinds: Mapping[str, Callable[[Generator], nn.Module]],
-    loss: Callable[[Model, Any], Tensor],
+    loss: Callable[[Model, Any], Tensor] | Mapping[str, Callable[[Model, Any], Tensor]],
     sample: Callable[[Generator], Any],
     *,
     seeds: int,
     steps: int,
     lr: float | Mapping[str, float],
     warmup: int = 50,
+    optimizer: Callable[..., Optimizer] = adamw,
+    constrain: Callable[[Model, Tensors, Any], Tensors] | None = None,
     probe: Callable[[Model], Tensors] | None = None,
     probe_every: int = 25,
     device: torch.device | str = "cpu",
     show: Callable[[str, int, Tensors], None] | None = None,
 ) -> dict[str, Run]:
-    """Train every kind of model by AdamW, each from the same seeds and on the same batches.
+    """Train every kind from the same seeds and on the same batches.
 
     Args:
         kinds: name → what makes an untrained model of this kind.
-        loss: as `train` takes it.
+        loss: as `train` takes it, one for all or one a kind.
         sample: draws a batch.
         seeds: members 0, 1, ... of each kind.
         steps: updates, the same for every kind.
         lr: learning rate, one for all or one a kind.
         warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+        optimizer: called with the tensors and `lr`.
+        constrain: as `train` takes it.
         probe: what to record of a member.
         probe_every: steps between two probes.
         device: where to train.
@@ -52,13 +63,14 @@ def train_kinds(
         rate = lr[kind] if isinstance(lr, Mapping) else lr
         return train(
             [make(Generator().manual_seed(seed)) for seed in range(seeds)],
-            loss,
+            loss[kind] if isinstance(loss, Mapping) else loss,
             sample,
             generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
             steps=steps,
-            optimizer=partial(torch.optim.AdamW, lr=rate, fused=True),
+            optimizer=partial(optimizer, lr=rate),
             schedule=warmup_cosine(steps, warmup),
             clip=1.0,
+            constrain=constrain,
             probe=probe,
             probe_every=probe_every,
             watch=(lambda step, seen, _: show(kind, step, seen)) if show else None,

@@ -117,6 +117,17 @@ def _gradient(
     return gradient
 
 
+def _constrained(
+    template: nn.Module, constrain: Callable[[Model, Tensors, Any], Tensors]
+) -> Callable[..., Tensors]:
+    """A function of one member's parameters, buffers and batch: its parameters as they may be."""
+
+    def constrained(parameters: Tensors, buffers: Tensors, batch: Any) -> Tensors:
+        return constrain(_bind(template, parameters, buffers), parameters, batch)
+
+    return constrained
+
+
 class _Group:
     """The members that one optimiser steps: all of them, or a single one.
 
@@ -149,6 +160,11 @@ class _Group:
         if self.scheduler is not None:
             self.scheduler.step()
 
+    @torch.no_grad()
+    def set(self, parameters: Tensors) -> None:
+        for name, parameter in self.parameters.items():
+            parameter.copy_(parameters[name])
+
 
 def train(
     models: Sequence[nn.Module],
@@ -160,6 +176,7 @@ def train(
     generators: Sequence[Generator] | None = None,
     schedule: Callable[[int], float] | None = None,
     clip: float | None = None,
+    constrain: Callable[[Model, Tensors, Any], Tensors] | None = None,
     probe: Callable[[Model], Tensors] | None = None,
     probe_every: int = 100,
     watch: Callable[[int, Tensors, Tensors], None] | None = None,
@@ -183,6 +200,8 @@ def train(
         generators: one a member, where `data` is a function.
         schedule: factor of the learning rate at step 0, 1, ...
         clip: largest norm of one member's whole gradient.
+        constrain: constrain(model, parameters, batch) of one member after each step, with the batch
+            of that step: its new parameters. It is traced as `loss` is.
         probe: what to record of one member: probe(model) → named tensors.
         probe_every: steps between two probes; one more is taken at the end.
         watch: called after every probe with the step, what was probed [m, ...] and the parameters.
@@ -215,9 +234,12 @@ def train(
         return batch if generators is None else tree_map(lambda t: t[group.index], batch)
 
     gradient: Callable[..., Any] = _gradient(template, loss, clip)
+    constrained = _constrained(template, constrain) if constrain else None
     indices: list[slice | int] = list(range(len(members)))
     if type(optimizer([torch.zeros(1)])) in ELEMENTWISE:  # a subclass may do anything
-        gradient = vmap(gradient, (0, 0, None if generators is None else 0))
+        axes = (0, 0, None if generators is None else 0)
+        gradient = vmap(gradient, axes)
+        constrained = vmap(constrained, axes) if constrained else None
         indices = [slice(None)]
     groups = [_Group(i, parameters, buffers, optimizer, schedule) for i in indices]
     batch = draw()
@@ -225,7 +247,9 @@ def train(
     # Traced once into a flat list of tensor operations: a step then pays for arithmetic, not
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
     with torch.device(device):  # what `loss` creates lies beside the parameters
-        gradient = make_fx(gradient)(groups[0].parameters, groups[0].buffers, part(groups[0]))
+        arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
+        gradient = make_fx(gradient)(*arguments)
+        constrained = make_fx(constrained)(*arguments) if constrained else None
 
     recorded: list[tuple[int, Tensors]] = []
 
@@ -244,6 +268,8 @@ def train(
             record(step)
         for group in groups:
             group.step(gradient, part(group))
+            if constrained is not None:
+                group.set(constrained(group.parameters, group.buffers, part(group)))
         if generators is not None:
             batch = draw()
             if _shapes(batch) != shapes:

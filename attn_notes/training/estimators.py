@@ -29,7 +29,8 @@ the gradient of what it returns is the estimate, by `backward`, `torch.func.grad
 So any loop that trains by a loss takes any of them, `attn_notes.training.ensemble` too.
 """
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -58,25 +59,43 @@ def frozen(
     return cost(rest(force, start, relax))
 
 
-@dataclass(frozen=True)
-class Implicit:
-    """The exact gradient at rest, as far as the state rests and the adjoint relaxation does."""
+class CreditRelaxation(ABC):
+    """An estimator that lets the credit come to rest, by a relaxation of its own."""
 
     relaxation: Relaxation
+
+    @abstractmethod
+    def credits(
+        self, force: Field, cost: Cost, z: Float[Tensor, "*b t e"]
+    ) -> Iterator[Float[Tensor, "*b t e"]]:
+        """The credit after each step of the relaxation, z being the state at rest."""
 
     def __call__(
         self, force: Field, cost: Cost, start: Float[Tensor, "*b t e"], relax: Relaxation
     ) -> Float[Tensor, ""]:
         z = rest(force, start, relax)
+        credit = torch.zeros_like(z)
         with torch.no_grad():
-            g = grad(cost)(z)
-            transposed = vjp(force, z)[1]
-            credit = self.relaxation(lambda a: transposed(a)[0] + g, torch.zeros_like(z))
+            for each in self.credits(force, cost, z):
+                credit = each
         return with_credit(force, cost, z, credit)
 
 
 @dataclass(frozen=True)
-class Nudged:
+class Implicit(CreditRelaxation):
+    """The exact gradient at rest, as far as the state rests and the adjoint relaxation does."""
+
+    relaxation: Relaxation
+
+    def credits(
+        self, force: Field, cost: Cost, z: Float[Tensor, "*b t e"]
+    ) -> Iterator[Float[Tensor, "*b t e"]]:
+        g, transposed = grad(cost)(z), vjp(force, z)[1]
+        return self.relaxation.path(lambda a: transposed(a)[0] + g, torch.zeros_like(z))
+
+
+@dataclass(frozen=True)
+class Nudged(CreditRelaxation):
     """Equilibrium propagation: relax, nudge, and take the difference.
 
     The correction is "none" (naive), "full" (AEP) or "clipped": no longer than the force that it
@@ -103,25 +122,21 @@ class Nudged:
         if not self.beta > 0:
             raise ValueError(f"a nudge has a positive beta, not {self.beta}")
 
-    def __call__(
-        self, force: Field, cost: Cost, start: Float[Tensor, "*b t e"], relax: Relaxation
-    ) -> Float[Tensor, ""]:
-        z = rest(force, start, relax)
-        with torch.no_grad():
-            correct = self.corrected(force, z)
+    def credits(
+        self, force: Field, cost: Cost, z: Float[Tensor, "*b t e"]
+    ) -> Iterator[Float[Tensor, "*b t e"]]:
+        correct = self.corrected(force, z)
 
-            def nudged(beta: float) -> Tensor:
-                def field(state: Tensor) -> Tensor:
-                    return correct(force(state) - beta * grad(cost)(state), state - z)
+        def nudged(beta: float) -> Iterator[Tensor]:
+            def field(state: Tensor) -> Tensor:
+                return correct(force(state) - beta * grad(cost)(state), state - z)
 
-                return self.relaxation(field, z)
+            return self.relaxation.path(field, z)
 
-            there = nudged(self.beta)
-            if self.symmetric:
-                credit = (nudged(-self.beta) - there) / (2 * self.beta)
-            else:
-                credit = (z - there) / self.beta
-        return with_credit(force, cost, z, credit)
+        if self.symmetric:
+            both = zip(nudged(self.beta), nudged(-self.beta), strict=True)
+            return ((back - there) / (2 * self.beta) for there, back in both)
+        return ((z - there) / self.beta for there in nudged(self.beta))
 
     def corrected(self, force: Field, z: Float[Tensor, "*b t e"]) -> Callable[..., Tensor]:
         """A function of the nudged force and of z's displacement: what the state follows."""
@@ -140,8 +155,8 @@ class Nudged:
         return correct
 
 
-EXACT = Implicit(Relaxation(steps=60, step=0.5))
-"""The exact gradient, to rounding in float64 where the block contracts by half a step."""
+EXACT = Implicit(Relaxation(steps=60, step=0.25))
+"""The exact gradient, to rounding in float64 where half of what is off is left after a step."""
 
 NAIVE = Nudged("none", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
 """Naive equilibrium propagation at the published settings."""
@@ -149,8 +164,8 @@ NAIVE = Nudged("none", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
 PUBLISHED = Nudged("clipped", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
 """AEP as published."""
 
-CORRECTED = Nudged("full", beta=20.0, relaxation=Relaxation(steps=12, step=0.5))
-"""AEP without the clip, with a β above rounding and longer steps."""
+CORRECTED = Nudged("full", beta=10.0, relaxation=Relaxation(steps=8, step=0.25))
+"""AEP without the clip, with a β above rounding for some 500 predictions, and longer steps."""
 
 
 def loss(

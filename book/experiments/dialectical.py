@@ -1,6 +1,5 @@
 """Chapter 3's recorded runs."""
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -40,11 +39,6 @@ def curve(run: Run) -> results.Record:
     }
 
 
-def rounded(value: float) -> float | None:
-    """Four digits; none for what is no number."""
-    return None if math.isnan(value) else round(value, 4)
-
-
 @torch.no_grad()
 def seen(model: LanguageModel, batch: Batch) -> results.Record:
     """What one trained member does on strings that it never saw."""
@@ -54,10 +48,13 @@ def seen(model: LanguageModel, batch: Batch) -> results.Record:
     tension, entropy = look.tension_and_entropy(model, TASK, batch[0])
     return {
         "excess": round((brackets.loss(lambda _: logits, batch) - best).item(), 5),
-        "mean steps": rounded(look.mean_steps(observed)),
-        "tension": [rounded(t) for t in look.tension_by_step(observed).tolist()],
-        "depth": {d: [rounded(above), rounded(share)] for d, (above, share) in depths.items()},
-        "tension and entropy": rounded(look.correlation(tension, entropy)),
+        "mean steps": results.rounded(look.mean_steps(observed)),
+        "tension": [results.rounded(t) for t in look.tension_by_step(observed).tolist()],
+        "depth": {
+            d: [results.rounded(above), results.rounded(share)]
+            for d, (above, share) in depths.items()
+        },
+        "tension and entropy": results.rounded(look.correlation(tension, entropy)),
     }
 
 
@@ -114,7 +111,10 @@ def dialectical_parts() -> None:
         if kind == "corrected":
             tradeoffs = [look.halting_tradeoff(m, TASK, batch, THRESHOLDS) for m in members]
             runs[kind]["halting"] = [
-                {rule: [[rounded(x) for x in row] for row in rows] for rule, rows in found.items()}
+                {
+                    rule: [[results.rounded(x) for x in row] for row in rows]
+                    for rule, rows in found.items()
+                }
                 for found in tradeoffs
             ]
     results.save("dialectical_parts", {**SIZES, **settings, "held out": 4096}, runs)

@@ -61,3 +61,24 @@ def test_pairs_tell_by_the_sign_test() -> None:
         verdicts.all_on_one_side(torch.cat([signs[1:], torch.zeros(3)])) is True
     )  # ties say nothing
     assert verdicts.all_on_one_side(torch.zeros(9)) is None
+
+
+def test_within_is_for_every_seed_and_either_side() -> None:
+    ours = torch.tensor([1.0, 2.0])
+    assert verdicts.within(ours, ours + torch.tensor([0.01, -0.01]), 0.02)
+    assert not verdicts.within(ours, ours + torch.tensor([0.0, -0.03]), 0.02)
+    assert not verdicts.within(ours, ours + torch.tensor([0.03, 0.0]), 0.02)
+    assert not verdicts.within(ours, ours * torch.nan, 0.02)
+
+
+def test_near_is_within_a_tenth_of_what_is_right() -> None:
+    assert verdicts.near([0.91, -2.19], [1.0, -2.0])
+    assert not verdicts.near([1.11], [1.0])
+    assert not verdicts.near([1.0, 1.7], [1.0, 2.0])
+    assert not verdicts.near([torch.nan], [1.0])
+
+
+def test_all_rise_or_all_fall_or_it_cannot_be_told() -> None:
+    assert verdicts.all_rise([1.0, 2.0], [2.0, 3.0]) is True
+    assert verdicts.all_rise([1.0, 2.0], [0.5, 1.0]) is False
+    assert verdicts.all_rise([1.0, 2.0], [2.0, 1.0]) is None

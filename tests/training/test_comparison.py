@@ -80,3 +80,28 @@ def test_what_is_held_out_is_in_no_members_batches() -> None:
     for seed in range(100):
         batches = Generator().manual_seed(comparison.BATCHES + seed)
         assert not sample(batches).equal(sample(held_out()))
+
+
+def test_kinds_may_differ_in_their_loss_and_share_optimiser_and_constraint() -> None:
+    def opposite(model, x):
+        return (model(x) + 30 * x.sum(1)).square().mean()
+
+    def halve(model, parameters, x):
+        return {name: p / 2 for name, p in parameters.items()}
+
+    shared = {"optimizer": torch.optim.SGD, "constrain": halve}
+    runs = train_kinds(
+        dict.fromkeys(("there", "back"), KINDS["two"]),
+        {"there": loss, "back": opposite},
+        sample,
+        seeds=2,
+        steps=5,
+        lr=0.1,
+        **shared,
+    )
+    for kind, its_loss in (("there", loss), ("back", opposite)):
+        (alone,) = train_kinds(
+            {"alone": KINDS["two"]}, its_loss, sample, seeds=2, steps=5, lr=0.1, **shared
+        ).values()
+        assert_close(runs[kind].parameters["w"], alone.parameters["w"])
+    assert not runs["there"].parameters["w"].equal(runs["back"].parameters["w"])

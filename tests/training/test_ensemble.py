@@ -265,3 +265,48 @@ def test_member_keeps_buffers_that_are_not_saved() -> None:
         optimizer=torch.optim.SGD,
     )
     assert [trained.member(i).scale.item() for i in range(2)] == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adafactor])
+def test_a_constraint_holds_after_every_step(optimizer: Callable) -> None:
+    """Each member is held to what it makes of its own batch, by the model as just stepped."""
+
+    def onto_the_ball(model: Callable, parameters: dict, batch: Tensor) -> dict:
+        radius = model(batch).detach().abs().mean()
+        return {n: p * (radius / p.norm()).clamp(max=1) for n, p in parameters.items()}
+
+    def line(seed: int) -> nn.Linear:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return nn.Linear(3, 2, bias=False).double()
+
+    def draw(generator: Generator) -> Tensor:
+        return torch.randn(5, 3, dtype=torch.float64, generator=generator)
+
+    def square(model: Callable, x: Tensor) -> Tensor:
+        return (model(x) - 1).square().mean()
+
+    make = partial(optimizer, lr=0.3)
+    crowd = train(
+        [line(s) for s in SEEDS],
+        square,
+        draw,
+        generators=[Generator().manual_seed(s) for s in SEEDS],
+        steps=6,
+        optimizer=make,
+        constrain=onto_the_ball,
+    )
+    for i, seed in enumerate(SEEDS):
+        model, generator, free = line(seed), Generator().manual_seed(seed), line(seed)
+        stepping, roaming = make(model.parameters()), make(free.parameters())
+        for _ in range(6):
+            x = draw(generator)
+            for each, its in ((model, stepping), (free, roaming)):
+                its.zero_grad()
+                square(each, x).backward()
+                its.step()
+            with torch.no_grad():
+                bounded = onto_the_ball(model, dict(model.named_parameters()), x)
+                model.weight.copy_(bounded["weight"])
+        assert_close(crowd.parameters["weight"][i], model.weight.detach(), rtol=0, atol=1e-9)
+        assert not torch.allclose(model.weight, free.weight)  # it did bind
