@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
     """One seed's weights: names in order, all seeds of one name together, nothing left over."""
-    flat = torch.from_numpy(np.frombuffer(run["weights"], "<f4").copy())
+    flat = torch.from_numpy(np.frombuffer(run["weights"], run["format"]).copy())
     lengths = [run["seeds"] * int(np.prod(shape)) for shape in run["shapes"]]
     blocks = zip(run["names"], run["shapes"], flat.split(lengths), strict=True)
     return {name: block.view(run["seeds"], *shape)[seed] for name, shape, block in blocks}

@@ -116,7 +116,7 @@ class Relaxation:
 def mix(
     states: Float[Tensor, "m *b t e"], fields: Float[Tensor, "m *b t e"]
 ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b t e"]]:
-    """Anderson's mixture: the weights α, Σ α = 1, make |Σ αᵢ fieldᵢ| smallest.
+    """Anderson's mixture: the weights α, Σ α = 1, make ‖Σ αᵢ fieldᵢ‖ smallest.
 
     With the Gram matrix H of the fields, α is H⁻¹ 1 up to its sum. Fields of late steps are all but
     parallel; what is added to H keeps it invertible.
@@ -262,7 +262,7 @@ class LanguageModel(nn.Module):
         return F.layer_norm(embedded, (config.width,))
 
     def forward(self, x: Int[Tensor, "*b t"], solve: Callable[..., Tensor] = unroll) -> Tensor:
-        """Logits of the token that follows each position, [*b t v].
+        """Logits of the token that follows each position, by default [..., t, v].
 
         Args:
             x: the tokens.

@@ -3,16 +3,31 @@
 
 const EPS = 1e-5; // of LayerNorm and RMSNorm
 
-/** One seed's weights, name -> flat Float64Array, from the float32 bytes of all seeds. */
+/** The number that these 16 bits stand for in half precision. */
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent ? sign * (1024 + fraction) * 2 ** (exponent - 25) : sign * fraction * 2 ** -24;
+}
+
+const FORMATS = {
+  "<f2": (view, i) => half(view.getUint16(2 * i, true)),
+  "<f4": (view, i) => view.getFloat32(4 * i, true),
+};
+
+/** One seed's weights, name -> flat Float64Array, from the bytes of all seeds. */
 export function unpack(run, seed) {
-  const { names, shapes, seeds, weights: bytes } = run;
+  const { names, shapes, seeds, format, weights: bytes } = run;
   const view = new DataView(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
+  const read = FORMATS[format];
   const weights = {};
   let start = 0; // of the tensor that holds this name's weights for all seeds
   names.forEach((name, n) => {
     const size = shapes[n].reduce((product, length) => product * length, 1);
     weights[name] = Float64Array.from({ length: size }, (_, i) =>
-      view.getFloat32(4 * (start + seed * size + i), true),
+      read(view, start + seed * size + i),
     );
     start += seeds * size;
   });

@@ -65,6 +65,141 @@ function rove(from, to) {
   to.focus();
 }
 
+/**
+ * What arrow keys, Home and End do in a row of cells of which one is chosen: choose another, and go
+ * there. Enter and space choose the one that has the focus. `columns` says how many stand side by
+ * side where the row is broken into lines.
+ */
+function arrows(choose, columns = () => 1) {
+  return (event) => {
+    const cells = [...event.currentTarget.children];
+    const i = cells.indexOf(event.target);
+    const to = {
+      ArrowLeft: i - 1,
+      ArrowUp: i - columns(),
+      ArrowRight: i + 1,
+      ArrowDown: i + columns(),
+      Home: 0,
+      End: cells.length - 1,
+      Enter: i,
+      " ": i,
+    }[event.key];
+    if (i < 0 || to === undefined) return;
+    event.preventDefault();
+    if (!cells[to]) return;
+    choose(to);
+    rove(cells[i], cells[to]);
+  };
+}
+
+/** Follow the pointer that went down on a node: `move` takes each step in pixels. */
+function follow(node, { pointerId, clientX, clientY }, move, stop) {
+  let last = { x: clientX, y: clientY };
+  node.setPointerCapture(pointerId);
+  const step = (event) => {
+    const [dx, dy] = [event.clientX - last.x, event.clientY - last.y];
+    last = { x: event.clientX, y: event.clientY };
+    move(dx, dy);
+  };
+  const end = () => {
+    node.removeEventListener("pointermove", step);
+    stop();
+  };
+  node.addEventListener("pointermove", step);
+  node.addEventListener("lostpointercapture", end, { once: true });
+}
+
+/**
+ * A slider with its value in words beside it. `min`, `max` and what `set` and `oninput` give are
+ * values; `place` and `value` say where on the slider a value stands, and back.
+ */
+function slider({ uid, name, label, min = 0, max, step, say, oninput, ...more }) {
+  const { place = (x) => x, value = (x) => x, described = null } = more;
+  const output = html("output", { class: "attn-value", for: `${uid}-${name}` });
+  const input = html("input", {
+    type: "range",
+    id: `${uid}-${name}`,
+    min: place(min),
+    max: place(max),
+    step,
+    "aria-describedby": described,
+    oninput: () => {
+      tell(get());
+      oninput(get());
+    },
+  });
+  const get = () => value(Number(input.value));
+  const tell = (now) => {
+    output.textContent = say(now);
+    input.setAttribute("aria-valuetext", say(now));
+  };
+  const set = (now) => {
+    // What the reader holds stays where it is: on a scale, there and back again is not the same.
+    if (Math.abs(get() - now) > 1e-9 * Math.abs(now)) input.value = place(now);
+    tell(now);
+  };
+  const text = html("label", { for: `${uid}-${name}` }, label);
+  return { node: html("div", { class: "attn-slider" }, text, input, output), text, input, get, set };
+}
+
+/** The two directions of a slider over powers of ten. */
+const POWERS = { place: Math.log10, value: (x) => 10 ** x };
+
+/**
+ * Lines of columns, one below the other, each with a caption: a column is about the same thing in
+ * every line. `choose` takes the column that was clicked.
+ */
+function board(choose) {
+  let columns = 1;
+  const node = html("div", {
+    class: "attn-board",
+    onclick: (event) => {
+      const track = event.target.closest(".attn-track")?.getBoundingClientRect();
+      if (track) choose(Math.floor((event.clientX - track.left) / (track.width / columns)));
+    },
+  });
+
+  /** One more line, with what it is called, what that means, and what stands in its columns. */
+  function line(name, meaning, ...content) {
+    const what = html("span", {}, meaning);
+    const caption = html("p", { class: "attn-caption" }, name, what);
+    const track = html("div", { class: "attn-track" }, ...content);
+    node.append(html("div", { class: "attn-line" }, caption, track));
+    return what;
+  }
+
+  const lane = (className = "") =>
+    svg("svg", {
+      class: `attn-lane ${className}`,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    });
+
+  /** What a lane shows, so many units high, with column `here` in view. */
+  function fill(where, height, here, ...content) {
+    where.setAttribute("viewBox", `0 0 ${columns} ${height}`);
+    const shade = svg("rect", { x: here, y: 0, width: 1, height, class: "attn-here" });
+    where.replaceChildren(shade, ...content);
+  }
+
+  function resize(count) {
+    columns = count;
+    node.style.setProperty("--columns", count);
+  }
+
+  return { node, line, lane, fill, resize };
+}
+
+/** A bar of a lane. */
+const bar = (column, bottom, height, className = "") =>
+  svg("rect", {
+    x: column + 0.15,
+    y: bottom - height,
+    width: 0.7,
+    height,
+    class: `attn-bar ${className}`,
+  });
+
 const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 

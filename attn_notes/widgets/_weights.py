@@ -1,46 +1,73 @@
-"""Weights on their way to a page: checked against a model, then as little-endian float32 bytes."""
+"""Weights on their way to a page: checked against a model, then as little-endian bytes."""
 
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+LONGEST_NAME = 40
+LARGEST_HALF = torch.finfo(torch.float16).max
 
-def pack(model: nn.Module, parameters: Mapping[str, Tensor], noun: str) -> dict[str, Any]:
-    """What `unpack` in `_model.js` reads: names, shapes of one seed, seeds and weights.
+
+def named(name: str) -> str:
+    """The name that a reader will choose a run by, without spaces around it.
+
+    Raises:
+        ValueError: nothing is left, or more than fits a menu.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise ValueError(f"a name has 1 to {LONGEST_NAME} characters, not {len(name)}")
+    return name
+
+
+def pack(
+    model: nn.Module, numbers: Mapping[str, Tensor], noun: str, *, half: bool = False
+) -> dict[str, Any]:
+    """What `unpack` in `_model.js` reads: names, shapes of one seed, seeds, format and weights.
 
     Args:
         model: any model of the same sizes.
-        parameters: those of m such models stacked along a first dimension, by the names of
-            `model.named_parameters()`, as `torch.func.stack_module_state` returns them.
+        numbers: those of m such models stacked along a first dimension, by the names of
+            `model.state_dict()`: the parameters, as `torch.func.stack_module_state` returns them,
+            and where there are buffers, these as well.
         noun: what to call the model in an error.
+        half: round to half precision, for a page that would weigh too much.
 
     Raises:
-        ValueError: names or shapes are not the model's.
+        ValueError: names or shapes are not the model's, or a number is too large to be halved.
     """
-    shapes = {name: tuple(p.shape) for name, p in model.named_parameters()}
-    _check(parameters, shapes, noun)
-    tensors = [parameters[name].detach().cpu().numpy().astype("<f4") for name in shapes]
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    _check(numbers, shapes, noun)
+    for name in shapes if half else ():
+        largest = float(numbers[name].detach().abs().max())
+        if LARGEST_HALF < largest < float("inf"):
+            raise ValueError(
+                f"{name} has a number of {largest:.0f}, and half precision none beyond "
+                f"{LARGEST_HALF:.0f}"
+            )
+    kind = "<f2" if half else "<f4"
+    tensors = [numbers[name].detach().cpu().numpy().astype(kind) for name in shapes]
     return {
         "names": list(shapes),
         "shapes": [list(shape) for shape in shapes.values()],
         "seeds": len(tensors[0]),
+        "format": kind,
         "weights": b"".join(tensor.tobytes() for tensor in tensors),
     }
 
 
-def _check(
-    parameters: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], noun: str
-) -> None:
-    missing = [name for name in shapes if name not in parameters]
+def _check(numbers: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], noun: str) -> None:
+    missing = [name for name in shapes if name not in numbers]
     if missing:
         raise ValueError(f"the parameters lack {', '.join(missing)}")
-    unknown = [name for name in parameters if name not in shapes]
+    unknown = [name for name in numbers if name not in shapes]
     if unknown:
         raise ValueError(f"a {noun} of this config has no {', '.join(unknown)}")
-    seeds = next(iter(parameters.values())).shape[:1]
+    seeds = next(iter(numbers.values())).shape[:1]
     for name, shape in shapes.items():
-        found = tuple(parameters[name].shape)
+        found = tuple(numbers[name].shape)
         if not seeds or not seeds[0] or found != (*seeds, *shape):
             expected = ", ".join(["seeds", *map(str, shape)])
             raise ValueError(

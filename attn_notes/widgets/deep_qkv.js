@@ -374,33 +374,19 @@ function wordMap(choose) {
         tabindex: "-1",
         "data-word": word,
         onclick: () => choose(word),
-        onkeydown: (event) => move(event, i),
       },
       html("span", { "aria-hidden": "true" }, word),
       html("span", { class: "abc-mark", "aria-hidden": "true" }),
     ),
   );
-  const map = html("div", { class: "abc-map", role: "radiogroup", "aria-label": "All 27 inputs" });
+  const columns = () => tiles.filter((node) => node.offsetTop === tiles[0].offsetTop).length;
+  const map = html("div", {
+    class: "abc-map",
+    role: "radiogroup",
+    "aria-label": "All 27 inputs",
+    onkeydown: arrows((i) => choose(WORDS[i]), columns),
+  });
   map.append(...tiles);
-
-  function move(event, i) {
-    const columns = tiles.filter((node) => node.offsetTop === tiles[0].offsetTop).length;
-    const to = {
-      ArrowLeft: i - 1,
-      ArrowRight: i + 1,
-      ArrowUp: i - columns,
-      ArrowDown: i + columns,
-      Home: 0,
-      End: tiles.length - 1,
-      Enter: i,
-      " ": i,
-    }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    if (!tiles[to]) return;
-    choose(WORDS[to]);
-    tiles[to].focus();
-  }
 
   /** Mark each word right or wrong, and the one in the box. */
   function show(answers, current) {

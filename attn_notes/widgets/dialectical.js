@@ -332,33 +332,6 @@ function looked([{ attention }], names) {
     : `Both streams looked the same way, most at ${most(positive)}.`;
 }
 
-/** A slider with its value in words beside it. */
-function slider({ uid, name, label, max, step, say, oninput }) {
-  const value = html("output", { class: "dh-value", for: `${uid}-${name}` });
-  const input = html("input", {
-    type: "range",
-    id: `${uid}-${name}`,
-    min: 0,
-    max,
-    step,
-    "aria-describedby": `${uid}-message`,
-    oninput: () => {
-      tell();
-      oninput();
-    },
-  });
-  const tell = () => {
-    value.textContent = say(Number(input.value));
-    input.setAttribute("aria-valuetext", value.textContent);
-  };
-  const set = (now) => {
-    input.value = now;
-    tell();
-  };
-  const text = html("label", { for: `${uid}-${name}` }, label);
-  return { node: html("div", { class: "dh-slider" }, text, input, value), input, set };
-}
-
 // ---------------------------------------------------------------------------------------------
 // The text with its tracks: one column for each character of the prompt and of the budget
 
@@ -371,68 +344,27 @@ function boardView({ uid, choose }) {
     role: "radiogroup",
     "aria-label": "Written characters",
     "aria-describedby": `${uid}-help`,
-    onkeydown: (event) => {
-      const i = [...cells.children].indexOf(event.target);
-      const to = {
-        ArrowLeft: i - 1,
-        ArrowUp: i - 1,
-        ArrowRight: i + 1,
-        ArrowDown: i + 1,
-        Home: 0,
-        End: cells.children.length - 1,
-      }[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      if (!cells.children[to]) return;
-      choose(to);
-      rove(cells.children[i], cells.children[to]);
-    },
+    onkeydown: arrows(choose),
   });
   const unspent = html("span", { class: "dh-cells dh-unspent", "aria-hidden": "true" });
   const counts = html("span", { class: "dh-cells dh-counts", "aria-hidden": "true" });
+  const lines = board((column) => {
+    const i = column - given.children.length;
+    if (cells.children[i]) choose(i);
+  });
   const lanes = Object.fromEntries(
-    ["depth", "tension", "removed", "streams"].map((name) => [
-      name,
-      svg("svg", { class: `dh-lane dh-${name}`, preserveAspectRatio: "none", "aria-hidden": "true" }),
-    ]),
+    ["depth", "tension", "removed", "streams"].map((name) => [name, lines.lane(`dh-${name}`)]),
   );
-  const line = (name, what, ...content) =>
-    html(
-      "div",
-      { class: "dh-line" },
-      html("p", { class: "dh-caption" }, name, html("span", {}, what)),
-      html("div", { class: "dh-track" }, ...content),
-    );
-  const node = html(
-    "div",
-    {
-      class: "dh-board",
-      onclick: (event) => {
-        const track = event.target.closest(".dh-track")?.getBoundingClientRect();
-        if (!track) return;
-        const column = Math.floor((event.clientX - track.left) / (track.width / columns));
-        const i = column - given.children.length;
-        if (cells.children[i]) choose(i);
-      },
-    },
-    line("written", "", given, cells, unspent),
-    line("depth", "within what is left", lanes.depth),
-    line("tension", "of the one before", lanes.tension),
-    line("steps", "of the one before", counts),
-    line("removed", "by the grammar", lanes.removed),
-    line("streams", "a⁺ upwards, a⁻ down", lanes.streams),
-  );
+  lines.line("written", "", given, cells, unspent);
+  lines.line("depth", "within what is left", lanes.depth);
+  lines.line("tension", "of the one before", lanes.tension);
+  lines.line("steps", "of the one before", counts);
+  lines.line("removed", "by the grammar", lanes.removed);
+  lines.line("streams", "a⁺ upwards, a⁻ down", lanes.streams);
   let columns = 1;
 
   const cell = (className, text) => html("span", { class: `dh-cell ${className}` }, text);
-  const bar = (i, bottom, height, className) =>
-    svg("rect", { x: i + 0.15, y: bottom - height, width: 0.7, height, class: className });
-
-  function fill(name, height, i, ...content) {
-    lanes[name].setAttribute("viewBox", `0 0 ${columns} ${height}`);
-    const here = svg("rect", { x: i, y: 0, width: i < 0 ? 0 : 1, height, class: "dh-here" });
-    lanes[name].replaceChildren(here, ...content);
-  }
+  const fill = (name, ...content) => lines.fill(lanes[name], ...content);
 
   function drawCells({ prompt, steps }, chosen) {
     given.replaceChildren(
@@ -494,8 +426,8 @@ function boardView({ uid, choose }) {
       shares.map((share, j) => {
         const height = drawn(share / largest);
         return n === 0
-          ? bar(j, 1, height, "dh-bar dh-for")
-          : bar(j, 1 + height, height, "dh-bar dh-against");
+          ? bar(j, 1, height, "dh-for")
+          : bar(j, 1 + height, height, "dh-against");
       }),
     );
   }
@@ -503,15 +435,15 @@ function boardView({ uid, choose }) {
   function draw(written, budget, chosen) {
     const { prompt, steps } = written;
     columns = prompt.length + budget;
-    node.style.setProperty("--columns", columns);
+    lines.resize(columns);
     const start = prompt.length;
     const here = start + chosen;
     drawCells(written, chosen);
     drawDepth(written, here);
     const bars = (share, className) =>
       steps.map((step, i) => bar(start + i, 1, drawn(share(step)), className));
-    fill("tension", 1, here, ...bars((step) => step.seen[0].tension, "dh-bar"));
-    fill("removed", 1, here, ...bars((step) => step.removed, "dh-bar dh-loss"));
+    fill("tension", 1, here, ...bars((step) => step.seen[0].tension, ""));
+    fill("removed", 1, here, ...bars((step) => step.removed, "dh-loss"));
     fill(
       "streams",
       2,
@@ -521,7 +453,7 @@ function boardView({ uid, choose }) {
     );
   }
 
-  return { node, draw };
+  return { node: lines.node, draw };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -680,6 +612,7 @@ function render({ model, el }) {
     max: LARGEST_BUDGET,
     step: 1,
     say: (value) => String(value),
+    described: `${uid}-message`,
     oninput: ask,
   });
   const temperature = slider({
@@ -689,7 +622,8 @@ function render({ model, el }) {
     max: HOTTEST,
     step: 0.1,
     say: (value) => value.toFixed(1),
-    oninput: () => save({ temperature: Number(temperature.input.value) }),
+    described: `${uid}-message`,
+    oninput: (value) => save({ temperature: value }),
   });
   const grammar = html("input", {
     type: "checkbox",
@@ -707,7 +641,7 @@ function render({ model, el }) {
 
   const typed = () => ({
     prompt: prompt.value,
-    budget: Number(budget.input.value),
+    budget: budget.get(),
     constrained: grammar.checked,
   });
 

@@ -16,11 +16,10 @@ from attn_notes.decoding import BRACKETS
 from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.tasks.brackets import PAD, VOCABULARY
 from attn_notes.widgets._source import javascript, style
-from attn_notes.widgets._weights import pack, summary
+from attn_notes.widgets._weights import named, pack, summary
 
 LARGEST_BUDGET = 60
 HOTTEST = 2.0
-LONGEST_NAME = 40
 
 
 class BracketGenerator(anywidget.AnyWidget):
@@ -70,9 +69,7 @@ class BracketGenerator(anywidget.AnyWidget):
                 task's, or parameters whose names or shapes are not those of a `LanguageModel`
                 with this config.
         """
-        name = name.strip()
-        if not 1 <= len(name) <= LONGEST_NAME:
-            raise ValueError(f"a name has 1 to {LONGEST_NAME} characters, not {len(name)}")
+        name = named(name)
         if config.vocabulary != len(VOCABULARY):
             raise ValueError(f"the task has {len(VOCABULARY)} tokens, not {config.vocabulary}")
         if config.pad != PAD:

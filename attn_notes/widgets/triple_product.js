@@ -225,29 +225,6 @@ function facts() {
   return { list, set };
 }
 
-/** A slider over powers of ten, with its factor beside it. */
-function slider({ uid, name, label, from, to, oninput }) {
-  const value = html("output", { class: "tp-factor", for: `${uid}-${name}` });
-  const input = html("input", {
-    type: "range",
-    id: `${uid}-${name}`,
-    min: Math.log10(from),
-    max: Math.log10(to),
-    step: 0.01,
-    oninput: () => oninput(10 ** Number(input.value)),
-  });
-  const text = html("label", { for: `${uid}-${name}` }, label);
-  const node = html("div", { class: "tp-slider" }, text, input, value);
-  const set = (now) => {
-    if (document.activeElement !== input || Math.abs(10 ** Number(input.value) - now) > 1e-9 * now) {
-      input.value = Math.log10(now);
-    }
-    input.setAttribute("aria-valuetext", factor(now));
-    value.textContent = factor(now);
-  };
-  return { node, text, set };
-}
-
 /** Numbers in a sentence: "12", "6 to 12", "3, 7". */
 function counts(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
@@ -512,12 +489,8 @@ function sceneView({ uid, label, azimuth, onmove, ondrag, onpick, ondrop = () =>
     const id = event.target.closest("[data-id]")?.dataset.id;
     if (id) onpick(id);
     const tip = ondrag && id;
-    let last = { x: event.clientX, y: event.clientY };
-    node.setPointerCapture(event.pointerId);
     node.classList.add("tp-held");
-    const move = ({ clientX, clientY }) => {
-      const [dx, dy] = [clientX - last.x, clientY - last.y];
-      last = { x: clientX, y: clientY };
+    const move = (dx, dy) => {
       if (tip) {
         const { right, up, scale } = camera();
         ondrag(id, add(times(right, dx / scale), times(up, -dy / scale)));
@@ -525,11 +498,9 @@ function sceneView({ uid, label, azimuth, onmove, ondrag, onpick, ondrop = () =>
     };
     const stop = () => {
       node.classList.remove("tp-held");
-      node.removeEventListener("pointermove", move);
       ondrop();
     };
-    node.addEventListener("pointermove", move);
-    node.addEventListener("lostpointercapture", stop, { once: true });
+    follow(node, event, move, stop);
   }
 
   function turn(around, over) {
@@ -750,8 +721,11 @@ function byHand({ uid, model, save }) {
     uid,
     name: "length",
     label: "",
-    from: LENGTHS[0],
-    to: LENGTHS[1],
+    ...POWERS,
+    min: LENGTHS[0],
+    max: LENGTHS[1],
+    step: 0.01,
+    say: factor,
     oninput: (value) => update({ lengths: replace(scene().lengths, selected(), value) }),
   });
 
@@ -1085,22 +1059,7 @@ function inAHead({ uid, model, save }) {
     class: "tp-tokens",
     role: "radiogroup",
     "aria-label": "Query position",
-    onkeydown: (event) => {
-      const i = position();
-      const to = {
-        ArrowLeft: i - 1,
-        ArrowUp: i - 1,
-        ArrowRight: i + 1,
-        ArrowDown: i + 1,
-        Home: 0,
-        End: strip.children.length - 1,
-      }[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      if (!strip.children[to]) return;
-      ask(to);
-      rove(strip.children[i], strip.children[to]);
-    },
+    onkeydown: arrows((i) => ask(i)),
   });
 
   /** Query from position i; a key that then lies in the future is let go. */
@@ -1162,8 +1121,11 @@ function inAHead({ uid, model, save }) {
     uid,
     name: "loudness",
     label: "",
-    from: LOUDNESS[0],
-    to: LOUDNESS[1],
+    ...POWERS,
+    min: LOUDNESS[0],
+    max: LOUDNESS[1],
+    step: 0.01,
+    say: factor,
     oninput: (value) => save({ loudness: value, key: keyOf(attentionOf(quiet())) }),
   });
 

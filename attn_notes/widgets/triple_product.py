@@ -15,11 +15,10 @@ from torch import Generator, Tensor
 from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.widgets._source import javascript, style
-from attn_notes.widgets._weights import pack, summary
+from attn_notes.widgets._weights import named, pack, summary
 
 SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
-LONGEST_NAME = 40
 
 
 class TripleProductExplorer(anywidget.AnyWidget):
@@ -82,9 +81,7 @@ class TripleProductExplorer(anywidget.AnyWidget):
                 long to show, or parameters whose names or shapes are not those of an
                 `AttentionOnly` with this config.
         """
-        name = name.strip()
-        if not 1 <= len(name) <= LONGEST_NAME:
-            raise ValueError(f"a name has 1 to {LONGEST_NAME} characters, not {len(name)}")
+        name = named(name)
         if config.score not in SHOWN:
             raise ValueError(f"the explorer shows dot, volume and angle, not {config.score}")
         if config.vocabulary > len(ascii_lowercase):

@@ -25,7 +25,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 CHAPTERS = [f"book/{path.stem}.html" for path in sorted((ROOT / "book").glob("*.ipynb"))]
-CHAPTER = "book/deep_qkv.html"  # what test_deep_qkv.py opens
 
 NAMES = (
     "chromium",
@@ -241,6 +240,14 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Call
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """The page that a test file names as its CHAPTER; afterwards nothing may have gone wrong."""
+    visit = open_page(request.module.CHAPTER)
+    yield visit
+    visit.assert_clean()
 
 
 def _record(visit: Visit, base: str) -> None:

@@ -3,7 +3,7 @@
 import random
 import re
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,19 +15,13 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
 from ..packed import parameters
-from .conftest import CHAPTER, Visit
+from .conftest import Visit
 from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
 
+CHAPTER = "book/deep_qkv.html"
 OpenPage = Callable[..., Visit]
 WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]
 ALLOWED = "Type three letters, each a, b or c, such as cab."
-
-
-@pytest.fixture
-def visit(open_page: OpenPage) -> Iterator[Visit]:
-    visit = open_page(CHAPTER)
-    yield visit
-    visit.assert_clean()
 
 
 @pytest.fixture

@@ -62,13 +62,6 @@ MAKE_MODELS = """(runs) => {
 
 
 @pytest.fixture
-def visit(open_page: OpenPage) -> Iterator[Visit]:
-    visit = open_page(CHAPTER)
-    yield visit
-    visit.assert_clean()
-
-
-@pytest.fixture
 def widget(visit: Visit) -> Locator:
     return visit.page.locator(".dialectical.attn-widget").first
 
@@ -728,7 +721,7 @@ def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) 
 
 def test_tracks_stand_under_their_characters(widget: Locator) -> None:
     ask(widget, prompt="((a(", budget=11, temperature=0)
-    tracks = [track.bounding_box() for track in widget.locator(".dh-track").all()]
+    tracks = [track.bounding_box() for track in widget.locator(".attn-track").all()]
     assert len(tracks) == 6
     assert len({(box["x"], box["width"]) for box in tracks if box}) == 1
     first, here = cells(widget).first.bounding_box(), tracks[0]

@@ -1,7 +1,7 @@
 """The triple-product explorer on the page of chapter 2, against torch and as a reader uses it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,13 +29,6 @@ EXAMPLE = "abcdefghijklabcdef"  # of period 12, which every model of the chapter
 HTML = '<img src=x onerror="alert(1)">'
 HALO = 2  # around the letters of a label, and part of its box
 SIZES = ("score", "vocabulary", "width", "heads", "layers", "residual")
-
-
-@pytest.fixture
-def visit(open_page: OpenPage) -> Iterator[Visit]:
-    visit = open_page(CHAPTER)
-    yield visit
-    visit.assert_clean()
 
 
 @pytest.fixture

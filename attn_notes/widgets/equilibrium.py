@@ -1,0 +1,145 @@
+"""Chapter 4's widget: a state that relaxes, is nudged, and whose difference is the gradient.
+
+With two numbers the reader drags a target through `attn_notes.analysis.plane` and sees where each
+estimator of `attn_notes.training.estimators` points. In the network the same estimators run through
+the reader's own `attn_notes.models.equilibrium`. Both run in `equilibrium.js`, the network on the
+weights sent from here, so the widget needs no kernel once a page has been saved.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+from torch import Generator, Tensor
+
+from attn_notes.models.equilibrium import Config, LanguageModel
+from attn_notes.training.estimators import CORRECTIONS
+from attn_notes.widgets._source import javascript, style
+from attn_notes.widgets._weights import named, pack, summary
+
+EDGE = 3.0  # of the plane, and of what couples
+FAINTEST, STRONGEST = 0.001, 3.0  # nudge
+MOST_STEPS = 400
+LESSONS = 30  # steps of learning
+LINE = "To be, or not to b"
+
+
+def point(x: float, y: float) -> "traitlets.List[float]":
+    """Two numbers on the plane."""
+    number = traitlets.Float(min=-EDGE, max=EDGE)
+    return traitlets.List(number, default_value=[x, y], minlen=2, maxlen=2).tag(sync=True)
+
+
+class EquilibriumExplorer(anywidget.AnyWidget):
+    """A plane to drag things in, and models that you load, and may load again any time.
+
+    >>> explorer = EquilibriumExplorer()
+    >>> explorer
+    EquilibriumExplorer: no model yet
+    """
+
+    _esm = javascript("equilibrium")
+    _css = style("equilibrium")
+
+    panel = traitlets.Enum(("plane", "network"), default_value="plane").tag(sync=True)
+
+    # Two numbers.
+    coupling = traitlets.Float(0.0, min=-EDGE, max=EDGE).tag(sync=True)  # σ
+    rotation = traitlets.Float(1.7, min=-EDGE, max=EDGE).tag(sync=True)  # ω
+    parameter = point(0.5, -2.3)  # x, before anything was learned
+    target = point(-0.2, 0.0)  # y
+    method = traitlets.Enum(CORRECTIONS, default_value="none").tag(sync=True)
+    beta = traitlets.Float(0.1, min=FAINTEST, max=STRONGEST).tag(sync=True)
+    steps = traitlets.Int(100, min=1, max=MOST_STEPS).tag(sync=True)  # nudged ones
+    learned = traitlets.Int(0, min=0, max=LESSONS).tag(sync=True)  # steps of learning
+
+    # The network: name -> {config, characters, names, shapes, seeds, format, weights}. One trait,
+    # so that weights and the description of them never arrive apart.
+    runs = traitlets.Dict().tag(sync=True)
+    run = traitlets.Unicode().tag(sync=True)
+    seed = traitlets.Int(0, min=0).tag(sync=True)
+    text = traitlets.Unicode(LINE).tag(sync=True)
+    step = traitlets.Int(-1, min=-1).tag(sync=True)  # of the relaxation; -1: the last
+    selected = traitlets.Int(-1, min=-1).tag(sync=True)  # character; -1: the one in the middle
+
+    @traitlets.validate("coupling", "rotation", "parameter", "target", "beta")
+    def _numbers(self, proposal: traitlets.Bunch) -> Any:
+        value = proposal["value"]
+        if not np.isfinite(value).all():  # what is no number is within any limits
+            raise traitlets.TraitError(f"{proposal['trait'].name} cannot be {value}")
+        return value
+
+    @traitlets.validate("text")
+    def _legal(self, proposal: traitlets.Bunch) -> str:
+        text: str = proposal["value"]
+        if not text:
+            raise ValueError("the text is empty, and a model predicts from what came before")
+        if self.run in self.runs:
+            context = self.runs[self.run]["config"]["context"]
+            if len(text) > context:
+                raise ValueError(f"the model reads at most {context} characters, not {len(text)}")
+            unknown = sorted(set(text) - set(self.runs[self.run]["characters"]))
+            if unknown:
+                raise ValueError(f"the model does not know {', '.join(map(repr, unknown))}")
+        return text
+
+    def load(
+        self, name: str, numbers: Mapping[str, Tensor], config: Config, characters: str
+    ) -> None:
+        """Show these models under this name; what was shown under it before is replaced.
+
+        Weights are sent in half precision, and what is shown is computed from these.
+
+        Args:
+            name: what the reader chooses them by, such as "corrected".
+            numbers: the parameters and, where the embedding is fixed, the buffers of m models
+                stacked along a first dimension, as `attn_notes.training.ensemble.Run` has them:
+                `run.parameters | run.buffers`.
+            config: their parts and sizes.
+            characters: the vocabulary in order, as `attn_notes.tasks.text.Text.characters` has it.
+
+        Raises:
+            ValueError: a name that is empty or too long, a relaxation that mixes states, characters
+                that are too few, too many or stand there twice, or numbers whose names or shapes
+                are not those of a `LanguageModel` with this config, or too large to be sent.
+        """
+        name = named(name)
+        if config.relaxation.memory > 1:
+            raise ValueError(
+                "the page takes plain steps, no Anderson mixing: load the model with a relaxation "
+                f"of memory 0, not {config.relaxation.memory}"
+            )
+        if len(characters) != config.vocabulary or len(set(characters)) != len(characters):
+            raise ValueError(
+                f"a vocabulary of {config.vocabulary} has as many different characters; these are "
+                f"{len(characters)}, {len(set(characters))} of them different"
+            )
+        model = LanguageModel(config, Generator())
+        run = {
+            "config": asdict(config),
+            "characters": characters,
+            **pack(model, numbers, "model", half=True),
+        }
+        with self.hold_sync():
+            self.runs = {**self.runs, name: run}
+            if self.run not in self.runs:
+                self.run = name
+                self.text = opening(self.text, characters, config.context)
+
+    def __repr__(self) -> str:
+        return f"EquilibriumExplorer: {summary(self.runs, 'model')}"
+
+
+def opening(text: str, characters: str, context: int) -> str:
+    """What a model can read of a text, or else its vocabulary, so that there is something to see.
+
+    >>> opening("To be, or not", "Tbeo, ", context=6)
+    'To be,'
+    >>> opening("To be, or not", "xyz", context=2)
+    'xy'
+    """
+    known = "".join(character for character in text if character in characters)
+    return (known or characters)[:context]

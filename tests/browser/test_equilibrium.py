@@ -1,0 +1,996 @@
+"""The equilibrium explorer on the page of chapter 4, against torch and as a reader uses it."""
+
+import base64
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Dialog, Locator, Page, expect
+from torch import Generator, Tensor
+from torch.func import stack_module_state
+
+from attn_notes.analysis import plane
+from attn_notes.models.equilibrium import (
+    CORRECTED,
+    TOLERANCE,
+    Config,
+    LanguageModel,
+    Relaxation,
+    residual,
+)
+from attn_notes.training.estimators import CORRECTIONS, Implicit, Nudged
+from attn_notes.widgets._weights import pack
+from attn_notes.widgets.equilibrium import EquilibriumExplorer
+
+from ..packed import parameters
+from .conftest import Visit
+from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
+
+CHAPTER = "book/equilibrium.html"
+OpenPage = Callable[..., Visit]
+HTML = '<img src=x onerror="alert(1)">'
+BEFORE = "What is shown is from before."
+CHARACTERS = "\n Tbeo,↑"
+SMALL: dict[str, Any] = dict(vocabulary=len(CHARACTERS), context=9)
+CONFIGS = [
+    Config(**SMALL, width=15, heads=3),
+    Config(**SMALL, width=7, heads=1, input="normalised", embedding="learned", strength=0.7),
+    replace(CORRECTED, **SMALL, width=10, heads=2),
+    replace(CORRECTED, **SMALL, width=8, heads=1, damping=1.5, embedding="learned"),
+    replace(CORRECTED, **SMALL, width=12, heads=2, test="step", relaxation=Relaxation(7, 0.2)),
+]
+
+# window.models: networks ready to run, of runs whose weights are in base64.
+MAKE_MODELS = """(runs) => {
+  window.models = runs.map(({ weights, ...run }) => {
+    const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+    const unpacked = widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0);
+    return widget.make(unpacked, run.config);
+  });
+}"""
+
+
+@pytest.fixture
+def widget(visit: Visit) -> Locator:
+    return visit.page.locator(".equilibrium.attn-widget").first
+
+
+@pytest.fixture
+def runs(visit: Visit) -> dict[str, Any]:
+    return saved_runs(visit.page)
+
+
+def config_of(run: dict[str, Any]) -> Config:
+    return Config(**run["config"] | {"relaxation": Relaxation(**run["config"]["relaxation"])})
+
+
+def rebuild(run: dict[str, Any], seed: int = 0) -> LanguageModel:
+    """A torch model with the weights that the page holds, in double precision."""
+    model = LanguageModel(config_of(run), Generator())
+    model.load_state_dict(parameters(run, seed))
+    return model.double().requires_grad_(False)
+
+
+def some_model(config: Config, seed: int = 0) -> LanguageModel:
+    """A model of random numbers, as many as half precision has."""
+    model = LanguageModel(config, Generator().manual_seed(seed)).requires_grad_(False)
+    return model.half().float()
+
+
+def run_of(*models: LanguageModel) -> dict[str, Any]:
+    """One run with a seed for each of these models, as a page saves it."""
+    trained, fixed = stack_module_state([*models])
+    packed = pack(models[0], {**trained, **fixed}, "model", half=True)
+    weights = base64.b64encode(packed.pop("weights")).decode()
+    config = asdict(models[0].config)
+    return {"config": config, "characters": CHARACTERS, **packed, "weights": weights}
+
+
+def send(page: Page, models: list[LanguageModel]) -> None:
+    page.evaluate(READ_PAGE)
+    page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
+    for model in models:
+        model.double()
+
+
+def close(actual: Any, expected: Tensor, rtol: float = 1e-6) -> None:
+    """To this share of the largest number."""
+    actual = torch.as_tensor(actual, dtype=torch.float64)
+    scale = expected.abs().max().item()
+    torch.testing.assert_close(actual, expected.double(), atol=rtol * scale + 1e-300, rtol=0)
+
+
+# Against torch: two numbers ---------------------------------------------------------------------
+
+
+def settings(n: int) -> Iterator[dict[str, Any]]:
+    """Settings of the plane, as far as the sliders go."""
+    generator = Generator().manual_seed(11)
+
+    def some(low: float, high: float, *shape: int) -> Any:
+        u = torch.rand(shape, generator=generator, dtype=torch.float64)
+        return (low + (high - low) * u).tolist()
+
+    for _ in range(n):
+        yield {
+            "x": some(-3, 3, 2),
+            "target": some(-3, 3, 2),
+            "coupling": some(-3, 3),
+            "rotation": some(-3, 3),
+            "beta": 10 ** some(-3, math.log10(3)),
+            "steps": int(some(1, 400)),
+        }
+
+
+def credit_of(estimator: Implicit | Nudged, setting: dict[str, Any]) -> Tensor:
+    x = torch.tensor([setting["x"]], dtype=torch.float64, requires_grad=True)
+    force = plane.force(x, setting["coupling"], setting["rotation"])
+    cost = plane.cost(torch.tensor(setting["target"], dtype=torch.float64))
+    return torch.autograd.grad(estimator(force, cost, x, plane.REST), x)[0][0]
+
+
+def test_every_credit_in_the_plane_is_that_of_the_estimators(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    given = list(settings(16))
+    found = visit.page.evaluate(
+        """(settings) => settings.map((setting) => {
+          const { z, rests, abscissa, credit, methods = {} } = widget.examine(setting);
+          const all = Object.entries(methods).map(([name, { credit }]) => [name, [...credit]]);
+          return { z: [...z], rests, abscissa, credit: credit && [...credit],
+                   methods: Object.fromEntries(all) };
+        })""",
+        given,
+    )
+    resting = 0
+    for setting, seen in zip(given, found, strict=True):
+        x = torch.tensor([setting["x"]], dtype=torch.float64)
+        force = plane.force(x, setting["coupling"], setting["rotation"])
+        z = plane.REST(force, x)
+        j = plane.jacobian(z[0], setting["coupling"], setting["rotation"])
+        assert seen["rests"] == (
+            bool(force(z).norm() < 1e-6) and bool(torch.linalg.eigvals(j).real.max() < 0)
+        )
+        if not seen["rests"]:
+            continue
+        resting += 1
+        close(seen["z"], z[0], 1e-9)
+        assert seen["abscissa"] == pytest.approx(torch.linalg.eigvals(j).real.max().item())
+        close(seen["credit"], credit_of(Implicit(plane.REST), setting), 1e-9)
+        for correction in CORRECTIONS:
+            relaxation = Relaxation(setting["steps"], plane.REST.step)
+            nudged = Nudged(correction, setting["beta"], relaxation, symmetric=False)
+            close(seen["methods"][correction], credit_of(nudged, setting), 1e-9)
+    assert resting > 8  # the others have no credit
+
+
+def test_learning_follows_the_estimate(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    setting = {
+        "x": [0.5, -2.3],
+        "target": [-0.2, 0.0],
+        "coupling": 0.0,
+        "rotation": 1.7,
+        "beta": 0.1,
+        "steps": 25,
+    }
+    for correction in CORRECTIONS:
+        nudged = Nudged(correction, 0.1, Relaxation(25, plane.REST.step), symmetric=False)
+        found = visit.page.evaluate(
+            """([setting, correction]) => widget.learn(setting, correction)
+              .map(({ x, cost }) => ({ x: [...x], cost }))""",
+            [setting, correction],
+        )
+        assert len(found) == 31
+        for here, there in itertools.pairwise(found[:4]):
+            credit = credit_of(nudged, setting | {"x": here["x"]})
+            close(there["x"], torch.tensor(here["x"], dtype=torch.float64) - 0.3 * credit, 1e-9)
+        # Where the force turns, naive comes to nothing and the corrected ones arrive.
+        share = found[-1]["cost"] / found[0]["cost"]
+        assert share > 0.5 if correction == "none" else share < 0.05
+
+
+# Against torch: the network ---------------------------------------------------------------------
+
+
+def test_every_number_of_half_precision_arrives(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    every = torch.arange(-32768, 32768).to(torch.int16).view(torch.float16)
+    found = visit.page.evaluate(
+        """(data) => {
+          const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+          const run = { names: ['w'], shapes: [[65536]], seeds: 1, format: '<f2' };
+          const { w } = widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0);
+          return Array.from(w, String);
+        }""",
+        base64.b64encode(every.numpy().astype("<f2").tobytes()).decode(),
+    )
+    for text, number in zip(found, every.tolist(), strict=True):
+        assert float(text.replace("Infinity", "inf")) == number or math.isnan(number)
+        assert (text == "NaN") == math.isnan(number)
+
+
+# All residuals; of the states, and of what is read from them, the first two and the last.
+SETTLE = """([i, tokens]) => {
+  const { states, residuals, each, limit, settled } = widget.settle(models[i], tokens);
+  const some = [...states.slice(0, 2), states.at(-1)];
+  const read = some.map((z) => widget.read(models[i], z));
+  return { states: some.map((z) => [...z]), residuals, each, limit, settled,
+           logits: read.at(-1).logits.map((row) => [...row]),
+           next: read.map(({ next }) => next), attention: read.map(({ attention }) => attention) };
+}"""
+
+
+def compare_rest(page: Page, i: int, model: LanguageModel, tokens: Tensor) -> None:
+    """States, residuals, logits and attention after every step."""
+    found = page.evaluate(SETTLE, [i, tokens.tolist()])
+    logits, seen = model.observe(tokens)
+    states = seen.states[[0, 1, -1]]
+    close(found["states"], states.flatten(1))
+    close(found["residuals"], seen.residuals)
+    force = model.block.force(model.embed(tokens))
+    each = [force(z).norm(dim=-1) / z.norm(dim=-1) for z in seen.states]
+    close(found["each"], torch.stack(each))
+    close(found["logits"], logits)
+    close(found["next"], model.unembedding(states).softmax(-1))
+    close(found["attention"], model.block.attend(states)[1].mean(-3))
+    config = model.config
+    left = seen.residuals[-1] * (config.relaxation.step if config.test == "step" else 1)
+    assert found["settled"] == bool(left < TOLERANCE[config.test])
+    step = config.relaxation.step if config.test == "step" else 1
+    assert found["limit"] == pytest.approx(TOLERANCE[config.test] / step)
+
+
+def compare_credit(page: Page, i: int, model: LanguageModel, tokens: Tensor, p: int) -> None:
+    """The credit of every character by each estimator, for the prediction after character p."""
+    wanted = int(tokens[(p + 1) % len(tokens)])
+    found = page.evaluate(
+        """([i, tokens, position, character]) =>
+          widget.credits(models[i], widget.settle(models[i], tokens), position, character)""",
+        [i, tokens.tolist(), p, wanted],
+    )
+    config, start = model.config, model.embed(tokens)
+
+    def cost(z: Tensor) -> Tensor:
+        return -model.unembedding(z)[p].log_softmax(-1)[wanted]
+
+    step = 1 / (1 + config.strength * config.damping)
+    estimators = {"exact": Implicit(Relaxation(60, step))}
+    for correction in CORRECTIONS:
+        estimators[correction] = Nudged(correction, 0.02, Relaxation(40, step))
+    assert found.keys() == estimators.keys()
+    for name, estimator in estimators.items():
+        push = torch.zeros_like(start, requires_grad=True)  # ∂F/∂push is 1: its gradient is a
+
+        def force(z: Tensor, push: Tensor = push) -> Tensor:
+            return model.block(z, start) + push
+
+        credit = torch.autograd.grad(estimator(force, cost, start, config.relaxation), push)[0]
+        close(found[name], credit.norm(dim=-1))
+        shares = page.evaluate(
+            "([sizes, position]) => widget.parts(sizes, position)", [found[name], p]
+        )
+        sizes = credit.norm(dim=-1)
+        parts = torch.stack([sizes[:p].sum(), sizes[p], sizes[p + 1 :].sum()])
+        close(shares, parts / sizes.sum())
+        if name == "exact":
+            assert shares[2] == 0  # what comes later has no say
+        if name == "none":
+            assert shares[0] == 0
+
+
+def test_every_kind_of_model_is_that_of_torch(visit: Visit) -> None:
+    models = [some_model(config, i) for i, config in enumerate(CONFIGS)]
+    send(visit.page, models)
+    for i, model in enumerate(models):
+        generator = Generator().manual_seed(i)
+        for t in (1, 4, 9):
+            compare_rest(visit.page, i, model, torch.randint(8, (t,), generator=generator))
+        tokens = torch.randint(8, (6,), generator=generator)
+        for p in (0, 3, 5):
+            compare_credit(visit.page, i, model, tokens, p)
+
+
+def test_the_models_of_the_page_are_those_of_torch(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for name, run in runs.items():
+        visit.page.evaluate(
+            """(name) => {
+              const { seeds, config } = saved.runs[name];
+              window.models = Array.from({ length: seeds }, (_, seed) =>
+                widget.make(widget.unpack(saved.runs[name], seed), config));
+            }""",
+            name,
+        )
+        context = run["config"]["context"]
+        generator = Generator().manual_seed(7)
+        tokens = torch.randint(run["config"]["vocabulary"], (context,), generator=generator)
+        for seed in range(run["seeds"]):
+            compare_rest(visit.page, seed, rebuild(run, seed), tokens)
+        model = rebuild(run)
+        rest = model.config.relaxation(model.block.force(model.embed(tokens)), model.embed(tokens))
+        if residual(model.block.force(model.embed(tokens)), rest) < 1e-3:
+            compare_credit(visit.page, 0, model, tokens[:11], 5)
+
+
+def test_scrubbing_keeps_up_with_the_hand(visit: Visit, widget: Locator) -> None:
+    """What a change of the step, of the character or of the text takes until it is drawn."""
+    network(widget)
+    milliseconds = visit.page.evaluate(
+        """() => {
+          const slider = document.querySelector('.equilibrium .eq-scrub input');
+          const times = [];
+          for (const step of [0, 3, 7, 2, 5, 9, 1, 4]) {
+            const start = performance.now();
+            slider.value = step;
+            slider.dispatchEvent(new Event('input'));
+            times.push(performance.now() - start);
+          }
+          return times.sort((a, b) => a - b)[4];
+        }"""
+    )
+    assert milliseconds < 100
+
+
+# The page: two numbers --------------------------------------------------------------------------
+
+
+def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
+    """One more widget, as it starts but for these traits, with these models as seeds of one run."""
+    visit.page.evaluate(READ_PAGE)
+    given = {"runs": {}, "run": "one", "text": "To be", "seed": 0, "step": -1, "selected": -1}
+    visit.page.evaluate(FAKE_MODEL, {**given, **traits})
+    if models:
+        visit.page.evaluate(
+            """({ weights, ...run }) => {
+              const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+              fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
+            }""",
+            run_of(*models),
+        )
+    return visit.page.locator("#scratch")
+
+
+def verdict(widget: Locator) -> Locator:
+    return widget.locator(".eq-verdict")
+
+
+def figures(widget: Locator) -> dict[str, tuple[str, str]]:
+    """Angle and length of every method, as they are written."""
+    rows = widget.locator(".eq-row:has(input)").evaluate_all(
+        """all => all.map((row) => [
+          row.querySelector('label').textContent,
+          [...row.querySelectorAll('.eq-figure')].map((e) => e.textContent),
+        ])"""
+    )
+    return {name: (angle, length) for name, (angle, length) in rows}
+
+
+def preset(widget: Locator, name: str) -> None:
+    widget.get_by_role("button", name=name, exact=True).click()
+
+
+def arrows(widget: Locator) -> list[str]:
+    return widget.locator(".eq-plane .eq-arrow").evaluate_all(
+        "all => all.map((e) => e.getAttribute('class').split(' ')[1])"
+    )
+
+
+def test_the_first_thing_seen_is_that_three_arrows_disagree(widget: Locator) -> None:
+    expect(widget.get_by_role("tab", name="Two numbers")).to_have_attribute("aria-selected", "true")
+    assert sorted(arrows(widget)) == ["eq-clipped", "eq-full", "eq-none", "eq-true"]
+    found = {name: float(angle[:-1]) for name, (angle, _) in figures(widget).items()}
+    assert found["naive"] > 90 and 20 < found["AEP, clipped"] < 90 and found["AEP"] < 10
+    expect(verdict(widget)).to_contain_text("Learning by it goes uphill.")
+
+
+def test_the_figures_are_those_of_the_estimators(visit: Visit, widget: Locator) -> None:
+    preset(widget, "Rotation")
+    setting = visit.page.evaluate(READ_PAGE) or {
+        "x": [0.5, -2.3],
+        "target": [-0.2, 0.0],
+        "coupling": 0.0,
+        "rotation": 1.7,
+        "beta": 0.1,
+        "steps": 100,
+    }
+    true = credit_of(Implicit(plane.REST), setting)
+    names = {"naive": "none", "AEP": "full", "AEP, clipped": "clipped"}
+    for name, (angle, length) in figures(widget).items():
+        nudged = Nudged(names[name], 0.1, Relaxation(100, 0.1), symmetric=False)
+        found = credit_of(nudged, setting)
+        cosine = torch.cosine_similarity(found, true, dim=0)
+        assert angle == f"{math.degrees(math.acos(cosine)):.0f}°"
+        assert length == f"× {(found.norm() / true.norm()).item():.2f}"
+        widget.get_by_label(name, exact=True).check()
+        expect(verdict(widget)).to_contain_text(f"points {angle} away")
+        assert ("uphill" in (verdict(widget).text_content() or "")) == (cosine < 0)
+
+
+def test_each_force_makes_its_point(widget: Locator) -> None:
+    preset(widget, "Conservative")
+    assert figures(widget)["naive"] == figures(widget)["AEP"]
+    preset(widget, "One way")
+    assert float(figures(widget)["naive"][0][:-1]) > 45 > float(figures(widget)["AEP"][0][:-1])
+    preset(widget, "One way, strong")
+    expect(verdict(widget)).to_contain_text("runs away")
+    assert figures(widget)["AEP, clipped"] == ("–", "away")
+    assert "eq-clipped" not in arrows(widget)
+    steps = widget.get_by_label("Nudged steps")
+    steps.fill("20")
+    expect(verdict(widget)).not_to_contain_text("runs away")
+    assert "eq-clipped" in arrows(widget)
+
+
+def test_learning_naively_goes_around_and_aep_arrives(widget: Locator) -> None:
+    preset(widget, "Rotation")
+    lesson = widget.locator(".eq-lesson-text")
+    over = widget.get_by_role("button", name="Start over")
+    expect(over).to_be_disabled()
+    costs = {}
+    for name in ("naive", "AEP"):
+        widget.get_by_label(name, exact=True).check()
+        widget.get_by_role("button", name="Learn").click()
+        expect(lesson).to_contain_text(f"30 steps by {name}: ")
+        words = (lesson.text_content() or "").rstrip(".").split()  # … from 1.2 to 0.95.
+        costs[name] = float(words[-1]) / float(words[-3])
+    assert costs["naive"] > 0.5
+    assert costs["AEP"] < 0.05
+    over.click()
+    expect(lesson).to_contain_text("Learn takes 30 steps")
+
+
+def test_where_nothing_rests_no_arrow_is_drawn(visit: Visit) -> None:
+    scene = {"coupling": 3.0, "rotation": 0.0, "parameter": [0.0, 0.0], "target": [1.0, 1.0]}
+    scratch = put_in(visit, **scene)
+    expect(verdict(scratch)).to_contain_text("the slightest push drives it away")
+    assert arrows(scratch) == []
+    assert set(figures(scratch).values()) == {("–", "–")}
+    visit.page.evaluate("fake.set('coupling', 0); fake.set('target', [0, 0])")
+    expect(verdict(scratch)).to_have_text(
+        "The state rests on the target. Nothing is left to learn."
+    )
+    assert arrows(scratch) == []
+    visit.page.evaluate("fake.set('target', [1, 0]); fake.set('coupling', 1)")
+    expect(verdict(scratch)).to_contain_text("There is no gradient here.")
+
+
+def test_a_state_that_never_stands_still_is_said_to_be_so(visit: Visit) -> None:
+    """Just above where the middle loses its hold, a state leaves it slowly."""
+    scene = {"coupling": 1.0001, "rotation": 0.0, "parameter": [1e-3, 1e-3], "target": [1.0, 1.0]}
+    scratch = put_in(visit, **scene)
+    expect(verdict(scratch)).to_contain_text("does not come to rest")
+    assert arrows(scratch) == []
+
+
+def test_sliders_go_just_as_far_as_python_lets_them(visit: Visit) -> None:
+    scratch = put_in(visit)
+    traits = EquilibriumExplorer.class_traits()
+    for label, name in (
+        ("Rotation ω", "rotation"),
+        ("Coupling σ", "coupling"),
+        ("Nudge β", "beta"),
+        ("Nudged steps", "steps"),
+    ):
+        slider = scratch.get_by_label(label)
+        for key, end in (("Home", "min"), ("End", "max")):
+            slider.press(key)
+            found = visit.page.evaluate("(name) => fake.get(name)", name)
+            assert found == pytest.approx(getattr(traits[name], end))
+            EquilibriumExplorer(**{name: found})  # and not a hair beyond
+
+
+def where(widget: Locator, name: str) -> list[float]:
+    label = widget.locator(f".eq-handle.eq-{name}").get_attribute("aria-label") or ""
+    return [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", label)]
+
+
+def test_the_target_is_dragged_by_pointer_and_moved_by_keys(visit: Visit, widget: Locator) -> None:
+    preset(widget, "Rotation")
+    target = widget.locator(".eq-handle.eq-y")
+    target.scroll_into_view_if_needed()
+    assert where(widget, "y") == [-0.2, 0.0]
+    before = figures(widget)
+    box = target.locator(".eq-halo").bounding_box()
+    square = widget.locator(".eq-plane").bounding_box()
+    assert box and square
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    visit.page.mouse.move(x, y)
+    visit.page.mouse.down()
+    visit.page.mouse.move(x + square["width"] / 6, y - square["width"] / 3, steps=3)
+    assert where(widget, "y") == pytest.approx([0.8, 2.0], abs=0.02)
+    assert figures(widget) != before
+    visit.page.mouse.move(x + 5000, y, steps=2)  # the plane ends
+    assert where(widget, "y")[0] == 3.0
+    visit.page.mouse.up()
+    visit.page.mouse.move(x, y)
+    assert where(widget, "y")[0] == 3.0
+    target.focus()
+    for key, expected in (("ArrowLeft", 2.9), ("Shift+ArrowLeft", 2.4), ("ArrowRight", 2.5)):
+        visit.page.keyboard.press(key)
+        assert where(widget, "y")[0] == expected
+    widget.locator(".eq-handle.eq-x").focus()
+    visit.page.keyboard.press("ArrowUp")
+    assert where(widget, "x") == [0.5, -2.2]
+
+
+def test_a_finger_drags_the_target(visit: Visit, browser: Any, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 900}, has_touch=True)
+    page = context.new_page()
+    page.goto(server + CHAPTER)
+    widget = page.locator(".equilibrium.attn-widget").first
+    target = widget.locator(".eq-handle.eq-y")
+    target.scroll_into_view_if_needed()
+    box = target.locator(".eq-halo").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    session = context.new_cdp_session(page)
+    scrolled = page.evaluate("scrollY")
+    for kind, dy in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60), ("touchEnd", None)):
+        points = [] if dy is None else [{"x": x, "y": y + dy}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    expect(target).to_have_attribute("aria-label", re.compile("at −0.20, −1.0"))
+    assert page.evaluate("scrollY") == scrolled
+    context.close()
+
+
+# The page: the network --------------------------------------------------------------------------
+
+
+def network(widget: Locator) -> None:
+    widget.get_by_role("tab", name="The network").click()
+    settled(widget)
+
+
+def settled(widget: Locator) -> None:
+    """Wait until all the credit there is has been found."""
+    expect(widget.locator(".attn-board")).to_have_attribute("aria-busy", "false", timeout=30_000)
+
+
+def cells(widget: Locator) -> Locator:
+    return widget.get_by_role("radiogroup", name="Characters").get_by_role("radio")
+
+
+def message(widget: Locator) -> Locator:
+    return widget.locator(".eq-message")
+
+
+def text_box(widget: Locator) -> Locator:
+    return widget.get_by_label("Text", exact=True)
+
+
+def shown(widget: Locator) -> dict[str, Any]:
+    """All that can be read off the network's panel but the message."""
+    found: dict[str, Any] = widget.evaluate(
+        """(root) => {
+          const texts = (selector) =>
+            [...root.querySelectorAll(selector)].map((e) => e.textContent);
+          const cells = [...root.querySelectorAll('.eq-cells [role=radio]')];
+          const lane = (name) => [...root.querySelectorAll(`.attn-lane.eq-${name} .attn-bar`)]
+            .map((e) => Number(e.getAttribute('height')));
+          return {
+            text: cells.map((e) => e.textContent).join(''),
+            labels: cells.map((e) => e.ariaLabel),
+            selected: cells.findIndex((e) => e.ariaChecked === 'true'),
+            expects: texts('.eq-says .eq-cell').join(''),
+            fresh: texts('.eq-says .eq-new').length,
+            best: texts('.eq-table th'),
+            shares: texts('.eq-share'),
+            captions: texts('.attn-caption span').slice(-4),
+            rest: texts('.eq-rest-text')[0],
+            moral: texts('.eq-moral')[0],
+            looked: texts('.eq-looked')[0],
+            blame: texts('.eq-heading')[0],
+            lanes: Object.fromEntries(
+              ['away', 'looks', 'exact', 'none', 'full', 'clipped'].map((n) => [n, lane(n)])),
+          };
+        }"""
+    )
+    return found
+
+
+def tokens_of(text: str) -> Tensor:
+    return torch.tensor([CHARACTERS.index(character) for character in text])
+
+
+def glyphs(text: str) -> str:
+    return text.replace(" ", "␣").replace("\n", "↵")
+
+
+STILL = replace(CONFIGS[2], relaxation=Relaxation(20, 0.25))
+
+
+def test_what_is_shown_is_what_python_says(visit: Visit) -> None:
+    model = some_model(STILL, 3)
+    scratch = put_in(visit, model, panel="network", text="To be To", selected=4)
+    model.double()
+    settled(scratch)
+    x = tokens_of("To be To")
+    for step in (0, 2, 20):
+        scratch.get_by_label("Relaxation step").fill(str(step))
+        page = shown(scratch)
+        _, seen = model.observe(x)
+        next_ = model.unembedding(seen.states[step]).softmax(-1)
+        best = "".join(CHARACTERS[i] for i in next_.argmax(-1))
+        assert (page["text"], page["selected"]) == ("To␣be␣To", 4)
+        assert page["expects"] == glyphs(best)
+        if step:
+            earlier = model.unembedding(seen.states[step - 1]).argmax(-1)
+            assert page["fresh"] == int((earlier != next_.argmax(-1)).sum())
+        else:
+            assert page["fresh"] == 0
+        values, order = next_[4].topk(5)
+        assert page["best"] == [glyphs(CHARACTERS[i]) for i in order]
+        assert page["shares"] == [f"{value:.3f}" for value in values.tolist()]
+        attention = model.block.attend(seen.states[step])[1].mean(0)[4]
+        j = int(attention.argmax())
+        at = "itself" if j == 4 else f"{page['text'][j]} at {j + 1}"
+        assert page["looked"] == (
+            f"From e at 5 attention goes most to {at}, {attention[j]:.2f} of it."
+        )
+        close(page["lanes"]["looks"], attention / attention.max())
+    assert "at rest." in page["rest"]
+    assert page["blame"] == "After e at 5 comes ␣. Whose state is responsible for −log p(␣)?"
+    shares = [list(map(int, re.findall(r"\d+", caption))) for caption in page["captions"]]
+    exact, naive, full, _ = shares
+    assert exact == full
+    assert exact[2] == 0 and naive[0] == 0
+    assert page["moral"].startswith(
+        f"Before · at · after it: exact {exact[0]} % · {exact[1]} % · 0 %; "
+        f"naive 0 % · {naive[1]} % · {naive[2]} %. Naive leaves out what came before"
+    )
+    assert page["lanes"]["exact"][5:] == [0, 0, 0]
+    assert page["lanes"]["none"][:4] == [0, 0, 0, 0]
+
+
+def test_the_ends_of_a_text_have_their_own_words(visit: Visit) -> None:
+    model = some_model(STILL, 3)
+    scratch = put_in(visit, model, panel="network", text="Toe", selected=2)
+    settled(scratch)
+    second = model.double()(tokens_of("Toe"))[2].topk(2).indices[1]
+    assert shown(scratch)["blame"].startswith(
+        f"The text ends at e at 3. Suppose {glyphs(CHARACTERS[second])} came, the second likeliest"
+    )
+    assert shown(scratch)["moral"].endswith("Naive leaves out all that came before.")
+    visit.page.evaluate("fake.set('selected', 0)")
+    settled(scratch)
+    assert "Naive blames what comes later" in shown(scratch)["moral"]
+    visit.page.evaluate("fake.set('text', 'T')")
+    settled(scratch)
+    assert shown(scratch)["moral"].endswith("There is nobody else.")
+
+
+def test_a_model_that_does_not_settle_says_so_and_shares_no_credit(visit: Visit) -> None:
+    model = some_model(replace(STILL, relaxation=Relaxation(3, 0.25)), 3)
+    model.block.o.weight.mul_(16)
+    scratch = put_in(visit, model, panel="network")
+    settled(scratch)
+    page = shown(scratch)
+    assert page["rest"].startswith("It does not come to rest: after step 3 the force is ")
+    assert "no credit to share out" in page["moral"]
+    assert page["captions"] == ["no credit"] * 4
+    assert all(not page["lanes"][name] for name in ("exact", "none", "full", "clipped"))
+
+
+def test_weights_that_are_no_numbers_are_no_accident(visit: Visit) -> None:
+    model = some_model(STILL, 3)
+    model.block.o.weight.fill_(math.nan)
+    scratch = put_in(visit, model, panel="network")
+    settled(scratch)
+    assert "the force is no number of the state" in shown(scratch)["rest"]
+    assert shown(scratch)["text"] == "To␣be"
+
+
+def test_models_and_seeds_are_chosen(visit: Visit) -> None:
+    models = [some_model(STILL, seed) for seed in (1, 2)]
+    scratch = put_in(visit, *models, panel="network")
+    first = shown(scratch)["shares"]
+    scratch.get_by_label("Seed", exact=True).select_option("1")
+    settled(scratch)
+    assert shown(scratch)["shares"] != first
+    expect(scratch.get_by_label("Model", exact=True)).to_have_value("one")
+
+
+def test_playing_goes_to_the_end_at_once_for_who_wants_no_motion(widget: Locator) -> None:
+    network(widget)
+    slider = widget.get_by_label("Relaxation step")
+    slider.fill("2")
+    widget.get_by_role("button", name="Play").click()
+    expect(slider).to_have_value(slider.get_attribute("max") or "")
+
+
+def test_playing_shows_every_step_and_can_be_stopped(browser: Any, server: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(server + CHAPTER)
+    widget = page.locator(".equilibrium.attn-widget").first
+    network(widget)
+    slider = widget.get_by_label("Relaxation step")
+    slider.fill("0")
+    page.evaluate(
+        """() => {
+          const output = document.querySelector('.equilibrium .eq-scrub output');
+          window.steps = [];
+          new MutationObserver(() => steps.push(parseInt(output.textContent)))
+            .observe(output, { childList: true });
+        }"""
+    )
+    widget.get_by_role("button", name="Play").click()
+    page.wait_for_function("steps.at(-1) >= 4")
+    assert page.evaluate("[...new Set(steps)].slice(0, 5)") == [0, 1, 2, 3, 4]
+    slider.fill("1")
+    page.wait_for_timeout(400)
+    expect(slider).to_have_value("1")
+    widget.get_by_role("tab", name="Two numbers").click()
+    widget.get_by_role("button", name="Learn").click()
+    expect(widget.locator(".eq-lesson-text")).to_contain_text("30 steps by", timeout=10_000)
+    context.close()
+
+
+# By the keyboard --------------------------------------------------------------------------------
+
+
+def test_everything_by_the_keyboard_alone(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="plane", method="none", learned=0)
+    keyboard = visit.page.keyboard
+    scratch.get_by_role("tab", name="Two numbers").focus()
+    keyboard.press("ArrowRight")
+    expect(scratch.get_by_role("tab", name="The network")).to_be_focused()
+    expect(text_box(scratch)).to_be_visible()
+    keyboard.press("Home")
+    expect(scratch.get_by_role("tab", name="Two numbers")).to_be_focused()
+    for _ in range(4):
+        keyboard.press("Tab")
+    keyboard.press("Tab")
+    expect(scratch.locator(".eq-handle.eq-x")).to_be_focused()
+    keyboard.press("Tab")
+    expect(scratch.locator(".eq-handle.eq-y")).to_be_focused()
+    keyboard.press("Tab")
+    keyboard.press("ArrowDown")
+    expect(scratch.get_by_label("AEP", exact=True)).to_be_checked()
+    expect(verdict(scratch)).to_contain_text("AEP points")
+    keyboard.press("Tab")
+    before = scratch.get_by_label("Rotation ω").input_value()
+    keyboard.press("ArrowRight")
+    assert scratch.get_by_label("Rotation ω").input_value() != before
+    for _ in range(4):
+        keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(scratch.locator(".eq-lesson-text")).to_contain_text("30 steps by AEP")
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(scratch.locator(".eq-lesson-text")).to_contain_text("Learn takes")
+
+
+def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="network", text="To be To")
+    cells(scratch).first.click()
+    cells(scratch).first.focus()
+    for key, i in (
+        ("ArrowRight", 1),
+        ("ArrowDown", 2),
+        ("ArrowLeft", 1),
+        ("End", 7),
+        ("ArrowRight", 7),
+        ("Home", 0),
+        ("ArrowUp", 0),
+    ):
+        visit.page.keyboard.press(key)
+        expect(cells(scratch).nth(i)).to_be_focused()
+        assert shown(scratch)["selected"] == i
+        expect(scratch.locator('[role="radio"][tabindex="0"]')).to_have_count(1)
+    box = scratch.locator(".attn-lane.eq-none").bounding_box()
+    assert box
+    visit.page.mouse.click(box["x"] + 5.5 * box["width"] / 8, box["y"] + 5)
+    assert shown(scratch)["selected"] == 5
+    settled(scratch)
+
+
+# Texts that cannot be read ----------------------------------------------------------------------
+
+
+ALLOWED = "Write with ↵ ␣ , T b e o ↑;"
+REFUSED = {
+    "": "Write at least one character: a model predicts from what came before.",
+    "Tx": f"{ALLOWED} x is not among them.",
+    "T🙂ö": f"{ALLOWED} 🙂 ö are not among them.",
+    HTML: f"{ALLOWED} < i m are not among them.",
+    "To be To b": "The text has 10 characters; this model reads at most 9.",
+    "o" * 10_000: "The text has 10000 characters; this model reads at most 9.",
+}
+
+
+def test_a_bad_text_gets_one_sentence_and_changes_nothing(visit: Visit) -> None:
+    dialogs: list[Dialog] = []
+    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    scratch = put_in(visit, some_model(STILL, 3), panel="network")
+    box = text_box(scratch)
+    for typed, sentence in REFUSED.items():
+        box.fill("Toe")
+        settled(scratch)
+        before, elements = shown(scratch), scratch.locator("*").count()
+        box.fill(typed)
+        expect(message(scratch)).to_have_text(f"{sentence} {BEFORE}")
+        expect(box).to_have_attribute("aria-invalid", "true")
+        expect(box).to_have_accessible_description(f"{sentence} {BEFORE}")
+        expect(box).to_have_value(typed)
+        assert shown(scratch) == before
+        assert scratch.locator("*").count() == elements
+        box.fill("be")
+        expect(message(scratch)).not_to_contain_text(BEFORE)
+        expect(scratch.locator("[aria-invalid]")).to_have_count(0)
+        assert shown(scratch)["text"] == "be"
+    assert not dialogs
+
+
+def test_a_new_line_is_written_as_an_arrow(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="network", text="T\no")
+    expect(text_box(scratch)).to_have_value("T↵o")
+    text_box(scratch).fill("b↵↵e")
+    assert visit.page.evaluate("fake.get('text')") == "b\n\ne"
+    assert shown(scratch)["text"] == "b↵↵e"
+    assert shown(scratch)["labels"][1].startswith("new line at 2: expects ")
+
+
+def test_a_model_that_cannot_read_the_text_leaves_the_picture_and_says_so(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="network", text="To be To")
+    settled(scratch)
+    visit.page.evaluate(
+        """() => {
+          const { one } = fake.get('runs');
+          fake.set('runs', { one, short: { ...one, config: { ...one.config, context: 3 } } });
+        }"""
+    )
+    scratch.get_by_label("Model", exact=True).select_option("short")
+    sentence = "The text has 8 characters; this model reads at most 3."
+    expect(message(scratch)).to_have_text(f"{sentence} {BEFORE}")
+    assert shown(scratch)["text"] == "To␣be␣To"
+    text_box(scratch).fill("Toe")
+    expect(message(scratch)).not_to_contain_text(BEFORE)
+    assert shown(scratch)["text"] == "Toe"
+
+
+# Screen reader, phone, dark, other views --------------------------------------------------------
+
+
+def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
+    """What a reader may come to see, one after another."""
+    widget.get_by_role("tab", name="Two numbers").click()
+    for name in ("Conservative", "Rotation", "One way", "One way, strong"):
+        preset(widget, name)
+        yield name
+    widget.get_by_role("button", name="Learn").click()
+    yield "learned"
+    widget.get_by_role("tab", name="The network").click()
+    for name in runs:
+        widget.get_by_label("Model", exact=True).select_option(name)
+        for text in ("To be, or not to b", "T", "e" * runs[name]["config"]["context"]):
+            text_box(widget).fill(text)
+            settled(widget)
+            yield f"{name}, {text}"
+        cells(widget).last.click()
+        widget.get_by_label("Relaxation step").fill("1")
+        yield f"{name}, at the end"
+    text_box(widget).fill(HTML)
+    yield "refused"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_in_both_panels_and_when_things_go_wrong(
+    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+) -> None:
+    visit = open_page(CHAPTER, width=width, theme=theme)
+    widget = visit.page.locator(".equilibrium.attn-widget").first
+    findings = axe(visit.page)
+    preset(widget, "One way, strong")
+    widget.get_by_role("button", name="Learn").click()
+    findings += axe(visit.page)
+    network(widget)
+    widget.get_by_label("Relaxation step").fill("1")
+    findings += axe(visit.page)
+    text_box(widget).fill(HTML)
+    findings += axe(visit.page)
+    assert not findings, "\n".join(findings)
+    small = widget.evaluate(
+        """(root) => [...root.querySelectorAll('*')]
+          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
+    )
+    assert not small
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize(("width", "limit"), [(1280, 47), (390, 70)])
+def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
+    visit = open_page(CHAPTER, width=width)
+    widget = visit.page.locator(".equilibrium.attn-widget").first
+    heights = {}
+    for state in states(widget, saved_runs(visit.page)):
+        box = widget.bounding_box()
+        assert box
+        heights[state] = box["height"] / 16
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, state
+    assert max(heights.values()) <= limit, heights
+    assert max(heights.values()) - min(heights.values()) <= 1.5, heights  # a scroll bar, a line
+
+
+def test_tracks_stand_under_their_characters(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="network", text="To be")
+    tracks = [track.bounding_box() for track in scratch.locator(".attn-track").all()]
+    assert len(tracks) == 8
+    assert len({(box["x"], box["width"]) for box in tracks if box}) == 1
+    last, here = cells(scratch).last.bounding_box(), tracks[0]
+    assert last and here
+    assert last["x"] == pytest.approx(here["x"] + 4 * here["width"] / 5, abs=0.5)
+
+
+def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
+    scratch = put_in(visit, panel="network")
+    expect(scratch.get_by_text("No model yet")).to_be_visible()
+    expect(text_box(scratch)).to_be_hidden()
+    scratch.get_by_role("tab", name="Two numbers").click()
+    expect(verdict(scratch)).to_be_visible()  # the plane needs none
+    scratch.get_by_role("tab", name="The network").click()
+    visit.page.evaluate("fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)")
+    expect(scratch.get_by_text("No model yet")).to_be_hidden()
+    text_box(scratch).fill("to be")
+    cells(scratch).nth(1).click()
+    scratch.get_by_label("Relaxation step").fill("1")
+    before = shown(scratch)
+    visit.page.evaluate(
+        """() => {
+          const name = Object.keys(saved.runs)[0];
+          const { weights, ...run } = saved.runs[name];
+          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
+          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
+        }"""
+    )
+    after = shown(scratch)
+    assert (after["text"], after["selected"]) == (before["text"], before["selected"])
+    assert len(set(after["shares"])) == 1  # weights of nothing have no preference
+    expect(scratch.get_by_label("Relaxation step")).to_have_value("1")
+
+
+def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="plane", method="none")
+    visit.page.evaluate("fake.set('method', 'full'); fake.set('target', [1.5, -1])")
+    expect(scratch.get_by_label("AEP", exact=True)).to_be_checked()
+    assert where(scratch, "y") == [1.5, -1.0]
+    visit.page.evaluate("fake.set('panel', 'network'); fake.set('text', 'bee')")
+    expect(text_box(scratch)).to_have_value("bee")
+    assert shown(scratch)["text"] == "bee"
+    text_box(scratch).fill("bee!")
+    visit.page.evaluate("fake.set('text', 'too'); fake.set('step', 0)")
+    expect(text_box(scratch)).to_have_value("too")
+    assert shown(scratch)["text"] == "bee"  # this model does not know t
+    expect(message(scratch)).to_contain_text("t is not among them")
+    visit.page.evaluate("fake.set('text', 'Too')")
+    assert shown(scratch)["text"] == "Too"
+
+
+def test_a_change_is_said_to_who_cannot_see_it(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="plane", method="none")
+    spoken = scratch.locator("[aria-live=polite]")
+    expect(spoken).to_contain_text("Naive points")
+    scratch.get_by_label("AEP", exact=True).check()
+    expect(spoken).to_contain_text("AEP points")
+    network(scratch)
+    expect(spoken).to_contain_text("At step 20 the force is")
+
+
+def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(STILL, 3), panel="network")
+    name = "<b>bold</b>"
+    visit.page.evaluate(
+        "(name) => { fake.set('run', name); fake.set('runs', { [name]: fake.get('runs').one }); }",
+        name,
+    )
+    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_text([name])
+    ids = visit.page.locator(".equilibrium [id]").evaluate_all("all => all.map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+    visit.page.evaluate("window.leave()")
+    assert visit.page.evaluate("fake.listening()") == 0

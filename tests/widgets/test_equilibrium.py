@@ -1,0 +1,179 @@
+"""The Python side of the equilibrium explorer: what it takes, refuses, sends and prints."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Generator
+from torch.func import stack_module_state
+from traitlets import TraitError
+
+from attn_notes.models.equilibrium import CORRECTED, Config, LanguageModel, Relaxation
+from attn_notes.widgets.equilibrium import EquilibriumExplorer, opening
+
+from .. import packed
+
+SEEDS = 3
+CHARACTERS = "\n Tbeo,"
+SIZES = dict(vocabulary=len(CHARACTERS), context=5, width=10, heads=2)
+FIXED = Config(**SIZES)
+LEARNED = replace(CORRECTED, **SIZES, embedding="learned")
+
+
+def stacked(config, seeds=SEEDS):
+    """Models whose every number is one of half precision, and their numbers."""
+    models = [LanguageModel(config, Generator().manual_seed(i)) for i in range(seeds)]
+    for model in models:
+        model.half().float()
+    parameters, buffers = stack_module_state(models)
+    return models, {**parameters, **buffers}
+
+
+def load(widget, name="a name", config=FIXED, seeds=SEEDS):
+    models, numbers = stacked(config, seeds)
+    widget.load(name, numbers, config, CHARACTERS)
+    return models
+
+
+def test_there_is_a_widget_before_there_is_a_model():
+    widget = EquilibriumExplorer()
+    assert widget.runs == {}
+    assert (widget.panel, widget.method, widget.learned) == ("plane", "none", 0)
+    assert repr(widget) == "EquilibriumExplorer: no model yet"
+
+
+@pytest.mark.parametrize("config", [FIXED, LEARNED])
+def test_weights_and_all_settings_arrive_exactly(config):
+    widget = EquilibriumExplorer()
+    models = load(widget, "one", config)
+    run = widget.runs["one"]
+    assert run["characters"] == CHARACTERS
+    relaxation = Relaxation(**run["config"]["relaxation"])
+    assert Config(**run["config"] | {"relaxation": relaxation}) == config
+    for i, model in enumerate(models):
+        found = packed.parameters(run, i)
+        assert found.keys() == model.state_dict().keys()  # with token and position, also when fixed
+        for name, tensor in model.state_dict().items():
+            assert torch.equal(found[name].float(), tensor)
+
+
+def test_weights_are_sent_as_a_binary_buffer_of_half_precision():
+    widget = EquilibriumExplorer()
+    (model, *_) = load(widget, "one")
+    weights = widget.get_state("runs")["runs"]["one"]["weights"]
+    assert isinstance(weights, bytes)
+    assert len(weights) == 2 * SEEDS * sum(p.numel() for p in model.state_dict().values())
+
+
+def test_loading_again_replaces_and_keeps_the_others_and_what_the_reader_chose():
+    widget = EquilibriumExplorer()
+    load(widget, "one")
+    load(widget, " two ", LEARNED)
+    before = widget.runs["two"]
+    widget.text, widget.run, widget.selected, widget.step = "bee", "two", 1, 4
+    numbers = {name: 2 * tensor for name, tensor in stacked(FIXED)[1].items()}
+    widget.load("one", numbers, FIXED, CHARACTERS)
+    found = packed.parameters(widget.runs["one"], 1)["unembedding.weight"]
+    assert torch.equal(found.float(), numbers["unembedding.weight"][1])
+    assert widget.runs["two"] is before
+    assert (widget.text, widget.run, widget.selected, widget.step) == ("bee", "two", 1, 4)
+
+
+def test_the_text_to_start_with_is_one_that_the_model_can_read():
+    widget = EquilibriumExplorer()
+    load(widget, "one")
+    assert widget.text == "To be"
+    widget = EquilibriumExplorer(text="Tebxo be")
+    load(widget, "one")
+    assert widget.text == "Tebo "
+    assert opening("ö", CHARACTERS, 3) == CHARACTERS[:3]
+
+
+def test_repr_counts():
+    widget = EquilibriumExplorer()
+    load(widget, "one", seeds=1)
+    assert repr(widget) == "EquilibriumExplorer: 1 model, 1 seed"
+    load(widget, "two", seeds=5)
+    assert repr(widget) == "EquilibriumExplorer: 2 models, 1 to 5 seeds"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the text is empty"),
+        ("bee be", "the model reads at most 5 characters, not 6"),
+        ("bö🙂b", "the model does not know 'ö', '🙂'"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_refused(text, sentence):
+    widget = EquilibriumExplorer()
+    load(widget)
+    with pytest.raises(ValueError, match=sentence):
+        widget.text = text
+    assert widget.text == "To be"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("coupling", (-3.1, 3.1, math.nan)),
+        ("rotation", (-3.1, 3.1)),
+        ("beta", (0.0, 0.0009, 3.1)),
+        ("steps", (0, 401)),
+        ("learned", (-1, 31)),
+        ("parameter", ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"])),
+        ("target", ([], [-3.1, 0.0])),
+        ("method", ("half",)),
+        ("panel", ("text",)),
+        ("step", (-2,)),
+        ("selected", (-2,)),
+        ("seed", (-1,)),
+    ],
+)
+def test_a_setting_beyond_what_can_be_shown_is_refused(name, values):
+    widget = EquilibriumExplorer()
+    before = getattr(widget, name)
+    for value in values:
+        with pytest.raises(TraitError):
+            setattr(widget, name, value)
+        assert getattr(widget, name) == before
+
+
+def without(numbers, name):
+    return {n: p for n, p in numbers.items() if n != name}
+
+
+ANDERSON = replace(FIXED, relaxation=Relaxation(20, 0.5, memory=5))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": " "}, "a name has 1 to 40 characters, not 0"),
+        ({"name": "n" * 41}, "not 41"),
+        ({"config": ANDERSON}, "no Anderson mixing.*memory 0, not 5"),
+        ({"characters": CHARACTERS[1:]}, "7 has as many different characters; these are 6, 6"),
+        ({"characters": "aabcdef"}, "these are 7, 6 of them different"),
+        ({"config": replace(FIXED, width=12)}, "must have the shape"),
+        ({"numbers": lambda n: n | {"b": torch.zeros(3)}}, "a model of this config has no b"),
+        ({"numbers": lambda n: {k: t[0] for k, t in n.items()}}, "must have the shape"),
+        ({"numbers": lambda n: {k: t[:0] for k, t in n.items()}}, "at least one"),
+        ({"numbers": lambda n: without(n, "token")}, "lack token"),
+        ({"numbers": lambda n: n | {"token": 70000 + n["token"]}}, "token has a number of 7000"),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
+    widget = EquilibriumExplorer()
+    numbers = change.get("numbers", lambda n: n)(stacked(FIXED)[1])
+    given = {"name": "one", "config": FIXED, "characters": CHARACTERS}
+    with pytest.raises(ValueError, match=sentence):
+        widget.load(**given | change | {"numbers": numbers})
+    assert widget.runs == {}
+    assert widget.run == ""
+
+
+def test_a_memory_of_one_is_a_plain_step_and_welcome():
+    widget = EquilibriumExplorer()
+    load(widget, config=replace(FIXED, relaxation=Relaxation(20, 0.5, memory=1)))
+    assert widget.run == "a name"
