@@ -130,7 +130,7 @@ def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
 
 
 def rms_norm(x: Float[Tensor, "*b t e"], dim: int = -1) -> Float[Tensor, "*b t e"]:
-    """x over its root mean square along a dimension. There is nothing to train."""
+    """Divide by the root mean square along a dimension. There is nothing to train."""
     return x * (x.square().mean(dim, keepdim=True) + 1e-5).rsqrt()
 
 
@@ -232,8 +232,9 @@ class TRM(nn.Module):
     def path(self, x: Float[Tensor, "*b t e"], state: State) -> Iterator[State]:
         """The state after each use of the network in a supervision step: T cycles."""
         for _ in range(self.config.cycles):
-            for state in self.cycle(x, state):  # noqa: B020: a cycle goes on from the last one
-                yield state
+            for reached in self.cycle(x, state):
+                yield reached
+            state = reached
 
     def decode(self, h: Float[Tensor, "*b t e"]) -> Float[Tensor, "*b c v"]:
         """What the output head reads in a state: logits of every cell's digit."""
@@ -258,7 +259,7 @@ class TRM(nn.Module):
     @torch.no_grad()
     def trace(
         self, puzzles: Int[Tensor, "*b c"], steps: int
-    ) -> tuple[Float[Tensor, "s *b c v"], Float[Tensor, "s *b"]]:
+    ) -> tuple[Float[Tensor, "s *b c v"], Float[Tensor, "s ..."]]:
         """Logits and q after each of several supervision steps, without a gradient."""
         state, seen = None, []
         for _ in range(steps):

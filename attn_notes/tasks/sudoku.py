@@ -154,7 +154,7 @@ class Sudoku:
                 _, singles, found = self.look(placed[going])
                 contradiction[going] = found
                 moving = ~found & singles.flatten(1).any(1)
-                going = going[moving]  # noqa: PLW2901: those of the chunk that still move
+                going = going[moving]
                 placed[going] += singles[moving]
                 rounds[going] += 1
                 if until is not None:

@@ -27,7 +27,7 @@ here a step also hands on a state, and what is drawn next follows from what the 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -191,7 +191,7 @@ class Supervision:
     @property
     def judged(self) -> TRM:
         """The model to be judged: with averaged weights, if they are averaged."""
-        return self.model if self.average is None else self.average.module
+        return self.model if self.average is None else cast(TRM, self.average.module)
 
     def step(self) -> Seen:
         """Seat fresh puzzles, go one supervision step, update the weights, see who leaves."""
