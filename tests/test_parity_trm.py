@@ -103,7 +103,7 @@ class TestTRM:
         one = np.mean([likeness(ours[i], ours.sum(0) - ours[i]) for i in range(RUNS)])
         assert likeness(published, ours.sum(0)) > one / 2
 
-        for layer in model.net:  # gates and what they gate change places
-            w = layer.swiglu.gate_up.weight
-            w.data = torch.cat(w.data.chunk(2)[::-1])
+        with torch.no_grad():  # what x counts for, beside y and z
+            model.token.weight.div_(model.config.width**0.5)
+            model.summary.div_(model.config.width**0.5)
         assert likeness(published, runs(model, tokens).sum(0)) < one / 2

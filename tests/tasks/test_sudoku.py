@@ -163,12 +163,18 @@ def test_every_clue_of_a_minimal_puzzle_is_needed(shape: tuple[int, int]) -> Non
     assert (task.solve(without)[0] == 2).all()
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_rounds_solve_every_mixed_puzzle(shape: tuple[int, int]) -> None:
     task, puzzles, _ = drawn(*shape, "mixed")
     assert (task.rounds(puzzles) > 0).all()
-    assert (puzzles == 0).sum(1).max() > task.cells // 2
-    assert (puzzles == 0).sum(1).min() <= task.cells // 2 + 3
+
+
+@pytest.mark.parametrize("shape", SMALL)
+def test_mixed_puzzles_have_many_clues_or_few(shape: tuple[int, int]) -> None:
+    task, puzzles, _ = drawn(*shape, "mixed")
+    # Cells are tried from half of them on, and of the first half most may go.
+    blanks = (puzzles == 0).sum(1)
+    assert blanks.max() > task.cells // 2 >= blanks.min()
 
 
 def rounds_by_hand(task: Sudoku, puzzle: list[int]) -> int:
@@ -285,21 +291,22 @@ def test_augmentation_stays_in_the_class(shape: tuple[int, int], symmetries: str
         assert torch.equal(turned == 0, puzzles == 0)
 
 
-@pytest.mark.parametrize(
-    ("shape", "labels", "all_"),
-    # Grids up to relabelling, and essentially different ones, as the literature counts them.
-    [((2, 2), 12, 2), ((2, 3), 39_168, 49)],
-)
-def test_the_number_of_classes(shape: tuple[int, int], labels: int, all_: int) -> None:
-    task = Sudoku(*shape)
-    grids = task.grids(500 if task.side == 4 else 2000, Generator().manual_seed(5))
-    keys = task.class_key(grids)
-    # As many keys as grids with their first row in order: no two classes share one.
-    named = (grids[:, : task.side].argsort(1) + 1).gather(1, grids - 1)
-    assert len(keys.unique()) == len(named.unique(dim=0)) <= labels
-    assert len(Sudoku(*shape, symmetries="all").class_key(grids).unique()) == all_
-    if task.side == 4:
-        assert len(keys.unique()) == labels
+def test_the_number_of_classes() -> None:
+    """Up to relabelling 12 of 4 × 4; in all 2, and 49 of 6 × 6, as the literature counts them."""
+    for symmetries, classes in (("labels", 12), ("all", 2)):
+        task = Sudoku(2, 2, symmetries=symmetries)
+        grids = torch.tensor(backtrack(task, [0] * 16, 1000))
+        assert len(task.class_key(grids).unique()) == classes
+    task = Sudoku(2, 3, symmetries="all")
+    grids = task.grids(10_000, Generator().manual_seed(5))  # enough to meet the rarest
+    assert len(task.class_key(grids).unique()) == 49
+
+
+def test_grids_with_other_first_rows_in_order_are_of_other_classes() -> None:
+    task = Sudoku(2, 3)
+    grids = task.grids(2000, Generator().manual_seed(5))
+    named = (grids[:, :6].argsort(1) + 1).gather(1, grids - 1)
+    assert len(task.class_key(grids).unique()) == len(named.unique(dim=0)) > 1000
 
 
 def test_augmentation_reaches_the_whole_class() -> None:
@@ -372,4 +379,4 @@ def test_puzzles_that_cannot_be_drawn_are_refused(generator: Generator) -> None:
     with pytest.raises(ValueError, match="mixed, minimal"):
         Sudoku().sample(1, generator, "easy")
     with pytest.raises(ValueError, match="holds out no class"):
-        Sudoku(held_out_share=0).sample(1, generator, held_out=True)
+        Sudoku(held_out_share=0.0).sample(1, generator, held_out=True)
