@@ -204,7 +204,7 @@ class TRM(nn.Module):
         self.net = nn.Sequential(*[Layer(config, generator) for _ in range(config.layers)])
         self.out = linear(e, config.vocabulary, generator)
         self.halt = skip_init(nn.Linear, e, 1)
-        # It begins by holding every answer to be wrong, and right it would be by chance only.
+        # It begins by holding every answer to be wrong, as at first nearly all are.
         nn.init.zeros_(self.halt.weight)
         nn.init.constant_(self.halt.bias, -5)
         self.register_buffer("y_init", truncated_normal(torch.empty(e), 1.0, generator))

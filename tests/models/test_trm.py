@@ -251,8 +251,8 @@ def test_without_recursion_more_steps_change_nothing() -> None:
     assert sizes[0] == sizes[1]
 
 
-def test_the_mixer_tells_cells_apart_and_attention_needs_positions_to() -> None:
-    """Turning a board of equal cells shows nothing; a mixer sees where a cell is."""
+def test_a_cell_is_told_by_its_place() -> None:
+    """A board in another order is another board, not the same answer in that order."""
     for mixer in PARTS["mixer"]:
         model = make(mixer=mixer)
         x = puzzles(model, 1)
