@@ -1,0 +1,277 @@
+import cmath
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Generator, Tensor
+from torch.testing import assert_close
+
+from attn_notes.models.trm import (
+    OFFICIAL,
+    PARTS,
+    TRM,
+    Config,
+    State,
+    Straight,
+    rms_norm,
+    truncated_normal,
+)
+
+SIZES = {
+    "vocabulary": 5,
+    "cells": 7,
+    "summary": 2,
+    "width": 12,
+    "layers": 2,
+    "multiple": 11,
+    "heads": 3,
+    "latent_steps": 2,
+    "cycles": 2,
+}
+
+
+def make(seed: int = 0, kind: type[TRM] = TRM, **change: object) -> TRM:
+    """A small model in double precision whose weights are far from their start."""
+    generator = Generator().manual_seed(seed)
+    model = kind(Config(**{**SIZES, **change}), generator).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.1 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+    return model
+
+
+def puzzles(model: TRM, n: int = 3, seed: int = 0) -> Tensor:
+    c = model.config
+    return torch.randint(c.vocabulary, (n, c.cells), generator=Generator().manual_seed(seed))
+
+
+def independent_step(
+    model: TRM, x: Tensor, state: tuple[Tensor, Tensor] | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """A supervision step on one puzzle, token by token: y, z, logits and q."""
+    c, w = model.config, {n: p.detach() for n, p in model.state_dict().items()}
+    t, e = c.summary + c.cells, c.width
+
+    def swiglu(row: Tensor, name: str) -> Tensor:
+        gate, up = (w[f"{name}.gate_up.weight"] @ row).chunk(2)
+        return w[f"{name}.down.weight"] @ (gate / (1 + torch.exp(-gate)) * up)
+
+    def scaled(row: Tensor) -> Tensor:
+        return row / torch.sqrt(row @ row / len(row) + 1e-5)
+
+    def attend(h: Tensor, name: str) -> Tensor:
+        d = e // c.heads
+        q, k, v = (h @ w[f"{name}.qkv.weight"].T).chunk(3, -1)
+        mixed = torch.zeros(t, e, dtype=h.dtype)
+        for head in range(c.heads):
+            part = slice(head * d, (head + 1) * d)
+            for i in range(t):
+                scores = torch.zeros(t, dtype=h.dtype)
+                for j in range(t):  # pairs of entries are complex numbers that positions turn
+                    for plane in range(d // 2):
+                        pair = slice(head * d + 2 * plane, head * d + 2 * plane + 2)
+                        turn = (i - j) * 10_000 ** (-2 * plane / d)
+                        product = complex(*q[i, pair]) * complex(*k[j, pair]).conjugate()
+                        scores[j] += (product * cmath.exp(1j * turn)).real / d**0.5
+                mixed[i, part] = scores.softmax(0) @ v[:, part]
+        return mixed @ w[f"{name}.o.weight"].T
+
+    def net(h: Tensor) -> Tensor:
+        for layer in range(c.layers):
+            name = f"net.{layer}"
+            if c.mixer == "mlp":
+                h = h + torch.stack([swiglu(h[:, i], f"{name}.mixer.swiglu") for i in range(e)], 1)
+            else:
+                h = h + attend(h, f"{name}.mixer")
+            if c.norm == "channels":
+                h = torch.stack([scaled(h[i]) for i in range(t)])
+            else:
+                h = torch.stack([scaled(h[:, i]) for i in range(e)], 1)
+            h = torch.stack([scaled(h[i] + swiglu(h[i], f"{name}.swiglu")) for i in range(t)])
+        return h
+
+    rows = [*w["summary"], *(w["token.weight"][digit] for digit in x)]
+    embedded = torch.stack([row * math.sqrt(e) for row in rows])
+    y, z = state or (torch.stack([w["y_init"]] * t), torch.stack([w["z_init"]] * t))
+    if isinstance(model, Straight):
+        y = net(embedded)
+    else:
+        for _ in range(c.cycles):
+            for _ in range(c.latent_steps):
+                z = net(embedded + y + z)
+            y = net(y + z)
+    logits = y[c.summary :] @ w["out.weight"].T
+    return y, z, logits, w["halt.weight"][0] @ y[0] + w["halt.bias"][0]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
+    kind=st.sampled_from([TRM, TRM, TRM, Straight]),
+    summary=st.integers(1, 3),
+    latent_steps=st.integers(1, 2),
+    cycles=st.integers(1, 2),
+    seed=st.integers(0, 9999),
+)
+def test_two_supervision_steps_equal_independent_ones(
+    parts: dict, kind: type[TRM], summary: int, latent_steps: int, cycles: int, seed: int
+) -> None:
+    sizes = {"summary": summary, "latent_steps": latent_steps, "cycles": cycles}
+    # With the published norm a difference may grow tenfold at each use of the network.
+    model = make(seed, kind, **parts, **sizes, layers=1, cells=5)
+    x = puzzles(model, 2, seed)
+    first = model(x)
+    second = model(x, first.state)
+    for i in range(2):
+        state = None
+        for found in (first, second):
+            y, z, logits, halt = independent_step(model, x[i], state)
+            state = (y, z)
+            expected = (y, z, logits, halt)
+            seen = (found.state.y[i], found.state.z[i], found.logits[i], found.halt[i])
+            for a, b in zip(seen, expected, strict=True):
+                assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+def count(config: Config) -> int:
+    return sum(p.numel() for p in TRM(config, Generator().manual_seed(0)).parameters())
+
+
+def test_parameter_counts() -> None:
+    assert count(Config()) == 4_856_833
+    # The official code's 5,028,866 have a second output of the q head, and its 16 summary tokens
+    # are kept elsewhere.
+    assert count(OFFICIAL) == 5_028_866 - (512 + 1) + 16 * 512
+    # q, k, v and o in the mixer's place, in two layers.
+    mixer = 3 * 82 * 256
+    assert count(Config(mixer="attention")) == 4_856_833 + 2 * (4 * 512**2 - mixer)
+
+
+def test_a_sequence_of_any_length() -> None:
+    """The published sizes are fixed: another length of the board does not run."""
+    model = make(cells=11)
+    assert model(puzzles(model)).logits.shape == (3, 11, 5)
+
+
+def test_the_state_is_carried_on() -> None:
+    model = make()
+    x = puzzles(model)
+    logits, halt = model.trace(x, 3)
+    state = None
+    for step in range(3):
+        state, step_logits, step_halt = model(x, state)
+        assert torch.equal(logits[step], step_logits)
+        assert torch.equal(halt[step], step_halt)
+    assert not torch.allclose(logits[0], logits[1])
+
+
+def test_the_path_passes_every_use_of_the_network_and_ends_at_the_step() -> None:
+    model = make()
+    c, x = model.config, puzzles(model)
+    embedded, start = model.embed(x), model.start(3)
+    path = list(model.path(embedded, start))
+    assert len(path) == c.cycles * (c.latent_steps + 1)
+    output = model(x)
+    assert torch.equal(path[-1].y, output.state.y)
+    assert torch.equal(path[-1].z, output.state.z)
+    assert torch.equal(model.decode(path[-1].y), output.logits)
+    # While it thinks the answer stands still, and when it answers the thought does.
+    for before, after in zip([start, *path], path, strict=False):
+        answers = after.z is before.z
+        assert torch.equal(after.y, before.y) != answers
+
+
+def test_only_the_last_cycle_has_a_gradient() -> None:
+    model = make(cycles=3)
+    x = puzzles(model)
+    names = [name for name, _ in model.named_parameters()]
+    weights = list(model.parameters())
+    found = torch.autograd.grad(model(x).logits.square().sum(), weights, allow_unused=True)
+    embedded, before_the_last = model.embed(x), 2 * (model.config.latent_steps + 1)
+    reached = list(model.path(embedded, model.start(3)))[before_the_last - 1]
+    *_, last = model.cycle(embedded, State(reached.y.detach(), reached.z.detach()))
+    value = model.decode(last.y).square().sum()
+    expected = torch.autograd.grad(value, weights, allow_unused=True)
+    for name, a, b in zip(names, found, expected, strict=True):
+        assert (a is None) == (b is None) == name.startswith("halt"), name
+        if a is not None:
+            assert a.abs().max() > 0
+            assert_close(a, b, rtol=0, atol=0)
+
+
+def test_no_gradient_passes_from_step_to_step() -> None:
+    model = make()
+    x = puzzles(model)
+    state = model(x).state
+    assert not state.y.requires_grad
+    assert not state.z.requires_grad
+
+
+def test_it_begins_by_holding_every_answer_to_be_wrong() -> None:
+    model = TRM(Config(**SIZES), Generator().manual_seed(0))
+    assert torch.equal(model(puzzles(model)).halt, torch.full((3,), -5.0))
+
+
+def test_embedded_cells_and_starts_have_unit_variance() -> None:
+    model = TRM(Config(width=256, vocabulary=11), Generator().manual_seed(0))
+    n = 11 * 256
+    cells = model.embed(torch.arange(11).expand(1, 11))[0, 1:]
+    # The variance of a normal number cut at two sigmas is less spread than a normal one's.
+    assert abs(cells.square().mean().item() - 1) < 5 * math.sqrt(2 / n)
+    for start in model.start(2):
+        assert start.shape == (2, 82, 256)
+        assert abs(start[0, 0].square().mean().item() - 1) < 5 * math.sqrt(2 / 256)
+        assert torch.equal(start, start[:1, :1].expand_as(start))
+
+
+def test_truncated_normal_has_its_deviation_after_the_cut(generator: Generator) -> None:
+    x = truncated_normal(torch.empty(200_000), 0.3, generator)
+    assert abs(x.std().item() / 0.3 - 1) < 5 / math.sqrt(2 * 200_000)
+    # Two sigmas of a normal number whose deviation the cut makes 0.3: 0.87962566 of it is left.
+    edge = 2 * 0.3 / 0.87962566
+    assert 0.99 * edge < x.abs().max().item() <= edge * (1 + 1e-6)
+
+
+def test_norm_leaves_a_unit_mean_square() -> None:
+    x = torch.randn(3, 5, 7, generator=Generator().manual_seed(0)).double() * 11
+    for dim in (-1, -2):
+        square = rms_norm(x, dim).square().mean(dim)
+        assert_close(square, torch.ones_like(square), rtol=1e-4, atol=1e-4)
+
+
+def test_without_recursion_more_steps_change_nothing() -> None:
+    model = make(kind=Straight)
+    logits, halt = model.trace(puzzles(model), 3)
+    assert torch.equal(logits[0], logits[2])
+    assert torch.equal(halt[0], halt[2])
+    sizes = [sum(p.numel() for p in make(kind=kind).parameters()) for kind in (TRM, Straight)]
+    assert sizes[0] == sizes[1]
+
+
+def test_a_cell_is_told_by_its_place() -> None:
+    """A board in another order is another board, not the same answer in that order."""
+    for mixer in PARTS["mixer"]:
+        model = make(mixer=mixer)
+        x = puzzles(model, 1)
+        turned = x.flip(-1)
+        assert not torch.allclose(model(x).logits.flip(-2), model(turned).logits)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"mixer": "convolution"}, "mixer must be one of mlp, attention"),
+        ({"norm": "batch"}, "norm must be one of channels, tokens"),
+        ({"mixer": "attention", "heads": 5}, "do not make up a width"),
+        *(
+            ({size: 0}, size)
+            for size in ("summary", "layers", "multiple", "latent_steps", "cycles")
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(change: dict, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        replace(Config(**SIZES), **change)

@@ -1,0 +1,382 @@
+import itertools
+import math
+import random
+from functools import cache
+
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from attn_notes.tasks import sudoku
+from attn_notes.tasks.sudoku import KINDS, Sudoku, solved
+
+SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (1, 5)]
+SMALL = [(2, 2), (2, 3), (1, 5)]
+
+
+@cache
+def drawn(rows: int, columns: int, kind: str) -> tuple[Sudoku, Tensor, Tensor]:
+    task = Sudoku(rows, columns)
+    n = 120 if task.side <= 6 else 5
+    return task, *task.sample(n, Generator().manual_seed(task.side), kind)
+
+
+def peers(task: Sudoku) -> list[set[int]]:
+    """The cells that may not hold the same digit as each cell, from coordinates."""
+
+    def together(a: int, b: int) -> bool:
+        (i, j), (k, m) = divmod(a, task.side), divmod(b, task.side)
+        same_box = (i // task.rows, j // task.columns) == (k // task.rows, m // task.columns)
+        return a != b and (i == k or j == m or same_box)
+
+    return [{b for b in range(task.cells) if together(a, b)} for a in range(task.cells)]
+
+
+def backtrack(task: Sudoku, puzzle: list[int], limit: int) -> list[list[int]]:
+    """Solutions, by trying digits cell by cell."""
+    board, near, found = list(puzzle), peers(task), []
+
+    def clash(cell: int) -> bool:
+        return any(board[p] == board[cell] for p in near[cell])
+
+    def go() -> None:
+        blanks = [cell for cell in range(task.cells) if not board[cell]]
+        if len(found) >= limit or not blanks:
+            if not blanks and len(found) < limit:
+                found.append(list(board))
+            return
+        free = {
+            cell: set(range(1, task.side + 1)) - {board[p] for p in near[cell]} for cell in blanks
+        }
+        cell = min(blanks, key=lambda c: len(free[c]))
+        for digit in free[cell]:
+            board[cell] = digit
+            go()
+        board[cell] = 0
+
+    if not any(board[cell] and clash(cell) for cell in range(task.cells)):
+        go()
+    return found
+
+
+def assert_complete(task: Sudoku, grids: Tensor) -> None:
+    square = grids.reshape(-1, task.side, task.side)
+    box = square.reshape(-1, task.columns, task.rows, task.rows, task.columns)
+    digits = torch.arange(1, task.side + 1)
+    for units in (square, square.mT, box.transpose(2, 3).reshape(square.shape)):
+        assert torch.equal(units.sort(-1).values, digits.expand(units.shape))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_unit_of_a_grid_holds_every_digit(shape: tuple[int, int]) -> None:
+    task = Sudoku(*shape)
+    grids = task.grids(30, Generator().manual_seed(1))
+    assert_complete(task, grids)
+    assert len(grids.unique(dim=0)) == 30
+
+
+def test_all_288_grids_of_4_by_4_are_drawn() -> None:
+    grids = Sudoku(2, 2).grids(6000, Generator().manual_seed(1))
+    # A grid in a class of 24 that is drawn even half as often as others is missed once in 30,000.
+    assert len(grids.unique(dim=0)) == 288
+
+
+def test_grids_of_a_class_are_equally_likely() -> None:
+    task = Sudoku(2, 2)
+    grids, counts = task.grids(12_000, Generator().manual_seed(2)).unique(dim=0, return_counts=True)
+    keys = task.class_key(grids)
+    for key in keys.unique():
+        seen = counts[keys == key].double()
+        chi2 = ((seen - seen.mean()) ** 2 / seen.mean()).sum()
+        assert chi2 < 23 + 5 * math.sqrt(2 * 23)  # 23 degrees of freedom, five sigmas
+
+
+@pytest.mark.parametrize(
+    ("shape", "grids"),
+    [((1, 3), 12), ((1, 4), 576), ((2, 2), 288)],  # Latin squares of order 3 and 4; Shidoku
+)
+def test_the_solver_counts_all_grids(shape: tuple[int, int], grids: int) -> None:
+    task = Sudoku(*shape)
+    counts, _ = task.solve(torch.zeros(1, task.cells, dtype=torch.long), limit=10**6)
+    assert counts.tolist() == [grids]
+
+
+def test_the_solver_counts_the_28_200_960_grids_of_6_by_6() -> None:
+    """Each has 720 ways to name its digits, of which one puts the first row in order."""
+    task = Sudoku(2, 3)
+    board = torch.zeros(1, 36, dtype=torch.long)
+    board[0, :6] = torch.arange(1, 7)
+    counts, _ = task.solve(board, limit=10**6)
+    assert counts.item() * math.factorial(6) == 28_200_960
+
+
+@pytest.mark.parametrize("shape", [*SMALL, (3, 3)])
+def test_the_solver_agrees_with_backtracking(shape: tuple[int, int]) -> None:
+    task = Sudoku(*shape)
+    grids = task.grids(5 if task.side == 9 else 15, Generator().manual_seed(3))
+    chance = random.Random(3)
+    boards = []
+    for grid in grids.tolist():
+        share = chance.uniform(0.4, 0.6)
+        board = [digit if chance.random() < share else 0 for digit in grid]
+        if chance.random() < 0.4:
+            board[chance.randrange(task.cells)] = chance.randint(1, task.side)
+        boards.append(board)
+    for limit in (1, 2, 7):
+        counts, solutions = task.solve(torch.tensor(boards), limit)
+        for board, count, solution in zip(boards, counts.tolist(), solutions, strict=True):
+            assert count == len(backtrack(task, board, limit))
+            if count:
+                assert_complete(task, solution[None])
+                assert all(d in (0, s) for d, s in zip(board, solution.tolist(), strict=True))
+            else:
+                assert not solution.any()
+
+
+def test_every_sub_puzzle_of_a_4_by_4_grid_is_counted_right() -> None:
+    """Of 288 grids, as many solve a board as agree with it."""
+    task = Sudoku(2, 2)
+    grids = torch.tensor(backtrack(task, [0] * 16, 1000))
+    masks = torch.tensor(list(itertools.product((0, 1), repeat=16)))[::13]
+    boards = grids[17] * masks
+    agree = (masks.float() @ (grids != grids[17]).float().T == 0).sum(1)
+    assert torch.equal(task.solve(boards, limit=1000)[0], agree)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) -> None:
+    task, puzzles, solutions = drawn(*shape, kind)
+    assert_complete(task, solutions)
+    assert ((puzzles == 0) | (puzzles == solutions)).all()
+    counts, found = task.solve(puzzles)
+    assert (counts == 1).all()
+    assert torch.equal(found, solutions)
+
+
+@pytest.mark.parametrize("shape", SMALL)
+def test_every_clue_of_a_minimal_puzzle_is_needed(shape: tuple[int, int]) -> None:
+    task, puzzles, _ = drawn(*shape, "minimal")
+    board, cell = puzzles.nonzero().T
+    without = puzzles[board].scatter(1, cell[:, None], 0)
+    assert (task.solve(without)[0] == 2).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rounds_solve_every_mixed_puzzle(shape: tuple[int, int]) -> None:
+    task, puzzles, _ = drawn(*shape, "mixed")
+    assert (task.rounds(puzzles) > 0).all()
+
+
+@pytest.mark.parametrize("shape", SMALL)
+def test_mixed_puzzles_have_many_clues_or_few(shape: tuple[int, int]) -> None:
+    task, puzzles, _ = drawn(*shape, "mixed")
+    # Cells are tried from half of them on, and of the first half most may go.
+    blanks = (puzzles == 0).sum(1)
+    assert blanks.max() > task.cells // 2 >= blanks.min()
+
+
+def rounds_by_hand(task: Sudoku, puzzle: list[int]) -> int:
+    """How many rounds of singles solve a puzzle, as one would do it with a pencil."""
+    board, near = list(puzzle), peers(task)
+    units = [[int(c) for c in (row == u).nonzero()] for row in task.units for u in row.unique()]
+    for count in itertools.count():
+        if all(board):
+            return count
+        free = {
+            cell: set(range(1, task.side + 1)) - {board[p] for p in near[cell]}
+            for cell in range(task.cells)
+            if not board[cell]
+        }
+        sure = {cell: min(digits) for cell, digits in free.items() if len(digits) == 1}
+        for unit, digit in itertools.product(units, range(1, task.side + 1)):
+            places = [cell for cell in unit if digit in free.get(cell, ())]
+            if len(places) == 1:
+                sure[places[0]] = digit
+        if not sure:
+            return -1
+        for cell, digit in sure.items():
+            board[cell] = digit
+    raise AssertionError
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
+def test_rounds_are_those_done_by_hand(shape: tuple[int, int], kind: str) -> None:
+    task, puzzles, _ = drawn(*shape, kind)
+    few = puzzles[:40]
+    assert task.rounds(few).tolist() == [rounds_by_hand(task, p) for p in few.tolist()]
+
+
+def test_rounds_fall_short_of_some_minimal_puzzles() -> None:
+    """That is why digging by rounds alone does not end at a minimal puzzle."""
+    task, puzzles, _ = drawn(2, 3, "minimal")
+    assert (task.rounds(puzzles) == -1).any()
+
+
+def test_a_whole_grid_takes_no_round() -> None:
+    task = Sudoku(2, 3)
+    assert task.rounds(task.grids(3, Generator().manual_seed(0))).tolist() == [0, 0, 0]
+
+
+def test_a_known_puzzle_of_9_by_9() -> None:
+    """The example of the article "Sudoku" of Wikipedia."""
+    board, solution = Sudoku(3, 3).read(
+        """
+        53. | .7. | ...      6.. | 195 | ...      .98 | ... | .6.
+        8.. | .6. | ..3      4.. | 8.3 | ..1      7.. | .2. | ..6
+        .6. | ... | 28.      ... | 419 | ..5      ... | .8. | .79
+        """
+    )
+    assert (board > 0).sum() == 30
+    assert Sudoku(3, 3).write(solution).split() == [
+        "534678912", "672195348", "198342567", "859761423", "426853791",
+        "713924856", "961537284", "287419635", "345286179",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3), (2, 5)])
+def test_what_is_written_is_read_again(shape: tuple[int, int]) -> None:
+    task, puzzles, solutions = drawn(*shape, "mixed")
+    for puzzle, solution in zip(puzzles[:5], solutions[:5], strict=True):
+        board, found = task.read(task.write(puzzle))
+        assert torch.equal(board, puzzle)
+        assert torch.equal(found, solution)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1234 3412 2143 432", "has 16 cells, and this one has 15"),
+        ("1234 3412 2143 43211", "has 16 cells, and this one has 17"),
+        ("", "this one has 0"),
+        ("1234 3412 2143 432x", "'X' is not a cell"),
+        ("1234 3412 2143 4325", "'5' is not a cell: use 1 to 4, and . for a blank"),
+        ("1234 3412 2143 432²", "'²' is not a cell"),
+        ("11.. .... .... ....", "1 stands twice in row 1"),
+        ("1... .... 1... ....", "1 stands twice in column 1"),
+        ("..3. ...3 .... ....", "3 stands twice in box 2"),
+        ("12.. ..3. .... ....", "no solution"),
+        ("1234 .... .... ....", "more than one solution"),
+        (".... .... .... ....", "more than one solution"),
+    ],
+)
+def test_a_malformed_board_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Sudoku(2, 2).read(text)
+
+
+def test_digits_beyond_nine_are_letters() -> None:
+    task, puzzles, _ = drawn(2, 5, "mixed")
+    text = task.write(puzzles[0])
+    assert "A" in text
+    assert torch.equal(task.read(text.lower())[0], puzzles[0])
+
+
+@pytest.mark.parametrize("symmetries", sudoku.SYMMETRIES)
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3)])
+def test_augmentation_stays_in_the_class(shape: tuple[int, int], symmetries: str) -> None:
+    task = Sudoku(*shape, symmetries=symmetries)
+    n = 2 if task.side == 9 else 20
+    _, puzzles, solutions = (x[:n] if isinstance(x, Tensor) else x for x in drawn(*shape, "mixed"))
+    turned, turned_solutions = task.augment((puzzles, solutions), Generator().manual_seed(4))
+    assert_complete(task, turned_solutions)
+    assert ((turned == 0) | (turned == turned_solutions)).all()
+    assert torch.equal((turned == 0).sum(1), (puzzles == 0).sum(1))
+    assert not torch.equal(turned_solutions, solutions)
+    assert torch.equal(task.class_key(turned_solutions), task.class_key(solutions))
+    assert torch.equal(task.held_out(turned_solutions), task.held_out(solutions))
+    if symmetries == "labels":
+        assert torch.equal(turned == 0, puzzles == 0)
+
+
+def test_the_number_of_classes() -> None:
+    """Up to relabelling 12 of 4 × 4; in all 2, and 49 of 6 × 6, as the literature counts them."""
+    for symmetries, classes in (("labels", 12), ("all", 2)):
+        task = Sudoku(2, 2, symmetries=symmetries)
+        grids = torch.tensor(backtrack(task, [0] * 16, 1000))
+        assert len(task.class_key(grids).unique()) == classes
+    task = Sudoku(2, 3, symmetries="all")
+    grids = task.grids(10_000, Generator().manual_seed(5))  # enough to meet the rarest
+    assert len(task.class_key(grids).unique()) == 49
+
+
+def test_grids_with_other_first_rows_in_order_are_of_other_classes() -> None:
+    task = Sudoku(2, 3)
+    grids = task.grids(2000, Generator().manual_seed(5))
+    named = (grids[:, :6].argsort(1) + 1).gather(1, grids - 1)
+    assert len(task.class_key(grids).unique()) == len(named.unique(dim=0)) > 1000
+
+
+def test_augmentation_reaches_the_whole_class() -> None:
+    """A 4 × 4 grid has as many disguises as the orbits have grids: 96 and 192 of 288."""
+    task = Sudoku(2, 2, symmetries="all")
+    grids = task.grids(20, Generator().manual_seed(6))
+    sizes = set()
+    for grid in grids:
+        many = grid.expand(4000, -1)
+        turned, _ = task.augment((many, many), Generator().manual_seed(7))
+        sizes.add(len(turned.unique(dim=0)))
+    assert sizes == {96, 192}
+
+
+def test_augmentations_are_equally_likely() -> None:
+    task = Sudoku(2, 2)
+    grid = task.grids(1, Generator().manual_seed(8)).expand(2400, -1)
+    turned, _ = task.augment((grid, grid), Generator().manual_seed(9))
+    _, counts = turned.unique(dim=0, return_counts=True)
+    assert len(counts) == 24
+    chi2 = ((counts - 100.0) ** 2 / 100).sum()
+    assert chi2 < 23 + 5 * math.sqrt(2 * 23)
+
+
+def test_classes_are_held_out_whole() -> None:
+    task = Sudoku(2, 3, held_out_share=0.2)
+    for held_out in (True, False):
+        puzzles, solutions = task.sample(200, Generator().manual_seed(1), held_out=held_out)
+        assert puzzles.shape == solutions.shape == (200, 36)
+        assert (task.held_out(solutions) == held_out).all()
+    share = task.held_out(task.grids(4000, Generator().manual_seed(2))).double().mean()
+    assert abs(share - 0.2) < 5 * math.sqrt(0.2 * 0.8 / 4000)
+
+
+def test_draws_depend_on_the_generator_alone() -> None:
+    task = Sudoku(2, 3)
+    first, again, other = (
+        task.sample(20, Generator().manual_seed(seed), "minimal")[0] for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_solved_asks_for_every_cell() -> None:
+    task, _, solutions = drawn(2, 3, "mixed")
+    wrong = solutions[:6].clone()
+    wrong[torch.arange(6), torch.tensor([0, 7, 13, 19, 28, 35])] = 0
+    for boards, right in ((solutions[:6], True), (wrong, False)):
+        logits = F.one_hot(boards, task.vocabulary).float()
+        assert solved(logits, solutions[:6]).tolist() == [right] * 6
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rows": 1, "columns": 1}, "2 to 35 cells"),
+        ({"rows": 6, "columns": 6}, "2 to 35 cells"),
+        ({"rows": 0}, "2 to 35 cells"),
+        ({"symmetries": "some"}, "labels, all"),
+        ({"held_out_share": 1.0}, "held out"),
+        ({"held_out_share": -0.1}, "held out"),
+    ],
+)
+def test_a_task_that_cannot_be_is_refused(change: dict, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Sudoku(**change)
+
+
+def test_puzzles_that_cannot_be_drawn_are_refused(generator: Generator) -> None:
+    with pytest.raises(ValueError, match="mixed, minimal"):
+        Sudoku().sample(1, generator, "easy")
+    with pytest.raises(ValueError, match="holds out no class"):
+        Sudoku(held_out_share=0.0).sample(1, generator, held_out=True)
