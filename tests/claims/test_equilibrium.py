@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from math import log
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from attn_notes.models.equilibrium import (
 )
 from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.training import estimators
-from attn_notes.training.estimators import Implicit
+from attn_notes.training.estimators import Implicit, Nudged
 
 from .. import exercises
 
@@ -151,3 +152,26 @@ def test_one_gradient_is_four_times_faster_than_step_by_step_and_no_worse() -> N
     assert look.cosine(ways[ours](), exact) >= look.cosine(ways[published](), exact)
     times = cost.seconds({name: ways[name] for name in (published, ours)}, repeats=2)
     assert times[published] / times[ours] >= 4
+
+
+def test_the_error_falls_by_the_spectral_radius_in_the_range_that_the_chapter_fits() -> None:
+    """On an untrained block of the chapter's size, its attention louder, so that it settles slowly."""
+    config = recorded.sizes(TEXT)
+    model = LanguageModel(config, Generator().manual_seed(0)).double()
+    with torch.no_grad():
+        for p in model.block.parameters():
+            p.mul_(1.3)
+    enough, steps = Relaxation(90, 0.25), list(range(2, 41, 2))
+    model = look.with_relaxation(model, enough)
+    piece = TEXT.held_out(16)[:1]
+    at_rest = look.at_rest(model, piece)
+    j = look.jacobian(at_rest.force, at_rest.z)
+    radius = (1 + 0.25 * look.eigenvalues(j, config.width)).abs().max().item()
+    true = look.attention_gradient(model, piece, Implicit(enough))
+    nudged = Nudged("full", 1e-3, Relaxation(max(steps), 0.25))
+    found = look.gradients_by_steps(model, piece, nudged, steps)
+    errors = {s: look.relative_error(gradient, true) for s, (gradient, _) in found.items()}
+    falling = {s: e for s, e in errors.items() if 3e-8 < e < 1e-2}
+    assert len(falling) >= 4
+    factor = look.factor_per_step(list(falling), list(falling.values()))
+    assert verdicts.near([log(factor)], [log(radius)])
