@@ -4,6 +4,7 @@ import html
 import inspect
 import time
 from collections.abc import Sequence
+from textwrap import dedent
 from types import FunctionType
 
 import torch
@@ -50,7 +51,7 @@ class Clock:
 
 def source(*objects: type | FunctionType) -> Markdown:
     """The source code of functions and classes, read from the package's own files."""
-    code = "\n\n".join(inspect.getsource(thing).rstrip() for thing in objects)
+    code = "\n\n".join(dedent(inspect.getsource(thing)).rstrip() for thing in objects)
     return Markdown(f"```python\n{code}\n```")
 
 

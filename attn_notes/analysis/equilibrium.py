@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 from torch.func import vjp, vmap
 from torch.nn import functional as F
@@ -107,7 +107,7 @@ def probe(model: Model, pieces: Int[Tensor, "n l"]) -> Tensors:
     return {"loss": loss(model, pieces, frozen), "left": force_left(model, pieces[:, :-1])}
 
 
-def spread(pieces: Int[Tensor, "n l"], most: int) -> Int[Tensor, "m l"]:
+def spread(pieces: Shaped[Tensor, "n l"], most: int) -> Shaped[Tensor, "m l"]:
     """At most so many of the pieces, evenly spread over all."""
     return pieces[:: -(-len(pieces) // most)]
 
@@ -116,6 +116,17 @@ def spread(pieces: Int[Tensor, "n l"], most: int) -> Int[Tensor, "m l"]:
 def losses(model: Model, pieces: Int[Tensor, "n l"], at_once: int = 128) -> Float[Tensor, "n t"]:
     """Nats for each character of each piece but its first."""
     return torch.cat([token_losses(model(x[:, :-1]), x) for x in pieces.split(at_once)])
+
+
+def count_loss(text: Text, order: int, length: int, most: int) -> float:
+    """What counting loses on the very characters that a model is asked for, in nats each.
+
+    These are the pieces `spread(text.held_out(length), most)`; `order` is that of
+    `Text.count_losses`.
+    """
+    per_character = text.count_losses(order)
+    pieces = len(text.held_out(length))
+    return spread(per_character[: pieces * length].view(pieces, length), most).mean().item()
 
 
 # --- A gradient beside the exact one

@@ -102,8 +102,8 @@ class Nudged(CreditRelaxation):
     corrects, over the whole batch, as published. At rest both are of one length, so the clip
     acts just where the correction should be whole.
 
-    β belongs to the cost. Of a mean over n predictions each is nudged by β / n, so that the
-    published .02 all but vanishes in the rounding of float32.
+    β belongs to the cost. Of a mean over n predictions each is nudged by β / n, so the more there
+    are, the larger a β stays clear of rounding.
 
     Raises:
         ValueError: an unknown correction, or a β that is not positive.

@@ -970,7 +970,7 @@ function planeView({ uid, model, save, say }) {
     const points =
       `${name} points ${number(angle, 0)}° away from the true gradient, at ${number(length)} of ` +
       "its length.";
-    if (angle > 90) return `${points} Learning by it goes uphill.`;
+    if (angle > 90) return `${points} A small step along it goes uphill.`;
     const still = moving > 0.1 ? " The nudged state still moves: take more steps." : "";
     return points + still;
   }

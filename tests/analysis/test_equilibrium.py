@@ -171,6 +171,16 @@ def test_pieces_are_spread_evenly_and_judged_in_any_portions() -> None:
     assert_close(found, token_losses(model(sequences[:, :-1]), sequences).detach())
 
 
+def test_counting_is_judged_on_the_characters_that_a_model_is_judged_on() -> None:
+    text = Text("abacabad" * 40)
+    found = look.count_loss(text, 2, 5, 3)
+    each, pieces = text.count_losses(2), text.held_out(5)
+    asked = [each[5 * i : 5 * i + 5] for i in range(0, len(pieces), -(-len(pieces) // 3))]
+    assert found == pytest.approx(torch.stack(asked).mean().item())
+    for i, piece in enumerate(pieces):  # loss k is that of validation character k + 1
+        assert text.validation[5 * i + 1 : 5 * i + 6].equal(piece[1:])
+
+
 TEXT = Text("to be or not to be, that is the question: whether it is nobler " * 9)
 
 

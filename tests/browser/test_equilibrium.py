@@ -385,7 +385,7 @@ def test_the_first_thing_seen_is_that_three_arrows_disagree(widget: Locator) -> 
     assert sorted(arrows(widget)) == ["eq-clipped", "eq-full", "eq-none", "eq-true"]
     found = {name: float(angle[:-1]) for name, (angle, _) in figures(widget).items()}
     assert found["naive"] > 90 and 20 < found["AEP, clipped"] < 90 and found["AEP"] < 10
-    expect(verdict(widget)).to_contain_text("Learning by it goes uphill.")
+    expect(verdict(widget)).to_contain_text("A small step along it goes uphill.")
 
 
 def test_the_figures_are_those_of_the_estimators(visit: Visit, widget: Locator) -> None:

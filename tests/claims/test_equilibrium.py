@@ -155,7 +155,7 @@ def test_one_gradient_is_four_times_faster_than_step_by_step_and_no_worse() -> N
 
 
 def test_the_error_falls_by_the_spectral_radius_in_the_range_that_the_chapter_fits() -> None:
-    """On an untrained block of the chapter's size, its attention louder, so that it settles slowly."""
+    """On an untrained block of the chapter's size, its attention louder, to settle slowly."""
     config = recorded.sizes(TEXT)
     model = LanguageModel(config, Generator().manual_seed(0)).double()
     with torch.no_grad():
