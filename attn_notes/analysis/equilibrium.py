@@ -182,10 +182,15 @@ def gradients_by_steps(
 ) -> dict[int, tuple[Float[Tensor, "4 e e"], float]]:
     """After each of these numbers of steps: the gradient so far, and the length of its credit.
 
-    One relaxation serves all, so as many steps as the largest have to be the estimator's.
+    One relaxation serves all.
+
+    Raises:
+        ValueError: the estimator does not take so many steps, or none was asked for.
     """
     force, cost, z = at_rest(model, sequences)
-    wanted = set(steps)
+    wanted, taken = set(steps), estimator.relaxation.steps
+    if not wanted <= set(range(1, taken + 1)):
+        raise ValueError(f"steps are 1 to {taken}, the estimator's, not {sorted(wanted)}")
     found = {}
     with torch.no_grad():
         credits = enumerate(estimator.credits(force, cost, z), start=1)
@@ -377,5 +382,5 @@ def ways_to_one_gradient(
 def with_relaxation(model: LanguageModel, relaxation: Relaxation) -> LanguageModel:
     """A model with the same numbers that comes to rest in another way."""
     other = LanguageModel(replace(model.config, relaxation=relaxation), Generator())
-    other.load_state_dict(model.state_dict())
-    return other.to(model.unembedding.weight.dtype)
+    other.to(model.unembedding.weight.dtype).load_state_dict(model.state_dict())
+    return other

@@ -49,9 +49,11 @@ def near(found: Iterable[float], right: Iterable[float], part: float = 0.1) -> b
 
 
 def all_rise(before: Iterable[float], after: Iterable[float]) -> Told:
-    """Whether every seed's value rises (True) or falls (False)."""
-    rises = {b < a for b, a in zip(before, after, strict=True)}
-    return rises.pop() if len(rises) == 1 else None
+    """Whether every seed's value rises (True) or every one falls (False)."""
+    pairs = list(zip(before, after, strict=True))
+    if all(a > b for b, a in pairs):
+        return True
+    return False if all(a < b for b, a in pairs) else None
 
 
 def every_seed(accuracies: Float[Tensor, " m"], needed: float = 0.9) -> bool:

@@ -79,6 +79,11 @@ class Text:
                 f"{path} is not text in UTF-8: byte {error.start + 1} of {len(raw)} cannot be "
                 "read. Save it as UTF-8, which most editors offer"
             ) from None
+        if "\0" in content:
+            raise ValueError(
+                f"{path} is not text in UTF-8: it holds zero bytes, as UTF-16 does. Save it as "
+                "UTF-8, which most editors offer"
+            )
         try:
             return cls(content.replace("\r\n", "\n"))
         except ValueError as error:

@@ -164,7 +164,7 @@ NAIVE = Nudged("none", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
 PUBLISHED = Nudged("clipped", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
 """AEP as published."""
 
-CORRECTED = Nudged("full", beta=10.0, relaxation=Relaxation(steps=8, step=0.25))
+AEP = Nudged("full", beta=10.0, relaxation=Relaxation(steps=8, step=0.25))
 """AEP without the clip, with a β above rounding for some 500 predictions, and longer steps."""
 
 

@@ -127,6 +127,7 @@ class EquilibriumExplorer(anywidget.AnyWidget):
             self.runs = {**self.runs, name: run}
             if self.run not in self.runs:
                 self.run = name
+            if self.run == name:  # what was read so far may not be in its vocabulary
                 self.text = opening(self.text, characters, config.context)
 
     def __repr__(self) -> str:

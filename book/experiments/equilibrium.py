@@ -11,7 +11,6 @@ from attn_notes.models import equilibrium
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text, tiny_shakespeare
 from attn_notes.training import estimators
-from attn_notes.training.comparison import held_out
 from attn_notes.training.ensemble import Run
 from attn_notes.training.estimators import EXACT, Estimator, Implicit, Nudged
 from experiments import experiment
@@ -20,9 +19,9 @@ LENGTH = 32
 ESTIMATORS: dict[str, Estimator] = {
     "BPTT": estimators.bptt,
     "exact": Implicit(Relaxation(16, 0.25)),
-    "AEP": estimators.CORRECTED,
-    "AEP, clipped": replace(estimators.CORRECTED, correction="clipped"),
-    "naive EP": replace(estimators.CORRECTED, correction="none"),
+    "AEP": estimators.AEP,
+    "AEP, clipped": replace(estimators.AEP, correction="clipped"),
+    "naive EP": replace(estimators.AEP, correction="none"),
     "frozen": estimators.frozen,
 }
 TRAINING: dict[str, Any] = dict(batch=16, lr=2e-3, probe_every=50)
@@ -107,7 +106,7 @@ def equilibrium_gradients() -> None:
         config = equilibrium.Config(vocabulary=len(text.characters))
         single = LanguageModel(config, Generator().manual_seed(seed))
         model = LanguageModel(config, Generator().manual_seed(seed)).double()
-        sequences = text.sample(batch, length, held_out().manual_seed(seed))
+        sequences = text.sample(batch, length, Generator().manual_seed(seed))
         true, whole = look.gradients_by_steps(model, sequences, EXACT, [60])[60]
         for correction in estimators.CORRECTIONS:
             nudged = Nudged(correction, 0.02, Relaxation(max(steps), step))

@@ -81,4 +81,5 @@ def test_near_is_within_a_tenth_of_what_is_right() -> None:
 def test_all_rise_or_all_fall_or_it_cannot_be_told() -> None:
     assert verdicts.all_rise([1.0, 2.0], [2.0, 3.0]) is True
     assert verdicts.all_rise([1.0, 2.0], [0.5, 1.0]) is False
-    assert verdicts.all_rise([1.0, 2.0], [2.0, 1.0]) is None
+    for after in ([2.0, 1.0], [1.0, 2.0], [2.0, torch.nan]):
+        assert verdicts.all_rise([1.0, 2.0], after) is None

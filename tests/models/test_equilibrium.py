@@ -14,6 +14,7 @@ from attn_notes.analysis.leaks import future_leak
 from attn_notes.models.equilibrium import (
     CORRECTED,
     PARTS,
+    TOLERANCE,
     Config,
     LanguageModel,
     NotSettledWarning,
@@ -308,3 +309,51 @@ def test_published_and_corrected_come_to_rest_at_their_sizes() -> None:
             warnings.simplefilter("error")
             z = model.settle(x)
         assert_close(F.linear(z, model.unembedding.weight), model(x))
+
+
+def test_a_restless_sequence_does_not_hide_among_calm_ones() -> None:
+    """The test of the force looks at each; the published one looks at the whole batch."""
+    config = replace(CORRECTED, width=8, heads=2, vocabulary=7, context=6)
+    model = LanguageModel(config, Generator().manual_seed(0))
+    x = torch.randint(7, (64, 6), generator=Generator().manual_seed(1))
+    with torch.no_grad():
+        for p in model.block.parameters():
+            p.mul_(1.5)
+        start = model.embed(x)
+        force = model.block.force(start)
+        z = config.relaxation(force, start)
+        each = force(z).norm(dim=(1, 2)) / z.norm(dim=(1, 2))
+    worst = int(each.argmax())
+    calm = each < TOLERANCE["force"] / 2
+    assert each[worst] > TOLERANCE["force"] and calm.sum() > 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.settle(x[calm])
+    many = torch.cat([x[worst : worst + 1], *[x[calm]] * 100])
+    with pytest.warns(NotSettledWarning, match="by the test of the force"):
+        z = model.settle(many)
+    assert residual(model.block.force(model.embed(many)), z) < TOLERANCE["force"]
+
+
+def test_the_corrected_step_stops_at_once_where_attention_does_nothing() -> None:
+    relaxation = CORRECTED.relaxation
+    assert 1 - relaxation.step * (1 + CORRECTED.strength * CORRECTED.damping) == 0
+    assert TOLERANCE == {"step": 1e-2, "force": 1e-3}  # the first is the source's
+
+
+def test_anderson_mixes_the_last_states_and_no_others() -> None:
+    matrix = torch.tensor([[-1.0, 0.6, 0.0], [-0.6, -0.5, 0.2], [0.1, 0.0, -0.8]]).double()
+
+    def field(z: Tensor) -> Tensor:
+        return z @ matrix.mT + 1
+
+    for memory in (2, 3):
+        relaxation = Relaxation(6, 0.3, memory=memory)
+        z = torch.zeros(1, 1, 3).double()
+        states, fields = [], []
+        for found in relaxation.path(field, z):
+            states, fields = [*states, z][-memory:], [*fields, field(z)][-memory:]
+            mixed, force = mix(torch.stack(states), torch.stack(fields))
+            z = mixed + 0.3 * force
+            assert_close(found, z)
+        assert not torch.allclose(z, Relaxation(6, 0.3)(field, torch.zeros(1, 1, 3).double()))

@@ -118,6 +118,7 @@ def test_a_file_of_the_readers_own(tmp_path: Path) -> None:
         (b"aaaa", "cannot be used: the text has no other character than 'a'"),
         ("Über allen Gipfeln".encode("latin-1"), "own.txt is not text in UTF-8: byte 1 of 18"),
         ("ist Ruh, in allen".encode("utf-16"), "is not text in UTF-8: byte 1 of 36"),
+        ("ist Ruh, in allen".encode("utf-16-le"), "holds zero bytes, as UTF-16 does"),
         (bytes(range(256)), "is not text in UTF-8: byte 129 of 256"),
     ],
 )

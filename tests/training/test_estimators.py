@@ -14,7 +14,7 @@ from attn_notes.models.equilibrium import Config, LanguageModel, Relaxation, res
 from attn_notes.training import estimators
 from attn_notes.training.ensemble import train
 from attn_notes.training.estimators import (
-    CORRECTED,
+    AEP,
     CORRECTIONS,
     EXACT,
     NAIVE,
@@ -234,8 +234,8 @@ ALL: dict[str, Estimator] = {
     "exact": EXACT,
     "naive": NAIVE,
     "published": PUBLISHED,
-    "corrected": CORRECTED,
-    "one side": replace(CORRECTED, symmetric=False),
+    "corrected": AEP,
+    "one side": replace(AEP, symmetric=False),
 }
 
 
