@@ -217,6 +217,7 @@ def tiny_shakespeare() -> Text:
     """
     folder = Path(os.environ.get(CACHE) or pooch.os_cache("attn-notes"))
     there = folder / NAME
+    pooch.get_logger().setLevel("WARNING")  # that it downloads need not stand on a page
     try:
         # It downloads under another name, tests the checksum, and only then renames.
         return Text.read(pooch.retrieve(URL, f"sha256:{SHA256}", fname=NAME, path=folder))
