@@ -25,6 +25,32 @@ const svg = (tag, attributes = {}, ...children) =>
 
 const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
 
+/**
+ * What a view does with its model: `save` sets several traits and draws once; `watch` takes by a
+ * trait's name what to do when another view, or the notebook, changes it, and gives how to stop.
+ */
+function saver(model, draw) {
+  let saving = false;
+  function save(values) {
+    saving = true;
+    for (const [name, value] of Object.entries(values)) model.set(name, value);
+    saving = false;
+    model.save_changes();
+    draw();
+  }
+  function watch(listeners) {
+    const watched = Object.entries(listeners).map(([name, listener]) => [
+      `change:${name}`,
+      () => saving || listener(),
+    ]);
+    for (const [event, listener] of watched) model.on(event, listener);
+    return () => {
+      for (const [event, listener] of watched) model.off(event, listener);
+    };
+  }
+  return { save, watch };
+}
+
 /** Say something politely, once the reader pauses. */
 function speaker() {
   const node = html("p", { class: "attn-hidden", "aria-live": "polite" });
@@ -56,6 +82,66 @@ function select({ uid, name, label, onchange }) {
   };
   return { node, set };
 }
+
+/**
+ * The menus of a widget's runs and of the chosen one's seeds: `order` names the runs in a row,
+ * `choose` takes one, and `lone` is whether a seed without another is worth a menu.
+ */
+function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
+  const { choose = (run) => save({ run }) } = more;
+  const run = () => model.get("runs")[model.get("run")];
+  const seed = () => Math.min(model.get("seed"), run().seeds - 1);
+  const runs = select({ uid, name: "run", label: "Model", onchange: choose });
+  const seeds = select({
+    uid,
+    name: "seed",
+    label: "Seed",
+    onchange: (value) => save({ seed: Number(value) }),
+  });
+  function show() {
+    runs.set(order(model.get("runs")).map((name) => [name, name]), model.get("run"));
+    seeds.set(counted(run().seeds, String), seed());
+    seeds.node.hidden = run().seeds === 1 && !lone;
+  }
+  return { nodes: [runs.node, seeds.node], run, seed, show };
+}
+
+/** The options of a choice among the first few numbers. */
+const counted = (count, text) => Array.from({ length: count }, (_, i) => [i, text(i)]);
+
+const button = (text, onclick, label) =>
+  html("button", { type: "button", class: "attn-button", "aria-label": label, onclick }, text);
+
+/** A labelled box to type in; `described` is the id of what says what is allowed. */
+function textBox({ uid, name, label, described, ...more }) {
+  const id = `${uid}-${name}`;
+  const input = html("input", {
+    class: "attn-text",
+    id,
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    "aria-describedby": described,
+    ...more,
+  });
+  const node = html("div", { class: "attn-field" }, html("label", { for: id }, label), input);
+  return { node, input };
+}
+
+/** Mark what stands in a field as refused, or as taken. */
+function refuse(input, refused) {
+  if (refused) input.setAttribute("aria-invalid", "true");
+  else input.removeAttribute("aria-invalid");
+}
+
+/** What stands in a widget's place until it has a model. */
+const sleeper = () =>
+  html(
+    "p",
+    { class: "attn-asleep" },
+    "No model yet: this wakes up as soon as the notebook has trained one and loads it.",
+  );
 
 /** Move the one tab stop of a set of cells, and the focus with it. */
 function rove(from, to) {

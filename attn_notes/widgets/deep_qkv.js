@@ -580,28 +580,28 @@ function render({ model, el }) {
   const seen = new Map();
   let sorter = null;
   let answers = [];
-  let listed = null; // the run whose seeds, with their scores, are in the list
+  let listed = null; // a run, and what the menu says of its seeds, with their scores
   let maps = null; // built when the weights are first looked at
 
+  const { save, watch } = saver(model, draw);
   const run = () => model.get("runs")[model.get("variant")];
+  const seed = () => Math.min(model.get("seed"), run().seeds - 1);
   const word = () => parse(model.get("text")) ?? WORDS[0];
   const zeroed = () => shown.edits[shown.position].zeroed;
 
   // --- the answer
 
   const message = html("p", { class: "abc-message", id: `${uid}-message`, role: "status" });
-  const input = html("input", {
-    class: "abc-input",
-    id: `${uid}-input`,
-    type: "text",
-    autocomplete: "off",
-    autocapitalize: "off",
-    spellcheck: "false",
-    "aria-describedby": `${uid}-message`,
+  const box = textBox({
+    uid,
+    name: "input",
+    label: "Type three letters",
+    described: `${uid}-message`,
     oninput: () => read(),
     onfocus: () => input.select(),
   });
-  const heading = html("span", { class: "abc-label", "aria-hidden": "true" });
+  const { input } = box;
+  const heading = html("span", { class: "attn-label", "aria-hidden": "true" });
   const output = html("span", { class: "abc-output", "aria-hidden": "true" });
   const verdict = html("span", { class: "abc-verdict", "aria-hidden": "true" });
   const spoken = hidden();
@@ -609,8 +609,6 @@ function render({ model, el }) {
   const map = wordMap((next) => choose(next));
   const count = html("p", { class: "abc-score" });
 
-  const button = (text, label, onclick) =>
-    html("button", { type: "button", class: "abc-button", "aria-label": label, onclick }, text);
   const shift = (by) => WORDS[(WORDS.indexOf(word()) + by + WORDS.length) % WORDS.length];
   const another = () => {
     const others = WORDS.filter((other) => other !== word());
@@ -619,14 +617,20 @@ function render({ model, el }) {
 
   // --- the choice of a model
 
-  const variantSelect = html("select", {
-    id: `${uid}-variant`,
-    onchange: () => save({ variant: variantSelect.value }),
-  });
-  const seedSelect = html("select", {
-    id: `${uid}-seed`,
-    onchange: () => save({ seed: Number(seedSelect.value) }),
-  });
+  const selects = {
+    variant: select({
+      uid,
+      name: "variant",
+      label: "Model",
+      onchange: (variant) => save({ variant }),
+    }),
+    seed: select({
+      uid,
+      name: "seed",
+      label: "Seed",
+      onchange: (value) => save({ seed: Number(value) }),
+    }),
+  };
   const note = html("p", { class: "abc-switch", role: "status" });
 
   // --- the weights
@@ -634,14 +638,20 @@ function render({ model, el }) {
   const status = html("p", { class: "abc-status", role: "status" });
   const pointed = html("p", { class: "abc-pointed", "aria-hidden": "true" });
   const brief = html("span", { class: "abc-brief", "aria-hidden": "true" });
-  const undo = button("Undo", "Undo the last change of a weight", () =>
-    go(shown.position - 1, "Undone"),
+  const undo = button(
+    "Undo",
+    () => go(shown.position - 1, "Undone"),
+    "Undo the last change of a weight",
   );
-  const redo = button("Redo", "Redo the change of a weight", () =>
-    go(shown.position + 1, "Redone"),
+  const redo = button(
+    "Redo",
+    () => go(shown.position + 1, "Redone"),
+    "Redo the change of a weight",
   );
-  const reset = button("Reset", "Restore every weight", () =>
-    edit(new Set(), "every weight restored"),
+  const reset = button(
+    "Reset",
+    () => edit(new Set(), "every weight restored"),
+    "Restore every weight",
   );
   const legend = html("span", { class: "abc-legend" });
   const place = html("div", { onkeydown: (event) => undoOrRedo(event) });
@@ -652,7 +662,7 @@ function render({ model, el }) {
     html("div", { class: "abc-tools" }, brief, undo, redo, reset, status),
     html(
       "p",
-      { class: "abc-help" },
+      { class: "attn-help" },
       "Click a cell to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
         "and Page Down change the matrix, Enter zeroes the cell, Shift+Enter the whole matrix, " +
         "Ctrl+Z undoes and Ctrl+Shift+Z redoes.",
@@ -673,25 +683,20 @@ function render({ model, el }) {
     html(
       "div",
       { class: "abc-ask" },
-      html(
-        "div",
-        { class: "abc-field" },
-        html("label", { for: `${uid}-input` }, "Type three letters"),
-        input,
-      ),
+      box.node,
       html("span", { class: "abc-arrow", "aria-hidden": "true" }, "→"),
       html(
         "div",
-        { class: "abc-field" },
+        { class: "attn-field" },
         heading,
         html("span", {}, output, verdict, html("span", { "aria-live": "polite" }, spoken)),
       ),
       html(
         "div",
         { class: "abc-quick", role: "group", "aria-label": "Other words" },
-        button("‹", "Previous word", () => choose(shift(-1))),
-        button("random", "A random word", () => choose(another())),
-        button("›", "Next word", () => choose(shift(1))),
+        button("‹", () => choose(shift(-1)), "Previous word"),
+        button("random", () => choose(another()), "A random word"),
+        button("›", () => choose(shift(1)), "Next word"),
       ),
     ),
     message,
@@ -704,7 +709,7 @@ function render({ model, el }) {
         steps.list,
         html(
           "p",
-          { class: "abc-help" },
+          { class: "attn-help" },
           "Each row is one step. Arcs show where the last token read looks, head 1 above, head 2 " +
             "below, with the share in percent. Outlined letters equal the one about to be written: " +
             "do the thick arcs reach them? | separates what was read from what is written.",
@@ -715,18 +720,8 @@ function render({ model, el }) {
     html(
       "div",
       { class: "abc-choose" },
-      html(
-        "span",
-        { class: "abc-choice" },
-        html("label", { for: `${uid}-variant` }, "Model"),
-        variantSelect,
-      ),
-      html(
-        "span",
-        { class: "abc-choice" },
-        html("label", { for: `${uid}-seed` }, "Seed"),
-        seedSelect,
-      ),
+      selects.variant.node,
+      selects.seed.node,
       note,
     ),
     details,
@@ -739,11 +734,6 @@ function render({ model, el }) {
   );
 
   // --- what the reader does
-
-  function save(values) {
-    for (const [name, value] of Object.entries(values)) model.set(name, value);
-    model.save_changes();
-  }
 
   function read() {
     const next = parse(input.value);
@@ -765,8 +755,7 @@ function render({ model, el }) {
     const sentence = refused ? ((begun && UNFINISHED[typed.length]) || ALLOWED) : "";
     if (message.textContent !== sentence) message.textContent = sentence;
     message.classList.toggle("abc-wrong", refused && !begun);
-    if (refused && !begun) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
+    refuse(input, refused && !begun);
     root.classList.toggle("abc-stale", refused);
     heading.textContent = refused ? `Still showing ${word()}` : "The model writes";
   }
@@ -881,21 +870,19 @@ function render({ model, el }) {
 
   function fillSelects() {
     const variants = Object.keys(VARIANTS).filter((name) => model.get("runs")[name]);
-    variantSelect.replaceChildren(
-      ...variants.map((name) => html("option", { value: name }, VARIANTS[name].label)),
+    selects.variant.set(
+      variants.map((name) => [name, VARIANTS[name].label]),
+      shown.variant,
     );
-    variantSelect.value = shown.variant;
-    if (listed !== shown.run) {
-      listed = shown.run;
-      seedSelect.replaceChildren(
-        ...Array.from({ length: listed.seeds }, (_, i) => {
-          const right = score(sortAll(make(unpack(listed, i), listed.config)));
-          const mark = right === WORDS.length ? "" : ` (✗ ${right} of ${WORDS.length})`;
-          return html("option", { value: i }, `${i}${mark}`);
-        }),
-      );
+    if (listed?.run !== shown.run) {
+      const now = shown.run;
+      const seeds = counted(now.seeds, (i) => {
+        const right = score(sortAll(make(unpack(now, i), now.config)));
+        return right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`;
+      });
+      listed = { run: now, seeds };
     }
-    seedSelect.value = shown.seed;
+    selects.seed.set(listed.seeds, shown.seed);
   }
 
   const same = (weights, others) =>
@@ -911,17 +898,17 @@ function render({ model, el }) {
       shown = null;
       return;
     }
-    const seed = Math.min(model.get("seed"), run().seeds - 1);
     const variant = model.get("variant");
     const first = shown === null;
     const alike = (x, y) => x.names.join() === y.names.join() && x.shapes.join() === y.shapes.join();
     if (!first && (variant !== shown.variant || !alike(run(), shown.run))) maps = null;
-    const original = unpack(run(), seed);
-    const which = `${variant} ${seed}`;
+    const original = unpack(run(), seed());
+    const which = `${variant} ${seed()}`;
     const kept = seen.get(which);
     const { edits, position } =
       kept && same(original, kept.original) ? kept : { edits: [{ zeroed: new Set() }], position: 0 };
-    shown = { run: run(), variant, seed, original, full: fullColour(original), edits, position };
+    const full = fullColour(original);
+    shown = { run: run(), variant, seed: seed(), original, full, edits, position };
     seen.set(which, shown);
     status.textContent = "";
     pointed.textContent = "";
@@ -929,7 +916,7 @@ function render({ model, el }) {
     build();
     if (first) return;
     note.replaceChildren(
-      hidden(`${VARIANTS[variant].label}, seed ${seed}: `),
+      hidden(`${VARIANTS[variant].label}, seed ${shown.seed}: `),
       `${count.textContent}, ${plural(zeroed().size || "no", "weight")} zeroed`,
     );
   }
@@ -944,25 +931,29 @@ function render({ model, el }) {
     } else switchModel();
   }
 
-  function readText() {
-    if (parse(input.value) !== word()) choose(word());
-    if (shown) drawAnswer();
+  /** Show what the reader has chosen: another model, or another word for the same one. */
+  function draw() {
+    if (!shown) return;
+    if (model.get("variant") === shown.variant && seed() === shown.seed) drawAnswer();
+    else switchModel();
   }
 
-  const watched = {
-    "change:runs": reload,
-    "change:variant": switchModel,
-    "change:seed": switchModel,
-    "change:text": readText,
-  };
-  for (const [event, handler] of Object.entries(watched)) model.on(event, handler);
+  function readText() {
+    if (parse(input.value) !== word()) choose(word());
+    else draw();
+  }
+
+  const unwatch = watch({
+    runs: reload,
+    variant: switchModel,
+    seed: switchModel,
+    text: readText,
+  });
   input.value = word();
   judge();
   el.append(root);
   switchModel();
-  return () => {
-    for (const [event, handler] of Object.entries(watched)) model.off(event, handler);
-  };
+  return unwatch;
 }
 
 export default { render };

@@ -570,39 +570,19 @@ function inOrder(runs) {
 function render({ model, el }) {
   const uid = `dh-${Math.random().toString(36).slice(2)}`;
   const spoken = speaker();
-  let saving = false;
+  const { save, watch } = saver(model, draw);
   let shown = null; // {run, seed, model, request, written}
-
-  /** Set several traits and draw once. */
-  function save(values) {
-    saving = true;
-    for (const [name, value] of Object.entries(values)) model.set(name, value);
-    saving = false;
-    model.save_changes();
-    draw();
-  }
 
   // --- what the reader asks for
 
-  const run = () => model.get("runs")[model.get("run")];
-  const selects = {
-    run: select({ uid, name: "run", label: "Model", onchange: (value) => save({ run: value }) }),
-    seed: select({
-      uid,
-      name: "seed",
-      label: "Seed",
-      onchange: (value) => save({ seed: Number(value) }),
-    }),
-  };
-  const message = html("p", { class: "dh-message", id: `${uid}-message`, role: "status" });
-  const prompt = html("input", {
-    class: "dh-prompt",
-    id: `${uid}-prompt`,
-    type: "text",
-    autocomplete: "off",
-    autocapitalize: "off",
-    spellcheck: "false",
-    "aria-describedby": `${uid}-message`,
+  const models = menus({ uid, model, save, order: inOrder });
+  const { run } = models;
+  const message = html("p", { class: "attn-message", id: `${uid}-message`, role: "status" });
+  const prompt = textBox({
+    uid,
+    name: "prompt",
+    label: "Prompt",
+    described: `${uid}-message`,
     oninput: ask,
   });
   const budget = slider({
@@ -633,14 +613,10 @@ function render({ model, el }) {
       ask(); // what is in the fields may be possible now
     },
   });
-  const again = html(
-    "button",
-    { type: "button", class: "dh-button", onclick: () => save({ draw: model.get("draw") + 1 }) },
-    "Draw again",
-  );
+  const again = button("Draw again", () => save({ draw: model.get("draw") + 1 }));
 
   const typed = () => ({
-    prompt: prompt.value,
+    prompt: prompt.input.value,
     budget: budget.get(),
     constrained: grammar.checked,
   });
@@ -657,11 +633,9 @@ function render({ model, el }) {
     const found = objection(typed(), run().config.context);
     const sentence = found && [found.sentence, shown && FROM_BEFORE].filter(Boolean).join(" ");
     message.textContent = sentence ?? HOW_TO_WRITE;
-    message.classList.toggle("dh-refused", Boolean(found));
-    for (const [field, input] of Object.entries({ prompt, budget: budget.input })) {
-      if (found?.field === field) input.setAttribute("aria-invalid", "true");
-      else input.removeAttribute("aria-invalid");
-    }
+    message.classList.toggle("attn-wrong", Boolean(found));
+    refuse(prompt.input, found?.field === "prompt");
+    refuse(budget.input, found?.field === "budget");
   }
 
   // --- the page
@@ -669,11 +643,7 @@ function render({ model, el }) {
   const board = boardView({ uid, choose: (i) => save({ selected: i }) });
   const choice = choiceView();
   const verdict = html("p", { class: "dh-verdict" });
-  const asleep = html(
-    "p",
-    { class: "dh-asleep" },
-    "No model yet: this wakes up as soon as the notebook has trained one and loads it.",
-  );
+  const asleep = sleeper();
   const result = html(
     "div",
     {},
@@ -681,7 +651,7 @@ function render({ model, el }) {
     board.node,
     html(
       "p",
-      { class: "dh-help", id: `${uid}-help` },
+      { class: "attn-help", id: `${uid}-help` },
       "Take a character to see how it was chosen. Shaded: below zero, or too deep to be closed in time.",
     ),
     choice.node,
@@ -691,18 +661,12 @@ function render({ model, el }) {
     {},
     html(
       "div",
-      { class: "dh-controls" },
-      selects.run.node,
-      selects.seed.node,
+      { class: "attn-controls" },
+      ...models.nodes,
       html("label", { class: "dh-switch" }, "Grammar", grammar),
-      html(
-        "div",
-        { class: "dh-field" },
-        html("label", { for: `${uid}-prompt` }, "Prompt"),
-        prompt,
-      ),
+      prompt.node,
     ),
-    html("div", { class: "dh-controls" }, budget.node, temperature.node, again),
+    html("div", { class: "attn-controls" }, budget.node, temperature.node, again),
     message,
     result,
   );
@@ -719,7 +683,7 @@ function render({ model, el }) {
   /** Write anew, unless nothing has changed that the text depends on. */
   function write(request) {
     const now = run();
-    const seed = Math.min(model.get("seed"), now.seeds - 1);
+    const seed = models.seed();
     if (shown?.run !== now || shown.seed !== seed) {
       const network = { weights: unpack(now, seed), config: now.config };
       shown = { run: now, seed, model: network, request: null };
@@ -738,7 +702,6 @@ function render({ model, el }) {
   }
 
   function draw() {
-    if (saving) return;
     asleep.hidden = Boolean(run());
     awake.hidden = !run();
     if (!run()) return;
@@ -748,12 +711,7 @@ function render({ model, el }) {
         model.get(name),
       ]),
     );
-    selects.run.set(inOrder(model.get("runs")).map((name) => [name, name]), model.get("run"));
-    selects.seed.set(
-      Array.from({ length: run().seeds }, (_, i) => [i, String(i)]),
-      Math.min(model.get("seed"), run().seeds - 1),
-    );
-    selects.seed.node.hidden = run().seeds === 1;
+    models.show();
     temperature.set(request.temperature);
     grammar.checked = request.constrained;
     again.disabled = request.temperature === 0;
@@ -765,7 +723,7 @@ function render({ model, el }) {
     const { written, request: asked, run: by } = shown;
     const i = chosen(written);
     verdict.textContent = verdictOn(written, asked.budget);
-    verdict.classList.toggle("dh-wrong", faults(written.text).length > 0);
+    verdict.classList.toggle("attn-wrong", faults(written.text).length > 0);
     board.draw(written, asked.budget, i);
     choice.draw(written, i, asked, by.config);
     spoken.say(verdict.textContent);
@@ -773,27 +731,21 @@ function render({ model, el }) {
 
   /** Show what the model now holds: another view, or the notebook, has changed it. */
   function fill() {
-    if (saving) return;
-    prompt.value = model.get("prompt");
+    prompt.input.value = model.get("prompt");
     budget.set(model.get("budget"));
     draw();
   }
 
-  const watched = {
-    "change:prompt": fill,
-    "change:budget": fill,
-    ...Object.fromEntries(
-      ["runs", "run", "seed", "temperature", "constrained", "draw", "selected"].map((name) => [
-        `change:${name}`,
-        draw,
-      ]),
-    ),
-  };
-  for (const [event, listener] of Object.entries(watched)) model.on(event, listener);
+  const drawn = ["runs", "run", "seed", "temperature", "constrained", "draw", "selected"];
+  const unwatch = watch({
+    prompt: fill,
+    budget: fill,
+    ...Object.fromEntries(drawn.map((name) => [name, draw])),
+  });
   el.append(root);
   fill();
   return () => {
-    for (const [event, listener] of Object.entries(watched)) model.off(event, listener);
+    unwatch();
     spoken.quiet();
   };
 }

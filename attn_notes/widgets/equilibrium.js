@@ -524,9 +524,6 @@ const NAMES_OF = {
   clipped: "AEP, clipped",
 };
 
-const button = (text, onclick) =>
-  html("button", { type: "button", class: "eq-button", onclick }, text);
-
 /** Count from one number to another, so many milliseconds each; at once for who wants no motion. */
 function player(milliseconds, show) {
   let timer;
@@ -926,7 +923,7 @@ function planeView({ uid, model, save, say }) {
         picture,
         html(
           "p",
-          { class: "eq-help", id: help },
+          { class: "attn-help", id: help },
           "Drag the target y or the input x, or move them with the arrow keys, with Shift farther. " +
             "Rings: the cost. Dotted: the nudged path, 1/β as large.",
         ),
@@ -997,7 +994,7 @@ function planeView({ uid, model, save, say }) {
     for (const name of ["rotation", "coupling", "beta", "steps"]) sliders[name].set(model.get(name));
     verdict.textContent = judge(seen, method);
     const uphill = comparable(seen) && seen.methods[method].angle > 90;
-    verdict.classList.toggle("eq-wrong", uphill || !seen.rests || Boolean(seen.methods?.[method].away));
+    verdict.classList.toggle("attn-wrong", uphill || !seen.rests || Boolean(seen.methods?.[method].away));
     lesson.textContent = learnedSo(seen, method);
     over.disabled = model.get("learned") === 0;
     say(`${verdict.textContent} ${seen.lessons.length ? lesson.textContent : ""}`.trim());
@@ -1019,27 +1016,17 @@ function networkView({ uid, model, save, say }) {
   let blamed = { key: "", sizes: {} }; // the credit that has been computed so far
   let stopBlaming = () => {};
 
-  const run = () => model.get("runs")[model.get("run")];
-  const selects = {
-    run: select({ uid, name: "run", label: "Model", onchange: (name) => save({ run: name }) }),
-    seed: select({
-      uid,
-      name: "seed",
-      label: "Seed",
-      onchange: (seed) => save({ seed: Number(seed) }),
-    }),
-  };
-  const message = html("p", { class: "eq-message", id: `${uid}-message`, role: "status" });
-  const input = html("input", {
-    class: "eq-text",
-    id: `${uid}-text`,
-    type: "text",
-    autocomplete: "off",
-    autocapitalize: "off",
-    spellcheck: "false",
-    "aria-describedby": `${uid}-message`,
+  const models = menus({ uid, model, save });
+  const { run } = models;
+  const message = html("p", { class: "attn-message", id: `${uid}-message`, role: "status" });
+  const box = textBox({
+    uid,
+    name: "text",
+    label: "Text",
+    described: `${uid}-message`,
     oninput: ask,
   });
+  const { input } = box;
 
   /** The text in the box, where ↵ stands for a new line. */
   const typed = () =>
@@ -1054,9 +1041,8 @@ function networkView({ uid, model, save, say }) {
   function judge() {
     const found = objection(typed(), run());
     message.textContent = found ? [found, shown && FROM_BEFORE].filter(Boolean).join(" ") : HOW_TO_WRITE;
-    message.classList.toggle("eq-wrong", Boolean(found));
-    if (found) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
+    message.classList.toggle("attn-wrong", Boolean(found));
+    refuse(input, found);
   }
 
   // --- the relaxation, step by step
@@ -1125,11 +1111,7 @@ function networkView({ uid, model, save, say }) {
   );
   const looked = html("p", { class: "eq-looked" });
 
-  const asleep = html(
-    "p",
-    { class: "eq-asleep" },
-    "No model yet: this wakes up as soon as the notebook has trained one and loads it.",
-  );
+  const asleep = sleeper();
   const result = html(
     "div",
     {},
@@ -1148,13 +1130,7 @@ function networkView({ uid, model, save, say }) {
   const awake = html(
     "div",
     {},
-    html(
-      "div",
-      { class: "eq-controls" },
-      selects.run.node,
-      selects.seed.node,
-      html("div", { class: "eq-field" }, html("label", { for: `${uid}-text` }, "Text"), input),
-    ),
+    html("div", { class: "attn-controls" }, ...models.nodes, box.node),
     message,
     result,
   );
@@ -1164,7 +1140,7 @@ function networkView({ uid, model, save, say }) {
   /** Let the text come to rest anew, unless nothing has changed that this depends on. */
   function relax(text) {
     const now = run();
-    const seed = Math.min(model.get("seed"), now.seeds - 1);
+    const seed = models.seed();
     if (shown?.run === now && shown.seed === seed && shown.text === text) return;
     const network =
       shown?.run === now && shown.seed === seed
@@ -1352,12 +1328,7 @@ function networkView({ uid, model, save, say }) {
     asleep.hidden = Boolean(run());
     awake.hidden = !run();
     if (!run()) return;
-    selects.run.set(Object.keys(model.get("runs")).map((name) => [name, name]), model.get("run"));
-    selects.seed.set(
-      Array.from({ length: run().seeds }, (_, i) => [i, String(i)]),
-      Math.min(model.get("seed"), run().seeds - 1),
-    );
-    selects.seed.node.hidden = run().seeds === 1;
+    models.show();
     if (!objection(model.get("text"), run())) relax(model.get("text"));
     judge();
     result.hidden = !shown;
@@ -1375,7 +1346,7 @@ function networkView({ uid, model, save, say }) {
     scrub.input.max = last();
     scrub.set(step);
     rest.textContent = restText(step);
-    rest.classList.toggle("eq-wrong", !settled.settled);
+    rest.classList.toggle("attn-wrong", !settled.settled);
     drawCurve(step);
     drawCells(step, chosen, now, before);
     drawLanes(step, chosen, now);
@@ -1402,23 +1373,13 @@ function networkView({ uid, model, save, say }) {
 // The view
 
 const PANELS = { plane: "Two numbers", network: "The network" };
-const TRAITS = ["panel", "coupling", "rotation", "parameter", "target", "method", "beta", "steps"]
-  .concat(["learned", "runs", "run", "seed", "text", "step", "selected"]);
+const DRAWN = ["panel", "coupling", "rotation", "parameter", "target", "method", "beta", "steps"]
+  .concat(["learned", "runs", "run", "seed", "step", "selected"]); // the text is also filled in
 
 function render({ model, el }) {
   const uid = `eq-${Math.random().toString(36).slice(2)}`;
   const spoken = speaker();
-  let saving = false;
-
-  /** Set several traits and draw once. */
-  function save(values) {
-    saving = true;
-    for (const [name, value] of Object.entries(values)) model.set(name, value);
-    saving = false;
-    model.save_changes();
-    draw();
-  }
-
+  const { save, watch } = saver(model, draw);
   const parts = { uid, model, save, say: spoken.say };
   const views = { plane: planeView(parts), network: networkView(parts) };
   const names = Object.keys(PANELS);
@@ -1462,7 +1423,6 @@ function render({ model, el }) {
   );
 
   function draw() {
-    if (saving) return;
     names.forEach((panel, i) => {
       const open = panel === model.get("panel");
       tabs[i].setAttribute("aria-selected", open);
@@ -1472,19 +1432,20 @@ function render({ model, el }) {
     views[model.get("panel")].draw();
   }
 
-  /** The notebook, or another view, has changed the text. */
+  /** Show what the model now holds, the text too. */
   function fill() {
-    if (!saving) views.network.fill();
+    views.network.fill();
+    draw();
   }
 
-  model.on("change:text", fill);
-  for (const name of TRAITS) model.on(`change:${name}`, draw);
+  const unwatch = watch({
+    text: fill,
+    ...Object.fromEntries(DRAWN.map((name) => [name, draw])),
+  });
   el.append(root);
   fill();
-  draw();
   return () => {
-    model.off("change:text", fill);
-    for (const name of TRAITS) model.off(`change:${name}`, draw);
+    unwatch();
     for (const view of Object.values(views)) view.leave();
     spoken.quiet();
   };

@@ -233,9 +233,6 @@ function counts(numbers) {
   return unbroken ? `${sorted[0]} to ${sorted[last]}` : sorted.join(", ");
 }
 
-const button = (text, onclick) =>
-  html("button", { type: "button", class: "tp-button", onclick }, text);
-
 // ---------------------------------------------------------------------------------------------
 // The scene: an orthographic view from a point that the reader turns around the origin
 //
@@ -738,7 +735,7 @@ function byHand({ uid, model, save }) {
   const fields = ids.flatMap((id) =>
     ["x", "y", "z"].map((axis, n) => {
       const input = html("input", {
-        class: "tp-number",
+        class: "attn-text tp-number",
         type: "text",
         inputmode: "text",
         autocomplete: "off",
@@ -747,14 +744,11 @@ function byHand({ uid, model, save }) {
         oninput: () => {
           const value = coordinate(input.value);
           message.textContent = value === null ? ALLOWED : "";
-          if (value === null) input.setAttribute("aria-invalid", "true");
-          else {
-            input.removeAttribute("aria-invalid");
-            put(idOf(id), replace(vector(idOf(id)), n, value));
-          }
+          refuse(input, value === null);
+          if (value !== null) put(idOf(id), replace(vector(idOf(id)), n, value));
         },
         onblur: () => {
-          input.removeAttribute("aria-invalid");
+          refuse(input, false);
           message.textContent = "";
           drawFields();
         },
@@ -767,7 +761,7 @@ function byHand({ uid, model, save }) {
     "div",
     { class: "tp-coordinates", role: "group", "aria-label": "Coordinates" },
     html("span", {}),
-    ...["x", "y", "z"].map((axis) => html("span", { class: "tp-label", "aria-hidden": "true" }, axis)),
+    ...["x", "y", "z"].map((axis) => html("span", { class: "attn-label", "aria-hidden": "true" }, axis)),
     ...ids.flatMap((id, i) => [
       rowNames[i],
       ...fields.filter((field) => field.id === id).map(({ input }) => input),
@@ -791,7 +785,7 @@ function byHand({ uid, model, save }) {
   const rows = START.keys.map((_, i) => {
     const name = html(
       "button",
-      { type: "button", class: "tp-key", onclick: () => save({ selected: i }) },
+      { type: "button", class: "attn-button tp-key", onclick: () => save({ selected: i }) },
       `k${subscript(i)}`,
     );
     const cells = KINDS.map(({ kind }) => {
@@ -842,7 +836,7 @@ function byHand({ uid, model, save }) {
         view.node,
         html(
           "p",
-          { class: "tp-help", id: `${uid}-help` },
+          { class: "attn-help", id: `${uid}-help` },
           "Drag a tip to move it, drag the background to turn. With the keyboard: arrows turn the " +
             "space; on a tip they move it in x and y, Page Up and Page Down in z, with Shift farther.",
         ),
@@ -856,7 +850,7 @@ function byHand({ uid, model, save }) {
         numbers.list,
         length.node,
         table,
-        html("p", { class: "tp-label tp-heading" }, "Coordinates, a key's at length × 1"),
+        html("p", { class: "attn-label tp-heading" }, "Coordinates, a key's at length × 1"),
         coordinates,
         message,
       ),
@@ -978,13 +972,12 @@ function inAHead({ uid, model, save }) {
   let shown = null; // {run, seed, model, config}, of what is unpacked
   const clamp = (value, count) => Math.min(value, count - 1);
 
-  const run = () => model.get("runs")[model.get("run")];
   const tokens = () => parse(model.get("text"), shown.config.vocabulary);
   const position = () => clamp(model.get("position"), tokens().length);
 
+  const models = menus({ uid, model, save, order: inOrder, lone: true, choose: change });
+  const { run } = models;
   const selects = {
-    run: select({ uid, name: "run", label: "Model", onchange: (value) => change(value) }),
-    seed: select({ uid, name: "seed", label: "Seed", onchange: (value) => save({ seed: Number(value) }) }),
     layer: select({ uid, name: "layer", label: "Layer", onchange: (value) => save({ layer: Number(value) }) }),
     head: select({ uid, name: "head", label: "Head", onchange: (value) => save({ head: Number(value) }) }),
     key: select({ uid, name: "key", label: "Key", onchange: (value) => choose(Number(value)) }),
@@ -993,20 +986,18 @@ function inAHead({ uid, model, save }) {
   // --- the text
 
   const message = html("p", { class: "tp-message", id: `${uid}-text-message`, role: "status" });
-  const input = html("input", {
-    class: "tp-text",
-    id: `${uid}-text`,
-    type: "text",
-    autocomplete: "off",
-    autocapitalize: "off",
-    spellcheck: "false",
-    "aria-describedby": `${uid}-text-message`,
+  const box = textBox({
+    uid,
+    name: "text",
+    label: "Text",
+    described: `${uid}-text-message`,
     oninput: () => {
       const next = parse(input.value, shown.config.vocabulary);
       if (next) write(next);
       judge();
     },
   });
+  const { input } = box;
 
   /** Ask about another text, from its last position but one: what follows can then be checked. */
   const asked = (text) => ({
@@ -1044,8 +1035,7 @@ function inAHead({ uid, model, save }) {
       ? `Type 1 to ${LONGEST_TEXT} letters from a to ${last}, without spaces, such as ${example(shown.config)}; ` +
         "what is shown belongs to the text before."
       : "";
-    if (refused) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
+    refuse(input, refused);
   }
 
   const another = button("another sequence", () => {
@@ -1133,36 +1123,24 @@ function inAHead({ uid, model, save }) {
   const verdict = html("p", { class: "tp-verdict" });
   const title = html("p", { class: "tp-title" });
   const numbers = facts();
-  const words = html("p", { class: "tp-help" });
-  const asleep = html(
-    "p",
-    { class: "tp-asleep" },
-    "No model yet: this wakes up as soon as the notebook has trained one and loads it.",
-  );
+  const words = html("p", { class: "attn-help" });
+  const asleep = sleeper();
   const awake = html(
     "div",
     {},
     html(
       "div",
-      { class: "tp-choices" },
-      ...["run", "seed", "layer", "head"].map((name) => selects[name].node),
+      { class: "attn-controls" },
+      ...models.nodes,
+      selects.layer.node,
+      selects.head.node,
     ),
-    html(
-      "div",
-      { class: "tp-ask" },
-      html(
-        "div",
-        { class: "tp-field" },
-        html("label", { for: `${uid}-text` }, "Text"),
-        input,
-      ),
-      another,
-    ),
+    html("div", { class: "attn-controls tp-ask" }, box.node, another),
     message,
     strip,
     html(
       "p",
-      { class: "tp-help" },
+      { class: "attn-help" },
       "Choose a letter to ask from its position; the bars over the letters are its attention. Choose a " +
         "bar, or a tip in the picture, to take that key.",
     ),
@@ -1174,7 +1152,7 @@ function inAHead({ uid, model, save }) {
         { class: "tp-left" },
         view.node,
         words,
-        html("p", { class: "tp-help", id: `${uid}-head-help` }, "Drag to turn, or use the arrow keys."),
+        html("p", { class: "attn-help", id: `${uid}-head-help` }, "Drag to turn, or use the arrow keys."),
       ),
       html(
         "div",
@@ -1187,7 +1165,7 @@ function inAHead({ uid, model, save }) {
         loud.node,
         html(
           "p",
-          { class: "tp-help" },
+          { class: "attn-help" },
           "Loudness multiplies the embedding of this one token, before anything else, and the whole " +
             "network runs again.",
         ),
@@ -1243,10 +1221,8 @@ function inAHead({ uid, model, save }) {
     const head = headOf(seen);
     const attention = head.attention[i];
     const name = (t) => `${LETTERS[text[t]]}${t + 1}`;
-    const counted = (count, what) => Array.from({ length: count }, (_, n) => [n, what(n)]);
 
-    selects.run.set(inOrder(model.get("runs")).map((id) => [id, id]), model.get("run"));
-    selects.seed.set(counted(run().seeds, String), shown.seed);
+    models.show();
     selects.layer.set(counted(config.layers, (n) => `${n + 1}`), clamp(model.get("layer"), config.layers));
     selects.head.set(counted(config.heads, (n) => `${n + 1}`), clamp(model.get("head"), config.heads));
     selects.key.set(counted(i + 1, (t) => `${LETTERS[text[t]]} at ${t + 1}`), j);
@@ -1355,17 +1331,7 @@ function render({ model, el }) {
     role: "group",
     "aria-label": "The triple-product explorer",
   });
-  let saving = false;
-
-  /** Set several traits and draw once. */
-  function save(values) {
-    saving = true;
-    for (const [name, value] of Object.entries(values)) model.set(name, value);
-    saving = false;
-    model.save_changes();
-    draw();
-  }
-
+  const { save, watch } = saver(model, draw);
   const modes = { hand: byHand({ uid, model, save }), head: inAHead({ uid, model, save }) };
   const tabs = Object.entries({ hand: "By hand", head: "In a trained head" }).map(([mode, text]) => {
     const input = html("input", {
@@ -1386,7 +1352,6 @@ function render({ model, el }) {
   );
 
   function draw() {
-    if (saving) return;
     for (const { mode, input } of tabs) {
       input.checked = mode === model.get("mode");
       modes[mode].node.hidden = !input.checked;
@@ -1394,14 +1359,13 @@ function render({ model, el }) {
     modes[model.get("mode")].draw();
   }
 
-  const watched = ["mode", "vectors", "selected", "runs", "run", "seed", "layer", "head"]
-    .concat(["text", "position", "key", "loudness"])
-    .map((name) => `change:${name}`);
-  for (const event of watched) model.on(event, draw);
+  const drawn = ["mode", "vectors", "selected", "runs", "run", "seed", "layer", "head"]
+    .concat(["text", "position", "key", "loudness"]);
+  const unwatch = watch(Object.fromEntries(drawn.map((name) => [name, draw])));
   el.append(root);
   draw();
   return () => {
-    for (const event of watched) model.off(event, draw);
+    unwatch();
     for (const mode of Object.values(modes)) mode.leave();
   };
 }

@@ -405,8 +405,8 @@ def test_a_word_that_is_not_finished_is_not_wrong(widget: Locator) -> None:
 
 
 def test_an_answer_to_another_word_says_so(widget: Locator) -> None:
-    box, field = widget.get_by_label("Type three letters"), widget.locator(".abc-field").last
-    heading, tile = field.locator(".abc-label"), field.locator(".abc-output span").first
+    box, field = widget.get_by_label("Type three letters"), widget.locator(".attn-field").last
+    heading, tile = field.locator(".attn-label"), field.locator(".abc-output span").first
     colour = "(tile) => getComputedStyle(tile).backgroundColor"
     for correct in (  # back to the same word, and on to another
         lambda: box.fill("cab"),
@@ -427,7 +427,7 @@ def test_an_answer_to_another_word_says_so(widget: Locator) -> None:
 
 def test_what_was_said_of_the_input_outlives_a_switch(widget: Locator) -> None:
     box, message = widget.get_by_label("Type three letters"), widget.locator(".abc-message")
-    heading = widget.locator(".abc-field .abc-label")
+    heading = widget.locator(".attn-field .attn-label")
     box.fill("cab")
     for typed, sentence in (("xyz", ALLOWED), ("bb", "One more letter."), ("bca", "")):
         box.fill(typed)

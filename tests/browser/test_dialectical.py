@@ -345,7 +345,7 @@ def verdict(widget: Locator) -> Locator:
 
 
 def message(widget: Locator) -> Locator:
-    return widget.locator(".dh-message")
+    return widget.locator(".attn-message")
 
 
 def shown(widget: Locator) -> dict[str, Any]:

@@ -555,7 +555,7 @@ def cells(widget: Locator) -> Locator:
 
 
 def message(widget: Locator) -> Locator:
-    return widget.locator(".eq-message")
+    return widget.locator(".attn-message")
 
 
 def text_box(widget: Locator) -> Locator:

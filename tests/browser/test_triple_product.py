@@ -686,7 +686,7 @@ def test_the_winner_is_named(head: Locator, runs: dict[str, Any]) -> None:
             "volume": "the winner is the lowest key, not the flattest",
             "angle": "the winner is the flattest key, not the lowest",
         }[run["config"]["score"]]
-        expect(head.locator(".tp-left .tp-help").filter(has_text=winner)).to_be_visible()
+        expect(head.locator(".tp-left .attn-help").filter(has_text=winner)).to_be_visible()
 
 
 @pytest.mark.parametrize(
