@@ -16,7 +16,13 @@ from attn_notes.tasks import sorting
 
 from ..packed import parameters
 from .conftest import Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
+from .widget_page import (
+    FAKE_MODEL,
+    READ_PAGE,
+    assert_nothing_left,
+    saved_runs,
+    zero_weights,
+)
 
 CHAPTER = "book/deep_qkv.html"
 OpenPage = Callable[..., Visit]
@@ -664,13 +670,7 @@ def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
     )
     expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_count(2)
     expect(scratch.locator(".abc-zeroed")).to_have_count(1)
-    visit.page.evaluate(
-        """() => {
-          const { weights, ...run } = saved.runs.gated;
-          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
-          fake.set('runs', { gated: { ...run, weights: zeros } });
-        }"""
-    )
+    zero_weights(visit.page, "gated")
     # every letter is as likely as the others, so the first is written: right for one word only
     expect(scratch.locator(".abc-score")).to_have_text("1 of 27 sorted")
     expect(scratch.locator(".abc-zeroed")).to_have_count(0)
@@ -681,14 +681,11 @@ def test_views_do_not_clash_and_leave_nothing_behind(visit: Visit) -> None:
     visit.page.evaluate(READ_PAGE)
     visit.page.evaluate(FAKE_MODEL, ASLEEP)
     visit.page.evaluate("fake.set('runs', saved.runs)")
-    ids = visit.page.locator(".abc-sorter [id]").evaluate_all("all => all.map((e) => e.id)")
-    assert len(ids) == len(set(ids))
     first = visit.page.locator(".abc-sorter").first
     before = shown(first)
     visit.page.locator("#scratch").get_by_label("Type three letters").fill("bba")
     assert shown(first) == before
-    visit.page.evaluate("window.leave()")
-    assert visit.page.evaluate("fake.listening()") == 0
+    assert_nothing_left(visit.page)
 
 
 def test_weights_that_are_not_numbers_sort_nothing(visit: Visit) -> None:

@@ -21,7 +21,16 @@ from attn_notes.widgets._weights import pack
 
 from ..packed import parameters
 from .conftest import Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
+from .widget_page import (
+    FAKE_MODEL,
+    READ_PAGE,
+    assert_large_enough,
+    assert_name_is_text,
+    assert_nothing_left,
+    assert_steady_height,
+    saved_runs,
+    zero_weights,
+)
 
 CHAPTER = "book/dialectical.html"
 OpenPage = Callable[..., Visit]
@@ -696,12 +705,7 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
     ask(widget, prompt="() a)")
     findings += axe(visit.page)
     assert not findings, "\n".join(findings)
-    small = widget.evaluate(
-        """(root) => [...root.querySelectorAll('*')]
-          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
-    )
-    assert not small
+    assert_large_enough(widget)
     visit.assert_clean()
 
 
@@ -709,14 +713,7 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
     widget = visit.page.locator(".dialectical.attn-widget").first
-    heights = {}
-    for state in states(widget, saved_runs(visit.page)):
-        box = widget.bounding_box()
-        assert box
-        heights[state] = box["height"] / 16
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, state
-    assert max(heights.values()) <= limit, heights
-    assert max(heights.values()) - min(heights.values()) <= 1.5, heights  # a scroll bar, a line
+    assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_tracks_stand_under_their_characters(widget: Locator) -> None:
@@ -739,14 +736,7 @@ def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: 
     ask(scratch, prompt="(b(", budget=9)
     cells(scratch).nth(2).click()
     before = shown(scratch)
-    visit.page.evaluate(
-        """() => {
-          const name = Object.keys(saved.runs)[0];
-          const { weights, ...run } = saved.runs[name];
-          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
-          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
-        }"""
-    )
+    zero_weights(visit.page)
     after = shown(scratch)
     assert (after["prompt"], after["selected"]) == (before["prompt"], before["selected"])
     assert after["wanted"] == ["0.14"] * 7  # weights of nothing have no preference
@@ -775,14 +765,6 @@ def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
 
 
 def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
-    name = "<b>bold</b>"
-    visit.page.evaluate(
-        "(name) => { fake.set('run', name); fake.set('runs', { [name]: fake.get('runs').one }); }",
-        name,
-    )
-    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_text([name])
-    ids = visit.page.locator(".dialectical [id]").evaluate_all("all => all.map((e) => e.id)")
-    assert len(ids) == len(set(ids))
-    visit.page.evaluate("window.leave()")
-    assert visit.page.evaluate("fake.listening()") == 0
+    put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
+    assert_name_is_text(visit.page)
+    assert_nothing_left(visit.page)

@@ -29,7 +29,16 @@ from attn_notes.widgets.equilibrium import EquilibriumExplorer
 
 from ..packed import parameters
 from .conftest import Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
+from .widget_page import (
+    FAKE_MODEL,
+    READ_PAGE,
+    assert_large_enough,
+    assert_name_is_text,
+    assert_nothing_left,
+    assert_steady_height,
+    saved_runs,
+    zero_weights,
+)
 
 CHAPTER = "book/equilibrium.html"
 OpenPage = Callable[..., Visit]
@@ -895,12 +904,7 @@ def test_accessible_in_both_panels_and_when_things_go_wrong(
     text_box(widget).fill(HTML)
     findings += axe(visit.page)
     assert not findings, "\n".join(findings)
-    small = widget.evaluate(
-        """(root) => [...root.querySelectorAll('*')]
-          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
-    )
-    assert not small
+    assert_large_enough(widget)
     visit.assert_clean()
 
 
@@ -908,14 +912,7 @@ def test_accessible_in_both_panels_and_when_things_go_wrong(
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
     widget = visit.page.locator(".equilibrium.attn-widget").first
-    heights = {}
-    for state in states(widget, saved_runs(visit.page)):
-        box = widget.bounding_box()
-        assert box
-        heights[state] = box["height"] / 16
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, state
-    assert max(heights.values()) <= limit, heights
-    assert max(heights.values()) - min(heights.values()) <= 1.5, heights  # a scroll bar, a line
+    assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_tracks_stand_under_their_characters(visit: Visit) -> None:
@@ -941,14 +938,7 @@ def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: 
     cells(scratch).nth(1).click()
     scratch.get_by_label("Relaxation step").fill("1")
     before = shown(scratch)
-    visit.page.evaluate(
-        """() => {
-          const name = Object.keys(saved.runs)[0];
-          const { weights, ...run } = saved.runs[name];
-          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
-          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
-        }"""
-    )
+    zero_weights(visit.page)
     after = shown(scratch)
     assert (after["text"], after["selected"]) == (before["text"], before["selected"])
     assert len(set(after["shares"])) == 1  # weights of nothing have no preference
@@ -983,14 +973,6 @@ def test_a_change_is_said_to_who_cannot_see_it(visit: Visit) -> None:
 
 
 def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(STILL, 3), panel="network")
-    name = "<b>bold</b>"
-    visit.page.evaluate(
-        "(name) => { fake.set('run', name); fake.set('runs', { [name]: fake.get('runs').one }); }",
-        name,
-    )
-    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_text([name])
-    ids = visit.page.locator(".equilibrium [id]").evaluate_all("all => all.map((e) => e.id)")
-    assert len(ids) == len(set(ids))
-    visit.page.evaluate("window.leave()")
-    assert visit.page.evaluate("fake.listening()") == 0
+    put_in(visit, some_model(STILL, 3), panel="network")
+    assert_name_is_text(visit.page)
+    assert_nothing_left(visit.page)

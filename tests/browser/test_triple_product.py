@@ -20,7 +20,15 @@ from attn_notes.widgets.triple_product import SHOWN
 
 from ..packed import parameters
 from .conftest import Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, saved_runs
+from .widget_page import (
+    FAKE_MODEL,
+    READ_PAGE,
+    assert_large_enough,
+    assert_name_is_text,
+    assert_nothing_left,
+    saved_runs,
+    zero_weights,
+)
 
 CHAPTER = "book/triple_product.html"
 OpenPage = Callable[..., Visit]
@@ -746,12 +754,7 @@ def test_accessible_in_both_modes(
     findings += axe(visit.page)
     assert not findings, "\n".join(findings)
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    small = widget.evaluate(
-        """(root) => [...root.querySelectorAll('*')]
-          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
-    )
-    assert not small
+    assert_large_enough(widget)
     visit.assert_clean()
 
 
@@ -786,14 +789,7 @@ def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
     visit.page.evaluate("fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)")
     expect(scratch.get_by_text("No model yet")).to_be_hidden()
     expect(scratch.get_by_label("Text", exact=True)).not_to_have_value("")
-    visit.page.evaluate(
-        """() => {
-          const name = Object.keys(saved.runs)[0];
-          const { weights, ...run } = saved.runs[name];
-          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
-          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
-        }"""
-    )
+    zero_weights(visit.page)
     # no key stands out, so attention is even, and so is the prediction
     page = shown(scratch)
     read_so_far = page["position"] + 1
@@ -804,14 +800,6 @@ def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
 
 def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
     visit.page.evaluate(READ_PAGE)
-    name = "<b>bold</b>"
-    visit.page.evaluate(FAKE_MODEL, {"run": name, "mode": "head"})
-    visit.page.evaluate(
-        "(name) => fake.set('runs', { [name]: Object.values(saved.runs)[0] })", name
-    )
-    scratch = visit.page.locator("#scratch")
-    expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_text([name])
-    ids = visit.page.locator(".triple-product [id]").evaluate_all("all => all.map((e) => e.id)")
-    assert len(ids) == len(set(ids))
-    visit.page.evaluate("window.leave()")
-    assert visit.page.evaluate("fake.listening()") == 0
+    visit.page.evaluate(FAKE_MODEL, {"mode": "head"})
+    assert_name_is_text(visit.page)
+    assert_nothing_left(visit.page)

@@ -1,10 +1,11 @@
-"""What a built page has saved of its first widget, and a model that stands in for it."""
+"""What a built page has saved of its first widget, a model that stands in for it, shared checks."""
 
 import base64
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page, expect
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
@@ -59,3 +60,75 @@ def saved_runs(page: Page) -> dict[str, Any]:
         _, name, key = buffer["path"]
         runs[name][key] = base64.b64decode(buffer["data"])
     return runs
+
+
+# After FAKE_MODEL ------------------------------------------------------------------------------
+
+
+def zero_weights(page: Page, name: str | None = None) -> None:
+    """Give the fake model all runs that the page saved, the weights of one, the first, all zero."""
+    page.evaluate(
+        """(given) => {
+          const name = given ?? Object.keys(saved.runs)[0];
+          const { weights, ...run } = saved.runs[name];
+          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
+          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
+        }""",
+        name,
+    )
+
+
+def assert_name_is_text(page: Page) -> None:
+    """Fail if a run's name that looks like HTML is anything but text."""
+    name = "<b>bold</b>"
+    page.evaluate(
+        """(name) => {
+          const [run] = Object.values(fake.get('runs'));
+          fake.set('run', name);
+          fake.set('runs', { [name]: run });
+        }""",
+        name,
+    )
+    menu = page.locator("#scratch").get_by_label("Model", exact=True)
+    expect(menu.locator("option")).to_have_text([name])
+
+
+def assert_nothing_left(page: Page) -> None:
+    """Take the fake model's view away; fail if it shared an id or still listens."""
+    ids = page.locator(".attn-widget [id]").evaluate_all("all => all.map((e) => e.id)")
+    assert len(ids) == len(set(ids)), ids
+    assert page.evaluate("fake.listening()") > 0
+    page.evaluate("window.leave()")
+    assert page.evaluate("fake.listening()") == 0
+
+
+# Of any widget ---------------------------------------------------------------------------------
+
+
+def assert_large_enough(widget: Locator) -> None:
+    """Fail if any text is smaller than 12 pixels."""
+    small = widget.evaluate(
+        """(root) => [...root.querySelectorAll('*')]
+          .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+          .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
+    )
+    assert not small, small
+
+
+def assert_steady_height(widget: Locator, states: Iterable[str], limit: float) -> None:
+    """Fail if a widget is higher than this many rem in any state, or not the same in all of them.
+
+    Args:
+        widget: what is measured.
+        states: shows one state after another, and gives its name.
+        limit: in rem.
+    """
+    heights = {}
+    for state in states:
+        box = widget.bounding_box()
+        assert box
+        heights[state] = box["height"] / 16
+        page = "({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth"
+        assert widget.page.locator("html").evaluate(page), f"{state} is too wide for the page"
+    assert max(heights.values()) <= limit, heights
+    assert max(heights.values()) - min(heights.values()) <= 1.5, heights  # a scroll bar, a line
