@@ -1,5 +1,6 @@
 """What chapter 4 measures: gradients beside the exact one, rates, credit, spectra, training."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +13,7 @@ from torch.func import vjp, vmap
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
-from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation, residual
+from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
 from attn_notes.training.comparison import train_kinds
@@ -43,7 +44,7 @@ GOVERNOR = Governor()
 """What every training of the chapter runs under, unless it says so."""
 
 
-def adamw(tensors: list[Tensor], lr: float) -> Optimizer:
+def adamw_at_two_rates(tensors: list[Tensor], lr: float) -> Optimizer:
     """AdamW, for the read-out, which is the last, at `READ_OUT` times the rate."""
     groups: list[dict[str, Any]] = [
         {"params": tensors[:-1]},
@@ -93,7 +94,7 @@ def train_estimators(
         steps=steps,
         lr=lr,
         warmup=20,
-        optimizer=adamw,
+        optimizer=adamw_at_two_rates,
         constrain=governor,
         probe=partial(probe, pieces=pieces),
         probe_every=probe_every,
@@ -185,7 +186,7 @@ def gradients_by_steps(
     One relaxation serves all.
 
     Raises:
-        ValueError: the estimator does not take so many steps, or none was asked for.
+        ValueError: a number of steps below 1, or above those that the estimator takes.
     """
     force, cost, z = at_rest(model, sequences)
     wanted, taken = set(steps), estimator.relaxation.steps
@@ -210,14 +211,12 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 def order_in(betas: Sequence[float], errors: Sequence[float]) -> float:
     """The power of β with which an error falls: a slope between logarithms."""
-    logs = torch.tensor([betas, errors], dtype=torch.float64).log()
-    return slope(logs[0].tolist(), logs[1].tolist())
+    return slope([math.log(beta) for beta in betas], [math.log(error) for error in errors])
 
 
 def factor_per_step(steps: Sequence[int], errors: Sequence[float]) -> float:
     """By which factor an error falls in each step, if it does so evenly."""
-    logs = torch.tensor(errors, dtype=torch.float64).log().tolist()
-    return float(torch.tensor(slope(list(map(float, steps)), logs)).exp())
+    return math.exp(slope([*map(float, steps)], [math.log(error) for error in errors]))
 
 
 # --- Credit: which states are told what
@@ -238,11 +237,7 @@ def credit_map(
     def cost(states: Float[Tensor, "t t e"]) -> Float[Tensor, ""]:
         return token_losses(model.unembedding(states), copies).diagonal().sum()
 
-    credit = torch.zeros_like(z)
-    with torch.no_grad():
-        for each in estimator.credits(force, cost, z):
-            credit = each
-    return credit.norm(dim=-1)
+    return estimator.last_credit(force, cost, z).norm(dim=-1)
 
 
 def credit_shares(credit: Float[Tensor, "t t"]) -> tuple[float, float, float]:
@@ -303,15 +298,11 @@ def left_by_scale(
     return found
 
 
-@torch.no_grad()
 def residuals(
     model: LanguageModel, x: Int[Tensor, "b t"], relaxation: Relaxation
 ) -> Float[Tensor, " s"]:
     """What is left of the force at the start and after each evaluation of it."""
-    start = model.embed(x)
-    force = model.block.force(start)
-    states = [start, *relaxation.path(force, start)]
-    return torch.stack([residual(force, z) for z in states])
+    return with_relaxation(model, relaxation).observe(x)[1].residuals
 
 
 # --- What a gradient costs

@@ -132,9 +132,14 @@ def mix(
     return (weights * states).sum(0), (weights * fields).sum(0)
 
 
-def residual(field: Field, z: Float[Tensor, "*b t e"]) -> Float[Tensor, ""]:
-    """How far a state is from rest: the length of the field there over the state's own."""
-    return field(z).norm() / (z.norm() + 1e-9)
+def residual(
+    field: Field, z: Float[Tensor, "*b t e"], dim: tuple[int, ...] | None = None
+) -> Float[Tensor, "..."]:
+    """How far a state is from rest: the length of the field there over the state's own.
+
+    Lengths are over all of the state, or along `dim`, so that (-2, -1) is each sequence by itself.
+    """
+    return field(z).norm(dim=dim) / (z.norm(dim=dim) + 1e-9)
 
 
 @dataclass(frozen=True)
@@ -283,8 +288,7 @@ class LanguageModel(nn.Module):
         if config.test == "step":
             left = config.relaxation.step * residual(force, z).item()
         else:  # a restless sequence must not hide among calm ones
-            rows = force(z).norm(dim=(-2, -1)) / (z.norm(dim=(-2, -1)) + 1e-9)
-            left = rows.amax().item()
+            left = residual(force, z, dim=(-2, -1)).amax().item()
         if not left < TOLERANCE[config.test]:  # what is no number has not settled either
             warnings.warn(
                 f"the state did not come to rest in {config.relaxation.steps} steps of "

@@ -70,15 +70,21 @@ class CreditRelaxation(ABC):
     ) -> Iterator[Float[Tensor, "*b t e"]]:
         """The credit after each step of the relaxation, z being the state at rest."""
 
-    def __call__(
-        self, force: Field, cost: Cost, start: Float[Tensor, "*b t e"], relax: Relaxation
-    ) -> Float[Tensor, ""]:
-        z = rest(force, start, relax)
+    def last_credit(
+        self, force: Field, cost: Cost, z: Float[Tensor, "*b t e"]
+    ) -> Float[Tensor, "*b t e"]:
+        """The credit after the last of them, and nothing where there is none."""
         credit = torch.zeros_like(z)
         with torch.no_grad():
             for each in self.credits(force, cost, z):
                 credit = each
-        return with_credit(force, cost, z, credit)
+        return credit
+
+    def __call__(
+        self, force: Field, cost: Cost, start: Float[Tensor, "*b t e"], relax: Relaxation
+    ) -> Float[Tensor, ""]:
+        z = rest(force, start, relax)
+        return with_credit(force, cost, z, self.last_credit(force, cost, z))
 
 
 @dataclass(frozen=True)

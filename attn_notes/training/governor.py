@@ -5,8 +5,9 @@ grow, and with them the Jacobian of the force, until the state no longer settles
 what is nudged; from there on the gradient means nothing, and the weights run away.
 
 As the governor of an engine does, this one lets go only as far as it has to: after each step, where
-the force that is left exceeds what the model itself calls rest, the block's weights are scaled down
-by a few per cent.
+the force that is left is above a tolerance, the block's weights are scaled down by a few per cent.
+The tolerance is that of the model's own test, but it is the batch that is tested, as one state:
+`settle` tests each sequence, and may still find one that moves.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,9 @@ from torch import Tensor
 
 from attn_notes.models.equilibrium import TOLERANCE, Field, Relaxation, residual
 from attn_notes.training.ensemble import Tensors
+
+BLOCK = "block."
+"""How the names of what is scaled begin."""
 
 
 def force_left(model: Callable[..., Tensor], x: Int[Tensor, "*b t"]) -> Tensor:
@@ -43,7 +47,6 @@ class Governor:
 
     factor: float = 0.95
     tolerance: float = TOLERANCE["force"]
-    block: str = "block."  # how the names of what is scaled begin
 
     def __post_init__(self) -> None:
         if not 0 < self.factor < 1:
@@ -54,11 +57,10 @@ class Governor:
     def __call__(
         self, model: Callable[..., Tensor], parameters: Tensors, sequences: Int[Tensor, "*b n"]
     ) -> Tensors:
-        """The parameters, the block's scaled down if it does not settle on these sequences."""
+        """The parameters, the block's scaled down if this batch does not settle as a whole."""
         with torch.no_grad():
             settled = force_left(model, sequences[..., :-1]) < self.tolerance  # NaN is not below
             factor = torch.where(settled, 1.0, self.factor)
             return {
-                name: p * factor if name.startswith(self.block) else p
-                for name, p in parameters.items()
+                name: p * factor if name.startswith(BLOCK) else p for name, p in parameters.items()
             }

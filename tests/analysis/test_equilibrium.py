@@ -8,7 +8,7 @@ from torch.func import jacrev
 from torch.testing import assert_close
 
 from attn_notes.analysis import equilibrium as look
-from attn_notes.models.equilibrium import Config, LanguageModel, Relaxation, residual
+from attn_notes.models.equilibrium import LanguageModel, Relaxation, residual
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
 from attn_notes.training.ensemble import train
@@ -22,22 +22,7 @@ from attn_notes.training.estimators import (
     loss,
 )
 
-LONG = Relaxation(80, 0.4)
-SMALL = Config(
-    input="normalised",
-    vocabulary=7,
-    context=5,
-    width=6,
-    heads=2,
-    embedding_std=1.0,
-    relaxation=LONG,
-)
-
-
-def make(config: Config = SMALL, seed: int = 0) -> tuple[LanguageModel, Tensor]:
-    generator = Generator().manual_seed(seed)
-    model = LanguageModel(config, generator).double()
-    return model, torch.randint(config.vocabulary, (3, config.context + 1), generator=generator)
+from ..equilibrium import LONG, SMALL, make
 
 
 def of_weights(model: LanguageModel, value: Tensor) -> Tensor:
@@ -117,7 +102,7 @@ def test_the_jacobian_and_its_eigenvalues_are_those_of_dense_algebra() -> None:
     model, sequences = make()
     force, _, z = look.at_rest(model, sequences[:1])
     j = look.jacobian(force, z)
-    assert_close(j, jacrev(force)(z).reshape(30, 30))
+    assert_close(j, jacrev(force)(z).reshape(50, 50))
 
     def in_order(values: Tensor) -> Tensor:
         return torch.view_as_real(values)[torch.argsort(values.real * 1e3 + values.imag)]
@@ -222,7 +207,7 @@ def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None
             lambda generator: TEXT.sample(2, 4, generator),
             generators=[Generator().manual_seed(20_000 + seed) for seed in range(2)],
             steps=3,
-            optimizer=lambda tensors: look.adamw(tensors, 1e-2),
+            optimizer=lambda tensors: look.adamw_at_two_rates(tensors, 1e-2),
             schedule=lambda step: min(1, (step + 1) / 20) if step < 20 else 1.0,
             clip=1.0,
         )
@@ -235,7 +220,7 @@ def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None
 
 def test_the_read_out_learns_faster() -> None:
     model, _ = make()
-    optimizer = look.adamw(list(model.parameters()), lr=1e-3)
+    optimizer = look.adamw_at_two_rates(list(model.parameters()), lr=1e-3)
     rates = [group["lr"] for group in optimizer.param_groups for _ in group["params"]]
     assert rates == pytest.approx([1e-3, 1e-3, look.READ_OUT * 1e-3])
     assert optimizer.param_groups[1]["params"] == [model.unembedding.weight]

@@ -10,7 +10,7 @@ from torch.func import jacrev
 from torch.testing import assert_close
 
 from attn_notes.analysis.cost import peak_bytes
-from attn_notes.models.equilibrium import Config, LanguageModel, Relaxation, residual
+from attn_notes.models.equilibrium import LanguageModel, Relaxation, residual
 from attn_notes.training import estimators
 from attn_notes.training.ensemble import train
 from attn_notes.training.estimators import (
@@ -28,27 +28,11 @@ from attn_notes.training.estimators import (
     loss,
 )
 
-V = 7
-STEP = 0.4
-LONG = Relaxation(steps=80, step=STEP)
-SMALL = Config(
-    input="normalised",
-    embedding="learned",
-    vocabulary=V,
-    context=5,
-    width=10,
-    heads=2,
-    embedding_std=1.0,
-    relaxation=LONG,
-)
+from ..equilibrium import LONG, SMALL, make
+
+LEARNED = replace(SMALL, embedding="learned")
+STEP = LONG.step
 SEEDS = range(5)
-
-
-def make(seed: int = 0, config: Config = SMALL) -> tuple[LanguageModel, Tensor]:
-    """A small model in double precision, and a batch."""
-    generator = Generator().manual_seed(seed)
-    model = LanguageModel(config, generator).double()
-    return model, torch.randint(V, (3, config.context + 1), generator=generator)
 
 
 def gradient(model: nn.Module, sequences: Tensor, estimator: Estimator) -> Tensor:
@@ -91,7 +75,7 @@ def by_hand(model: LanguageModel, sequences: Tensor, matrices: Tensor) -> Tensor
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_exact_gradient_equals_finite_differences(seed: int) -> None:
-    model, sequences = make(seed)
+    model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
     generator = Generator().manual_seed(seed)
     parameters = list(model.parameters())
@@ -114,7 +98,7 @@ def test_the_exact_gradient_equals_finite_differences(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_where_each_estimator_goes(seed: int) -> None:
     """To the solution of its own linear equation, solved without any relaxation."""
-    model, sequences = make(seed)
+    model, sequences = make(LEARNED, seed)
     j = jacobians(model, sequences)
     exact = by_hand(model, sequences, j.mT)
     nudged = partial(Nudged, beta=1e-2, relaxation=LONG)
@@ -129,7 +113,7 @@ def test_where_each_estimator_goes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_unclipped_aep_points_along_the_exact_gradient(seed: int) -> None:
-    model, sequences = make(seed)
+    model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
     found = gradient(model, sequences, Nudged("full", 0.02, LONG))
     assert torch.cosine_similarity(found, exact, dim=0) > 1 - 1e-9
@@ -142,7 +126,7 @@ def slope(x: list[float], y: list[float]) -> float:
 @pytest.mark.parametrize(("symmetric", "order"), [(False, 1), (True, 2)])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_error_in_beta(seed: int, symmetric: bool, order: int) -> None:
-    model, sequences = make(seed)
+    model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
     betas = [0.05, 0.1, 0.2, 0.4]
     errors = [
@@ -155,7 +139,7 @@ def test_the_error_in_beta(seed: int, symmetric: bool, order: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_error_in_nudged_steps_falls_as_the_state_contracts(seed: int) -> None:
     """A step leaves 1 + ε Jᵀ of the way, and after many the slowest direction is all."""
-    model, sequences = make(seed)
+    model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
     modes = torch.linalg.eigvals(jacobians(model, sequences))
     rate = (1 + STEP * modes).abs().max().log().item()
@@ -244,7 +228,7 @@ ALL: dict[str, Estimator] = {
 def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(
     name: str, dtype: torch.dtype
 ) -> None:
-    model, sequences = make(config=replace(SMALL, relaxation=Relaxation(5, STEP)))
+    model, sequences = make(replace(LEARNED, relaxation=Relaxation(5, STEP)))
     model.to(dtype)
     cost = nn.functional.cross_entropy(model(sequences[:, :-1]).mT, sequences[:, 1:])
     (direct,) = torch.autograd.grad(cost, model.unembedding.weight)
@@ -256,7 +240,7 @@ def test_all_return_the_cost_where_the_state_is_left_and_the_read_outs_gradient(
 
 @pytest.mark.parametrize("steps", [0, 3])
 def test_frozen_teaches_the_read_out_only(steps: int) -> None:
-    model, sequences = make(config=replace(SMALL, relaxation=Relaxation(steps, STEP)))
+    model, sequences = make(replace(LEARNED, relaxation=Relaxation(steps, STEP)))
     loss(model, sequences, frozen).backward()
     assert [name for name, p in model.named_parameters() if p.grad is not None] == [
         "unembedding.weight"
@@ -265,7 +249,7 @@ def test_frozen_teaches_the_read_out_only(steps: int) -> None:
 
 def test_single_precision_finds_the_gradient_of_double() -> None:
     """At the chapter's β, 1/50 of the number of predictions, rounding is no matter."""
-    model, sequences = make()
+    model, sequences = make(LEARNED)
     exact = gradient(model, sequences, Implicit(LONG))
     model.float()
     estimator = Nudged("full", sequences[:, 1:].numel() / 50, LONG)
@@ -274,7 +258,7 @@ def test_single_precision_finds_the_gradient_of_double() -> None:
 
 
 def test_an_accelerated_adjoint_and_nudge_come_to_the_same() -> None:
-    model, sequences = make()
+    model, sequences = make(LEARNED)
     exact = gradient(model, sequences, Implicit(LONG))
     quick = Relaxation(30, STEP, memory=5)
     assert off(gradient(model, sequences, Implicit(quick)), exact) < 1e-8
@@ -282,8 +266,8 @@ def test_an_accelerated_adjoint_and_nudge_come_to_the_same() -> None:
 
 
 def peak(estimator: Estimator, free: int) -> int:
-    config = replace(SMALL, relaxation=Relaxation(free, STEP))
-    model, sequences = make(config=config)
+    config = replace(LEARNED, relaxation=Relaxation(free, STEP))
+    model, sequences = make(config)
     return peak_bytes(lambda: gradient(model, sequences, estimator))
 
 
@@ -312,9 +296,9 @@ SHORT = Relaxation(steps=3, step=STEP)
     ids=["bptt", "frozen", "implicit", *CORRECTIONS],
 )
 def test_members_of_an_ensemble_learn_as_they_would_alone(estimator: Estimator) -> None:
-    config = replace(SMALL, relaxation=SHORT)
-    models = [make(seed, config)[0] for seed in (1, 2)]
-    sequences = make()[1]
+    config = replace(LEARNED, relaxation=SHORT)
+    models = [make(config, seed)[0] for seed in (1, 2)]
+    sequences = make(LEARNED)[1]
     optimizer = partial(torch.optim.SGD, lr=0.1)
     trained = train(
         models, partial(loss, estimator=estimator), sequences, steps=2, optimizer=optimizer
@@ -332,7 +316,7 @@ def test_members_of_an_ensemble_learn_as_they_would_alone(estimator: Estimator) 
 def test_a_step_along_each_gradient_lowers_the_loss_and_moves_rest() -> None:
     """Training really goes through the state: what was at rest before is not afterwards."""
     for name in ("exact", "corrected"):
-        model, sequences = make()
+        model, sequences = make(LEARNED)
         z, before = model.settle(sequences[:, :-1]), loss(model, sequences, ALL[name])
         before.backward()
         with torch.no_grad():

@@ -2,35 +2,26 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 from torch.testing import assert_close
 
-from attn_notes.models.equilibrium import TOLERANCE, Config, LanguageModel, Relaxation, residual
+from attn_notes.models.equilibrium import TOLERANCE, LanguageModel, Relaxation, residual
 from attn_notes.training.governor import Governor, force_left
 
-SMALL = Config(
-    input="normalised",
-    vocabulary=7,
-    context=5,
-    width=10,
-    heads=2,
-    embedding_std=1.0,
-    relaxation=Relaxation(20, 0.4),
-)
+from ..equilibrium import SMALL, make
 
 
-def make(scale: float = 1.0) -> tuple[LanguageModel, Tensor]:
-    generator = Generator().manual_seed(0)
-    model = LanguageModel(SMALL, generator).double()
+def scaled(scale: float = 1.0) -> tuple[LanguageModel, Tensor]:
+    model, sequences = make(replace(SMALL, relaxation=Relaxation(20, 0.4)))
     with torch.no_grad():
         for p in model.block.parameters():
             p.mul_(scale)
-    return model, torch.randint(SMALL.vocabulary, (3, SMALL.context + 1), generator=generator)
+    return model, sequences
 
 
 @torch.no_grad()
 def test_what_is_left_is_the_residual_where_the_models_own_relaxation_ends() -> None:
-    model, sequences = make()
+    model, sequences = scaled()
     x = sequences[:, :-1]
     force = model.block.force(model.embed(x))
     _, observed = model.observe(x)
@@ -40,7 +31,7 @@ def test_what_is_left_is_the_residual_where_the_models_own_relaxation_ends() -> 
 
 @pytest.mark.parametrize(("scale", "factor"), [(0.1, 1.0), (3.0, 0.8)])
 def test_the_block_is_scaled_down_where_it_does_not_settle(scale: float, factor: float) -> None:
-    model, sequences = make(scale)
+    model, sequences = scaled(scale)
     assert (force_left(model, sequences[:, :-1]) < TOLERANCE["force"]) == (factor == 1)
     before = dict(model.named_parameters())
     after = Governor(factor=0.8)(model, before, sequences)
@@ -50,7 +41,7 @@ def test_the_block_is_scaled_down_where_it_does_not_settle(scale: float, factor:
 
 
 def test_the_tolerance_is_the_models_unless_another_is_given() -> None:
-    model, sequences = make()
+    model, sequences = scaled()
     left = force_left(model, sequences[:, :-1]).item()
     parameters = dict(model.named_parameters())
     for tolerance, factor in ((2 * left, 1.0), (left / 2, 0.95)):
@@ -60,7 +51,7 @@ def test_the_tolerance_is_the_models_unless_another_is_given() -> None:
 
 
 def test_what_is_no_number_has_not_settled() -> None:
-    model, sequences = make()
+    model, sequences = scaled()
     with torch.no_grad():
         model.token.fill_(torch.nan)
     parameters = dict(model.named_parameters())
@@ -69,7 +60,7 @@ def test_what_is_no_number_has_not_settled() -> None:
 
 
 def test_in_time_it_brings_any_block_to_rest() -> None:
-    model, sequences = make(scale=4.0)
+    model, sequences = scaled(4.0)
     governor = Governor(factor=0.8)
     for _ in range(20):
         after = governor(model, dict(model.named_parameters()), sequences)

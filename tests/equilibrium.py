@@ -1,0 +1,24 @@
+"""A small model of chapter 4 that comes to rest, and a batch for it."""
+
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.models.equilibrium import Config, LanguageModel, Relaxation
+
+LONG = Relaxation(steps=80, step=0.4)
+SMALL = Config(
+    input="normalised",
+    vocabulary=7,
+    context=5,
+    width=10,
+    heads=2,
+    embedding_std=1.0,
+    relaxation=LONG,
+)
+
+
+def make(config: Config = SMALL, seed: int = 0) -> tuple[LanguageModel, Tensor]:
+    """A model in double precision, and three sequences as long as it takes."""
+    generator = Generator().manual_seed(seed)
+    model = LanguageModel(config, generator).double()
+    return model, torch.randint(config.vocabulary, (3, config.context + 1), generator=generator)
