@@ -40,6 +40,17 @@ from nbformat import NotebookNode
 PACKAGE = "attn_notes"
 DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
 DOWNLOADED = "tinyshakespeare.txt"
+CACHE = "ATTN_NOTES_DATA"  # and the environment variable that names the folder
+FETCH = """
+import warnings
+from attn_notes.tasks.text import tiny_shakespeare
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    tiny_shakespeare()
+for warning in caught:
+    print(warning.message)
+"""
 AT_ONCE = 2  # chapters running side by side, each on one thread
 CELL_TIMEOUT = 1800  # seconds; only a cell that hangs takes so long
 KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -172,22 +183,25 @@ def data_files(module: Path) -> list[Path]:
 
 def data_folder() -> Path:
     """Where chapters find what they download, as `attn_notes.tasks.text` has it."""
-    return Path(os.environ.get("ATTN_NOTES_DATA") or pooch.os_cache("attn-notes")).resolve()
+    return Path(os.environ.get(CACHE) or pooch.os_cache("attn-notes")).resolve()
 
 
 def data_at_hand() -> dict[str, int]:
-    """What has been downloaded, and its size."""
-    folder = data_folder()
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
-    return {path.name: path.stat().st_size for path in found if path.is_file()}
+    """The download, if it is there, and its size. What else its folder holds nobody reads."""
+    path = data_folder() / DOWNLOADED
+    return {DOWNLOADED: path.stat().st_size} if path.is_file() else {}
 
 
 def fetch_data(root: Path) -> None:
-    """Download what chapters read, before their keys are made: without it they use a fallback."""
-    if DOWNLOADED in data_at_hand() or not (root / DOWNLOADS).exists():
+    """Download what chapters read, before their keys are made: without it they use a fallback.
+
+    Raises:
+        BookError: the module that downloads does not run. Offline it does, and says what it reads.
+    """
+    if data_at_hand() or not (root / DOWNLOADS).exists():
         return
-    fetch = "from attn_notes.tasks.text import tiny_shakespeare; tiny_shakespeare()"
-    subprocess.run([sys.executable, "-c", fetch], cwd=root, check=True)
+    if subprocess.run([sys.executable, "-c", FETCH], cwd=root).returncode:
+        raise BookError(f"{DOWNLOADS} does not run; see the lines above.")
 
 
 def environment(root: Path) -> dict[str, str]:
@@ -361,7 +375,7 @@ def kernel_environment(folder: Path) -> dict[str, str]:
     personal = ("PYTHON", "PYTEST_", "JUPYTER_", "IPYTHON", "MPLBACKEND", "ATTN_NOTES_")
     own = {name: value for name, value in os.environ.items() if not name.startswith(personal)}
     return own | {
-        "ATTN_NOTES_DATA": str(data_folder()),
+        CACHE: str(data_folder()),
         "PYTHONPATH": str(folder),  # the copies, before the package that is installed
         "PYTHONHASHSEED": "0",
         "PYTHONIOENCODING": "utf-8",

@@ -15,6 +15,8 @@ import nbformat
 import pytest
 from execution import BookError
 
+from attn_notes.tasks import text
+
 ROOT = Path(__file__).parents[1]
 
 FILES = {
@@ -248,43 +250,87 @@ def test_runs_in_this_environment_on_one_thread(built):
     assert outputs[2][0].text == f"{sys.executable} 1 attn_notes.models.tiny\n"
 
 
+def write_download(project, monkeypatch, tmp_path, code):
+    """What downloads is this code, and nothing has been downloaded."""
+    (project / execution.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
+    (project / execution.DOWNLOADS).write_text(code)
+    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("PYTHONPATH", str(project))
+
+
 def test_a_download_that_came_makes_the_chapters_that_read_it_run_again(
     project, tmp_path, monkeypatch
 ):
-    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
     other = chapter(project).key
-    text = project / execution.DOWNLOADS
-    text.parent.mkdir(parents=True, exist_ok=True)
-    text.write_text("")
+    write_download(project, monkeypatch, tmp_path, "")
     write_notebook(project, code=["from attn_notes.tasks import text"])
     offline = chapter(project).key
     assert offline == chapter(project).key
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / execution.DOWNLOADED).write_text("To be")
-    assert chapter(project).key not in (offline, other)
+    here = chapter(project).key
+    assert here not in (offline, other)
+    (tmp_path / "data" / "more.txt").write_text("or not")
+    assert chapter(project).key == here  # nobody reads it
     write_notebook(project, code=["import attn_notes"])
     without = chapter(project).key
-    (tmp_path / "data" / "more.txt").write_text("or not")
+    (tmp_path / "data" / execution.DOWNLOADED).write_text("To be, or not")
     assert chapter(project).key == without
 
 
 def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(project, tmp_path, monkeypatch):
-    (project / execution.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
-    (project / execution.DOWNLOADS).write_text(
+    write_download(
+        project,
+        monkeypatch,
+        tmp_path,
         "import os\nfrom pathlib import Path\n\ndef tiny_shakespeare():\n"
         "    folder = Path(os.environ['ATTN_NOTES_DATA'])\n"
         "    with (folder / 'tinyshakespeare.txt').open('x') as file:\n"
-        "        file.write('To be')\n"
+        "        file.write('To be')\n",
     )
     (tmp_path / "data").mkdir()
-    monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("PYTHONPATH", str(project))
     for _ in range(2):  # the second time it is there, and could not be written again
         execution.fetch_data(project)
     assert execution.data_at_hand() == {"tinyshakespeare.txt": 5}
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTN_NOTES_DATA", "data")
     assert execution.kernel_environment(tmp_path)["ATTN_NOTES_DATA"] == str(tmp_path / "data")
+
+
+def test_offline_a_sentence_says_so_and_the_build_goes_on(project, tmp_path, monkeypatch, capfd):
+    write_download(
+        project,
+        monkeypatch,
+        tmp_path,
+        "import warnings\n\ndef tiny_shakespeare():\n    warnings.warn('It is not there.')\n",
+    )
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    execution.fetch_data(project)
+    assert capfd.readouterr() == ("It is not there.\n", "")
+
+
+def test_a_download_that_does_not_run_stops_the_build(project, tmp_path, monkeypatch, capfd):
+    write_download(project, monkeypatch, tmp_path, "import nothing_of_that_name\n")
+    with pytest.raises(BookError, match=r"tasks/text\.py does not run"):
+        execution.fetch_data(project)
+    assert "No module named 'nothing_of_that_name'" in capfd.readouterr().err
+
+
+def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeypatch):
+    asked = []
+
+    def retrieve(url, known_hash, fname, path):
+        asked.append((Path(path) / fname).resolve())
+        raise OSError
+
+    monkeypatch.setattr(text.pooch, "retrieve", retrieve)
+    assert (execution.DOWNLOADED, execution.CACHE) == (text.NAME, text.CACHE)
+    assert Path(text.__file__) == ROOT / execution.DOWNLOADS
+    for folder in ("", str(tmp_path)):
+        monkeypatch.setenv(text.CACHE, folder)
+        with pytest.warns(text.FallbackWarning):
+            text.tiny_shakespeare()
+        assert asked.pop() == execution.data_folder() / execution.DOWNLOADED
 
 
 def test_nothing_is_executed_again(built, capsys):
