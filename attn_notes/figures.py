@@ -7,6 +7,7 @@ figure without alternative text.
 
 import html
 import io
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -174,3 +175,47 @@ def heat_map(
                     j + 0.5, i + 0.5, _short(values[i, j].item()),
                     ha="center", va="center", color="white" if dark else "black", fontsize=8,
                 )  # fmt: skip
+
+
+def board(
+    ax: Axes,
+    clues: Tensor,
+    box: tuple[int, int],
+    *,
+    filled: Tensor | None = None,
+    solution: Tensor | None = None,
+    size: float = 9,
+) -> None:
+    """Draw a Sudoku board: clues in ink and, in blue, what is filled into the blanks.
+
+    Args:
+        ax: where to.
+        clues: the board's cells in one row, 0 for a blank.
+        box: rows and columns of a box, around which lines are thicker.
+        filled: digits for the blanks, as many as clues.
+        solution: what they should be; cells that differ get a frame.
+        size: of the digits, in points.
+    """
+    side = math.isqrt(len(clues))
+    ax.set(xlim=(0, side), ylim=(side, 0), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    for i in range(side + 1):
+        for along, every in ((ax.axhline, box[0]), (ax.axvline, box[1])):
+            thick = i % every == 0
+            along(i, color=INK if thick else GREY, linewidth=1.2 if thick else 0.4, clip_on=False)
+    shown = clues if filled is None else filled.where(clues == 0, clues)
+    for cell, digit in enumerate(shown.tolist()):
+        row, column = divmod(cell, side)
+        given = int(clues[cell]) > 0
+        if digit:
+            ax.text(
+                column + 0.5, row + 0.54, str(digit), ha="center", va="center", fontsize=size,
+                color=INK if given else COLOURS[0],
+            )  # fmt: skip
+        if solution is not None and not given and digit != int(solution[cell]):
+            ax.add_patch(
+                Rectangle(
+                    (column + 0.1, row + 0.1), 0.8, 0.8, fill=False, edgecolor=COLOURS[1],
+                    linewidth=1.3,
+                )
+            )  # fmt: skip

@@ -97,6 +97,29 @@ def test_heat_map_of_signed_values() -> None:
     assert low[2] > low[0] and high[0] > high[2]  # blue is negative, orange positive
 
 
+def test_a_board_shows_clues_what_is_filled_in_and_what_is_wrong() -> None:
+    clues = torch.tensor([1, 0, 0, 0] + [0] * 11 + [3])
+    filled = torch.tensor([4, 2, 3, 4] + [1] * 12)
+    solution = torch.tensor([1, 2, 4, 4] + [1] * 11 + [3])
+    with figures.figure() as (_, ax):
+        figures.board(ax, clues, (2, 2), filled=filled, solution=solution)
+        assert ax.get_ylim() == (4, 0)  # first row on top
+        texts = {text.get_position(): (text.get_text(), text.get_color()) for text in ax.texts}
+        assert len(texts) == 16
+        assert texts[0.5, 0.54] == ("1", figures.INK)
+        assert texts[1.5, 0.54] == ("2", figures.COLOURS[0])
+        assert texts[3.5, 3.54] == ("3", figures.INK)
+        (frame,) = ax.patches
+        assert frame.get_xy() == pytest.approx((2.1, 0.1))
+        thick = [line.get_linewidth() > 1 for line in ax.lines]
+        assert thick == [True, True, False, False, True, True, False, False, True, True]
+    with figures.figure() as (_, ax):
+        figures.board(ax, torch.tensor([1, 0] * 18), (2, 3))
+        assert len(ax.texts) == 18 and not ax.patches
+        across = [line for line in ax.lines if line.get_xdata()[0] != line.get_xdata()[1]]
+        assert [line.get_linewidth() > 1 for line in across] == [True, False] * 3 + [True]
+
+
 # Linear maps of linear RGB that show what a dichromat sees: Machado, Oliveira and Fernandes, "A
 # Physiologically-based Model for Simulation of Color Vision Deficiency" (2009), severity 1.
 VISION = {

@@ -328,6 +328,15 @@ class Sudoku:
         puzzles, solutions = boards.unbind(1)
         return puzzles, solutions
 
+    def drawer(self, bank: Batch) -> Callable[[int, Generator], Batch]:
+        """What draws from a bank of puzzles, each time in another guise of its class."""
+
+        def draw(n: int, generator: Generator) -> Batch:
+            chosen = torch.randint(len(bank[0]), (n,), generator=generator)
+            return self.augment((bank[0][chosen], bank[1][chosen]), generator)
+
+        return draw
+
     def class_key(self, grids: Int[Tensor, "n {self.cells}"]) -> Int[Tensor, " n"]:
         """A number that all grids of a class have; others have others, up to a chance of 2⁻⁶⁴.
 

@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from attn_notes.tasks import sudoku
-from attn_notes.tasks.sudoku import KINDS, Sudoku, solved
+from attn_notes.tasks.sudoku import KINDS, Batch, Sudoku, solved
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (1, 5)]
 SMALL = [(2, 2), (2, 3), (1, 5)]
@@ -155,6 +155,23 @@ def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) ->
     assert torch.equal(found, solutions)
 
 
+def test_ten_thousand_puzzles_have_one_solution_each() -> None:
+    generator = Generator().manual_seed(41)
+    checked = 0
+    for shape, kind, n in (
+        ((2, 3), "mixed", 6000),
+        ((2, 3), "minimal", 2000),
+        ((2, 2), "minimal", 1500),
+        ((3, 3), "mixed", 500),
+    ):
+        task = Sudoku(*shape)
+        puzzles, solutions = task.sample(n, generator, kind)
+        counts, found = task.solve(puzzles)
+        assert (counts == 1).all() and found.equal(solutions)
+        checked += n
+    assert checked == 10_000
+
+
 @pytest.mark.parametrize("shape", SMALL)
 def test_every_clue_of_a_minimal_puzzle_is_needed(shape: tuple[int, int]) -> None:
     task, puzzles, _ = drawn(*shape, "minimal")
@@ -289,6 +306,21 @@ def test_augmentation_stays_in_the_class(shape: tuple[int, int], symmetries: str
     assert torch.equal(task.held_out(turned_solutions), task.held_out(solutions))
     if symmetries == "labels":
         assert torch.equal(turned == 0, puzzles == 0)
+
+
+def test_a_bank_is_drawn_from_in_other_guises() -> None:
+    task = Sudoku(2, 2)
+    bank = task.sample(11, Generator().manual_seed(2))
+    puzzles, solutions = task.drawer(bank)(200, Generator().manual_seed(0))
+
+    def kinds(batch: Batch) -> set[tuple[int, ...]]:
+        """The class of each solution, and which cells are blank."""
+        keys = task.class_key(batch[1])[:, None]
+        return {tuple(row) for row in torch.cat([keys, (batch[0] == 0).long()], 1).tolist()}
+
+    assert kinds((puzzles, solutions)) == kinds(bank)
+    assert not all((solution == bank[1]).all(1).any() for solution in solutions)
+    assert task.solve(puzzles)[1].equal(solutions)
 
 
 def test_the_number_of_classes() -> None:
