@@ -16,12 +16,13 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product
+from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.models.deep_qkv import Sorter
 from attn_notes.models.dialectical import LanguageModel, Observed
 from attn_notes.models.equilibrium import LanguageModel as EquilibriumModel
 from attn_notes.models.equilibrium import Relaxation, residual
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
+from attn_notes.models.trm import TRM
 from attn_notes.training.estimators import NAIVE, PUBLISHED, Estimator, bptt
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
@@ -69,6 +70,22 @@ DIALECTICAL_NAMES = {
         }.items()
         for p in ("weight", "bias")
     },
+}
+# The source's names of TRM's weights → ours, and of those of each layer.
+TRM_NAMES = {
+    "y_init": "y_init",
+    "z_init": "z_init",
+    "input_embedding.summary_token": "summary",
+    "input_embedding.token_embedding.weight": "token.weight",
+    "output_head.proj.weight": "out.weight",
+    "q_head.proj.weight": "halt.weight",
+    "q_head.proj.bias": "halt.bias",
+}
+TRM_LAYER_NAMES = {
+    "mixer.swiglu.gate_up_proj.weight": "mixer.swiglu.gate_up.weight",
+    "mixer.swiglu.down_proj.weight": "mixer.swiglu.down.weight",
+    "mlp.gate_up_proj.weight": "swiglu.gate_up.weight",
+    "mlp.down_proj.weight": "swiglu.down.weight",
 }
 
 
@@ -324,3 +341,93 @@ class TestEquilibrium:
             found = equilibrium_gradients(golden, as_in(golden, estimator)).flatten(1)
             published = torch.from_numpy(golden[name])
             assert_close(F.cosine_similarity(found, true), published, rtol=1e-9, atol=1e-12)
+
+
+RUNS = 6  # of TRM, to see how far rounding carries them apart
+
+
+def trm_weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
+    """By the rule that the file is made by, under the source's names."""
+    found = {}
+    for i, (name, text) in enumerate(zip(golden["names"], golden["shapes"], strict=True)):
+        shape = tuple(int(size) for size in str(text).strip("(),").split(","))
+        scale = 0.1 if len(shape) == 1 else shape[-1] ** -0.5
+        drawn = np.random.RandomState(int(golden["seed_base"]) + i).standard_normal(shape) * scale
+        found[str(name)] = torch.from_numpy(drawn).float()
+    return found
+
+
+def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
+    source = trm_weights(golden)
+    vocabulary, width = source["input_embedding.token_embedding.weight"].shape
+    layers = len({name.split(".")[2] for name in source if name.startswith("network.layers")})
+    config = trm.Config(
+        vocabulary=vocabulary, cells=golden["tokens"].shape[1], width=width, layers=layers
+    )
+    model = TRM(config, Generator())
+    source["input_embedding.summary_token"] = source["input_embedding.summary_token"][0]
+    names = TRM_NAMES | {
+        f"network.layers.{i}.{theirs}": f"net.{i}.{ours}"
+        for i in range(layers)
+        for theirs, ours in TRM_LAYER_NAMES.items()
+    }
+    model.load_state_dict({names[name]: w for name, w in source.items()})
+    return model
+
+
+def likeness(a: Tensor, b: Tensor) -> float:
+    """The correlation of two runs' logits, a mean over the puzzles."""
+    both = [torch.stack(pair).flatten(1) for pair in zip(a, b, strict=True)]
+    return torch.stack([pair.corrcoef()[0, 1] for pair in both]).mean().item()
+
+
+@torch.no_grad()
+def runs(model: TRM, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits and q of a supervision step, many times with embeddings off by a millionth."""
+    generator, embedding = Generator().manual_seed(0), model.token.weight.clone()
+    found = []
+    for _ in range(RUNS):
+        noise = torch.randn(embedding.shape, generator=generator)
+        model.token.weight.copy_(embedding * (1 + 1e-6 * noise))
+        found.append(model(tokens))
+    return torch.stack([run.logits for run in found]), torch.stack([run.halt for run in found])
+
+
+def spreads_away(published: Tensor, ours: Tensor) -> float:
+    """How far the published numbers are from the mean of our runs, in their standard deviations."""
+    error = (published - ours.mean(0)).square().mean()
+    return (error / ours.var(0).mean()).sqrt().item()
+
+
+@pytest.mark.parametrize("path", files("trm"), ids=lambda p: p.stem)
+class TestTRM:
+    """The file holds what the published program returned in float32, on weights that are chaotic.
+
+    A difference grows about tenfold at each use of the network, of which there are 21 in a
+    supervision step. Two runs that round differently, on other processors or with other numbers of
+    threads, are in the end no more alike than two days of one season. But seasons can be compared:
+    among runs of ours whose embeddings differ by a millionth, the file's logits go with the mean of
+    all as one of theirs does, and with those of a network that is wrong in one place they do not.
+    Nor are they further from that mean than one of ours may be; where weights are not chaotic, that
+    is near.
+    """
+
+    def test_parameter_count(self, path: Path) -> None:
+        golden = np.load(path)
+        published = sum(w.numel() for n, w in trm_weights(golden).items() if "init" not in n)
+        assert sum(p.numel() for p in load_trm(golden).parameters()) == published
+
+    def test_the_published_run_is_like_one_of_ours(self, path: Path) -> None:
+        golden = np.load(path)
+        model, tokens = load_trm(golden), torch.from_numpy(golden["tokens"])
+        published = torch.from_numpy(golden["logits_1"])
+        ours, halt = runs(model, tokens)
+        one = np.mean([likeness(ours[i], ours.sum(0) - ours[i]) for i in range(RUNS)])
+        assert likeness(published, ours.sum(0)) > one / 2
+        assert spreads_away(published, ours) < 2
+        assert spreads_away(torch.from_numpy(golden["q_1"])[:, 0], halt) < 5  # two numbers alone
+
+        with torch.no_grad():  # what x counts for, beside y and z
+            model.token.weight.div_(model.config.width**0.5)
+            model.summary.div_(model.config.width**0.5)
+        assert likeness(published, runs(model, tokens)[0].sum(0)) < one / 2

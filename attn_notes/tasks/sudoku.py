@@ -40,6 +40,7 @@ SYMMETRIES = ("labels", "all")
 DIGITS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BLANKS = "0._"
 FRAME = "|+-"  # may be drawn around boxes, and is not read
+MANY = 2000  # grids without one of the wanted classes are enough
 CHUNK = 1024  # boards that are worked on at once, and fit a cache
 
 
@@ -224,18 +225,22 @@ class Sudoku:
             held_out: only of the classes that are held out, or only of the others; of all, if None.
 
         Raises:
-            ValueError: an unknown kind; grids of held-out classes where none are held out.
+            ValueError: an unknown kind; grids of held-out classes where none are held out, or of
+                the others where small boards leave none.
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
         if held_out and not self.held_out_share:
             raise ValueError("this task holds out no class to draw from")
-        solutions = torch.zeros(0, self.cells, dtype=torch.long)
+        solutions, seen = torch.zeros(0, self.cells, dtype=torch.long), 0
         while len(solutions) < n:
             drawn = self.grids(n, generator)
+            seen += n
             if held_out is not None:
                 drawn = drawn[self.held_out(drawn) == held_out]
             solutions = torch.cat([solutions, drawn])[:n]
+            if seen >= MANY and not len(solutions):
+                raise ValueError(f"of {seen:,} grids none is of a class to draw from")
         tries = torch.full((n,), self.cells)
         if kind == "mixed":
             tries = torch.randint(self.cells // 2, self.cells + 1, (n,), generator=generator)

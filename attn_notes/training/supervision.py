@@ -193,15 +193,26 @@ class Supervision:
         """The model to be judged: with averaged weights, if they are averaged."""
         return self.model if self.average is None else cast(TRM, self.average.module)
 
+    def precision(self) -> torch.autocast:
+        """The context in which the model is run.
+
+        Casts of weights are not kept: older torch keeps those of the cycles without gradient for
+        the one with it, and the weights then get none (pytorch issue 112583).
+        """
+        device = self.carry.puzzles.device.type
+        mixed = self.autocast is not None
+        return torch.autocast(device, self.autocast, enabled=mixed, cache_enabled=False)
+
     def step(self) -> Seen:
         """Seat fresh puzzles, go one supervision step, update the weights, see who leaves."""
         settings, device = self.settings, self.carry.puzzles.device
         puzzles, solutions = self.draw(settings.seats, self.generator)
         fresh = puzzles.to(device), solutions.to(device)
         carry = seat(self.carry, fresh, self.model.start(settings.seats))
-        with torch.autocast(device.type, self.autocast, enabled=self.autocast is not None):
+        with self.precision():
             state, logits, halt = self.forward(carry.puzzles, carry.state)
-        logits, halt = logits.float(), halt.float()
+        exact = torch.promote_types(logits.dtype, torch.float32)
+        logits, halt = logits.to(exact), halt.to(exact)
         right = solved(logits, carry.solutions)
         answer = answer_loss(logits, carry.solutions, settings.loss)
         halting = halting_loss(halt, right)

@@ -412,3 +412,10 @@ def test_puzzles_that_cannot_be_drawn_are_refused(generator: Generator) -> None:
         Sudoku().sample(1, generator, "easy")
     with pytest.raises(ValueError, match="holds out no class"):
         Sudoku(held_out_share=0.0).sample(1, generator, held_out=True)
+    # Of 4 × 4 there are two classes up to every symmetry.
+    few = Sudoku(2, 2, symmetries="all")
+    kinds = few.held_out(few.grids(50, generator))
+    missing = [wanted for wanted in (True, False) if not (kinds == wanted).any()]
+    assert missing
+    with pytest.raises(ValueError, match="none is of a class"):
+        few.sample(40, generator, held_out=missing[0])
