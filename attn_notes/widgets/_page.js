@@ -286,6 +286,23 @@ const bar = (column, bottom, height, className = "") =>
     class: `attn-bar ${className}`,
   });
 
+/** Count from one number to another, so many milliseconds each; at once for who wants no motion. */
+function player(milliseconds, show) {
+  let timer = null;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = null;
+  };
+  function play(from, to) {
+    stop();
+    if (from >= to || matchMedia("(prefers-reduced-motion: reduce)").matches) return show(to);
+    timer = setTimeout(() => play(from + 1, to), milliseconds);
+    show(from);
+  }
+  return { play, stop, going: () => timer !== null };
+}
+
 const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
-
+/** A share as part of a drawing: what is no number is not drawn. */
+const drawn = (share) => (share > 0 ? Math.min(share, 1) : 0);

@@ -17,8 +17,6 @@ const HOTTEST = 2; // temperature
 // The model: {weights, config}
 
 const norm = (x) => Math.sqrt(dot(x, x));
-const sigmoid = (x) => 1 / (1 + Math.exp(-x));
-const silu = (x) => x / (1 + Math.exp(-x));
 const affine = (weights, name, x) =>
   add(linear(x, weights[`${name}.weight`]), weights[`${name}.bias`]);
 
@@ -307,8 +305,6 @@ const NAMES = { [SPACE]: "space", [PAD]: "PAD" };
 const inWords = ({ ends: end, token }) =>
   end ? "the end" : token === SPACE ? "a space" : (NAMES[token] ?? VOCABULARY[token]);
 const taken = (step) => step.seen.filter(({ active }) => active).length;
-/** A share as part of a drawing: what is no number is not drawn. */
-const drawn = (share) => (share > 0 ? Math.min(share, 1) : 0);
 const broken = (step) => step.depth < 0 || step.token === PAD;
 
 function verdictOn({ text, prompt, steps, ended }, budget) {

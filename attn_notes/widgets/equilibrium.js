@@ -177,57 +177,6 @@ const NUDGED_STEPS = 40;
 const NUDGE = 0.02; // of one prediction's cost
 const TOLERANCE = { step: 1e-2, force: 1e-3 };
 
-function transposed(W, columns) {
-  const rows = W.length / columns;
-  const T = new Float64Array(W.length);
-  for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) T[j * rows + i] = W[i * columns + j];
-  }
-  return T;
-}
-
-/** X Wᵀ for all rows of X. A relaxation is hundreds of these, so eight sums go at a time, two rows
- * by four outputs; where fewer are left, the last is done more than once. */
-function product(X, W, inputs) {
-  const rows = X.length / inputs;
-  const outputs = W.length / inputs;
-  const Y = new Float64Array(rows * outputs);
-  for (let t = 0; t < rows; t += 2) {
-    const u = Math.min(t + 1, rows - 1);
-    for (let i = 0; i < outputs; i += 4) {
-      const [i1, i2, i3] = [1, 2, 3].map((n) => Math.min(i + n, outputs - 1));
-      let a0 = 0, a1 = 0, a2 = 0, a3 = 0; // of row t
-      let b0 = 0, b1 = 0, b2 = 0, b3 = 0; // of row u
-      for (let j = 0; j < inputs; j++) {
-        const x = X[t * inputs + j];
-        const y = X[u * inputs + j];
-        const w0 = W[i * inputs + j];
-        const w1 = W[i1 * inputs + j];
-        const w2 = W[i2 * inputs + j];
-        const w3 = W[i3 * inputs + j];
-        a0 += w0 * x;
-        a1 += w1 * x;
-        a2 += w2 * x;
-        a3 += w3 * x;
-        b0 += w0 * y;
-        b1 += w1 * y;
-        b2 += w2 * y;
-        b3 += w3 * y;
-      }
-      const [row, next] = [t * outputs, u * outputs];
-      Y[row + i] = a0;
-      Y[row + i1] = a1;
-      Y[row + i2] = a2;
-      Y[row + i3] = a3;
-      Y[next + i] = b0;
-      Y[next + i1] = b1;
-      Y[next + i2] = b2;
-      Y[next + i3] = b3;
-    }
-  }
-  return Y;
-}
-
 /** Of every row. */
 const lengths = (X, columns) =>
   Array.from({ length: X.length / columns }, (_, t) =>
@@ -523,19 +472,6 @@ const NAMES_OF = {
   full: "AEP",
   clipped: "AEP, clipped",
 };
-
-/** Count from one number to another, so many milliseconds each; at once for who wants no motion. */
-function player(milliseconds, show) {
-  let timer;
-  const stop = () => clearTimeout(timer);
-  function play(from, to) {
-    stop();
-    if (from >= to || matchMedia("(prefers-reduced-motion: reduce)").matches) return show(to);
-    show(from);
-    timer = setTimeout(() => play(from + 1, to), milliseconds);
-  }
-  return { play, stop };
-}
 
 /** Run a generator a few milliseconds at a time, so that the page stays awake; returns how to stop. */
 function inSlices(states, done) {

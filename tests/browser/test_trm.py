@@ -1,0 +1,985 @@
+"""The Sudoku explorer on the page of chapter 5, against torch and as a reader uses it."""
+
+import base64
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Dialog, Locator, Page, expect
+from torch import Generator, Tensor
+
+from attn_notes.models.trm import TRM, Config
+from attn_notes.tasks.sudoku import Sudoku, solved
+from attn_notes.widgets._weights import pack
+from attn_notes.widgets.trm import MOST_STEPS, PUZZLE
+
+from ..packed import parameters
+from .conftest import Visit
+from .widget_page import (
+    FAKE_MODEL,
+    READ_PAGE,
+    assert_large_enough,
+    assert_name_is_text,
+    assert_nothing_left,
+    assert_steady_height,
+    saved_runs,
+)
+
+CHAPTER = "book/trm.html"
+OpenPage = Callable[..., Visit]
+HTML = '<img src=x onerror="alert(1)">'
+BEFORE = "The board is from before."
+TASK = Sudoku()
+SMALL: dict[str, Any] = dict(vocabulary=7, cells=36, width=6, multiple=4, latent_steps=2, cycles=1)
+CONFIGS = [
+    (Config(**SMALL), TASK),
+    (Config(**SMALL, norm="tokens"), Sudoku(3, 2)),
+    (Config(**SMALL | {"cycles": 2}, norm="tokens", summary=3), TASK),
+    (Config(**SMALL | {"latent_steps": 3}, summary=2, layers=1), TASK),
+    (Config(**SMALL | {"vocabulary": 5, "cells": 16, "width": 7}, layers=3), Sudoku(2, 2)),
+    (Config(**SMALL | {"vocabulary": 10, "cells": 81, "width": 5}), Sudoku(3, 3)),
+]
+
+
+def with_clue(cell: int, digit: int) -> str:
+    """The puzzle with one more clue, or another one."""
+    return f"{PUZZLE[:cell]}{digit}{PUZZLE[cell + 1 :]}"
+
+
+def fault_of(text: str) -> str | None:
+    """What Python says is wrong with a board."""
+    try:
+        TASK.read(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+IMPOSSIBLE = next(
+    (cell, digit)
+    for cell in range(36)
+    for digit in range(1, 7)
+    if PUZZLE[cell] == "." and fault_of(with_clue(cell, digit)) == "this board has no solution"
+)
+SHAPES = [Sudoku(2, 2), Sudoku(2, 3, held_out_share=0.3), Sudoku(3, 2), Sudoku(3, 3)]
+
+# window.models: networks ready to run, of runs whose weights are in base64.
+MAKE_MODELS = """(runs) => {
+  window.models = runs.map(({ weights, ...run }) => {
+    const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+    const unpacked = widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0);
+    return widget.make(unpacked, run.config);
+  });
+}"""
+# The first thoughts of a model about a puzzle.
+THINK = """() => {
+  window.thoughts = (model, puzzle, steps) => {
+    const thoughts = [];
+    for (const thought of widget.think(model, puzzle)) {
+      if (thought) thoughts.push(thought);
+      if (thoughts.length === steps) return thoughts;
+    }
+  };
+}"""
+
+
+@pytest.fixture
+def widget(visit: Visit) -> Locator:
+    widget = visit.page.locator(".trm.attn-widget").first
+    settled(widget)
+    return widget
+
+
+@pytest.fixture
+def runs(visit: Visit) -> dict[str, Any]:
+    return saved_runs(visit.page)
+
+
+def rebuild(run: dict[str, Any], seed: int = 0) -> TRM:
+    """A torch model with the weights that the page holds, in double precision."""
+    model = TRM(Config(**run["config"]), Generator())
+    model.load_state_dict(parameters(run, seed))
+    return model.double().requires_grad_(False)
+
+
+def some_model(config: Config, seed: int = 0) -> TRM:
+    """A model of random numbers, as many as half precision has."""
+    generator = Generator().manual_seed(seed)
+    model = TRM(config, generator).requires_grad_(False)
+    model.summary.normal_(generator=generator)
+    model.halt.weight.normal_(generator=generator)
+    return model.half().float()
+
+
+def run_of(*models: TRM, task: Sudoku = TASK) -> dict[str, Any]:
+    """One run with a seed for each of these models, as a page saves it."""
+    states = [model.state_dict() for model in models]
+    numbers = {name: torch.stack([state[name] for state in states]) for name in states[0]}
+    packed = pack(models[0], numbers, "model", half=True)
+    weights = base64.b64encode(packed.pop("weights")).decode()
+    shape = {"rows": task.rows, "columns": task.columns, "held_out_share": task.held_out_share}
+    return {"config": asdict(models[0].config), **shape, **packed, "weights": weights}
+
+
+def shape_of(task: Sudoku) -> dict[str, Any]:
+    return {"rows": task.rows, "columns": task.columns, "held_out_share": task.held_out_share}
+
+
+def close(actual: Any, expected: Tensor) -> None:
+    """To a millionth of the largest number."""
+    actual = torch.as_tensor(actual, dtype=torch.float64)
+    scale = expected.abs().max().item()
+    torch.testing.assert_close(actual, expected.double(), atol=1e-6 * scale, rtol=0)
+
+
+def minds(model: TRM, puzzles: Tensor, steps: int) -> Tensor:
+    """What the output head reads in z after each supervision step."""
+    state, seen = None, []
+    for _ in range(steps):
+        state = model(puzzles, state).state
+        seen.append(model.decode(state.z))
+    return torch.stack(seen)
+
+
+def compare(page: Page, which: str, model: TRM, puzzles: Tensor, steps: int) -> None:
+    """All that is thought about these puzzles."""
+    page.evaluate(THINK)
+    found = page.evaluate(
+        f"""([puzzles, steps]) => {{
+          const plain = ({{ logits, halt, mind }}) =>
+            ({{ logits: [...logits], halt, mind: [...mind] }});
+          return puzzles.map((puzzle) => thoughts({which}, puzzle, steps).map(plain));
+        }}""",
+        [puzzles.tolist(), steps],
+    )
+    logits, halt = model.trace(puzzles, steps)
+    mind = minds(model, puzzles, steps)
+    for i, thoughts in enumerate(found):
+        close([thought["logits"] for thought in thoughts], logits[:, i].flatten(1))
+        close([thought["halt"] for thought in thoughts], halt[:, i])
+        close([thought["mind"] for thought in thoughts], mind[:, i].flatten(1))
+
+
+# Against torch ----------------------------------------------------------------------------------
+
+
+def test_every_kind_of_model_is_that_of_torch(visit: Visit) -> None:
+    models = [some_model(config, i) for i, (config, _) in enumerate(CONFIGS)]
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
+    for i, (model, (_, task)) in enumerate(zip(models, CONFIGS, strict=True)):
+        puzzles, _ = task.sample(2, Generator().manual_seed(i))
+        compare(visit.page, f"models[{i}]", model.double(), puzzles, 3)
+
+
+def page_models(visit: Visit, runs: dict[str, Any]) -> None:
+    """window.models: name -> the networks of the page's own runs, one a seed."""
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(
+        """() => {
+          window.models = Object.fromEntries(Object.entries(saved.runs).map(([name, run]) => [name,
+            Array.from({ length: run.seeds }, (_, seed) =>
+              widget.make(widget.unpack(run, seed), run.config))]));
+        }"""
+    )
+
+
+def test_the_models_of_the_page_are_those_of_torch(visit: Visit, runs: dict[str, Any]) -> None:
+    page_models(visit, runs)
+    puzzles, _ = TASK.sample(2, Generator().manual_seed(7), "minimal", held_out=True)
+    for name, run in runs.items():
+        for seed in range(run["seeds"]):
+            model = rebuild(run, seed)
+            # Not further: where a recursion is chaotic, what is rounded off grows at every step.
+            compare(visit.page, f"models[{name!r}][{seed}]", model, puzzles, 8)
+
+
+def test_answers_are_those_of_torch_on_a_thousand_puzzles(
+    visit: Visit, runs: dict[str, Any]
+) -> None:
+    """Every digit after each of four steps, by the run of the page that solves the most."""
+    kinds = ("mixed", "minimal")
+    halves = [TASK.sample(500, Generator().manual_seed(3), kind, held_out=True) for kind in kinds]
+    puzzles, solutions = (torch.cat(both) for both in zip(*halves, strict=True))
+    some = slice(None, None, 20)
+
+    def solves(name: str) -> float:
+        logits, _ = rebuild(runs[name]).trace(puzzles[some], 4)
+        return solved(logits[-1], solutions[some]).double().mean().item()
+
+    best = max(runs, key=solves)
+    model = rebuild(runs[best])
+    parts = [model.trace(part, 4)[0].argmax(-1) for part in puzzles.split(100)]
+    expected = torch.cat(parts, 1).movedim(1, 0).flatten(1)  # the steps of a puzzle, one by one
+    page_models(visit, runs)
+    visit.page.evaluate(THINK)
+    found = [
+        digits
+        for part in puzzles.split(100)
+        for digits in visit.page.evaluate(
+            """([name, puzzles]) => puzzles.map((puzzle) => {
+              const size = Math.sqrt(puzzle.length) + 1;
+              const argmax = (row) => row.indexOf(Math.max(...row));
+              return thoughts(models[name][0], puzzle, 4).flatMap(({ logits }) =>
+                puzzle.map((_, cell) => argmax(logits.subarray(cell * size, (cell + 1) * size))));
+            })""",
+            [best, part.tolist()],
+        )
+    ]
+    assert torch.equal(torch.tensor(found), expected)
+
+
+def test_a_step_takes_less_than_one_waits_for(visit: Visit, runs: dict[str, Any]) -> None:
+    page_models(visit, runs)
+    visit.page.evaluate(THINK)
+    for name in runs:
+        milliseconds = visit.page.evaluate(
+            """([name, puzzle]) => {
+              const times = Array.from({ length: 12 }, () => {
+                const start = performance.now();
+                thoughts(models[name][0], puzzle, 1);
+                return performance.now() - start;
+              });
+              return Math.min(...times); // the others shared the machine
+            }""",
+            [name, TASK.read(PUZZLE)[0].tolist()],
+        )
+        assert milliseconds < 500, name
+
+
+# Boards -----------------------------------------------------------------------------------------
+
+
+def test_boards_are_solved_as_by_python(visit: Visit) -> None:
+    """With one solution, with none and with more."""
+    visit.page.evaluate(READ_PAGE)
+    met = set()
+    for task in SHAPES:
+        puzzles, _ = task.sample(12, Generator().manual_seed(2), "minimal")
+        clues = puzzles.clone()
+        first = (clues > 0).long().argmax(1, keepdim=True)
+        fewer = clues.scatter(1, first, 0)  # a clue that was needed
+        other = clues.scatter(1, first, clues.gather(1, first) % task.side + 1)
+        boards = torch.cat([clues, fewer, other, torch.zeros(1, task.cells, dtype=torch.long)])
+        counts, solutions = task.solve(boards)
+        met |= {*counts.tolist()}
+        found = visit.page.evaluate(
+            """([shape, boards]) => boards.map((b) => widget.solve(widget.boards(shape), b))""",
+            [shape_of(task), boards.tolist()],
+        )
+        assert [each["count"] for each in found] == counts.tolist()
+        for each, count, solution in zip(found, counts, solutions, strict=True):
+            if count == 1:
+                assert each["solution"] == solution.tolist()
+            elif count == 0:
+                assert each["solution"] is None
+    assert met == {0, 1, 2}
+
+
+def test_classes_are_told_apart_as_by_python(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for task in SHAPES:
+        grids = task.grids(200, Generator().manual_seed(4))
+        found = visit.page.evaluate(
+            """([shape, grids]) => {
+              const task = widget.boards(shape);
+              return grids.map((grid) =>
+                [String(widget.classKey(task, grid)), widget.heldOut(task, grid)]);
+            }""",
+            [shape_of(task), grids.tolist()],
+        )
+        assert [int(key) for key, _ in found] == task.class_key(grids).tolist()
+        assert [held for _, held in found] == task.held_out(grids).tolist()
+        assert {held for _, held in found} == {True, False}
+
+
+def drawn(page: Page, task: Sudoku, kind: str, n: int) -> Tensor:
+    found = page.evaluate(
+        """([shape, kind, n]) => {
+          const task = widget.boards(shape);
+          return Array.from({ length: n }, () => widget.draw(task, kind));
+        }""",
+        [shape_of(task), kind, n],
+    )
+    return torch.tensor(found)
+
+
+def test_puzzles_that_are_drawn_have_one_solution_of_a_held_out_class(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    for task, n in zip(SHAPES, (10, 30, 10, 4), strict=True):
+        for kind in ("easy", "minimal"):
+            puzzles = drawn(visit.page, task, kind, n)
+            counts, solutions = task.solve(puzzles)
+            assert (counts == 1).all()
+            assert task.held_out(solutions).all()
+            if task.side > 4:
+                assert len(puzzles.unique(dim=0)) == n
+            clues = (puzzles > 0).sum(1)
+            if kind == "easy":
+                assert (clues == task.cells // 2).all()
+            else:
+                cells = [(i, cell) for i, cell in (puzzles > 0).nonzero().tolist()]
+                fewer = torch.stack(
+                    [puzzles[i].scatter(0, torch.tensor([cell]), 0) for i, cell in cells]
+                )
+                assert (task.solve(fewer)[0] == 2).all()
+
+
+def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    assert drawn(visit.page, Sudoku(2, 2, held_out_share=0.0), "easy", 3).shape == (3, 16)
+    none = Sudoku(2, 2, held_out_share=1e-6)
+    assert not none.held_out(none.grids(500, Generator())).any()
+    shape = [shape_of(none)]
+    assert visit.page.evaluate("([s]) => widget.draw(widget.boards(s), 'easy')", shape) is None
+
+
+TEXTS = [
+    PUZZLE,
+    TASK.write(TASK.read(PUZZLE)[0]),
+    "+---+---+\n|..4|...|\n|1..|2..|\n+---+---+\n|.4.|.65|\n|...|...|\n+---+---+\n|3..|.1.|"
+    "\n|..5|...|\n+---+---+",
+    PUZZLE.replace(".", "0"),
+    PUZZLE.replace(".", "_ "),
+    "",
+    "..4",
+    PUZZLE + ".",
+    "7" + PUZZLE[1:],
+    "🙂" + PUZZLE[1:],
+    "?",
+    "." * 10_000,
+    with_clue(0, 4),
+    with_clue(0, 1),
+    with_clue(1, 1),
+    "." * 36,
+    PUZZLE.replace("3", "."),
+    with_clue(*IMPOSSIBLE),
+]
+
+
+def test_texts_are_read_as_by_python(visit: Visit) -> None:
+    visit.page.evaluate(READ_PAGE)
+    faults = set()
+    for text in TEXTS:
+        found = visit.page.evaluate(
+            "([shape, text]) => widget.read(widget.boards(shape), text)", [shape_of(TASK), text]
+        )
+        fault = fault_of(text)
+        if fault:
+            assert found["fault"].replace("‘", "'").replace("’", "'") == fault
+            faults.add(re.sub(r"\d+|'.'", "…", fault))
+        else:
+            board, solution = TASK.read(text)
+            assert found["fault"] is None
+            assert (found["board"], found["solution"]) == (board.tolist(), solution.tolist())
+    assert len(faults) == 7  # length, character, twice in a row, a column or a box, none, many
+
+
+# The page ---------------------------------------------------------------------------------------
+
+
+def settled(widget: Locator) -> None:
+    """Wait until it has thought as far as it was asked to."""
+    expect(widget.locator(".trm-board[aria-busy=true]")).to_have_count(0)
+
+
+def cells(widget: Locator) -> Locator:
+    return widget.get_by_role("gridcell")
+
+
+def step_to(widget: Locator, step: int) -> None:
+    widget.get_by_label("Step", exact=True).fill(str(step))
+    settled(widget)
+
+
+def type_puzzle(widget: Locator, text: str) -> None:
+    text_box(widget).fill(text)
+    settled(widget)
+
+
+def press(widget: Locator, name: str) -> None:
+    widget.get_by_role("button", name=name, exact=True).click()
+    settled(widget)
+
+
+def text_box(widget: Locator) -> Locator:
+    return widget.get_by_label("Puzzle", exact=True)
+
+
+def told(widget: Locator) -> Locator:
+    return widget.locator(".trm-told")
+
+
+def message(widget: Locator) -> Locator:
+    return widget.locator(".attn-message")
+
+
+def shown(widget: Locator) -> dict[str, Any]:
+    """All that can be read off the board and what stands beside it."""
+    found: dict[str, Any] = widget.evaluate(
+        """(root) => {
+          const plain = (text) => text.replaceAll('\\u00a0', ' ');
+          const texts = (selector) =>
+            [...root.querySelectorAll(selector)].map((e) => plain(e.textContent));
+          const cells = [...root.querySelectorAll('[role=gridcell]')];
+          const having = (name) =>
+            cells.flatMap((e, i) => (e.classList.contains(name) ? [i] : []));
+          return {
+            board: texts('[role=gridcell]').join(''),
+            clues: having('trm-clue'),
+            wrong: having('trm-wrong'),
+            changed: having('trm-changed'),
+            labels: cells.map((e) => plain(e.ariaLabel)),
+            selected: cells.findIndex((e) => e.ariaSelected === 'true'),
+            told: texts('.trm-told')[0],
+            origin: texts('.trm-origin')[0],
+            dial: texts('.trm-dial-value')[0],
+            title: texts('.trm-table caption')[0],
+            answer: texts('.trm-table td:nth-child(2)'),
+            mind: texts('.trm-table td:nth-child(3)'),
+          };
+        }"""
+    )
+    return found
+
+
+def percent(p: float) -> str:
+    if p < 0.005:
+        return "under 1 %"
+    return "over 99 %" if p >= 0.995 else f"{100 * p:.0f} %"
+
+
+def plural(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
+def expected_sentence(puzzle: Tensor, solution: Tensor, digits: Tensor, q: Tensor, k: int) -> str:
+    """What is said at step k of these answers, one after each step."""
+    blank = puzzle == 0
+    right = digits[k - 1] == solution
+    ok, misread = int((right & blank).sum()), int((~right & ~blank).sum())
+    n = int(blank.sum())
+    words = f"{ok} of {plural(n, 'blank')} right"
+    if right.all():
+        words = f"solved, all {plural(n, 'blank')} right"
+    elif k == MOST_STEPS:
+        words = f"not solved, {words}"
+    if misread:
+        words += f", {plural(misread, 'clue')} misread"
+    if k > 1:
+        words += f", {int(((digits[k - 1] != digits[k - 2]) & blank).sum())} changed"
+    return f"Step {k}: {words}; the model is {percent(q[k - 1].sigmoid().item())} sure."
+
+
+@pytest.mark.parametrize("kind", ["its answer", "what is in mind"])
+def test_what_is_shown_is_what_python_says(
+    kind: str, widget: Locator, runs: dict[str, Any]
+) -> None:
+    puzzle, solution = TASK.read(PUZZLE)
+    type_puzzle(widget, PUZZLE)
+    widget.get_by_label(kind, exact=True).check()
+    for name, run in runs.items():
+        widget.get_by_label("Model", exact=True).select_option(name)
+        model = rebuild(run)
+        logits, q = model.trace(puzzle[None], MOST_STEPS)
+        mind = minds(model, puzzle[None], MOST_STEPS)[:, 0]
+        both = {"its answer": logits[:, 0], "what is in mind": mind}
+        digits = both[kind].argmax(-1)
+        blank = puzzle == 0
+        for k in (1, 2, 5, MOST_STEPS):
+            step_to(widget, k)
+            cells(widget).nth(k + 6).click()
+            page, here = shown(widget), digits[k - 1]
+            p = both[kind][k - 1].softmax(-1)
+            board = puzzle.where(~blank, here)
+            assert page["board"] == "".join("·123456"[d] for d in board.tolist())
+            assert page["clues"] == puzzle.nonzero()[:, 0].tolist()
+            assert page["wrong"] == (here != solution).nonzero()[:, 0].tolist()
+            changed = blank & (k > 1) & (here != digits[k - 2])
+            assert page["changed"] == changed.nonzero()[:, 0].tolist()
+            for i, label in enumerate(page["labels"]):
+                words = [str(puzzle[i].item()), "clue"]
+                if blank[i]:
+                    digit = here[i].item() or "no digit"
+                    words = [f"{digit}", f"{percent(p[i].max().item())} sure"]
+                if here[i] != solution[i]:
+                    words.append("wrong" if blank[i] else "misread")
+                if changed[i]:
+                    words.append("changed")
+                assert label == f"row {i // 6 + 1}, column {i % 6 + 1}: {', '.join(words)}"
+            answers = logits[:, 0].argmax(-1)
+            assert page["told"] == expected_sentence(puzzle, solution, answers, q[:, 0], k)
+            assert page["dial"] == percent(q[k - 1, 0].sigmoid().item())
+            assert page["selected"] == k + 6
+            for column, values in (("answer", logits[k - 1, 0]), ("mind", mind[k - 1])):
+                shares = values[k + 6].softmax(-1)[1:]
+                assert page[column] == [f"{share:.2f}" for share in shares.tolist()]
+
+
+def test_the_first_screen_is_a_puzzle_that_training_never_met(widget: Locator) -> None:
+    page = shown(widget)
+    assert page["told"].startswith("Step 1: ")
+    assert page["origin"] == "Training held out all grids of this class."
+    expect(text_box(widget)).to_have_value(PUZZLE)
+    assert page["selected"] == 0  # the first blank
+
+
+def put_in(visit: Visit, *models: TRM, task: Sudoku = TASK, **traits: Any) -> Locator:
+    """One more widget, which shows these models as seeds of one run."""
+    visit.page.evaluate(READ_PAGE)
+    given = {"runs": {}, "run": "one", "seed": 0, "puzzle": PUZZLE, "step": 1, "selected": -1}
+    visit.page.evaluate(FAKE_MODEL, given | {"shown": "answer"} | traits)
+    scratch = visit.page.locator("#scratch")
+    if models:
+        give(visit, "one", run_of(*models, task=task))
+        settled(scratch)
+    return scratch
+
+
+def give(visit: Visit, name: str, run: dict[str, Any]) -> None:
+    visit.page.evaluate(
+        """([name, { weights, ...run }]) => {
+          const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+          const data = new DataView(bytes.buffer);
+          fake.set('runs', { ...fake.get('runs'), [name]: { ...run, weights: data } });
+        }""",
+        [name, run],
+    )
+
+
+SMALLEST = CONFIGS[0][0]
+
+
+def test_a_puzzle_is_drawn_and_the_reader_sees_it_first(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST), step=3)
+    for name, blanks in (("Draw an easy one", 18), ("Draw a minimal one", None)):
+        before = text_box(scratch).input_value()
+        press(scratch, name)
+        text = text_box(scratch).input_value()
+        assert text != before
+        puzzle, _ = TASK.read(text)
+        page = shown(scratch)
+        n = int((puzzle == 0).sum())
+        assert blanks in (None, n)
+        words = f"{n} blanks, one solution. Step or Play lets the model think."
+        assert (page["told"], page["dial"], page["wrong"]) == (words, "–", [])
+        assert page["board"] == text.replace(".", "")
+        assert page["origin"] == "Training held out all grids of this class."
+        press(scratch, "Step")
+        assert shown(scratch)["told"].startswith("Step 1: ")
+        press(scratch, "Back")
+        assert shown(scratch) == page
+    _, solutions = TASK.sample(40, Generator().manual_seed(1), held_out=False)
+    type_puzzle(scratch, TASK.write(solutions[0])[:-1] + ".")
+    assert shown(scratch)["origin"] == "Training drew from this class of grids."
+
+
+def test_a_board_grows_cell_by_cell(visit: Visit) -> None:
+    """While there is more than one solution the model waits, and nothing is called wrong."""
+    scratch = put_in(visit, some_model(SMALLEST))
+    press(scratch, "Clear")
+    many = "More than one solution so far. Add clues, or go back with Start over."
+    expect(told(scratch)).to_have_text(many)
+    expect(scratch.get_by_role("button", name="Step")).to_be_disabled()
+    for i, digit in enumerate(PUZZLE):
+        expect(told(scratch)).to_have_text(many)
+        if digit != ".":
+            cells(scratch).nth(i).click()
+            visit.page.keyboard.press(digit)
+        assert shown(scratch)["board"] == PUZZLE[: i + 1].replace(".", "")
+        assert shown(scratch)["wrong"] == []
+        assert text_box(scratch).input_value() == PUZZLE[: i + 1].ljust(36, ".")
+        expect(scratch.locator("[aria-invalid]")).to_have_count(0)
+        if PUZZLE[i + 1 :].strip(".") == "":
+            break
+    assert visit.page.evaluate("fake.get('puzzle')") == PUZZLE
+    expect(told(scratch)).to_have_text(
+        "27 blanks, one solution. Step or Play lets the model think."
+    )
+    press(scratch, "Step")
+    assert shown(scratch)["told"].startswith("Step 1: ")
+
+
+def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST), step=4)
+    keyboard = visit.page.keyboard
+    solution = TASK.read(PUZZLE)[1].tolist()
+    for cell, digit, fault, clash in (
+        (0, 4, "4 stands twice in row 1.", [0, 2]),
+        (0, 1, "1 stands twice in column 1.", [0, 6]),
+        (1, 1, "1 stands twice in box 1.", [1, 6]),
+        (*IMPOSSIBLE, "This board has no solution.", []),
+    ):
+        cells(scratch).nth(cell).click()
+        keyboard.press(str(digit))
+        page = shown(scratch)
+        assert page["told"] == f"{fault} Start over goes back."
+        assert page["wrong"] == clash
+        assert [i for i, label in enumerate(page["labels"]) if "stands twice" in label] == clash
+        expect(cells(scratch).nth(cell)).to_be_focused()
+        press(scratch, "Start over")
+        expect(text_box(scratch)).to_have_value(PUZZLE)
+        assert shown(scratch)["board"] == PUZZLE.replace(".", "")
+        assert visit.page.evaluate("fake.get('puzzle')") == PUZZLE
+    cells(scratch).nth(0).click()
+    keyboard.press(str(solution[0]))  # right: one more clue
+    assert shown(scratch)["told"].startswith("26 blanks, one solution.")
+    keyboard.press("Delete")
+    expect(text_box(scratch)).to_have_value(PUZZLE)
+    cells(scratch).nth(2).click()
+    keyboard.press("Backspace")  # a clue that was needed
+    assert shown(scratch)["told"].startswith("More than one solution so far.")
+    keyboard.press("4")
+    assert shown(scratch)["told"].startswith("27 blanks, one solution.")
+    for key in ("7", "9", "x", "Control+4", "F4"):
+        keyboard.press(key)
+        expect(text_box(scratch)).to_have_value(PUZZLE)
+
+
+def test_clues_without_a_keyboard(visit: Visit) -> None:
+    """As on a phone: the digits of the table are buttons, and take back what they gave."""
+    scratch = put_in(visit, some_model(SMALLEST))
+    digit = TASK.read(PUZZLE)[1][8].item()
+    cells(scratch).nth(8).click()
+    key = scratch.get_by_role("button", name=f"{digit} as the clue in row 2, column 3")
+    expect(key).to_have_attribute("aria-pressed", "false")
+    key.click()
+    expect(text_box(scratch)).to_have_value(with_clue(8, digit))
+    expect(key).to_have_attribute("aria-pressed", "true")
+    assert shown(scratch)["title"] == f"Row 2, column 3: {digit}, a clue"
+    key.click()
+    expect(text_box(scratch)).to_have_value(PUZZLE)
+    assert shown(scratch)["title"] == "Row 2, column 3"
+
+
+def test_the_model_thinks_no_further_than_it_is_asked(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST), step=2)
+    dots = scratch.locator(".trm-curve .trm-halts .trm-dots")
+    for step, known in ((2, 2), (1, 2), (5, 5), (0, 5)):
+        step_to(scratch, step)
+        assert (dots.get_attribute("d") or "").count("M") == known
+    type_puzzle(scratch, PUZZLE.replace(".", "0"))
+    assert (dots.get_attribute("d") or "").count("M") == 5  # the same puzzle, written otherwise
+    press(scratch, "Draw an easy one")
+    assert not dots.get_attribute("d")
+
+
+def test_playing_goes_to_the_end_at_once_for_who_wants_no_motion(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST), step=2)
+    press(scratch, "Play")
+    assert shown(scratch)["told"].startswith(f"Step {MOST_STEPS}: ")
+    expect(scratch.get_by_role("button", name="Step", exact=True)).to_be_disabled()
+
+
+def test_playing_shows_every_step_and_can_be_stopped(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(server + CHAPTER)
+    widget = page.locator(".trm.attn-widget").first
+    press(widget, "Start over")
+    page.evaluate(
+        """() => {
+          const told = document.querySelector('.trm .trm-told');
+          window.steps = [];
+          new MutationObserver(() => steps.push(parseInt(told.textContent.slice(5))))
+            .observe(told, { childList: true });
+        }"""
+    )
+    widget.get_by_role("button", name="Play").click()
+    page.wait_for_function("steps.at(-1) >= 4")
+    widget.get_by_role("button", name="Pause").click()
+    seen = page.evaluate("steps.filter((s, i) => s > 0 && s !== steps[i - 1])")
+    assert seen == list(range(1, seen[-1] + 1))
+    page.wait_for_timeout(1000)
+    assert page.evaluate("steps.at(-1)") == seen[-1] < MOST_STEPS
+    expect(widget.get_by_role("button", name="Play")).to_be_visible()
+    context.close()
+
+
+def test_seeds_are_chosen_where_there_are_several(visit: Visit) -> None:
+    models = [some_model(SMALLEST, seed) for seed in (1, 2)]
+    scratch = put_in(visit, *models)
+    for seed, model in enumerate(models):
+        scratch.get_by_label("Seed", exact=True).select_option(str(seed))
+        settled(scratch)
+        logits, _ = model.double().trace(TASK.read(PUZZLE)[0][None], 1)
+        shares = logits[0, 0, 0].softmax(-1)[1:].tolist()
+        assert shown(scratch)["answer"] == [f"{share:.2f}" for share in shares]
+    press(scratch, "Draw an easy one")
+    expect(scratch.get_by_label("Seed", exact=True)).to_have_value("1")
+
+
+def test_weights_that_are_no_numbers_are_no_accident(visit: Visit) -> None:
+    model = some_model(SMALLEST)
+    model.out.weight.fill_(math.nan)
+    model.halt.bias.fill_(math.nan)
+    page = shown(put_in(visit, model))
+    assert page["dial"] == "no number"
+    assert len(page["wrong"]) == 36
+    assert page["told"].startswith("Step 1: 0 of 27 blanks right, 9 clues misread;")
+
+
+def test_boards_of_another_shape(visit: Visit) -> None:
+    """They have their own cells and rules; a puzzle that does not fit is not read."""
+    (config, task), other = CONFIGS[4], some_model(SMALLEST)
+    scratch = put_in(visit, some_model(config), task=task)
+    sentence = "‘6’ is not a cell: use 1 to 4, and . for a blank."
+    assert shown(scratch)["told"] == f"{sentence} Draw a puzzle, or type one."
+    expect(cells(scratch)).to_have_count(16)
+    expect(message(scratch)).to_contain_text(sentence)
+    press(scratch, "Draw a minimal one")
+    puzzle, solution = task.read(text_box(scratch).input_value())
+    press(scratch, "Step")
+    digits = some_model(config).double().trace(puzzle[None], 1)[0][0, 0].argmax(-1)
+    assert shown(scratch)["wrong"] == (digits != solution).nonzero()[:, 0].tolist()
+    expect(message(scratch)).to_have_text("16 cells, row by row: 1 to 4, and . for a blank.")
+    give(visit, "two", run_of(other))
+    scratch.get_by_label("Model", exact=True).select_option("two")
+    expect(cells(scratch)).to_have_count(36)
+    assert "A board has 36 cells, and this one has 16." in shown(scratch)["told"]
+
+
+# By the keyboard --------------------------------------------------------------------------------
+
+
+def test_cells_by_the_keyboard_and_by_the_pointer(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST))
+    cells(scratch).nth(7).click()
+    for key, i in (
+        ("ArrowRight", 8),
+        ("ArrowDown", 14),
+        ("End", 17),
+        ("ArrowRight", 17),
+        ("ArrowUp", 11),
+        ("Home", 6),
+        ("ArrowLeft", 6),
+        ("ArrowUp", 0),
+        ("ArrowUp", 0),
+        *(("ArrowDown", 6 * n) for n in range(1, 6)),
+        ("ArrowDown", 30),
+    ):
+        visit.page.keyboard.press(key)
+        expect(cells(scratch).nth(i)).to_be_focused()
+        assert shown(scratch)["selected"] == i
+        expect(scratch.locator('[role="gridcell"][tabindex="0"]')).to_have_count(1)
+    assert visit.page.evaluate("fake.get('selected')") == 30
+
+
+def test_everything_by_the_keyboard_alone(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST), step=1)
+    keyboard = visit.page.keyboard
+    scratch.get_by_label("Model", exact=True).focus()
+    for name in ("Draw an easy one", "Draw a minimal one", "Clear"):
+        keyboard.press("Tab")
+        expect(scratch.get_by_role("button", name=name)).to_be_focused()
+        keyboard.press("Enter")
+    expect(told(scratch)).to_contain_text("More than one solution so far")
+    keyboard.press("Tab")
+    expect(cells(scratch).first).to_be_focused()
+    keyboard.press("3")
+    keyboard.press("Tab")  # nothing to step through: on to Start over
+    expect(scratch.get_by_role("button", name="Start over")).to_be_focused()
+    keyboard.press("Enter")
+    settled(scratch)
+    expect(told(scratch)).to_contain_text("one solution")
+    keyboard.press("Shift+Tab")
+    keyboard.press("Shift+Tab")
+    expect(scratch.get_by_role("button", name="Step", exact=True)).to_be_focused()
+    keyboard.press("Space")
+    keyboard.press("Space")
+    expect(told(scratch)).to_contain_text("Step 2: ")
+    for _ in range(3):
+        keyboard.press("Tab")
+    keyboard.press("ArrowRight")
+    expect(scratch.get_by_label("what is in mind")).to_be_checked()
+    keyboard.press("Tab")
+    keyboard.press("ArrowRight")
+    expect(told(scratch)).to_contain_text("Step 3: ")
+    keyboard.press("Tab")
+    expect(scratch.get_by_role("button", name=re.compile("^1 as the clue"))).to_be_focused()
+    for _ in range(6):
+        keyboard.press("Tab")
+    expect(text_box(scratch)).to_be_focused()
+    keyboard.press("Control+a")
+    keyboard.type(PUZZLE)
+    expect(told(scratch)).to_contain_text("27 blanks, one solution")
+
+
+# Boards that cannot be read ---------------------------------------------------------------------
+
+
+ALLOWED = "is not a cell: use 1 to 6, and . for a blank."
+REFUSED = {
+    "": "A board has 36 cells, and this one has 0.",
+    "..4": "A board has 36 cells, and this one has 3.",
+    "." * 10_000: "A board has 36 cells, and this one has 10000.",
+    "7" + PUZZLE[1:]: f"‘7’ {ALLOWED}",
+    "🙂" + PUZZLE[1:]: f"‘🙂’ {ALLOWED}",
+    "\u200b" + PUZZLE: f"‘U+200B’ {ALLOWED}",
+    HTML: f"‘<’ {ALLOWED}",
+    with_clue(0, 4): "4 stands twice in row 1.",
+    with_clue(0, 1): "1 stands twice in column 1.",
+    with_clue(1, 1): "1 stands twice in box 1.",
+    with_clue(*IMPOSSIBLE): "This board has no solution.",
+    "." * 36: "This board has more than one solution.",
+}
+
+
+def test_a_bad_text_gets_one_sentence_and_changes_nothing(visit: Visit) -> None:
+    dialogs: list[Dialog] = []
+    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    scratch = put_in(visit, some_model(SMALLEST), step=3)
+    box = text_box(scratch)
+    for typed, sentence in REFUSED.items():
+        type_puzzle(scratch, PUZZLE)
+        step_to(scratch, 3)
+        before, elements = shown(scratch), scratch.locator("*").count()
+        box.fill(typed)
+        expect(message(scratch)).to_have_text(f"{sentence} {BEFORE}")
+        expect(box).to_have_attribute("aria-invalid", "true")
+        expect(box).to_have_accessible_description(f"{sentence} {BEFORE}")
+        expect(box).to_have_value(typed)
+        assert shown(scratch) == before
+        assert scratch.locator("*").count() == elements
+        press(scratch, "Step")  # the board from before can be gone on with
+        assert shown(scratch)["told"].startswith("Step 4: ")
+        expect(message(scratch)).to_contain_text(BEFORE)
+        type_puzzle(scratch, PUZZLE)
+        expect(message(scratch)).not_to_contain_text(BEFORE)
+        expect(scratch.locator("[aria-invalid]")).to_have_count(0)
+    assert not dialogs
+
+
+# Screen reader, phone, dark, other views --------------------------------------------------------
+
+
+def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
+    """What a reader may come to see, one after another."""
+    for name in runs:
+        widget.get_by_label("Model", exact=True).select_option(name)
+        for step in (0, 1, 4, MOST_STEPS):
+            step_to(widget, step)
+            yield f"{name}, step {step}"
+    cells(widget).nth(8).click()
+    widget.get_by_label("what is in mind").check()
+    yield "in mind"
+    press(widget, "Draw an easy one")
+    yield "drawn"
+    press(widget, "Clear")
+    yield "cleared"
+    cells(widget).nth(0).click()
+    widget.page.keyboard.press("1")
+    cells(widget).nth(7).click()
+    widget.page.keyboard.press("1")
+    yield "twice"
+    text_box(widget).fill("." * 10_000)
+    yield "refused"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_while_it_thinks_and_when_things_go_wrong(
+    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+) -> None:
+    visit = open_page(CHAPTER, width=width, theme=theme)
+    widget = visit.page.locator(".trm.attn-widget").first
+    type_puzzle(widget, PUZZLE)
+    step_to(widget, 2)
+    findings = axe(visit.page)
+    widget.get_by_label("what is in mind").check()
+    findings += axe(visit.page)
+    cells(widget).nth(1).click()
+    visit.page.keyboard.press("4")
+    text_box(widget).fill(HTML)
+    findings += axe(visit.page)
+    assert not findings, "\n".join(findings)
+    assert_large_enough(widget)
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize(("width", "limit"), [(1280, 44), (390, 73)])
+def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
+    visit = open_page(CHAPTER, width=width)
+    widget = visit.page.locator(".trm.attn-widget").first
+    settled(widget)
+    assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
+
+
+def test_without_a_model_there_is_a_board_and_it_wakes_up(visit: Visit) -> None:
+    scratch = put_in(visit)
+    expect(scratch.get_by_text("No model yet")).to_be_visible()
+    expect(scratch.get_by_label("Model", exact=True)).to_be_hidden()
+    assert shown(scratch)["told"] == "27 blanks, one solution."
+    assert shown(scratch)["board"] == PUZZLE.replace(".", "")
+    for name in ("Back", "Step", "Play"):
+        expect(scratch.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    press(scratch, "Draw an easy one")
+    assert TASK.held_out(TASK.read(text_box(scratch).input_value())[1][None]).all()
+    cells(scratch).nth(9).click()
+    give(visit, "one", run_of(some_model(SMALLEST)))
+    expect(scratch.get_by_text("No model yet")).to_be_hidden()
+    press(scratch, "Step")
+    assert shown(scratch)["told"].startswith("Step 1: ")
+    assert shown(scratch)["selected"] == 9
+
+
+def test_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST))
+    press(scratch, "Draw an easy one")
+    step_to(scratch, 3)
+    cells(scratch).nth(11).click()
+    scratch.get_by_label("what is in mind").check()
+    text = text_box(scratch).input_value()
+    other = some_model(SMALLEST)
+    other.out.weight.zero_()
+    give(visit, "one", run_of(other))
+    settled(scratch)
+    after = shown(scratch)
+    assert after["answer"] == ["0.14"] * 6  # weights of nothing have no preference
+    assert (after["selected"], text_box(scratch).input_value()) == (11, text)
+    assert after["told"].startswith("Step 3: ")
+    expect(scratch.get_by_label("what is in mind")).to_be_checked()
+
+
+def test_a_draft_survives_another_training(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST))
+    press(scratch, "Clear")
+    cells(scratch).nth(3).click()
+    visit.page.keyboard.press("5")
+    give(visit, "one", run_of(some_model(SMALLEST, 1)))
+    assert shown(scratch)["board"] == "5"
+    assert shown(scratch)["told"].startswith("More than one solution so far.")
+
+
+def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST))
+    text_box(scratch).fill("..4")
+    puzzle = TASK.write(TASK.sample(1, Generator().manual_seed(5))[0][0])
+    visit.page.evaluate("(puzzle) => { fake.set('puzzle', puzzle); fake.set('step', 2); }", puzzle)
+    settled(scratch)
+    expect(text_box(scratch)).to_have_value(puzzle.replace("\n", ""))
+    expect(scratch.locator("[aria-invalid]")).to_have_count(0)
+    assert shown(scratch)["told"].startswith("Step 2: ")
+    visit.page.evaluate("fake.set('shown', 'mind'); fake.set('selected', 20)")
+    expect(scratch.get_by_label("what is in mind")).to_be_checked()
+    assert shown(scratch)["selected"] == 20
+
+
+def test_a_change_is_said_to_who_cannot_see_it(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST))
+    spoken = scratch.locator("[aria-live=polite]")
+    expect(spoken).to_contain_text("Step 1: ")
+    press(scratch, "Step")
+    expect(spoken).to_contain_text("Step 2: ")
+    press(scratch, "Clear")
+    expect(spoken).to_contain_text("More than one solution so far.")
+
+
+def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
+    put_in(visit, some_model(SMALLEST))
+    assert_name_is_text(visit.page)
+    assert_nothing_left(visit.page)

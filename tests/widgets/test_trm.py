@@ -1,0 +1,175 @@
+"""The Python side of the Sudoku explorer: what it takes, refuses, sends and prints."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Generator
+from traitlets import TraitError
+
+from attn_notes.models.trm import TRM, Config
+from attn_notes.tasks.sudoku import Sudoku
+from attn_notes.widgets.trm import PUZZLE, SudokuExplorer
+
+from .. import packed
+
+SEEDS = 3
+TASK = Sudoku()
+SMALL = Config(
+    vocabulary=7, cells=36, width=5, layers=1, multiple=3, latent_steps=2, cycles=2, norm="tokens"
+)
+BIGGER = replace(SMALL, norm="channels", summary=3, layers=2)
+
+
+def stacked(config, seeds=SEEDS):
+    """Models whose every number is one of half precision, and their numbers."""
+    models = [TRM(config, Generator().manual_seed(i)).half().float() for i in range(seeds)]
+    states = [model.state_dict() for model in models]
+    return models, {name: torch.stack([state[name] for state in states]) for name in states[0]}
+
+
+def load(widget, name="a name", config=SMALL, seeds=SEEDS, **more):
+    models, numbers = stacked(config, seeds)
+    widget.load(name, numbers, config, TASK, **more)
+    return models
+
+
+def test_there_is_a_widget_before_there_is_a_model():
+    widget = SudokuExplorer()
+    assert widget.runs == {}
+    assert (widget.puzzle, widget.shown, widget.selected) == (PUZZLE, "answer", -1)
+    assert repr(widget) == "SudokuExplorer: no model yet"
+
+
+def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out():
+    puzzle, solution = TASK.read(PUZZLE)
+    assert TASK.held_out(solution[None]).all()
+    clues = puzzle.nonzero()[:, 0]
+    without = puzzle.repeat(len(clues), 1).scatter(1, clues[:, None], 0)
+    assert (TASK.solve(without)[0] == 2).all()
+
+
+@pytest.mark.parametrize("config", [SMALL, BIGGER])
+@pytest.mark.parametrize("half", [True, False])
+def test_weights_and_all_settings_arrive_exactly(config, half):
+    widget = SudokuExplorer()
+    models = load(widget, "one", config, half=half)
+    run = widget.runs["one"]
+    assert Config(**run["config"]) == config
+    assert Sudoku(run["rows"], run["columns"], held_out_share=run["held_out_share"]) == TASK
+    assert run["seeds"] == SEEDS
+    for i, model in enumerate(models):
+        found = packed.parameters(run, i)
+        assert found.keys() == model.state_dict().keys()  # with what y and z start from
+        for name, tensor in model.state_dict().items():
+            assert torch.equal(found[name].float(), tensor)
+
+
+@pytest.mark.parametrize(("half", "size"), [(True, 2), (False, 4)])
+def test_weights_are_sent_as_a_binary_buffer(half, size):
+    widget = SudokuExplorer()
+    (model, *_) = load(widget, "one", half=half)
+    weights = widget.get_state("runs")["runs"]["one"]["weights"]
+    assert isinstance(weights, bytes)
+    assert len(weights) == size * SEEDS * sum(p.numel() for p in model.state_dict().values())
+
+
+def test_loading_again_replaces_and_keeps_the_others_and_what_the_reader_chose():
+    widget = SudokuExplorer()
+    load(widget, "one")
+    load(widget, " two ", BIGGER)
+    before = widget.runs["two"]
+    _, solution = TASK.read(PUZZLE)
+    typed = TASK.write(solution)[:-1] + "."
+    chosen = (typed, "two", 7, 5, "mind")
+    widget.puzzle, widget.run, widget.selected, widget.step, widget.shown = chosen
+    numbers = {name: 2 * tensor for name, tensor in stacked(SMALL)[1].items()}
+    widget.load("one", numbers, SMALL, TASK)
+    found = packed.parameters(widget.runs["one"], 1)["out.weight"]
+    assert torch.equal(found.float(), numbers["out.weight"][1])
+    assert widget.runs["two"] is before
+    assert (widget.puzzle, widget.run, widget.selected, widget.step, widget.shown) == chosen
+
+
+def test_boards_of_another_shape_bring_a_puzzle_of_their_own():
+    task = Sudoku(3, 2)
+    puzzles, _ = task.sample(1, Generator().manual_seed(0), "minimal")
+    widget = SudokuExplorer(puzzle=TASK.write(TASK.read(PUZZLE)[1]))
+    load(widget, "one")
+    widget.load("two", stacked(SMALL)[1], SMALL, task)
+    assert widget.puzzle == TASK.write(TASK.read(PUZZLE)[1])  # the first is still on the screen
+    widget.run = "two"
+    widget.load("two", stacked(SMALL)[1], SMALL, task)
+    assert widget.puzzle == task.write(puzzles[0])
+    with pytest.raises(ValueError, match="stands twice in box"):
+        widget.puzzle = TASK.write(TASK.read(PUZZLE)[1])
+
+
+def test_repr_counts():
+    widget = SudokuExplorer()
+    load(widget, "one", seeds=1)
+    assert repr(widget) == "SudokuExplorer: 1 model, 1 seed"
+    load(widget, "two", seeds=5)
+    assert repr(widget) == "SudokuExplorer: 2 models, 1 to 5 seeds"
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "sentence"),
+    [
+        ("", "a board has 36 cells, and this one has 0"),
+        ("x" * 36, "'X' is not a cell"),
+        ("11" + "." * 34, "1 stands twice in row 1"),
+        ("." * 36, "more than one solution"),
+    ],
+)
+def test_a_board_that_is_no_puzzle_is_refused(puzzle, sentence):
+    widget = SudokuExplorer()
+    with pytest.raises(ValueError, match=sentence):
+        widget.puzzle = puzzle
+    assert widget.puzzle == PUZZLE
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("step", -1), ("step", 25), ("shown", "both"), ("selected", -2)]
+)
+def test_a_setting_beyond_what_can_be_shown_is_refused(name, value):
+    widget = SudokuExplorer()
+    before = getattr(widget, name)
+    with pytest.raises(TraitError, match=name):
+        setattr(widget, name, value)
+    assert getattr(widget, name) == before
+
+
+SIXTEEN = {"cells": 256, "vocabulary": 17}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": " "}, "a name has 1 to 40 characters, not 0"),
+        ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
+        ({"task": Sudoku(symmetries="all")}, "symmetries are 'labels', not 'all'"),
+        ({"task": Sudoku(4, 4), "config": replace(SMALL, **SIXTEEN)}, "room for 9 digits, not 16"),
+        ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
+        ({"config": replace(SMALL, vocabulary=8)}, "for 36 and 8"),
+        ({"config": replace(SMALL, width=7)}, "must have the shape"),
+        ({"numbers": lambda n: n | {"b": torch.zeros(3)}}, "a model of this config has no b"),
+        ({"numbers": lambda n: {k: t[0] for k, t in n.items()}}, "must have the shape"),
+        (
+            {"numbers": lambda n: {k: t for k, t in n.items() if k != "y_init"}},
+            "the parameters lack y_init",
+        ),
+        (
+            {"numbers": lambda n: n | {"halt.bias": torch.full((SEEDS, 1), 1e6)}},
+            "halt.bias has a number of 1000000, and half precision none beyond 65504",
+        ),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
+    widget = SudokuExplorer()
+    numbers = change.get("numbers", lambda n: n)(stacked(SMALL)[1])
+    given = {"name": "one", "config": SMALL, "task": TASK} | change | {"numbers": numbers}
+    with pytest.raises(ValueError, match=sentence):
+        widget.load(**given)
+    assert widget.runs == {}
+    assert widget.run == ""
