@@ -115,14 +115,19 @@ def test_the_recorded_seeds_reach_what_the_live_one_must() -> None:
 
 
 def test_what_the_teaching_page_says() -> None:
-    """More steps than in training help a little, and nothing that was solved is lost."""
+    """More steps than in training help a little, and almost nothing that was solved is lost."""
     found = members("TRM")
     assert verdicts.all_rise(*([m["minimal"]["right"][step] for m in found] for step in (7, 15)))
-    assert all(m[on]["lost"] == 0 for m in found for on in ("mixed", "minimal"))
+    lost = [m[on]["lost"] for m in found for on in ("mixed", "minimal")]
+    assert 0 < sum(lost) < 0.002 * recorded.SIZES["tests"] * len(lost)
 
 
 def test_one_supervision_step_is_not_enough() -> None:
     assert verdicts.ends_lower(unsolved("TRM"), unsolved("one supervision step"))[0]
+    for member in members("one supervision step"):
+        course = member["minimal"]["right"]
+        assert max(course) < 1 - unsolved("TRM").max()
+        assert course[-1] < max(course)  # and then it gets worse
 
 
 def test_it_knows_and_stopping_at_one_half_costs() -> None:
