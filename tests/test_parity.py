@@ -81,6 +81,8 @@ TRM_NAMES = {
     "q_head.proj.weight": "halt.weight",
     "q_head.proj.bias": "halt.bias",
 }
+# What the source fixes in its code, where a file names it.
+TRM_SETTINGS = {"latent_steps": "n", "cycles": "T"}
 TRM_LAYER_NAMES = {
     "mixer.swiglu.gate_up_proj.weight": "mixer.swiglu.gate_up.weight",
     "mixer.swiglu.down_proj.weight": "mixer.swiglu.down.weight",
@@ -353,7 +355,7 @@ def trm_weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
         shape = tuple(int(size) for size in str(text).strip("(),").split(","))
         scale = 0.1 if len(shape) == 1 else shape[-1] ** -0.5
         drawn = np.random.RandomState(int(golden["seed_base"]) + i).standard_normal(shape) * scale
-        found[str(name)] = torch.from_numpy(drawn).float()
+        found[str(name)] = torch.from_numpy(drawn.astype(golden["logits_1"].dtype))
     return found
 
 
@@ -361,10 +363,11 @@ def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
     source = trm_weights(golden)
     vocabulary, width = source["input_embedding.token_embedding.weight"].shape
     layers = len({name.split(".")[2] for name in source if name.startswith("network.layers")})
+    given = {ours: int(golden[its]) for ours, its in TRM_SETTINGS.items() if its in golden.files}
     config = trm.Config(
-        vocabulary=vocabulary, cells=golden["tokens"].shape[1], width=width, layers=layers
+        vocabulary=vocabulary, cells=golden["tokens"].shape[1], width=width, layers=layers, **given
     )
-    model = TRM(config, Generator())
+    model = TRM(config, Generator()).to(source["output_head.proj.weight"].dtype)
     source["input_embedding.summary_token"] = source["input_embedding.summary_token"][0]
     names = TRM_NAMES | {
         f"network.layers.{i}.{theirs}": f"net.{i}.{ours}"

@@ -78,7 +78,8 @@ class Config:
                 raise ValueError(
                     f"{part} must be one of {', '.join(kinds)}, not {getattr(self, part)!r}"
                 )
-        for size in ("summary", "layers", "multiple", "latent_steps", "cycles"):
+        sizes = "vocabulary cells summary width layers multiple heads latent_steps cycles"
+        for size in sizes.split():
             if getattr(self, size) < 1:
                 raise ValueError(f"{size} must be at least 1, not {getattr(self, size)}")
         if self.mixer == "attention" and self.width % (2 * self.heads):

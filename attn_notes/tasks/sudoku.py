@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations, product
+from math import factorial
 from typing import NamedTuple
 
 import torch
@@ -40,6 +41,7 @@ SYMMETRIES = ("labels", "all")
 DIGITS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BLANKS = "0._"
 FRAME = "|+-"  # may be drawn around boxes, and is not read
+MOST_WAYS = 10_000  # orders of the columns that a key goes through; 9 × 9 has 1,296
 MANY = 2000  # grids without one of the wanted classes are enough
 CHUNK = 1024  # boards that are worked on at once, and fit a cache
 
@@ -69,8 +71,8 @@ class Sudoku:
     [2, 1, 0]
 
     Raises:
-        ValueError: a box of one cell or of more than there are digits for, unknown symmetries, or
-            a share that leaves nothing to train on.
+        ValueError: a box of one cell or of more than there are digits for, unknown symmetries or
+            too many of them, or a share that leaves nothing to train on.
     """
 
     rows: int = 2  # r, of a box
@@ -86,6 +88,12 @@ class Sudoku:
         if self.symmetries not in SYMMETRIES:
             raise ValueError(
                 f"symmetries must be one of {', '.join(SYMMETRIES)}, not {self.symmetries!r}"
+            )
+        ways = factorial(self.rows) * factorial(self.columns) ** self.rows
+        if self.symmetries == "all" and ways > MOST_WAYS:
+            raise ValueError(
+                f"boxes of {self.rows} × {self.columns} have {ways:,} orders of columns, too many "
+                'to compare; take symmetries="labels"'
             )
         if not 0 <= self.held_out_share < 1:
             raise ValueError(f"a share from 0 to below 1 is held out, not {self.held_out_share}")

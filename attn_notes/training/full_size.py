@@ -140,6 +140,10 @@ def parse(arguments: Sequence[str] | None = None) -> Namespace:
         parser.error("there must be a puzzle to learn from, and one to be judged by")
     if min(options.report_every, options.evaluate_every, options.save_every) < 1:
         parser.error("there is at least one step from one time to the next")
+    if options.steps < 0 or not 0 <= options.seed < 2**63:
+        parser.error("steps and seed are 0 or more, and a seed has 63 bits")
+    if options.lr <= 0 or options.weight_decay < 0 or not all(0 <= b < 1 for b in options.betas):
+        parser.error("lr is above 0, weight decay 0 or more, betas from 0 to below 1")
     if options.device is None:
         options.device = "cuda" if torch.cuda.is_available() else "cpu"
     options.betas = list(options.betas)
@@ -256,6 +260,15 @@ def make_puzzles(options: Namespace) -> dict[str, Batch]:
     }
 
 
+def unreadable(file: Path) -> str | None:
+    """What to say of a file that is no run of this program."""
+    try:
+        checkpoint.load(file)["identity"]
+    except Exception as error:  # whatever torch makes of somebody else's file
+        return f"{file} holds no run of this program ({type(error).__name__}): name another file"
+    return None
+
+
 def opened(options: Namespace, process: Process) -> dict[str, Any]:
     """What the file holds, after the first process has made it if it was not there.
 
@@ -268,7 +281,7 @@ def opened(options: Namespace, process: Process) -> dict[str, Any]:
             process.say(f"making {options.puzzles + options.held_out:,} puzzles ...")
             state = {"identity": now, "puzzles": make_puzzles(options), "shared": None, "own": None}
             checkpoint.save(options.file, state)
-        reason = refusal(checkpoint.load(options.file)["identity"], now)
+        reason = unreadable(options.file) or refusal(checkpoint.load(options.file)["identity"], now)
         if reason:
             print(reason, file=sys.stderr, flush=True)
     answer = [reason]
@@ -281,12 +294,7 @@ def opened(options: Namespace, process: Process) -> dict[str, Any]:
 def begin(options: Namespace, process: Process, learned: Batch) -> Supervision:
     """A process's part of a new run."""
     task, config, settings = parts(options, process.count)
-    puzzles, solutions = learned
     _, weights, *own = seeds(options, process.count)
-
-    def draw(n: int, generator: Generator) -> Batch:
-        which = torch.randint(len(puzzles), (n,), generator=generator)
-        return task.augment((puzzles[which], solutions[which]), generator)
 
     model = TRM(config, Generator().manual_seed(weights))
     model.to(process.device, torch.float64 if options.dtype == "float64" else torch.float32)
@@ -294,7 +302,7 @@ def begin(options: Namespace, process: Process, learned: Batch) -> Supervision:
         model.net.compile()
     return Supervision(
         model,
-        draw,
+        task.drawer(learned),
         settings,
         optimizer=partial(
             AdamW, lr=options.lr, betas=tuple(options.betas), weight_decay=options.weight_decay

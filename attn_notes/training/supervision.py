@@ -3,8 +3,9 @@
 After Jolicoeur-Martineau (2025), arXiv 2510.04871, and the official code; the source has the model
 only. A batch is a set of seats. On each seat a puzzle is thought about for up to `steps`
 supervision steps, one a step of the optimiser: the model goes on from the state that its last step
-left, of which no gradient is taken. When the puzzle leaves, its seat is reset and a new one drawn.
-So there are puzzles at every stage in a batch. What is minimised is
+left, of which no gradient is taken. When the puzzle leaves, its seat is reset and a new one sits
+down; a whole batch is drawn at every step, so that what is drawn does not depend on who leaves. So
+there are puzzles at every stage in a batch. What is minimised is
 
     answer    the cross-entropy of each cell's digit, with softmax or with stablemax:
               p ∝ s(logit), s(x) = x + 1 where x ≥ 0, 1 / (1 − x) below: no exponential
@@ -21,7 +22,7 @@ average ← d average + (1 − d) weight, beginning with the weights as they sta
 halt_weight=0 for the halting loss, ema=None, loss="softmax".
 
 The loop is its own: `attn_notes.training.ensemble` trains by a function of weights and batch, and
-here a step also hands on a state, and what is drawn next follows from what the model said.
+here a step also hands on a state, and who is seated next follows from what the model said.
 """
 
 import time
@@ -48,7 +49,8 @@ class Settings:
     """How to supervise. The defaults are the paper's.
 
     Raises:
-        ValueError: an unknown loss, no seat or no step, or a number that is no share.
+        ValueError: an unknown loss, no seat or no step, a number that is no share, or one below
+            zero.
     """
 
     seats: int = 768  # batch size
@@ -67,6 +69,10 @@ class Settings:
             raise ValueError(f"there is no training with {self.seats} seats, {self.steps} steps")
         if not 0 <= self.exploration <= 1 or not 0 <= (self.ema or 0) < 1:
             raise ValueError(f"exploration and ema are shares, not {self.exploration}, {self.ema}")
+        if self.halt_weight < 0 or (self.clip is not None and self.clip <= 0):
+            raise ValueError(
+                f"halt_weight is 0 or more and clip above 0, not {self.halt_weight}, {self.clip}"
+            )
 
 
 class Carry(NamedTuple):
@@ -141,7 +147,7 @@ def halts(
     """Which puzzles leave after this step, their `steps`-th."""
     last = steps >= settings.steps
     if not settings.halt_early or settings.steps == 1:
-        return last
+        return last  # nobody to keep, and no step to draw from 2 on
     explores = torch.rand(len(steps), generator=generator) < settings.exploration
     least = torch.randint(2, settings.steps + 1, (len(steps),), generator=generator)
     stays = explores.to(steps.device) & (steps < least.to(steps.device))

@@ -57,7 +57,10 @@ def straight(layers: int) -> look.Recipe:
 
 
 def tests(size: int) -> dict[str, Batch]:
-    """Puzzles of classes that training does not see, and mixed ones of those that it does."""
+    """Puzzles of classes held out, and mixed ones of those that the bank is drawn from.
+
+    About half of the latter are of a class that is in a bank of this size.
+    """
     return {
         "mixed": TASK.sample(size, Generator().manual_seed(2), "mixed", held_out=True),
         "minimal": TASK.sample(size, Generator().manual_seed(3), "minimal", held_out=True),

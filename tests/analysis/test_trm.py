@@ -61,6 +61,25 @@ def test_a_seed_is_trained_by_its_recipe(batch: Batch) -> None:
     other, _ = look.learn(RECIPE, TASK, batch, seed=4, probe=lambda model: {}, probe_every=9)
     assert again.model.out.weight.equal(run.model.out.weight)
     assert not other.model.out.weight.equal(run.model.out.weight)
+    assert not RECIPE.model(3).out.weight.equal(RECIPE.model(4).out.weight)
+
+
+def test_a_seed_draws_its_own_puzzles_and_disguises_them(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[int, list[Tensor]] = {}
+
+    def kept(task: Sudoku, drawn: Batch, generator: Generator) -> Batch:
+        found = disguise(task, drawn, generator)
+        seen.setdefault(generator.initial_seed(), []).append(found[0])
+        return found
+
+    disguise = Sudoku.augment
+    monkeypatch.setattr(Sudoku, "augment", kept)
+    for seed in (3, 4):
+        look.learn(RECIPE, TASK, batch, seed=seed, probe=lambda model: {}, probe_every=9)
+    assert {seed: len(puzzles) for seed, puzzles in seen.items()} == {3: 5, 4: 5}
+    assert not seen[3][0].equal(seen[4][0])
 
 
 def test_operations_by_hand() -> None:
@@ -115,6 +134,26 @@ def test_what_is_right_counts_as_solved(batch: Batch) -> None:
     assert seen.cells.tolist() == [[0.0] * 11, [1.0] * 11, [1.0] * 11]
     assert look.probe(model, {"x": batch}, 1)["x"] == 0
     assert look.probe(model, {"x": batch}, 2)["x"] == 1
+
+
+def test_a_probe_asks_for_the_last_step_alone(batch: Batch) -> None:
+    class Forgetful(Oracle):
+        def forward(self, puzzles: Tensor, state: State | None = None):
+            out = super().forward(puzzles, state)
+            return out._replace(logits=-out.logits) if self.calls > 1 else out
+
+    model = Forgetful(batch[1])
+    found = [look.probe(model, {"x": batch}, steps)["x"].item() for steps in (1, 2, 3)]
+    assert found == [0, 1, 0]
+
+
+def test_a_clue_that_is_written_wrong_is_no_solution(batch: Batch) -> None:
+    wrong = batch[1].clone()
+    clue = (batch[0] > 0).int().argmax(1, keepdim=True)
+    wrong.scatter_(1, clue, wrong.gather(1, clue) % 4 + 1)
+    seen = look.solve(Oracle(wrong), batch, 2)
+    assert not seen.right.any()
+    assert seen.cells[1].tolist() == [1.0] * 11
 
 
 def test_what_was_solved_and_is_not_any_more() -> None:

@@ -100,6 +100,16 @@ def test_what_is_said_of_sizes() -> None:
     assert OFFICIAL.summary == 16
 
 
+def test_the_settings_that_the_text_names() -> None:
+    settings, text = recorded.LIVE.settings, exercises.cells(CHAPTER)
+    assert "64 seats" in text["supervision"] and settings.seats == 64
+    assert "had its eight steps" in text["supervision"] and settings.steps == 8
+    assert "at half weight" in text["supervision"] and settings.halt_weight == 0.5
+    assert "a tenth of the seats" in text["supervision"] and settings.exploration == 0.1
+    assert "a tenth of the *classes*" in text["classes"]
+    assert recorded.TASK.held_out_share == 0.1
+
+
 def test_recursion_beats_both_networks_without_it() -> None:
     for what in ("parameters", "depth"):
         for on in ("mixed", "minimal"):

@@ -225,6 +225,32 @@ def test_embedded_cells_and_starts_have_unit_variance() -> None:
         assert start.shape == (2, 82, 256)
         assert abs(start[0, 0].square().mean().item() - 1) < 5 * math.sqrt(2 / 256)
         assert torch.equal(start, start[:1, :1].expand_as(start))
+    assert not model.y_init.equal(model.z_init)
+    assert not model.summary.any()
+
+
+def test_layers_start_from_numbers_that_keep_a_unit_variance() -> None:
+    model = TRM(Config(width=96, cells=36, multiple=8), Generator().manual_seed(0))
+    found = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    for layer in found:
+        if layer is not model.halt:
+            n = layer.weight.numel()
+            spread = layer.weight.std().item() * layer.in_features**0.5
+            assert abs(spread - 1) < 5 / math.sqrt(2 * n)
+    assert len(found) == 2 * 4 + 2
+
+
+def test_a_swiglu_is_as_wide_as_two_thirds_of_the_expansion_rounded_up() -> None:
+    config = Config(expansion=2.0, multiple=4)
+    # 2 · 2/3 · 50 = 66.7, 67 when rounded, 68 as a multiple of four; of 51 it is 68 at once.
+    assert [config.inner(width) for width in (50, 51, 52)] == [68, 68, 72]
+    assert replace(config, multiple=1).inner(50) == 67
+
+
+def test_a_trace_has_no_gradient() -> None:
+    model = TRM(replace(Config(**SIZES), mixer="mlp"), Generator().manual_seed(0))
+    logits, halt = model.trace(torch.zeros(1, model.config.cells, dtype=torch.long), 2)
+    assert not logits.requires_grad and not halt.requires_grad
 
 
 def test_truncated_normal_has_its_deviation_after_the_cut(generator: Generator) -> None:
@@ -268,7 +294,17 @@ def test_a_cell_is_told_by_its_place() -> None:
         ({"mixer": "attention", "heads": 5}, "do not make up a width"),
         *(
             ({size: 0}, size)
-            for size in ("summary", "layers", "multiple", "latent_steps", "cycles")
+            for size in (
+                "vocabulary",
+                "cells",
+                "summary",
+                "width",
+                "layers",
+                "multiple",
+                "heads",
+                "latent_steps",
+                "cycles",
+            )
         ),
     ],
 )

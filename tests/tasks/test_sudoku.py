@@ -398,6 +398,7 @@ def test_solved_asks_for_every_cell() -> None:
         ({"rows": 6, "columns": 6}, "2 to 35 cells"),
         ({"rows": 0}, "2 to 35 cells"),
         ({"symmetries": "some"}, "labels, all"),
+        ({"rows": 3, "columns": 4, "symmetries": "all"}, "82,944 orders"),
         ({"held_out_share": 1.0}, "held out"),
         ({"held_out_share": -0.1}, "held out"),
     ],

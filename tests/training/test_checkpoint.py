@@ -11,7 +11,7 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.models.trm import TRM, Config
-from attn_notes.tasks.sudoku import Batch, Sudoku
+from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.training import checkpoint
 from attn_notes.training.schedules import warmup_cosine
 from attn_notes.training.supervision import Settings, Supervision
@@ -24,17 +24,12 @@ CONFIG = Config(
 
 
 def begin() -> Supervision:
-    puzzles, solutions = TASK.sample(40, Generator().manual_seed(1))
-
-    def draw(n: int, generator: Generator) -> Batch:
-        which = torch.randint(len(puzzles), (n,), generator=generator)
-        return TASK.augment((puzzles[which], solutions[which]), generator)
-
+    bank = TASK.sample(40, Generator().manual_seed(1))
     model = TRM(CONFIG, Generator().manual_seed(2))
     torch.nn.init.constant_(model.halt.bias, 0)  # so that some puzzles leave early
     return Supervision(
         model,
-        draw,
+        TASK.drawer(bank),
         Settings(seats=7, steps=5, ema=0.9, clip=1.0),
         optimizer=partial(torch.optim.AdamW, lr=1e-2),
         schedule=warmup_cosine(STEPS, 10),

@@ -251,6 +251,23 @@ def test_another_run_is_not_gone_on_with(
     assert one.read_bytes() == before
 
 
+@pytest.mark.parametrize("state", [None, {"weights": 1}])
+def test_another_programs_file_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture, state: dict | None
+) -> None:
+    file = tmp_path / "mine.pt"
+    if state is None:
+        file.write_bytes(b"a diary")
+    else:
+        torch.save(state, file)
+    before = file.read_bytes()
+    with pytest.raises(SystemExit) as stopped:
+        full_size.main(arguments(file))
+    assert stopped.value.code == 1
+    assert "holds no run of this program" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
 def test_nor_is_a_run_of_more_processes(
     two: tuple[Path, str], capsys: pytest.CaptureFixture
 ) -> None:
@@ -274,6 +291,12 @@ def test_steps_and_intervals_may_change(one: Path, tmp_path: Path) -> None:
         ({"held_out": 0}, "judged by"),
         ({"save_every": 0}, "at least one step"),
         ({"seats": 7}, "2 processes cannot share 7 seats"),
+        ({"width": 0}, "width must be at least 1"),
+        ({"lr": -1}, "lr is above 0"),
+        ({"weight_decay": -1}, "weight decay 0 or more"),
+        ({"steps": -5}, "steps and seed"),
+        ({"seed": 2**70}, "steps and seed"),
+        ({"halt_weight": -3}, "halt_weight is 0 or more"),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(

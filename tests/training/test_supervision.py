@@ -1,4 +1,5 @@
 import math
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -267,6 +268,32 @@ def test_training_is_probed_at_the_steps_asked_for() -> None:
     assert (history.seconds.diff() > 0).all()
 
 
+def test_the_averaged_model_is_probed() -> None:
+    run = begin(replace(SETTINGS, ema=0.5))
+    history = train(run, 3, probe=lambda model: {"w": weights(model).clone()}, probe_every=5)
+    assert history.seen["w"][-1].equal(weights(run.judged))
+    assert not history.seen["w"][-1].equal(weights(run.model))
+
+
+def test_the_time_of_probes_does_not_count() -> None:
+    run = begin()
+
+    def slow(model: TRM) -> dict[str, Tensor]:
+        time.sleep(2)
+        return {}
+
+    start = time.perf_counter()
+    history = train(run, 2, probe=slow, probe_every=1)
+    assert history.seconds[-1] < time.perf_counter() - start - 5
+
+
+def test_stablemax_at_the_edge_of_its_branches() -> None:
+    """At a logit of 1 the branch that is not taken divides by zero."""
+    logits = torch.tensor([[1.0, 0.0, -1.0]], requires_grad=True)
+    stablemax_cross_entropy(logits, torch.tensor([0])).sum().backward()
+    assert logits.grad is not None and logits.grad.isfinite().all()
+
+
 def test_a_network_learns_what_it_is_shown() -> None:
     """One puzzle, again and again: it ends solved, and the q head says so."""
     puzzle, solution = draw(1, Generator().manual_seed(6))
@@ -292,6 +319,9 @@ def test_a_network_learns_what_it_is_shown() -> None:
         ({"steps": 0}, "no training"),
         ({"exploration": 1.5}, "shares"),
         ({"ema": 1.0}, "shares"),
+        ({"ema": -0.5}, "shares"),
+        ({"halt_weight": -1.0}, "halt_weight is 0 or more"),
+        ({"clip": -1.0}, "clip above 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(change: dict, reason: str) -> None:
