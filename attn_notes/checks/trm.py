@@ -94,6 +94,13 @@ def cycle(answer: Callable[..., Any]) -> str:
         for _ in range(n):
             blind = ((y + blind) @ weight).tanh()
         need(not _near(new_z, blind), "a thought sees the puzzle: x + y + z.")
+        added = z
+        for _ in range(n):
+            added = added + ((x + y + added) @ weight).tanh()
+        need(
+            not _near(new_z, added),
+            "the new z is what the network gives; what came in is not added once more.",
+        )
         need(_near(new_z, mind_right), "z should be net(x + y + z), again and again.")
         need(
             not _near(new_y, ((x + y + new_z) @ weight).tanh()),
@@ -104,6 +111,10 @@ def cycle(answer: Callable[..., Any]) -> str:
             "the answer comes from the new z, after thinking.",
         )
         need(not _near(new_y, (new_z @ weight).tanh()), "the answer is mended, so it sees itself.")
+        need(
+            not _near(new_y, y + answer_right),
+            "the new y is what the network gives; what came in is not added once more.",
+        )
         need(_near(new_y, answer_right), "the new y should be net(y + z), with the new z.")
     return "one network, and what it is given says what it does."
 
@@ -157,6 +168,7 @@ def steps_taken(answer: Callable[[Tensor, float], Tensor]) -> str:
         found = value.tolist()
         need(q.equal(says.logit()), "what was passed in has been changed.")
         need(found != [k - 1 for k in right], "steps are counted from 1 on.")
+        need(level == 0.5 or found != [1, 2, 3, 1], "does the level count? At 0.8 it stops later.")
         none = (says > level).sum(0) == 0
         need(
             bool(((value == 3) | ~none).all()),
@@ -165,7 +177,7 @@ def steps_taken(answer: Callable[[Tensor, float], Tensor]) -> str:
         by_logit = (q > level).int()
         by_logit[-1] = 1
         need(
-            level == 0.5 or found != (by_logit.argmax(0) + 1).tolist(),
+            found != (by_logit.argmax(0) + 1).tolist(),
             "the level is a chance, and q a logit: compare σ(q).",
         )
         last = [max([i + 1 for i in range(3) if says[i, j] > level] or [3]) for j in range(4)]

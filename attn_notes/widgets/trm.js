@@ -847,7 +847,7 @@ function render({ model, el }) {
     if (!wakes || !task.share) return "";
     return heldOut(task, solution)
       ? "Training held out all grids of this class."
-      : "Training drew from this class of grids.";
+      : "Training was free to draw this class of grids.";
   };
 
   /** Show the puzzle that the model now holds: another view, or the notebook, has changed it. */

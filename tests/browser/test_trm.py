@@ -575,7 +575,7 @@ def test_a_puzzle_is_drawn_and_the_reader_sees_it_first(visit: Visit) -> None:
         assert shown(scratch) == page
     _, solutions = TASK.sample(40, Generator().manual_seed(1), held_out=False)
     type_puzzle(scratch, TASK.write(solutions[0])[:-1] + ".")
-    assert shown(scratch)["origin"] == "Training drew from this class of grids."
+    assert shown(scratch)["origin"] == "Training was free to draw this class of grids."
 
 
 def test_a_board_grows_cell_by_cell(visit: Visit) -> None:

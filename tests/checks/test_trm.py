@@ -29,6 +29,17 @@ def cycle(thought=(1, 1, 1), answer=(0, 1, 1), more=0, same=False, old=False):
     return run
 
 
+def adds(what):
+    """A cycle whose updates are added to what came in."""
+
+    def run(net, x, y, z, n):
+        for _ in range(n):
+            z = (z if what == "z" else 0) + net(x + y + z)
+        return (y if what == "y" else 0) + net(y + z), z
+
+    return run
+
+
 def stop(level=None, first=True, none=None, offset=1, logit=False):
     """Steps taken, or with a part of it wrong."""
 
@@ -68,6 +79,8 @@ def stop(level=None, first=True, none=None, offset=1, logit=False):
         (checks.cycle, cycle(old=True), "comes from the new z"),
         (checks.cycle, cycle(answer=(0, 0, 1)), "sees itself"),
         (checks.cycle, cycle(answer=(0, 2, 1)), "with the new z"),
+        (checks.cycle, adds("y"), "not added once more"),
+        (checks.cycle, adds("z"), "not added once more"),
         (checks.cycle, lambda net, x, y, z, n: cycle()(net, x, y, z, 3), "used 2 times, not 4"),
         (checks.same_class, lambda a, b: None, "no answer yet"),
         (checks.same_class, lambda a, b: 1, "return True or False"),
@@ -100,11 +113,12 @@ def stop(level=None, first=True, none=None, offset=1, logit=False):
         (checks.steps_taken, lambda q, level: stop()(q.fill_(0), level), "has been changed"),
         (checks.steps_taken, stop(offset=0), "counted from 1"),
         (checks.steps_taken, stop(none=0), "all three steps are taken"),
-        (checks.steps_taken, stop(level=0.0, logit=True), "level 0.8"),
-        (checks.steps_taken, stop(logit=True), "it should be"),
+        (checks.steps_taken, stop(level=0.0, logit=True), "does the level count?"),
+        (checks.steps_taken, stop(logit=True), "compare σ(q)"),
         (checks.steps_taken, stop(first=False), "Stop at the first"),
         (checks.steps_taken, lambda q, level: q.argmax(0) + 1, "level 0.5"),
-        (checks.steps_taken, stop(level=0.5), "level 0.8"),
+        (checks.steps_taken, stop(level=0.5), "does the level count?"),
+        (checks.steps_taken, lambda q, level: (q.sigmoid() > level).sum(0), "level 0.5"),
     ],
 )
 def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom) -> None:
