@@ -33,7 +33,7 @@ test: $(INSTALLED)
 	$(RUN) -m mypy
 	$(RUN) -m pytest -n 2 --dist loadfile --ignore tests/browser
 	$(RUN) book/build.py book
-	$(RUN) -m pytest tests/browser
+	$(RUN) -m pytest -n 2 --dist loadfile tests/browser
 
 experiments: $(INSTALLED)
 	$(RUN) book/experiments
