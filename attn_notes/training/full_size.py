@@ -9,8 +9,8 @@ It holds the puzzles too. Making them takes some minutes, once, at the start.
 
 The defaults are those of "Less is More: Recursive Reasoning with Tiny Networks" (arXiv 2510.04871)
 for Sudoku-Extreme with its token mixer, as the official code spells them out
-(github.com/SamsungSAILMontreal/TinyRecursiveModels: config/arch/trm.yaml, config/cfg_pretrain.yaml
-and the README's command, whose 50,000 epochs of 1,000 puzzles are 65,104 steps). Here is what is
+(TinyRecursiveModels by SamsungSAILMontreal, on GitHub: trm.yaml, cfg_pretrain.yaml and the README's
+command, whose 50,000 epochs of 1,000 puzzles are 65,104 steps). Here is what is
 different:
 
     puzzles     1,000 minimal ones that are generated here, not of Sudoku-Extreme; each time one is
