@@ -6,6 +6,7 @@ published code. `ATTN_NOTES_GOLDEN` names another folder of files of the same ki
 
 import math
 import os
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -385,21 +386,48 @@ def likeness(a: Tensor, b: Tensor) -> float:
 
 
 @torch.no_grad()
-def runs(model: TRM, tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits and q of a supervision step, many times with embeddings off by a millionth."""
+def runs(model: TRM, tokens: Tensor) -> dict[str, Tensor]:
+    """What the file holds of two supervision steps, from runs whose embeddings are a millionth off.
+
+    The states as the file has them: every ninth token's every sixteenth entry.
+    """
     generator, embedding = Generator().manual_seed(0), model.token.weight.clone()
-    found = []
+    found = defaultdict(list)
     for _ in range(RUNS):
         noise = torch.randn(embedding.shape, generator=generator)
         model.token.weight.copy_(embedding * (1 + 1e-6 * noise))
-        found.append(model(tokens))
-    return torch.stack([run.logits for run in found]), torch.stack([run.halt for run in found])
+        state = None
+        for step in (1, 2):
+            state, logits, halt = model(tokens, state)
+            found[f"logits_{step}"].append(logits)
+            found[f"q_{step}"].append(halt[:, None])
+            if step == 1:
+                found["y_1"].append(state.y[:, ::9, ::16])
+                found["z_1"].append(state.z[:, ::9, ::16])
+    model.token.weight.copy_(embedding)
+    return {name: torch.stack(values) for name, values in found.items()}
 
 
 def spreads_away(published: Tensor, ours: Tensor) -> float:
     """How far the published numbers are from the mean of our runs, in their standard deviations."""
     error = (published - ours.mean(0)).square().mean()
     return (error / ours.var(0).mean()).sqrt().item()
+
+
+def differs(golden: np.lib.npyio.NpzFile, ours: dict[str, Tensor]) -> list[str]:
+    """What of the file could not be of one of our runs."""
+    found = []
+    for name, values in ours.items():
+        published, total = torch.from_numpy(golden[name]), values.sum(0)
+        # Two numbers alone may lie anywhere among six pairs.
+        if spreads_away(published, values) > (10 if name.startswith("q_") else 2):
+            found.append(name)
+        # In the sampled states a few large entries drown the others.
+        elif name.startswith("logits_"):
+            alike = np.mean([likeness(one, total - one) for one in values])
+            if likeness(published, total) < alike / 2:
+                found.append(name)
+    return found
 
 
 @pytest.mark.parametrize("path", files("trm"), ids=lambda p: p.stem)
@@ -411,8 +439,8 @@ class TestTRM:
     threads, are in the end no more alike than two days of one season. But seasons can be compared:
     among runs of ours whose embeddings differ by a millionth, the file's logits go with the mean of
     all as one of theirs does, and with those of a network that is wrong in one place they do not.
-    Nor are they further from that mean than one of ours may be; where weights are not chaotic, that
-    is near.
+    Nor are they, q, y or z further from that mean than one of ours may be; where weights are not
+    chaotic, that is near.
     """
 
     def test_parameter_count(self, path: Path) -> None:
@@ -423,14 +451,9 @@ class TestTRM:
     def test_the_published_run_is_like_one_of_ours(self, path: Path) -> None:
         golden = np.load(path)
         model, tokens = load_trm(golden), torch.from_numpy(golden["tokens"])
-        published = torch.from_numpy(golden["logits_1"])
-        ours, halt = runs(model, tokens)
-        one = np.mean([likeness(ours[i], ours.sum(0) - ours[i]) for i in range(RUNS)])
-        assert likeness(published, ours.sum(0)) > one / 2
-        assert spreads_away(published, ours) < 2
-        assert spreads_away(torch.from_numpy(golden["q_1"])[:, 0], halt) < 5  # two numbers alone
+        assert not differs(golden, runs(model, tokens))
 
         with torch.no_grad():  # what x counts for, beside y and z
             model.token.weight.div_(model.config.width**0.5)
             model.summary.div_(model.config.width**0.5)
-        assert likeness(published, runs(model, tokens)[0].sum(0)) < one / 2
+        assert differs(golden, runs(model, tokens))
