@@ -29,6 +29,11 @@ PAPER = "#fdfcfb"  # becomes the page's background
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5629b", "#8844ee")
 GREY = "#7f7f7f"
 
+# Letters need more, 4.5 : 1, which no colour has against both. So a page may set its own for them
+# (`--attn-text-blue` ...); where none does they are as above.
+NAMES = ("blue", "vermilion", "green", "mauve", "violet", "grey")
+TEXT = dict(zip((*COLOURS, GREY), NAMES, strict=True))
+
 STYLE = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -99,6 +104,9 @@ def to_svg(fig: Figure, alt: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = svg.replace(INK, "currentColor").replace(PAPER, PAGE_PAPER)
+    for colour, name in TEXT.items():
+        own = rf"\1fill: var(--attn-text-{name}, {colour})"
+        svg = re.sub(rf"(<text [^>]*)fill: {colour}", own, svg)
     svg = re.sub(r"'?DejaVu Sans'?[^;\"]*", FACES, svg)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(alt)}" ', 1)
 

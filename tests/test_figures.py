@@ -1,6 +1,7 @@
 import itertools
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +9,8 @@ from IPython.display import HTML
 from matplotlib import pyplot as plt
 
 from attn_notes import figures
+
+ROOT = Path(__file__).parent.parent
 
 
 def luminance(colour: str) -> float:
@@ -26,6 +29,30 @@ def contrast(one: str, two: str) -> float:
 @pytest.mark.parametrize("paper", ["#ffffff", "#14181e"])
 def test_colours_stand_out_in_light_and_dark(colour: str, paper: str) -> None:
     assert contrast(colour, paper) >= 3  # WCAG 1.4.11, for graphics
+
+
+@pytest.mark.parametrize("name", figures.TEXT.values())
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_letters_stand_out_more(name: str, theme: str) -> None:
+    sheet = (ROOT / "book" / "_static" / "book.css").read_text()
+    rules = "".join(re.findall(rf'^html\[data-theme="{theme}"\] {{(.*?)}}', sheet, re.M | re.S))
+    paper, colour = (
+        re.search(rf"--{variable}: (#\w{{6}});", rules)[1]
+        for variable in ("book-paper", f"attn-text-{name}")
+    )
+    assert contrast(colour, paper) >= 4.5  # WCAG 1.4.3, for text
+
+
+@pytest.mark.parametrize(("colour", "name"), figures.TEXT.items())
+def test_coloured_letters_take_the_pages_colour(colour: str, name: str) -> None:
+    with figures.figure() as (fig, ax):
+        ax.text(0, 0, "told", color=colour)
+        ax.plot([0, 1], color=colour)
+        svg = figures.to_svg(fig, "one word and one line")
+    own = f"fill: var(--attn-text-{name}, {colour})"
+    assert [text for text in re.findall(r"<text ([^>]*)>told", svg) if own in text]
+    assert svg.count(own) == 1
+    assert f"stroke: {colour}" in svg
 
 
 def draw() -> str:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import NamedTuple
 
 import torch
@@ -116,31 +115,6 @@ def probe(model: TRM, tests: dict[str, Batch], steps: int) -> dict[str, Tensor]:
 def lost(right: Bool[Tensor, "s n"]) -> Int[Tensor, " n"]:
     """How often an answer that was right is wrong at the next step."""
     return (right[:-1] & ~right[1:]).sum(0)
-
-
-def fewer(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> tuple[bool | None, str]:
-    """Whether our seeds leave fewer unsolved than theirs, by an exact rank test, and its evidence.
-
-    Of all ways to deal the m + k numbers into two hands, the share whose rank sum is at least as
-    far from the middle as ours (Mann and Whitney, 1947; two-sided). Told if below 5 %.
-    """
-    pairs, m = len(ours) * len(theirs), len(ours)
-
-    def wins(mine: Tensor, yours: Tensor) -> float:
-        before = (mine[:, None] < yours).double() + 0.5 * (mine[:, None] == yours)
-        return before.sum().item()
-
-    every = torch.cat([ours, theirs])
-    found = wins(ours, theirs)
-    dealt = []
-    for hand in combinations(range(len(every)), m):
-        mine = torch.zeros(len(every), dtype=torch.bool)
-        mine[list(hand)] = True
-        dealt.append(wins(every[mine], every[~mine]))
-    apart = abs(found - pairs / 2)
-    p = sum(abs(each - pairs / 2) >= apart for each in dealt) / len(dealt)
-    told = None if p >= 0.05 else found > pairs / 2
-    return told, f"{found:g} of {pairs} pairs, p = {p:.2f}"
 
 
 # --- Stopping

@@ -212,7 +212,15 @@ class TRM(nn.Module):
         self.register_buffer("z_init", truncated_normal(torch.empty(e), 1.0, generator))
 
     def embed(self, puzzles: Int[Tensor, "*b c"]) -> Float[Tensor, "*b t e"]:
-        """Summary tokens and cells (x), scaled so that their entries have a unit variance."""
+        """Summary tokens and cells (x), scaled so that their entries have a unit variance.
+
+        Raises:
+            ValueError: boards of another size.
+        """
+        if puzzles.shape[-1] != self.config.cells:
+            raise ValueError(
+                f"a board has {self.config.cells} cells, and these have {puzzles.shape[-1]}"
+            )
         cells = self.token(puzzles)
         summary = self.summary.expand(*puzzles.shape[:-1], -1, -1)
         return self.config.width**0.5 * torch.cat([summary, cells], -2)
@@ -261,7 +269,13 @@ class TRM(nn.Module):
     def trace(
         self, puzzles: Int[Tensor, "*b c"], steps: int
     ) -> tuple[Float[Tensor, "s *b c v"], Float[Tensor, "s ..."]]:
-        """Logits and q after each of several supervision steps, without a gradient."""
+        """Logits and q after each of several supervision steps, without a gradient.
+
+        Raises:
+            ValueError: fewer than one step.
+        """
+        if steps < 1:
+            raise ValueError(f"steps must be at least 1, not {steps}")
         state, seen = None, []
         for _ in range(steps):
             state, logits, halt = self(puzzles, state)

@@ -233,9 +233,11 @@ class Sudoku:
             held_out: only of the classes that are held out, or only of the others; of all, if None.
 
         Raises:
-            ValueError: an unknown kind; grids of held-out classes where none are held out, or of
-                the others where small boards leave none.
+            ValueError: fewer than no puzzles; an unknown kind; grids of held-out classes where none
+                are held out, or of the others where small boards leave none.
         """
+        if n < 0:
+            raise ValueError(f"n must be at least 0, not {n}")
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
         if held_out and not self.held_out_share:

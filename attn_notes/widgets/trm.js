@@ -251,17 +251,19 @@ export function judge(task, board) {
   };
 }
 
+/** Why a character cannot stand in a cell; one that cannot be seen is named by its number. */
+function noCell(task, character) {
+  const seen = /[\p{L}\p{N}\p{P}\p{S}]/u.test(character);
+  const name = seen ? character : `U+${character.codePointAt(0).toString(16).toUpperCase()}`;
+  return `‘${name}’ is not a cell: use 1 to ${task.side}, and . for a blank`;
+}
+
 /** A board from text, where blanks are `0`, `.` or `_` and lines around boxes are passed over. */
 export function read(task, text) {
   const characters = [...text].filter((c) => c.trim() && !"|+-".includes(c));
   const allowed = [..."0._", ...digitsOf(task).map(String)];
   const unknown = characters.find((c) => !allowed.includes(c));
-  if (unknown) {
-    // What cannot be seen is named by its number.
-    const seen = /[\p{L}\p{N}\p{P}\p{S}]/u.test(unknown);
-    const name = seen ? unknown : `U+${unknown.codePointAt(0).toString(16).toUpperCase()}`;
-    return { fault: `‘${name}’ is not a cell: use 1 to ${task.side}, and . for a blank` };
-  }
+  if (unknown) return { fault: noCell(task, unknown) };
   if (characters.length !== task.cells) {
     return { fault: `a board has ${task.cells} cells, and this one has ${characters.length}` };
   }
@@ -305,7 +307,7 @@ function reading(thought, task, shown) {
 const place = (task, cell) =>
   `row ${Math.floor(cell / task.side) + 1}, column ${(cell % task.side) + 1}`;
 
-function boardView({ uid, choose, put }) {
+function boardView({ uid, choose, put, refused }) {
   const node = html("div", {
     class: "trm-board",
     role: "grid",
@@ -333,6 +335,7 @@ function boardView({ uid, choose, put }) {
     const digit = ["Delete", "Backspace", "0", ".", " "].includes(event.key) ? 0 : Number(event.key);
     if (to !== undefined) rove(event.target, cells[to].node);
     else if (digit >= 0 && digit <= side) put(i, digit);
+    else if (event.key.length === 1) refused(event.key);
     else return;
     event.preventDefault();
   }
@@ -599,6 +602,10 @@ function render({ model, el }) {
     uid,
     put,
     choose: (selected) => selected === model.get("selected") || save({ selected }),
+    refused: (key) => {
+      message.textContent = sentence(noCell(task, key));
+      message.classList.add("attn-wrong");
+    },
   });
   const gauge = dial();
   const course = courseView({ uid, go });
@@ -765,6 +772,7 @@ function render({ model, el }) {
     }
     if (found.fault) return `${sentence(found.fault)} Draw a puzzle, or type one.`;
     const { blanks, right, misread } = score(answer ? answer.digits : found.board, found);
+    if (!answer && !blanks) return "Complete and right: no blank is left to fill.";
     if (!answer) {
       const invites = run() ? " Step or Play lets the model think." : "";
       return `${plural(blanks, "blank")}, one solution.${invites}`;
@@ -772,10 +780,12 @@ function render({ model, el }) {
     const changed = before
       ? answer.digits.filter((digit, i) => !found.board[i] && digit !== before.digits[i]).length
       : null;
+    const solved = right === blanks && !misread;
+    const whole = plural(blanks, "blank");
+    const filled = solved ? `solved, all ${whole} right` : `${right} of ${whole} right`;
     const parts = [
-      right === blanks && !misread
-        ? `solved, all ${plural(blanks, "blank")} right`
-        : `${at === LAST ? "not solved, " : ""}${right} of ${plural(blanks, "blank")} right`,
+      at === LAST && !solved && "not solved",
+      blanks ? filled : "no blank to fill",
       misread && `${plural(misread, "clue")} misread`,
       changed !== null && `${changed} changed`,
     ];
@@ -824,10 +834,10 @@ function render({ model, el }) {
     const shares = seen && [both.answer, both.mind].map(([here]) => here.shares[cell]);
     close.draw(task, cell, clues()[cell], shares);
     gauge.draw(seen ? sigmoid(thoughts[at - 1].halt) : null);
-    course.draw(model.get("step"), at, {
+    course.draw(wakes ? model.get("step") : 0, wakes ? at : 0, {
       right: thoughts.map((thought) => {
         const { right, blanks } = score(reading(thought, task, "answer").digits, found);
-        return right / blanks;
+        return blanks ? right / blanks : 1;
       }),
       halts: thoughts.map((thought) => sigmoid(thought.halt)),
     });

@@ -161,18 +161,6 @@ def test_what_was_solved_and_is_not_any_more() -> None:
     assert look.lost(right).tolist() == [0, 1, 0, 2]
 
 
-def test_fewer_is_the_exact_rank_test() -> None:
-    low, high = torch.tensor([1.0, 2, 3, 4]), torch.tensor([5.0, 6, 7, 8])
-    # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
-    assert look.fewer(low, high) == (True, "16 of 16 pairs, p = 0.03")
-    assert look.fewer(high, low) == (False, "0 of 16 pairs, p = 0.03")
-    # Swap 4 and 5: two more ways, one on either side.
-    near = torch.tensor([1.0, 2, 3, 5]), torch.tensor([4.0, 6, 7, 8])
-    assert look.fewer(*near) == (None, "15 of 16 pairs, p = 0.06")
-    assert look.fewer(low, low) == (None, "8 of 16 pairs, p = 1.00")
-    assert look.fewer(low[:3], high[:3])[0] is None  # three seeds a side tell nothing
-
-
 # Stopping
 
 

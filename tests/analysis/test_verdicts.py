@@ -12,13 +12,56 @@ def test_words() -> None:
     ]
 
 
-def test_lower_is_told_of_enough_seeds_only() -> None:
-    low, high = torch.arange(6.0), torch.arange(6.0) + 10
-    assert verdicts.ends_lower(low, high) == (True, "1.00 (1.00 to 1.00)")
-    assert verdicts.ends_lower(high, low) == (False, "0.00 (0.00 to 0.00)")
-    assert verdicts.ends_lower(low, low)[0] is None
-    assert verdicts.ends_lower(low[:3], high) == (None, "1.00, 3 seeds")
-    assert verdicts.ends_lower(low, high[:2]) == (None, "1.00, 2 seeds")
+def test_a_verdict_with_what_was_found() -> None:
+    assert verdicts.held(True) == "held"
+    assert verdicts.held(None, "3 of 9") == "could not be told: 3 of 9"
+
+
+def test_lower_is_told_by_the_exact_rank_test() -> None:
+    low, high = torch.tensor([1.0, 2, 3, 4]), torch.tensor([5.0, 6, 7, 8])
+    # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
+    assert verdicts.ends_lower(low, high) == (True, "16 of 16 pairs, p = 0.029")
+    assert verdicts.ends_lower(high, low) == (False, "0 of 16 pairs, p = 0.029")
+    # Swap 4 and 5: two more ways, one on either side.
+    near = torch.tensor([1.0, 2, 3, 5]), torch.tensor([4.0, 6, 7, 8])
+    assert verdicts.ends_lower(*near) == (None, "15 of 16 pairs, p = 0.057")
+    assert verdicts.ends_lower(low, low) == (None, "8 of 16 pairs, p = 1")
+    assert verdicts.ends_lower(low[:3], high[:3]) == (None, "9 of 9 pairs, p = 0.1")
+    # Sizes may differ: two of the 15 ways to deal six numbers into hands of two and four.
+    assert verdicts.ends_lower(low[:2], high) == (None, "8 of 8 pairs, p = 0.13")
+    assert verdicts.ends_lower(torch.arange(8.0), torch.arange(8.0) + 8)[1].endswith("p < 0.001")
+
+
+def test_draws_are_half_a_pair() -> None:
+    ours, theirs = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0])
+    assert verdicts.ends_lower(ours, theirs)[1].startswith("3.5 of 4 pairs")
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.7, 2.0])
+def test_the_rank_test_against_drawing_hands(shift: float, generator: torch.Generator) -> None:
+    ours = torch.randn(5, generator=generator)
+    theirs = torch.randn(6, generator=generator) + shift
+    told, found = verdicts.ends_lower(ours, theirs)
+    every, far = torch.cat([ours, theirs]), 0
+    apart = abs((ours[:, None] < theirs).sum().item() - 15)
+    for _ in range(4000):
+        hand = every[torch.randperm(11, generator=generator)]
+        far += abs((hand[:5, None] < hand[5:]).sum().item() - 15) >= apart
+    p = float(found.split()[-1])
+    assert p == pytest.approx(far / 4000, abs=0.03)
+    assert (told is None) == (p >= 0.05)
+
+
+def test_too_many_seeds_are_refused() -> None:
+    with pytest.raises(ValueError, match="21 seeds"):
+        verdicts.ends_lower(torch.arange(10.0), torch.arange(11.0))
+
+
+def test_the_verdict_within_a_sentence() -> None:
+    low, high = torch.arange(4.0), torch.arange(4.0) + 9
+    assert verdicts.phrase(low, high) == "ends lower than"
+    assert verdicts.phrase(high, low) == "ends higher than"
+    assert verdicts.phrase(low, low) == "cannot be told from"
 
 
 def test_every_seed_counts() -> None:

@@ -585,6 +585,9 @@ def test_a_board_grows_cell_by_cell(visit: Visit) -> None:
     many = "More than one solution so far. Add clues, or go back with Start over."
     expect(told(scratch)).to_have_text(many)
     expect(scratch.get_by_role("button", name="Step")).to_be_disabled()
+    expect(scratch.get_by_label("Step", exact=True).and_(scratch.locator("input"))).to_have_value(
+        "0"
+    )
     for i, digit in enumerate(PUZZLE):
         expect(told(scratch)).to_have_text(many)
         if digit != ".":
@@ -635,9 +638,25 @@ def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(visit: Visit
     assert shown(scratch)["told"].startswith("More than one solution so far.")
     keyboard.press("4")
     assert shown(scratch)["told"].startswith("27 blanks, one solution.")
-    for key in ("7", "9", "x", "Control+4", "F4"):
+    message = scratch.locator(".attn-message")
+    for key in ("7", "9", "x", "|"):
         keyboard.press(key)
         expect(text_box(scratch)).to_have_value(PUZZLE)
+        expect(message).to_have_text(f"‘{key}’ is not a cell: use 1 to 6, and . for a blank.")
+    press(scratch, "Step")
+    for key in ("Control+4", "F4"):
+        keyboard.press(key)
+        expect(text_box(scratch)).to_have_value(PUZZLE)
+        expect(message).to_have_text("36 cells, row by row: 1 to 6, and . for a blank.")
+
+
+def test_a_board_without_a_blank(visit: Visit) -> None:
+    scratch = put_in(visit, some_model(SMALLEST))
+    text_box(scratch).fill(TASK.write(TASK.read(PUZZLE)[1]))
+    expect(told(scratch)).to_have_text("Complete and right: no blank is left to fill.")
+    press(scratch, "Step")
+    # The model may still misread a clue.
+    expect(told(scratch)).to_contain_text(re.compile("^Step 1: no blank to fill, "))
 
 
 def test_clues_without_a_keyboard(visit: Visit) -> None:

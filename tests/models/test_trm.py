@@ -154,6 +154,13 @@ def test_a_sequence_of_any_length() -> None:
     """The published sizes are fixed: another length of the board does not run."""
     model = make(cells=11)
     assert model(puzzles(model)).logits.shape == (3, 11, 5)
+    with pytest.raises(ValueError, match="a board has 11 cells, and these have 10"):
+        model(puzzles(model)[:, 1:])
+
+
+def test_a_trace_has_a_step() -> None:
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        make().trace(puzzles(make()), 0)
 
 
 def test_the_state_is_carried_on() -> None:
@@ -218,7 +225,7 @@ def test_it_begins_by_holding_every_answer_to_be_wrong() -> None:
 def test_embedded_cells_and_starts_have_unit_variance() -> None:
     model = TRM(Config(width=256, vocabulary=11), Generator().manual_seed(0))
     n = 11 * 256
-    cells = model.embed(torch.arange(11).expand(1, 11))[0, 1:]
+    cells = model.embed((torch.arange(81) % 11)[None])[0, 1:12]  # each digit once
     # The variance of a normal number cut at two sigmas is less spread than a normal one's.
     assert abs(cells.square().mean().item() - 1) < 5 * math.sqrt(2 / n)
     for start in model.start(2):

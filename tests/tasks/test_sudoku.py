@@ -411,6 +411,9 @@ def test_a_task_that_cannot_be_is_refused(change: dict, reason: str) -> None:
 def test_puzzles_that_cannot_be_drawn_are_refused(generator: Generator) -> None:
     with pytest.raises(ValueError, match="mixed, minimal"):
         Sudoku().sample(1, generator, "easy")
+    with pytest.raises(ValueError, match="at least 0, not -1"):
+        Sudoku().sample(-1, generator)
+    assert [len(part) for part in Sudoku().sample(0, generator)] == [0, 0]
     with pytest.raises(ValueError, match="holds out no class"):
         Sudoku(held_out_share=0.0).sample(1, generator, held_out=True)
     # Of 4 × 4 there are two classes up to every symmetry.
