@@ -124,11 +124,13 @@ def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> Non
     display(HTML(f'<figure class="{kind}">{to_svg(fig, alt)}{legend}</figure>'))
 
 
-def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:
+def band(
+    ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None, alpha: float = 1.0
+) -> None:
     """Draw the median of curves [n, m] over x [n] and, behind it, their middle half."""
     low, middle, high = curves.quantile(curves.new_tensor([0.25, 0.5, 0.75]), dim=1)
-    ax.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0)
-    ax.plot(x, middle, color=colour, label=label)
+    ax.fill_between(x, low, high, color=colour, alpha=0.22 * alpha, linewidth=0)
+    ax.plot(x, middle, color=colour, label=label, alpha=alpha)
 
 
 def _short(value: float) -> str:

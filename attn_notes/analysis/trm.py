@@ -1,5 +1,6 @@
 """What chapter 5 measures: puzzles solved by step, when to stop, what is kept in mind."""
 
+import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -117,6 +118,25 @@ def lost(right: Bool[Tensor, "s n"]) -> Int[Tensor, " n"]:
     return (right[:-1] & ~right[1:]).sum(0)
 
 
+ROUNDS = {"1–2": (1, 2)} | {str(k): (k, k) for k in range(3, 7)} | {"7+": (7, math.inf)}
+"""Difficulties: the rounds that a puzzle takes, from and to. Besides there are those that rounds
+never solve."""
+
+
+def by_rounds(
+    right: Bool[Tensor, "s n"], rounds: Int[Tensor, " n"]
+) -> dict[str, Float[Tensor, " s"]]:
+    """Of the puzzles that take so many rounds the share that is right; NaN where there is none.
+
+    Args:
+        right: at each step.
+        rounds: of `Sudoku.rounds`, which says −1 for never.
+    """
+    groups = {name: (least <= rounds) & (rounds <= most) for name, (least, most) in ROUNDS.items()}
+    groups["never"] = rounds < 0
+    return {name: right[:, chosen].float().mean(1) for name, chosen in groups.items()}
+
+
 # --- Stopping
 
 
@@ -187,6 +207,21 @@ def thoughts(model: TRM, puzzles: Int[Tensor, "n c"], steps: int) -> Thoughts:
             read.append((model.decode(reached.y), model.decode(reached.z)))
         state = reached
     return Thoughts(*(torch.stack(part) for part in zip(*read, strict=True)))
+
+
+class Legible(NamedTuple):
+    """The share of the blanks that is read right after each of u uses of the network."""
+
+    answer: Float[Tensor, " u"]
+    mind: Float[Tensor, " u"]
+
+
+def legible(read: Thoughts, batch: Batch) -> Legible:
+    """How much of these puzzles' solutions is read in y and in z."""
+    puzzles, solutions = batch
+    blank = puzzles == 0
+    hits = (((part.argmax(-1) == solutions) & blank).sum((1, 2)) for part in read)
+    return Legible(*(hit / blank.sum() for hit in hits))
 
 
 def half_precision(model: TRM) -> TRM:

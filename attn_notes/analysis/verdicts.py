@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 Told = bool | None
+NO_BREAK = "\u00a0"  # a space at which no line ends
 
 
 def word(told: Told) -> str:
@@ -44,8 +45,8 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> tuple[
     apart = (wins - pairs / 2).abs()
     p = (apart >= apart[0]).double().mean().item()
     told = None if p >= 0.05 else bool(found > pairs / 2)
-    evidence = f"p = {p:.2g}" if p >= 0.001 else "p < 0.001"
-    return told, f"{found.item():g} of {pairs} pairs, {evidence}"
+    evidence = f"p = {p:.3g}" if p >= 0.001 else "p < 0.001"
+    return told, f"{found.item():g} of {pairs} pairs, {evidence.replace(' ', NO_BREAK)}"
 
 
 def phrase(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> str:

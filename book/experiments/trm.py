@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
 from attn_notes.analysis import results
 from attn_notes.analysis import trm as look
@@ -31,6 +31,11 @@ LIVE = look.Recipe(
 )
 SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)
 SEEDS = 4
+INSIDE: dict[str, Any] = dict(
+    thoughts=4,  # supervision steps, in which is read what is in mind and how sure it is
+    edges=[0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0],  # of bins of the estimate
+    levels=[0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99],  # at which to stop
+)
 
 
 def as_long(recipe: look.Recipe) -> look.Recipe:
@@ -54,6 +59,11 @@ def straight(layers: int) -> look.Recipe:
     config = replace(LIVE.config, layers=layers)
     settings = replace(LIVE.settings, steps=1)
     return as_long(replace(LIVE, config=config, settings=settings, recursive=False))
+
+
+def bank_of_puzzles() -> Batch:
+    """What there is to learn from."""
+    return TASK.sample(SIZES["bank"], Generator().manual_seed(1), held_out=False)
 
 
 def tests(size: int) -> dict[str, Batch]:
@@ -87,6 +97,37 @@ def certainty(model: TRM, batch: Batch, steps: int) -> list[list[int]]:
     return torch.bincount(pairs, minlength=4).view(2, 2).tolist()
 
 
+def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
+    """Where a model fails, what it keeps in mind and how sure it is; rounded as on the page."""
+    model = look.half_precision(model)
+    seen = {on: look.solve(model, judged[on], SIZES["think"]) for on in ("mixed", "minimal")}
+    right = torch.cat([found.right for found in seen.values()], 1)
+    rounds = torch.cat([TASK.rounds(judged[on][0]) for on in seen])
+    puzzles, solutions = (part[: SIZES["probed"]] for part in judged["minimal"])
+    thoughts = look.thoughts(model, puzzles, INSIDE["thoughts"])
+    read = look.legible(thoughts, (puzzles, solutions))
+    first = {on: found.halt[: INSIDE["thoughts"]].sigmoid() for on, found in seen.items()}
+    sure = look.reliability(
+        torch.cat([said.flatten() for said in first.values()]),
+        torch.cat([found.right[: INSIDE["thoughts"]].flatten() for found in seen.values()]),
+        INSIDE["edges"],
+    )
+
+    def row(numbers: Tensor) -> list[float | None]:
+        return [results.rounded(x) for x in numbers.tolist()]
+
+    return {
+        "by rounds": {name: row(share) for name, share in look.by_rounds(right, rounds).items()},
+        "legible": {name: row(share) for name, share in read._asdict().items()},
+        "certainty": {name: row(found) for name, found in sure._asdict().items()},
+        "right": {on: row(found.right.float().mean(1)) for on, found in seen.items()},
+        "stops": {
+            on: [row(torch.stack(look.stop(found, level))) for level in INSIDE["levels"]]
+            for on, found in seen.items()
+        },
+    }
+
+
 def described(recipe: look.Recipe) -> results.Record:
     """What a recipe comes to."""
     return {
@@ -98,7 +139,7 @@ def described(recipe: look.Recipe) -> results.Record:
 
 def learned(recipes: Mapping[str, look.Recipe], seeds: int) -> results.Record:
     """Train every recipe from each of so many seeds, and look at what it has learned."""
-    bank = TASK.sample(SIZES["bank"], Generator().manual_seed(1), held_out=False)
+    bank = bank_of_puzzles()
     judged = tests(SIZES["tests"])
     few = SIZES["probed"]
     probed = {
@@ -204,3 +245,18 @@ def trm_networks() -> None:
 def trm_rates() -> None:
     """Whether another rate would do better by the networks without recursion; one seed each."""
     record("trm_rates", other_rates(), seeds=1)
+
+
+@experiment
+def trm_inside() -> None:
+    """Seeds of the live recipe: where they fail, what they keep in mind, how sure they are."""
+    bank, judged = bank_of_puzzles(), tests(SIZES["tests"])
+    members = []
+    for seed in range(SEEDS):
+        run, _ = look.learn(
+            LIVE, TASK, bank, seed=seed, probe=lambda model: {}, probe_every=LIVE.steps
+        )
+        members.append(inside(run.judged, judged))
+        print(f"seed {seed}: {members[-1]['right']['minimal'][-1]} of the minimal ones", flush=True)
+    runs = {"TRM": described(LIVE) | {"members": members}}
+    results.save("trm_inside", SIZES | INSIDE | {"seeds": SEEDS, "lr": LIVE.lr}, runs)

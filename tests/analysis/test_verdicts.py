@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import pytest
 import torch
 
@@ -17,24 +19,30 @@ def test_a_verdict_with_what_was_found() -> None:
     assert verdicts.held(None, "3 of 9") == "could not be told: 3 of 9"
 
 
-def test_lower_is_told_by_the_exact_rank_test() -> None:
-    low, high = torch.tensor([1.0, 2, 3, 4]), torch.tensor([5.0, 6, 7, 8])
-    # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
-    assert verdicts.ends_lower(low, high) == (True, "16 of 16 pairs, p = 0.029")
-    assert verdicts.ends_lower(high, low) == (False, "0 of 16 pairs, p = 0.029")
-    # Swap 4 and 5: two more ways, one on either side.
-    near = torch.tensor([1.0, 2, 3, 5]), torch.tensor([4.0, 6, 7, 8])
-    assert verdicts.ends_lower(*near) == (None, "15 of 16 pairs, p = 0.057")
-    assert verdicts.ends_lower(low, low) == (None, "8 of 16 pairs, p = 1")
-    assert verdicts.ends_lower(low[:3], high[:3]) == (None, "9 of 9 pairs, p = 0.1")
-    # Sizes may differ: two of the 15 ways to deal six numbers into hands of two and four.
-    assert verdicts.ends_lower(low[:2], high) == (None, "8 of 8 pairs, p = 0.13")
-    assert verdicts.ends_lower(torch.arange(8.0), torch.arange(8.0) + 8)[1].endswith("p < 0.001")
-
-
-def test_draws_are_half_a_pair() -> None:
-    ours, theirs = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0])
-    assert verdicts.ends_lower(ours, theirs)[1].startswith("3.5 of 4 pairs")
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told", "found"),
+    [
+        # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
+        ([1, 2, 3, 4], [5, 6, 7, 8], True, "16 of 16 pairs, p = 0.0286"),
+        ([5, 6, 7, 8], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.0286"),
+        # Two more ways, one on either side.
+        ([1, 2, 3, 5], [4, 6, 7, 8], None, "15 of 16 pairs, p = 0.0571"),
+        ([1, 2, 3, 4], [1, 2, 3, 4], None, "8 of 16 pairs, p = 1"),
+        ([1, 2, 3], [5, 6, 7], None, "9 of 9 pairs, p = 0.1"),
+        # Two of the 15 ways to deal six numbers into hands of two and four.
+        ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.133"),
+        (range(8), range(8, 16), True, "64 of 64 pairs, p < 0.001"),
+        ([1, 2], [2, 3], None, "3.5 of 4 pairs, p = 0.667"),  # a draw is half a pair
+    ],
+)
+def test_lower_is_told_by_the_exact_rank_test(
+    ours: Sequence[float], theirs: Sequence[float], told: bool | None, found: str
+) -> None:
+    verdict, evidence = verdicts.ends_lower(
+        *(torch.tensor([*map(float, x)]) for x in (ours, theirs))
+    )
+    assert verdict is told
+    assert evidence.replace(verdicts.NO_BREAK, " ") == found
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.7, 2.0])
@@ -47,7 +55,7 @@ def test_the_rank_test_against_drawing_hands(shift: float, generator: torch.Gene
     for _ in range(4000):
         hand = every[torch.randperm(11, generator=generator)]
         far += abs((hand[:5, None] < hand[5:]).sum().item() - 15) >= apart
-    p = float(found.split()[-1])
+    p = float(found.split(verdicts.NO_BREAK)[-1])
     assert p == pytest.approx(far / 4000, abs=0.03)
     assert (told is None) == (p >= 0.05)
 
