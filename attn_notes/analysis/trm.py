@@ -1,6 +1,5 @@
 """What chapter 5 measures: puzzles solved by step, when to stop, what is kept in mind."""
 
-import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -118,23 +117,13 @@ def lost(right: Bool[Tensor, "s n"]) -> Int[Tensor, " n"]:
     return (right[:-1] & ~right[1:]).sum(0)
 
 
-ROUNDS = {"1–2": (1, 2)} | {str(k): (k, k) for k in range(3, 7)} | {"7+": (7, math.inf)}
-"""Difficulties: the rounds that a puzzle takes, from and to. Besides there are those that rounds
-never solve."""
-
-
-def by_rounds(
-    right: Bool[Tensor, "s n"], rounds: Int[Tensor, " n"]
-) -> dict[str, Float[Tensor, " s"]]:
-    """Of the puzzles that take so many rounds the share that is right; NaN where there is none.
-
-    Args:
-        right: at each step.
-        rounds: of `Sudoku.rounds`, which says −1 for never.
-    """
-    groups = {name: (least <= rounds) & (rounds <= most) for name, (least, most) in ROUNDS.items()}
-    groups["never"] = rounds < 0
-    return {name: right[:, chosen].float().mean(1) for name, chosen in groups.items()}
+def difficulties(rounds: Int[Tensor, " n"]) -> dict[str, Bool[Tensor, " n"]]:
+    """Which puzzles take so many rounds (of `Sudoku.rounds`, which says −1 for never)."""
+    return (
+        {"1–2": (rounds >= 1) & (rounds <= 2)}
+        | {str(k): rounds == k for k in range(3, 7)}
+        | {"7+": rounds >= 7, "never": rounds < 0}
+    )
 
 
 # --- Stopping

@@ -33,6 +33,7 @@ SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)
 SEEDS = 4
 INSIDE: dict[str, Any] = dict(
     thoughts=4,  # supervision steps, in which is read what is in mind and how sure it is
+    fewest=20,  # answers in a bin that is shown
     edges=[0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0],  # of bins of the estimate
     levels=[0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99],  # at which to stop
 )
@@ -102,7 +103,7 @@ def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
     model = look.half_precision(model)
     seen = {on: look.solve(model, judged[on], SIZES["think"]) for on in ("mixed", "minimal")}
     right = torch.cat([found.right for found in seen.values()], 1)
-    rounds = torch.cat([TASK.rounds(judged[on][0]) for on in seen])
+    groups = look.difficulties(torch.cat([TASK.rounds(judged[on][0]) for on in seen]))
     puzzles, solutions = (part[: SIZES["probed"]] for part in judged["minimal"])
     thoughts = look.thoughts(model, puzzles, INSIDE["thoughts"])
     read = look.legible(thoughts, (puzzles, solutions))
@@ -117,9 +118,15 @@ def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
         return [results.rounded(x) for x in numbers.tolist()]
 
     return {
-        "by rounds": {name: row(share) for name, share in look.by_rounds(right, rounds).items()},
+        "by rounds": {
+            name: row(right[:, chosen].float().mean(1)) for name, chosen in groups.items()
+        },
         "legible": {name: row(share) for name, share in read._asdict().items()},
-        "certainty": {name: row(found) for name, found in sure._asdict().items()},
+        "certainty": [
+            row(torch.stack([said, share]))
+            for said, share, answers in zip(*sure, strict=True)
+            if answers >= INSIDE["fewest"]
+        ],
         "right": {on: row(found.right.float().mean(1)) for on, found in seen.items()},
         "stops": {
             on: [row(torch.stack(look.stop(found, level))) for level in INSIDE["levels"]]

@@ -207,6 +207,35 @@ def test_thoughts_are_read_after_every_use(model: TRM, batch: Batch) -> None:
     assert not read.mind[a - 1].equal(read.mind[a - 2])
 
 
+def test_how_much_is_legible_by_hand() -> None:
+    puzzles = torch.tensor([[1, 0, 0], [0, 2, 3]])
+    solutions = torch.tensor([[1, 2, 3], [1, 2, 3]])
+
+    def reads(digits: list[list[int]]) -> Tensor:
+        return nn.functional.one_hot(torch.tensor(digits), 4).float()[None]
+
+    # Of three blanks two are right; a clue that is read right or wrong counts for nothing.
+    answer, mind = reads([[3, 2, 3], [2, 2, 3]]), reads([[1, 1, 1], [1, 1, 1]])
+    found = look.legible(look.Thoughts(answer, mind), (puzzles, solutions))
+    assert_close(found.answer, torch.tensor([2 / 3]))
+    assert_close(found.mind, torch.tensor([1 / 3]))
+
+
+def test_every_puzzle_has_one_difficulty() -> None:
+    rounds = torch.tensor([1, 2, 3, 4, 5, 6, 7, 12, -1, 2])
+    groups = look.difficulties(rounds)
+    assert (torch.stack(list(groups.values())).sum(0) == 1).all()
+    assert {name: chosen.nonzero()[:, 0].tolist() for name, chosen in groups.items()} == {
+        "1–2": [0, 1, 9],
+        "3": [2],
+        "4": [3],
+        "5": [4],
+        "6": [5],
+        "7+": [6, 7],
+        "never": [8],
+    }
+
+
 def test_half_precision_is_what_a_page_can_carry(model: TRM) -> None:
     rounded = look.half_precision(model)
     for (name, one), other in zip(

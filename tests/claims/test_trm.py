@@ -143,6 +143,35 @@ def test_one_supervision_step_is_not_enough() -> None:
         assert course[-1] < max(course)  # and then it gets worse
 
 
+def test_the_record_of_what_is_inside() -> None:
+    record = results.load("trm_inside")
+    assert record["settings"] == recorded.SIZES | recorded.INSIDE | {
+        "seeds": recorded.SEEDS,
+        "lr": recorded.LIVE.lr,
+    }
+    assert record["runs"]["TRM"]["recipe"] == json.loads(json.dumps(asdict(recorded.LIVE)))
+    found = record["runs"]["TRM"]["members"]
+    assert len(found) == recorded.SEEDS
+    uses = recorded.INSIDE["thoughts"] * (recorded.LIVE.config.latent_steps + 1)
+    for member, rough in zip(found, members("TRM"), strict=True):
+        # The same seeds; rounding to 16 bits changes a few boards in a thousand.
+        for on in ("mixed", "minimal"):
+            assert member["right"][on] == pytest.approx(rough[on]["right"], abs=0.01)
+            assert member["stops"][on][recorded.INSIDE["levels"].index(0.5)] == pytest.approx(
+                rough[on]["stopped"], abs=0.05
+            )
+        assert {len(shares) for shares in member["legible"].values()} == {uses}
+        assert all(
+            len(shares) == recorded.SIZES["think"] for shares in member["by rounds"].values()
+        )
+
+
+def test_it_is_honest_about_its_chance_and_z_can_be_read() -> None:
+    for member in results.load("trm_inside")["runs"]["TRM"]["members"]:
+        assert max(abs(said - right) for said, right in member["certainty"]) < 0.15
+        assert member["legible"]["mind"][recorded.LIVE.config.latent_steps - 1] > 0.5
+
+
 def test_it_knows_and_stopping_at_one_half_costs() -> None:
     for member in members("TRM"):
         (_, _), (wrong, right) = member["certainty"]["minimal"]
