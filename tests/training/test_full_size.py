@@ -11,6 +11,10 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +22,7 @@ import pytest
 import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
 from torch.testing import assert_close
 
 from attn_notes.models.trm import OFFICIAL
@@ -120,6 +125,25 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@contextmanager
+def begun(
+    options: Namespace, learned: Batch | None = None
+) -> Iterator[tuple[Supervision, Process]]:
+    """A run of this process alone, in a group that ends with the block.
+
+    What averages the gradients must not outlive its group: were it the last to hold the group, its
+    end would wait, with Python's lock, for a thread that may be waiting for that lock.
+    """
+    with full_size.joined("cpu") as process:
+        run = full_size.begin(
+            options, process, learned or full_size.make_puzzles(options)["learned"]
+        )
+        try:
+            yield run, process
+        finally:
+            run.forward = run.model
+
+
 def joint(file: Path, monkeypatch: pytest.MonkeyPatch) -> Supervision:
     """One process on the seats of two, each half with its own generator, from the same puzzles."""
     options = full_size.parse(arguments(file))
@@ -131,10 +155,8 @@ def joint(file: Path, monkeypatch: pytest.MonkeyPatch) -> Supervision:
         return torch.cat([halts(h, s, settings, g) for h, s, g in parts])
 
     monkeypatch.setattr(supervision, "halts", by_halves)
-    process = Process(0, 1, torch.device("cpu"))
-    with full_size.joined("cpu"):
-        run = full_size.begin(options, process, checkpoint.load(file)["puzzles"]["learned"])
-    run.forward, draw = run.model, run.draw
+    with begun(options, checkpoint.load(file)["puzzles"]["learned"]) as (run, _):
+        draw = run.draw
 
     def draw_halves(n: int, generator: Generator) -> Batch:
         first, second = (draw(n // 2, g) for g in own)
@@ -360,9 +382,7 @@ def test_the_optimiser_the_rate_and_the_precision(
     monkeypatch.setattr(torch.nn.Module, "compile", lambda module: compiled.append(module))
     words = arguments(tmp_path / "run.pt", dtype=dtype, warmup=4, lr=0.1, weight_decay=0.25)
     options = full_size.parse([*words, "--compile"])
-    learned = full_size.make_puzzles(options)["learned"]
-    with full_size.joined("cpu") as process:
-        run = full_size.begin(options, process, learned)
+    with begun(options) as (run, _):
         rates = []
         for _ in range(6):
             rates += run.scheduler.get_last_lr()
@@ -388,8 +408,7 @@ def test_the_share_solved_at_the_last_step_whoever_counts(tmp_path: Path) -> Non
         return logits, None
 
     options = full_size.parse(arguments(tmp_path / "run.pt", seats=2))
-    with full_size.joined("cpu") as process:
-        run = full_size.begin(options, process, full_size.make_puzzles(options)["learned"])
+    with begun(options) as (run, process):
         run.judged.trace = trace
         assert full_size.evaluate(run, (puzzles, solutions), process) == 7 / 11
         shares = [
@@ -411,11 +430,30 @@ def test_a_line_has_means_and_the_speed_of_training_alone(
     with meter.paused():
         pass
     options = full_size.parse(arguments(tmp_path / "run.pt", seats=400, halt_weight=2, lr=1.5e-4))
-    with full_size.joined("cpu") as process:
-        run = full_size.begin(options, process, full_size.make_puzzles(options)["learned"])
+    with begun(options) as (run, process):
         run.done = 1234
         line = meter.line(run, process)
     assert line == (
         "step 1,234  loss 2.0000  digits 1.5000  halting 0.2500  solved 25.0%  leaving 12.5%  "
         "lr 3e-05  50.0 samples/s"
     )
+
+
+def test_what_averages_does_not_outlive_the_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    averaging, destroy, alive = [], torch.distributed.destroy_process_group, []
+
+    def wrapped(model: torch.nn.Module) -> DistributedDataParallel:
+        made = DistributedDataParallel(model)
+        averaging.append(weakref.ref(made))
+        return made
+
+    def destroyed() -> None:
+        alive.extend(made() for made in averaging)
+        destroy()
+
+    monkeypatch.setattr(full_size, "DistributedDataParallel", wrapped)
+    monkeypatch.setattr(torch.distributed, "destroy_process_group", destroyed)
+    full_size.main(arguments(tmp_path / "run.pt", steps=2))
+    assert alive == [None]
