@@ -1,6 +1,7 @@
 """The pipeline, on a book of one tiny chapter: what is executed, when, and what is kept."""
 
 import ast
+import functools
 import os
 import signal
 import socket
@@ -473,8 +474,10 @@ def test_serves_the_site_until_interrupted(project):
         with pytest.raises(BookError, match="name another"):
             build.serve(project, port)
     command = [sys.executable, ROOT / "book/build.py", "serve", "--port", str(port)]
+    # A shell ignores interrupts in what it starts in the background, tests and all that they start.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
-        [*command, "--root", project], stdout=subprocess.PIPE, text=True
+        [*command, "--root", project], stdout=subprocess.PIPE, text=True, preexec_fn=heed
     ) as process:
         try:
             assert f"http://localhost:{port}" in process.stdout.readline()
