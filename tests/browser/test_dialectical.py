@@ -691,19 +691,19 @@ def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_where_the_grammar_removes_and_where_it_is_off(
-    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+    width: int, theme: str, open_page: OpenPage, axe: Callable[..., list[str]]
 ) -> None:
     visit = open_page(CHAPTER, width=width, theme=theme)
     widget = visit.page.locator(".dialectical.attn-widget").first
     ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
     widget.get_by_role("switch", name="Grammar").check()
     assert shown(widget)["struck"]
-    findings = axe(visit.page)
+    findings = axe(visit.page, ".attn-widget")
     widget.get_by_role("switch", name="Grammar").uncheck()
     ask(widget, temperature=2)
     expect(verdict(widget)).to_contain_text("✗ It ")
     ask(widget, prompt="() a)")
-    findings += axe(visit.page)
+    findings += axe(visit.page, ".attn-widget")
     assert not findings, "\n".join(findings)
     assert_large_enough(widget)
     visit.assert_clean()

@@ -890,19 +890,19 @@ def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_in_both_panels_and_when_things_go_wrong(
-    width: int, theme: str, open_page: OpenPage, axe: Callable[[Page], list[str]]
+    width: int, theme: str, open_page: OpenPage, axe: Callable[..., list[str]]
 ) -> None:
     visit = open_page(CHAPTER, width=width, theme=theme)
     widget = visit.page.locator(".equilibrium.attn-widget").first
-    findings = axe(visit.page)
+    findings = axe(visit.page, ".attn-widget")
     preset(widget, "One way, strong")
     widget.get_by_role("button", name="Learn").click()
-    findings += axe(visit.page)
+    findings += axe(visit.page, ".attn-widget")
     network(widget)
     widget.get_by_label("Relaxation step").fill("1")
-    findings += axe(visit.page)
+    findings += axe(visit.page, ".attn-widget")
     text_box(widget).fill(HTML)
-    findings += axe(visit.page)
+    findings += axe(visit.page, ".attn-widget")
     assert not findings, "\n".join(findings)
     assert_large_enough(widget)
     visit.assert_clean()
