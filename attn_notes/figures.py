@@ -30,7 +30,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5629b", "#8844ee")
 GREY = "#7f7f7f"
 
 # Letters need more, 4.5 : 1, which no colour has against both. So a page may set its own for them
-# (`--attn-text-blue` ...); where none does they are as above.
+# (`--attn-text-blue` ...); where none does, and in formulas (`$...$`), they are as above.
 NAMES = ("blue", "vermilion", "green", "mauve", "violet", "grey")
 TEXT = dict(zip((*COLOURS, GREY), NAMES, strict=True))
 
@@ -124,13 +124,11 @@ def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> Non
     display(HTML(f'<figure class="{kind}">{to_svg(fig, alt)}{legend}</figure>'))
 
 
-def band(
-    ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None, alpha: float = 1.0
-) -> None:
+def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:
     """Draw the median of curves [n, m] over x [n] and, behind it, their middle half."""
     low, middle, high = curves.quantile(curves.new_tensor([0.25, 0.5, 0.75]), dim=1)
-    ax.fill_between(x, low, high, color=colour, alpha=0.22 * alpha, linewidth=0)
-    ax.plot(x, middle, color=colour, label=label, alpha=alpha)
+    ax.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0)
+    ax.plot(x, middle, color=colour, label=label)
 
 
 def _short(value: float) -> str:

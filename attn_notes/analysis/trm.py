@@ -87,7 +87,7 @@ class Solving(NamedTuple):
     """What a model makes of n puzzles at each of s supervision steps."""
 
     right: Bool[Tensor, "s n"]  # every cell is
-    cells: Float[Tensor, "s n"]  # share of the blanks that are
+    cells: Float[Tensor, "s n"]  # share of the blanks that are; 0 for a board without any
     halt: Float[Tensor, "s n"]  # q
 
 
@@ -118,7 +118,10 @@ def lost(right: Bool[Tensor, "s n"]) -> Int[Tensor, " n"]:
 
 
 def difficulties(rounds: Int[Tensor, " n"]) -> dict[str, Bool[Tensor, " n"]]:
-    """Which puzzles take so many rounds (of `Sudoku.rounds`, which says −1 for never)."""
+    """Which puzzles take so many rounds (of `Sudoku.rounds`, which says −1 for never).
+
+    A board without a blank takes none and is in no group.
+    """
     return (
         {"1–2": (rounds >= 1) & (rounds <= 2)}
         | {str(k): rounds == k for k in range(3, 7)}
@@ -165,10 +168,16 @@ def reliability(
         said: estimates, from 0 to 1.
         right: whether each answer is.
         edges: of the k bins, k + 1 from 0 to 1; a bin has its lower edge, and the last both.
+
+    Raises:
+        ValueError: an estimate is no number.
     """
+    if said.isnan().any():
+        raise ValueError("an estimate is NaN: it belongs to no bin")
     bins = torch.bucketize(said, torch.tensor(edges[1:-1]), right=True)
     count = torch.bincount(bins, minlength=len(edges) - 1)
-    total = torch.zeros(2, len(count)).index_add_(1, bins, torch.stack([said, right.float()]))
+    pairs = torch.stack([said, right.to(said.dtype)])
+    total = said.new_zeros(2, len(count)).index_add_(1, bins, pairs)
     said_mean, right_share = total / count
     return Reliability(said_mean, right_share, count)
 
@@ -188,7 +197,12 @@ def thoughts(model: TRM, puzzles: Int[Tensor, "n c"], steps: int) -> Thoughts:
     """Read y and z after every use of the network in so many supervision steps.
 
     The head is trained to read y. That it can read z as well is not asked of the model.
+
+    Raises:
+        ValueError: fewer than one step.
     """
+    if steps < 1:
+        raise ValueError(f"thinking takes at least one step, not {steps}")
     x, state = model.embed(puzzles), model.start(len(puzzles))
     read = []
     for _ in range(steps):

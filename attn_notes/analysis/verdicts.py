@@ -28,12 +28,13 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> tuple[
     Counted are the pairs of one of ours and one of theirs in which ours is lower, a draw as half a
     pair. p is the share of all ways to deal the m + k numbers into two such hands that are at least
     as far from an even count as this one (Mann and Whitney, 1947; two-sided). Three seeds a side,
-    however they fall, tell nothing.
+    however they fall, tell nothing. A run that came to no number (NaN) ends higher than all that
+    did, level with others like it. For crowds there is `seeds.compare`.
 
     Raises:
         ValueError: more than 20 seeds in all, whose deals would be too many.
     """
-    m, every = len(ours), torch.cat([ours, theirs])
+    m, every = len(ours), torch.cat([ours, theirs]).nan_to_num(math.inf, math.inf, -math.inf)
     if len(every) > 20:
         raise ValueError(f"every way to deal {len(every)} seeds is too much; 20 are the most")
     lower = (every[:, None] < every).double() + 0.5 * (every[:, None] == every)

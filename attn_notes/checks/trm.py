@@ -101,6 +101,14 @@ def cycle(answer: Callable[..., Any]) -> str:
             not _near(new_z, added),
             "the new z is what the network gives; what came in is not added once more.",
         )
+        early = ((y + z) @ weight).tanh()
+        hasty = z
+        for _ in range(n):
+            hasty = ((x + early + hasty) @ weight).tanh()
+        need(
+            not _near(new_z, hasty),
+            "y has changed before thinking begins: think n times first, then answer.",
+        )
         need(_near(new_z, mind_right), "z should be net(x + y + z), again and again.")
         need(
             not _near(new_y, ((x + y + new_z) @ weight).tanh()),

@@ -293,3 +293,7 @@ class Straight(TRM):
     def recur(self, x: Float[Tensor, "*b t e"], state: State) -> State:
         """The answer does not read the state, so that more steps change nothing."""
         return State(self.net(x), state.z)
+
+    def path(self, x: Float[Tensor, "*b t e"], state: State) -> Iterator[State]:
+        """The state after the one use of the network."""
+        yield self.recur(x, state)

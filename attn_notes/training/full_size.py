@@ -33,6 +33,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -220,6 +221,11 @@ def joined(kind: str) -> Iterator[Process]:
     dist.init_process_group(backend, timeout=timedelta(hours=1), **alone)
     try:
         yield Process(dist.get_rank(), dist.get_world_size(), device)
+    except BaseException as error:
+        # What averages the gradients has to end before its group does: as the last to hold it, it
+        # could wait forever. The frames that an error has left still hold it.
+        traceback.clear_frames(error.__traceback__)
+        raise
     finally:
         dist.destroy_process_group()
 
@@ -378,6 +384,15 @@ class Meter:
         return "  ".join(words)
 
 
+def judge(run: Supervision, held_out: Batch, process: Process) -> None:
+    """Say how many of these puzzles are solved by now."""
+    share = evaluate(run, held_out, process)
+    process.say(
+        f"step {run.done:,}  held out: {share:.1%} of {len(held_out[0]):,} solved "
+        f"in {run.settings.steps} steps"
+    )
+
+
 def work(options: Namespace, process: Process) -> None:
     """Begin or go on, and train until all is done or somebody asks to stop."""
     saved = opened(options, process)
@@ -393,13 +408,6 @@ def work(options: Namespace, process: Process) -> None:
         f"device: {options.device}, {options.dtype}, from step {run.done:,}"
     )
 
-    def judge() -> None:
-        share = evaluate(run, held_out, process)
-        process.say(
-            f"step {run.done:,}  held out: {share:.1%} of {len(held_out[0]):,} solved "
-            f"in {run.settings.steps} steps"
-        )
-
     with asked_to_stop() as heard:
         meter, stopping = Meter(), False
         while run.done < options.steps:
@@ -412,13 +420,13 @@ def work(options: Namespace, process: Process) -> None:
                 break  # and save below
             with meter.paused():
                 if run.done % options.evaluate_every == 0:
-                    judge()
+                    judge(run, held_out, process)
                 if run.done % options.save_every == 0:
                     save(options.file, saved, run, process)
         save(options.file, saved, run, process)
     process.say(f"saved at step {run.done:,}" + (": asked to stop" if stopping else ""))
     if not stopping:
-        judge()
+        judge(run, held_out, process)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -258,10 +258,12 @@ function noCell(task, character) {
   return `‘${name}’ is not a cell: use 1 to ${task.side}, and . for a blank`;
 }
 
+const BLANKS = "0._"; // each is one
+
 /** A board from text, where blanks are `0`, `.` or `_` and lines around boxes are passed over. */
 export function read(task, text) {
   const characters = [...text].filter((c) => c.trim() && !"|+-".includes(c));
-  const allowed = [..."0._", ...digitsOf(task).map(String)];
+  const allowed = [...BLANKS, ...digitsOf(task).map(String)];
   const unknown = characters.find((c) => !allowed.includes(c));
   if (unknown) return { fault: noCell(task, unknown) };
   if (characters.length !== task.cells) {
@@ -332,7 +334,8 @@ function boardView({ uid, choose, put, refused }) {
       Home: i - column,
       End: i - column + side - 1,
     }[event.key];
-    const digit = ["Delete", "Backspace", "0", ".", " "].includes(event.key) ? 0 : Number(event.key);
+    const removes = ["Delete", "Backspace", " ", ...BLANKS].includes(event.key);
+    const digit = removes ? 0 : Number(event.key);
     if (to !== undefined) rove(event.target, cells[to].node);
     else if (digit >= 0 && digit <= side) put(i, digit);
     else if (event.key.length === 1) refused(event.key);
@@ -580,6 +583,7 @@ function render({ model, el }) {
   function put(cell, digit) {
     const board = draft ?? puzzle().board ?? blank(task);
     if (board[cell] !== digit) edit(board.with(cell, digit));
+    else weigh();
   }
 
   function offer(kind) {
@@ -603,7 +607,9 @@ function render({ model, el }) {
     put,
     choose: (selected) => selected === model.get("selected") || save({ selected }),
     refused: (key) => {
-      message.textContent = sentence(noCell(task, key));
+      weigh();
+      const standing = box.ariaInvalid === "true" ? ` ${message.textContent}` : "";
+      message.textContent = sentence(noCell(task, key)) + standing;
       message.classList.add("attn-wrong");
     },
   });
@@ -659,7 +665,7 @@ function render({ model, el }) {
   const help = html(
     "p",
     { class: "attn-help", id: `${uid}-help` },
-    "Type a clue into a cell; Delete removes it. Bar: probability. Shaded: changed. ✗: wrong.",
+    "Type a clue, or press its digit in the table; Delete removes it. Bar: probability. Shaded: changed. ✗: wrong.",
   );
   const root = html(
     "div",
@@ -764,33 +770,37 @@ function render({ model, el }) {
     };
   }
 
-  function tell(found, answer, before) {
+  /** What has come of the puzzle; of a step, by what the board shows of it. */
+  function tell(found, seen, before) {
     if (draft) {
       const { fault, open } = judge(task, draft);
       const what = open ? "More than one solution so far." : sentence(fault);
       return `${what} ${open ? "Add clues, or go back with Start over." : "Start over goes back."}`;
     }
     if (found.fault) return `${sentence(found.fault)} Draw a puzzle, or type one.`;
-    const { blanks, right, misread } = score(answer ? answer.digits : found.board, found);
-    if (!answer && !blanks) return "Complete and right: no blank is left to fill.";
-    if (!answer) {
+    const { blanks, right, misread } = score(seen ? seen.digits : found.board, found);
+    if (!seen && !blanks) return "Complete and right: no blank is left to fill.";
+    if (!seen) {
       const invites = run() ? " Step or Play lets the model think." : "";
       return `${plural(blanks, "blank")}, one solution.${invites}`;
     }
     const changed = before
-      ? answer.digits.filter((digit, i) => !found.board[i] && digit !== before.digits[i]).length
+      ? seen.digits.filter((digit, i) => !found.board[i] && digit !== before.digits[i]).length
       : null;
-    const solved = right === blanks && !misread;
+    const inMind = model.get("shown") === "mind";
+    const solved = right === blanks && !misread && !inMind;
     const whole = plural(blanks, "blank");
     const filled = solved ? `solved, all ${whole} right` : `${right} of ${whole} right`;
     const parts = [
-      at === LAST && !solved && "not solved",
+      at === LAST && !solved && !inMind && "not solved",
       blanks ? filled : "no blank to fill",
       misread && `${plural(misread, "clue")} misread`,
       changed !== null && `${changed} changed`,
     ];
+    const said = parts.filter(Boolean).join(", ");
+    if (inMind) return `Step ${at}, in mind: ${said}.`; // the dial is about its answer
     const sure = percent(sigmoid(thinking.thoughts[at - 1].halt));
-    return `Step ${at}: ${parts.filter(Boolean).join(", ")}; the model is ${sure} sure.`;
+    return `Step ${at}: ${said}; the model is ${sure} sure.`;
   }
 
   /** What stands in every cell. */
@@ -846,7 +856,7 @@ function render({ model, el }) {
     back.disabled = !wakes || model.get("step") === 0;
     next.disabled = !wakes || model.get("step") === LAST;
     play.textContent = plays.going() ? "Pause" : "Play";
-    told.textContent = tell(found, ...both.answer);
+    told.textContent = tell(found, seen, before);
     told.classList.toggle("attn-wrong", draft ? !judge(task, draft).open : Boolean(found.fault));
     origin.textContent = originOf(found, wakes);
     weigh();

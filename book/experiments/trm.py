@@ -122,7 +122,7 @@ def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
             name: row(right[:, chosen].float().mean(1)) for name, chosen in groups.items()
         },
         "legible": {name: row(share) for name, share in read._asdict().items()},
-        "certainty": [
+        "reliability": [
             row(torch.stack([said, share]))
             for said, share, answers in zip(*sure, strict=True)
             if answers >= INSIDE["fewest"]

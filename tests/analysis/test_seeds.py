@@ -47,6 +47,12 @@ def test_verdicts(generator: Generator) -> None:
     assert compare(never, never, generator).first == 0.5
 
 
+def test_three_a_side_tell_nothing(generator: Generator) -> None:
+    for most, verdict in ((3, "cannot be told"), (4, "earlier")):
+        early = torch.arange(float(most))
+        assert compare(early, early + 100, generator).verdict == verdict
+
+
 def test_interval_holds_the_truth_as_often_as_it_says() -> None:
     # Both crowds from one distribution: the truth is one half.
     generator = Generator().manual_seed(11)

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -33,6 +34,14 @@ def test_a_verdict_with_what_was_found() -> None:
         ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.133"),
         (range(8), range(8, 16), True, "64 of 64 pairs, p < 0.001"),
         ([1, 2], [2, 3], None, "3.5 of 4 pairs, p = 0.667"),  # a draw is half a pair
+        ([1, 2], [2.0001, 3], None, "4 of 4 pairs, p = 0.333"),  # and near is no draw
+        # Two of the 45 ways to deal ten numbers into hands of two and eight.
+        ([1, 2], range(3, 11), True, "16 of 16 pairs, p = 0.0444"),
+        ([1, 2, 3, 4], [5, 6, 7, math.nan], True, "16 of 16 pairs, p = 0.0286"),
+        ([5, 6, 7, math.nan], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.0286"),
+        ([math.inf] * 2, [math.nan] * 2, None, "2 of 4 pairs, p = 1"),
+        # Two of 924 ways.
+        (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.00216"),
     ],
 )
 def test_lower_is_told_by_the_exact_rank_test(

@@ -457,21 +457,25 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n != 1)}"
 
 
-def expected_sentence(puzzle: Tensor, solution: Tensor, digits: Tensor, q: Tensor, k: int) -> str:
-    """What is said at step k of these answers, one after each step."""
+def expected_sentence(
+    puzzle: Tensor, solution: Tensor, digits: Tensor, q: Tensor, k: int, in_mind: bool = False
+) -> str:
+    """What is said at step k of what is shown, of which there is one after each step."""
     blank = puzzle == 0
     right = digits[k - 1] == solution
     ok, misread = int((right & blank).sum()), int((~right & ~blank).sum())
     n = int(blank.sum())
     words = f"{ok} of {plural(n, 'blank')} right"
-    if right.all():
+    if right.all() and not in_mind:
         words = f"solved, all {plural(n, 'blank')} right"
-    elif k == MOST_STEPS:
+    elif k == MOST_STEPS and not in_mind:
         words = f"not solved, {words}"
     if misread:
         words += f", {plural(misread, 'clue')} misread"
     if k > 1:
         words += f", {int(((digits[k - 1] != digits[k - 2]) & blank).sum())} changed"
+    if in_mind:
+        return f"Step {k}, in mind: {words}."
     return f"Step {k}: {words}; the model is {percent(q[k - 1].sigmoid().item())} sure."
 
 
@@ -511,8 +515,9 @@ def test_what_is_shown_is_what_python_says(
                 if changed[i]:
                     words.append("changed")
                 assert label == f"row {i // 6 + 1}, column {i % 6 + 1}: {', '.join(words)}"
-            answers = logits[:, 0].argmax(-1)
-            assert page["told"] == expected_sentence(puzzle, solution, answers, q[:, 0], k)
+            in_mind = kind == "what is in mind"
+            told = expected_sentence(puzzle, solution, digits, q[:, 0], k, in_mind)
+            assert page["told"] == told
             assert page["dial"] == percent(q[k - 1, 0].sigmoid().item())
             assert page["selected"] == k + 6
             for column, values in (("answer", logits[k - 1, 0]), ("mind", mind[k - 1])):
@@ -643,6 +648,20 @@ def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(visit: Visit
         keyboard.press(key)
         expect(text_box(scratch)).to_have_value(PUZZLE)
         expect(message).to_have_text(f"‘{key}’ is not a cell: use 1 to 6, and . for a blank.")
+        keyboard.press("4")  # what stands there already; the refusal is over all the same
+        expect(message).to_have_text("36 cells, row by row: 1 to 6, and . for a blank.")
+    for key in "0._":  # as in the text
+        keyboard.press(key)
+        assert shown(scratch)["told"].startswith("More than one solution so far.")
+        keyboard.press("4")
+    text_box(scratch).fill("12")
+    fault = "A board has 36 cells, and this one has 2. The board is from before."
+    expect(message).to_have_text(fault)
+    cells(scratch).nth(2).click()
+    keyboard.press("q")
+    refusal = "‘q’ is not a cell: use 1 to 6, and . for a blank."
+    expect(message).to_have_text(f"{refusal} {fault}")
+    text_box(scratch).fill(PUZZLE)
     press(scratch, "Step")
     for key in ("Control+4", "F4"):
         keyboard.press(key)
@@ -817,7 +836,7 @@ def test_everything_by_the_keyboard_alone(visit: Visit) -> None:
     expect(scratch.get_by_label("what is in mind")).to_be_checked()
     keyboard.press("Tab")
     keyboard.press("ArrowRight")
-    expect(told(scratch)).to_contain_text("Step 3: ")
+    expect(told(scratch)).to_contain_text("Step 3, in mind: ")
     keyboard.press("Tab")
     expect(scratch.get_by_role("button", name=re.compile("^1 as the clue"))).to_be_focused()
     for _ in range(6):
@@ -960,7 +979,7 @@ def test_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
     after = shown(scratch)
     assert after["answer"] == ["0.14"] * 6  # weights of nothing have no preference
     assert (after["selected"], text_box(scratch).input_value()) == (11, text)
-    assert after["told"].startswith("Step 3: ")
+    assert after["told"].startswith("Step 3, in mind: ")
     expect(scratch.get_by_label("what is in mind")).to_be_checked()
 
 

@@ -112,14 +112,14 @@ EXPECTED = {
         + Recursion beats one look of equal parameters
         + It beats one look of equal depth, with four times the parameters
         + One recursive look beats a straight one of equal depth
-        + Eight looks beat one recursive look
+        + Eight looks beat the one look of a network trained for one
         + Deep supervision matters
         * Thinking longer than it ever did in training
         - No board that is solved at one step is wrong at the next
         * Puzzles of classes never seen are solved as often
         ? Averaged weights (EMA) are better than the last ones
         - A cycle without gradient (T = 2) pays for itself
-        + The norm over tokens is better than the published one over channels
+        + The norm over tokens is better than the source’s over channels
         ? Stablemax is better than the softmax
         + Halting early in training helps
         - What is kept in mind decodes to no sensible solution

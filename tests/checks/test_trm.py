@@ -40,6 +40,14 @@ def adds(what):
     return run
 
 
+def hasty(net, x, y, z, n):
+    """A cycle that answers first."""
+    y = net(y + z)
+    for _ in range(n):
+        z = net(x + y + z)
+    return y, z
+
+
 def stop(level=None, first=True, none=None, offset=1, logit=False):
     """Steps taken, or with a part of it wrong."""
 
@@ -75,6 +83,7 @@ def stop(level=None, first=True, none=None, offset=1, logit=False):
         (checks.cycle, cycle(thought=(1, 0, 1)), "sees the answer so far"),
         (checks.cycle, cycle(thought=(0, 1, 1)), "sees the puzzle"),
         (checks.cycle, cycle(thought=(2, 1, 1)), "again and again"),
+        (checks.cycle, hasty, "think n times first, then answer"),
         (checks.cycle, cycle(answer=(1, 1, 1)), "does not see the puzzle"),
         (checks.cycle, cycle(old=True), "comes from the new z"),
         (checks.cycle, cycle(answer=(0, 0, 1)), "sees itself"),

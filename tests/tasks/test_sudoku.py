@@ -155,6 +155,13 @@ def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) ->
     assert torch.equal(found, solutions)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_backtracking_finds_one_solution_too(kind: str) -> None:
+    task, puzzles, solutions = drawn(2, 3, kind)
+    for puzzle, solution in zip(puzzles.tolist(), solutions.tolist(), strict=True):
+        assert backtrack(task, puzzle, limit=2) == [solution]
+
+
 def test_ten_thousand_puzzles_have_one_solution_each() -> None:
     generator = Generator().manual_seed(41)
     checked = 0

@@ -14,9 +14,10 @@ import time
 import weakref
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -439,8 +440,9 @@ def test_a_line_has_means_and_the_speed_of_training_alone(
     )
 
 
+@pytest.mark.parametrize("failing", [None, "forward", "evaluate", "save"])
 def test_what_averages_does_not_outlive_the_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str | None
 ) -> None:
     averaging, destroy, alive = [], torch.distributed.destroy_process_group, []
 
@@ -453,7 +455,16 @@ def test_what_averages_does_not_outlive_the_group(
         alive.extend(made() for made in averaging)
         destroy()
 
+    def fail(*given: Any) -> None:
+        raise MemoryError("too much")
+
     monkeypatch.setattr(full_size, "DistributedDataParallel", wrapped)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", destroyed)
-    full_size.main(arguments(tmp_path / "run.pt", steps=2))
+    ends: AbstractContextManager = nullcontext()
+    if failing:
+        where = DistributedDataParallel if failing == "forward" else full_size
+        monkeypatch.setattr(where, failing, fail)
+        ends = pytest.raises(MemoryError, match="too much")
+    with ends:
+        full_size.main(arguments(tmp_path / "run.pt", steps=2))
     assert alive == [None]
