@@ -939,7 +939,7 @@ def test_accessible_while_it_thinks_and_when_things_go_wrong(
     visit.assert_clean()
 
 
-@pytest.mark.parametrize(("width", "limit"), [(1280, 44), (390, 74)])
+@pytest.mark.parametrize(("width", "limit"), [(1280, 44), (390, 73)])
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
     widget = visit.page.locator(".trm.attn-widget").first
