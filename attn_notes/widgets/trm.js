@@ -606,12 +606,7 @@ function render({ model, el }) {
     uid,
     put,
     choose: (selected) => selected === model.get("selected") || save({ selected }),
-    refused: (key) => {
-      weigh();
-      const standing = box.ariaInvalid === "true" ? ` ${message.textContent}` : "";
-      message.textContent = sentence(noCell(task, key)) + standing;
-      message.classList.add("attn-wrong");
-    },
+    refused: (key) => weigh(sentence(noCell(task, key))),
   });
   const gauge = dial();
   const course = courseView({ uid, go });
@@ -651,12 +646,13 @@ function render({ model, el }) {
   });
   const box = text.input;
 
-  /** Say what the text lacks, if anything; the board is then another one. */
-  function weigh() {
+  /** Say why a key was refused, if one was, and what the text lacks; the board is then another. */
+  function weigh(refusal) {
     const typed = read(task, box.value);
     const other = typed.fault && !(draft && box.value === write(draft));
-    message.textContent = other ? `${sentence(typed.fault)} ${FROM_BEFORE}` : howToWrite(task);
-    message.classList.toggle("attn-wrong", Boolean(other));
+    const faults = [refusal, other && `${sentence(typed.fault)} ${FROM_BEFORE}`].filter(Boolean);
+    message.textContent = faults.join(" ") || howToWrite(task);
+    message.classList.toggle("attn-wrong", faults.length > 0);
     refuse(box, other);
   }
 

@@ -50,6 +50,10 @@ def judged() -> dict[str, Batch]:
     return recorded.tests(recorded.SIZES["tests"])
 
 
+def rounds_of_all() -> Tensor:
+    return torch.cat([recorded.TASK.rounds(judged()[kind][0]) for kind in ("mixed", "minimal")])
+
+
 def parameters(config: Config) -> int:
     return sum(p.numel() for p in TRM(config, Generator()).parameters())
 
@@ -143,8 +147,7 @@ def test_what_the_teaching_page_says() -> None:
 
 
 def test_rounds_are_not_its_measure_of_a_puzzle() -> None:
-    rounds = torch.cat([recorded.TASK.rounds(judged()[kind][0]) for kind in ("mixed", "minimal")])
-    counts = {name: int(of.sum()) for name, of in look.difficulties(rounds).items()}
+    counts = {name: int(of.sum()) for name, of in look.difficulties(rounds_of_all()).items()}
     for member in results.load("trm_inside")["runs"]["TRM"]["members"]:
         failed = {name: n * (1 - member["by rounds"][name][-1]) for name, n in counts.items()}
         # The record counts the same failures as by kind.
@@ -288,7 +291,7 @@ def test_it_knows_and_stopping_at_one_half_costs() -> None:
 
 def test_puzzles_are_as_the_chapter_says() -> None:
     """Rounds solve nearly all, and soon; random grids share classes with training puzzles."""
-    rounds = torch.cat([recorded.TASK.rounds(judged()[kind][0]) for kind in ("mixed", "minimal")])
+    rounds = rounds_of_all()
     assert rounds.max() <= 12 and (rounds < 0).float().mean() < 0.05
     assert not (recorded.TASK.rounds(judged()["mixed"][0]) < 0).any()
     task, generator = recorded.TASK, Generator().manual_seed(0)
