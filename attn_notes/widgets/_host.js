@@ -63,7 +63,8 @@
     send() {}
 
     #emit(event, ...values) {
-      for (const callback of [...(this.#listeners.get(event) ?? [])]) callback(...values);
+      // A copy: a listener may take itself off, or put another one on.
+      for (const callback of Array.from(this.#listeners.get(event) ?? [])) callback(...values);
     }
   }
 

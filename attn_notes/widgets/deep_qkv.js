@@ -91,7 +91,7 @@ export function observe({ weights: w, config, q, k, v }, context) {
   const hidden = linear(
     layerNorm(x, w["block.ln2.weight"], w["block.ln2.bias"]),
     w["block.feed_forward.l1.weight"],
-  ).map((value) => (value < 0 ? 0 : value)); // relu
+  ).map((value) => Math.max(0, value)); // relu
   x = add(x, linear(hidden, w["block.feed_forward.l2.weight"]));
   const logits = linear(layerNorm(x, w["norm.weight"], w["norm.bias"]), w["token.weight"]);
   return { logits, attention };
@@ -365,7 +365,7 @@ function stepList() {
 // The map of all 27 inputs
 
 function wordMap(choose) {
-  const tiles = WORDS.map((word, i) =>
+  const tiles = WORDS.map((word) =>
     html(
       "span",
       {

@@ -307,7 +307,7 @@ const inWords = ({ ends: end, token }) =>
 const taken = (step) => step.seen.filter(({ active }) => active).length;
 const broken = (step) => step.depth < 0 || step.token === PAD;
 
-function verdictOn({ text, prompt, steps, ended }, budget) {
+function verdictOn({ text, prompt, ended }, budget) {
   const found = faults(text);
   const state = found.length ? `✗ It ${found.join(", ")}:` : "✓ Balanced,";
   const end = ended ? "ended by itself" : "spent its budget";

@@ -263,8 +263,8 @@ const BLANKS = "0._"; // each is one
 /** A board from text, where blanks are `0`, `.` or `_` and lines around boxes are passed over. */
 export function read(task, text) {
   const characters = [...text].filter((c) => c.trim() && !"|+-".includes(c));
-  const allowed = [...BLANKS, ...digitsOf(task).map(String)];
-  const unknown = characters.find((c) => !allowed.includes(c));
+  const allowed = new Set([...BLANKS, ...digitsOf(task).map(String)]);
+  const unknown = characters.find((c) => !allowed.has(c));
   if (unknown) return { fault: noCell(task, unknown) };
   if (characters.length !== task.cells) {
     return { fault: `a board has ${task.cells} cells, and this one has ${characters.length}` };

@@ -1,0 +1,45 @@
+"""A widget's module as the page gets it: made of several files, every name of which is known."""
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from attn_notes.widgets import _source
+
+ROOT = Path(__file__).parents[2]
+STEMS = sorted(path.stem for path in Path(_source.HERE).glob("[!_]*.js"))
+
+
+def unknown_names(module: Path) -> str:
+    """What the linter says of names that a module uses and does not have; empty if nothing."""
+    oxlint = shutil.which("oxlint", path=sysconfig.get_path("scripts"))
+    assert oxlint, "install what requirements.txt lists"
+    rules = ["-A", "all", "-D", "no-undef", "-D", "no-redeclare", "--format", "unix"]
+    command = [oxlint, "-c", ROOT / ".oxlintrc.json", *rules, module]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode else ""
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_name_is_known(stem: str, tmp_path: Path) -> None:
+    module = tmp_path / f"{stem}.js"
+    module.write_text(_source.javascript(stem), "utf-8")
+    assert not unknown_names(module)
+    module.write_text(_source.javascript(stem) + "\nnobodyHasThis();\n", "utf-8")
+    assert "nobodyHasThis" in unknown_names(module)
+
+
+def test_what_is_shared_is_used() -> None:
+    """Each name of the shared files, by another of their lines or by a widget."""
+    shared = "".join((_source.HERE / name).read_text("utf-8") for name in ("_model.js", "_page.js"))
+    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", shared, re.M)
+    everything = shared + "".join(
+        (_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS
+    )
+    assert len(names) > 20
+    unused = [name for name in names if len(re.findall(rf"\b{name}\b", everything)) < 2]
+    assert not unused
