@@ -1,5 +1,6 @@
 # Two commands do everything: `make book` and `make test`. What they do stands in book/build.py,
-# which also runs where there is no make; see README.md.
+# which also runs where there is no make; see README.md. While you work, `make check` takes a minute
+# and a half: all of `make test` that needs neither a trained chapter nor a browser.
 
 # The Python that the environment is made from, 3.11 to 3.13.
 PYTHON ?= python3
@@ -10,13 +11,19 @@ PORT ?= 8000
 # Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
 CHAPTER =
 
-RUN = .venv/bin/python
+SCRIPTS = .venv/bin
+RUN = $(SCRIPTS)/python
 INSTALLED = .venv/installed
 
 # One thread: reproducible to the bit, and two processes side by side do not get in their way.
 export OMP_NUM_THREADS = 1
 
-.PHONY: book serve lab test experiments benchmark strip clean
+# Tests, two at a time, the longest first where that is known.
+PYTEST = $(RUN) -m pytest -n 2
+# All but the longest versions of some tests, which `make test-all` runs as well.
+LONG = not long
+
+.PHONY: book serve lab style check test test-all test-excerpt experiments benchmark strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -27,13 +34,28 @@ serve: $(INSTALLED)
 lab: $(INSTALLED)
 	$(RUN) -m jupyterlab book
 
-test: $(INSTALLED)
+style: $(INSTALLED)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
+	$(SCRIPTS)/oxlint --deny-warnings
 	$(RUN) -m mypy
-	$(RUN) -m pytest -n 2 --dist loadfile --ignore tests/browser
+
+check: style
+	$(PYTEST) -m "not slow and not long" --ignore tests/browser
+
+test: check
+	$(PYTEST) -m "slow and $(LONG)" --ignore tests/browser
 	$(RUN) book/build.py book
-	$(RUN) -m pytest -n 2 --dist loadfile tests/browser
+	$(PYTEST) -m "$(LONG)" tests/browser
+
+test-all:
+	$(MAKE) test LONG="(long or not long)"
+
+# Chapter 4 where the data set cannot be had: in a folder that cannot be made.
+test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
+test-excerpt: $(INSTALLED)
+	$(RUN) book/build.py book
+	$(PYTEST) tests/claims/test_equilibrium.py tests/browser/test_equilibrium.py tests/browser/test_verdicts.py
 
 experiments: $(INSTALLED)
 	$(RUN) book/experiments
