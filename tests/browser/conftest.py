@@ -4,7 +4,9 @@ The browser is a Chromium, Chrome or Edge that is already here (CHROME_PATH name
 and is installed the platform's way where there is none.
 """
 
+import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -127,11 +129,51 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+BARE = """\
+<!DOCTYPE html>
+<html lang="en" data-mode="light" data-theme="light">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>A widget</title>{styles}</head>
+<body><main class="bd-content"
+ style="display: block; width: min(720px, 100vw - 2rem); margin: auto">
+<h1>A widget</h1>{states}<div class="cell_output">{widget}</div></main>{host}</body></html>
+"""
+
+
+def bare(page: str) -> str:
+    """A built page without its chapter: style sheets, the first widget and what it was saved with.
+
+    A chapter takes seconds to open, and a question to its widget alone need not wait for it.
+    """
+    (place,) = re.findall(r'<div class="live-widget .*?</noscript></div>', page, re.S)[:1]
+    saved = r'<script type="application/vnd\.jupyter\.widget-state\+json">.*?</script>'
+    return BARE.format(
+        styles="".join(re.findall(r'<link[^>]* rel="stylesheet"[^>]*>', page)),
+        states="".join(re.findall(saved, page, re.S)),
+        widget=place,
+        host="".join(re.findall(r'<script[^>]* src="[^"]*widget-host\.js[^"]*"></script>', page)),
+    )
+
+
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves a folder under a prefix, and nothing elsewhere; says nothing."""
+    """Serves a folder under a prefix, and nothing elsewhere; says nothing.
+
+    An address that ends in `?bare` gives the page with nothing on it but its first widget.
+    """
 
     prefix = "/"
     policy: str | None = None
+
+    def send_head(self) -> Any:
+        if not self.path.endswith("?bare"):
+            return super().send_head()
+        page = Path(self.translate_path(self.path)).read_text("utf-8")
+        content = bare(page).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        return io.BytesIO(content)
 
     def translate_path(self, path: str) -> str:
         inside = urlsplit(path).path.startswith(self.prefix)
@@ -201,7 +243,6 @@ class Visit:
 
     def settle(self) -> None:
         """Wait until fonts and math are set and every widget is mounted."""
-        self.page.wait_for_load_state("networkidle")
         self.page.evaluate(
             "async () => { await document.fonts.ready; await window.MathJax?.startup?.promise; }"
         )
@@ -244,8 +285,11 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Call
 
 @pytest.fixture
 def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> Iterator[Visit]:
-    """The page that a test file names as its CHAPTER; afterwards nothing may have gone wrong."""
-    visit = open_page(request.module.CHAPTER)
+    """The widget of the chapter that a test file names as its CHAPTER, on a page by itself.
+
+    Afterwards nothing may have gone wrong.
+    """
+    visit = open_page(request.module.CHAPTER + "?bare")
     yield visit
     visit.assert_clean()
 
