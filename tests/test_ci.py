@@ -1,0 +1,90 @@
+"""What CI runs, and what it may: the README's command in a plain environment, pinned actions."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A place that has CI's script, and a `make` that only writes down how it was called."""
+    clone = tmp_path / "a clöne" / "attention-notes"
+    shutil.copytree(ROOT / ".ci", clone / ".ci")
+    make = tmp_path / "bin" / "make"
+    make.parent.mkdir()
+    make.write_text('#!/bin/sh\n{ echo "make $*"; env; } >> "$CALLS"\n', "utf-8")
+    make.chmod(0o755)
+    return clone
+
+
+def calls(clone: Path, **variables: str) -> list[tuple[str, dict[str, str]]]:
+    """What CI's script makes, and with which variables."""
+    written = clone.parent / "calls"
+    path = f"{clone.parents[1] / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    given = {"PATH": path, "CALLS": str(written), "HOME": str(clone), **variables}
+    subprocess.run(["bash", clone / ".ci" / "run"], env=given, check=True)
+    made = re.split(r"^make ", written.read_text("utf-8"), flags=re.M)[1:]
+    return [
+        (lines[0], dict(line.split("=", 1) for line in lines[1:] if "=" in line))
+        for lines in (call.splitlines() for call in made)
+    ]
+
+
+def test_ci_starts_what_a_newcomer_starts(clone: Path) -> None:
+    """Whatever is set on the machine, and with no data beside the checkout."""
+    found = calls(
+        clone,
+        PYTHONDONTWRITEBYTECODE="1",
+        PYTHONPATH="/elsewhere",
+        ATTN_NOTES_RESULTS="/elsewhere",
+        ATTN_NOTES_DATA="/elsewhere",
+        OMP_NUM_THREADS="7",
+        OTHER="kept\nPYTHONHASHSEED=3",
+    )
+    assert [call for call, _ in found] == ["test", "test-excerpt"]
+    for _, variables in found:
+        own = {name for name in variables if name.startswith(("ATTN_NOTES_", "OMP_"))}
+        assert not own
+        assert not {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH"} & set(variables)
+        assert variables["OTHER"] == "kept"
+
+
+def test_data_beside_the_checkout_is_found(clone: Path) -> None:
+    data = clone.parent / "shared" / "data"
+    data.mkdir(parents=True)
+    for _, variables in calls(clone):
+        assert Path(variables["ATTN_NOTES_DATA"]).resolve() == data.resolve()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_by_commit(path: Path) -> None:
+    used = re.findall(r"uses: *(.*)", path.read_text("utf-8"))
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_what_runs_code_may_only_read(path: Path) -> None:
+    """And what may write runs none: neither a command nor an action that reads the tree."""
+    workflow: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        if "write" in job.get("permissions", {}).values():
+            assert not [step for step in job["steps"] if "run" in step], name
+            assert [step["uses"].partition("@")[0] for step in job["steps"]] == [
+                "actions/deploy-pages"
+            ]
+        else:
+            for step in job["steps"]:
+                if step.get("uses", "").startswith("actions/checkout@"):
+                    assert step["with"]["persist-credentials"] is False
