@@ -1,7 +1,7 @@
 """Execute the chapters, each once for everything that its outputs depend on.
 
-A chapter's outputs are kept in `.cache/executed/` under its key, which `dependencies.py` makes. While
-the key stays the same nothing runs. `running.py` says how a chapter is run.
+A chapter's outputs are kept in `.cache/executed/` under its key, which `dependencies.py` makes.
+While the key stays the same nothing runs. `running.py` says how a chapter is run.
 """
 
 import contextlib
@@ -110,17 +110,18 @@ def keep(root: Path, run: Run) -> None:
 # Running
 
 
-def expected_seconds(root: Path, chapter: Chapter) -> float:
-    """How long a chapter will take: as long as the last time, or else as its notebook says.
+def seconds_it_says(notebook: NotebookNode) -> float:
+    """How long a notebook says that it takes; infinity if it does not, which starts it first."""
+    seconds = notebook.metadata.get(SECONDS)
+    return seconds if isinstance(seconds, int | float) else math.inf
 
-    If neither is known, infinity: started first, it does no harm.
-    """
-    notebooks = [chapter.notebook]
+
+def expected_seconds(root: Path, chapter: Chapter) -> float:
+    """How long a chapter will take: as long as the last time, or else as its notebook says."""
     for copy in all_copies(root, chapter):
         with contextlib.suppress(OSError, ValueError):
-            notebooks.insert(0, read_notebook(copy))
-    known = [notebook.metadata.get(SECONDS) for notebook in notebooks]
-    return next((seconds for seconds in known if isinstance(seconds, int | float)), math.inf)
+            return seconds_it_says(read_notebook(copy))
+    return seconds_it_says(chapter.notebook)
 
 
 def longest_first(root: Path, chapters: list[Chapter]) -> list[Chapter]:
