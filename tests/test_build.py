@@ -181,18 +181,19 @@ def settings_of_a_user(home):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The tiny book, executed by two processes that were started together, and what they said.
+    """The tiny book, executed by a process that had to wait for another build, and what it said.
 
-    They are started by someone whose own settings would break it, in a path that is not plain.
+    It is started by someone whose own settings would break it, in a path that is not plain.
     """
     root = write_project(tmp_path_factory.mktemp("built") / "Mein schönes Buch")
     settings = settings_of_a_user(tmp_path_factory.mktemp("home"))
     command = [sys.executable, ROOT / "book/build.py", "execute", "--root", root]
-    both = [
-        subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    said = [process.communicate()[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
+    with execution.only_build(root):
+        process = subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True)
+        said = process.stdout.readline()
+        assert not kept(root)
+    said += process.communicate()[0]
+    assert process.returncode == 0
     return root, said
 
 
@@ -322,10 +323,12 @@ def test_two_chapters_of_one_name_are_refused(project):
 # Executing
 
 
-def test_two_processes_execute_it_once(built):
+def test_a_build_waits_for_another_to_end(built):
     _, said = built
-    assert sum("Executed tiny.ipynb" in text for text in said) == 1
-    assert sum("nothing to execute" in text for text in said) == 1
+    waiting, executing, executed = said.splitlines()
+    assert waiting == "Waiting for another build of this book to end ..."
+    assert executing == "Executing tiny.ipynb ..."
+    assert executed.startswith("Executed tiny.ipynb in ")
 
 
 def test_runs_in_this_environment_on_one_thread(built):
@@ -452,6 +455,7 @@ def test_state_of_widgets_is_kept(built):
     assert [buffer["data"] for buffer in state["buffers"]] == ["YWJj"]  # b"abc"
 
 
+@pytest.mark.slow
 def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
     """What fails is to read what the key does not cover: no output can depend on it unwatched."""
     last = "nonsense = importlib.import_module('attn_notes.tasks.unrelated')"
@@ -555,8 +559,9 @@ def test_the_longest_chapter_starts_first(project, monkeypatch):
 
 def test_every_chapter_says_how_long_it_takes():
     """Without that a fresh clone cannot start the longest first."""
-    for chapter in dependencies.read_chapters(ROOT):
-        assert 1 < execution.seconds_it_says(chapter.notebook) < 3600, chapter.path
+    for path in dependencies.notebook_paths(ROOT):
+        notebook = dependencies.read_notebook(ROOT / path)
+        assert 1 < execution.seconds_it_says(notebook) < 3600, path
 
 
 def test_two_run_side_by_side(project, monkeypatch):
@@ -737,12 +742,18 @@ def test_a_tree_that_cannot_be_written_is_a_sentence(project, capsys, command):
     assert len(said.splitlines()) == 1
 
 
-def test_a_folder_that_cannot_be_looked_into_has_no_download(monkeypatch):
-    def denied(self):
+def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypatch):
+    """As the home of someone else: there is nothing, and reading it falls back as if offline."""
+
+    def denied(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "is_file", denied)
+    monkeypatch.setenv(text.CACHE, str(tmp_path / "locked"))
+    monkeypatch.setattr(text.pooch, "retrieve", denied)
+    monkeypatch.setattr(Path, "stat", denied)
     assert dependencies.data_at_hand() == {}
+    with pytest.warns(text.FallbackWarning):
+        text.tiny_shakespeare()
 
 
 def test_each_build_has_a_folder_of_its_own(project):
@@ -755,15 +766,21 @@ def test_each_build_has_a_folder_of_its_own(project):
         assert list(second.parent.iterdir()) == [second]
 
 
-def process_exists(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"  # ended, and nobody has asked how
+def beating(path):
+    """Code that writes into a file for as long as it runs."""
+    return (
+        "import pathlib, time\n"
+        f"while True: pathlib.Path({str(path)!r}).write_text(str(time.time())); time.sleep(0.1)"
+    )
 
 
-def wait_until(true, seconds=60):
+def goes_on(path):
+    before = path.read_text()
+    time.sleep(1)
+    return path.read_text() != before
+
+
+def wait_until(true, seconds):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
@@ -771,27 +788,26 @@ def wait_until(true, seconds=60):
 
 
 def test_what_a_build_starts_ends_with_it(tmp_path):
-    pid = tmp_path / "pid"
-    code = f"import time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    beat = tmp_path / "beat"
     program = (
         "import running, sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
         "with running.start(sys.argv[2], [], folder, {}, folder / 'log.txt') as it: it.wait()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, tmp_path, code], env=os.environ | {"PYTHONPATH": "book"}
+        [sys.executable, "-c", program, tmp_path, beating(beat)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
     ) as process:
-        wait_until(lambda: pid.exists() and pid.read_text())
-        assert process_exists(pid.read_text())
+        wait_until(beat.exists, 60)
+        assert goes_on(beat)
         process.kill()
-    wait_until(lambda: not process_exists(pid.read_text()), 10)
+    wait_until(lambda: not goes_on(beat), 10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_kernel_ends_with_its_build(project, tmp_path, number):
-    pids = tmp_path / "pids"
-    code = f"import os, time\nopen({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{os.getppid()}}')"
-    write_notebook(project, code=[code, "time.sleep(600)"])
+    beat = tmp_path / "beat"
+    write_notebook(project, code=[beating(beat)])
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
         [sys.executable, ROOT / "book/build.py", "execute", "--root", project],
@@ -799,12 +815,13 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
         text=True,
         preexec_fn=heed,
     ) as process:
-        wait_until(lambda: pids.exists() and pids.read_text())
-        assert all(map(process_exists, pids.read_text().split()))
+        wait_until(beat.exists, 60)
+        assert goes_on(beat)
         process.send_signal(number)
-        assert process.wait(20) == (130 if number == signal.SIGINT else -number)
-        assert process.stderr.read() == ("Interrupted.\n" if number == signal.SIGINT else "")
-    wait_until(lambda: not any(map(process_exists, pids.read_text().split())), 10)
+        interrupted = number == signal.SIGINT
+        assert process.wait(20) == (130 if interrupted else -number)
+        assert process.stderr.read() == ("Interrupted.\n" if interrupted else "")
+    wait_until(lambda: not goes_on(beat), 10)
     assert kept(project) == []
 
 
