@@ -797,9 +797,11 @@ def test_what_a_build_starts_ends_with_it(tmp_path):
         [sys.executable, "-c", program, tmp_path, beating(beat)],
         env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
     ) as process:
-        wait_until(beat.exists, 60)
-        assert goes_on(beat)
-        process.kill()
+        try:
+            wait_until(beat.exists, 60)
+            assert goes_on(beat)
+        finally:
+            process.kill()
     wait_until(lambda: not goes_on(beat), 10)
 
 
@@ -815,12 +817,15 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
         text=True,
         preexec_fn=heed,
     ) as process:
-        wait_until(beat.exists, 60)
-        assert goes_on(beat)
-        process.send_signal(number)
-        interrupted = number == signal.SIGINT
-        assert process.wait(20) == (130 if interrupted else -number)
-        assert process.stderr.read() == ("Interrupted.\n" if interrupted else "")
+        try:
+            wait_until(beat.exists, 60)
+            assert goes_on(beat)
+            process.send_signal(number)
+            interrupted = number == signal.SIGINT
+            assert process.wait(20) == (130 if interrupted else -number)
+            assert process.stderr.read() == ("Interrupted.\n" if interrupted else "")
+        finally:
+            process.kill()
     wait_until(lambda: not goes_on(beat), 10)
     assert kept(project) == []
 
