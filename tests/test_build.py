@@ -496,6 +496,7 @@ def test_outputs_of_other_code_are_refused(built):
         b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}',
         b'{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
         "truncated",
+        "outputs of another kind",
         "another notebook",
         "a folder",
     ],
@@ -505,6 +506,8 @@ def test_what_is_no_executed_copy_is_made_anew(instant, content):
     copy = instant / ".cache/executed" / name
     if content == "truncated":
         copy.write_bytes(copy.read_bytes()[:-10])
+    elif content == "outputs of another kind":
+        copy.write_text(copy.read_text().replace('"outputs": []', '"outputs": [{"a": 1}]'))
     elif content == "another notebook":
         nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), copy)
     elif content == "a folder":
@@ -865,7 +868,6 @@ def test_serves_the_site_until_interrupted(project):
     page.parent.mkdir(parents=True)
     page.write_text("A tiny book")
     (page.parent / "module.js").write_text("")
-    (page.parent / "large.bin").write_bytes(bytes(2**24))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(BookError, match="name another"):
@@ -876,7 +878,6 @@ def test_serves_the_site_until_interrupted(project):
     with subprocess.Popen(
         [*command, "--root", project],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         text=True,
         preexec_fn=heed,
     ) as process:
@@ -886,13 +887,32 @@ def test_serves_the_site_until_interrupted(project):
                 assert response.read() == b"A tiny book"
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/module.js") as response:
                 assert response.headers["Content-Type"] == "text/javascript"
-            with socket.create_connection(("127.0.0.1", port)) as browser:
-                browser.sendall(b"GET /large.bin HTTP/1.1\r\n\r\n")
-                browser.recv(10)  # and goes away before the rest has come
-                at_once = struct.pack("ii", 1, 0)
-                browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=20) == 0
-            assert process.stderr.read() == ""
         finally:
             process.kill()
+
+
+def test_a_browser_that_goes_away_is_no_error(tmp_path, capsys):
+    (tmp_path / "large.bin").write_bytes(bytes(2**24))
+    handler = functools.partial(build.Handler, directory=tmp_path)
+    with build.Server(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = False  # leaving the block waits for the answer to end
+        with socket.create_connection(server.server_address) as browser:
+            browser.sendall(b"GET /large.bin HTTP/1.1\r\n\r\n")
+            server.handle_request()
+            browser.recv(10)  # and goes away before the rest has come
+            at_once = struct.pack("ii", 1, 0)
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    assert capsys.readouterr().err == ""
+
+
+def test_any_other_error_of_the_server_is_shown(tmp_path, capsys):
+    def fail(*args):
+        raise ZeroDivisionError
+
+    with build.Server(("127.0.0.1", 0), fail) as server:
+        server.daemon_threads = False
+        with socket.create_connection(server.server_address):
+            server.handle_request()
+    assert "ZeroDivisionError" in capsys.readouterr().err
