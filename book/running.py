@@ -133,7 +133,7 @@ def environment(package: Path, home: Path) -> dict[str, str]:
         "PYTHONUTF8": "1",
         "OMP_NUM_THREADS": "1",  # one thread is reproducible to the bit, and two chapters fit
         "MKL_NUM_THREADS": "1",
-        "HOME": str(home),
+        "HOME": str(home),  # Windows has another name for it, so what looks there is told as well
         "IPYTHONDIR": str(home / ".ipython"),
         "MPLCONFIGDIR": str(home / ".matplotlib"),
         "JUPYTER_CONFIG_DIR": str(home / ".jupyter"),
