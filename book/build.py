@@ -7,27 +7,31 @@
     python book/build.py strip          remove the outputs from the notebooks, before a commit
 
 The Makefile calls these; where there is no make, call them yourself. `execution.py` says when a
-chapter is executed. The site is rendered from a copy of the sources in `.cache/site/`, in which
-each notebook has the outputs of its executed copy.
+chapter is executed. The site is rendered from a copy of the sources, in which each notebook has the
+outputs of its executed copy.
 """
 
 import argparse
 import contextlib
+import copy
 import functools
 import http.server
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import dependencies
 import execution
+import files
 import nbformat
-from execution import BookError, Chapter
+import running
+from dependencies import BookError, Chapter
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
 
 # Outputs
@@ -39,14 +43,11 @@ def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
     Raises:
         BookError: the chapter has not been executed as it stands.
     """
-    copy = execution.executed_copies(root) / chapter.executed_name
-    if not copy.exists():
+    executed = execution.executed_copy(root, chapter)
+    if executed is None:
         raise BookError(f"{chapter.path} has changed since it was executed: execute it first.")
-    executed = nbformat.read(copy, as_version=4)
-    notebook = nbformat.read(root / chapter.path, as_version=4)
+    notebook = copy.deepcopy(chapter.notebook)
     sources = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if [cell.source for cell in sources] != [cell.source for cell in executed.cells]:
-        raise BookError(f"{chapter.path} was edited while the site was being made: try again.")
     for cell, done in zip(sources, executed.cells, strict=True):
         cell.outputs = done.outputs
         cell.execution_count = done.execution_count
@@ -61,12 +62,12 @@ def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
 
 def site_sources(root: Path) -> dict[str, bytes]:
     """Everything that the site is rendered from, by path from the root."""
-    chapters = {chapter.path: chapter for chapter in execution.read_chapters(root)}
+    notebooks = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
     sources = {}
     for path in (root / "_config.yml", root / "_toc.yml", *visible_files(root)):
         name = path.relative_to(root)
-        if name in chapters:
-            content = nbformat.writes(with_outputs(root, chapters[name])).encode()
+        if name in notebooks:
+            content = nbformat.writes(with_outputs(root, notebooks[name])).encode()
         else:
             content = path.read_bytes()
         sources[name.as_posix()] = content
@@ -92,45 +93,63 @@ def site(root: Path) -> None:
 
     Raises:
         BookError: Sphinx warned or failed. What it said has been printed.
+        OSError: something could not be written, as on a full disk.
     """
-    with execution.only_build(root):
+    with execution.only_build(root) as folder:
         sources = site_sources(root)
-        renderer = [Path(__file__).read_bytes(), os.environ.get("SITE_URL")]
-        made_of = execution.digest([sources, execution.environment(root), renderer])
         stamp = root / "_build" / "made_of"
-        if stamp.exists() and stamp.read_text() == made_of:
+        if stamp.is_file() and stamp.read_bytes() == made_of(root, sources):
             print("Site: nothing has changed.")
             return
         print("Rendering the site ...", flush=True)
-        copy = root / ".cache" / "site"
-        for folder in (copy, root / "_build"):
-            if folder.exists():
-                shutil.rmtree(folder)
+        files.remove(stamp)  # first: until the end nothing says that what is there is whole
+        files.empty(root / "_build")
         for name, content in sources.items():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes(content)
-        render(copy, root)
-        stamp.write_text(made_of)
+            path = folder / "site" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        render(folder, root)
+        files.write_whole(stamp, made_of(root, sources))
 
 
-def render(sources: Path, output: Path) -> None:
-    """Run Jupyter Book on a folder, and print only what it has to complain about.
+def made_of(root: Path, sources: dict[str, bytes]) -> bytes:
+    """A hash of what the site is made of and of which pages are there, each as long as it is."""
+    html = root / "_build" / "html"
+    pages = {
+        path.relative_to(html).as_posix(): path.stat().st_size
+        for path in html.rglob("*")
+        if path.is_file()
+    }
+    renderer = [
+        Path(__file__).read_bytes(),
+        dependencies.RUNNING.read_bytes(),
+        os.environ.get("SITE_URL"),
+    ]
+    versions = dependencies.installed_versions(root)
+    return dependencies.digest([sources, versions, renderer, pages]).encode()
+
+
+def render(folder: Path, output: Path) -> None:
+    """Run Jupyter Book on the sources in `folder`/site; print only what it has to complain about.
 
     Raises:
         BookError: it did.
+        OSError: the disk is full.
     """
-    program = "from jupyter_book.cli.main import main; main()"
-    options = ["-W", "--keep-going", "-q", "--path-output", str(output)]
-    process = subprocess.run(
-        [sys.executable, "-c", program, "build", *options, sources],
-        env=os.environ | {"PYTHONPATH": str(sources)},  # the package's pages are of this copy too
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-    )
+    sources, log = folder / "site", folder / "log.txt"
+    options = ["build", "-W", "--keep-going", "-q", "--path-output", str(output), str(sources)]
+    # The package's pages are of this copy too.
+    env = running.environment(package=sources, home=folder)
+    with running.start(JUPYTER_BOOK, options, folder, env, log, quiet=True) as process:
+        try:
+            process.wait()
+        finally:
+            process.kill()
+    if process.returncode:
+        files.require_room(output)
+    said = log.read_text("utf-8", errors="replace")
     # A problem is to be mended in the source, not in the copy that Sphinx saw.
-    print(process.stderr.replace(f"{sources}{os.sep}", ""), end="", file=sys.stderr)
+    print(said.replace(f"{sources}{os.sep}", ""), end="", file=sys.stderr)
     if process.returncode:
         raise BookError("The site has problems; see the lines above.")
 
@@ -149,13 +168,22 @@ def serve(root: Path, port: int) -> None:
         raise BookError("There is no site yet. Make it first.")
     handler = functools.partial(Handler, directory=folder)
     try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        server = Server(("127.0.0.1", port), handler)
     except OSError as error:
         raise BookError(f"Port {port} cannot be had ({error.strerror}): name another.") from error
     with server:
         print(f"The book is at http://localhost:{port} (Ctrl-C ends it).", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Says nothing when a browser goes away before it has all that it asked for."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what went wrong, unless it is that."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -176,12 +204,19 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 def strip(root: Path) -> None:
-    """Remove from the notebooks what running them added, so that only what was written is kept."""
+    """Remove from the notebooks what running them added, so that only what was written is kept.
+
+    Raises:
+        BookError: something under a notebook's name is not a notebook.
+        OSError: one cannot be written, as on a full disk. It is as it was.
+    """
     for path in (root / "book").rglob("*.ipynb"):
         if ".ipynb_checkpoints" in path.parts:
             continue
-        before = path.read_text("utf-8")
-        notebook = nbformat.reads(before, as_version=4)
+        try:
+            notebook = dependencies.read_notebook(path)
+        except ValueError as error:
+            raise BookError(f"{path.relative_to(root)} is not a notebook.") from error
         for cell in notebook.cells:
             for name in ("execution", "collapsed", "scrolled"):
                 cell.metadata.pop(name, None)
@@ -189,11 +224,11 @@ def strip(root: Path) -> None:
                 cell.outputs = []
                 cell.execution_count = None
         notebook.metadata.pop("widgets", None)
-        notebook.metadata["kernelspec"] = execution.KERNELSPEC
+        notebook.metadata["kernelspec"] = running.KERNELSPEC
         notebook.metadata["language_info"] = {"name": "python"}
-        after = nbformat.writes(notebook) + "\n"
-        if after != before:
-            path.write_text(after, "utf-8")
+        stripped = f"{nbformat.writes(notebook)}\n".encode()
+        if stripped != path.read_bytes():
+            files.write_whole(path, stripped)
             print(f"Stripped {path.relative_to(root)}.")
 
 
@@ -219,6 +254,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BookError as error:
         print(error, file=sys.stderr)
         return 1
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"The build stopped: {error.strerror or error}{where}.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
     return 0
 
 

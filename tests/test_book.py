@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import execution
 import pytest
+from dependencies import read_chapter
 from experiments import every_experiment
 
 from . import exercises
@@ -47,7 +47,7 @@ def test_every_exercise_is_tried(chapter: Path) -> None:
 @chapters
 def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
     """Work on one chapter does not make another one run again."""
-    files = execution.read_chapter(ROOT, chapter.relative_to(ROOT)).files
+    files = read_chapter(ROOT, chapter.relative_to(ROOT)).files
     assert {f"attn_notes/checks/{name}.py" for name in ("__init__", chapter.stem)} <= set(files)
     others = {other.stem for other in CHAPTERS} - {chapter.stem}
     assert not [file for file in files if Path(file).name.partition(".")[0] in others]

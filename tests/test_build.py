@@ -1,20 +1,31 @@
 """The pipeline, on a book of one tiny chapter: what is executed, when, and what is kept."""
 
 import ast
+import contextlib
+import dataclasses
+import errno
 import functools
 import os
+import resource
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
 import build
+import dependencies
 import execution
+import files
+import matplotlib
 import nbformat
 import pytest
-from execution import BookError
+import running
+from dependencies import BookError
 
 from attn_notes.tasks import text
 
@@ -52,20 +63,20 @@ CODE = [
     "%%time\nfrom attn_notes.models.tiny import answer\nimport attn_notes.widgets.tiny as widgets",
     "print(answer(), len(open('results/tiny_runs.json').read()))",
     "import os, sys\nprint(sys.executable, os.environ['OMP_NUM_THREADS'], answer.__module__)",
+    "import matplotlib\nprint(matplotlib.matplotlib_fname(), 'mine' in globals())",
     "from IPython.display import SVG, display\n"
     "display(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>'))",
     "widgets.Tiny()",
 ]
-IMAGE_CELL = 3
+IMAGE_CELL = 4
 
 
-def write_notebook(root, code=CODE, prose="# The sorter", tags=()):
+def write_notebook(root, code=CODE, prose="# The sorter", tags=(), name="tiny", **metadata):
     cells = [nbformat.v4.new_markdown_cell(prose)]
     cells += [nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}) for source in code]
-    metadata = {"kernelspec": execution.KERNELSPEC}
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=cells, metadata=metadata), root / "book/tiny.ipynb"
-    )
+    metadata["kernelspec"] = running.KERNELSPEC
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    nbformat.write(notebook, root / f"book/{name}.ipynb")
 
 
 def write_project(root, files=FILES):
@@ -77,7 +88,7 @@ def write_project(root, files=FILES):
 
 
 def chapter(root):
-    (only,) = execution.read_chapters(root)
+    (only,) = dependencies.read_chapters(root)
     return only
 
 
@@ -85,34 +96,104 @@ def kept(root):
     return sorted(path.name for path in (root / ".cache/executed").glob("*"))
 
 
+class InstantRun:
+    """Stands in for a run: it has ended well at once, without outputs."""
+
+    returncode = 0
+    seconds = 7.0
+
+    def __init__(self, chapter, folder):
+        self.chapter = chapter
+        self.notebook = folder / chapter.path.name
+        folder.mkdir()
+        nbformat.write(running.code_only(chapter), self.notebook)
+
+    def close(self):
+        pass
+
+
+def pretend_rendering(monkeypatch):
+    """Rendering copies the sources; returns a list that grows by each."""
+    rendered = []
+
+    def render(folder, output):
+        rendered.append(output)
+        shutil.copytree(folder / "site", output / "_build/html")
+
+    monkeypatch.setattr(build, "render", render)
+    return rendered
+
+
 @pytest.fixture
 def project(tmp_path):
-    return write_project(tmp_path)
+    return write_project(tmp_path / "project")
+
+
+@pytest.fixture
+def instant(project, monkeypatch):
+    """The tiny book, executed by pretence."""
+    monkeypatch.setattr(execution, "Run", InstantRun)
+    execution.execute(project)
+    return project
+
+
+@contextlib.contextmanager
+def full_disk(size):
+    """No file can grow beyond `size` bytes: writing it stops on the way, with an error."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def settings_of_a_user(home):
+    """Environment variables of someone whose settings, in `home` and beside it, break a run."""
+    for name, content in {
+        "jupyter/kernels/python3/kernel.json": (
+            '{"argv": ["not-a-kernel"], "display_name": "Mine", "language": "python"}'
+        ),
+        ".ipython/profile_default/startup/mine.py": "mine = 1",
+        ".ipython/profile_default/ipython_kernel_config.py": (
+            "get_config().IPKernelApp.exec_lines = ['mine = 1']"
+        ),
+        ".config/matplotlib/matplotlibrc": "backend: not-a-backend",
+        "matplotlibrc": "backend: not-a-backend",
+    }.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(content)
+    settings = os.environ | {
+        "HOME": str(home),
+        "IPYTHONDIR": str(home / ".ipython"),
+        "JUPYTER_PATH": str(home / "jupyter"),
+        "MATPLOTLIBRC": str(home),
+        "MPLBACKEND": "not-a-backend",
+        "MPLCONFIGDIR": str(home / ".config/matplotlib"),
+        "OMP_NUM_THREADS": "2",
+        "PYTEST_ADDOPTS": "--no-such-option",
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home),
+    }
+    settings.pop("PYTHONDONTWRITEBYTECODE", None)
+    return settings
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The tiny book, executed by two processes that were started together, and what they said.
+    """The tiny book, executed by a process that had to wait for another build, and what it said.
 
-    They are started by someone whose own python3 kernel, package path and backend do not work.
+    It is started by someone whose own settings would break it, in a path that is not plain.
     """
-    root = write_project(tmp_path_factory.mktemp("built"))
-    home = tmp_path_factory.mktemp("home")
-    kernel = home / "jupyter/kernels/python3/kernel.json"
-    kernel.parent.mkdir(parents=True)
-    kernel.write_text('{"argv": ["not-a-kernel"], "display_name": "Mine", "language": "python"}')
-    settings = os.environ | {
-        "JUPYTER_PATH": str(home / "jupyter"),
-        "XDG_DATA_HOME": str(home),
-        "MPLBACKEND": "not-a-backend",
-        "OMP_NUM_THREADS": "2",
-    }
+    root = write_project(tmp_path_factory.mktemp("built") / "Mein schönes Buch")
+    settings = settings_of_a_user(tmp_path_factory.mktemp("home"))
     command = [sys.executable, ROOT / "book/build.py", "execute", "--root", root]
-    both = [
-        subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    said = [process.communicate()[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
+    with execution.only_build(root):
+        process = subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True)
+        said = process.stdout.readline()
+        assert not kept(root)
+    said += process.communicate()[0]
+    assert process.returncode == 0
     return root, said
 
 
@@ -197,34 +278,38 @@ def test_key_follows_pins_but_not_their_comments(project):
 
 def test_key_follows_the_installed_version(project, monkeypatch):
     before = chapter(project).key
-    monkeypatch.setattr(execution.importlib.metadata, "version", lambda name: "0")
+    monkeypatch.setattr(dependencies.importlib.metadata, "version", lambda name: "0")
     assert chapter(project).key != before
 
 
 def test_key_follows_the_python_version(project, monkeypatch):
     before = chapter(project).key
-    monkeypatch.setattr(execution.sys, "version_info", (3, 99))
+    monkeypatch.setattr(dependencies.sys, "version_info", (3, 99))
     assert chapter(project).key != before
 
 
 def test_reaches_all_that_python_loads():
     """For the real chapters: what their imports load is among what they are said to depend on."""
-    for path in execution.notebook_paths(ROOT):
+    program = ["import sys"]
+    reachable = []
+    for path in dependencies.notebook_paths(ROOT):
         notebook = nbformat.read(ROOT / path, as_version=4)
         cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        code = "\n".join(map(execution.python_code, cells))
-        imports = [
-            n for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Import | ast.ImportFrom)
+        code = "\n".join(map(dependencies.python_code, cells))
+        reachable.append(set(dependencies.reachable_modules(ROOT, code)))
+        program += [
+            ast.unparse(node)
+            for node in ast.walk(ast.parse(code))
+            if isinstance(node, ast.Import | ast.ImportFrom)
         ]
-        program = [ast.unparse(node) for node in imports]
-        program += ["import sys", "print(*[m for m in sys.modules if m.startswith('attn_notes')])"]
-        command = [sys.executable, "-c", "\n".join(program)]
-        loaded = subprocess.run(
-            command, cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout
-        reachable = execution.reachable_modules(ROOT, code)
-        assert loaded.split()
-        assert set(loaded.split()) <= set(reachable)
+        program += ["ours = [m for m in sys.modules if m.startswith('attn_notes')]", "print(*ours)"]
+        program += ["for m in ours: del sys.modules[m]"]  # the next chapter starts from nothing
+    command = [sys.executable, "-c", "\n".join(program)]
+    said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    loaded = [set(line.split()) for line in said.splitlines()]
+    assert len(loaded) == len(reachable) >= 5
+    assert all(loaded)
+    assert all(some <= all_ for some, all_ in zip(loaded, reachable, strict=True))
 
 
 def test_two_chapters_of_one_name_are_refused(project):
@@ -232,16 +317,18 @@ def test_two_chapters_of_one_name_are_refused(project):
     (project / "book/more").mkdir()
     (project / "book/more/tiny.ipynb").write_text("{}")
     with pytest.raises(BookError, match="same file name"):
-        execution.notebook_paths(project)
+        dependencies.notebook_paths(project)
 
 
 # Executing
 
 
-def test_two_processes_execute_it_once(built):
+def test_a_build_waits_for_another_to_end(built):
     _, said = built
-    assert sum("Executed tiny.ipynb" in text for text in said) == 1
-    assert sum("nothing to execute" in text for text in said) == 1
+    waiting, executing, executed = said.splitlines()
+    assert waiting == "Waiting for another build of this book to end ..."
+    assert executing == "Executing tiny.ipynb ..."
+    assert executed.startswith("Executed tiny.ipynb in ")
 
 
 def test_runs_in_this_environment_on_one_thread(built):
@@ -251,12 +338,19 @@ def test_runs_in_this_environment_on_one_thread(built):
     assert outputs[2][0].text == f"{sys.executable} 1 attn_notes.models.tiny\n"
 
 
+def test_runs_without_the_users_settings(built):
+    """The settings of `built` are broken; here only what they would show is asked for."""
+    root, _ = built
+    settings, mine = build.with_outputs(root, chapter(root)).cells[4].outputs[0].text.split()
+    assert Path(settings).parent == Path(matplotlib.get_data_path())
+    assert mine == "False"
+
+
 def write_download(project, monkeypatch, tmp_path, code):
     """What downloads is this code, and nothing has been downloaded."""
-    (project / execution.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
-    (project / execution.DOWNLOADS).write_text(code)
+    (project / dependencies.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
+    (project / dependencies.DOWNLOADS).write_text(code)
     monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("PYTHONPATH", str(project))
 
 
 def test_a_download_that_came_makes_the_chapters_that_read_it_run_again(
@@ -268,14 +362,14 @@ def test_a_download_that_came_makes_the_chapters_that_read_it_run_again(
     offline = chapter(project).key
     assert offline == chapter(project).key
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / execution.DOWNLOADED).write_text("To be")
+    (tmp_path / "data" / dependencies.DOWNLOADED).write_text("To be")
     here = chapter(project).key
     assert here not in (offline, other)
     (tmp_path / "data" / "more.txt").write_text("or not")
     assert chapter(project).key == here  # nobody reads it
     write_notebook(project, code=["import attn_notes"])
     without = chapter(project).key
-    (tmp_path / "data" / execution.DOWNLOADED).write_text("To be, or not")
+    (tmp_path / "data" / dependencies.DOWNLOADED).write_text("To be, or not")
     assert chapter(project).key == without
 
 
@@ -291,11 +385,11 @@ def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(project, tmp_pat
     )
     (tmp_path / "data").mkdir()
     for _ in range(2):  # the second time it is there, and could not be written again
-        execution.fetch_data(project)
-    assert execution.data_at_hand() == {"tinyshakespeare.txt": 5}
+        execution.fetch_data(project, tmp_path)
+    assert dependencies.data_at_hand() == {"tinyshakespeare.txt": 5}
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTN_NOTES_DATA", "data")
-    assert execution.kernel_environment(tmp_path)["ATTN_NOTES_DATA"] == str(tmp_path / "data")
+    assert running.environment(tmp_path, tmp_path)["ATTN_NOTES_DATA"] == str(tmp_path / "data")
 
 
 def test_offline_a_sentence_says_so_and_the_build_goes_on(project, tmp_path, monkeypatch, capfd):
@@ -306,14 +400,14 @@ def test_offline_a_sentence_says_so_and_the_build_goes_on(project, tmp_path, mon
         "import warnings\n\ndef tiny_shakespeare():\n    warnings.warn('It is not there.')\n",
     )
     monkeypatch.setenv("PYTHONWARNINGS", "error")
-    execution.fetch_data(project)
+    execution.fetch_data(project, tmp_path)
     assert capfd.readouterr() == ("It is not there.\n", "")
 
 
 def test_a_download_that_does_not_run_stops_the_build(project, tmp_path, monkeypatch, capfd):
     write_download(project, monkeypatch, tmp_path, "import nothing_of_that_name\n")
     with pytest.raises(BookError, match=r"tasks/text\.py does not run"):
-        execution.fetch_data(project)
+        execution.fetch_data(project, tmp_path)
     assert "No module named 'nothing_of_that_name'" in capfd.readouterr().err
 
 
@@ -325,13 +419,13 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
         raise OSError
 
     monkeypatch.setattr(text.pooch, "retrieve", retrieve)
-    assert (execution.DOWNLOADED, execution.CACHE) == (text.NAME, text.CACHE)
-    assert Path(text.__file__) == ROOT / execution.DOWNLOADS
+    assert (dependencies.DOWNLOADED, dependencies.CACHE) == (text.NAME, text.CACHE)
+    assert Path(text.__file__) == ROOT / dependencies.DOWNLOADS
     for folder in ("", str(tmp_path)):
         monkeypatch.setenv(text.CACHE, folder)
         with pytest.warns(text.FallbackWarning):
             text.tiny_shakespeare()
-        assert asked.pop() == execution.data_folder() / execution.DOWNLOADED
+        assert asked.pop() == dependencies.data_folder() / dependencies.DOWNLOADED
 
 
 def test_nothing_is_executed_again(built, capsys):
@@ -361,31 +455,26 @@ def test_state_of_widgets_is_kept(built):
     assert [buffer["data"] for buffer in state["buffers"]] == ["YWJj"]  # b"abc"
 
 
+@pytest.mark.slow
 def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
-    write_notebook(project, code=["print('fine')", "nonsense = 1 / 0"])
-    with pytest.raises(BookError, match=r"tiny\.ipynb"):
-        execution.execute(project)
-    shown = capsys.readouterr().err
-    assert "nonsense = 1 / 0" in shown
-    assert ".cache" not in shown
-    assert "ZeroDivisionError" in shown
-    assert kept(project) == []
-
-
-def test_file_that_the_key_does_not_cover_is_not_there(project, capsys):
-    """What a chapter could read unwatched, it cannot read: no output depends on it."""
+    """What fails is to read what the key does not cover: no output can depend on it unwatched."""
+    last = "nonsense = importlib.import_module('attn_notes.tasks.unrelated')"
     write_notebook(
         project,
         code=[
             "import importlib, os",
             "assert os.listdir('results') == ['tiny_runs.json']",
             "import attn_notes\nprint(attn_notes.__file__)",
-            "importlib.import_module('attn_notes.tasks.unrelated')",
+            last,
         ],
     )
-    with pytest.raises(BookError):
+    with pytest.raises(BookError, match=r"tiny\.ipynb"):
         execution.execute(project)
-    assert "No module named 'attn_notes.tasks'" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert last in shown
+    assert ".cache" not in shown
+    assert "No module named 'attn_notes.tasks'" in shown
+    assert kept(project) == []
 
 
 def test_outputs_of_other_code_are_refused(built):
@@ -396,31 +485,192 @@ def test_outputs_of_other_code_are_refused(built):
     write_notebook(root)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x80\x00",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}',
+        b'{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
+        "truncated",
+        "outputs of another kind",
+        "another notebook",
+        "a folder",
+    ],
+)
+def test_what_is_no_executed_copy_is_made_anew(instant, content):
+    (name,) = kept(instant)
+    copy = instant / ".cache/executed" / name
+    if content == "truncated":
+        copy.write_bytes(copy.read_bytes()[:-10])
+    elif content == "outputs of another kind":
+        copy.write_text(copy.read_text().replace('"outputs": []', '"outputs": [{"a": 1}]'))
+    elif content == "another notebook":
+        nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), copy)
+    elif content == "a folder":
+        copy.unlink()
+        (copy / "something").mkdir(parents=True)
+    else:
+        copy.write_bytes(content)
+    with pytest.raises(BookError, match="execute it first"):
+        build.site_sources(instant)
+    execution.execute(instant)
+    assert kept(instant) == [name]
+    assert build.site_sources(instant)
+
+
+def test_a_chapter_that_is_no_notebook_is_named(project, capsys):
+    (project / "book/tiny.ipynb").write_text("{")
+    for command in ("execute", "site", "strip"):
+        assert build.main([command, "--root", str(project)]) == 1
+        assert "tiny.ipynb is not a notebook" in capsys.readouterr().err
+
+
+# The order
+
+
+def started(root, monkeypatch):
+    """The chapters that executing starts, in order; each takes as long as its name says."""
+    order = []
+
+    class TimedRun(InstantRun):
+        def __init__(self, chapter, folder):
+            super().__init__(chapter, folder)
+            order.append(chapter.path.stem)
+            self.seconds = float(chapter.path.stem.partition("_")[2])
+
+    monkeypatch.setattr(execution, "Run", TimedRun)
+    execution.execute(root)
+    return order
+
+
+def test_the_longest_chapter_starts_first(project, monkeypatch):
+    """By the last time that is known; before there is one, by what its notebook says."""
+    said = {"of_10": 40, "of_40": 30, "of_20": 20, "of_30": 10}
+    pages = "".join(f"- file: book/{name}\n" for name in said)
+    (project / "_toc.yml").write_text(FILES["_toc.yml"].replace("- file: book/tiny\n", pages))
+    for name, seconds in said.items():
+        write_notebook(project, ["1"], name=name, seconds_to_execute=seconds)
+    assert started(project, monkeypatch) == list(said)
+    for name, seconds in said.items():
+        write_notebook(project, ["2"], name=name, seconds_to_execute=seconds)
+    assert started(project, monkeypatch) == ["of_40", "of_30", "of_20", "of_10"]
+
+
+def test_every_chapter_says_how_long_it_takes():
+    """Without that a fresh clone cannot start the longest first."""
+    for path in dependencies.notebook_paths(ROOT):
+        notebook = dependencies.read_notebook(ROOT / path)
+        assert 1 < execution.seconds_it_says(notebook) < 3600, path
+
+
+def test_two_run_side_by_side(project, monkeypatch):
+    alive, most = set(), []
+
+    class SlowRun(InstantRun):
+        def __init__(self, chapter, folder):
+            super().__init__(chapter, folder)
+            alive.add(self)
+            most.append(len(alive))
+
+        @property
+        def returncode(self):
+            return 0 if len(most) > 1 else None  # the first ends when there is a second
+
+        def close(self):
+            alive.remove(self)
+
+    chapters = [dataclasses.replace(chapter(project), path=Path(f"book/{i}.ipynb")) for i in "abc"]
+    monkeypatch.setattr(execution, "Run", SlowRun)
+    ended = [run.chapter.path.stem for run in execution.ended_runs(chapters, project)]
+    assert ended == ["a", "b", "c"]
+    assert max(most) == execution.AT_ONCE == 2
+    assert not alive
+
+
 # The site
 
 
-def test_site_is_rendered_when_something_changed(built, capsys):
+def test_site_is_rendered_when_something_changed(instant, monkeypatch, capsys):
+    rendered = pretend_rendering(monkeypatch)
+    html = instant / "_build/html"
+
+    def again():
+        before = len(rendered)
+        build.site(instant)
+        assert ("nothing has changed" in capsys.readouterr().out) == (len(rendered) == before)
+        return len(rendered) > before
+
+    assert again() and not again()
+    write_notebook(instant, prose="# Another title")
+    assert again() and not again()
+    (instant / "book/more.md").write_text("# More")
+    assert again() and not again()
+    (instant / "book/more.md").unlink()
+    assert again() and not again()
+    assert not (html / "book/more.md").exists()
+    (html / "book/index.md").unlink()
+    assert again() and not again()
+    (html / "book/index.md").write_text("cut")
+    assert again() and not again()
+    shutil.rmtree(html)
+    assert again() and not again()
+    (instant / "_build/made_of").write_bytes(b"\x80")
+    assert again() and not again()
+    (instant / "_build/made_of").unlink()
+    (instant / "_build/made_of").mkdir()
+    assert again() and not again()
+
+
+def test_bytecode_is_part_of_nothing(instant):
+    key, sources = chapter(instant).key, build.site_sources(instant)
+    for folder in ("attn_notes", "attn_notes/widgets", "book", "book/results"):
+        (instant / folder / "__pycache__").mkdir()
+        (instant / folder / "__pycache__/tiny.cpython-311.pyc").write_bytes(b"\x80")
+    assert chapter(instant).key == key
+    assert build.site_sources(instant) == sources
+
+
+def test_the_folder_of_the_site_is_emptied_but_stays(instant, monkeypatch):
+    """It may be mounted, and then it cannot be removed, or be a link to a folder elsewhere."""
+    pretend_rendering(monkeypatch)
+    elsewhere = instant.parent / "elsewhere"
+    (elsewhere / "old").mkdir(parents=True)
+    (instant / "_build").symlink_to(elsewhere)
+    build.site(instant)
+    assert (elsewhere / "html/book/index.md").exists()
+    assert not (elsewhere / "old").exists()
+
+
+def test_a_site_cut_short_is_not_taken_for_whole(instant, monkeypatch):
+    pretend_rendering(monkeypatch)
+    build.site(instant)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "empty", lambda folder: (_ for _ in ()).throw(KeyboardInterrupt))
+        write_notebook(instant, prose="# Another title")
+        with pytest.raises(KeyboardInterrupt):
+            build.site(instant)
+    assert not (instant / "_build/made_of").exists()
+
+
+@pytest.mark.slow
+def test_site_has_todays_title_and_todays_package(built, monkeypatch):
+    """Also for someone without a home, whose Python drops docstrings and fails on warnings."""
     root, _ = built
+    monkeypatch.setenv("HOME", str(root / "_toc.yml"))
+    monkeypatch.setenv("PYTHONOPTIMIZE", "2")
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    write_notebook(root, prose="# Today's title")
+    build.site(root)
     page = root / "_build/html/book/tiny.html"
-    write_notebook(root, prose="# First title")
-    (root / "_toc.yml").write_text(FILES["_toc.yml"] + "- file: book/more\n")
-    (root / "book/more.md").write_text("# More\n")
-    build.site(root)
-    assert "First title" in page.read_text("utf-8")
-    assert page.with_name("more.html").exists()
-    capsys.readouterr()
-
-    build.site(root)
-    assert "nothing has changed" in capsys.readouterr().out
-
-    (root / "_toc.yml").write_text(FILES["_toc.yml"])
-    (root / "book/more.md").unlink()
-    write_notebook(root, prose="# Second title")
-    build.site(root)
-    assert "Second title" in page.with_name("index.html").read_text("utf-8")  # in its contents
-    assert not page.with_name("more.html").exists()
+    assert "Today’s title" in page.with_name("index.html").read_text("utf-8")  # in its contents
+    assert "42 6" in page.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_warning_fails_the_site(built, capfd):
     root, _ = built
     (root / "book/index.md").write_text("# Tiny\n\n[](missing.md)\n")
@@ -429,9 +679,158 @@ def test_warning_fails_the_site(built, capfd):
     said = capfd.readouterr().err
     assert "index.md:3" in said
     assert ".cache" not in said
-    with pytest.raises(BookError):
-        build.site(root)
+    assert not (root / "_build/made_of").exists()
     (root / "book/index.md").write_text(FILES["book/index.md"])
+
+
+# What goes wrong around it
+
+
+def test_a_full_disk_is_a_sentence_and_keeps_what_there_was(project, monkeypatch, capsys):
+    def main(command):
+        with full_disk(1000):
+            code = build.main([command, "--root", str(project)])
+        said = capsys.readouterr()
+        if code:
+            assert "File too large" in said.err
+            assert len(said.err.splitlines()) == 1
+        return code
+
+    monkeypatch.setattr(execution, "Run", InstantRun)
+    assert main("execute") == 1
+    assert kept(project) == []
+    execution.execute(project)
+    pretend_rendering(monkeypatch)
+    assert main("site") == 1
+    assert not (project / "_build/made_of").exists()
+    path = project / "book/tiny.ipynb"
+    with_outputs = nbformat.writes(build.with_outputs(project, chapter(project)))
+    path.write_text(with_outputs)
+    assert main("strip") == 1
+    assert path.read_text() == with_outputs
+    assert not list(project.rglob("*.part"))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    files.write_whole(link, b"old")
+    with full_disk(1000), pytest.raises(OSError, match="File too large"):
+        files.write_whole(link, bytes(2000))
+    assert link.is_symlink()
+    assert path.read_bytes() == b"old"
+    assert {file.name for file in tmp_path.iterdir()} == {"file", "link"}
+
+
+def test_a_program_that_failed_on_a_full_disk_shows_no_traceback(project, monkeypatch, capsys):
+    class FailedRun(InstantRun):
+        returncode = 1
+        report = "Traceback"
+
+    monkeypatch.setattr(execution, "Run", FailedRun)
+    with full_disk(2**19):
+        assert build.main(["execute", "--root", str(project)]) == 1
+    assert capsys.readouterr().err == "The build stopped: File too large.\n"
+    assert build.main(["execute", "--root", str(project)]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["execute", "site"])
+def test_a_tree_that_cannot_be_written_is_a_sentence(project, capsys, command):
+    (project / ".cache").write_text("")  # for root too, who may write whatever is read-only
+    assert build.main([command, "--root", str(project)]) == 1
+    said = capsys.readouterr().err
+    assert str(project / ".cache") in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypatch):
+    """As the home of someone else: there is nothing, and reading it falls back as if offline."""
+
+    def denied(*args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setenv(text.CACHE, str(tmp_path / "locked"))
+    monkeypatch.setattr(text.pooch, "retrieve", denied)
+    monkeypatch.setattr(Path, "stat", denied)
+    assert dependencies.data_at_hand() == {}
+    with pytest.warns(text.FallbackWarning):
+        text.tiny_shakespeare()
+
+
+def test_each_build_has_a_folder_of_its_own(project):
+    with execution.only_build(project) as first:
+        (first / "left").mkdir()
+    assert not first.exists()
+    (project / ".cache/running/killed").mkdir(parents=True)
+    with execution.only_build(project) as second:
+        assert second != first
+        assert list(second.parent.iterdir()) == [second]
+
+
+def beating(path):
+    """Code that writes into a file for as long as it runs."""
+    return (
+        "import pathlib, time\n"
+        f"while True: pathlib.Path({str(path)!r}).write_text(str(time.time())); time.sleep(0.1)"
+    )
+
+
+def goes_on(path):
+    before = path.read_text()
+    time.sleep(1)
+    return path.read_text() != before
+
+
+def wait_until(true, seconds):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_what_a_build_starts_ends_with_it(tmp_path):
+    beat = tmp_path / "beat"
+    program = (
+        "import running, sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
+        "with running.start(sys.argv[2], [], folder, {}, folder / 'log.txt') as it: it.wait()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, tmp_path, beating(beat)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
+    ) as process:
+        try:
+            wait_until(beat.exists, 60)
+            assert goes_on(beat)
+        finally:
+            process.kill()
+    wait_until(lambda: not goes_on(beat), 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_kernel_ends_with_its_build(project, tmp_path, number):
+    beat = tmp_path / "beat"
+    write_notebook(project, code=[beating(beat)])
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        [sys.executable, ROOT / "book/build.py", "execute", "--root", project],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed,
+    ) as process:
+        try:
+            wait_until(beat.exists, 60)
+            assert goes_on(beat)
+            process.send_signal(number)
+            interrupted = number == signal.SIGINT
+            assert process.wait(20) == (130 if interrupted else -number)
+            assert process.stderr.read() == ("Interrupted.\n" if interrupted else "")
+        finally:
+            process.kill()
+    wait_until(lambda: not goes_on(beat), 10)
+    assert kept(project) == []
 
 
 # Stripping
@@ -477,7 +876,10 @@ def test_serves_the_site_until_interrupted(project):
     # A shell ignores interrupts in what it starts in the background, tests and all that they start.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
-        [*command, "--root", project], stdout=subprocess.PIPE, text=True, preexec_fn=heed
+        [*command, "--root", project],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed,
     ) as process:
         try:
             assert f"http://localhost:{port}" in process.stdout.readline()
@@ -489,3 +891,28 @@ def test_serves_the_site_until_interrupted(project):
             assert process.wait(timeout=20) == 0
         finally:
             process.kill()
+
+
+def test_a_browser_that_goes_away_is_no_error(tmp_path, capsys):
+    (tmp_path / "large.bin").write_bytes(bytes(2**24))
+    handler = functools.partial(build.Handler, directory=tmp_path)
+    with build.Server(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = False  # leaving the block waits for the answer to end
+        with socket.create_connection(server.server_address) as browser:
+            browser.sendall(b"GET /large.bin HTTP/1.1\r\n\r\n")
+            server.handle_request()
+            browser.recv(10)  # and goes away before the rest has come
+            at_once = struct.pack("ii", 1, 0)
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    assert capsys.readouterr().err == ""
+
+
+def test_any_other_error_of_the_server_is_shown(tmp_path, capsys):
+    def fail(*args):
+        raise ZeroDivisionError
+
+    with build.Server(("127.0.0.1", 0), fail) as server:
+        server.daemon_threads = False
+        with socket.create_connection(server.server_address):
+            server.handle_request()
+    assert "ZeroDivisionError" in capsys.readouterr().err

@@ -1,0 +1,255 @@
+"""What each chapter's outputs depend on, and the key that stands for all of it.
+
+The key is a hash of the chapter's code cells, of the files that the code can reach, of the versions
+installed and of `running.py`, which says how a chapter is run. While it stays the same, so do the
+outputs; prose is not part of it. Imports are followed statically, through the chapter and through
+the package.
+"""
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pooch
+import yaml
+from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import NotebookNode
+
+PACKAGE = "attn_notes"
+DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
+DOWNLOADED = "tinyshakespeare.txt"
+CACHE = "ATTN_NOTES_DATA"  # and the environment variable that names the folder
+RUNNING = Path(__file__).with_name("running.py")
+
+
+class BookError(Exception):
+    """Something a reader of the message can mend; shown without a traceback."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One notebook of the table of contents, and all that its outputs depend on."""
+
+    path: Path  # from the root, as book/deep_qkv.ipynb
+    notebook: NotebookNode  # as it was read, prose and all
+    cells: tuple[tuple[str, tuple[str, ...]], ...]  # source and tags of each code cell
+    files: dict[str, bytes]  # what the code can reach, by path from the root
+    key: str
+
+    @property
+    def executed_name(self) -> str:
+        """File name of the executed copy."""
+        return f"{self.path.stem}-{self.key}.ipynb"
+
+
+# The chapters
+
+
+def toc_entries(root: Path) -> list[str]:
+    """The pages that `_toc.yml` lists, as it spells them."""
+
+    def walk(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            for name, value in node.items():
+                if name in ("root", "file"):
+                    yield value
+                else:
+                    yield from walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from walk(value)
+
+    return list(walk(yaml.safe_load((root / "_toc.yml").read_text("utf-8"))))
+
+
+def notebook_paths(root: Path) -> list[Path]:
+    """The notebooks that `_toc.yml` lists, as paths from the root.
+
+    Raises:
+        BookError: two of them have the same file name, by which outputs are kept.
+    """
+    paths = [Path(entry.removesuffix(".ipynb") + ".ipynb") for entry in toc_entries(root)]
+    paths = [path for path in paths if (root / path).is_file()]
+    if len({path.stem for path in paths}) < len(paths):
+        raise BookError("two chapters in _toc.yml have the same file name")
+    return paths
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Read a notebook, whatever may be under that name.
+
+    Raises:
+        OSError: nothing can be read there.
+        ValueError: what is there is not a notebook.
+    """
+    content = path.read_bytes()
+    try:
+        notebook = nbformat.reads(content.decode(), as_version=4)
+        nbformat.validate(notebook)
+    except Exception as error:  # nbformat has errors of its own, and raises any other as well
+        raise ValueError(f"{path.name} is not a notebook") from error
+    return notebook
+
+
+# What they depend on
+
+
+def python_code(cell: str) -> str:
+    """A cell's code as Python, with IPython's magics turned into calls; empty if it has none.
+
+    Under a cell magic as `%%time` the rest of the cell is taken for code if it parses as such.
+    """
+    if cell.lstrip().startswith("%%"):
+        cell = cell.lstrip().partition("\n")[2]
+    code = TransformerManager().transform_cell(cell)
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return ""  # running it will say so, and imports nothing
+    return code
+
+
+def imported_names(code: str, package: str = "") -> set[str]:
+    """Dotted names that `code` may import, also inside functions.
+
+    `package` is the one that its relative imports are relative to. Some of the names may be
+    functions or classes: `from a import b` gives both `a` and `a.b`.
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            try:
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:
+                continue  # beyond the top: running it will say so
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
+
+
+def module_file(root: Path, name: str) -> Path | None:
+    """The file of one of the package's modules; None if `name` is no such module."""
+    path = root.joinpath(*name.split("."))
+    for file in (path / "__init__.py", path.with_suffix(".py")):
+        if file.is_file():
+            return file
+    return None
+
+
+def reachable_modules(root: Path, code: str) -> dict[str, Path]:
+    """The package's modules that `code` may load, directly or through others, and their files."""
+    modules: dict[str, Path] = {}
+    waiting = imported_names(code)
+    while waiting:
+        name = waiting.pop()
+        if name.split(".")[0] != PACKAGE or name in modules:
+            continue
+        waiting.add(name.rpartition(".")[0])  # a module's package is loaded before it
+        file = module_file(root, name)
+        if file is None:
+            continue
+        modules[name] = file
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        waiting |= imported_names(file.read_text("utf-8"), package)
+    return modules
+
+
+def data_files(module: Path) -> list[Path]:
+    """Files beside a module that belong to it: those of its name, and those shared as `_name`."""
+    return [
+        path
+        for path in module.parent.iterdir()
+        if path.is_file()
+        and path.suffix != ".py"
+        and (path.name.startswith("_") or path.name.partition(".")[0] == module.stem)
+    ]
+
+
+def data_folder() -> Path:
+    """Where chapters find what they download, as `attn_notes.tasks.text` has it."""
+    return Path(os.environ.get(CACHE) or pooch.os_cache("attn-notes")).resolve()
+
+
+def data_at_hand() -> dict[str, int]:
+    """The download, if it is there, and its size. What else its folder holds nobody reads."""
+    path = data_folder() / DOWNLOADED
+    try:
+        return {DOWNLOADED: path.stat().st_size} if path.is_file() else {}
+    except OSError:
+        return {}  # a folder that cannot be looked into
+
+
+def installed_versions(root: Path) -> dict[str, str]:
+    """Each pin of requirements.txt with the version that is installed."""
+    versions = {}
+    for line in (root / "requirements.txt").read_text("utf-8").splitlines():
+        pin = line.partition("#")[0].strip()
+        if pin:
+            try:
+                versions[pin] = importlib.metadata.version(re.split(r"[^\w.-]", pin)[0])
+            except importlib.metadata.PackageNotFoundError:
+                versions[pin] = "not installed"
+    return versions
+
+
+def digest(value: Any) -> str:
+    """A short hash of anything JSON can write; bytes are hashed first."""
+
+    def hash_bytes(data: bytes) -> str:
+        return hashlib.sha256(data).hexdigest()
+
+    text = json.dumps(value, sort_keys=True, default=hash_bytes)
+    return hash_bytes(text.encode())[:16]
+
+
+def read_chapter(root: Path, path: Path) -> Chapter:
+    """Read a notebook and what it depends on.
+
+    Raises:
+        BookError: it is not a notebook, or a module of the package does not parse.
+    """
+    try:
+        notebook = read_notebook(root / path)
+    except ValueError as error:
+        raise BookError(f"{path} is not a notebook.") from error
+    cells = tuple(
+        (cell.source, tuple(cell.metadata.get("tags", [])))
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    )
+    code = "\n".join(python_code(source) for source, _ in cells)
+    try:
+        modules = reachable_modules(root, code).values()
+    except SyntaxError as error:
+        raise BookError(f"{path} imports a module that does not parse: {error}") from error
+    used = {*modules, *(file for module in modules for file in data_files(module))}
+    used.update((root / path.parent / "results").glob(f"{path.stem}*.json"))
+    files = {file.relative_to(root).as_posix(): file.read_bytes() for file in used}
+    key = digest(
+        {
+            "cells": cells,
+            "files": files,
+            "environment": installed_versions(root),
+            "data": data_at_hand() if DOWNLOADS in files else None,
+            "python": sys.version_info[:2],
+            "running": RUNNING.read_bytes(),
+        }
+    )
+    return Chapter(path, notebook, cells, files, key)
+
+
+def read_chapters(root: Path) -> list[Chapter]:
+    """The chapters, in the order of the table of contents."""
+    return [read_chapter(root, path) for path in notebook_paths(root)]
