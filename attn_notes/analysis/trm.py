@@ -92,7 +92,7 @@ class Solving(NamedTuple):
 
 
 @torch.no_grad()
-def solve(model: TRM, batch: Batch, steps: int, at_once: int = 64) -> Solving:
+def solve(model: TRM, batch: Batch, steps: int, at_once: int = 16) -> Solving:
     """Let a model think about puzzles for so many supervision steps, whatever q says."""
     device = model.y_init.device
     parts = []

@@ -134,20 +134,25 @@ class Sudoku:
     def look(self, placed: Float[Tensor, "n d c"]) -> Look:
         """Where each digit could go, and where it must."""
         members = self._members
-        filled = placed.sum(1, keepdim=True)
-        stands = placed @ members
-        possible = stands @ members.T + filled == 0
+        filled, stands, possible = self._allowed(placed)
         open_ = possible.float()
         choices, places = open_.sum(1, keepdim=True), open_ @ members
         hidden = (places == 1).float() @ members.T > 0
         singles = possible & ((choices == 1) | hidden)
         contradiction = (
-            (stands > 1).flatten(1).any(1)  # a digit twice in a unit
-            | (stands + places == 0).flatten(1).any(1)  # a digit without a place in a unit
-            | (filled + choices == 0).flatten(1).any(1)  # a cell without a digit
+            (stands.amax((1, 2)) > 1)  # a digit twice in a unit
+            | ((stands + places).amin((1, 2)) == 0)  # a digit without a place in a unit
+            | ((filled + choices).amin((1, 2)) == 0)  # a cell without a digit
             | (singles.sum(1) > 1).any(1)  # a cell that must have two
         )
         return Look(possible, singles, contradiction)
+
+    def _allowed(
+        self, placed: Float[Tensor, "n d c"]
+    ) -> tuple[Float[Tensor, "n 1 c"], Float[Tensor, "n d u"], Bool[Tensor, "n d c"]]:
+        """Which cells are filled, how often each digit stands in a unit, and where it could go."""
+        filled, stands = placed.sum(1, keepdim=True), placed @ self._members
+        return filled, stands, stands @ self._members.T + filled == 0
 
     def deduce(
         self, placed: Float[Tensor, "n d c"], until: Int[Tensor, " n"] | None = None
@@ -180,7 +185,7 @@ class Sudoku:
 
     def _fewest(self, placed: Float[Tensor, "n d c"]) -> Float[Tensor, "n d c"]:
         """1 for what could go into the open cells that have the fewest choices."""
-        possible = self.look(placed).possible
+        *_, possible = self._allowed(placed)
         choices = possible.sum(1, keepdim=True)
         fewest = choices.where(choices > 0, self.vocabulary).amin(2, keepdim=True)
         return (possible & (choices == fewest)).float()
