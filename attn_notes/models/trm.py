@@ -144,7 +144,8 @@ class SwiGLU(nn.Module):
         self.down = linear(inner, width, generator)
 
     def forward(self, x: Float[Tensor, "*b t e"]) -> Float[Tensor, "*b t e"]:
-        gate, up = self.gate_up(x).chunk(2, -1)
+        # Two products: a split of one would put their gradients side by side again, at a cost.
+        gate, up = (F.linear(x, half) for half in self.gate_up.weight.chunk(2))
         return self.down(F.silu(gate) * up)
 
 
