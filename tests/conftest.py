@@ -62,8 +62,8 @@ from torch import Generator  # noqa: E402
 torch.set_num_threads(1)
 
 # `--hypothesis-profile thorough` looks ten times as far.
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=30)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=300)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=60)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=600)
 hypothesis.settings.load_profile("quick")
 
 LIMIT = 5

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator, Tensor
 from torch.testing import assert_close
@@ -142,7 +142,6 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     return logits, Observed(attentions, tensions, actives)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
     streams=st.sampled_from([2, 2, 1]),
@@ -203,8 +202,8 @@ def test_the_published_halting_leaks_by_itself() -> None:
     """A token that has started again stops when the last one halts, which may come after it."""
     parts = dict(values="opposed", tension="cosine", halting="published")
     config = replace(CORRECTED, **parts, tension_tau=0.5)
-    leaks = [future_leak(make(config, seed, steps=8), strings(1, 7), V) for seed in range(12)]
-    assert max(leaks) > 1e-3
+    leaks = (future_leak(make(config, seed, steps=8), strings(1, 7), V) for seed in range(12))
+    assert any(leak > 1e-3 for leak in leaks)
 
 
 def test_the_published_streams_attend_evenly_and_alike() -> None:
