@@ -8,7 +8,7 @@ temporary folder where that cannot be written. A test takes little of the proces
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,11 +81,13 @@ def processor_seconds() -> float:
 
 
 @contextmanager
-def limited(item: pytest.Item, what: str) -> Iterator[None]:
+def limited(
+    item: pytest.Item, what: str, clock: Callable[[], float] = processor_seconds
+) -> Iterator[None]:
     """Fail a test without a mark that takes more of the processor than `LIMIT`."""
-    before = processor_seconds()
+    before = clock()
     yield
-    taken = processor_seconds() - before
+    taken = clock() - before
     if taken > LIMIT and not any(map(item.get_closest_marker, ("slow", "long"))):
         pytest.fail(
             f"{what} took {taken:.1f} s of the processor, and {LIMIT} are allowed: shrink it, or "
