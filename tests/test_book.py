@@ -70,6 +70,7 @@ def test_every_record_can_be_made_again() -> None:
         assert name.startswith(f"{run.__module__.removeprefix('experiments.')}_")
 
 
+@pytest.mark.slow
 def test_one_command_knows_every_experiment() -> None:
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

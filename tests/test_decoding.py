@@ -170,7 +170,7 @@ def test_the_mask_leaves_the_proportions_of_what_it_allows() -> None:
 def test_choices_are_drawn_with_their_probabilities_and_from_the_generator() -> None:
     model = constant({"(": 1.0, "a": 2.0, " ": 0.5}, -1.0)
     generator = Generator().manual_seed(3)
-    n = 4000
+    n = 2000
     first = [generate(model, "(", 2, generator=generator).steps[0] for _ in range(n)]
     assert {step.character for step in first} == set(")abc ")  # no room for another pair
     for i, c in enumerate(VOCABULARY):

@@ -331,6 +331,7 @@ def test_a_bank_is_drawn_from_in_other_guises() -> None:
     assert task.solve(puzzles)[1].equal(solutions)
 
 
+@pytest.mark.slow
 def test_the_number_of_classes() -> None:
     """Up to relabelling 12 of 4 × 4; in all 2, and 49 of 6 × 6, as the literature counts them."""
     for symmetries, classes in (("labels", 12), ("all", 2)):
