@@ -111,7 +111,13 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+FIRST = ("SGD", "AdamW", "Adafactor", "LBFGS")  # of each kind; the others in the long loop
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[] if n in FIRST else [pytest.mark.slow]) for n in OPTIMIZERS],
+)
 def test_any_optimizer(name: str) -> None:
     crowd = run(SEEDS, optimizer=OPTIMIZERS[name], steps=10, probe_every=10)
     assert not torch.equal(crowd.history["losses"][0], crowd.history["losses"][1])
