@@ -71,6 +71,15 @@ SHARES = LinearSegmentedColormap.from_list("shares", ["#f2f1ef", "#0072b2"])
 
 
 @contextmanager
+def house_style() -> Iterator[None]:
+    """Matplotlib's defaults and `STYLE`, whatever a user's matplotlibrc says."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
 def figure(
     width: float = 5.6, height: float = 3.0, rows: int = 1, columns: int = 1, **kwargs: object
 ) -> Iterator[tuple[Figure, Axes]]:
@@ -79,7 +88,7 @@ def figure(
     Width and height in inches; at 5.6 wide the letters can still be read on a phone. More rows or
     columns make `ax` an array.
     """
-    with mpl.rc_context(STYLE):
+    with house_style():
         fig, axes = plt.subplots(
             rows, columns, figsize=(width, height), layout="constrained", **kwargs
         )
@@ -98,7 +107,7 @@ def to_svg(fig: Figure, alt: str) -> str:
     if not alt.strip():
         raise ValueError("a figure needs alternative text: say what it shows")
     buffer = io.StringIO()
-    with mpl.rc_context(STYLE):
+    with house_style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]

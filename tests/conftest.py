@@ -1,20 +1,127 @@
-"""Shapes in signatures are checked while the tests run; the rest is one thread and no noise."""
+"""What holds for every test: shapes are checked, nothing of the user's settings, a limit of time.
+
+Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
+the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
+temporary folder where that cannot be written. A test takes little of the processor or is marked:
+`slow` is not in `make check`, `long` is in `make test-all` only.
+"""
 
 import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+PERSONAL = ("IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL")
+KEPT = {
+    "MPLCONFIGDIR": "matplotlib",  # the list of fonts, which takes a while to make
+    "IPYTHONDIR": "ipython",
+    "JUPYTER_CONFIG_DIR": "jupyter/config",
+    "JUPYTER_DATA_DIR": "jupyter/data",
+    "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
+}
 
-import jaxtyping
+
+def kept_folder() -> Path:
+    """The tree's own folder, or one for this run if the tree cannot be written."""
+    folder = Path(__file__).parents[1] / ".cache" / "tests"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="attn-notes-tests-"))
+    return folder
+
+
+def impersonal() -> dict[str, str]:
+    """The environment's variables without the user's settings, and with places of our own."""
+    folder = kept_folder()
+    own = {name: value for name, value in os.environ.items() if not name.startswith(PERSONAL)}
+    return own | {
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "agg",
+        "JUPYTER_NO_CONFIG": "1",
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        **{name: str(folder / place) for name, place in KEPT.items()},
+    }
+
+
+settings = impersonal()
+for name in set(os.environ) - set(settings):
+    del os.environ[name]
+os.environ.update(settings)
+
+import jaxtyping  # noqa: E402
 
 hook = jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
 
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
 from torch import Generator  # noqa: E402
 
 torch.set_num_threads(1)
 
+# `--hypothesis-profile thorough` looks ten times as far.
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=60)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=600)
+hypothesis.settings.load_profile("quick")
+
+COMPILER = "torch._dynamo"
+LIMIT = 5
+"""Seconds of the processor that a test without a mark may take, and its fixtures as many.
+
+Twice as many for the one that loads torch's compiler, as the first optimiser of a process does. One
+that takes more is named at the end of the run; one that takes four times as much fails, which no
+machine's being slow or busy explains.
+"""
+
 
 @pytest.fixture
 def generator() -> Generator:
     return Generator().manual_seed(7)
+
+
+def processor_seconds() -> float:
+    """Of this process and of those that it started and waited for."""
+    return sum(os.times()[:4])
+
+
+@contextmanager
+def limited(
+    item: pytest.Item, what: str, clock: Callable[[], float] = processor_seconds
+) -> Iterator[None]:
+    """Fail a test without a mark that takes more of the processor than `LIMIT`."""
+    before, loaded = clock(), COMPILER in sys.modules
+    yield
+    taken = clock() - before
+    allowed = LIMIT if loaded or COMPILER not in sys.modules else 2 * LIMIT
+    if taken > allowed and not any(map(item.get_closest_marker, ("slow", "long"))):
+        sentence = (
+            f"{what} took {taken:.1f} s of the processor, and {allowed} are allowed: shrink it, or "
+            "mark it slow (not in `make check`) or long (in `make test-all` only)"
+        )
+        if taken > 4 * allowed:
+            pytest.fail(sentence, pytrace=False)
+        item.user_properties.append(("over the limit", sentence))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with limited(item, "what this test shares with others, and needs first,"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with limited(item, "this test"):
+        return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that took too long, those of every process."""
+    reports = [r for some in terminalreporter.stats.values() for r in some]
+    properties = ((r.nodeid, *p) for r in reports for p in getattr(r, "user_properties", ()))
+    found = {(test, text) for test, name, text in properties if name == "over the limit"}
+    for test, text in sorted(found):
+        terminalreporter.write_line(f"{test}: {text}")

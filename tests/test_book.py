@@ -12,14 +12,13 @@ from . import exercises
 from .exercises import CHAPTERS, ROOT
 
 chapters = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
-every_exercise = pytest.mark.parametrize(
-    ("chapter", "name"),
-    [
-        pytest.param(chapter, name, id=f"{chapter.stem}-{name}")
-        for chapter in CHAPTERS
-        for name in exercises.names(chapter)
-    ],
-)
+EXERCISES = [
+    pytest.param(chapter, name, id=f"{chapter.stem}-{name}")
+    for chapter in CHAPTERS
+    for name in exercises.names(chapter)
+]
+TRAINING = {"deep_qkv-rescue"}
+every_exercise = pytest.mark.parametrize(("chapter", "name"), EXERCISES)
 
 
 @every_exercise
@@ -29,7 +28,16 @@ def test_a_stub_is_told_that_there_is_no_answer(chapter: Path, name: str) -> Non
     assert "there is no answer yet" in repr(outcome)
 
 
-@every_exercise
+# A solution that trains takes as long as its training.
+@pytest.mark.parametrize(
+    ("chapter", "name"),
+    [
+        pytest.param(
+            *param.values, id=param.id, marks=[pytest.mark.slow] if param.id in TRAINING else []
+        )
+        for param in EXERCISES
+    ],
+)
 def test_a_solution_passes(chapter: Path, name: str) -> None:
     outcome = exercises.outcome(chapter, name, exercises.solution(chapter, name))
     assert outcome.passed, outcome
@@ -62,6 +70,7 @@ def test_every_record_can_be_made_again() -> None:
         assert name.startswith(f"{run.__module__.removeprefix('experiments.')}_")
 
 
+@pytest.mark.slow
 def test_one_command_knows_every_experiment() -> None:
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -3,6 +3,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 import torch
 from IPython.display import HTML
@@ -76,6 +77,21 @@ def test_svg_carries_description_and_the_pages_colours() -> None:
 
 def test_the_same_figure_is_the_same_bytes() -> None:
     assert draw() == draw()
+
+
+def test_a_figure_looks_the_same_whatever_the_readers_own_settings() -> None:
+    expected, strange = draw(), {
+        "text.usetex": True,
+        "axes.facecolor": "red",
+        "axes.grid": True,
+        "font.family": ["serif"],
+        "lines.linestyle": "--",
+        "savefig.bbox": "tight",
+        "svg.fonttype": "path",
+    }  # fmt: skip
+    with mpl.rc_context(strange):
+        assert draw() == expected
+        assert {name: mpl.rcParams[name] for name in strange} == strange  # and are theirs again
 
 
 @pytest.mark.parametrize("alt", ["", "  \n"])

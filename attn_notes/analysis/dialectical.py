@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 import torch
@@ -182,6 +182,7 @@ def against_depth(tradeoff: Tradeoff, tau: float) -> float:
 # --- Ablations at equal cost
 
 
+@cache
 def operations(config: Config, length: int) -> int:
     """Floating-point operations of the matrix products in one pass over one string."""
     model = LanguageModel(config, Generator().manual_seed(0))
@@ -192,9 +193,11 @@ def operations(config: Config, length: int) -> int:
 
 def at_cost_of(config: Config, other: Config, length: int) -> Config:
     """`config` with the head dimension that brings its operations nearest to those of `other`."""
+    # A product has the head dimension on none, one or two of its sides: three counts tell them all.
+    one, two, three = (operations(replace(config, head_dim=d), length) for d in (1, 2, 3))
 
     def cost(d: int) -> int:
-        return operations(replace(config, head_dim=d), length)
+        return one + (d - 1) * (two - one) + (d - 1) * (d - 2) // 2 * (three - 2 * two + one)
 
     target, sizes = operations(other, length), range(1, 64 * other.head_dim)
     above = bisect_left(sizes, target, key=cost)

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
+from torch._guards import TracingContext, tracing
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call, grad_and_value, stack_module_state, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import Optimizer
@@ -126,6 +128,16 @@ def _constrained(
         return constrain(_bind(template, parameters, buffers), parameters, batch)
 
     return constrained
+
+
+def _traced(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """A function as the flat list of the tensor operations that it does with these arguments.
+
+    `make_fx` notes the shape of every result as a fake tensor, and where it is given no mode to
+    make them in it makes one for each, which is most of the time that it takes.
+    """
+    with tracing(TracingContext(FakeTensorMode(allow_fallback_kernels=True))):
+        return make_fx(function)(*arguments)
 
 
 class _Group:
@@ -248,8 +260,8 @@ def train(
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
     with torch.device(device):  # what `loss` creates lies beside the parameters
         arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
-        gradient = make_fx(gradient)(*arguments)
-        constrained = make_fx(constrained)(*arguments) if constrained else None
+        gradient = _traced(gradient, arguments)
+        constrained = _traced(constrained, arguments) if constrained else None
 
     recorded: list[tuple[int, Tensors]] = []
 

@@ -196,7 +196,7 @@ def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
 
 
 def test_ablations_cost_what_the_whole_costs() -> None:
-    config = replace(CORRECTED, width=32, head_dim=16, context=64)
+    config = replace(CORRECTED, width=32, head_dim=16, context=64, steps=3)
     found = look.ablations(config, 32)
     assert found["corrected"] == config
     costs = {name: look.operations(ablated, 32) for name, ablated in found.items()}

@@ -228,7 +228,7 @@ def test_the_read_out_learns_faster() -> None:
 
 def test_the_governor_is_there_unless_told_otherwise() -> None:
     """At a rate that drives the block apart within a few steps."""
-    config = replace(SMALL, vocabulary=len(TEXT.characters), relaxation=Relaxation(20, 0.4))
+    config = replace(SMALL, vocabulary=len(TEXT.characters), relaxation=Relaxation(10, 0.5))
     settings = dict(seeds=1, steps=40, batch=4, lr=0.1, probe_every=40)
     left = {}
     for name, more in (("governed", {}), ("free", {"governor": None})):

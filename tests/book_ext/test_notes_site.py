@@ -132,6 +132,7 @@ def log_of_faulty_book(tmp_path_factory: pytest.TempPathFactory) -> str:
     return build.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "message"),
     [
@@ -145,5 +146,6 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
     assert message in found[0]
 
 
+@pytest.mark.slow
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book

@@ -159,6 +159,7 @@ def one() -> dict[str, Run]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES)
 def test_one_layer_copies_and_has_learnt_a_distance(one: dict[str, Run], score: str) -> None:
     model = one[score].member(0)
@@ -167,6 +168,7 @@ def test_one_layer_copies_and_has_learnt_a_distance(one: dict[str, Run], score: 
     assert elsewhere < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES)
 def test_what_it_loses_it_loses_in_the_first_half(one: dict[str, Run], score: str) -> None:
     x = recorded.FIXED.sample(256, Generator().manual_seed(2))
@@ -177,6 +179,7 @@ def test_what_it_loses_it_loses_in_the_first_half(one: dict[str, Run], score: st
     assert surplus[:11].sum() > surplus[11:].sum()
 
 
+@pytest.mark.slow
 def test_the_volume_gates_loudness_and_the_angle_does_not(one: dict[str, Run]) -> None:
     def at(score: str, factor: float) -> tuple[float, float]:
         model = one[score].member(0)
@@ -207,6 +210,7 @@ def test_the_textbook_rule_is_not_what_two_layers_do() -> None:
         assert torch.tensor(accuracy[score]["accuracy"][-1]).median() > 0.9
 
 
+@pytest.mark.long
 def test_the_shortest_recorded_run_can_be_made_again() -> None:
     record = results.load("triple_product_rates")
     settings = record["settings"]["one"] | {"lr": 3e-2}

@@ -146,6 +146,7 @@ def test_what_the_teaching_page_says() -> None:
     assert 0 < sum(lost) < 0.002 * recorded.SIZES["tests"] * len(lost)
 
 
+@pytest.mark.slow
 def test_rounds_are_not_its_measure_of_a_puzzle() -> None:
     counts = {name: int(of.sum()) for name, of in look.difficulties(rounds_of_all()).items()}
     for member in results.load("trm_inside")["runs"]["TRM"]["members"]:
@@ -200,7 +201,7 @@ def test_the_record_of_what_is_inside() -> None:
 
 def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a model that answers at random, of which the record is to say what loops say."""
-    puzzles = {on: tuple(part[:40] for part in judged()[on]) for on in judged()}
+    puzzles = recorded.tests(40)
     generator = Generator().manual_seed(0)
     think, few, some = 16, 12, 2
     monkeypatch.setitem(recorded.SIZES, "probed", few)
@@ -289,6 +290,7 @@ def test_it_knows_and_stopping_at_one_half_costs() -> None:
         assert member["minimal"]["stopped"][1] < member["minimal"]["right"][-1]
 
 
+@pytest.mark.slow
 def test_puzzles_are_as_the_chapter_says() -> None:
     """Rounds solve nearly all, and soon; random grids share classes with training puzzles."""
     rounds = rounds_of_all()
@@ -305,6 +307,7 @@ class EnoughError(Exception):
     """The run has been seen for as long as it is compared."""
 
 
+@pytest.mark.long
 def test_the_shortest_record_begins_as_recorded() -> None:
     """The network without recursion, its first seed, up to the second probe."""
     kind = "straight, equal parameters"

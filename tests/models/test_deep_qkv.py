@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator, nn
 from torch.nn import functional as F
@@ -52,7 +52,6 @@ def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
     return F.layer_norm(hidden, (e,), w["norm.weight"], w["norm.bias"]) @ w["token.weight"].T
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     variant=st.sampled_from(VARIANTS),
     heads=st.integers(1, 5),

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator, Tensor
 from torch.testing import assert_close
@@ -23,18 +23,21 @@ from attn_notes.tasks.brackets import PAD, Brackets
 from attn_notes.training.ensemble import train
 
 V = 7
+KINDS = [dict(enumerate(PARTS[part])) for part in ("tilts", "values", "tension")]
+# The short loop sees every two kinds together, the long one every three.
 CORRECTED_PARTS = [
-    replace(
-        CORRECTED,
-        tilts=tilts,
-        values=values,
-        tension=tension,
-        streams=streams,
-        tension_gate=tension_gate,
+    pytest.param(
+        replace(
+            CORRECTED,
+            tilts=KINDS[0][i],
+            values=KINDS[1][j],
+            tension=KINDS[2][k],
+            streams=streams,
+            tension_gate=tension_gate,
+        ),
+        marks=[pytest.mark.slow] if (i + j + k) % 2 else [],
     )
-    for tilts, values, tension in itertools.product(
-        PARTS["tilts"], PARTS["values"], PARTS["tension"]
-    )
+    for i, j, k in itertools.product(*KINDS)
     for streams, tension_gate in ((2, True), (2, False), (1, True))
 ]
 
@@ -142,7 +145,6 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     return logits, Observed(attentions, tensions, actives)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
     streams=st.sampled_from([2, 2, 1]),
@@ -203,8 +205,8 @@ def test_the_published_halting_leaks_by_itself() -> None:
     """A token that has started again stops when the last one halts, which may come after it."""
     parts = dict(values="opposed", tension="cosine", halting="published")
     config = replace(CORRECTED, **parts, tension_tau=0.5)
-    leaks = [future_leak(make(config, seed, steps=8), strings(1, 7), V) for seed in range(12)]
-    assert max(leaks) > 1e-3
+    model = make(config, seed=6, steps=8)  # not in every model does a token start again
+    assert future_leak(model, strings(1, 7), V) > 1e-3
 
 
 def test_the_published_streams_attend_evenly_and_alike() -> None:

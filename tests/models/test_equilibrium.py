@@ -69,7 +69,7 @@ def independent_force(model: LanguageModel, z: Tensor, x: Tensor) -> Tensor:
     return out
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     heads=st.sampled_from([1, 2, 3]),
     batch=st.integers(1, 3),
@@ -158,7 +158,7 @@ def test_at_rest_nothing_moves_and_each_sequence_rests_alone() -> None:
 @torch.no_grad()
 def test_the_relaxed_state_knows_no_future() -> None:
     model = make()
-    leak = future_leak(model, tokens(1, 11), V)
+    leak = future_leak(model, tokens(1, 5), V)
     assert leak == 0
 
 

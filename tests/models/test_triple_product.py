@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator, Tensor
 from torch.testing import assert_close
@@ -78,7 +78,6 @@ KINDS = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     kind=st.sampled_from(KINDS),
     d=st.sampled_from([3, 4, 7, 16, 31]),
@@ -103,7 +102,6 @@ def test_the_stable_form_is_true_where_the_published_one_is_not(
     assert ((projected_volume(q, k, r).double() - truth).abs() <= 1e-5 * largest + tiny).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(kind=st.sampled_from(KINDS), exponent=st.integers(-3, 3), seed=st.integers(0, 9999))
 def test_the_residual_keeps_its_digits_in_single_precision(
     kind: str, exponent: int, seed: int
@@ -160,7 +158,6 @@ def test_gradients_equal_those_of_the_determinant(form: str, generator: Generato
         assert_close(mine, theirs, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     d=st.sampled_from([2, 4, 6, 10, 14]),
     t=st.integers(1, 13),
@@ -256,7 +253,6 @@ def independent_forward(model: AttentionOnly, x: Tensor) -> Tensor:
     return h @ w["unembedding.weight"].T
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     score=st.sampled_from(SCORES),
     form=st.sampled_from([*VOLUMES]),

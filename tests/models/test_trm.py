@@ -107,7 +107,7 @@ def independent_step(
     return y, z, logits, w["halt.weight"][0] @ y[0] + w["halt.bias"][0]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     parts=st.fixed_dictionaries({part: st.sampled_from(kinds) for part, kinds in PARTS.items()}),
     kind=st.sampled_from([TRM, TRM, TRM, Straight]),

@@ -71,6 +71,7 @@ def unbroken() -> dict:
     return run.state_dict()
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_ends_bit_equal_to_an_unbroken_one(tmp_path: Path) -> None:
     path = tmp_path / "run.pt"
     source = Path(__file__)

@@ -19,9 +19,12 @@ def sorters(seeds: tuple[int, ...], dtype: torch.dtype = torch.float64) -> list[
     return [Sorter(Config(), Generator().manual_seed(s)).to(dtype) for s in seeds]
 
 
+FEW_OR_MANY = pytest.mark.parametrize("steps", [30, pytest.param(200, marks=pytest.mark.slow)])
+
+
 def run(seeds: tuple[int, ...], **change: object) -> Run:
     settings = {
-        "steps": 200,
+        "steps": 30,
         "optimizer": partial(torch.optim.AdamW, lr=1e-2, fused=True),
         "generators": [Generator().manual_seed(s) for s in seeds],
         "schedule": warmup_cosine(200, 20),
@@ -63,12 +66,15 @@ def assert_members_equal_ordinary_loops(crowd: Run, optimizer: Callable, atol: f
             assert_close(crowd.parameters[name][i], p.detach(), rtol=0, atol=atol)
 
 
-def test_members_equal_an_ordinary_loop() -> None:
-    assert_members_equal_ordinary_loops(run(SEEDS), partial(torch.optim.AdamW, lr=1e-2), 1e-9)
+@FEW_OR_MANY
+def test_members_equal_an_ordinary_loop(steps: int) -> None:
+    crowd = run(SEEDS, steps=steps)
+    assert_members_equal_ordinary_loops(crowd, partial(torch.optim.AdamW, lr=1e-2), 1e-9)
 
 
-def test_a_member_does_not_depend_on_its_company() -> None:
-    crowd, pair, alone = run(SEEDS), run((5, 2)), run((5,))
+@FEW_OR_MANY
+def test_a_member_does_not_depend_on_its_company(steps: int) -> None:
+    crowd, pair, alone = (run(seeds, steps=steps) for seeds in (SEEDS, (5, 2), (5,)))
     for name, p in alone.parameters.items():
         assert_close(crowd.parameters[name][2], p[0], rtol=0, atol=1e-9)
         assert_close(pair.parameters[name][0], p[0], rtol=0, atol=1e-9)
@@ -105,7 +111,13 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+FIRST = ("SGD", "AdamW", "Adafactor", "LBFGS")  # of each kind; the others in the long loop
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[] if n in FIRST else [pytest.mark.slow]) for n in OPTIMIZERS],
+)
 def test_any_optimizer(name: str) -> None:
     crowd = run(SEEDS, optimizer=OPTIMIZERS[name], steps=10, probe_every=10)
     assert not torch.equal(crowd.history["losses"][0], crowd.history["losses"][1])

@@ -33,6 +33,9 @@ from ..equilibrium import LONG, SMALL, make
 LEARNED = replace(SMALL, embedding="learned")
 STEP = LONG.step
 SEEDS = range(5)
+FIRST_SEED_SOON = pytest.mark.parametrize(
+    "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
+)
 
 
 def gradient(model: nn.Module, sequences: Tensor, estimator: Estimator) -> Tensor:
@@ -124,7 +127,7 @@ def slope(x: list[float], y: list[float]) -> float:
 
 
 @pytest.mark.parametrize(("symmetric", "order"), [(False, 1), (True, 2)])
-@pytest.mark.parametrize("seed", SEEDS)
+@FIRST_SEED_SOON
 def test_the_error_in_beta(seed: int, symmetric: bool, order: int) -> None:
     model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
@@ -136,7 +139,7 @@ def test_the_error_in_beta(seed: int, symmetric: bool, order: int) -> None:
     assert slope(np.log(betas).tolist(), errors) == pytest.approx(order, rel=0.1)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@FIRST_SEED_SOON
 def test_the_error_in_nudged_steps_falls_as_the_state_contracts(seed: int) -> None:
     """A step leaves 1 + ε Jᵀ of the way, and after many the slowest direction is all."""
     model, sequences = make(LEARNED, seed)

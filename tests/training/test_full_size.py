@@ -167,6 +167,7 @@ def joint(file: Path, monkeypatch: pytest.MonkeyPatch) -> Supervision:
     return run
 
 
+@pytest.mark.slow
 def test_two_processes_step_as_one_on_the_joined_batch(
     two: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +183,7 @@ def test_two_processes_step_as_one_on_the_joined_batch(
         assert_close(parts, tensor, rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_each_process_has_puzzles_of_its_own(two: tuple[Path, str]) -> None:
     first, second = checkpoint.load(two[0])["own"]
     assert not torch.equal(first["carry"][0], second["carry"][0])
@@ -191,6 +193,7 @@ def test_each_process_has_puzzles_of_its_own(two: tuple[Path, str]) -> None:
     assert len(set(every)) == len(every)
 
 
+@pytest.mark.slow
 def test_only_one_process_speaks_and_says_how_fast_they_are(two: tuple[Path, str]) -> None:
     _, said = two
     number = r"[\d.]+"
@@ -208,6 +211,7 @@ def test_only_one_process_speaks_and_says_how_fast_they_are(two: tuple[Path, str
     assert judged == ["20", "30"]
 
 
+@pytest.mark.slow
 def test_two_processes_stopped_and_killed_end_bit_equal(
     two: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -233,6 +237,7 @@ def test_two_processes_stopped_and_killed_end_bit_equal(
     assert_same(file, two[0])
 
 
+@pytest.mark.slow
 def test_a_process_stopped_and_killed_ends_bit_equal(one: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.pt"
     process = started(ALONE, file, save_every=1)
@@ -291,6 +296,7 @@ def test_another_programs_file_is_left_alone(
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_nor_is_a_run_of_more_processes(
     two: tuple[Path, str], capsys: pytest.CaptureFixture
 ) -> None:
