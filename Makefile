@@ -18,10 +18,11 @@ INSTALLED = .venv/installed
 # One thread: reproducible to the bit, and two processes side by side do not get in their way.
 export OMP_NUM_THREADS = 1
 
-# Tests, two at a time, the longest first where that is known.
-PYTEST = $(RUN) -m pytest -n 2
-# All but the longest versions of some tests, which `make test-all` runs as well.
-LONG = not long
+# Two processes; one that has nothing left takes over what the other has not begun.
+PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
+# The longest versions of some tests are for `make test-all`.
+SLOW = slow and not long
+BROWSER = not long
 
 .PHONY: book serve lab style check test test-all test-excerpt experiments benchmark strip clean
 
@@ -44,12 +45,13 @@ check: style
 	$(PYTEST) -m "not slow and not long" --ignore tests/browser
 
 test: check
-	$(PYTEST) -m "slow and $(LONG)" --ignore tests/browser
+	$(PYTEST) -m "$(SLOW)" --ignore tests/browser
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(LONG)" tests/browser
+	$(PYTEST) -m "$(BROWSER)" tests/browser
 
 test-all:
-	$(MAKE) test LONG="(long or not long)"
+	$(MAKE) test SLOW="slow or long" BROWSER="long or not long" \
+	  PYTEST="$(PYTEST) --hypothesis-profile thorough"
 
 # Chapter 4 where the data set cannot be had: in a folder that cannot be made.
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
