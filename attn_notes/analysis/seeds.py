@@ -1,7 +1,6 @@
 """What many seeds say: when each arrived, and whether one crowd arrives before another."""
 
 import math
-from collections.abc import Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from scipy import stats
 from torch import Generator, Tensor
+
+from attn_notes import allowed
 
 
 def stable_from(
@@ -38,7 +39,7 @@ def not_yet(arrivals: Float[Tensor, " m"], steps: Int[Tensor, " n"]) -> Float[Te
     Raises:
         ValueError: no members.
     """
-    some(members=arrivals)
+    allowed.some(members=arrivals)
     return 1 - (arrivals <= steps[:, None]).float().mean(1)
 
 
@@ -78,9 +79,8 @@ def compare(
     Raises:
         ValueError: nobody on a side, or fewer than two draws.
     """
-    some(ours=ours, theirs=theirs)
-    if draws < 2:
-        raise ValueError(f"an interval takes at least two draws, not {draws}")
+    allowed.some(ours=ours, theirs=theirs)
+    allowed.whole(2, draws=draws)
     m, k = len(ours), len(theirs)
     ranked = ranks(ours, theirs)  # in the same order, level where they are, and finite
     crowds = ranked[:m], ranked[m:]
@@ -112,14 +112,3 @@ def ranks(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> np.ndarray:
     """
     every = torch.cat([ours, theirs]).detach().cpu().double()
     return stats.rankdata(every.where(~every.isnan(), math.inf).numpy())
-
-
-def some(**crowds: Sized) -> None:
-    """Refuse, by its name, a crowd of nobody.
-
-    Raises:
-        ValueError: there is one.
-    """
-    for name, crowd in crowds.items():
-        if not len(crowd):
-            raise ValueError(f"{name} must have at least one value, and there is none")

@@ -7,7 +7,8 @@ from jaxtyping import Float
 from scipy import stats
 from torch import Tensor
 
-from attn_notes.analysis.seeds import ranks, some
+from attn_notes.allowed import some
+from attn_notes.analysis.seeds import ranks
 
 Told = bool | None
 MOST_DEALT = 20  # seeds that are dealt in every way

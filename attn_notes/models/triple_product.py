@@ -41,6 +41,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
 from attn_notes.models.attention import StandardAttention, causal_softmax, linear, rotate
 
 SCORES = ("dot", "volume", "angle", "line")
@@ -182,7 +183,7 @@ class TripleProductAttention(nn.Module):
     multiply to more than about 1e19.
 
     Raises:
-        ValueError: a score other than "volume" and "angle", an unknown form.
+        ValueError: a score other than "volume" and "angle", an unknown form, a size below 1.
     """
 
     def __init__(
@@ -200,6 +201,7 @@ class TripleProductAttention(nn.Module):
             raise ValueError(f"score must be volume or angle, not {score!r}")
         if form not in VOLUMES:
             raise ValueError(f"form must be one of {', '.join(VOLUMES)}, not {form!r}")
+        allowed.whole(width=width, heads=heads, head_dim=head_dim)
         self.heads, self.score, self.form = heads, score, form
         self.qkrv = linear(width, 4 * heads * head_dim, generator)  # W_q, W_k, W_r, W_v
         self.o = linear(heads * head_dim, width, generator)
@@ -272,13 +274,13 @@ class Config:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, not {self.score!r}")
         if self.form not in VOLUMES:
             raise ValueError(f"form must be one of {', '.join(VOLUMES)}, not {self.form!r}")
-        for name in ("vocabulary", "width", "heads", "layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        allowed.whole(vocabulary=self.vocabulary, width=self.width)
+        allowed.whole(heads=self.heads, layers=self.layers)
         if self.head_dim is None and self.width % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
         if self.d % 2 or self.d < 2:
             raise ValueError(f"RoPE turns pairs, so the dimension of a head is even, not {self.d}")
+        allowed.whole(head_dim=self.d)
 
     @property
     def d(self) -> int:

@@ -145,7 +145,7 @@ def test_crowds_of_nobody_are_refused(generator: Generator) -> None:
     for pair, name in (((nobody, some), "ours"), ((some, nobody), "theirs")):
         with pytest.raises(ValueError, match=f"{name} must have at least one value"):
             compare(*pair, generator)
-    with pytest.raises(ValueError, match="at least two draws, not 1"):
+    with pytest.raises(ValueError, match="draws must be at least 2, not 1"):
         compare(some, some, generator, draws=1)
     with pytest.raises(ValueError, match="members must have at least one value"):
         not_yet(nobody, torch.tensor([0, 1]))

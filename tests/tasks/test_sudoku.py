@@ -401,9 +401,9 @@ def test_solved_asks_for_every_cell() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"rows": 1, "columns": 1}, "2 to 35 cells"),
-        ({"rows": 6, "columns": 6}, "2 to 35 cells"),
-        ({"rows": 0}, "2 to 35 cells"),
+        ({"rows": 1, "columns": 1}, "2 to 16 cells"),
+        ({"rows": 6, "columns": 6}, "2 to 16 cells"),
+        ({"rows": 0}, "2 to 16 cells"),
         ({"symmetries": "some"}, "labels, all"),
         ({"rows": 3, "columns": 4, "symmetries": "all"}, "82,944 orders"),
         ({"held_out_share": 1.0}, "held out"),
