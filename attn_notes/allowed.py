@@ -13,8 +13,8 @@ MOST = 1_000_000
 """The most of anything that is counted, unless a function says otherwise: a size, draws, steps."""
 
 
-def whole(least: int = 1, most: int = MOST, /, **settings: int) -> None:
-    """Whole numbers from `least` to `most`.
+def whole(smallest: int = 1, largest: int = MOST, /, **settings: int) -> None:
+    """Whole numbers from `smallest` to `largest`.
 
     >>> whole(heads=0)
     Traceback (most recent call last):
@@ -26,10 +26,10 @@ def whole(least: int = 1, most: int = MOST, /, **settings: int) -> None:
     for name, value in settings.items():
         if not isinstance(value, Integral):
             raise ValueError(f"{name} must be a whole number, not {value!r}")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, not {value}")
-        if value > most:
-            raise ValueError(f"{name} must be at most {most:,}, not {value:,}")
+        if value < smallest:
+            raise ValueError(f"{name} must be at least {smallest}, not {value}")
+        if value > largest:
+            raise ValueError(f"{name} must be at most {largest:,}, not {value:,}")
 
 
 def number(**settings: float) -> None:
