@@ -1,5 +1,6 @@
 """What cannot be is refused by its name, at once, and not by what happens to break later."""
 
+import importlib.util
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,8 +80,15 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: sorting.sample(10**12, generator()), "n must be at most 1,000,000"),
         (lambda: sorting.sample_weights(0, generator()), "n must be at least 1, not 0"),
         (lambda: sorting.entropies(torch.zeros(0, 7).long()), "sequences must have at least one"),
+        (
+            lambda: sorting.loss(
+                lambda x: torch.zeros(*x.shape, 4), sorting.population(), predictions=slice(0, 0)
+            ),
+            "predictions must have at least one of 6",
+        ),
     ],
     "copying": [
+        (lambda: copying.loss(lambda x: x, whole([1])), "predicted must have at least one"),
         (lambda: copying.Copying(vocabulary=10**12), "vocabulary must be at most"),
         (lambda: copying.Copying().sample(-1, generator()), "n must be at least 0, not -1"),
         (lambda: copying.Copying(3, 4, (2,)).ideal(whole([0, 3])), "x must lie between 0 and 2"),
@@ -142,6 +150,7 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: attention.rotate(torch.ones(2, 4), base=NAN), "base must be positive"),
         (lambda: attention.rotate(torch.ones(2, 4), base=0.0), "base must be positive"),
         (lambda: attention.StandardAttention(4, 0, 2, generator()), "heads must be at least 1"),
+        (lambda: attention.dot_scores(*torch.ones(2, 1, 3, 0)), "at least one dimension"),
         (lambda: attention.linear(0, 3, generator()), "inputs must be at least 1"),
     ],
     "deep_qkv": [
@@ -348,3 +357,29 @@ def test_tokens_of_a_longer_sorter_are_read() -> None:
 def test_prediction_of_nothing_is_nothing() -> None:
     losses = prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long())
     assert losses.shape == (0, 3)
+
+
+def test_a_setting_of_another_kind_is_refused_outside_the_tests_too() -> None:
+    """Here the hook that checks types comes first; a reader has none, and meets these."""
+    path = importlib.util.find_spec("attn_notes.allowed").origin
+    spec = importlib.util.spec_from_file_location("without_hook", path)
+    plain = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain)
+    for wrong in (2.5, "2", None, NAN):
+        with pytest.raises(ValueError, match="heads must be a whole number, not"):
+            plain.whole(heads=wrong)
+    for check in (plain.number, plain.positive, plain.not_negative):
+        check(lr=1), check(lr=0.5)
+        for wrong in ("1", None, NAN, INF, -INF):
+            with pytest.raises(ValueError, match="lr must be"):
+                check(lr=wrong)
+    plain.number(lr=-1.0), plain.not_negative(lr=0.0)
+    for check in (plain.positive, plain.not_negative):
+        with pytest.raises(ValueError, match="lr must be"):
+            check(lr=-1e-300)
+    with pytest.raises(ValueError, match="lr must be"):
+        plain.positive(lr=0)
+    plain.whole(2, 4, a=2, b=4)
+    for wrong, message in ((1, "at least 2, not 1"), (5, "at most 4, not 5")):
+        with pytest.raises(ValueError, match=f"a must be {message}"):
+            plain.whole(2, 4, a=wrong)

@@ -76,8 +76,12 @@ def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tup
     """Depth of nesting → mean loss above the best predictor's there, and the share of tokens.
 
     The depth is the number of brackets open when the prediction is made.
+
+    Raises:
+        ValueError: no string, or none with a token; strings that the task refuses.
     """
     x, y = batch
+    allowed.some(strings=x)
     above = brackets.token_losses(model(x), y) - brackets.token_losses(task.ideal(x), y)
     depths = brackets.depth(x).masked_fill(x == PAD, -1)
     total = (x != PAD).sum().item()

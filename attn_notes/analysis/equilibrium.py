@@ -303,7 +303,12 @@ def credit_shares(credit: Float[Tensor, "t t"]) -> tuple[float, float, float]:
 
 
 def jacobian(force: Field, z: Float[Tensor, "1 t e"]) -> Float[Tensor, "n n"]:
-    """∂F/∂z at the state of one sequence, its n = t e numbers in one row."""
+    """∂F/∂z at the state of one sequence, its n = t e numbers in one row.
+
+    Raises:
+        ValueError: a state without a number.
+    """
+    allowed.some(z=z)
     n = z.numel()
     transposed = vjp(force, z)[1]
     rows = torch.eye(n, dtype=z.dtype, device=z.device).view(n, *z.shape)

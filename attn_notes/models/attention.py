@@ -22,7 +22,13 @@ from attn_notes import allowed
 def dot_scores(
     q: Float[Tensor, "*b h i d"], k: Float[Tensor, "*b h j d"]
 ) -> Float[Tensor, "*b h i j"]:
-    """Dot products of queries and keys over the root of their dimension."""
+    """Dot products of queries and keys over the root of their dimension.
+
+    Raises:
+        ValueError: they have none.
+    """
+    if not q.shape[-1]:
+        raise ValueError("queries and keys have at least one dimension, and these have none")
     return q @ k.mT / math.sqrt(q.shape[-1])
 
 

@@ -144,8 +144,13 @@ def feature_attention(
 
     No t × t matrix is ever held, so memory grows with t · d² instead of t²: it pays where a head
     has few dimensions and the sequence is long. The attention itself cannot be looked at.
+
+    Raises:
+        ValueError: queries and keys have no dimension.
     """
     d = q.shape[-1]
+    if not d:
+        raise ValueError("queries and keys have at least one dimension, and these have none")
     phi, psi = quadratic_features(q, k, r)
     # On a CPU the fused kernel wants values as wide as keys.
     values = F.pad(v, (0, phi.shape[-1] - d))

@@ -136,5 +136,10 @@ class Copying:
 
 
 def loss(model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]) -> Float[Tensor, ""]:
-    """Mean cross-entropy in nats a predicted token."""
+    """Mean cross-entropy in nats a predicted token.
+
+    Raises:
+        ValueError: nothing is predicted.
+    """
+    allowed.some(predicted=sequences[:, 1:])
     return token_losses(model(sequences[:, :-1]), sequences).mean()

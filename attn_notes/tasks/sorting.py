@@ -137,7 +137,12 @@ def loss(
 
     The weights are `population()` or drawn by `sample_weights`. `predictions` says which of the
     six count: `ALL`, whose floor is `FLOOR`, or `KNOWABLE` or `OUTPUTS`, whose floor is 0.
+
+    Raises:
+        ValueError: none of the six counts.
     """
+    if not range(LENGTH - 1)[predictions]:
+        raise ValueError(f"predictions must have at least one of {LENGTH - 1}, not {predictions}")
     sequences = all_sequences()
     losses = token_losses(model(sequences[:, :-1]), sequences)
     return weights @ losses[:, predictions].mean(-1)
