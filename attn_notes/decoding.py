@@ -23,6 +23,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
+from attn_notes import allowed as limits
 from attn_notes.tasks.brackets import CLOSE, OPEN, PAD, SPACE, VOCABULARY, encode
 
 Model = Callable[[Tensor], Tensor]
@@ -129,13 +130,14 @@ def generate(
 
     Raises:
         ValueError: an empty or illegal prompt, a budget that cannot close what is open or that
-            the context has no room for, a temperature that is not positive.
+            the context has no room for, a temperature that is not positive and finite.
     """
     depth = grammar.read(prompt)
     if not prompt:
         raise ValueError("the prompt is empty, and a model predicts from what came before")
     if budget < depth:
         raise ValueError(f"{depth} brackets are open, and a budget of {budget} cannot close them")
+    limits.whole(0, budget=budget)
     if context is not None and len(prompt) + budget > context:
         raise ValueError(
             f"a prompt of {len(prompt)} and a budget of {budget} characters are more than the "
@@ -192,7 +194,14 @@ def as_published(model: Model, prompt: str, budget: int = 40, *, closing_bias: f
     short it adds a bias to ")" and may still choose otherwise; what is open at the end it closes
     beyond the budget. Unknown characters are read as PAD, and a prompt that closes what is not
     open is continued.
+
+    Raises:
+        ValueError: an empty prompt, a budget below 0, or a bias that is not finite.
     """
+    if not prompt:
+        raise ValueError("the prompt is empty, and a model predicts from what came before")
+    limits.whole(0, budget=budget)
+    limits.number(closing_bias=closing_bias)
     known = "".join(c if c in VOCABULARY else VOCABULARY[PAD] for c in prompt)
     tokens = encode(known)[None]
     depth = known.count("(") - known.count(")")  # may be below zero

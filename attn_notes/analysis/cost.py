@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 
 from torch.profiler import ProfilerActivity, profile
 
+from attn_notes import allowed
+
 Work = Callable[[], object]
 
 
@@ -13,7 +15,11 @@ def seconds(works: Mapping[str, Work], repeats: int = 7) -> dict[str, float]:
 
     In turn, so that whatever else the machine does meanwhile meets all of them alike: trust the
     ratios, not the times.
+
+    Raises:
+        ValueError: no repeat.
     """
+    allowed.whole(repeats=repeats)
     best = dict.fromkeys(works, float("inf"))
     for _ in range(repeats + 1):  # one more, to warm up
         for name, work in works.items():

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from attn_notes import decoding
+from attn_notes import allowed, decoding
 from attn_notes.models.dialectical import Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Batch, Brackets
@@ -76,8 +76,12 @@ def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tup
     """Depth of nesting → mean loss above the best predictor's there, and the share of tokens.
 
     The depth is the number of brackets open when the prediction is made.
+
+    Raises:
+        ValueError: no string, or none with a token; strings that the task refuses.
     """
     x, y = batch
+    allowed.some(strings=x)
     above = brackets.token_losses(model(x), y) - brackets.token_losses(task.ideal(x), y)
     depths = brackets.depth(x).masked_fill(x == PAD, -1)
     total = (x != PAD).sum().item()
@@ -100,7 +104,7 @@ def tension_by_step(observed: Observed) -> Float[Tensor, " s"]:
 
 
 def mean_steps(observed: Observed) -> float:
-    """Steps that a token takes, on average over all but PAD."""
+    """Steps that a token takes, on average over all but PAD; no number where all is PAD."""
     steps = observed.steps
     return (steps.sum() / (steps > 0).sum()).item()
 
@@ -116,7 +120,13 @@ def share_saved_by_first(observed: Observed) -> float:
 
 
 def correlation(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
-    """Pearson's correlation; no number where either is constant."""
+    """Pearson's correlation; no number where either is constant.
+
+    Raises:
+        ValueError: fewer than two pairs.
+    """
+    if len(a) < 2:
+        raise ValueError(f"a correlation takes at least two pairs, not {len(a)}")
     return torch.corrcoef(torch.stack([a.double(), b.double()]))[0, 1].item()
 
 
@@ -171,8 +181,14 @@ def against_depth(tradeoff: Tradeoff, tau: float) -> float:
     """Loss with the threshold `tau`, less that of stopping every token after as many steps.
 
     The mean number of steps is seldom whole: between two depths the loss is interpolated.
+
+    Raises:
+        ValueError: a threshold that was not swept.
     """
-    ((_, steps, excess),) = [row for row in tradeoff["tension"] if row[0] == tau]
+    rows = {row[0]: row for row in tradeoff["tension"]}
+    if tau not in rows:
+        raise ValueError(f"tau must be one of {', '.join(map(str, rows))}, not {tau}")
+    _, steps, excess = rows[tau]
     depths = [row[2] for row in tradeoff["depth"]]
     below = min(int(steps), len(depths) - 1)
     share = steps - below
@@ -184,7 +200,12 @@ def against_depth(tradeoff: Tradeoff, tau: float) -> float:
 
 @cache
 def operations(config: Config, length: int) -> int:
-    """Floating-point operations of the matrix products in one pass over one string."""
+    """Floating-point operations of the matrix products in one pass over one string.
+
+    Raises:
+        ValueError: a string of no character, or of more than the context.
+    """
+    allowed.whole(length=length)
     model = LanguageModel(config, Generator().manual_seed(0))
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model(torch.zeros(1, length, dtype=torch.long))
@@ -228,11 +249,18 @@ def ablations(config: Config, length: int) -> dict[str, Config]:
 # --- Writing
 
 
+LONGEST_PROMPT = 9  # each character more is thrice the strings
+
+
 def open_prompts(longest: int) -> list[str]:
     """All strings of `(`, `)` and `a`, up to this length, that a closing bracket may follow.
 
     They begin with a bracket.
+
+    Raises:
+        ValueError: a length that is negative, or above `LONGEST_PROMPT`.
     """
+    allowed.whole(0, LONGEST_PROMPT, longest=longest)
     found = []
     for length in range(1, longest + 1):
         for characters in product("()a", repeat=length):

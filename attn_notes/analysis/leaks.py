@@ -6,6 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attn_notes import allowed
+
+MOST_TOKENS = 10_000  # in a vocabulary: each is put in every place
+
 
 @torch.no_grad()
 def influence(
@@ -18,7 +22,8 @@ def influence(
     above it the future. A logit that is not a number hides everything and counts as infinity.
 
     Raises:
-        ValueError: no sequence, or a single token, or a vocabulary that is not that of the tokens.
+        ValueError: no sequence, or a single token, or a vocabulary that is not that of the tokens
+            or has more than `MOST_TOKENS`.
     """
     _check(tokens, vocabulary)
     before = model(tokens).clone()
@@ -39,6 +44,7 @@ def _check(tokens: Tensor, vocabulary: int) -> None:
         raise ValueError(
             f"tokens reach from {tokens.min()} to {tokens.max()}, not below {vocabulary}"
         )
+    allowed.whole(2, MOST_TOKENS, vocabulary=vocabulary)
 
 
 def _distance(before: Tensor, after: Tensor) -> Tensor:
@@ -77,7 +83,11 @@ def on_prefixes(
     """Logits at each position when all that comes after it is padding.
 
     So is a model asked when it writes. A causal model gives what it gives on whole sequences.
+
+    Raises:
+        ValueError: no sequence, or none with a token.
     """
+    allowed.some(tokens=tokens)
     positions = torch.arange(tokens.shape[1], device=tokens.device)
     return torch.stack(
         [model(tokens.masked_fill(positions > i, pad))[:, i] for i in positions.tolist()], 1

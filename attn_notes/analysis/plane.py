@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_notes import allowed
 from attn_notes.models.equilibrium import Field, Relaxation
 from attn_notes.training.estimators import Cost
 
@@ -43,7 +44,12 @@ def squash(z: Float[Tensor, "*b"]) -> tuple[Float[Tensor, "*b"], Float[Tensor, "
 
 
 def weights(coupling: float, rotation: float) -> Float[Tensor, "2 2"]:
-    """W, in double precision: row i is what number i hears."""
+    """W, in double precision: row i is what number i hears.
+
+    Raises:
+        ValueError: a coupling or rotation that is not finite.
+    """
+    allowed.number(coupling=coupling, rotation=rotation)
     heard, told = coupling - rotation, coupling + rotation
     return torch.tensor([[0.0, heard], [told, 0.0]], dtype=torch.float64)
 

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from attn_notes import allowed
 from attn_notes.models.trm import TRM, Config, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku, solved
 from attn_notes.training.schedules import warmup_cosine
@@ -21,13 +22,21 @@ from attn_notes.training.supervision import History, Settings, Supervision, trai
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model and how it is trained: AdamW with a warm-up and a cosine."""
+    """A model and how it is trained: AdamW with a warm-up and a cosine.
+
+    Raises:
+        ValueError: fewer than no steps, or a learning rate that is not positive and finite.
+    """
 
     config: Config
     settings: Settings
     steps: int  # of the optimiser
     lr: float
     recursive: bool = True  # or `Straight`, which goes through its layers once
+
+    def __post_init__(self) -> None:
+        allowed.whole(0, steps=self.steps)
+        allowed.positive(lr=self.lr)
 
     def model(self, seed: int) -> TRM:
         """The model, untrained."""
@@ -93,7 +102,12 @@ class Solving(NamedTuple):
 
 @torch.no_grad()
 def solve(model: TRM, batch: Batch, steps: int, at_once: int = 16) -> Solving:
-    """Let a model think about puzzles for so many supervision steps, whatever q says."""
+    """Let a model think about puzzles for so many supervision steps, whatever q says.
+
+    Raises:
+        ValueError: no step, or no puzzle at once.
+    """
+    allowed.whole(steps=steps, at_once=at_once)
     device = model.y_init.device
     parts = []
     for puzzles, solutions in zip(*(x.to(device).split(at_once) for x in batch), strict=True):
@@ -106,7 +120,13 @@ def solve(model: TRM, batch: Batch, steps: int, at_once: int = 16) -> Solving:
 
 
 def probe(model: TRM, tests: dict[str, Batch], steps: int) -> dict[str, Tensor]:
-    """The share of each test set that is solved after so many steps."""
+    """The share of each test set that is solved after so many steps.
+
+    Raises:
+        ValueError: no step, or a test set without a puzzle.
+    """
+    for name, (puzzles, _) in tests.items():
+        allowed.some(**{name: puzzles})
     return {
         name: solve(model, batch, steps).right[-1].float().mean() for name, batch in tests.items()
     }
@@ -143,7 +163,12 @@ def stop(seen: Solving, threshold: float) -> Stopped:
     """Stop at the first step at which the estimate sigmoid(q) exceeds a threshold, or at the last.
 
     The estimate is the model's own, of whether its whole answer is right.
+
+    Raises:
+        ValueError: no step, no answer, or a threshold that is no number.
     """
+    allowed.some(seen=seen.right)
+    allowed.number(threshold=threshold)
     sure = seen.halt.sigmoid() > threshold
     sure[-1] = True
     first = sure.int().argmax(0)
@@ -170,8 +195,11 @@ def reliability(
         edges: of the k bins, k + 1 from 0 to 1; a bin has its lower edge, and the last both.
 
     Raises:
-        ValueError: an estimate is no number.
+        ValueError: an estimate is no number, or edges do not rise from 0 to 1.
     """
+    edges = list(edges)
+    if len(edges) < 2 or [edges[0], edges[-1]] != [0, 1] or edges != sorted(set(edges)):
+        raise ValueError(f"edges must rise from 0 to 1, not {edges}")
     if said.isnan().any():
         raise ValueError("an estimate is NaN: it belongs to no bin")
     bins = torch.bucketize(said, torch.tensor(edges[1:-1]), right=True)
@@ -220,7 +248,7 @@ class Legible(NamedTuple):
 
 
 def legible(read: Thoughts, batch: Batch) -> Legible:
-    """How much of these puzzles' solutions is read in y and in z."""
+    """How much of these puzzles' solutions is read in y and in z; no number without a blank."""
     puzzles, solutions = batch
     blank = puzzles == 0
     hits = (((part.argmax(-1) == solutions) & blank).sum((1, 2)) for part in read)

@@ -16,11 +16,19 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
+
 
 def dot_scores(
     q: Float[Tensor, "*b h i d"], k: Float[Tensor, "*b h j d"]
 ) -> Float[Tensor, "*b h i j"]:
-    """Dot products of queries and keys over the root of their dimension."""
+    """Dot products of queries and keys over the root of their dimension.
+
+    Raises:
+        ValueError: they have none.
+    """
+    if not q.shape[-1]:
+        raise ValueError("queries and keys have at least one dimension, and these have none")
     return q @ k.mT / math.sqrt(q.shape[-1])
 
 
@@ -53,8 +61,9 @@ def rotate(x: Float[Tensor, "*b t d"], base: float = 10_000.0) -> Float[Tensor, 
     The angles are in single precision whatever x is in, as in the published programs.
 
     Raises:
-        ValueError: d is odd.
+        ValueError: d is odd, or a base that is not positive.
     """
+    allowed.positive(base=base)
     t, d = x.shape[-2:]
     if d % 2:
         raise ValueError(f"rotary positions turn pairs of coordinates, and {d} is odd")
@@ -70,10 +79,14 @@ class StandardAttention(nn.Module):
 
     `head_dim` is d, the dimensions of a head; the heads together may be wider or narrower than
     the model.
+
+    Raises:
+        ValueError: a size below 1.
     """
 
     def __init__(self, width: int, heads: int, head_dim: int, generator: Generator) -> None:
         super().__init__()
+        allowed.whole(width=width, heads=heads, head_dim=head_dim)
         self.heads = heads
         self.qkv = linear(width, 3 * heads * head_dim, generator)
         self.o = linear(heads * head_dim, width, generator)
@@ -94,7 +107,12 @@ class StandardAttention(nn.Module):
 
 
 def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = False) -> nn.Linear:
-    """A linear layer, started as torch starts its own, from the caller's generator."""
+    """A linear layer, started as torch starts its own, from the caller's generator.
+
+    Raises:
+        ValueError: no input or no output.
+    """
+    allowed.whole(inputs=inputs, outputs=outputs)
     layer = skip_init(nn.Linear, inputs, outputs, bias=bias)
     nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
     if bias:

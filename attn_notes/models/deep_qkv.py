@@ -34,6 +34,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
 from attn_notes.models.attention import causal_attention
 from attn_notes.tasks import sorting
 
@@ -45,8 +46,8 @@ class Config:
     """Sizes and the way the weights are made. The defaults are the published ones.
 
     Raises:
-        ValueError: the heads do not divide the embedding, an unknown variant, a rank
-            below 1, a temperature that is not positive.
+        ValueError: the heads do not divide the embedding, an unknown variant, a size below 1, a
+            temperature that is not positive and finite.
     """
 
     variant: str = "gated"
@@ -60,12 +61,11 @@ class Config:
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {self.variant!r}")
+        allowed.whole(rank=self.rank, vocabulary=self.vocabulary, context=self.context)
+        allowed.whole(embedding=self.embedding, heads=self.heads)
         if self.embedding % self.heads:
             raise ValueError(f"{self.heads} heads do not divide an embedding of {self.embedding}")
-        if self.rank < 1:
-            raise ValueError(f"rank must be at least 1, not {self.rank}")
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be positive, not {self.temperature}")
+        allowed.positive(temperature=self.temperature)
 
 
 class ProjectionWeight(nn.Module):
@@ -91,7 +91,13 @@ class ProjectionWeight(nn.Module):
             nn.init.xavier_uniform_(self.base, gain=gain, generator=generator)
 
     def gate(self) -> Float[Tensor, "h e d"]:
-        """softmax(A B / temperature), row by row; gated and strict only."""
+        """softmax(A B / temperature), row by row.
+
+        Raises:
+            ValueError: neither gated nor strict.
+        """
+        if self.variant not in ("gated", "strict"):
+            raise ValueError(f"{self.variant} has no gate of A and B; gated and strict have")
         return (self.A @ self.B / self.temperature).softmax(-1)
 
     def forward(self) -> Float[Tensor, "h e d"]:
@@ -193,7 +199,15 @@ class Sorter(nn.Module):
     def observe(
         self, x: Int[Tensor, "*b t"]
     ) -> tuple[Float[Tensor, "*b t v"], Float[Tensor, "*b h t t"]]:
-        """Logits and each head's attention."""
+        """Logits and each head's attention.
+
+        Raises:
+            ValueError: x is longer than the context.
+        """
+        if x.shape[-1] > self.config.context:
+            raise ValueError(
+                f"the model reads at most {self.config.context} tokens, not {x.shape[-1]}"
+            )
         h = self.token(x) + self.position.weight[: x.shape[-1]]
         h, attention = self.block(h)
         return self.norm(h) @ self.token.weight.T, attention
@@ -205,8 +219,14 @@ class Sorter(nn.Module):
         SEP is forbidden at every step, here as in `sort`.
 
         Raises:
-            ValueError: `text` is not three of the letters a, b, c.
+            ValueError: `text` is not three of the letters a, b, c, or the model has another
+                vocabulary than the task, or too short a context.
         """
+        if self.config.vocabulary != len(sorting.VOCABULARY):
+            raise ValueError(
+                f"sorting takes {len(sorting.VOCABULARY)} tokens, the model has "
+                f"{self.config.vocabulary}"
+            )
         context = sorting.prompt(text).to(self.token.weight.device)
         steps = []
         for _ in range(sorting.LETTERS_PER_WORD):

@@ -50,6 +50,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
 from attn_notes.models.attention import linear
 from attn_notes.tasks import brackets
 
@@ -68,7 +69,8 @@ class Config:
     """Parts and sizes. The defaults are the published ones; `CORRECTED` has the other parts.
 
     Raises:
-        ValueError: an unknown kind of a part, a number of streams other than 1 and 2, no step.
+        ValueError: an unknown kind of a part, a number of streams other than 1 and 2, no step, a
+            size below 1, a threshold that is negative or not finite.
     """
 
     mask: str = "published"
@@ -99,6 +101,10 @@ class Config:
             raise ValueError(f"there are 1 or 2 streams, not {self.streams}")
         if self.steps < 1:
             raise ValueError(f"a head takes at least one step, not {self.steps}")
+        allowed.whole(vocabulary=self.vocabulary, context=self.context, width=self.width)
+        allowed.whole(head_dim=self.head_dim, steps=self.steps)
+        allowed.whole(0, pad=self.pad, min_steps=self.min_steps)
+        allowed.not_negative(halt_eps=self.halt_eps, tension_tau=self.tension_tau)
 
 
 CORRECTED = Config(

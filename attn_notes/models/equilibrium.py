@@ -32,6 +32,7 @@ Sizes: e = C (width), h = H (heads), d = dh, v = vocabulary, c = damp, s = S (st
 (step), T1 = steps.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
 from attn_notes.models.attention import causal_attention
 
 Field = Callable[[Tensor], Tensor]
@@ -75,7 +77,7 @@ class Relaxation:
     D. G. Anderson, "Iterative Procedures for Nonlinear Integral Equations" (1965).
 
     Raises:
-        ValueError: fewer than no steps, a step that is not positive, a negative memory.
+        ValueError: fewer than no steps, a step that is not positive and finite, a negative memory.
     """
 
     steps: int
@@ -87,7 +89,8 @@ class Relaxation:
             raise ValueError(
                 f"steps and memory cannot be negative, as in {self.steps} and {self.memory}"
             )
-        if not self.step > 0:
+        allowed.whole(0, steps=self.steps, memory=self.memory)
+        if not 0 < self.step < math.inf:
             raise ValueError(f"a step is positive, not {self.step}")
 
     def __call__(self, field: Field, start: Float[Tensor, "*b t e"]) -> Float[Tensor, "*b t e"]:
@@ -120,7 +123,11 @@ def mix(
 
     With the Gram matrix H of the fields, α is H⁻¹ 1 up to its sum. Fields of late steps are all but
     parallel; what is added to H keeps it invertible.
+
+    Raises:
+        ValueError: nothing to mix.
     """
+    allowed.some(fields=fields)
     rows = rearrange(fields, "m ... t e -> ... m (t e)")
     gram = rows @ rows.mT
     size = gram.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
@@ -147,7 +154,8 @@ class Config:
     """Parts and sizes. The defaults are the published ones; `CORRECTED` has the other parts.
 
     Raises:
-        ValueError: an unknown kind of a part, heads that do not divide the width.
+        ValueError: an unknown kind of a part, heads that do not divide the width, a size below 1,
+            a strength, damping or deviation that is not finite.
     """
 
     input: str = "raw"
@@ -168,6 +176,10 @@ class Config:
                 raise ValueError(
                     f"{part} must be one of {', '.join(kinds)}, not {getattr(self, part)!r}"
                 )
+        allowed.whole(vocabulary=self.vocabulary, context=self.context)
+        allowed.whole(width=self.width, heads=self.heads)
+        allowed.number(strength=self.strength, damping=self.damping)
+        allowed.not_negative(embedding_std=self.embedding_std)
         if self.width % self.heads:
             raise ValueError(f"{self.heads} heads cannot share a width of {self.width} evenly")
 
@@ -281,7 +293,12 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def settle(self, x: Int[Tensor, "*b t"]) -> Float[Tensor, "*b t e"]:
-        """The state at rest. Warns, by `NotSettledWarning`, where the test finds it is not."""
+        """The state at rest. Warns, by `NotSettledWarning`, where the test finds it is not.
+
+        Raises:
+            ValueError: x has no token, or is longer than the context.
+        """
+        allowed.some(x=x)
         config, start = self.config, self.embed(x)
         force = self.block.force(start)
         z = config.relaxation(force, start)
@@ -315,7 +332,12 @@ class LanguageModel(nn.Module):
 
 
 def normal(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
-    """A linear layer without bias whose weights are normal, of variance 1 / inputs."""
+    """A linear layer without bias whose weights are normal, of variance 1 / inputs.
+
+    Raises:
+        ValueError: no input or no output.
+    """
+    allowed.whole(inputs=inputs, outputs=outputs)
     layer = skip_init(nn.Linear, inputs, outputs, bias=False)
     nn.init.normal_(layer.weight, std=inputs**-0.5, generator=generator)
     return layer

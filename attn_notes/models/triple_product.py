@@ -41,6 +41,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
 from attn_notes.models.attention import StandardAttention, causal_softmax, linear, rotate
 
 SCORES = ("dot", "volume", "angle", "line")
@@ -143,8 +144,13 @@ def feature_attention(
 
     No t × t matrix is ever held, so memory grows with t · d² instead of t²: it pays where a head
     has few dimensions and the sequence is long. The attention itself cannot be looked at.
+
+    Raises:
+        ValueError: queries and keys have no dimension.
     """
     d = q.shape[-1]
+    if not d:
+        raise ValueError("queries and keys have at least one dimension, and these have none")
     phi, psi = quadratic_features(q, k, r)
     # On a CPU the fused kernel wants values as wide as keys.
     values = F.pad(v, (0, phi.shape[-1] - d))
@@ -182,7 +188,7 @@ class TripleProductAttention(nn.Module):
     multiply to more than about 1e19.
 
     Raises:
-        ValueError: a score other than "volume" and "angle", an unknown form.
+        ValueError: a score other than "volume" and "angle", an unknown form, a size below 1.
     """
 
     def __init__(
@@ -200,6 +206,7 @@ class TripleProductAttention(nn.Module):
             raise ValueError(f"score must be volume or angle, not {score!r}")
         if form not in VOLUMES:
             raise ValueError(f"form must be one of {', '.join(VOLUMES)}, not {form!r}")
+        allowed.whole(width=width, heads=heads, head_dim=head_dim)
         self.heads, self.score, self.form = heads, score, form
         self.qkrv = linear(width, 4 * heads * head_dim, generator)  # W_q, W_k, W_r, W_v
         self.o = linear(heads * head_dim, width, generator)
@@ -272,13 +279,13 @@ class Config:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, not {self.score!r}")
         if self.form not in VOLUMES:
             raise ValueError(f"form must be one of {', '.join(VOLUMES)}, not {self.form!r}")
-        for name in ("vocabulary", "width", "heads", "layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        allowed.whole(vocabulary=self.vocabulary, width=self.width)
+        allowed.whole(heads=self.heads, layers=self.layers)
         if self.head_dim is None and self.width % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
         if self.d % 2 or self.d < 2:
             raise ValueError(f"RoPE turns pairs, so the dimension of a head is even, not {self.d}")
+        allowed.whole(head_dim=self.d)
 
     @property
     def d(self) -> int:

@@ -45,6 +45,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
+from attn_notes import allowed
 from attn_notes.models.attention import dot_scores, rotate
 
 PARTS = {"mixer": ("mlp", "attention"), "norm": ("channels", "tokens")}
@@ -56,7 +57,8 @@ class Config:
     """Parts and sizes. The defaults are the published ones; `OFFICIAL` has the official code's.
 
     Raises:
-        ValueError: an unknown kind of a part, less than one of something, or heads of an odd width.
+        ValueError: an unknown kind of a part, less than one of something, heads of an odd width, or
+            an expansion that is not positive and finite.
     """
 
     mixer: str = "mlp"
@@ -80,8 +82,8 @@ class Config:
                 )
         sizes = "vocabulary cells summary width layers multiple heads latent_steps cycles"
         for size in sizes.split():
-            if getattr(self, size) < 1:
-                raise ValueError(f"{size} must be at least 1, not {getattr(self, size)}")
+            allowed.whole(**{size: getattr(self, size)})
+        allowed.positive(expansion=self.expansion)
         if self.mixer == "attention" and self.width % (2 * self.heads):
             raise ValueError(
                 f"{self.heads} heads of an even width do not make up a width of {self.width}"
@@ -93,8 +95,14 @@ class Config:
         return self.summary + self.cells
 
     def inner(self, width: int) -> int:
-        """How wide a SwiGLU of this width is inside."""
-        return math.ceil(round(self.expansion * width * 2 / 3) / self.multiple) * self.multiple
+        """How wide a SwiGLU of this width is inside.
+
+        Raises:
+            ValueError: so small an expansion that nothing is left.
+        """
+        inner = math.ceil(round(self.expansion * width * 2 / 3) / self.multiple) * self.multiple
+        allowed.whole(inner=inner)
+        return inner
 
 
 OFFICIAL = Config(norm="tokens", summary=16)
@@ -117,22 +125,37 @@ class Output(NamedTuple):
 
 
 def truncated_normal(tensor: Tensor, std: float, generator: Generator) -> Tensor:
-    """Fill a tensor with normal numbers cut at two sigmas, whose deviation after the cut is std."""
+    """Fill a tensor with normal numbers cut at two sigmas, whose deviation after the cut is std.
+
+    Raises:
+        ValueError: a deviation that is not positive and finite.
+    """
+    allowed.positive(std=std)
     density = math.exp(-2) / math.sqrt(2 * math.pi)
     sigma = std / math.sqrt(1 - 4 * density / math.erf(math.sqrt(2)))
     return nn.init.trunc_normal_(tensor, 0.0, sigma, -2 * sigma, 2 * sigma, generator=generator)
 
 
 def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
-    """A linear layer without a bias, started from numbers that keep a unit variance."""
+    """A linear layer without a bias, started from numbers that keep a unit variance.
+
+    Raises:
+        ValueError: no input or no output.
+    """
+    allowed.whole(inputs=inputs, outputs=outputs)
     layer = skip_init(nn.Linear, inputs, outputs, bias=False)
     truncated_normal(layer.weight, inputs**-0.5, generator)
     return layer
 
 
 def rms_norm(x: Float[Tensor, "*b t e"], dim: int = -1) -> Float[Tensor, "*b t e"]:
-    """Divide by the root mean square along a dimension. There is nothing to train."""
-    return x * (x.square().mean(dim, keepdim=True) + 1e-5).rsqrt()
+    """Divide by the root mean square along a dimension. There is nothing to train.
+
+    As in the source, half precision is left for the squares and for their mean: that of 300 is
+    beyond float16.
+    """
+    exact = x.to(torch.promote_types(x.dtype, torch.float32))
+    return (exact * (exact.square().mean(dim, keepdim=True) + 1e-5).rsqrt()).to(x.dtype)
 
 
 class SwiGLU(nn.Module):
@@ -227,7 +250,13 @@ class TRM(nn.Module):
         return self.config.width**0.5 * torch.cat([summary, cells], -2)
 
     def start(self, *batch: int) -> State:
-        """The state before the first supervision step, for a batch of this shape."""
+        """The state before the first supervision step, for a batch of this shape.
+
+        Raises:
+            ValueError: a negative size.
+        """
+        for size in batch:
+            allowed.whole(0, batch=size)
         shape = (*batch, self.config.tokens, self.config.width)
         return State(self.y_init.expand(shape), self.z_init.expand(shape))
 

@@ -35,9 +35,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
+from attn_notes import allowed
+
 VOCABULARY = tuple("()abc _")
 OPEN, CLOSE, SPACE, PAD = map(VOCABULARY.index, "() _")
 FILLERS = tuple(map(VOCABULARY.index, "ab "))  # c is in the vocabulary and never written
+MOST_PAIRS = 8  # each one more is thrice the strings of brackets, and their filler twice as long
+LONGEST = 1024  # characters that a string is cut at
 
 Batch = tuple[Int[Tensor, "*b t"], Int[Tensor, "*b t"]]
 """Tokens, and the token that follows each; both padded on the right with PAD."""
@@ -59,7 +63,12 @@ def encode(text: str) -> Int[Tensor, " t"]:
 
 
 def decode(ids: Sequence[int]) -> str:
-    """The tokens' characters, joined, without PAD: `decode([0, 2, 1, 6])` is `"(a)"`."""
+    """The tokens' characters, joined, without PAD: `decode([0, 2, 1, 6])` is `"(a)"`.
+
+    Raises:
+        ValueError: a number that stands for no token.
+    """
+    allowed.tokens(len(VOCABULARY), ids=torch.tensor(ids))
     return "".join(VOCABULARY[i] for i in ids if i != PAD)
 
 
@@ -82,7 +91,8 @@ class Brackets:
     0.0
 
     Raises:
-        ValueError: no pair, a probability of filler that is not below 1, or no room for a pair.
+        ValueError: no pair, a probability of filler that is not below 1, or no room for a pair;
+            more than `MOST_PAIRS` or `LONGEST`, for which the best predictor would be too large.
     """
 
     pairs: int = 6  # at most
@@ -96,6 +106,8 @@ class Brackets:
             raise ValueError(f"filler is a probability below 1, not {self.filler}")
         if self.max_length < 3:
             raise ValueError(f"a pair and its end need 3 characters, not {self.max_length}")
+        allowed.whole(1, MOST_PAIRS, pairs=self.pairs)
+        allowed.whole(3, LONGEST, max_length=self.max_length)
 
     @property
     def length(self) -> int:
@@ -103,7 +115,15 @@ class Brackets:
         return self.max_length - 1
 
     def sample(self, n: int, generator: Generator) -> Batch:
-        """Draw `n` strings, each the same way as the published generator draws one."""
+        """Draw `n` strings, each the same way as the published generator draws one.
+
+        Raises:
+            ValueError: `n` is negative or above `allowed.MOST`.
+        """
+        allowed.whole(0, n=n)
+        if not n:  # of which torch draws none
+            empty = torch.empty(0, self.length, dtype=torch.long, device=generator.device)
+            return empty, empty.clone()
         device = generator.device
         shares = torch.tensor(self._shapes.shares, dtype=torch.float64, device=device)
         words = torch.multinomial(shares, n, replacement=True, generator=generator)
@@ -158,7 +178,7 @@ class Brackets:
         Where the generator cannot have written what was read, all tokens are even.
 
         Raises:
-            ValueError: x is longer than any string.
+            ValueError: x is longer than any string, or has no token, or one of no vocabulary.
         """
         return self._predict(x).log().clamp(min=-50).float()
 
@@ -166,6 +186,9 @@ class Brackets:
         """What the best predictor cannot know of the token after each position, in nats.
 
         0 at PAD.
+
+        Raises:
+            ValueError: as `ideal`.
         """
         return torch.special.entr(self._predict(x)).sum(-1).float() * (x != PAD)
 
@@ -173,6 +196,9 @@ class Brackets:
         n, t = x.shape
         if t > self.length:
             raise ValueError(f"strings have at most {self.length} characters, not {t}")
+        if not t:
+            raise ValueError("x must have at least one token a string, and has none")
+        allowed.tokens(len(VOCABULARY), x=x)
         states, moves = self._states, self._states.moves.to(x.device)
         predictions = self._predictions.to(x.device)
         longest = predictions.shape[1] - 1
@@ -286,8 +312,13 @@ class _States:
 
 
 def trim(batch: Batch) -> tuple[Int[Tensor, "*b u"], Int[Tensor, "*b u"]]:
-    """The batch without the columns on the right in which all is PAD."""
+    """The batch without the columns on the right in which all is PAD.
+
+    Raises:
+        ValueError: no string.
+    """
     x, y = batch
+    allowed.some(strings=x)
     width = int((x != PAD).sum(-1).max())
     return x[..., :width], y[..., :width]
 
@@ -299,6 +330,9 @@ def token_losses(logits: Float[Tensor, "*b t v"], y: Int[Tensor, "*b t"]) -> Flo
 
 
 def loss(model: Callable[[Tensor], Tensor], batch: Batch) -> Float[Tensor, ""]:
-    """Mean cross-entropy in nats a predicted token, over all tokens of the batch alike."""
+    """Mean cross-entropy in nats a predicted token, over all tokens of the batch alike.
+
+    No number (NaN) where nothing is predicted.
+    """
     x, y = batch
     return token_losses(model(x), y).sum() / (y != PAD).sum()

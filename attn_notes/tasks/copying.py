@@ -27,6 +27,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
+from attn_notes import allowed
 from attn_notes.tasks.prediction import token_losses
 
 
@@ -39,7 +40,7 @@ class Copying:
 
     Raises:
         ValueError: no period, one below 1 or not below the length, one listed twice, or a
-            vocabulary of fewer than two tokens.
+            vocabulary of fewer than two tokens; sizes that are no whole numbers, or too large.
     """
 
     vocabulary: int = 16
@@ -55,6 +56,9 @@ class Copying:
             raise ValueError(f"every period counts once, but some are listed twice: {self.periods}")
         if self.vocabulary < 2:
             raise ValueError(f"a vocabulary has at least two tokens, not {self.vocabulary}")
+        allowed.whole(vocabulary=self.vocabulary, length=self.length)
+        for period in self.periods:
+            allowed.whole(period=period)
 
     @property
     def floor(self) -> float:
@@ -69,7 +73,12 @@ class Copying:
         return slice(max(self.periods) - 1, None)
 
     def sample(self, n: int, generator: Generator) -> Int[Tensor, "{n} {self.length}"]:
-        """Draw `n` sequences."""
+        """Draw `n` sequences.
+
+        Raises:
+            ValueError: `n` is negative or above `allowed.MOST`.
+        """
+        allowed.whole(0, n=n)
         device = generator.device
         which = torch.randint(len(self.periods), (n, 1), generator=generator, device=device)
         period = torch.tensor(self.periods, device=device)[which]
@@ -80,7 +89,17 @@ class Copying:
     def probe(
         self, model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]
     ) -> dict[str, Tensor]:
-        """A model's mean loss on these sequences, and its accuracy on what can be known."""
+        """A model's mean loss on these sequences, and its accuracy on what can be known.
+
+        Raises:
+            ValueError: no sequence, or none long enough for anything to be known.
+        """
+        n, t = sequences.shape
+        if not n or t <= max(self.periods):
+            raise ValueError(
+                f"nothing can be known in {n} sequences of {t} tokens, where a period has up to "
+                f"{max(self.periods)}"
+            )
         logits = model(sequences[:, :-1])
         right = logits.argmax(-1) == sequences[:, 1:]
         return {
@@ -95,7 +114,11 @@ class Copying:
         the probability V^−min(t, p) of what was read. The next token is then even where a period
         still has fresh ones to come, and certain where it repeats. After what no period allows,
         it is even.
+
+        Raises:
+            ValueError: a token that is not in the vocabulary.
         """
+        allowed.tokens(self.vocabulary, x=x)
         n, t = x.shape
         v = self.vocabulary
         read = torch.arange(1, t + 1, device=x.device)  # how many tokens have been read
@@ -113,5 +136,10 @@ class Copying:
 
 
 def loss(model: Callable[[Tensor], Tensor], sequences: Int[Tensor, "n t"]) -> Float[Tensor, ""]:
-    """Mean cross-entropy in nats a predicted token."""
+    """Mean cross-entropy in nats a predicted token.
+
+    Raises:
+        ValueError: nothing is predicted.
+    """
+    allowed.some(predicted=sequences[:, 1:])
     return token_losses(model(sequences[:, :-1]), sequences).mean()

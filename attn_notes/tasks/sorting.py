@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
+from attn_notes import allowed
 from attn_notes.tasks.prediction import token_losses
 
 VOCABULARY = ("|", "a", "b", "c")  # the source prints the separator as an empty string
@@ -53,7 +54,12 @@ def prompt(text: str) -> Int[Tensor, " 4"]:
 
 
 def decode(ids: Sequence[int]) -> str:
-    """The tokens' characters, joined: `decode([1, 2, 3])` is `"abc"`."""
+    """The tokens' characters, joined: `decode([1, 2, 3])` is `"abc"`.
+
+    Raises:
+        ValueError: a number that stands for no token.
+    """
+    allowed.tokens(len(VOCABULARY), ids=torch.tensor(ids))
     return "".join(VOCABULARY[i] for i in ids)
 
 
@@ -70,7 +76,12 @@ def all_sequences() -> Int[Tensor, "27 7"]:
 
 
 def sample(n: int, generator: Generator) -> Int[Tensor, "{n} 7"]:
-    """Draw `n` sequences, as the published program does, but from a `Generator`."""
+    """Draw `n` sequences, as the published program does, but from a `Generator`.
+
+    Raises:
+        ValueError: `n` is negative or above `allowed.MOST`.
+    """
+    allowed.whole(0, n=n)
     return all_sequences()[_draw(n, generator)]
 
 
@@ -79,7 +90,11 @@ def sample_weights(n: int, generator: Generator) -> Float[Tensor, " 27"]:
 
     A batch of 128 holds at most 27 different sequences. Weighing each once gives the same mean
     loss and the same gradient for a fifth of the arithmetic.
+
+    Raises:
+        ValueError: `n` is below 1, which leaves nothing to share, or above `allowed.MOST`.
     """
+    allowed.whole(n=n)
     return torch.bincount(_draw(n, generator), minlength=27) / n
 
 
@@ -122,7 +137,12 @@ def loss(
 
     The weights are `population()` or drawn by `sample_weights`. `predictions` says which of the
     six count: `ALL`, whose floor is `FLOOR`, or `KNOWABLE` or `OUTPUTS`, whose floor is 0.
+
+    Raises:
+        ValueError: none of the six counts.
     """
+    if not range(LENGTH - 1)[predictions]:
+        raise ValueError(f"predictions must have at least one of {LENGTH - 1}, not {predictions}")
     sequences = all_sequences()
     losses = token_losses(model(sequences[:, :-1]), sequences)
     return weights @ losses[:, predictions].mean(-1)
@@ -156,7 +176,11 @@ def entropies(sequences: Int[Tensor, "n t"]) -> Float[Tensor, " t-1"]:
     """H(xᵢ₊₁ | x₁ … xᵢ) in nats for i = 1 … t−1, by counting over equally likely sequences.
 
     Over `all_sequences()` its mean is `FLOOR`, found by enumeration instead of by argument.
+
+    Raises:
+        ValueError: no sequence, or one without a token.
     """
+    allowed.some(sequences=sequences)
     rows = [tuple(row) for row in sequences.tolist()]
     prefixes = [Counter(row[:i] for row in rows) for i in range(1, len(rows[0]) + 1)]
     return torch.tensor(

@@ -33,6 +33,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
+from attn_notes import allowed
+
 Batch = tuple[Int[Tensor, "*b c"], Int[Tensor, "*b c"]]
 """Puzzles and their solutions."""
 
@@ -41,6 +43,8 @@ SYMMETRIES = ("labels", "all")
 DIGITS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BLANKS = "0._"
 FRAME = "|+-"  # may be drawn around boxes, and is not read
+LARGEST = 16  # cells of a box: grids of 20 and more can take for ever to draw
+MOST_TRIES = 20_000  # boards that are looked at to solve one
 MOST_WAYS = 10_000  # orders of the columns that a key goes through; 9 × 9 has 1,296
 MANY = 2000  # grids without one of the wanted classes are enough
 CHUNK = 1024  # boards that are worked on at once, and fit a cache
@@ -71,8 +75,8 @@ class Sudoku:
     [2, 1, 0]
 
     Raises:
-        ValueError: a box of one cell or of more than there are digits for, unknown symmetries or
-            too many of them, or a share that leaves nothing to train on.
+        ValueError: a box of one cell or of more than `LARGEST`, unknown symmetries or too many of
+            them, or a share that leaves nothing to train on.
     """
 
     rows: int = 2  # r, of a box
@@ -81,10 +85,9 @@ class Sudoku:
     held_out_share: float = 0.1  # of the classes
 
     def __post_init__(self) -> None:
-        if min(self.rows, self.columns) < 1 or not 2 <= self.side <= len(DIGITS):
-            raise ValueError(
-                f"a box has 2 to {len(DIGITS)} cells, not {self.rows} × {self.columns}"
-            )
+        if min(self.rows, self.columns) < 1 or not 2 <= self.side <= LARGEST:
+            raise ValueError(f"a box has 2 to {LARGEST} cells, not {self.rows} × {self.columns}")
+        allowed.whole(rows=self.rows, columns=self.columns)
         if self.symmetries not in SYMMETRIES:
             raise ValueError(
                 f"symmetries must be one of {', '.join(SYMMETRIES)}, not {self.symmetries!r}"
@@ -128,7 +131,12 @@ class Sudoku:
         return F.one_hot(self.units, 3 * self.side).sum(0).float()
 
     def place(self, boards: Int[Tensor, "n {self.cells}"]) -> Float[Tensor, "n d c"]:
-        """Boards, digit by digit: 1 where it stands."""
+        """Boards, digit by digit: 1 where it stands.
+
+        Raises:
+            ValueError: a number that is neither a blank (0) nor a digit.
+        """
+        allowed.tokens(self.vocabulary, boards=boards)
         return F.one_hot(boards, self.vocabulary)[..., 1:].mT.float()
 
     def look(self, placed: Float[Tensor, "n d c"]) -> Look:
@@ -197,13 +205,25 @@ class Sudoku:
 
         Exact: what rounds leave open is tried, digit by digit, in a cell with the fewest choices.
         A board without a solution gets blanks.
+
+        Raises:
+            ValueError: a number that is no digit, a limit below 1, or boards that are not decided
+                after `MOST_TRIES` tries each and as many for each solution that is asked for.
         """
+        allowed.whole(limit=limit)
+        left = MOST_TRIES * len(puzzles) * limit
         counts, solutions = puzzles.new_zeros(len(puzzles)), torch.zeros_like(puzzles)
         owners, boards = torch.arange(len(puzzles)), puzzles  # a stack
         while len(owners):
             needed = counts[owners] < limit
             owners, boards = owners[needed], boards[needed]
             rest, owner = owners[:-CHUNK], owners[-CHUNK:]
+            left -= len(owner)
+            if left < 0:
+                raise ValueError(
+                    f"after {MOST_TRIES:,} tries a board it is not known how many solutions there "
+                    "are: give more digits"
+                )
             placed, contradiction, _ = self.deduce(self.place(boards[-CHUNK:]))
             complete = self._complete(placed) & ~contradiction
             counts.index_add_(0, owner[complete], torch.ones_like(owner[complete]))
@@ -238,11 +258,10 @@ class Sudoku:
             held_out: only of the classes that are held out, or only of the others; of all, if None.
 
         Raises:
-            ValueError: fewer than no puzzles; an unknown kind; grids of held-out classes where none
-                are held out, or of the others where small boards leave none.
+            ValueError: fewer than no puzzles or too many; an unknown kind; grids of held-out
+                classes where none are held out, or of the others where small boards leave none.
         """
-        if n < 0:
-            raise ValueError(f"n must be at least 0, not {n}")
+        allowed.whole(0, n=n)
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
         if held_out and not self.held_out_share:
@@ -268,7 +287,11 @@ class Sudoku:
         One of the cells with the fewest choices gets one of them, at random, and rounds fill what
         follows; where they come to a contradiction the board begins again. Every grid can be drawn,
         and those of a class are equally likely; from class to class it may differ.
+
+        Raises:
+            ValueError: fewer than no grids, or more than `allowed.MOST`.
         """
+        allowed.whole(0, n=n)
         placed = torch.zeros(n, self.side, self.cells)
         unfinished = torch.arange(n)
         while len(unfinished):
@@ -327,8 +350,13 @@ class Sudoku:
     # Symmetries.
 
     def augment(self, batch: Batch, generator: Generator) -> Batch:
-        """Turn each puzzle, with its solution, into one of its class, all equally likely."""
+        """Turn each puzzle, with its solution, into one of its class, all equally likely.
+
+        Raises:
+            ValueError: a number that is neither a blank (0) nor a digit.
+        """
         boards = torch.stack(batch, 1)
+        allowed.tokens(self.vocabulary, boards=boards)
         n, (r, c), N = len(boards), (self.rows, self.columns), self.side
 
         def orders(*shape: int) -> Int[Tensor, "*shape k"]:
@@ -349,9 +377,15 @@ class Sudoku:
         return puzzles, solutions
 
     def drawer(self, bank: Batch) -> Callable[[int, Generator], Batch]:
-        """What draws from a bank of puzzles, each time in another guise of its class."""
+        """What draws from a bank of puzzles, each time in another guise of its class.
+
+        Raises:
+            ValueError: a bank without a puzzle; when drawing, fewer than no puzzles.
+        """
+        allowed.some(bank=bank[0])
 
         def draw(n: int, generator: Generator) -> Batch:
+            allowed.whole(0, n=n)
             chosen = torch.randint(len(bank[0]), (n,), generator=generator)
             return self.augment((bank[0][chosen], bank[1][chosen]), generator)
 
@@ -363,7 +397,11 @@ class Sudoku:
         It is a sum over every way to name the digits so that a row, read in an order of the columns
         that a symmetry allows, says 1 to N. Rows and bands are added up: their order is lost, as it
         should be. Of labels alone there is one way, and every cell counts by its place.
+
+        Raises:
+            ValueError: a blank, or a number that is no digit: classes are of whole grids.
         """
+        allowed.tokens(self.vocabulary, least=1, grids=grids)
         N = self.side
         if self.symmetries == "labels":
             names = grids[:, :N].argsort(1) + 1
@@ -384,7 +422,11 @@ class Sudoku:
         return key
 
     def held_out(self, grids: Int[Tensor, "n {self.cells}"]) -> Bool[Tensor, " n"]:
-        """Whether a grid's class is held out: a matter of its key alone, so the same every time."""
+        """Whether a grid's class is held out: a matter of its key alone, so the same every time.
+
+        Raises:
+            ValueError: as `class_key`.
+        """
         return _mix(self.class_key(grids)).remainder(1 << 20) < self.held_out_share * (1 << 20)
 
     # Boards as text.
@@ -418,7 +460,12 @@ class Sudoku:
         return board, solutions[0]
 
     def write(self, board: Int[Tensor, " {self.cells}"]) -> str:
-        """A board as lines of text, which `read` reads."""
+        """A board as lines of text, which `read` reads.
+
+        Raises:
+            ValueError: a number that is neither a blank (0) nor a digit.
+        """
+        allowed.tokens(self.vocabulary, board=board)
         text = "".join(("." + DIGITS)[digit] for digit in board.tolist())
         return "\n".join(text[i : i + self.side] for i in range(0, self.cells, self.side))
 

@@ -25,6 +25,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from attn_notes import allowed
+
 NAME = "tinyshakespeare.txt"
 URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
@@ -117,15 +119,22 @@ class Text:
         return torch.tensor([number[c] for c in text], dtype=torch.long)
 
     def decode(self, numbers: list[int]) -> str:
-        """Numbers to characters."""
+        """Numbers to characters.
+
+        Raises:
+            ValueError: a number that stands for no character.
+        """
+        allowed.tokens(len(self.characters), numbers=torch.tensor(numbers))
         return "".join(self.characters[i] for i in numbers)
 
     def sample(self, n: int, length: int, generator: Generator) -> Int[Tensor, "{n} {length}+1"]:
         """Draw `n` pieces of the training part: `length` predictions each, and so one more.
 
         Raises:
-            ValueError: the training part is shorter than that.
+            ValueError: the training part is shorter than that; fewer than no pieces, or pieces of
+                no length.
         """
+        allowed.whole(0, n=n)
         train = self._long_enough("training", self.train, length)
         device = generator.device
         starts = torch.randint(len(train) - length, (n, 1), generator=generator, device=device)
@@ -137,7 +146,7 @@ class Text:
         So all its characters are predicted once, but the first, and up to `length` − 1 at its end.
 
         Raises:
-            ValueError: the validation part is shorter than one piece.
+            ValueError: the validation part is shorter than one piece, or a piece has no length.
         """
         return self._long_enough("validation", self.validation, length).unfold(
             0, length + 1, length
@@ -152,7 +161,7 @@ class Text:
             ValueError: an order below 1, or one whose groups of characters 64 bits cannot number.
         """
         v, train, validation = len(self.characters), self.train, self.validation
-        if order < 1 or v**order > 2**63:
+        if not 1 <= order <= 63 or v**order > 2**63:
             raise ValueError(f"with {v} characters an order of {order} cannot be counted")
         p = torch.full((len(validation),), 1 / v, dtype=torch.float64)
         for k in range(1, min(order, len(train), len(validation)) + 1):
@@ -183,6 +192,7 @@ class Text:
         return len(self.content) * 9 // 10
 
     def _long_enough(self, name: str, part: Int[Tensor, " n"], length: int) -> Int[Tensor, " n"]:
+        allowed.whole(length=length)
         if len(part) <= length:
             raise ValueError(
                 f"the {name} part has {len(part)} characters, too few: {length} predictions need "
@@ -192,7 +202,12 @@ class Text:
 
 
 def groups_of(numbers: Int[Tensor, " n"], k: int, v: int) -> Int[Tensor, " m"]:
-    """The k numbers that end at each place, written as one to the base v."""
+    """The k numbers that end at each place, written as one to the base v.
+
+    Raises:
+        ValueError: k is below 1 or above how many numbers there are.
+    """
+    allowed.whole(1, len(numbers), k=k)
     code = torch.zeros(len(numbers) - k + 1, dtype=torch.long)
     for i in range(k):
         code = code * v + numbers[i : len(numbers) - k + 1 + i]
@@ -203,6 +218,8 @@ def look_up(
     keys: Int[Tensor, " m"], values: Int[Tensor, " m"], wanted: Int[Tensor, " n"]
 ) -> Int[Tensor, " n"]:
     """The value of each wanted key, 0 where it is not among the keys, which are sorted."""
+    if not len(keys):
+        return torch.zeros_like(wanted)
     at = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
     return torch.where(keys[at] == wanted, values[at], 0)
 

@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
+from attn_notes import allowed
 from attn_notes.training.ensemble import Model, Run, Tensors, train
 from attn_notes.training.schedules import warmup_cosine
 
@@ -57,7 +58,17 @@ def train_kinds(
         probe_every: steps between two probes.
         device: where to train.
         show: called after each probe with the kind, the step and what was recorded.
+
+    Raises:
+        ValueError: no seed; a learning rate that is not positive and finite; a kind without a rate
+            or a loss of its own, where kinds have theirs; what `train` refuses.
     """
+    allowed.whole(seeds=seeds)
+    for name, own in (("learning rate", lr), ("loss", loss)):
+        if isinstance(own, Mapping) and not kinds.keys() <= own.keys():
+            raise ValueError(f"a {name} is missing: of {', '.join(kinds.keys() - own.keys())}")
+    for rate in lr.values() if isinstance(lr, Mapping) else (lr,):
+        allowed.positive(lr=rate)
 
     def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
         rate = lr[kind] if isinstance(lr, Mapping) else lr

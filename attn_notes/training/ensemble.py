@@ -22,6 +22,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils._pytree import tree_leaves, tree_map
 
+from attn_notes import allowed
+
 Tensors = dict[str, Tensor]
 Model = Callable[..., Tensor]
 
@@ -221,8 +223,13 @@ def train(
 
     Raises:
         ValueError: no models; models of different settings, or with frozen parameters;
-            `generators` and `data` that do not fit together; a batch of another shape.
+            `generators` and `data` that do not fit together; a batch of another shape; fewer than
+            no steps, none between two probes, or a clip that is not positive and finite.
     """
+    allowed.whole(0, steps=steps)
+    allowed.whole(probe_every=probe_every)
+    if clip is not None:
+        allowed.positive(clip=clip)
     if not models:
         raise ValueError("train needs at least one model")
     if callable(data) != (generators is not None):

@@ -38,6 +38,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import grad, vjp
 
+from attn_notes import allowed
 from attn_notes.models.equilibrium import Field, Relaxation, unroll
 from attn_notes.tasks.prediction import token_losses
 
@@ -112,7 +113,7 @@ class Nudged(CreditRelaxation):
     are, the larger a β stays clear of rounding.
 
     Raises:
-        ValueError: an unknown correction, or a β that is not positive.
+        ValueError: an unknown correction, or a β that is not positive and finite.
     """
 
     correction: str
@@ -125,8 +126,7 @@ class Nudged(CreditRelaxation):
             raise ValueError(
                 f"correction must be one of {', '.join(CORRECTIONS)}, not {self.correction!r}"
             )
-        if not self.beta > 0:
-            raise ValueError(f"a nudge has a positive beta, not {self.beta}")
+        allowed.positive(beta=self.beta)
 
     def credits(
         self, force: Field, cost: Cost, z: Float[Tensor, "*b t e"]

@@ -29,6 +29,7 @@ three numbers may be added up in another order.
 """
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -143,7 +144,8 @@ def parse(arguments: Sequence[str] | None = None) -> Namespace:
         parser.error("there is at least one step from one time to the next")
     if options.steps < 0 or not 0 <= options.seed < 2**63:
         parser.error("steps and seed are 0 or more, and a seed has 63 bits")
-    if options.lr <= 0 or options.weight_decay < 0 or not all(0 <= b < 1 for b in options.betas):
+    rates = 0 < options.lr < math.inf and 0 <= options.weight_decay < math.inf
+    if not rates or not all(0 <= b < 1 for b in options.betas):
         parser.error("lr is above 0, weight decay 0 or more, betas from 0 to below 1")
     if options.device is None:
         options.device = "cuda" if torch.cuda.is_available() else "cpu"

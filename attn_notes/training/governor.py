@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attn_notes import allowed
 from attn_notes.models.equilibrium import TOLERANCE, Field, Relaxation, residual
 from attn_notes.training.ensemble import Tensors
 
@@ -42,7 +43,8 @@ class Governor:
     """Keeps the block of a model contracting: the `constrain` of `ensemble.train`.
 
     Raises:
-        ValueError: a factor that is not between 0 and 1, a tolerance that is not positive.
+        ValueError: a factor that is not between 0 and 1, a tolerance that is not positive and
+            finite; when called, a model without a block.
     """
 
     factor: float = 0.95
@@ -51,13 +53,17 @@ class Governor:
     def __post_init__(self) -> None:
         if not 0 < self.factor < 1:
             raise ValueError(f"the factor is between 0 and 1, not {self.factor}")
-        if not self.tolerance > 0:
-            raise ValueError(f"the tolerance is positive, not {self.tolerance}")
+        allowed.positive(tolerance=self.tolerance)
 
     def __call__(
         self, model: Callable[..., Tensor], parameters: Tensors, sequences: Int[Tensor, "*b n"]
     ) -> Tensors:
         """The parameters, the block's scaled down if this batch does not settle as a whole."""
+        if not any(name.startswith(BLOCK) for name in parameters):
+            raise ValueError(
+                f"what is governed has names that begin with {BLOCK!r}, and the model has "
+                f"{', '.join(parameters)}"
+            )
         with torch.no_grad():
             settled = force_left(model, sequences[..., :-1]) < self.tolerance  # NaN is not below
             factor = torch.where(settled, 1.0, self.factor)

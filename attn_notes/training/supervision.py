@@ -25,6 +25,7 @@ The loop is its own: `attn_notes.training.ensemble` trains by a function of weig
 here a step also hands on a state, and who is seated next follows from what the model said.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from attn_notes import allowed
 from attn_notes.models.trm import TRM, Output, State
 from attn_notes.tasks.sudoku import Batch, solved
 
@@ -49,8 +51,8 @@ class Settings:
     """How to supervise. The defaults are the paper's.
 
     Raises:
-        ValueError: an unknown loss, no seat or no step, a number that is no share, or one below
-            zero.
+        ValueError: an unknown loss, no seat or no step, a number that is no share, one below zero,
+            or no number at all.
     """
 
     seats: int = 768  # batch size
@@ -67,9 +69,13 @@ class Settings:
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
         if min(self.seats, self.steps) < 1:
             raise ValueError(f"there is no training with {self.seats} seats, {self.steps} steps")
+        allowed.whole(seats=self.seats, steps=self.steps)
         if not 0 <= self.exploration <= 1 or not 0 <= (self.ema or 0) < 1:
             raise ValueError(f"exploration and ema are shares, not {self.exploration}, {self.ema}")
-        if self.halt_weight < 0 or (self.clip is not None and self.clip <= 0):
+        if (
+            not 0 <= self.halt_weight < math.inf
+            or not 0 < (1 if self.clip is None else self.clip) < math.inf
+        ):
             raise ValueError(
                 f"halt_weight is 0 or more and clip above 0, not {self.halt_weight}, {self.clip}"
             )
@@ -107,19 +113,35 @@ def stablemax_cross_entropy(
 def answer_loss(
     logits: Float[Tensor, "*b c v"], solutions: Int[Tensor, "*b c"], loss: str
 ) -> Float[Tensor, ""]:
-    """Mean cross-entropy of a cell's digit, in nats."""
+    """Mean cross-entropy of a cell's digit, in nats.
+
+    Raises:
+        ValueError: an unknown loss, or no cell.
+    """
+    allowed.one_of(LOSSES, loss=loss)
+    allowed.some(solutions=solutions)
     if loss == "stablemax":
         return stablemax_cross_entropy(logits.double(), solutions).mean().to(logits.dtype)
     return F.cross_entropy(logits.flatten(0, -2), solutions.flatten())
 
 
 def halting_loss(halt: Float[Tensor, " *b"], right: Bool[Tensor, " *b"]) -> Float[Tensor, ""]:
-    """Mean binary cross-entropy of q, a logit, with whether the answer is right."""
+    """Mean binary cross-entropy of q, a logit, with whether the answer is right.
+
+    Raises:
+        ValueError: no answer.
+    """
+    allowed.some(halt=halt)
     return F.binary_cross_entropy_with_logits(halt, right.to(halt.dtype))
 
 
 def vacant(model: TRM, seats: int) -> Carry:
-    """Seats that nobody has sat on: all of them draw a puzzle next."""
+    """Seats that nobody has sat on: all of them draw a puzzle next.
+
+    Raises:
+        ValueError: no seat.
+    """
+    allowed.whole(seats=seats)
     device = model.y_init.device
     blank = torch.zeros(seats, model.config.cells, dtype=torch.long, device=device)
     halted = torch.ones(seats, dtype=torch.bool, device=device)
@@ -295,7 +317,12 @@ def train(
         probe: what to record of the model to be judged.
         probe_every: steps between two probes; there is one more at the end.
         watch: called after each probe with the step and what was recorded.
+
+    Raises:
+        ValueError: fewer than no steps, or none between two probes.
     """
+    allowed.whole(0, steps=steps)
+    allowed.whole(probe_every=probe_every)
     recorded: list[tuple[int, float, dict[str, Tensor]]] = []
     seconds = 0.0
 

@@ -1,10 +1,18 @@
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attn_notes.analysis import verdicts
+
+NAN, INF = math.nan, math.inf
+# Few values, so that draws are common; what is infinite or no number is among them.
+ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=1, max_size=6)
 
 
 def test_words() -> None:
@@ -54,24 +62,76 @@ def test_lower_is_told_by_the_exact_rank_test(
     assert evidence.replace(verdicts.NO_BREAK, " ") == found
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.7, 2.0])
-def test_the_rank_test_against_drawing_hands(shift: float, generator: torch.Generator) -> None:
-    ours = torch.randn(5, generator=generator)
-    theirs = torch.randn(6, generator=generator) + shift
-    told, found = verdicts.ends_lower(ours, theirs)
-    every, far = torch.cat([ours, theirs]), 0
-    apart = abs((ours[:, None] < theirs).sum().item() - 15)
-    for _ in range(4000):
-        hand = every[torch.randperm(11, generator=generator)]
-        far += abs((hand[:5, None] < hand[5:]).sum().item() - 15) >= apart
-    p = float(found.split(verdicts.NO_BREAK)[-1])
-    assert p == pytest.approx(far / 4000, abs=0.03)
-    assert (told is None) == (p >= 0.05)
+def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fraction]:
+    """Pairs in which ours is lower, and the share of deals at least as far from an even count."""
+    every = [INF if math.isnan(x) else x for x in ours + theirs]
+
+    def lower(hand: tuple[int, ...]) -> Fraction:
+        rest = [i for i in range(len(every)) if i not in hand]
+        halves = sum(2 if every[i] < every[j] else every[i] == every[j] for i in hand for j in rest)
+        return Fraction(halves, 2)
+
+    pairs = Fraction(len(ours) * len(theirs), 2)
+    counts = [lower(hand) for hand in combinations(range(len(every)), len(ours))]
+    far = [abs(count - pairs) >= abs(counts[0] - pairs) for count in counts]
+    return counts[0], Fraction(sum(far), len(far))
+
+
+@settings(max_examples=60, deadline=None)
+@given(ours=ENDS, theirs=ENDS)
+def test_the_rank_test_is_exact_with_draws_too(ours: list[float], theirs: list[float]) -> None:
+    """Against an enumeration in whole numbers, from the definition."""
+    told, found = verdicts.ends_lower(torch.tensor(ours), torch.tensor(theirs))
+    lower, p = dealt_by_hand(ours, theirs)
+    assert found == (
+        f"{float(lower):g} of {len(ours) * len(theirs)} pairs, "
+        + (f"p = {float(p):.3g}" if p >= Fraction(1, 1000) else "p < 0.001").replace(
+            " ", verdicts.NO_BREAK
+        )
+    )
+    assert told is (None if p >= Fraction(1, 20) else 2 * lower > len(ours) * len(theirs))
+
+
+def test_both_sides_are_told_where_draws_make_the_counts_lopsided() -> None:
+    """Of seven numbers, six alike: the odd one alone is as far out as can be, one time in seven.
+
+    Twice the smaller tail would say two in seven: with draws the counts are not symmetric.
+    """
+    alone, others = torch.tensor([1.0]), torch.full((6,), 2.0)
+    assert verdicts.ends_lower(alone, others)[1].endswith(f"{1 / 7:.3g}")
+    # One in 20 is not below 5 %; one of three apart, of 9, is one deal of 84.
+    assert verdicts.ends_lower(torch.tensor([1.0]), torch.full((19,), 2.0))[0] is None
+    assert verdicts.ends_lower(torch.ones(3), torch.full((6,), 2.0))[0] is True
 
 
 def test_too_many_seeds_are_refused() -> None:
     with pytest.raises(ValueError, match="21 seeds"):
         verdicts.ends_lower(torch.arange(10.0), torch.arange(11.0))
+    assert verdicts.ends_lower(torch.arange(3.0), torch.arange(17.0) + 3)[0] is True
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: verdicts.ends_lower(torch.tensor([]), torch.ones(4)), "ours must have at least"),
+        (lambda: verdicts.ends_lower(torch.ones(4), torch.tensor([])), "theirs must have at least"),
+        (lambda: verdicts.phrase(torch.tensor([]), torch.ones(4)), "ours must have at least"),
+        (lambda: verdicts.within(torch.tensor([]), torch.tensor([]), 1.0), "ours must have"),
+        (lambda: verdicts.near([], []), "found must have at least"),
+        (lambda: verdicts.near([1.0], [1.0, 2.0]), "found and right .* there are 1 and 2"),
+        (lambda: verdicts.all_rise([], []), "before must have at least"),
+        (lambda: verdicts.all_rise([1.0, 2.0], [3.0]), "before and after .* there are 2 and 1"),
+        (lambda: verdicts.every_seed(torch.tensor([])), "accuracies must have at least"),
+        (lambda: verdicts.never_below([]), "losses must have at least"),
+        (lambda: verdicts.fastest_from([], [], [[]]), "lengths must have at least"),
+        (lambda: verdicts.fastest_from([1], [1.0], []), "others must have at least"),
+        (lambda: verdicts.fastest_from([1], [1.0], [[]]), "times must have at least"),
+        (lambda: verdicts.fastest_from([1], [1.0], [[1.0, 2.0]]), "there are 1 and 2"),
+    ],
+)
+def test_nothing_has_no_verdict(ask, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()
 
 
 def test_the_verdict_within_a_sentence() -> None:
@@ -88,7 +148,10 @@ def test_every_seed_counts() -> None:
 
 @pytest.mark.parametrize(
     ("at_home", "elsewhere", "told"),
-    [(0.99, 0.1, False), (0.99, 0.95, True), (0.5, 0.1, None), (0.5, 0.9, None)],
+    [
+        *[(0.99, 0.1, False), (0.99, 0.95, True), (0.5, 0.1, None), (0.5, 0.9, None)],
+        *[(NAN, 0.9, None), (0.99, NAN, None)],
+    ],
 )
 def test_a_task_tests_induction_if_copiers_transfer(at_home, elsewhere, told) -> None:
     assert verdicts.strictly_tests_induction(at_home, elsewhere) is told
@@ -98,8 +161,17 @@ def test_the_smallest_gap_decides() -> None:
     assert verdicts.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
     held, gap = verdicts.never_below([(2.0, 1.5), (0.9, 1.0)])
     assert not held and gap == pytest.approx(-0.1)
-    assert verdicts.never_below([(1 - 1e-4, 1.0)])[0]  # rounding
+    # A thousandth of a nat is rounding; twice as much is not.
+    assert verdicts.never_below([(1 - 5e-4, 1.0)])[0]
+    assert not verdicts.never_below([(1 - 2e-3, 1.0)])[0]
     assert not verdicts.never_below([(0.99, 1.0)])[0]
+
+
+@pytest.mark.parametrize("wrong", [(NAN, 1.28), (1.3, NAN), (INF, INF)])
+def test_a_loss_that_is_no_number_is_not_above_the_best(wrong: tuple[float, float]) -> None:
+    for losses in ([(1.30, 1.28), wrong], [wrong, (1.30, 1.28)], [wrong]):
+        held, gap = verdicts.never_below(losses)
+        assert not held and math.isnan(gap)
 
 
 def test_faster_from_a_length_on_is_faster_ever_after() -> None:
@@ -107,6 +179,8 @@ def test_faster_from_a_length_on_is_faster_ever_after() -> None:
     assert verdicts.fastest_from(lengths, (9.0, 4.0, 4.0, 4.0), slow) == 4
     assert verdicts.fastest_from(lengths, (4.0, 2.0, 4.0, 4.0), slow) == 1
     assert verdicts.fastest_from(lengths, (4.0, 2.0, 4.0, 6.0), slow) is None
+    for rivals in ([[9.0], [NAN]], [[NAN], [9.0]]):
+        assert verdicts.fastest_from([1], [1.0], rivals) is None
 
 
 def test_pairs_tell_by_the_sign_test() -> None:
@@ -121,6 +195,19 @@ def test_pairs_tell_by_the_sign_test() -> None:
         verdicts.all_on_one_side(torch.cat([signs[1:], torch.zeros(3)])) is True
     )  # ties say nothing
     assert verdicts.all_on_one_side(torch.zeros(9)) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(below=st.integers(0, 20), above=st.integers(0, 20), level=st.integers(0, 3))
+def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: int) -> None:
+    n, least = below + above, min(below, above)
+    p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
+    told = None if p >= Fraction(1, 20) else below > above
+    signs = torch.tensor([-1.0] * below + [1.0] * above + [0.0] * level)
+    assert verdicts.all_on_one_side(signs) is told
+    infinite = torch.tensor([-INF] * below + [INF] * above)
+    assert verdicts.all_on_one_side(infinite) is told
+    assert verdicts.all_on_one_side(torch.cat([signs, torch.tensor([NAN])])) is None
 
 
 def test_within_is_for_every_seed_and_either_side() -> None:

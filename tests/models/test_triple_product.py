@@ -430,3 +430,21 @@ def test_a_long_sequence_of_features_equals_the_layer(generator: Generator) -> N
     expected, _ = layer(x)
     mixed = feature_attention(q, k, r, v)
     assert_close(layer.o(mixed.transpose(1, 2).flatten(2)), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("near", [1e-2, 1e-3, 1e-4, 3e-5])
+def test_the_plane_of_a_nearly_parallel_reference_has_a_right_angle(
+    near: float, generator: Generator
+) -> None:
+    """No cosine is above 1. One that projects on two directions askew is, by the cosine of these.
+
+    A single orthogonalisation leaves them askew by rounding over `near`.
+    """
+    q, noise = torch.randn(2, 400, 5, generator=generator)
+    r = q + near * noise
+    first = q / q.norm(dim=1, keepdim=True)
+    rest = r - (r * first).sum(1, keepdim=True) * first
+    second = rest / rest.norm(dim=1, keepdim=True)
+    for key in (first + second, first - second):
+        cos2 = cos2_to_plane(q[:, None], key[:, None], r[:, None])
+        assert cos2.max() <= 1 + 20 * torch.finfo(q.dtype).eps

@@ -275,6 +275,20 @@ def test_norm_leaves_a_unit_mean_square() -> None:
         assert_close(square, torch.ones_like(square), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [1e-2, 1.0, 300.0, 60_000.0])
+def test_norm_in_half_precision_is_that_of_single(dtype: torch.dtype, size: float) -> None:
+    """Rounded once, at the end. The square of 300 is more than float16 has."""
+    x = (torch.randn(3, 5, 7, generator=Generator().manual_seed(0)).clamp(-1, 1) * size).to(dtype)
+    for dim in (-1, -2):
+        found = rms_norm(x, dim)
+        assert found.dtype == dtype
+        assert torch.equal(found, rms_norm(x.float(), dim).to(dtype))
+    even = rms_norm(torch.full((1, 1, 5), size, dtype=dtype))[0, 0, 0].item()
+    right = size / math.sqrt(size**2 + 1e-5)
+    assert even == pytest.approx(right, rel=torch.finfo(dtype).eps)
+
+
 def test_without_recursion_more_steps_change_nothing() -> None:
     model = make(kind=Straight)
     logits, halt = model.trace(puzzles(model), 3)

@@ -73,8 +73,10 @@ def test_in_time_it_brings_any_block_to_rest() -> None:
     [
         ({"factor": 1.0}, "the factor is between 0 and 1, not 1.0"),
         ({"factor": 0.0}, "the factor is between 0 and 1, not 0.0"),
-        ({"tolerance": 0.0}, "the tolerance is positive, not 0.0"),
-        ({"tolerance": torch.nan}, "the tolerance is positive, not nan"),
+        ({"factor": torch.nan}, "the factor is between 0 and 1, not nan"),
+        ({"tolerance": 0.0}, "tolerance must be .* not 0.0"),
+        ({"tolerance": torch.nan}, "tolerance must be .* not nan"),
+        ({"tolerance": torch.inf}, "tolerance must be .* not inf"),
     ],
 )
 def test_impossible_governors_are_refused(settings: dict, message: str) -> None:
