@@ -266,14 +266,15 @@ def test_a_row_is_the_same_whatever_its_batch_mates(config: Config) -> None:
 
 
 def test_published_rows_depend_on_their_batch_mates() -> None:
-    apart = 0
+    """Some do, in one of a dozen models."""
     for seed in range(12):
         model = make(Config(tension_tau=0.5, halt_eps=0.3), seed, steps=8)
         x = strings(17, 7)
         together, alone = model(x), torch.cat([model(row[None]) for row in x])
         moved = (together - alone).abs().amax(-1) > 1e-3
-        apart += (moved & (x != PAD)).any(1).sum().item()
-    assert apart > 0
+        if (moved & (x != PAD)).any():
+            return
+    raise AssertionError("every row is what it is alone")
 
 
 @pytest.mark.parametrize("tilts", PARTS["tilts"])

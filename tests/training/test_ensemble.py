@@ -81,6 +81,7 @@ def test_a_member_does_not_depend_on_its_company(steps: int) -> None:
     assert_close(crowd.history["losses"][:, 2], alone.history["losses"][:, 0], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_in_float32_losses_agree_to_1e_4_after_100_steps() -> None:
     def losses(seeds: tuple[int, ...]) -> Tensor:
         members = sorters(seeds, torch.float32)
