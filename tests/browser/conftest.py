@@ -24,6 +24,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, sync_playwright
 
+from .widget_page import READ_PAGE
+
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 CHAPTERS = [f"book/{path.stem}.html" for path in sorted((ROOT / "book").glob("*.ipynb"))]
@@ -131,9 +133,17 @@ def browser() -> Iterator[Browser]:
 
 BARE = """\
 <!DOCTYPE html>
-<html lang="en" data-mode="light" data-theme="light">
+<html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>A widget</title>{styles}</head>
+<title>A widget</title>
+<script>
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const follow = () => {{
+    document.documentElement.dataset.theme = dark.matches ? 'dark' : 'light';
+  }};
+  dark.onchange = follow;
+  follow();
+</script>{styles}</head>
 <body><main class="bd-content"
  style="display: block; width: min(720px, 100vw - 2rem); margin: auto">
 <h1>A widget</h1>{states}<div class="cell_output">{widget}</div></main>{host}</body></html>
@@ -252,19 +262,15 @@ class Visit:
         )
 
 
-@pytest.fixture
-def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
-    """Open pages of the site, every other host blocked.
-
-    `open_page("book/index.html", width=390, theme="dark")` returns a `Visit` of the settled page.
-    `base` is another server's address, or a folder's `as_uri()` with a slash, to open it from disk.
-    """
+@contextmanager
+def opened(browser: Browser, server: Callable[[], str]) -> Iterator[Callable[..., Visit]]:
+    """Opens pages, as the fixture `open_page` says; on leaving, all of them are closed."""
     contexts = []
 
     def open_page(
         path: str, *, width: int = 1280, theme: str = "light", base: str | None = None
     ) -> Visit:
-        base = request.getfixturevalue("server") if base is None else base
+        base = server() if base is None else base
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if theme == "dark" else "light",
@@ -284,6 +290,17 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Call
 
 
 @pytest.fixture
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
+    """Open pages of the site, every other host blocked.
+
+    `open_page("book/index.html", width=390, theme="dark")` returns a `Visit` of the settled page.
+    `base` is another server's address, or a folder's `as_uri()` with a slash, to open it from disk.
+    """
+    with opened(browser, lambda: request.getfixturevalue("server")) as open_page:
+        yield open_page
+
+
+@pytest.fixture
 def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> Iterator[Visit]:
     """The widget of the chapter that a test file names as its CHAPTER, on a page by itself.
 
@@ -292,6 +309,19 @@ def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> It
     visit = open_page(request.module.CHAPTER + "?bare")
     yield visit
     visit.assert_clean()
+
+
+@pytest.fixture(scope="module")
+def module_page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One such page for all tests of a file, its widget's module in reach: see `READ_PAGE`.
+
+    For questions to the module's functions, and to what the page saved, which leave nothing behind.
+    """
+    with opened(browser, lambda: server) as open_page:
+        visit = open_page(request.module.CHAPTER + "?bare")
+        visit.page.evaluate(READ_PAGE)
+        yield visit.page
+        visit.assert_clean()
 
 
 def _record(visit: Visit, base: str) -> None:
