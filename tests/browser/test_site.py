@@ -33,16 +33,14 @@ PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html")) or 
 
 def turn(page: Page, width: int, theme: Theme) -> None:
     """Change a page's window and the reader's wish of a theme, and see that both are followed."""
+    changed = page.evaluate("innerWidth") != width
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=theme)
     root = page.locator("html")
     expect(root).to_have_attribute("data-mode", "auto")
     expect(root).to_have_attribute("data-theme", theme)
-    # Colours fade into one another, and not at once where nothing moves.
-    page.evaluate(
-        """() => new Promise((resolve) => requestAnimationFrame(() => resolve(
-            Promise.allSettled(document.getAnimations().map((a) => a.finished)))))"""
-    )
+    if changed:  # the theme's scripts look at a new width 300 ms after it has come to rest
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 350)))")
 
 
 def faults(page: Page, axe: CheckPage, *, every: bool = False) -> list[str]:
@@ -62,8 +60,11 @@ def faults(page: Page, axe: CheckPage, *, every: bool = False) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_page_is_clean(path: str, open_page: OpenPage, axe: CheckPage) -> None:
-    visit = open_page(path)
+def test_page_is_clean_in_a_subfolder_of_a_strict_host(
+    path: str, strict_server: str, open_page: OpenPage, axe: CheckPage
+) -> None:
+    visit = open_page(path, base=strict_server)
+    visit.assert_clean()
     found = faults(visit.page, axe)
     assert not found, "\n".join(found)
     visit.assert_clean()
@@ -77,27 +78,38 @@ def test_every_text_stands_out(path: str, open_page: OpenPage, axe: CheckPage) -
     assert not found, "\n".join(found)
 
 
-# One fault each, planted behind the first paragraph, and how often `faults` may find it.
+# One fault each, planted behind the first paragraph: an element, a style sheet, and the looks that
+# find it. A text that looked the same before is not asked again.
 PLANTED = {
-    "a missing label": ("<input>", "", {"1280 px, light: label", "390 px, dark: label"}),
+    "a missing label": ("<input>", "p {}", {"1280 px, light: label", "390 px, dark: label"}),
     "faint in the dark": (
         "<p class='planted'>faint</p>",
         "html[data-theme=dark] .planted { color: #555; }",
-        {"1280 px, dark: color-contrast", "390 px, dark: color-contrast"},
+        {"1280 px, dark: color-contrast"},
+    ),
+    "faint beside a single letter": (  # which axe does not judge
+        "<p class='planted'>x</p><p class='planted'>faint</p><p class='planted'>(</p>",
+        "html[data-theme=light] .planted { color: #ccc; }",
+        {"1280 px, light: color-contrast"},
     ),
     "faint on a phone": (
         "<p class='planted'>faint</p>",
         "@media (width < 500px) { html[data-theme=light] .planted { color: #ccc; } }",
         {"390 px, light: color-contrast"},
     ),
-    "faint for what is behind the paragraph": (
-        "<p><em>plain</em></p><p style='background: #999'><em>faint</em></p>",
-        "html[data-theme] em { color: #777; }",
-        {"1280 px, light: color-contrast", "390 px, dark: color-contrast"},
+    "faint on a phone in the dark": (
+        "<p class='planted'>faint</p>",
+        "@media (width < 500px) { html[data-theme=dark] .planted { color: #555; } }",
+        {"390 px, dark: color-contrast"},
+    ),
+    "faint for what is behind it": (
+        "<p style='background: #fff'><em>ok</em></p><p style='background: #999'><em>no</em></p>",
+        "html em { color: #666; } html[data-theme=dark] em { color: #000; }",
+        {"1280 px, light: color-contrast"},
     ),
     "too wide for a phone": (
         "<div style='width: 600px; height: 9px'></div>",
-        "",
+        "p {}",
         {"390 px, dark: the page is", "390 px, light: the page is"},
     ),
 }
@@ -121,13 +133,6 @@ def test_a_fault_is_found_in_the_look_that_has_it(
 @pytest.mark.parametrize("path", PAGES)
 def test_page_works_from_disk(path: str, site: Path, open_page: OpenPage) -> None:
     open_page(path, base=site.as_uri() + "/").assert_clean()
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_page_works_in_a_subfolder_of_a_strict_host(
-    path: str, strict_server: str, open_page: OpenPage
-) -> None:
-    open_page(path, base=strict_server).assert_clean()
 
 
 @pytest.mark.parametrize("disk", [False, True], ids=["served", "from disk"])
