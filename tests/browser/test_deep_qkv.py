@@ -651,7 +651,7 @@ def test_accessible_in_every_state(
     visit.assert_clean()
 
 
-def test_no_wider_than_a_phone_in_any_state(open_page: OpenPage) -> None:
+def test_no_wider_than_the_window_in_any_state(open_page: OpenPage) -> None:
     """On the page of its chapter."""
     visit = open_page(CHAPTER, width=390)
     widget = visit.page.locator(".abc-sorter").first
@@ -661,7 +661,9 @@ def test_no_wider_than_a_phone_in_any_state(open_page: OpenPage) -> None:
     for model in ("plain", "gated"):
         widget.get_by_label("Model", exact=True).select_option(model)
         widget.get_by_label("Type three letters").fill("xyz")
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
+        for width in (1280, 390):
+            visit.page.set_viewport_size({"width": width, "height": 900})
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     visit.assert_clean()
 
 

@@ -103,8 +103,11 @@ PLANTED = {
         {"390 px, dark: color-contrast"},
     ),
     "faint for what is behind it": (
-        "<p style='background: #fff'><em>ok</em></p><p style='background: #999'><em>no</em></p>",
-        "html em { color: #666; } html[data-theme=dark] em { color: #000; }",
+        "".join(
+            f"<p style='background: #{colour}'><em class='planted'>grey</em></p>"
+            for colour in ("fff", "999", "fff")
+        ),
+        "html .planted { color: #666; } html[data-theme=dark] .planted { color: #000; }",
         {"1280 px, light: color-contrast"},
     ),
     "too wide for a phone": (
