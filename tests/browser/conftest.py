@@ -263,7 +263,8 @@ class Visit:
         assert not self.console, f"console: {self.console}"
 
     def settle(self) -> None:
-        """Wait until fonts and math are set and every widget is mounted."""
+        """Wait until no page leads on, fonts and math are set and every widget is mounted."""
+        self.page.wait_for_function("!document.querySelector('meta[http-equiv=refresh]')")
         self.page.evaluate(
             "async () => { await document.fonts.ready; await window.MathJax?.startup?.promise; }"
         )
@@ -423,6 +424,7 @@ MARK = """(within) => {
     window.judged.add(kind);
     for (const e of [all[0], all[all.length >> 1], all.at(-1)]) e.dataset.judged = '';
   }
+  return document.querySelector('[data-judged]') !== null;
 }"""
 UNMARK = """() => {
   for (const e of document.querySelectorAll('[data-judged]')) delete e.dataset.judged;
@@ -449,7 +451,9 @@ def axe() -> Callable[..., list[str]]:
             options["runOnly"] = ["color-contrast"]
         if not page.evaluate("'axe' in window"):
             page.evaluate(script)
-        page.evaluate(MARK, within)
+        marked = page.evaluate(MARK, within)
+        if contrast and not (marked or every):
+            return []
         found = page.evaluate(
             """([within, options, selector]) => {
               axe.configure({ rules: [{ id: 'color-contrast', selector }] });
