@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +22,15 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    CDPSession,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    sync_playwright,
+)
 
 from .widget_page import READ_PAGE
 
@@ -57,7 +65,10 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host is ever reached
+    "--process-per-site",  # what a page has loaded, the next need not read again
 )
+WINDOW = {"width": 1280, "height": 900}
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.
 STRICT_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; "
@@ -158,7 +169,7 @@ def bare(page: str) -> str:
     (place,) = re.findall(r'<div class="live-widget .*?</noscript></div>', page, re.S)[:1]
     saved = r'<script type="application/vnd\.jupyter\.widget-state\+json">.*?</script>'
     return BARE.format(
-        styles="".join(re.findall(r'<link[^>]* rel="stylesheet"[^>]*>', page)),
+        styles="".join(re.findall(r'<link[^>]* rel="(?:stylesheet|icon)"[^>]*>', page)),
         states="".join(re.findall(saved, page, re.S)),
         widget=place,
         host="".join(re.findall(r'<script[^>]* src="[^"]*widget-host\.js[^"]*"></script>', page)),
@@ -238,7 +249,7 @@ class Visit:
     """A page that was opened, and what went on while it was."""
 
     page: Page
-    external: list[str] = field(default_factory=list)  # requests to other hosts, all blocked
+    external: list[str] = field(default_factory=list)  # requests to other hosts, none of them met
     console: list[str] = field(default_factory=list)  # errors and warnings
     errors: list[str] = field(default_factory=list)  # uncaught in the page's scripts
     failed: list[str] = field(default_factory=list)  # requests that got no file
@@ -262,41 +273,67 @@ class Visit:
         )
 
 
+@pytest.fixture(scope="session")
+def profile(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CDPSession]:
+    """What the tests' pages share: a cache, and the process that draws them.
+
+    One page, an empty one, stays open for as long, since a process ends with its last page.
+    """
+    context = browser.new_context(viewport=WINDOW, reduced_motion="reduce")
+    with serve(tmp_path_factory.mktemp("empty")) as address:
+        page = context.new_page()
+        page.goto(address)
+        yield context.new_cdp_session(page)
+    context.close()
+
+
 @contextmanager
-def opened(browser: Browser, server: Callable[[], str]) -> Iterator[Callable[..., Visit]]:
+def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
     """Opens pages, as the fixture `open_page` says; on leaving, all of them are closed."""
-    contexts = []
+    profile: CDPSession = request.getfixturevalue("profile")
+    shared = browser.contexts[0]
+    with ExitStack() as stack:
 
-    def open_page(
-        path: str, *, width: int = 1280, theme: str = "light", base: str | None = None
-    ) -> Visit:
-        base = server() if base is None else base
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if theme == "dark" else "light",
-            reduced_motion="reduce",
-        )
-        contexts.append(context)
-        context.set_default_timeout(20_000)
-        visit = Visit(context.new_page())
-        _record(visit, base)
-        visit.page.goto(base + path)
-        visit.settle()
-        return visit
+        def open_page(
+            path: str,
+            *,
+            width: int = WINDOW["width"],
+            theme: str = "light",
+            base: str | None = None,
+            fresh: bool = False,
+        ) -> Visit:
+            base = request.getfixturevalue("server") if base is None else base
+            context = shared
+            if fresh:
+                context = browser.new_context(reduced_motion="reduce")
+                stack.callback(context.close)
+            else:  # what another page has stored is no business of this one
+                stored = {"origin": base, "storageTypes": "local_storage"}
+                profile.send("Storage.clearDataForOrigin", stored)
+            page = context.new_page()
+            stack.callback(page.close)
+            page.set_default_timeout(20_000)
+            page.set_viewport_size({**WINDOW, "width": width})
+            page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+            visit = Visit(page)
+            _record(visit, base)
+            page.goto(base + path)
+            visit.settle()
+            return visit
 
-    yield open_page
-    for context in contexts:
-        context.close()
+        yield open_page
 
 
 @pytest.fixture
 def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
-    """Open pages of the site, every other host blocked.
+    """Open pages of the site; no other host can be reached.
 
     `open_page("book/index.html", width=390, theme="dark")` returns a `Visit` of the settled page.
     `base` is another server's address, or a folder's `as_uri()` with a slash, to open it from disk.
+    A page has no storage of another's, but may find its files in the browser's cache; a `fresh` one
+    finds nothing, as on a reader's first visit.
     """
-    with opened(browser, lambda: request.getfixturevalue("server")) as open_page:
+    with opened(browser, request) as open_page:
         yield open_page
 
 
@@ -312,12 +349,12 @@ def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> It
 
 
 @pytest.fixture(scope="module")
-def module_page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+def module_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """One such page for all tests of a file, its widget's module in reach: see `READ_PAGE`.
 
     For questions to the module's functions, and to what the page saved, which leave nothing behind.
     """
-    with opened(browser, lambda: server) as open_page:
+    with opened(browser, request) as open_page:
         visit = open_page(request.module.CHAPTER + "?bare")
         visit.page.evaluate(READ_PAGE)
         yield visit.page
@@ -327,13 +364,11 @@ def module_page(browser: Browser, server: str, request: pytest.FixtureRequest) -
 def _record(visit: Visit, base: str) -> None:
     ours = urlsplit(base)
 
-    def block_others(route: Route) -> None:
-        url = urlsplit(route.request.url)
-        if url.scheme in ("blob", "data") or (url.scheme, url.netloc) == (ours.scheme, ours.netloc):
-            route.continue_()
-        else:
-            visit.external.append(route.request.url)
-            route.abort()
+    def on_request(request: Request) -> None:
+        url = urlsplit(request.url)
+        local = url.scheme in ("blob", "data")
+        if not local and (url.scheme, url.netloc) != (ours.scheme, ours.netloc):
+            visit.external.append(request.url)
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -344,30 +379,87 @@ def _record(visit: Visit, base: str) -> None:
         if response.status >= 400:
             visit.failed.append(f"{response.status} {response.url}")
 
-    visit.page.route("**/*", block_others)
+    visit.page.on("request", on_request)
     visit.page.on("console", on_console)
     visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
     visit.page.on("response", on_response)
     visit.page.on("requestfailed", lambda request: visit.failed.append(request.url))
 
 
+# Whether text stands out from what is behind it takes axe most of its time, and where style and
+# backgrounds are the same the answer is the same. Marks three elements of each kind of text that
+# was not there when this page was asked before: the first, the middle and the last.
+MARK = """(within) => {
+  const name = (e) => `${e.tagName}.${e.getAttribute('class')}`;
+  const clear = 'rgba(0, 0, 0, 0),none,1,none,normal,static';
+  const behind = new Map([[null, '']]);
+  const background = (e) => {
+    if (!behind.has(e)) {
+      const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode, position } =
+        getComputedStyle(e);
+      const own = [backgroundColor, backgroundImage, opacity, filter, mixBlendMode, position];
+      const seen = `${own}` === clear ? '' : ` > ${name(e)} ${own}`;
+      behind.set(e, background(e.parentElement) + seen);
+    }
+    return behind.get(e);
+  };
+  const isOff = (e) => Boolean(e.closest(':disabled, [aria-disabled="true"]')
+    ?? e.closest('label')?.control?.disabled);
+  const kinds = new Map();
+  for (const e of document.querySelectorAll(`:is(${within}) *`)) {
+    const text = [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE)
+      .map((n) => n.data).join('');
+    if (!(text.trim() || e.matches('input, select, textarea')) || !e.checkVisibility()) continue;
+    const { color, fill, fontSize, fontWeight, textShadow } = getComputedStyle(e);
+    const kind = [name(e), color, fill, fontSize, fontWeight, textShadow, isOff(e),
+      /[\\p{L}\\p{N}]/u.test(text), background(e)].join('|'); // axe leaves out what is but signs
+    kinds.set(kind, [...(kinds.get(kind) ?? []), e]);
+  }
+  window.judged ??= new Set();
+  for (const [kind, all] of kinds) {
+    if (window.judged.has(kind)) continue;
+    window.judged.add(kind);
+    for (const e of [all[0], all[all.length >> 1], all.at(-1)]) e.dataset.judged = '';
+  }
+}"""
+UNMARK = """() => {
+  for (const e of document.querySelectorAll('[data-judged]')) delete e.dataset.judged;
+}"""
+
+
 @pytest.fixture(scope="session")
 def axe() -> Callable[..., list[str]]:
     """What axe-core finds wrong with a page, or within a selector on it, one line for each element.
 
-    Nothing is filtered. Every page is gone through whole once; a widget in another state need not
-    be read with its whole chapter again, which takes seconds.
+    `axe(page)` leaves no rule out. Of elements whose text looks the same, three are asked whether
+    it stands out; of what this page has shown before, none again. `every=True` asks them all, and
+    `contrast=True` asks for nothing else, where only the colours have changed.
     """
-    engine = Axe()
-    # Else axe fetches the page's stylesheets once more, some of them from where they are not, and
-    # writes down whatever was right as well, which takes four times as long.
-    options = {"preload": False, "resultTypes": ["violations"]}
+    script = Axe().axe_script
 
-    def run(page: Page, within: str | None = None) -> list[str]:
+    def run(
+        page: Page, within: str = "html", *, contrast: bool = False, every: bool = False
+    ) -> list[str]:
+        # Else axe fetches the page's stylesheets once more, some of them from where they are not,
+        # and writes down whatever was right as well, which takes four times as long.
+        options: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+        if contrast:
+            options["runOnly"] = ["color-contrast"]
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(script)
+        page.evaluate(MARK, within)
+        found = page.evaluate(
+            """([within, options, selector]) => {
+              axe.configure({ rules: [{ id: 'color-contrast', selector }] });
+              return axe.run(within, options);
+            }""",
+            [within, options, "*" if every else "[data-judged]"],
+        )
+        page.evaluate(UNMARK)
         return [
             f"{violation['id']} ({violation['impact']}): {violation['help']}: "
             f"{' '.join(map(str, node['target']))}: {node['html'][:160]} {node['failureSummary']}"
-            for violation in engine.run(page, within, options).response["violations"]
+            for violation in found["violations"]
             for node in violation["nodes"]
         ]
 
