@@ -25,7 +25,7 @@ READ_PAGE = f"""async () => {{
 }}"""
 
 # After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved
-# them but for those given. window.leave() takes the view away; the view after it comes in its place.
+# them but for those given. window.leave() takes the view away, as the view after it does.
 FAKE_MODEL = """(given) => {
   window.leave?.();
   document.querySelector('#scratch')?.remove();
