@@ -148,9 +148,11 @@ def credit_of(
     return estimator.last_credit(force, cost, plane.REST(force, x) if z is None else z)[0]
 
 
-def exact_credit(j: Tensor, setting: dict[str, Any], z: Tensor) -> Tensor:
-    """−J⁻ᵀ ∂C/∂z, from F(z; x) = 0 and ∂F/∂x = 1."""
-    return torch.linalg.solve(j.mT, torch.tensor(setting["target"]).double() - z[0])
+def adjoint_credit(j: Tensor, setting: dict[str, Any], z: Tensor) -> Tensor:
+    """Where n steps a ← a + ε (Jᵀ a + ∂C/∂z) lead from 0: (1 − (1 + ε Jᵀ)ⁿ) (−J⁻ᵀ ∂C/∂z)."""
+    exact = torch.linalg.solve(j.mT, torch.tensor(setting["target"]).double() - z[0])
+    step = torch.eye(2).double() + plane.REST.step * j.mT
+    return exact - torch.linalg.matrix_power(step, plane.REST.steps) @ exact
 
 
 def test_every_credit_in_the_plane_is_that_of_the_estimators(module_page: Page) -> None:
@@ -178,7 +180,7 @@ def test_every_credit_in_the_plane_is_that_of_the_estimators(module_page: Page) 
         resting += 1
         close(seen["z"], z[0], 1e-9)
         assert seen["abscissa"] == pytest.approx(torch.linalg.eigvals(j).real.max().item())
-        close(seen["credit"], exact_credit(j, setting, z), 1e-9)
+        close(seen["credit"], adjoint_credit(j, setting, z), 1e-9)
         for correction in CORRECTIONS:
             relaxation = Relaxation(setting["steps"], plane.REST.step)
             nudged = Nudged(correction, setting["beta"], relaxation, symmetric=False)
@@ -305,7 +307,7 @@ def test_every_kind_of_model_is_that_of_torch(module_page: Page) -> None:
         for t in (1, 4, 9):
             compare_rest(module_page, i, model, torch.randint(8, (t,), generator=generator))
         tokens = torch.randint(8, (6,), generator=generator)
-        for p in (0, 3, 5):
+        for p in (3,) if i else (0, 3, 5):  # the ends of a text are those of any kind
             compare_credit(module_page, i, model, tokens, p)
 
 
