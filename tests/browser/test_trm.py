@@ -260,7 +260,8 @@ def test_boards_are_solved_as_by_python(module_page: Page) -> None:
     """With one solution, with none and with more."""
     met = set()
     for task in SHAPES:
-        puzzles, _ = task.sample(12, Generator().manual_seed(2), "minimal")
+        n = 12 if task.side < 9 else 4  # large boards take Python long
+        puzzles, _ = task.sample(n, Generator().manual_seed(2), "minimal")
         clues = puzzles.clone()
         first = (clues > 0).long().argmax(1, keepdim=True)
         fewer = clues.scatter(1, first, 0)  # a clue that was needed
