@@ -422,6 +422,60 @@ def test_the_background_turns_the_space_and_changes_no_number(
     assert places() == pytest.approx(before)
 
 
+def painted(widget: Locator) -> list[str]:
+    """The keys, by their numbers, and the disc of the plane, from the first drawn to the last."""
+    found: list[str] = widget.locator(".tp-scene:visible").evaluate(
+        """(scene) => [...scene.querySelectorAll('.tp-disc, .tp-arrow:not(.tp-plane-arrow)')]
+          .map((e) => e.dataset.arrow ?? 'disc')"""
+    )
+    return found
+
+
+def test_the_space_is_right_handed_and_what_is_near_is_drawn_last(module_page: Page) -> None:
+    """Seen from above, with the plane of q along x and r along y as the ground."""
+    keys = [[0.5, 0.5, 1.5], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0], [1.5, 1.5, 1], [-1, -1, -1]]
+    vectors = {"q": [2.0, 0.0, 0.0], "r": [0.0, 2.0, 0.0], "keys": keys, "lengths": [1.0] * 5}
+    module_page.evaluate(FAKE_MODEL, {"mode": "hand", "vectors": vectors, "selected": 0})
+    widget = module_page.locator("#scratch")
+    scene = widget.locator(".tp-scene:visible")
+    scene.scroll_into_view_if_needed()
+    (q_x, q_y), (r_x, r_y) = (centre(tip(widget, name)) for name in "qr")
+    above, below = (centre(tip(widget, name))[1] for name in ("k₃", "k₅"))
+    assert above < below
+    # The sides that q and r point to are near, so lower on the screen; and x, y turn to the left.
+    origin = scene.evaluate(
+        """(scene) => {
+          const shaft = scene.querySelector('.tp-plane-arrow .tp-shaft');
+          const at = new DOMPoint(shaft.x1.baseVal.value, shaft.y1.baseVal.value);
+          const { x, y } = at.matrixTransform(shaft.getScreenCTM());
+          return [x, y];
+        }"""
+    )
+    assert q_y > origin[1] and r_y > origin[1]
+    assert q_x < origin[0] < r_x
+    # First what is below the ground, then the ground, then what is above; the far before the near.
+    assert painted(widget) == ["4", "1", "disc", "2", "0", "3"]
+    # Of the box, the edges are unseen that meet in its farthest corner, which is the origin.
+    unseen = scene.locator(".tp-unseen").evaluate_all(
+        """(all) => all.map((e) => ['1', '2'].map((end) => {
+          const at = new DOMPoint(+e.getAttribute(`x${end}`), +e.getAttribute(`y${end}`));
+          const { x, y } = at.matrixTransform(e.getScreenCTM());
+          return [x, y];
+        }))"""
+    )
+    assert len(unseen) == 3
+    assert all(any(end == pytest.approx(origin, abs=0.1) for end in edge) for edge in unseen)
+    # The near side follows the hand.
+    box = scene.bounding_box()
+    assert box
+    drag(module_page, (box["x"] + 15, box["y"] + 15), 20, 0)
+    (q_right, _), (r_right, _) = (centre(tip(widget, name)) for name in "qr")
+    assert q_right > q_x and r_right > r_x
+    before = [centre(tip(widget, name))[1] for name in "qr"]
+    drag(module_page, (box["x"] + 15, box["y"] + 15), 0, 20)
+    assert all(centre(tip(widget, name))[1] > y for name, y in zip("qr", before, strict=True))
+
+
 def test_tips_move_by_the_keyboard_alone(module_page: Page, widget: Locator) -> None:
     keyboard = module_page.keyboard
     widget.get_by_role("radio", name="By hand").focus()
