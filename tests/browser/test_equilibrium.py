@@ -154,7 +154,7 @@ def exact_credit(j: Tensor, setting: dict[str, Any], z: Tensor) -> Tensor:
 
 
 def test_every_credit_in_the_plane_is_that_of_the_estimators(module_page: Page) -> None:
-    given = list(settings(16))
+    given = list(settings(10))
     found = module_page.evaluate(
         """(settings) => settings.map((setting) => {
           const { z, rests, abscissa, credit, methods = {} } = widget.examine(setting);
@@ -183,7 +183,7 @@ def test_every_credit_in_the_plane_is_that_of_the_estimators(module_page: Page) 
             relaxation = Relaxation(setting["steps"], plane.REST.step)
             nudged = Nudged(correction, setting["beta"], relaxation, symmetric=False)
             close(seen["methods"][correction], credit_of(nudged, setting, z), 1e-9)
-    assert resting > 8  # the others have no credit
+    assert resting > 5  # the others have no credit
 
 
 def test_learning_follows_the_estimate(module_page: Page) -> None:
