@@ -411,8 +411,10 @@ MARK = """(within) => {
       .map((n) => n.data).join('');
     if (!(text.trim() || e.matches('input, select, textarea')) || !e.checkVisibility()) continue;
     const { color, fill, fontSize, fontWeight, textShadow } = getComputedStyle(e);
-    const kind = [name(e), color, fill, fontSize, fontWeight, textShadow, isOff(e),
-      /[\\p{L}\\p{N}]/u.test(text), background(e)].join('|'); // axe leaves out what is but signs
+    // axe leaves out what is but signs, and does not judge a single character
+    const judged = [/[\\p{L}\\p{N}]/u.test(text), text.trim().length > 1];
+    const kind = [name(e), color, fill, fontSize, fontWeight, textShadow, isOff(e), judged,
+      background(e)].join('|');
     kinds.set(kind, [...(kinds.get(kind) ?? []), e]);
   }
   window.judged ??= new Set();
