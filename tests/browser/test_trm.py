@@ -428,14 +428,6 @@ def shown(widget: Locator) -> dict[str, Any]:
           const cells = [...root.querySelectorAll('[role=gridcell]')];
           const having = (name) =>
             cells.flatMap((e, i) => (e.classList.contains(name) ? [i] : []));
-          // Of each dot, its step, and how high it stands between the two lines.
-          const curve = (name) => {
-            const dots = root.querySelector(`.trm-curve .trm-${name} .trm-dots`);
-            if (!dots) return [];
-            const up = Math.sign(dots.getScreenCTM().d); // 1 where a larger y is further down
-            return [...dots.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)]
-              .map(([, x, y]) => [Number(x), (1 - Number(y)) * up]);
-          };
           return {
             board: texts('[role=gridcell]').join(''),
             clues: having('trm-clue'),
@@ -448,12 +440,22 @@ def shown(widget: Locator) -> dict[str, Any]:
             dial: texts('.trm-dial-value')[0],
             filled: parseFloat(
               root.querySelector('.trm-arc-fill').getAttribute('stroke-dasharray')),
-            right: curve('right'),
-            halts: curve('halts'),
             title: texts('.trm-table caption')[0],
             answer: texts('.trm-table td:nth-child(2)'),
             mind: texts('.trm-table td:nth-child(3)'),
           };
+        }"""
+    )
+    return found
+
+
+def dots(widget: Locator, name: str) -> list[list[float]]:
+    """Of each dot of a curve, its step, and how high it stands between the two lines."""
+    found: list[list[float]] = widget.locator(f".trm-curve .trm-{name} .trm-dots").evaluate(
+        """(dots) => {
+          const up = Math.sign(dots.getScreenCTM().d); // 1 where a larger y is further down
+          return [...dots.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)]
+            .map(([, x, y]) => [Number(x), (1 - Number(y)) * up]);
         }"""
     )
     return found
@@ -535,8 +537,9 @@ def test_what_is_shown_is_what_python_says(
             answers = logits[:, 0].argmax(-1)[:, blank] == solution[blank]
             curves = {"right": answers.double().mean(-1), "halts": q[:, 0].sigmoid()}
             for curve, heights in curves.items():
-                assert len(page[curve]) >= k
-                for step, height in page[curve]:
+                drawn_so_far = dots(widget, curve)
+                assert len(drawn_so_far) >= k
+                for step, height in drawn_so_far:
                     assert height == pytest.approx(heights[step - 1].item(), abs=1e-4), curve
             assert page["selected"] == k + 6
             for column, values in (("answer", logits[k - 1, 0]), ("mind", mind[k - 1])):
