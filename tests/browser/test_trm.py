@@ -26,6 +26,7 @@ from .widget_page import (
     assert_name_is_text,
     assert_nothing_left,
     assert_steady_height,
+    light_and_dark,
     saved_runs,
 )
 
@@ -88,15 +89,17 @@ THINK = """() => {
 
 
 @pytest.fixture
-def widget(visit: Visit) -> Locator:
-    widget = visit.page.locator(".trm.attn-widget").first
+def widget(module_page: Page) -> Locator:
+    """The widget as the page saved it."""
+    module_page.evaluate(FAKE_MODEL, {})
+    widget = module_page.locator("#scratch")
     settled(widget)
     return widget
 
 
-@pytest.fixture
-def runs(visit: Visit) -> dict[str, Any]:
-    return saved_runs(visit.page)
+@pytest.fixture(scope="module")
+def runs(module_page: Page) -> dict[str, Any]:
+    return saved_runs(module_page)
 
 
 def rebuild(run: dict[str, Any], seed: int = 0) -> TRM:
@@ -167,19 +170,17 @@ def compare(page: Page, which: str, model: TRM, puzzles: Tensor, steps: int) -> 
 # Against torch ----------------------------------------------------------------------------------
 
 
-def test_every_kind_of_model_is_that_of_torch(visit: Visit) -> None:
+def test_every_kind_of_model_is_that_of_torch(module_page: Page) -> None:
     models = [some_model(config, i) for i, (config, _) in enumerate(CONFIGS)]
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
+    module_page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
     for i, (model, (_, task)) in enumerate(zip(models, CONFIGS, strict=True)):
         puzzles, _ = task.sample(2, Generator().manual_seed(i))
-        compare(visit.page, f"models[{i}]", model.double(), puzzles, 3)
+        compare(module_page, f"models[{i}]", model.double(), puzzles, 3)
 
 
-def page_models(visit: Visit, runs: dict[str, Any]) -> None:
+def page_models(module_page: Page, runs: dict[str, Any]) -> None:
     """window.models: name -> the networks of the page's own runs, one a seed."""
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(
+    module_page.evaluate(
         """() => {
           window.models = Object.fromEntries(Object.entries(saved.runs).map(([name, run]) => [name,
             Array.from({ length: run.seeds }, (_, seed) =>
@@ -188,24 +189,25 @@ def page_models(visit: Visit, runs: dict[str, Any]) -> None:
     )
 
 
-def test_the_models_of_the_page_are_those_of_torch(visit: Visit, runs: dict[str, Any]) -> None:
-    page_models(visit, runs)
+def test_the_models_of_the_page_are_those_of_torch(module_page: Page, runs: dict[str, Any]) -> None:
+    page_models(module_page, runs)
     puzzles, _ = TASK.sample(2, Generator().manual_seed(7), "minimal", held_out=True)
     for name, run in runs.items():
         for seed in range(run["seeds"]):
             model = rebuild(run, seed)
             # Not further: where a recursion is chaotic, what is rounded off grows at every step.
-            compare(visit.page, f"models[{name!r}][{seed}]", model, puzzles, 8)
+            compare(module_page, f"models[{name!r}][{seed}]", model, puzzles, 8)
 
 
-def test_answers_are_those_of_torch_on_a_thousand_puzzles(
-    visit: Visit, runs: dict[str, Any]
+@pytest.mark.parametrize("n", [100, pytest.param(1000, marks=pytest.mark.long)])
+def test_answers_are_those_of_torch_on_many_puzzles(
+    n: int, module_page: Page, runs: dict[str, Any]
 ) -> None:
     """Every digit after each of four steps, by the run of the page that solves the most."""
-    kinds = ("mixed", "minimal")
-    halves = [TASK.sample(500, Generator().manual_seed(3), kind, held_out=True) for kind in kinds]
+    kinds, each = ("mixed", "minimal"), n // 2
+    halves = [TASK.sample(each, Generator().manual_seed(3), kind, held_out=True) for kind in kinds]
     puzzles, solutions = (torch.cat(both) for both in zip(*halves, strict=True))
-    some = slice(None, None, 20)
+    some = slice(None, None, 5)
 
     def solves(name: str) -> float:
         logits, _ = rebuild(runs[name]).trace(puzzles[some], 4)
@@ -215,12 +217,12 @@ def test_answers_are_those_of_torch_on_a_thousand_puzzles(
     model = rebuild(runs[best])
     parts = [model.trace(part, 4)[0].argmax(-1) for part in puzzles.split(100)]
     expected = torch.cat(parts, 1).movedim(1, 0).flatten(1)  # the steps of a puzzle, one by one
-    page_models(visit, runs)
-    visit.page.evaluate(THINK)
+    page_models(module_page, runs)
+    module_page.evaluate(THINK)
     found = [
         digits
         for part in puzzles.split(100)
-        for digits in visit.page.evaluate(
+        for digits in module_page.evaluate(
             """([name, puzzles]) => puzzles.map((puzzle) => {
               const size = Math.sqrt(puzzle.length) + 1;
               const argmax = (row) => row.indexOf(Math.max(...row));
@@ -233,13 +235,13 @@ def test_answers_are_those_of_torch_on_a_thousand_puzzles(
     assert torch.equal(torch.tensor(found), expected)
 
 
-def test_a_step_takes_less_than_one_waits_for(visit: Visit, runs: dict[str, Any]) -> None:
-    page_models(visit, runs)
-    visit.page.evaluate(THINK)
+def test_a_step_takes_less_than_one_waits_for(module_page: Page, runs: dict[str, Any]) -> None:
+    page_models(module_page, runs)
+    module_page.evaluate(THINK)
     for name in runs:
-        milliseconds = visit.page.evaluate(
+        milliseconds = module_page.evaluate(
             """([name, puzzle]) => {
-              const times = Array.from({ length: 12 }, () => {
+              const times = Array.from({ length: 6 }, () => {
                 const start = performance.now();
                 thoughts(models[name][0], puzzle, 1);
                 return performance.now() - start;
@@ -254,12 +256,12 @@ def test_a_step_takes_less_than_one_waits_for(visit: Visit, runs: dict[str, Any]
 # Boards -----------------------------------------------------------------------------------------
 
 
-def test_boards_are_solved_as_by_python(visit: Visit) -> None:
+def test_boards_are_solved_as_by_python(module_page: Page) -> None:
     """With one solution, with none and with more."""
-    visit.page.evaluate(READ_PAGE)
     met = set()
     for task in SHAPES:
-        puzzles, _ = task.sample(12, Generator().manual_seed(2), "minimal")
+        n = 12 if task.side < 9 else 4  # large boards take Python long
+        puzzles, _ = task.sample(n, Generator().manual_seed(2), "minimal")
         clues = puzzles.clone()
         first = (clues > 0).long().argmax(1, keepdim=True)
         fewer = clues.scatter(1, first, 0)  # a clue that was needed
@@ -267,7 +269,7 @@ def test_boards_are_solved_as_by_python(visit: Visit) -> None:
         boards = torch.cat([clues, fewer, other, torch.zeros(1, task.cells, dtype=torch.long)])
         counts, solutions = task.solve(boards)
         met |= {*counts.tolist()}
-        found = visit.page.evaluate(
+        found = module_page.evaluate(
             """([shape, boards]) => boards.map((b) => widget.solve(widget.boards(shape), b))""",
             [shape_of(task), boards.tolist()],
         )
@@ -280,11 +282,10 @@ def test_boards_are_solved_as_by_python(visit: Visit) -> None:
     assert met == {0, 1, 2}
 
 
-def test_classes_are_told_apart_as_by_python(visit: Visit) -> None:
-    visit.page.evaluate(READ_PAGE)
+def test_classes_are_told_apart_as_by_python(module_page: Page) -> None:
     for task in SHAPES:
         grids = task.grids(200, Generator().manual_seed(4))
-        found = visit.page.evaluate(
+        found = module_page.evaluate(
             """([shape, grids]) => {
               const task = widget.boards(shape);
               return grids.map((grid) =>
@@ -308,11 +309,10 @@ def drawn(page: Page, task: Sudoku, kind: str, n: int) -> Tensor:
     return torch.tensor(found)
 
 
-def test_puzzles_that_are_drawn_have_one_solution_of_a_held_out_class(visit: Visit) -> None:
-    visit.page.evaluate(READ_PAGE)
+def test_puzzles_that_are_drawn_have_one_solution_of_a_held_out_class(module_page: Page) -> None:
     for task, n in zip(SHAPES, (10, 30, 10, 4), strict=True):
         for kind in ("easy", "minimal"):
-            puzzles = drawn(visit.page, task, kind, n)
+            puzzles = drawn(module_page, task, kind, n)
             counts, solutions = task.solve(puzzles)
             assert (counts == 1).all()
             assert task.held_out(solutions).all()
@@ -329,13 +329,14 @@ def test_puzzles_that_are_drawn_have_one_solution_of_a_held_out_class(visit: Vis
                 assert (task.solve(fewer)[0] == 2).all()
 
 
-def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(visit: Visit) -> None:
-    visit.page.evaluate(READ_PAGE)
-    assert drawn(visit.page, Sudoku(2, 2, held_out_share=0.0), "easy", 3).shape == (3, 16)
+def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(
+    module_page: Page,
+) -> None:
+    assert drawn(module_page, Sudoku(2, 2, held_out_share=0.0), "easy", 3).shape == (3, 16)
     none = Sudoku(2, 2, held_out_share=1e-6)
     assert not none.held_out(none.grids(500, Generator())).any()
     shape = [shape_of(none)]
-    assert visit.page.evaluate("([s]) => widget.draw(widget.boards(s), 'easy')", shape) is None
+    assert module_page.evaluate("([s]) => widget.draw(widget.boards(s), 'easy')", shape) is None
 
 
 TEXTS = [
@@ -361,11 +362,10 @@ TEXTS = [
 ]
 
 
-def test_texts_are_read_as_by_python(visit: Visit) -> None:
-    visit.page.evaluate(READ_PAGE)
+def test_texts_are_read_as_by_python(module_page: Page) -> None:
     faults = set()
     for text in TEXTS:
-        found = visit.page.evaluate(
+        found = module_page.evaluate(
             "([shape, text]) => widget.read(widget.boards(shape), text)", [shape_of(TASK), text]
         )
         fault = fault_of(text)
@@ -438,10 +438,24 @@ def shown(widget: Locator) -> dict[str, Any]:
             told: texts('.trm-told')[0],
             origin: texts('.trm-origin')[0],
             dial: texts('.trm-dial-value')[0],
+            filled: parseFloat(
+              root.querySelector('.trm-arc-fill').getAttribute('stroke-dasharray')),
             title: texts('.trm-table caption')[0],
             answer: texts('.trm-table td:nth-child(2)'),
             mind: texts('.trm-table td:nth-child(3)'),
           };
+        }"""
+    )
+    return found
+
+
+def dots(widget: Locator, name: str) -> list[list[float]]:
+    """Of each dot of a curve, its step, and how high it stands between the two lines."""
+    found: list[list[float]] = widget.locator(f".trm-curve .trm-{name} .trm-dots").evaluate(
+        """(dots) => {
+          const up = Math.sign(dots.getScreenCTM().d); // 1 where a larger y is further down
+          return [...dots.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)]
+            .map(([, x, y]) => [Number(x), (1 - Number(y)) * up]);
         }"""
     )
     return found
@@ -519,6 +533,14 @@ def test_what_is_shown_is_what_python_says(
             told = expected_sentence(puzzle, solution, digits, q[:, 0], k, in_mind)
             assert page["told"] == told
             assert page["dial"] == percent(q[k - 1, 0].sigmoid().item())
+            assert page["filled"] == pytest.approx(q[k - 1, 0].sigmoid().item(), abs=1e-4)
+            answers = logits[:, 0].argmax(-1)[:, blank] == solution[blank]
+            curves = {"right": answers.double().mean(-1), "halts": q[:, 0].sigmoid()}
+            for curve, heights in curves.items():
+                drawn_so_far = dots(widget, curve)
+                assert len(drawn_so_far) >= k
+                for step, height in drawn_so_far:
+                    assert height == pytest.approx(heights[step - 1].item(), abs=1e-4), curve
             assert page["selected"] == k + 6
             for column, values in (("answer", logits[k - 1, 0]), ("mind", mind[k - 1])):
                 shares = values[k + 6].softmax(-1)[1:]
@@ -533,20 +555,19 @@ def test_the_first_screen_is_a_puzzle_that_training_never_met(widget: Locator) -
     assert page["selected"] == 0  # the first blank
 
 
-def put_in(visit: Visit, *models: TRM, task: Sudoku = TASK, **traits: Any) -> Locator:
+def put_in(module_page: Page, *models: TRM, task: Sudoku = TASK, **traits: Any) -> Locator:
     """One more widget, which shows these models as seeds of one run."""
-    visit.page.evaluate(READ_PAGE)
     given = {"runs": {}, "run": "one", "seed": 0, "puzzle": PUZZLE, "step": 1, "selected": -1}
-    visit.page.evaluate(FAKE_MODEL, given | {"shown": "answer"} | traits)
-    scratch = visit.page.locator("#scratch")
+    module_page.evaluate(FAKE_MODEL, given | {"shown": "answer"} | traits)
+    scratch = module_page.locator("#scratch")
     if models:
-        give(visit, "one", run_of(*models, task=task))
+        give(module_page, "one", run_of(*models, task=task))
         settled(scratch)
     return scratch
 
 
-def give(visit: Visit, name: str, run: dict[str, Any]) -> None:
-    visit.page.evaluate(
+def give(module_page: Page, name: str, run: dict[str, Any]) -> None:
+    module_page.evaluate(
         """([name, { weights, ...run }]) => {
           const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
           const data = new DataView(bytes.buffer);
@@ -559,8 +580,8 @@ def give(visit: Visit, name: str, run: dict[str, Any]) -> None:
 SMALLEST = CONFIGS[0][0]
 
 
-def test_a_puzzle_is_drawn_and_the_reader_sees_it_first(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST), step=3)
+def test_a_puzzle_is_drawn_and_the_reader_sees_it_first(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST), step=3)
     for name, blanks in (("Draw an easy one", 18), ("Draw a minimal one", None)):
         before = text_box(scratch).input_value()
         press(scratch, name)
@@ -583,9 +604,9 @@ def test_a_puzzle_is_drawn_and_the_reader_sees_it_first(visit: Visit) -> None:
     assert shown(scratch)["origin"] == "Training was free to draw this class of grids."
 
 
-def test_a_board_grows_cell_by_cell(visit: Visit) -> None:
+def test_a_board_grows_cell_by_cell(module_page: Page) -> None:
     """While there is more than one solution the model waits, and nothing is called wrong."""
-    scratch = put_in(visit, some_model(SMALLEST))
+    scratch = put_in(module_page, some_model(SMALLEST))
     press(scratch, "Clear")
     many = "More than one solution so far. Add clues, or go back with Start over."
     expect(told(scratch)).to_have_text(many)
@@ -597,14 +618,14 @@ def test_a_board_grows_cell_by_cell(visit: Visit) -> None:
         expect(told(scratch)).to_have_text(many)
         if digit != ".":
             cells(scratch).nth(i).click()
-            visit.page.keyboard.press(digit)
+            module_page.keyboard.press(digit)
         assert shown(scratch)["board"] == PUZZLE[: i + 1].replace(".", "")
         assert shown(scratch)["wrong"] == []
         assert text_box(scratch).input_value() == PUZZLE[: i + 1].ljust(36, ".")
         expect(scratch.locator("[aria-invalid]")).to_have_count(0)
         if PUZZLE[i + 1 :].strip(".") == "":
             break
-    assert visit.page.evaluate("fake.get('puzzle')") == PUZZLE
+    assert module_page.evaluate("fake.get('puzzle')") == PUZZLE
     expect(told(scratch)).to_have_text(
         "27 blanks, one solution. Step or Play lets the model think."
     )
@@ -612,9 +633,9 @@ def test_a_board_grows_cell_by_cell(visit: Visit) -> None:
     assert shown(scratch)["told"].startswith("Step 1: ")
 
 
-def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST), step=4)
-    keyboard = visit.page.keyboard
+def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST), step=4)
+    keyboard = module_page.keyboard
     solution = TASK.read(PUZZLE)[1].tolist()
     for cell, digit, fault, clash in (
         (0, 4, "4 stands twice in row 1.", [0, 2]),
@@ -632,7 +653,7 @@ def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(visit: Visit
         press(scratch, "Start over")
         expect(text_box(scratch)).to_have_value(PUZZLE)
         assert shown(scratch)["board"] == PUZZLE.replace(".", "")
-        assert visit.page.evaluate("fake.get('puzzle')") == PUZZLE
+        assert module_page.evaluate("fake.get('puzzle')") == PUZZLE
     cells(scratch).nth(0).click()
     keyboard.press(str(solution[0]))  # right: one more clue
     assert shown(scratch)["told"].startswith("26 blanks, one solution.")
@@ -669,8 +690,8 @@ def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(visit: Visit
         expect(message).to_have_text("36 cells, row by row: 1 to 6, and . for a blank.")
 
 
-def test_a_board_without_a_blank(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST))
+def test_a_board_without_a_blank(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST))
     text_box(scratch).fill(TASK.write(TASK.read(PUZZLE)[1]))
     expect(told(scratch)).to_have_text("Complete and right: no blank is left to fill.")
     press(scratch, "Step")
@@ -678,9 +699,9 @@ def test_a_board_without_a_blank(visit: Visit) -> None:
     expect(told(scratch)).to_contain_text(re.compile("^Step 1: no blank to fill, "))
 
 
-def test_clues_without_a_keyboard(visit: Visit) -> None:
+def test_clues_without_a_keyboard(module_page: Page) -> None:
     """As on a phone: the digits of the table are buttons, and take back what they gave."""
-    scratch = put_in(visit, some_model(SMALLEST))
+    scratch = put_in(module_page, some_model(SMALLEST))
     digit = TASK.read(PUZZLE)[1][8].item()
     cells(scratch).nth(8).click()
     key = scratch.get_by_role("button", name=f"{digit} as the clue in row 2, column 3")
@@ -694,8 +715,8 @@ def test_clues_without_a_keyboard(visit: Visit) -> None:
     assert shown(scratch)["title"] == "Row 2, column 3"
 
 
-def test_the_model_thinks_no_further_than_it_is_asked(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST), step=2)
+def test_the_model_thinks_no_further_than_it_is_asked(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST), step=2)
     dots = scratch.locator(".trm-curve .trm-halts .trm-dots")
     for step, known in ((2, 2), (1, 2), (5, 5), (0, 5)):
         step_to(scratch, step)
@@ -706,8 +727,8 @@ def test_the_model_thinks_no_further_than_it_is_asked(visit: Visit) -> None:
     assert not dots.get_attribute("d")
 
 
-def test_playing_goes_to_the_end_at_once_for_who_wants_no_motion(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST), step=2)
+def test_playing_goes_to_the_end_at_once_for_who_wants_no_motion(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST), step=2)
     press(scratch, "Play")
     assert shown(scratch)["told"].startswith(f"Step {MOST_STEPS}: ")
     expect(scratch.get_by_role("button", name="Step", exact=True)).to_be_disabled()
@@ -716,7 +737,7 @@ def test_playing_goes_to_the_end_at_once_for_who_wants_no_motion(visit: Visit) -
 def test_playing_shows_every_step_and_can_be_stopped(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    page.goto(server + CHAPTER)
+    page.goto(f"{server}{CHAPTER}?bare")
     widget = page.locator(".trm.attn-widget").first
     press(widget, "Start over")
     page.evaluate(
@@ -738,9 +759,9 @@ def test_playing_shows_every_step_and_can_be_stopped(browser: Browser, server: s
     context.close()
 
 
-def test_seeds_are_chosen_where_there_are_several(visit: Visit) -> None:
+def test_seeds_are_chosen_where_there_are_several(module_page: Page) -> None:
     models = [some_model(SMALLEST, seed) for seed in (1, 2)]
-    scratch = put_in(visit, *models)
+    scratch = put_in(module_page, *models)
     for seed, model in enumerate(models):
         scratch.get_by_label("Seed", exact=True).select_option(str(seed))
         settled(scratch)
@@ -751,20 +772,20 @@ def test_seeds_are_chosen_where_there_are_several(visit: Visit) -> None:
     expect(scratch.get_by_label("Seed", exact=True)).to_have_value("1")
 
 
-def test_weights_that_are_no_numbers_are_no_accident(visit: Visit) -> None:
+def test_weights_that_are_no_numbers_are_no_accident(module_page: Page) -> None:
     model = some_model(SMALLEST)
     model.out.weight.fill_(math.nan)
     model.halt.bias.fill_(math.nan)
-    page = shown(put_in(visit, model))
+    page = shown(put_in(module_page, model))
     assert page["dial"] == "no number"
     assert len(page["wrong"]) == 36
     assert page["told"].startswith("Step 1: 0 of 27 blanks right, 9 clues misread;")
 
 
-def test_boards_of_another_shape(visit: Visit) -> None:
+def test_boards_of_another_shape(module_page: Page) -> None:
     """They have their own cells and rules; a puzzle that does not fit is not read."""
     (config, task), other = CONFIGS[4], some_model(SMALLEST)
-    scratch = put_in(visit, some_model(config), task=task)
+    scratch = put_in(module_page, some_model(config), task=task)
     sentence = "‘6’ is not a cell: use 1 to 4, and . for a blank."
     assert shown(scratch)["told"] == f"{sentence} Draw a puzzle, or type one."
     expect(cells(scratch)).to_have_count(16)
@@ -775,7 +796,7 @@ def test_boards_of_another_shape(visit: Visit) -> None:
     digits = some_model(config).double().trace(puzzle[None], 1)[0][0, 0].argmax(-1)
     assert shown(scratch)["wrong"] == (digits != solution).nonzero()[:, 0].tolist()
     expect(message(scratch)).to_have_text("16 cells, row by row: 1 to 4, and . for a blank.")
-    give(visit, "two", run_of(other))
+    give(module_page, "two", run_of(other))
     scratch.get_by_label("Model", exact=True).select_option("two")
     expect(cells(scratch)).to_have_count(36)
     assert "A board has 36 cells, and this one has 16." in shown(scratch)["told"]
@@ -784,8 +805,8 @@ def test_boards_of_another_shape(visit: Visit) -> None:
 # By the keyboard --------------------------------------------------------------------------------
 
 
-def test_cells_by_the_keyboard_and_by_the_pointer(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST))
+def test_cells_by_the_keyboard_and_by_the_pointer(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST))
     cells(scratch).nth(7).click()
     for key, i in (
         ("ArrowRight", 8),
@@ -800,16 +821,16 @@ def test_cells_by_the_keyboard_and_by_the_pointer(visit: Visit) -> None:
         *(("ArrowDown", 6 * n) for n in range(1, 6)),
         ("ArrowDown", 30),
     ):
-        visit.page.keyboard.press(key)
+        module_page.keyboard.press(key)
         expect(cells(scratch).nth(i)).to_be_focused()
         assert shown(scratch)["selected"] == i
         expect(scratch.locator('[role="gridcell"][tabindex="0"]')).to_have_count(1)
-    assert visit.page.evaluate("fake.get('selected')") == 30
+    assert module_page.evaluate("fake.get('selected')") == 30
 
 
-def test_everything_by_the_keyboard_alone(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST), step=1)
-    keyboard = visit.page.keyboard
+def test_everything_by_the_keyboard_alone(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST), step=1)
+    keyboard = module_page.keyboard
     scratch.get_by_label("Model", exact=True).focus()
     for name in ("Draw an easy one", "Draw a minimal one", "Clear"):
         keyboard.press("Tab")
@@ -870,7 +891,8 @@ REFUSED = {
 def test_a_bad_text_gets_one_sentence_and_changes_nothing(visit: Visit) -> None:
     dialogs: list[Dialog] = []
     visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    scratch = put_in(visit, some_model(SMALLEST), step=3)
+    visit.page.evaluate(READ_PAGE)
+    scratch = put_in(visit.page, some_model(SMALLEST), step=3)
     box = text_box(scratch)
     for typed, sentence in REFUSED.items():
         type_puzzle(scratch, PUZZLE)
@@ -918,22 +940,21 @@ def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
     yield "refused"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_while_it_thinks_and_when_things_go_wrong(
-    width: int, theme: str, open_page: OpenPage, axe: Callable[..., list[str]]
+    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
 ) -> None:
-    visit = open_page(CHAPTER, width=width, theme=theme)
+    visit = open_page(CHAPTER + "?bare", width=width)
     widget = visit.page.locator(".trm.attn-widget").first
     type_puzzle(widget, PUZZLE)
     step_to(widget, 2)
-    findings = axe(visit.page, ".attn-widget")
+    findings = light_and_dark(visit.page, axe)
     widget.get_by_label("what is in mind").check()
-    findings += axe(visit.page, ".attn-widget")
+    findings += light_and_dark(visit.page, axe)
     cells(widget).nth(1).click()
     visit.page.keyboard.press("4")
     text_box(widget).fill(HTML)
-    findings += axe(visit.page, ".attn-widget")
+    findings += light_and_dark(visit.page, axe)
     assert not findings, "\n".join(findings)
     assert_large_enough(widget)
     visit.assert_clean()
@@ -947,8 +968,8 @@ def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) 
     assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
 
 
-def test_without_a_model_there_is_a_board_and_it_wakes_up(visit: Visit) -> None:
-    scratch = put_in(visit)
+def test_without_a_model_there_is_a_board_and_it_wakes_up(module_page: Page) -> None:
+    scratch = put_in(module_page)
     expect(scratch.get_by_text("No model yet")).to_be_visible()
     expect(scratch.get_by_label("Model", exact=True)).to_be_hidden()
     assert shown(scratch)["told"] == "27 blanks, one solution."
@@ -958,15 +979,15 @@ def test_without_a_model_there_is_a_board_and_it_wakes_up(visit: Visit) -> None:
     press(scratch, "Draw an easy one")
     assert TASK.held_out(TASK.read(text_box(scratch).input_value())[1][None]).all()
     cells(scratch).nth(9).click()
-    give(visit, "one", run_of(some_model(SMALLEST)))
+    give(module_page, "one", run_of(some_model(SMALLEST)))
     expect(scratch.get_by_text("No model yet")).to_be_hidden()
     press(scratch, "Step")
     assert shown(scratch)["told"].startswith("Step 1: ")
     assert shown(scratch)["selected"] == 9
 
 
-def test_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST))
+def test_what_the_reader_chose_survives_another_training(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST))
     press(scratch, "Draw an easy one")
     step_to(scratch, 3)
     cells(scratch).nth(11).click()
@@ -974,7 +995,7 @@ def test_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
     text = text_box(scratch).input_value()
     other = some_model(SMALLEST)
     other.out.weight.zero_()
-    give(visit, "one", run_of(other))
+    give(module_page, "one", run_of(other))
     settled(scratch)
     after = shown(scratch)
     assert after["answer"] == ["0.14"] * 6  # weights of nothing have no preference
@@ -983,32 +1004,32 @@ def test_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
     expect(scratch.get_by_label("what is in mind")).to_be_checked()
 
 
-def test_a_draft_survives_another_training(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST))
+def test_a_draft_survives_another_training(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST))
     press(scratch, "Clear")
     cells(scratch).nth(3).click()
-    visit.page.keyboard.press("5")
-    give(visit, "one", run_of(some_model(SMALLEST, 1)))
+    module_page.keyboard.press("5")
+    give(module_page, "one", run_of(some_model(SMALLEST, 1)))
     assert shown(scratch)["board"] == "5"
     assert shown(scratch)["told"].startswith("More than one solution so far.")
 
 
-def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST))
+def test_a_change_from_elsewhere_is_shown(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST))
     text_box(scratch).fill("..4")
     puzzle = TASK.write(TASK.sample(1, Generator().manual_seed(5))[0][0])
-    visit.page.evaluate("(puzzle) => { fake.set('puzzle', puzzle); fake.set('step', 2); }", puzzle)
+    module_page.evaluate("(puzzle) => { fake.set('puzzle', puzzle); fake.set('step', 2); }", puzzle)
     settled(scratch)
     expect(text_box(scratch)).to_have_value(puzzle.replace("\n", ""))
     expect(scratch.locator("[aria-invalid]")).to_have_count(0)
     assert shown(scratch)["told"].startswith("Step 2: ")
-    visit.page.evaluate("fake.set('shown', 'mind'); fake.set('selected', 20)")
+    module_page.evaluate("fake.set('shown', 'mind'); fake.set('selected', 20)")
     expect(scratch.get_by_label("what is in mind")).to_be_checked()
     assert shown(scratch)["selected"] == 20
 
 
-def test_a_change_is_said_to_who_cannot_see_it(visit: Visit) -> None:
-    scratch = put_in(visit, some_model(SMALLEST))
+def test_a_change_is_said_to_who_cannot_see_it(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST))
     spoken = scratch.locator("[aria-live=polite]")
     expect(spoken).to_contain_text("Step 1: ")
     press(scratch, "Step")
@@ -1017,7 +1038,7 @@ def test_a_change_is_said_to_who_cannot_see_it(visit: Visit) -> None:
     expect(spoken).to_contain_text("More than one solution so far.")
 
 
-def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
-    put_in(visit, some_model(SMALLEST))
-    assert_name_is_text(visit.page)
-    assert_nothing_left(visit.page)
+def test_a_name_is_text_and_views_leave_nothing_behind(module_page: Page) -> None:
+    put_in(module_page, some_model(SMALLEST))
+    assert_name_is_text(module_page)
+    assert_nothing_left(module_page)

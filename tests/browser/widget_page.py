@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -25,8 +25,10 @@ READ_PAGE = f"""async () => {{
 }}"""
 
 # After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved
-# them but for those given. window.leave() takes the view away.
+# them but for those given. window.leave() takes the view away, as the view after it does.
 FAKE_MODEL = """(given) => {
+  window.leave?.();
+  document.querySelector('#scratch')?.remove();
   const traits = { ...window.saved, ...given };
   const listeners = {};
   window.fake = {
@@ -103,6 +105,15 @@ def assert_nothing_left(page: Page) -> None:
 
 
 # Of any widget ---------------------------------------------------------------------------------
+
+
+def light_and_dark(page: Page, axe: Callable[..., list[str]]) -> list[str]:
+    """What axe finds wrong with a bare page's widget as it is, and with its colours in the dark."""
+    findings = axe(page, ".attn-widget")
+    page.emulate_media(color_scheme="dark")
+    findings += axe(page, ".attn-widget", contrast=True)
+    page.emulate_media(color_scheme="light")
+    return findings
 
 
 def assert_large_enough(widget: Locator) -> None:
