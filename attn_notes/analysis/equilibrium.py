@@ -13,8 +13,12 @@ from torch.func import vjp, vmap
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
+<<<<<<< HEAD
 from attn_notes import allowed
 from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation
+=======
+from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation, residual
+>>>>>>> chapters2
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
 from attn_notes.training.comparison import train_kinds
@@ -313,7 +317,7 @@ def jacobian(force: Field, z: Float[Tensor, "1 t e"]) -> Float[Tensor, "n n"]:
     transposed = vjp(force, z)[1]
     rows = torch.eye(n, dtype=z.dtype, device=z.device).view(n, *z.shape)
     with torch.no_grad():
-        return vmap(lambda row: transposed(row)[0], chunk_size=256)(rows).reshape(n, n)
+        return vmap(lambda row: transposed(row)[0], chunk_size=32)(rows).reshape(n, n)
 
 
 def eigenvalues(j: Float[Tensor, "n n"], width: int) -> Tensor:
@@ -379,11 +383,24 @@ def left_by_scale(
     return found
 
 
+@torch.no_grad()
 def residuals(
     model: LanguageModel, x: Int[Tensor, "b t"], relaxation: Relaxation
 ) -> Float[Tensor, " s"]:
-    """What is left of the force at the start and after each evaluation of it."""
-    return with_relaxation(model, relaxation).observe(x)[1].residuals
+    """What is left of the force at the start and after each evaluation of it.
+
+    A step and what was left before it share one evaluation.
+    """
+    start = model.embed(x)
+    force, left = model.block.force(start), []
+
+    def watched(z: Tensor) -> Tensor:
+        there = force(z)
+        left.append(residual(lambda _: there, z))
+        return there
+
+    end = relaxation(watched, start)
+    return torch.stack([*left, residual(force, end)])
 
 
 # --- What a gradient costs
@@ -436,7 +453,7 @@ def ways_to_one_gradient(
 
     nudge = Relaxation(8, 0.5)
     aep = Nudged("full", sequences[:, 1:].numel() / 50, nudge)
-    settled = Relaxation(60, 0.5)
+    settled = Relaxation(30, 0.5)  # to rounding
     exact = way(with_relaxation(model, settled), Implicit(settled))
     return {
         "step by step, as published": lambda: gradient_step_by_step(

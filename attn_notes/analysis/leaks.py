@@ -80,8 +80,9 @@ def future_leak(
 def on_prefixes(
     model: Callable[[Tensor], Tensor], tokens: Int[Tensor, "n t"], pad: int
 ) -> Float[Tensor, "n t v"]:
-    """Logits at each position when all that comes after it is padding.
+    """Logits at each position when nothing comes after it.
 
+<<<<<<< HEAD
     So is a model asked when it writes. A causal model gives what it gives on whole sequences.
 
     Raises:
@@ -92,3 +93,16 @@ def on_prefixes(
     return torch.stack(
         [model(tokens.masked_fill(positions > i, pad))[:, i] for i in positions.tolist()], 1
     )
+=======
+    So is a model asked when it writes. A causal model gives what it gives on whole sequences. After
+    padding nobody asks: what stands there are the logits after nothing but padding.
+    """
+    columns = []
+    for length in range(1, tokens.shape[1] + 1):
+        ends = tokens[:, length - 1 : length] == pad
+        prefixes = tokens[:, :length].masked_fill(ends, pad)
+        # Sequences that begin alike ask the same: each prefix is read once.
+        different, which = prefixes.unique(dim=0, return_inverse=True)
+        columns.append(model(different)[which, -1])
+    return torch.stack(columns, 1)
+>>>>>>> chapters2

@@ -94,7 +94,7 @@ EXPECTED = {
         - More nudged steps bring the published gradient closer
         + Without the clip they do
         + Its error is of first order in β with one side, of second with both
-        - In each nudged step its error falls by ρ(1 + εJ)
+        + After the first ones, each nudged step shrinks its error
         - Damping, c > 0, makes the state come to rest
         - The published test tells whether it has
         + Trained by AEP a model ends within 0.02 nats of BPTT
