@@ -13,12 +13,8 @@ from torch.func import vjp, vmap
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
-<<<<<<< HEAD
 from attn_notes import allowed
-from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation
-=======
 from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation, residual
->>>>>>> chapters2
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
 from attn_notes.training.comparison import train_kinds

@@ -82,21 +82,13 @@ def on_prefixes(
 ) -> Float[Tensor, "n t v"]:
     """Logits at each position when nothing comes after it.
 
-<<<<<<< HEAD
-    So is a model asked when it writes. A causal model gives what it gives on whole sequences.
+    So is a model asked when it writes. A causal model gives what it gives on whole sequences. After
+    padding nobody asks: what stands there are the logits after nothing but padding.
 
     Raises:
         ValueError: no sequence, or none with a token.
     """
     allowed.some(tokens=tokens)
-    positions = torch.arange(tokens.shape[1], device=tokens.device)
-    return torch.stack(
-        [model(tokens.masked_fill(positions > i, pad))[:, i] for i in positions.tolist()], 1
-    )
-=======
-    So is a model asked when it writes. A causal model gives what it gives on whole sequences. After
-    padding nobody asks: what stands there are the logits after nothing but padding.
-    """
     columns = []
     for length in range(1, tokens.shape[1] + 1):
         ends = tokens[:, length - 1 : length] == pad
@@ -105,4 +97,3 @@ def on_prefixes(
         different, which = prefixes.unique(dim=0, return_inverse=True)
         columns.append(model(different)[which, -1])
     return torch.stack(columns, 1)
->>>>>>> chapters2
