@@ -288,6 +288,7 @@ def test_key_follows_the_python_version(project, monkeypatch):
     assert chapter(project).key != before
 
 
+@pytest.mark.slow
 def test_reaches_all_that_python_loads():
     """For the real chapters: what their imports load is among what they are said to depend on."""
     program = ["import sys"]
@@ -323,6 +324,7 @@ def test_two_chapters_of_one_name_are_refused(project):
 # Executing
 
 
+@pytest.mark.slow
 def test_a_build_waits_for_another_to_end(built):
     _, said = built
     waiting, executing, executed = said.splitlines()
@@ -790,6 +792,7 @@ def wait_until(true, seconds):
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_what_a_build_starts_ends_with_it(tmp_path):
     beat = tmp_path / "beat"
     program = (

@@ -65,6 +65,7 @@ def credit(estimator: Implicit | Nudged, x: Tensor, coupling: float, rotation: f
     return torch.autograd.grad(value, x)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("coupling", "rotation"), SETTINGS)
 def test_the_credit_is_how_the_cost_follows_x(coupling: float, rotation: float) -> None:
     x = 0.5 * some(1, 2, seed=4)

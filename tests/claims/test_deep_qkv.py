@@ -74,6 +74,7 @@ def test_rank_is_not_told() -> None:
         assert c.verdict == "cannot be told", variant
 
 
+@pytest.mark.slow
 def test_seeds_draw_their_own_batches() -> None:
     """The sampled branch of the recorded run: a seed alone is the seed in company."""
     settings = {"steps": 3, "lr": 1e-3, "warmup": 1, "batch": 5, "probe_every": 1}
@@ -94,6 +95,7 @@ def test_seeds_draw_their_own_batches() -> None:
     assert_close(three.history["losses"][:, 1], alone.history["losses"][:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [70, pytest.param(1000, marks=pytest.mark.long)])
 def test_the_shortest_recorded_run_can_be_made_again(
     steps: int, monkeypatch: pytest.MonkeyPatch

@@ -199,6 +199,7 @@ def test_the_record_of_what_is_inside() -> None:
         )
 
 
+@pytest.mark.slow
 def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a model that answers at random, of which the record is to say what loops say."""
     puzzles = recorded.tests(40)

@@ -322,6 +322,7 @@ def slopes(model: LanguageModel, seed: int = 1) -> tuple[Tensor, Tensor]:
     return by_gradient, by_difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [*CORRECTED_PARTS, Config(tension_tau=0.0, halt_eps=0.0)])
 def test_gradients_equal_differences(config: Config) -> None:
     """As corrected with tokens that halt at different steps, as published with none that halts."""
@@ -338,6 +339,7 @@ def test_published_gradients_leave_out_what_halted_tokens_tell_others() -> None:
     assert (by_gradient - by_difference).abs().max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [CORRECTED, Config(), replace(CORRECTED, streams=1)])
 def test_every_step_of_an_ensemble_is_an_ordinary_one(config: Config) -> None:
     """It is traced once, and nothing of the first batch's halting is kept for the next."""

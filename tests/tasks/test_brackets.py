@@ -110,6 +110,7 @@ def test_the_floor_equals_counting(task: Brackets) -> None:
     assert task.floor == pytest.approx(nats / tokens, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", SMALL)
 def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
     n = 20_000

@@ -11,7 +11,8 @@ from torch.nn import functional as F
 from attn_notes.tasks import sudoku
 from attn_notes.tasks.sudoku import KINDS, Batch, Sudoku, solved
 
-SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3), (1, 5)]
+LARGE = pytest.param((3, 3), marks=pytest.mark.slow)
+SHAPES = [(2, 2), (2, 3), (3, 2), LARGE, (1, 5)]
 SMALL = [(2, 2), (2, 3), (1, 5)]
 
 
@@ -111,7 +112,7 @@ def test_the_solver_counts_the_28_200_960_grids_of_6_by_6() -> None:
     assert counts.item() * math.factorial(6) == 28_200_960
 
 
-@pytest.mark.parametrize("shape", [*SMALL, (3, 3)])
+@pytest.mark.parametrize("shape", [*SMALL, LARGE])
 def test_the_solver_agrees_with_backtracking(shape: tuple[int, int]) -> None:
     task = Sudoku(*shape)
     grids = task.grids(5 if task.side == 9 else 15, Generator().manual_seed(3))
@@ -240,7 +241,7 @@ def rounds_by_hand(task: Sudoku, puzzle: list[int]) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), LARGE])
 def test_rounds_are_those_done_by_hand(shape: tuple[int, int], kind: str) -> None:
     task, puzzles, _ = drawn(*shape, kind)
     few = puzzles[:40]
@@ -314,7 +315,7 @@ def test_digits_beyond_nine_are_letters() -> None:
 
 
 @pytest.mark.parametrize("symmetries", sudoku.SYMMETRIES)
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3)])
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), LARGE])
 def test_augmentation_stays_in_the_class(shape: tuple[int, int], symmetries: str) -> None:
     task = Sudoku(*shape, symmetries=symmetries)
     n = 2 if task.side == 9 else 20

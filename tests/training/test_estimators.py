@@ -293,6 +293,7 @@ def test_the_memory_of_backpropagation_grows_with_every_step() -> None:
 SHORT = Relaxation(steps=3, step=STEP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [bptt, frozen, Implicit(SHORT), *(Nudged(c, 0.1, SHORT) for c in CORRECTIONS)],

@@ -369,6 +369,7 @@ def test_the_help_says_how_to_run_it_and_where_it_differs(capsys: pytest.Capture
         assert words in said
 
 
+@pytest.mark.slow
 def test_puzzles_have_one_solution_and_those_held_out_another_class(tmp_path: Path) -> None:
     options = full_size.parse(arguments(tmp_path / "run.pt", kind="minimal"))
     puzzles, task = full_size.make_puzzles(options), Sudoku(2, 3, symmetries="all")
@@ -446,6 +447,7 @@ def test_a_line_has_means_and_the_speed_of_training_alone(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", [None, "forward", "evaluate", "save"])
 def test_what_averages_does_not_outlive_the_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str | None

@@ -275,6 +275,7 @@ def test_the_averaged_model_is_probed() -> None:
     assert not history.seen["w"][-1].equal(weights(run.model))
 
 
+@pytest.mark.slow
 def test_the_time_of_probes_does_not_count() -> None:
     run = begin()
 
