@@ -24,7 +24,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 SLOW = slow and not long
 BROWSER = not long
 
-.PHONY: book serve lab style check test test-all test-excerpt experiments benchmark strip clean
+.PHONY: book serve lab style quick check test test-all test-excerpt experiments benchmark strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -41,7 +41,11 @@ style: $(INSTALLED)
 	$(SCRIPTS)/oxlint --deny-warnings
 	$(RUN) -m mypy
 
-check: style
+# The types are checked while the tests run.
+check: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=2 style quick
+
+quick: $(INSTALLED)
 	$(PYTEST) -m "not slow and not long" --ignore tests/browser
 
 test: check

@@ -333,6 +333,7 @@ def test_a_build_waits_for_another_to_end(built):
     assert executed.startswith("Executed tiny.ipynb in ")
 
 
+@pytest.mark.slow
 def test_runs_in_this_environment_on_one_thread(built):
     root, _ = built
     outputs = [cell.outputs for cell in build.with_outputs(root, chapter(root)).cells[1:]]
@@ -340,6 +341,7 @@ def test_runs_in_this_environment_on_one_thread(built):
     assert outputs[2][0].text == f"{sys.executable} 1 attn_notes.models.tiny\n"
 
 
+@pytest.mark.slow
 def test_runs_without_the_users_settings(built):
     """The settings of `built` are broken; here only what they would show is asked for."""
     root, _ = built
@@ -430,6 +432,7 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
         assert asked.pop() == dependencies.data_folder() / dependencies.DOWNLOADED
 
 
+@pytest.mark.slow
 def test_nothing_is_executed_again(built, capsys):
     root, _ = built
     before = kept(root)
@@ -438,6 +441,7 @@ def test_nothing_is_executed_again(built, capsys):
     assert kept(root) == before == [chapter(root).executed_name]
 
 
+@pytest.mark.slow
 def test_outputs_meet_todays_prose(built):
     root, _ = built
     write_notebook(root, prose="# Today's prose")
@@ -447,6 +451,7 @@ def test_outputs_meet_todays_prose(built):
     assert image.outputs[0].output_type == "display_data"
 
 
+@pytest.mark.slow
 def test_state_of_widgets_is_kept(built):
     root, _ = built
     notebook = build.with_outputs(root, chapter(root))
@@ -479,6 +484,7 @@ def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
     assert kept(project) == []
 
 
+@pytest.mark.slow
 def test_outputs_of_other_code_are_refused(built):
     root, _ = built
     write_notebook(root, code=[*CODE, "1"])
@@ -487,6 +493,7 @@ def test_outputs_of_other_code_are_refused(built):
     write_notebook(root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -839,6 +846,7 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
 # Stripping
 
 
+@pytest.mark.slow
 def test_strip_leaves_what_was_written(built, capsys):
     root, _ = built
     path = root / "book/tiny.ipynb"

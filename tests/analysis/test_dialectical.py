@@ -36,6 +36,7 @@ def model() -> LanguageModel:
     return model
 
 
+@pytest.mark.slow
 def test_kinds_are_trained_alike_and_judged_by_the_best_predictor() -> None:
     settings = dict(seeds=2, steps=5, batch=7, lr={"a": 1e-2, "b": 1e-3}, probe_every=5)
     seen = []

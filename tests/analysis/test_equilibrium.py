@@ -181,6 +181,7 @@ def test_counting_is_judged_on_the_characters_that_a_model_is_judged_on() -> Non
 TEXT = Text("to be or not to be, that is the question: whether it is nobler " * 9)
 
 
+@pytest.mark.slow
 def test_training_by_an_estimator_is_that_of_the_ensemble_at_two_rates() -> None:
     config = replace(
         SMALL, vocabulary=len(TEXT.characters), relaxation=Relaxation(5, 0.4), context=4

@@ -86,6 +86,7 @@ def test_the_credit_is_how_the_cost_follows_x(coupling: float, rotation: float) 
         assert_close(exact[0, i], slope, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_naive_is_right_where_the_force_is_conservative_and_only_there() -> None:
     x = 0.5 * some(1, 2, seed=4)
     enough = Relaxation(300, 0.1)

@@ -75,6 +75,7 @@ def test_the_chapter_trains_what_was_recorded() -> None:
     assert probed in exercises.cells(CHAPTER)["train-live"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
     record = results.load(name)

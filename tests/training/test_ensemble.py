@@ -72,6 +72,7 @@ def test_members_equal_an_ordinary_loop(steps: int) -> None:
     assert_members_equal_ordinary_loops(crowd, partial(torch.optim.AdamW, lr=1e-2), 1e-9)
 
 
+@pytest.mark.slow
 @FEW_OR_MANY
 def test_a_member_does_not_depend_on_its_company(steps: int) -> None:
     crowd, pair, alone = (run(seeds, steps=steps) for seeds in (SEEDS, (5, 2), (5,)))
