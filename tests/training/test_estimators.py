@@ -33,8 +33,6 @@ from ..equilibrium import LONG, SMALL, make
 LEARNED = replace(SMALL, embedding="learned")
 STEP = LONG.step
 SEEDS = range(5)
-OTHERS = [pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:]]
-ONE_OR_ALL = pytest.mark.parametrize("seed", [SEEDS[0], *OTHERS])
 FIRST_SEED_SOON = pytest.mark.parametrize(
     "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
 )
@@ -100,7 +98,7 @@ def test_the_exact_gradient_equals_finite_differences(seed: int) -> None:
         assert slope.item() == pytest.approx((cost(1e-5) - cost(-1e-5)) / 2e-5, rel=1e-6, abs=1e-9)
 
 
-@ONE_OR_ALL
+@FIRST_SEED_SOON
 def test_where_each_estimator_goes(seed: int) -> None:
     """To the solution of its own linear equation, solved without any relaxation."""
     model, sequences = make(LEARNED, seed)
