@@ -21,10 +21,9 @@ export OMP_NUM_THREADS = 1
 # Two processes; one that has nothing left takes over what the other has not begun.
 PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
-SLOW = slow and not long
-BROWSER = not long
+SOME = not long
 
-.PHONY: book serve lab style quick check test test-all test-excerpt experiments benchmark strip clean
+.PHONY: book serve lab style units check test test-all test-excerpt experiments benchmark strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -41,21 +40,21 @@ style: $(INSTALLED)
 	$(SCRIPTS)/oxlint --deny-warnings
 	$(RUN) -m mypy
 
+# Tests of what needs neither a trained chapter nor a browser.
+units: $(INSTALLED)
+	$(PYTEST) -m "$(SOME)" --ignore tests/browser
+
 # The types are checked while the tests run.
 check: $(INSTALLED)
-	@$(MAKE) --no-print-directory --jobs=2 style quick
+	@$(MAKE) --no-print-directory --jobs=2 style units SOME="not slow and not long"
 
-quick: $(INSTALLED)
-	$(PYTEST) -m "not slow and not long" --ignore tests/browser
-
-test: check
-	$(PYTEST) -m "$(SLOW)" --ignore tests/browser
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=2 style units SOME="$(SOME)"
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(BROWSER)" tests/browser
+	$(PYTEST) -m "$(SOME)" tests/browser
 
 test-all:
-	$(MAKE) test SLOW="slow or long" BROWSER="long or not long" \
-	  PYTEST="$(PYTEST) --hypothesis-profile thorough"
+	@$(MAKE) test SOME="long or not long" PYTEST="$(PYTEST) --hypothesis-profile thorough"
 
 # Chapter 4 where the data set cannot be had: in a folder that cannot be made.
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none

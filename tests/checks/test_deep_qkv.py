@@ -147,7 +147,7 @@ def test_rescue_tells_what_is_left_to_try() -> None:
         assert symptom in checks.rescue(answer).message
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_solution_that_trains_has_room_to_spare() -> None:
     """Rounding differs between processors; the printed solution must not hang on it."""
     run = exercises.after_setup(CHAPTER, exercises.solution(CHAPTER, "rescue"))["rescue"]()

@@ -130,7 +130,7 @@ def short() -> dict[str, Run]:
     return look.train_brackets(kinds, recorded.TASK, seeds=2, steps=200, batch=32, lr=1e-2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_published_model_looks_and_never_learns_to_predict(short: dict[str, Run]) -> None:
     x, y = brackets.trim(recorded.TASK.sample(64, comparison.held_out()))
     for seed in range(2):

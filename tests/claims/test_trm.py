@@ -147,7 +147,7 @@ def test_what_the_teaching_page_says() -> None:
     assert 0 < sum(lost) < 0.002 * recorded.SIZES["tests"] * len(lost)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rounds_are_not_its_measure_of_a_puzzle() -> None:
     counts = {name: int(of.sum()) for name, of in look.difficulties(rounds_of_all()).items()}
     for member in results.load("trm_inside")["runs"]["TRM"]["members"]:

@@ -163,7 +163,7 @@ def test_backtracking_finds_one_solution_too(kind: str) -> None:
         assert backtrack(task, puzzle, limit=2) == [solution]
 
 
-@pytest.mark.parametrize("puzzles", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("puzzles", [200, pytest.param(10_000, marks=pytest.mark.long)])
 def test_every_one_of_many_puzzles_has_one_solution(puzzles: int) -> None:
     generator = Generator().manual_seed(41)
     checked = 0

@@ -19,7 +19,7 @@ def sorters(seeds: tuple[int, ...], dtype: torch.dtype = torch.float64) -> list[
     return [Sorter(Config(), Generator().manual_seed(s)).to(dtype) for s in seeds]
 
 
-FEW_OR_MANY = pytest.mark.parametrize("steps", [30, pytest.param(200, marks=pytest.mark.slow)])
+FEW_OR_MANY = pytest.mark.parametrize("steps", [30, pytest.param(200, marks=pytest.mark.long)])
 
 
 def run(seeds: tuple[int, ...], **change: object) -> Run:

@@ -211,7 +211,7 @@ def test_only_one_process_speaks_and_says_how_fast_they_are(two: tuple[Path, str
     assert judged == ["20", "30"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_stopped_and_killed_end_bit_equal(
     two: tuple[Path, str], tmp_path: Path
 ) -> None:
