@@ -821,7 +821,12 @@ def test_what_a_build_starts_ends_with_it(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "number", [signal.SIGKILL, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 15))]
+    "number",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+    ],
 )
 def test_a_kernel_ends_with_its_build(project, tmp_path, number):
     beat = tmp_path / "beat"
