@@ -123,6 +123,11 @@ def _apt_get() -> list[str] | None:
     return None
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """None of these is for the short loop."""
+    item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A headless Chromium; fails with one clear message where none can be had."""
