@@ -324,6 +324,12 @@ def test_two_chapters_of_one_name_are_refused(project):
 # Executing
 
 
+def printed(root, number):
+    """What a code cell printed, which may have come in several parts."""
+    cell = build.with_outputs(root, chapter(root)).cells[number]
+    return "".join(output.text for output in cell.outputs)
+
+
 @pytest.mark.slow
 def test_a_build_waits_for_another_to_end(built):
     _, said = built
@@ -336,17 +342,15 @@ def test_a_build_waits_for_another_to_end(built):
 @pytest.mark.slow
 def test_runs_in_this_environment_on_one_thread(built):
     root, _ = built
-    outputs = [cell.outputs for cell in build.with_outputs(root, chapter(root)).cells[1:]]
-    assert outputs[1][0].text == "42 6\n"
-    assert outputs[2][0].text == f"{sys.executable} 1 attn_notes.models.tiny\n"
+    assert printed(root, 2) == "42 6\n"
+    assert printed(root, 3) == f"{sys.executable} 1 attn_notes.models.tiny\n"
 
 
 @pytest.mark.slow
 def test_runs_without_the_users_settings(built):
     """The settings of `built` are broken; here only what they would show is asked for."""
     root, _ = built
-    text = "".join(part.text for part in build.with_outputs(root, chapter(root)).cells[4].outputs)
-    settings, mine = text.rsplit(maxsplit=1)  # a path may hold spaces
+    settings, mine = printed(root, 4).rsplit(maxsplit=1)  # a path may hold spaces
     assert Path(settings).parent == Path(matplotlib.get_data_path())
     assert mine == "False"
 
