@@ -191,6 +191,12 @@ class _Handler(SimpleHTTPRequestHandler):
     policy: str | None = None
 
     def send_head(self) -> Any:
+        # What a browser may ask a host for while it reads the root page, which only leads on and
+        # is the one that names no icon.
+        if self.path == "/favicon.ico":
+            self.send_response(204)
+            self.end_headers()
+            return None
         if not self.path.endswith("?bare"):
             return super().send_head()
         page = Path(self.translate_path(self.path)).read_text("utf-8")
