@@ -50,7 +50,8 @@ def test_the_best_predictor_reaches_the_exact_floor(task: Copying) -> None:
     if len(task.periods) == 1:
         assert task.floor == pytest.approx(exact)
     twice = sum(p for s, p in sequences.items() if p > 1.5 / 2 ** len(s))  # an easy overcount
-    assert task.floor - exact <= (twice + 1) * math.log(len(task.periods)) / (task.length - 1)
+    most = (twice + 1) * math.log(len(task.periods)) / (task.length - 1)
+    assert task.floor - exact <= most + 1e-12  # Pythons before and after 3.12 add differently
 
 
 def test_the_closed_form_is_exact_where_periods_are_told_apart() -> None:
