@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import matplotlib as mpl
-from IPython.display import HTML, display
+from IPython.display import display
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
@@ -120,17 +121,46 @@ def to_svg(fig: Figure, alt: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(alt)}" ', 1)
 
 
-def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> None:
-    """Display a figure with its description for those who cannot see it, and its caption.
+@dataclass(frozen=True)
+class Picture:
+    """A figure with all that belongs to it, as a chapter's `figures` return it and a cell shows it.
 
-    On a phone a figure shrinks to the width of the page; a `wide` one keeps its size and scrolls.
+    Args:
+        fig: what is drawn; it may be closed.
+        title: what it shows, in a few words: its conclusion.
+        caption: how to read it.
+        alt: the same for those who cannot see it, with its numbers.
+        wide: on a phone a figure shrinks to the width of the page; a wide one keeps its size and
+            scrolls.
 
     Raises:
         ValueError: `alt` is empty or blank.
     """
-    legend = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    kind = "attn-figure wide" if wide else "attn-figure"
-    display(HTML(f'<figure class="{kind}">{to_svg(fig, alt)}{legend}</figure>'))
+
+    fig: Figure
+    title: str
+    caption: str
+    alt: str
+    wide: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.alt.strip():
+            raise ValueError("a figure needs alternative text: say what it shows")
+
+    def html(self) -> str:
+        """The figure as an element of the page."""
+        title = f'<p class="attn-figure-title">{html.escape(self.title)}</p>' if self.title else ""
+        legend = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        kind = "attn-figure wide" if self.wide else "attn-figure"
+        return f'<figure class="{kind}">{title}{to_svg(self.fig, self.alt)}{legend}</figure>'
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.alt}
+
+
+def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> None:
+    """Display a figure without a title; see `Picture`."""
+    display(Picture(fig, "", caption, alt, wide))
 
 
 def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:

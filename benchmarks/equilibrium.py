@@ -13,7 +13,7 @@ import torch
 from torch import Generator
 
 from attn_notes.analysis import cost
-from attn_notes.analysis import equilibrium as look
+from attn_notes.chapters.equilibrium import measure
 from attn_notes.models.equilibrium import Config
 from attn_notes.tasks.text import FALLBACK, Text
 
@@ -29,12 +29,12 @@ def main() -> None:
     text, generator = Text.read(FALLBACK), Generator().manual_seed(0)
     config = Config(vocabulary=len(text.characters), context=arguments.length)
     sequences = text.sample(arguments.pieces, arguments.length, generator)
-    ways, exact = look.ways_to_one_gradient(config, sequences, generator)
+    ways, exact = measure.ways_to_one_gradient(config, sequences, generator)
     times = cost.seconds(ways, arguments.repeats)
     published = next(iter(times.values()))
     print(f"{'':>30}{'time':>10}{'faster':>10}{'cosine':>10}{'peak':>12}")
     for name, way in ways.items():
-        found, peak = look.cosine(way(), exact), cost.peak_bytes(way) / 2**20
+        found, peak = measure.cosine(way(), exact), cost.peak_bytes(way) / 2**20
         print(
             f"{name:>30}{1000 * times[name]:>7.0f} ms{published / times[name]:>8.1f} x"
             f"{found:>10.5f}{peak:>8.1f} MiB"

@@ -14,7 +14,7 @@ import argparse
 import torch
 from torch import Generator
 
-from attn_notes.analysis.triple_product import FORMS, cost_of_forms
+from attn_notes.chapters.triple_product.measure import FORMS, cost_of_forms
 
 
 def main() -> None:

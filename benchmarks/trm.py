@@ -14,9 +14,9 @@ import torch
 from torch import Generator
 
 from attn_notes.analysis import cost
+from attn_notes.chapters.trm.supervision import Settings, Supervision
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
-from attn_notes.training.supervision import Settings, Supervision
 
 CHAPTER = Config(
     norm="tokens", vocabulary=7, cells=36, width=64, multiple=64, latent_steps=3, cycles=1

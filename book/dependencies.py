@@ -49,7 +49,12 @@ class Chapter:
     @property
     def executed_name(self) -> str:
         """File name of the executed copy."""
-        return f"{self.path.stem}-{self.key}.ipynb"
+        return f"{self.name}-{self.key}.ipynb"
+
+    @property
+    def name(self) -> str:
+        """What its files are called here: `deep_qkv`, `evidence-deep_qkv` for the page below."""
+        return "-".join(self.path.with_suffix("").parts[1:])
 
 
 # The chapters
@@ -73,16 +78,9 @@ def toc_entries(root: Path) -> list[str]:
 
 
 def notebook_paths(root: Path) -> list[Path]:
-    """The notebooks that `_toc.yml` lists, as paths from the root.
-
-    Raises:
-        BookError: two of them have the same file name, by which outputs are kept.
-    """
+    """The notebooks that `_toc.yml` lists, as paths from the root."""
     paths = [Path(entry.removesuffix(".ipynb") + ".ipynb") for entry in toc_entries(root)]
-    paths = [path for path in paths if (root / path).is_file()]
-    if len({path.stem for path in paths}) < len(paths):
-        raise BookError("two chapters in _toc.yml have the same file name")
-    return paths
+    return [path for path in paths if (root / path).is_file()]
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -235,7 +233,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
     except SyntaxError as error:
         raise BookError(f"{path} imports a module that does not parse: {error}") from error
     used = {*modules, *(file for module in modules for file in data_files(module))}
-    used.update((root / path.parent / "results").glob(f"{path.stem}*.json"))
+    used.update((root / PACKAGE / "results").glob(f"{path.stem}[_.]*"))
     files = {file.relative_to(root).as_posix(): file.read_bytes() for file in used}
     key = digest(
         {

@@ -94,7 +94,7 @@ def executed_copy(root: Path, chapter: Chapter) -> NotebookNode | None:
 
 def all_copies(root: Path, chapter: Chapter) -> list[Path]:
     """What is kept of a chapter, under whatever key."""
-    return list(executed_copies(root).glob(f"{chapter.path.stem}-{'?' * len(chapter.key)}.ipynb"))
+    return list(executed_copies(root).glob(f"{chapter.name}-{'?' * len(chapter.key)}.ipynb"))
 
 
 def keep(root: Path, run: Run) -> None:
@@ -170,7 +170,7 @@ def ended_runs(chapters: list[Chapter], folder: Path) -> Generator[Run]:
         while waiting or running:
             while waiting and len(running) < AT_ONCE:
                 chapter = waiting.pop(0)
-                running.append(Run(chapter, folder / chapter.path.stem))
+                running.append(Run(chapter, folder / chapter.name))
             time.sleep(0.1)
             for run in [run for run in running if run.returncode is not None]:
                 yield run

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from attn_notes.checks import Outcome
+from attn_notes.exercises import Outcome
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "book").glob("*.ipynb"))

@@ -36,8 +36,8 @@ FILES = {
     "_toc.yml": "format: jb-book\nroot: book/index\nchapters:\n- file: book/tiny\n",
     "requirements.txt": "# pins\nnumpy==2.4.6\n",
     "book/index.md": "# Tiny\n",
-    "book/results/tiny_runs.json": "[1, 2]",
-    "book/results/other.json": "[3]",
+    "attn_notes/results/tiny_runs.json": "[1, 2]",
+    "attn_notes/results/other.json": "[3]",
     "attn_notes/__init__.py": "",
     "attn_notes/models/__init__.py": "",
     "attn_notes/models/tiny.py": (
@@ -204,7 +204,7 @@ def test_chapter_depends_on_what_its_imports_reach(project):
     unreached = {
         "attn_notes/tasks/unrelated.py",
         "attn_notes/widgets/unrelated.js",
-        "book/results/other.json",
+        "attn_notes/results/other.json",
     }
     others = {"_config.yml", "_toc.yml", "requirements.txt", "book/index.md"}
     assert set(chapter(project).files) == set(FILES) - unreached - others
@@ -219,7 +219,7 @@ def test_chapter_depends_on_what_its_imports_reach(project):
         "attn_notes/late.py",
         "attn_notes/widgets/tiny.js",
         "attn_notes/widgets/_theme.css",
-        "book/results/tiny_runs.json",
+        "attn_notes/results/tiny_runs.json",
     ],
 )
 def test_key_follows_a_file_it_depends_on(project, name):
@@ -233,7 +233,7 @@ def test_key_follows_a_file_it_depends_on(project, name):
     [
         "attn_notes/tasks/unrelated.py",
         "attn_notes/widgets/unrelated.js",
-        "book/results/other.json",
+        "attn_notes/results/other.json",
         "book/index.md",
         "_config.yml",
     ],
@@ -313,12 +313,13 @@ def test_reaches_all_that_python_loads():
     assert all(some <= all_ for some, all_ in zip(loaded, reachable, strict=True))
 
 
-def test_two_chapters_of_one_name_are_refused(project):
-    (project / "_toc.yml").write_text("root: book/tiny\nchapters:\n- file: book/more/tiny\n")
-    (project / "book/more").mkdir()
-    (project / "book/more/tiny.ipynb").write_text("{}")
-    with pytest.raises(BookError, match="same file name"):
-        dependencies.notebook_paths(project)
+def test_a_lesson_and_its_evidence_have_one_name_and_two_copies(project):
+    (project / "_toc.yml").write_text("root: book/tiny\nchapters:\n- file: book/evidence/tiny\n")
+    (project / "book/evidence").mkdir()
+    (project / "book/evidence/tiny.ipynb").write_bytes((project / "book/tiny.ipynb").read_bytes())
+    lesson, evidence = dependencies.read_chapters(project)
+    assert (lesson.name, evidence.name) == ("tiny", "evidence-tiny")
+    assert evidence.files == lesson.files
 
 
 # Executing
@@ -641,7 +642,7 @@ def test_site_is_rendered_when_something_changed(instant, monkeypatch, capsys):
 
 def test_bytecode_is_part_of_nothing(instant):
     key, sources = chapter(instant).key, build.site_sources(instant)
-    for folder in ("attn_notes", "attn_notes/widgets", "book", "book/results"):
+    for folder in ("attn_notes", "attn_notes/widgets", "book", "attn_notes/results"):
         (instant / folder / "__pycache__").mkdir()
         (instant / folder / "__pycache__/tiny.cpython-311.pyc").write_bytes(b"\x80")
     assert chapter(instant).key == key

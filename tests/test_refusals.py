@@ -11,24 +11,18 @@ import pytest
 import torch
 from torch import Generator, nn
 
-from attn_notes import decoding
-from attn_notes.analysis import cost, leaks, plane, seeds
-from attn_notes.analysis import deep_qkv as sorters
-from attn_notes.analysis import dialectical as heads
-from attn_notes.analysis import equilibrium as forces
-from attn_notes.analysis import triple_product as volumes
-from attn_notes.analysis import trm as thinking
+from attn_notes.analysis import cost, leaks, statistics
+from attn_notes.chapters.deep_qkv import measure as sorters
+from attn_notes.chapters.dialectical import decoding
+from attn_notes.chapters.dialectical import measure as heads
+from attn_notes.chapters.equilibrium import estimators, governor, plane
+from attn_notes.chapters.equilibrium import measure as forces
+from attn_notes.chapters.triple_product import measure as volumes
+from attn_notes.chapters.trm import full_size, supervision
+from attn_notes.chapters.trm import measure as thinking
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, text
-from attn_notes.training import (
-    comparison,
-    ensemble,
-    estimators,
-    full_size,
-    governor,
-    schedules,
-    supervision,
-)
+from attn_notes.training import comparison, ensemble, schedules
 
 NAN, INF = math.nan, math.inf
 TEXT = text.Text("abracadabra" * 10)
@@ -294,7 +288,7 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
             "closing_bias must be a finite number",
         ),
         (
-            lambda: seeds.compare(torch.ones(5), torch.ones(5), generator(), draws=10**12),
+            lambda: statistics.compare(torch.ones(5), torch.ones(5), generator(), draws=10**12),
             "draws must be at most",
         ),
     ],

@@ -33,12 +33,13 @@ from hypothesis import strategies as st
 from torch import Generator, Tensor
 
 import attn_notes
-from attn_notes import decoding
-from attn_notes.analysis import triple_product as triple_product_look
-from attn_notes.analysis import trm as thinking
+from attn_notes.chapters.dialectical import decoding
+from attn_notes.chapters.equilibrium import estimators, governor
+from attn_notes.chapters.triple_product import measure as triple_product_measure
+from attn_notes.chapters.trm import measure as thinking
+from attn_notes.chapters.trm import supervision
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks import brackets, copying, sudoku, text
-from attn_notes.training import estimators, governor, supervision
 
 EXAMPLES = int(os.environ.get("ATTN_NOTES_SWEEP", "8"))
 """Examples a function: few in every run, more where somebody asks for them."""
@@ -54,29 +55,29 @@ LEFT_OUT = {
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
     "training.ensemble.train": "takes functions; tests/test_refusals.py",
-    "training.supervision.seat": "takes what a step hands on",
-    "training.supervision.train": "takes a run; its settings are swept",
-    "analysis.trm.learn": "takes a run; its settings are swept",
-    "analysis.dialectical.train_brackets": "trains; `train_kinds` refuses",
-    "analysis.equilibrium.train_estimators": "trains; `train_kinds` refuses",
-    "analysis.triple_product.train_comparison": "trains; `train_kinds` refuses",
-    "analysis.equilibrium.adamw_at_two_rates": "makes torch's optimiser",
-    "analysis.dialectical.against_depth": "takes what `halting_tradeoff` returns",
-    "analysis.dialectical.ablations": "takes seconds; `at_cost_of` is swept",
+    "chapters.trm.supervision.seat": "takes what a step hands on",
+    "chapters.trm.supervision.train": "takes a run; its settings are swept",
+    "chapters.trm.measure.learn": "takes a run; its settings are swept",
+    "chapters.dialectical.measure.train_brackets": "trains; `train_kinds` refuses",
+    "chapters.equilibrium.measure.train_estimators": "trains; `train_kinds` refuses",
+    "chapters.triple_product.measure.train_comparison": "trains; `train_kinds` refuses",
+    "chapters.equilibrium.measure.adamw_at_two_rates": "makes torch's optimiser",
+    "chapters.dialectical.measure.against_depth": "takes what `halting_tradeoff` returns",
+    "chapters.dialectical.measure.ablations": "takes seconds; `at_cost_of` is swept",
     "analysis.results": "files: tests/analysis/test_results.py",
     "tasks.text.tiny_shakespeare": "downloads",
 }
 MAY_BE_NO_NUMBER = {
     "tasks.brackets.loss",  # of nothing
-    "analysis.dialectical.tension_by_step",
-    "analysis.dialectical.mean_steps",
-    "analysis.dialectical.share_saved_by_first",
-    "analysis.dialectical.correlation",
-    "analysis.deep_qkv.spectrum",
-    "analysis.equilibrium.credit_shares",
-    "analysis.trm.reliability",
-    "analysis.trm.legible",
-    "analysis.verdicts.never_below",
+    "chapters.dialectical.measure.tension_by_step",
+    "chapters.dialectical.measure.mean_steps",
+    "chapters.dialectical.measure.share_saved_by_first",
+    "chapters.dialectical.measure.correlation",
+    "chapters.deep_qkv.measure.spectrum",
+    "chapters.equilibrium.measure.credit_shares",
+    "chapters.trm.measure.reliability",
+    "chapters.trm.measure.legible",
+    "analysis.statistics.never_below",
 }
 """Where the documentation says that there may be none."""
 
@@ -212,7 +213,7 @@ MAKE: dict[Any, Callable[[Draw], Any]] = {
     text.Text: lambda d: text.Text("abracadabra" * 10),
     estimators.CreditRelaxation: lambda d: estimators.Implicit(RELAX),
     decoding.BracketGrammar: lambda d: decoding.BRACKETS,
-    triple_product_look.Scene: lambda d: triple_product_look.scene(1.0),
+    triple_product_measure.Scene: lambda d: triple_product_measure.scene(1.0),
     thinking.Solving: solving,
     ("dim", int): lambda d: d.of(-1, -2),
     ("dim", tuple[int, ...] | None): lambda d: d.of(None, (-2, -1)),
@@ -248,14 +249,19 @@ SWEPT_SETTINGS = (
 """What is made of numbers alone."""
 
 
+OF_A_PAGE = {"recipe", "evidence", "claims", "figures", "checks"}
+"""Modules of a chapter that take its records and runs, not whatever a caller has."""
+
+
 def public() -> Iterator[tuple[str, Any]]:
     """Every public function under its name, and its module's name before it."""
-    modules = [decoding]
-    for part in ("tasks", "models", "training", "analysis"):
+    modules = []
+    for part in ("tasks", "models", "training", "analysis", "chapters"):
         package = importlib.import_module(f"attn_notes.{part}")
         modules += [
-            importlib.import_module(f"attn_notes.{part}.{found.name}")
-            for found in pkgutil.iter_modules(package.__path__)
+            importlib.import_module(found.name)
+            for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+            if found.name.rpartition(".")[2] not in OF_A_PAGE
         ]
     for module in modules:
         where = module.__name__.removeprefix("attn_notes.")

@@ -1,4 +1,4 @@
-"""Recorded runs: small JSON files in `book/results/`, written by `book/experiments/`."""
+"""Recorded runs: small JSON files in `attn_notes/results/`, written by `book/experiments/`."""
 
 import json
 import math
@@ -13,8 +13,8 @@ Record = dict[str, Any]
 
 
 def folder() -> Path:
-    """Where the records lie: `ATTN_NOTES_RESULTS` if set, else `book/results` of this checkout."""
-    default = Path(__file__).parents[2] / "book" / "results"
+    """Where the records lie: `ATTN_NOTES_RESULTS` if set, else those that came with the package."""
+    default = Path(__file__).parents[1] / "results"
     return Path(os.environ.get("ATTN_NOTES_RESULTS", default))
 
 

@@ -1,8 +1,8 @@
 """Chapter 3's widget: a model writes brackets, freely or within the grammar.
 
-The forward pass of `attn_notes.models.dialectical` and the choices of `attn_notes.decoding` run in
-`dialectical.js` on the weights sent from here, so the widget needs no kernel once a page has been
-saved.
+The forward pass of `attn_notes.models.dialectical`, and what `attn_notes.tasks.grammar` leaves of
+it, run in `dialectical.js` on the weights sent from here, so the widget needs no kernel once a page
+has been saved.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ import anywidget
 import traitlets
 from torch import Generator, Tensor
 
-from attn_notes.decoding import BRACKETS
 from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.tasks.brackets import PAD, VOCABULARY
+from attn_notes.tasks.grammar import BRACKETS
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 

@@ -1,9 +1,9 @@
 """Chapter 4's widget: a state that relaxes, is nudged, and whose difference is the gradient.
 
-With two numbers the reader drags a target through `attn_notes.analysis.plane` and sees where each
-estimator of `attn_notes.training.estimators` points. In the network the same estimators run through
-the reader's own `attn_notes.models.equilibrium`. Both run in `equilibrium.js`, the network on the
-weights sent from here, so the widget needs no kernel once a page has been saved.
+With two numbers the reader drags a target through the chapter's `plane` and sees where each of its
+`estimators` points. In the network the same estimators run through the reader's own
+`attn_notes.models.equilibrium`. Both run in `equilibrium.js`, the network on the weights sent from
+here, so the widget needs no kernel once a page has been saved.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,7 @@ import numpy as np
 import traitlets
 from torch import Generator, Tensor
 
-from attn_notes.models.equilibrium import Config, LanguageModel
-from attn_notes.training.estimators import CORRECTIONS
+from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 

@@ -4,9 +4,9 @@
     python book/experiments NAME ...     some of them
     python book/experiments --list       their names
 
-Each writes one JSON file into book/results/: the settings, the versions of what ran, and per seed
-what a chapter draws. Nothing else writes there. A chapter's experiments stand in the module of its
-name, and their own names begin with it.
+Each writes one JSON file into attn_notes/results/: the settings, the versions of what ran, and per
+seed what a chapter draws. Nothing else writes there. A chapter's experiments stand in the module of
+its name, and their own names begin with it.
 """
 
 import importlib

@@ -7,8 +7,8 @@ from typing import Any, cast
 import torch
 from torch import Generator
 
-from attn_notes.analysis import dialectical as look
 from attn_notes.analysis import results
+from attn_notes.chapters.dialectical import measure
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import Batch, Brackets
@@ -22,7 +22,7 @@ PUBLISHED = Config(**SIZES)
 KINDS = {
     "published": PUBLISHED,
     "published, masked": replace(PUBLISHED, mask="causal"),
-    **look.ablations(replace(CORRECTED, **SIZES), TASK.length),
+    **measure.ablations(replace(CORRECTED, **SIZES), TASK.length),
 }
 # The best of three (dialectical_rates).
 RATES = dict.fromkeys(KINDS, 1e-2) | {"no tension gate": 3e-3}
@@ -44,17 +44,17 @@ def seen(model: LanguageModel, batch: Batch) -> results.Record:
     """What one trained member does on strings that it never saw."""
     logits, observed = model.observe(batch[0])
     best = brackets.loss(TASK.ideal, batch)
-    depths = look.excess_by_depth(lambda _: logits, TASK, batch)
-    tension, entropy = look.tension_and_entropy(model, TASK, batch[0])
+    depths = measure.excess_by_depth(lambda _: logits, TASK, batch)
+    tension, entropy = measure.tension_and_entropy(model, TASK, batch[0])
     return {
         "excess": round((brackets.loss(lambda _: logits, batch) - best).item(), 5),
-        "mean steps": results.rounded(look.mean_steps(observed)),
-        "tension": [results.rounded(t) for t in look.tension_by_step(observed).tolist()],
+        "mean steps": results.rounded(measure.mean_steps(observed)),
+        "tension": [results.rounded(t) for t in measure.tension_by_step(observed).tolist()],
         "depth": {
             d: [results.rounded(above), results.rounded(share)]
             for d, (above, share) in depths.items()
         },
-        "tension and entropy": results.rounded(look.correlation(tension, entropy)),
+        "tension and entropy": results.rounded(measure.correlation(tension, entropy)),
     }
 
 
@@ -90,7 +90,7 @@ def dialectical_rates() -> None:
     settings: dict[str, Any] = dict(seeds=4, steps=300, batch=32, probe_every=100)
     runs: results.Record = {}
     for rate in rates:
-        found = look.train_brackets(KINDS, TASK, lr=rate, **settings)
+        found = measure.train_brackets(KINDS, TASK, lr=rate, **settings)
         runs |= {f"{kind} {rate}": curve(run) for kind, run in found.items()}
     results.save("dialectical_rates", {"rates": rates, **SIZES, **settings}, runs)
 
@@ -101,15 +101,15 @@ def dialectical_parts() -> None:
     settings: dict[str, Any] = dict(seeds=8, steps=600, batch=32, probe_every=50, lr=RATES)
     batch = brackets.trim(TASK.sample(4096, held_out()))
     runs = {}
-    for kind, run in look.train_brackets(KINDS, TASK, **settings).items():
+    for kind, run in measure.train_brackets(KINDS, TASK, **settings).items():
         members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
         runs[kind] = curve(run) | {
-            "operations": look.operations(KINDS[kind], TASK.length),
+            "operations": measure.operations(KINDS[kind], TASK.length),
             "head_dim": KINDS[kind].head_dim,
             "members": [seen(member, batch) for member in members],
         }
         if kind == "corrected":
-            tradeoffs = [look.halting_tradeoff(m, TASK, batch, THRESHOLDS) for m in members]
+            tradeoffs = [measure.halting_tradeoff(m, TASK, batch, THRESHOLDS) for m in members]
             runs[kind]["halting"] = [
                 {
                     rule: [[results.rounded(x) for x in row] for row in rows]

@@ -5,14 +5,13 @@ from typing import Any, cast
 
 from torch import Generator
 
-from attn_notes.analysis import equilibrium as look
 from attn_notes.analysis import results
+from attn_notes.chapters.equilibrium import estimators, measure
+from attn_notes.chapters.equilibrium.estimators import EXACT, Estimator, Implicit, Nudged
 from attn_notes.models import equilibrium
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text, tiny_shakespeare
-from attn_notes.training import estimators
 from attn_notes.training.ensemble import Run
-from attn_notes.training.estimators import EXACT, Estimator, Implicit, Nudged
 from experiments import experiment
 
 LENGTH = 32
@@ -46,13 +45,15 @@ def curve(run: Run) -> results.Record:
 def seen(model: LanguageModel, text: Text, estimator: Estimator) -> results.Record:
     """What one trained member does on text that it never saw."""
     pieces = text.held_out(LENGTH)
-    batch = look.spread(pieces, 16)
+    batch = measure.spread(pieces, 16)
     cosine = 0.0  # of no gradient at all
     if estimator is not estimators.frozen:
-        found = look.attention_gradient(model, batch, estimator)
-        cosine = look.cosine(found, look.attention_gradient(model, batch, EXACT))
+        found = measure.attention_gradient(model, batch, estimator)
+        cosine = measure.cosine(found, measure.attention_gradient(model, batch, EXACT))
     return {
-        "loss": results.rounded(look.losses(model, look.spread(pieces, 1024)).mean().item(), 5),
+        "loss": results.rounded(
+            measure.losses(model, measure.spread(pieces, 1024)).mean().item(), 5
+        ),
         "cosine": results.rounded(cosine, 6),
         "weights": [results.rounded(p.norm().item()) for p in model.block.parameters()],
     }
@@ -64,7 +65,7 @@ def equilibrium_training() -> None:
     text = tiny_shakespeare()
     settings: dict[str, Any] = dict(seeds=4, steps=400, **TRAINING)
     runs = {}
-    for kind, run in look.train_estimators(sizes(text), text, ESTIMATORS, **settings).items():
+    for kind, run in measure.train_estimators(sizes(text), text, ESTIMATORS, **settings).items():
         members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
         runs[kind] = curve(run) | {
             "members": [seen(member, text, ESTIMATORS[kind]) for member in members]
@@ -87,7 +88,7 @@ def equilibrium_ungoverned() -> None:
             estimator = ESTIMATORS[kind]
             if isinstance(estimator, Nudged):
                 estimator = replace(estimator, relaxation=replace(estimator.relaxation, step=step))
-            found = look.train_estimators(
+            found = measure.train_estimators(
                 config, text, {kind: estimator}, governor=None, **settings
             )
             runs[f"{kind}, c = {damping:g}"] = curve(found[kind])
@@ -101,20 +102,20 @@ def equilibrium_gradients() -> None:
     steps = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
     betas = (2e-4, 2e-3, 2e-2, 2e-1, 2.0, 20.0, 200.0, 2000.0)
     seeds, batch, length, step = 5, 16, 64, 0.1
-    runs: results.Record = {c: [] for c in estimators.CORRECTIONS} | {"beta": [], "precision": []}
+    runs: results.Record = {c: [] for c in equilibrium.CORRECTIONS} | {"beta": [], "precision": []}
     for seed in range(seeds):
         config = equilibrium.Config(vocabulary=len(text.characters))
         single = LanguageModel(config, Generator().manual_seed(seed))
         model = LanguageModel(config, Generator().manual_seed(seed)).double()
         sequences = text.sample(batch, length, Generator().manual_seed(seed))
-        true, whole = look.gradients_by_steps(model, sequences, EXACT, [60])[60]
-        for correction in estimators.CORRECTIONS:
+        true, whole = measure.gradients_by_steps(model, sequences, EXACT, [60])[60]
+        for correction in equilibrium.CORRECTIONS:
             nudged = Nudged(correction, 0.02, Relaxation(max(steps), step))
-            found = look.gradients_by_steps(model, sequences, nudged, steps)
+            found = measure.gradients_by_steps(model, sequences, nudged, steps)
             runs[correction].append(
                 {
                     "cosine": [
-                        results.rounded(look.cosine(gradient, true), 10)
+                        results.rounded(measure.cosine(gradient, true), 10)
                         for gradient, _ in found.values()
                     ],
                     "length": [float(f"{size / whole:.4g}") for _, size in found.values()],
@@ -123,8 +124,9 @@ def equilibrium_gradients() -> None:
         settled = Relaxation(40, 0.5)
         for name, each, exact in (("double", model, true), ("single", single, true.float())):
             errors = [
-                look.relative_error(
-                    look.attention_gradient(each, sequences, Nudged("full", beta, settled)), exact
+                measure.relative_error(
+                    measure.attention_gradient(each, sequences, Nudged("full", beta, settled)),
+                    exact,
                 )
                 for beta in betas
             ]

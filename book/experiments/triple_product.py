@@ -5,7 +5,7 @@ from typing import Any
 from torch import Generator
 
 from attn_notes.analysis import results
-from attn_notes.analysis import triple_product as look
+from attn_notes.chapters.triple_product import measure
 from attn_notes.models.triple_product import SCORES, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
@@ -38,12 +38,12 @@ def summary(run: Run) -> results.Record:
 
 def with_wider_dot(configs: dict[str, Config]) -> dict[str, Config]:
     """And the dot product with as many parameters as the volume has."""
-    return configs | {"dot, wider": look.with_parameters_of(configs["dot"], configs["volume"])}
+    return configs | {"dot, wider": measure.with_parameters_of(configs["dot"], configs["volume"])}
 
 
 def compare(configs: dict[str, Config], task: Copying, settings: dict[str, Any]) -> results.Record:
     """Train these kinds and keep what the chapter draws."""
-    runs = look.train_comparison(configs, task, **settings)
+    runs = measure.train_comparison(configs, task, **settings)
     return {kind: summary(run) for kind, run in runs.items()}
 
 
@@ -84,7 +84,7 @@ def triple_product_cost() -> None:
     for d in dimensions:
         for length in lengths:
             batch = max(1, 256 // length)
-            found = look.cost_of_forms(batch, 2, length, d, generator)
+            found = measure.cost_of_forms(batch, 2, length, d, generator)
             runs[f"{d} {length}"] = {
                 form: {"seconds": round(seconds, 6), "bytes": peak}
                 for form, (seconds, peak) in found.items()

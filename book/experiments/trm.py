@@ -9,10 +9,10 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.analysis import trm as look
+from attn_notes.chapters.trm import measure
+from attn_notes.chapters.trm.supervision import Settings
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Batch, Sudoku
-from attn_notes.training.supervision import Settings
 from experiments import experiment
 
 TASK = Sudoku(rows=2, columns=3)
@@ -26,7 +26,7 @@ CONFIG = Config(
     latent_steps=3,
     cycles=1,
 )
-LIVE = look.Recipe(
+LIVE = measure.Recipe(
     CONFIG, Settings(seats=64, steps=8, loss="softmax", ema=0.99), steps=900, lr=3e-3
 )
 SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)
@@ -39,23 +39,23 @@ INSIDE: dict[str, Any] = dict(
 )
 
 
-def as_long(recipe: look.Recipe) -> look.Recipe:
+def as_long(recipe: measure.Recipe) -> measure.Recipe:
     """As many steps as make about as many operations as the live run's."""
-    share = look.operations(LIVE) / look.operations(recipe)
+    share = measure.operations(LIVE) / measure.operations(recipe)
     return replace(recipe, steps=round(LIVE.steps * share))
 
 
-def with_config(**change: Any) -> look.Recipe:
+def with_config(**change: Any) -> measure.Recipe:
     """The live recipe with another network."""
     return as_long(replace(LIVE, config=replace(LIVE.config, **change)))
 
 
-def with_settings(**change: Any) -> look.Recipe:
+def with_settings(**change: Any) -> measure.Recipe:
     """The live recipe with another supervision."""
     return replace(LIVE, settings=replace(LIVE.settings, **change))
 
 
-def straight(layers: int) -> look.Recipe:
+def straight(layers: int) -> measure.Recipe:
     """No recursion: as many layers as given, gone through once."""
     config = replace(LIVE.config, layers=layers)
     settings = replace(LIVE.settings, steps=1)
@@ -81,34 +81,34 @@ def tests(size: int) -> dict[str, Batch]:
 
 def solving(model: TRM, batch: Batch, steps: int) -> results.Record:
     """What a model makes of a test set at every step, and of stopping at its own word."""
-    seen = look.solve(model, batch, steps)
-    stopped = look.stop(seen, 0.5)
+    seen = measure.solve(model, batch, steps)
+    stopped = measure.stop(seen, 0.5)
     return {
         "right": [results.rounded(x) for x in seen.right.float().mean(1).tolist()],
         "cells": [results.rounded(x) for x in seen.cells.mean(1).tolist()],
         "stopped": [results.rounded(x.item()) for x in stopped],  # after steps, share right
-        "lost": int((look.lost(seen.right) > 0).sum()),
+        "lost": int((measure.lost(seen.right) > 0).sum()),
     }
 
 
 def certainty(model: TRM, batch: Batch, steps: int) -> list[list[int]]:
     """Puzzles wrong and right after so many steps, where q says wrong and where it says right."""
-    seen = look.solve(model, batch, steps)
+    seen = measure.solve(model, batch, steps)
     pairs = 2 * (seen.halt[-1] > 0).long() + seen.right[-1]
     return torch.bincount(pairs, minlength=4).view(2, 2).tolist()
 
 
 def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
     """Where a model fails, what it keeps in mind and how sure it is; rounded as on the page."""
-    model = look.half_precision(model)
-    seen = {on: look.solve(model, judged[on], SIZES["think"]) for on in ("mixed", "minimal")}
+    model = measure.half_precision(model)
+    seen = {on: measure.solve(model, judged[on], SIZES["think"]) for on in ("mixed", "minimal")}
     right = torch.cat([found.right for found in seen.values()], 1)
-    groups = look.difficulties(torch.cat([TASK.rounds(judged[on][0]) for on in seen]))
+    groups = measure.difficulties(torch.cat([TASK.rounds(judged[on][0]) for on in seen]))
     puzzles, solutions = (part[: SIZES["probed"]] for part in judged["minimal"])
-    thoughts = look.thoughts(model, puzzles, INSIDE["thoughts"])
-    read = look.legible(thoughts, (puzzles, solutions))
+    thoughts = measure.thoughts(model, puzzles, INSIDE["thoughts"])
+    read = measure.legible(thoughts, (puzzles, solutions))
     first = {on: found.halt[: INSIDE["thoughts"]].sigmoid() for on, found in seen.items()}
-    sure = look.reliability(
+    sure = measure.reliability(
         torch.cat([said.flatten() for said in first.values()]),
         torch.cat([found.right[: INSIDE["thoughts"]].flatten() for found in seen.values()]),
         INSIDE["edges"],
@@ -129,22 +129,22 @@ def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
         ],
         "right": {on: row(found.right.float().mean(1)) for on, found in seen.items()},
         "stops": {
-            on: [row(torch.stack(look.stop(found, level))) for level in INSIDE["levels"]]
+            on: [row(torch.stack(measure.stop(found, level))) for level in INSIDE["levels"]]
             for on, found in seen.items()
         },
     }
 
 
-def described(recipe: look.Recipe) -> results.Record:
+def described(recipe: measure.Recipe) -> results.Record:
     """What a recipe comes to."""
     return {
         "parameters": sum(p.numel() for p in recipe.model(0).parameters()),
-        "operations": look.operations(recipe),
+        "operations": measure.operations(recipe),
         "recipe": asdict(recipe),
     }
 
 
-def learned(recipes: Mapping[str, look.Recipe], seeds: int) -> results.Record:
+def learned(recipes: Mapping[str, measure.Recipe], seeds: int) -> results.Record:
     """Train every recipe from each of so many seeds, and look at what it has learned."""
     bank = bank_of_puzzles()
     judged = tests(SIZES["tests"])
@@ -157,12 +157,12 @@ def learned(recipes: Mapping[str, look.Recipe], seeds: int) -> results.Record:
     runs: results.Record = {}
     for name, recipe in recipes.items():
         for seed in range(seeds):
-            run, history = look.learn(
+            run, history = measure.learn(
                 recipe,
                 TASK,
                 bank,
                 seed=seed,
-                probe=partial(look.probe, tests=probed, steps=LIVE.settings.steps),
+                probe=partial(measure.probe, tests=probed, steps=LIVE.settings.steps),
                 probe_every=max(recipe.steps // 9, 1),
             )
             # Without recursion every step gives the same answer.
@@ -191,7 +191,7 @@ def learned(recipes: Mapping[str, look.Recipe], seeds: int) -> results.Record:
     return runs
 
 
-def baselines() -> dict[str, look.Recipe]:
+def baselines() -> dict[str, measure.Recipe]:
     """The live run's recipe, and networks without recursion, at equal operations."""
     depth = LIVE.config.layers * (LIVE.config.latent_steps + 1)
     return {
@@ -201,7 +201,7 @@ def baselines() -> dict[str, look.Recipe]:
     }
 
 
-def supervisions() -> dict[str, look.Recipe]:
+def supervisions() -> dict[str, measure.Recipe]:
     """The same network, one part of how it is supervised changed at a time."""
     return {
         "one supervision step": with_settings(steps=1),
@@ -210,12 +210,12 @@ def supervisions() -> dict[str, look.Recipe]:
     }
 
 
-def networks() -> dict[str, look.Recipe]:
+def networks() -> dict[str, measure.Recipe]:
     """The same supervision, one part of the network changed at a time, at equal operations."""
     return {"norm as published": with_config(norm="channels"), "T = 2": with_config(cycles=2)}
 
 
-def other_rates() -> dict[str, look.Recipe]:
+def other_rates() -> dict[str, measure.Recipe]:
     """The networks without recursion at a third of the live run's rate, and at three times it."""
     return {
         f"{kind}, lr {lr:g}": replace(recipe, lr=lr)
@@ -225,7 +225,7 @@ def other_rates() -> dict[str, look.Recipe]:
     }
 
 
-def record(name: str, recipes: Mapping[str, look.Recipe], seeds: int = SEEDS) -> None:
+def record(name: str, recipes: Mapping[str, measure.Recipe], seeds: int = SEEDS) -> None:
     """Train and write down."""
     results.save(name, SIZES | {"seeds": seeds, "lr": LIVE.lr}, learned(recipes, seeds))
 
@@ -260,7 +260,7 @@ def trm_inside() -> None:
     bank, judged = bank_of_puzzles(), tests(SIZES["tests"])
     members = []
     for seed in range(SEEDS):
-        run, _ = look.learn(
+        run, _ = measure.learn(
             LIVE, TASK, bank, seed=seed, probe=lambda model: {}, probe_every=LIVE.steps
         )
         members.append(inside(run.judged, judged))

@@ -15,7 +15,7 @@ from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
 from torch.func import stack_module_state
 
-from attn_notes.decoding import BRACKETS, Step, faults, generate
+from attn_notes.chapters.dialectical.decoding import BRACKETS, Step, faults, generate
 from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
 from attn_notes.widgets._weights import pack

@@ -14,7 +14,8 @@ from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
 from torch.func import stack_module_state
 
-from attn_notes.analysis import plane
+from attn_notes.chapters.equilibrium import plane
+from attn_notes.chapters.equilibrium.estimators import CORRECTIONS, Implicit, Nudged
 from attn_notes.models.equilibrium import (
     CORRECTED,
     TOLERANCE,
@@ -23,7 +24,6 @@ from attn_notes.models.equilibrium import (
     Relaxation,
     residual,
 )
-from attn_notes.training.estimators import CORRECTIONS, Implicit, Nudged
 from attn_notes.widgets._weights import pack
 from attn_notes.widgets.equilibrium import EquilibriumExplorer
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Generator, Tensor
 
+from attn_notes.chapters.trm.supervision import Settings, Supervision
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.training import checkpoint
 from attn_notes.training.schedules import warmup_cosine
-from attn_notes.training.supervision import Settings, Supervision
 
 STEPS = 60
 TASK = Sudoku(2, 2)

@@ -1,0 +1,155 @@
+"""Chapter 1's checks."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.exercises import WrongError, answered, check, need, number, same
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
+
+
+@check
+def floor(answer: Callable[[int, int], float]) -> str:
+    """The floor for words of `length` letters from an alphabet of `letters`."""
+
+    def value_at(letters: int, length: int) -> float:
+        return number(answer(letters, length))
+
+    value = value_at(3, 3)
+    for wrong, symptom in (
+        (3 * math.log(3) / 6, "you count the first letter, which is given and never predicted."),
+        (2 * math.log2(3) / 6, "that is in bits; a nat uses the natural logarithm."),
+        (2 * math.log(3) / 7, "seven tokens make six predictions."),
+        (2 * math.log(3), "that is the sum over a sequence; the loss is a mean over predictions."),
+        (
+            2 * math.log(3) / 2,
+            "that is the mean over two letters; the loss is a mean over all six.",
+        ),
+        (-2 * math.log(3) / 6, "a loss is −ln p, which is positive."),
+    ):
+        need(not same(value, wrong), symptom)
+    need(
+        same(value, sorting.FLOOR),
+        f"for three letters from three it should be {sorting.FLOOR:.5f}, not {value:.5f}.",
+    )
+    for letters, length, symptom in (
+        (5, 3, "your answer does not follow the size of the alphabet as it should."),
+        (3, 4, "your answer does not follow the length of the word as it should."),
+        (2, 1, "a word of one letter leaves nothing to guess."),
+    ):
+        right = (length - 1) * math.log(letters) / (2 * length)
+        need(same(value_at(letters, length), right), f"right for three of three, but {symptom}")
+    return "only letters 2 to n of the word cost anything, ln(alphabet) each, of 2n predictions."
+
+
+@check
+def rank_one_gate(answer: object) -> str:
+    """A [6, 1] and B [1, 3] whose row softmax has rank 1 but is not constant."""
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise WrongError("give two tensors: A, B.")
+    a, b = (torch.as_tensor(part, dtype=torch.float64) for part in answer)
+    need(tuple(a.shape) == (6, 1), f"A should have shape (6, 1), not {tuple(a.shape)}.")
+    need(tuple(b.shape) == (1, 3), f"B should have shape (1, 3), not {tuple(b.shape)}.")
+    gate = (a @ b).softmax(-1)
+    need(bool(gate.isfinite().all()), "the gate holds numbers that are not finite.")
+    need(
+        bool((gate - 1 / 3).abs().max() > 0.01),
+        "this gate is ⅓ everywhere: rank 1, but it gates nothing. Let B's entries differ.",
+    )
+    values = torch.linalg.svdvals(gate)
+    ratio = (values[1] / values[0]).item()
+    need(
+        ratio < 1e-6,
+        f"the second singular value is {ratio:.3f} of the first, so the rank is above 1. "
+        "Which rows must be alike?",
+    )
+    if bool((a - a[0]).abs().max() > 1e-6):
+        return (
+            "to rounding. Your rows differ, but the softmax is saturated and hides it. With all "
+            "rows of A alike the rank is 1 exactly."
+        )
+    return "rows that sum to one are multiples of each other only if they are equal."
+
+
+class _Peeking(torch.nn.Module):
+    """A sorter whose logits at one position also read a token that comes later."""
+
+    def __init__(self, position: int, seen: int) -> None:
+        super().__init__()
+        self.sorter = Sorter(Config("plain"), Generator().manual_seed(1))
+        self.position, self.seen = position, seen
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits = self.sorter(x).clone()
+        if x.shape[-1] > self.seen:
+            logits[..., self.position, 1] += 0.1 * (x[..., self.seen] + 1)
+        return logits
+
+
+@check
+@torch.no_grad()
+def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -> str:
+    """A function (model, tokens) → largest change of an earlier logit."""
+    tokens = sorting.all_sequences()[[5, 11]][:, :-1]
+    before = tokens.clone()
+    honest = Sorter(Config("plain"), Generator().manual_seed(1))
+    try:
+        value = float(answered(answer(honest, tokens)))
+    except IndexError as error:
+        raise WrongError(f"token ids run from 0 to 3; the model says: {error}") from error
+    need(torch.equal(tokens, before), "you change the tokens that you were given: `clone` them.")
+    need(
+        value < 1e-5,
+        f"a causal sorter was found to leak {value:.3g}. Do you compare only the logits *before* "
+        "the token you changed?",
+    )
+    for position, seen in itertools.combinations(range(6), 2):
+        need(
+            float(answer(_Peeking(position, seen), tokens.clone())) > 1e-3,
+            f"a model whose logits at position {position} read the token at position {seen} got "
+            "away with it. Do you change every position, one at a time, and keep the largest "
+            "change of any logit before it?",
+        )
+    return "no change at a later position may move an earlier logit; yours finds every leak."
+
+
+@check
+def rescue(answer: Callable[[], object]) -> str:
+    """Train plain sorters so that all of 16 seeds sort within 600 steps."""
+    try:
+        run = answered(answer())
+    except KeyError as error:
+        raise WrongError(f"{error} is missing: pass probe=sorting.probe.") from error
+    if not isinstance(run, Run):
+        raise WrongError("return what `train` returns.")
+    need("solved" in run.history, "pass probe=sorting.probe, so that there is something to check.")
+    solved, steps = run.history["solved"], run.steps
+    need(solved.shape[1] == 16, f"train 16 seeds, not {solved.shape[1]}.")
+    need(
+        len(run.history["losses"][0].unique(dim=0)) == 16,
+        "some of your 16 start alike: give each its own seed.",
+    )
+    need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
+    sorters = [run.member(i) for i in range(16)]
+    need(
+        all(isinstance(s, Sorter) and s.config == Config("plain") for s in sorters),
+        "the sorters should be plain, at their published sizes.",
+    )
+    scores = [int(sorting.probe(s)["solved"]) for s in sorters]
+    unknowable = run.history["losses"][-1, :, :2].mean().item()
+    need(
+        min(scores) == 27,
+        f"{sum(s == 27 for s in scores)} of 16 seeds sort all 27 inputs; the worst sorts "
+        f"{min(scores)}. "
+        + (
+            "What part of the loss can the model do nothing about?"
+            if unknowable < 1.5 * math.log(3)
+            else "The loss is on the right part; try another rate, or more of the 600 steps."
+        ),
+    )
+    return "asked only for what can be known, every plain seed learns it."

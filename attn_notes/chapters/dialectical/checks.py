@@ -1,0 +1,240 @@
+"""Chapter 3's checks."""
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets
+from attn_notes.tasks.grammar import BRACKETS
+
+
+@check
+def floor(answer: Callable[[float], float]) -> str:
+    """The floor of one pair with filler of probability p, in nats a predicted token."""
+
+    def value_at(p: float) -> float:
+        return number(answer(p))
+
+    p = 0.25
+    value, right = value_at(p), Brackets(pairs=1, filler=p).floor
+    end = [p / 3, p / 3, 1 - 2 * p / 3]
+    which = _entropy([p, 1 - p]) + p * math.log(3)
+    after_close = _entropy(end)
+    for wrong, symptom in (
+        (which + after_close, "that is a whole string's; the loss is a mean over predictions."),
+        (
+            2 * which / (2 + 2 * p),
+            "after `)` the space may be a filler or the end, and a predictor need not say which.",
+        ),
+        ((which + after_close) / 2, "a string makes 2 + 2p predictions on average, not 2."),
+        (
+            (which + after_close) / (3 + 2 * p),
+            "the first bracket is given: a string makes 2 + 2p predictions on average.",
+        ),
+        (
+            (_entropy([p, 1 - p]) + _entropy([p / 3, 1 - p / 3])) / (2 + 2 * p),
+            "a filler is one of three characters. What does it cost to say which?",
+        ),
+        (right / math.log(2), "that is in bits; a nat uses the natural logarithm."),
+        (-right, "a loss is −ln p, which is positive."),
+        (
+            (which + after_close) / (2 + p),
+            "after both brackets there may be filler, so a string makes 2 + 2p predictions.",
+        ),
+        (
+            which / (1 + 2 * p),
+            "the end is a prediction too: after `)` comes a filler or the end.",
+        ),
+    ):
+        need(not same(value, wrong), symptom)
+    need(same(value, right), f"for p = {p} it should be {right:.5f}, not {value:.5f}.")
+    for p in (0.1, 0.6):
+        need(
+            same(value_at(p), Brackets(pairs=1, filler=p).floor),
+            f"right for p = 0.25, but not for p = {p}.",
+        )
+    return "two places where something is open, and 2 + 2p predictions to share it."
+
+
+def _entropy(probabilities: Iterable[float]) -> float:
+    return -sum(p * math.log(p) for p in probabilities if p)
+
+
+@check
+def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """Scores [t, t] with −∞ wherever a token may not look, given which tokens are no padding."""
+    scores = torch.randn(6, 6, generator=Generator().manual_seed(0))
+    keep = torch.tensor([False, True, False, True, True, False])
+    given, kept = scores.clone(), keep.clone()
+
+    def attention(scores: Tensor, keep: Tensor) -> Tensor:
+        masked = answered(answer(scores, keep))
+        if not isinstance(masked, Tensor) or masked.shape != scores.shape:
+            found = tuple(masked.shape) if isinstance(masked, Tensor) else type(masked).__name__
+            raise WrongError(f"for {len(keep)} tokens return {tuple(scores.shape)}, not {found}.")
+        need(
+            not bool(masked.isnan().any()),
+            "the scores hold something that is no number. What is 0 · −∞?",
+        )
+        return masked.float().softmax(-1)
+
+    found = attention(scores, keep)
+    need(given.equal(scores) and kept.equal(keep), "what was passed in has been changed.")
+    rows, may = found[keep], torch.ones(3, 3).tril().bool()
+    need(not bool(rows.isnan().any()), "a row is −∞ all over, and its softmax is no number.")
+    need(
+        float(rows[:, ~keep].max()) == 0,
+        "a token looks at padding, if only a little: is what you add −∞?",
+    )
+    rows = rows[:, keep]
+    need(
+        float(rows[~may].max()) == 0,
+        "a token looks at a later one, if only a little: is what you add −∞?",
+    )
+    need(bool((rows.diagonal() > 0).all()), "a token should look at itself, too.")
+    need(bool((rows[may] > 0).all()), "a token does not look at all before it.")
+    right = scores[keep][:, keep].masked_fill(~may, -math.inf).softmax(-1)
+    need(
+        torch.allclose(rows, right, atol=1e-6),
+        "where a token may look, its attention should follow its own scores.",
+    )
+    need(
+        not bool(found.isnan().any()),
+        "right for tokens; but a row of padding is −∞ all over, its softmax no number, and that "
+        "would spread. Let padding look at itself.",
+    )
+    small = attention(scores[:2, :2], torch.tensor([True, True]))
+    right = torch.stack([torch.tensor([1.0, 0.0]), scores[1, :2].softmax(-1)])
+    need(torch.allclose(small, right, atol=1e-6), "right for six tokens, but not for two.")
+    return "no token looks at the future or at padding, and the rest follows its own scores."
+
+
+Model = Callable[[Tensor], Tensor]
+
+
+def _reads(weights: Callable[[int], Tensor]) -> Model:
+    """A model whose logits are weighted sums of the tokens: `weights(t)` is [reader, read]."""
+
+    def model(x: Tensor) -> Tensor:
+        return weights(x.shape[1]).to(x.device) @ F.one_hot(x, len(VOCABULARY)).float()
+
+    return model
+
+
+def _even(t: int) -> Tensor:
+    return torch.ones(t, t).tril()
+
+
+def _peek(distance: int) -> Model:
+    return _reads(lambda t: _even(t) + 0.5 * torch.ones(t, t).triu(distance).tril(distance))
+
+
+def _from_length(x: Tensor) -> Tensor:
+    """How many tokens come, though not which: padding gives it away."""
+    return _reads(_even)(x) + 0.5 * (x != PAD).sum(1)[:, None, None]
+
+
+def _banned(x: Tensor) -> Tensor:
+    return _reads(_even)(x).masked_fill(torch.arange(len(VOCABULARY)) == PAD, -math.inf)
+
+
+def _neighbour(reader: int) -> Model:
+    """Nobody reads ahead but one position, counted from the end if negative, by one."""
+
+    def weights(t: int) -> Tensor:
+        found = _even(t)
+        found[reader, reader + 1] = 0.5
+        return found
+
+    return _reads(weights)
+
+
+def _one_letter(x: Tensor) -> Tensor:
+    """Everybody knows whether the last token is a b."""
+    return _reads(_even)(x) + 0.5 * (x[:, -1:] == VOCABULARY.index("b"))[..., None]
+
+
+def _far_sighted(x: Tensor) -> Tensor:
+    """The first position reads the last one, nobody else reads ahead."""
+    logits = _reads(_even)(x)
+    logits[:, 0] = logits[:, 0] + 0.5 * F.one_hot(x[:, -1], len(VOCABULARY))
+    return logits
+
+
+@check
+def reads_ahead(answer: Callable[[Model], bool]) -> str:
+    """Whether a model from tokens [n, t] to logits [n, t, 7] reads the future."""
+
+    def verdict(model: Model) -> bool:
+        return yes_or_no(answer(model))
+
+    need(verdict(_reads(lambda t: torch.ones(t, t))), "one that sees all, always, got away.")
+    need(not verdict(_reads(_even)), "one that reads all up to its own place was accused.")
+    need(
+        not verdict(_banned),
+        "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is no "
+        "number.",
+    )
+    need(verdict(_peek(1)), "one that peeks at the very next token got away.")
+    need(verdict(_peek(3)), "one that peeks at the third token ahead got away.")
+    need(
+        verdict(_far_sighted),
+        "one whose first position reads the last got away. Change every later token, not one.",
+    )
+    need(verdict(_one_letter), "one that peeks for a single letter, b, got away.")
+    for reader, who in ((0, "first"), (-2, "last but one")):
+        need(
+            verdict(_neighbour(reader)),
+            f"one that peeks from its {who} position only, at the next, got away. Do you cut in "
+            "every place?",
+        )
+    need(
+        verdict(_from_length),
+        "one that knows how many tokens will come, by the padding behind them, got away. Does a "
+        "token of yours ever become padding?",
+    )
+    return "change the future, and nothing before it may move."
+
+
+@check
+def allowed(answer: Callable[[int, int], Iterable[str]]) -> str:
+    """The characters that may come next, given open brackets and characters left."""
+
+    def value_at(depth: int, remaining: int) -> set[str]:
+        value = answered(answer(depth, remaining))
+        try:
+            value = set(value)
+        except TypeError as error:
+            raise WrongError(f"return characters, not {type(value).__name__}.") from error
+        unknown = value - set(VOCABULARY)
+        need(not unknown, f"{unknown} is not among the characters {''.join(VOCABULARY)!r}.")
+        return value
+
+    for remaining in (*range(1, 9), 0):
+        for depth in range(remaining + 1):
+            value = value_at(depth, remaining)
+            mask = BRACKETS.allowed(depth, remaining)
+            right = {c for c, may in zip(VOCABULARY, mask.tolist(), strict=True) if may}
+            where = f"With {depth} open and {remaining} left"
+            pad, space = VOCABULARY[PAD], VOCABULARY[SPACE]
+            need(pad not in value, f"{where}: padding is never written.")
+            need(")" not in value - right, f"{where}: there is nothing to close.")
+            need(
+                "(" not in value - right,
+                f"{where}: after `(` there would be {depth + 1} to close with {remaining - 1}.",
+            )
+            need(
+                not (value - right),
+                f"{where}: after a filler there would be {depth} to close with {remaining - 1}.",
+            )
+            need(
+                depth > 0 or space in value,
+                f"{where}: the text may end, and the end is a space.",
+            )
+            missing = sorted(right - value)
+            need(not missing, f"{where}: {missing} could come, and you forbid it.")
+    return "from every state some character is allowed, and every allowed one can be finished."

@@ -1,0 +1,196 @@
+"""Chapter 4's checks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+
+
+def _vector(value: Any, n: int, name: str) -> Tensor:
+    """The answer as a vector of n numbers.
+
+    Raises:
+        WrongError: it is none.
+    """
+    if not isinstance(value, Tensor) or value.shape != (n,):
+        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise WrongError(f"{name} should be a tensor of shape ({n},), not {found}.")
+    need(bool(value.isfinite().all()), f"{name} holds something that is no number.")
+    return value.detach().double()
+
+
+def _near(found: Tensor, right: Tensor) -> bool:
+    return bool((found - right).norm() <= 1e-4 * right.norm())
+
+
+def _stable(n: int, seed: int) -> Tensor:
+    """A Jacobian whose state comes to rest, and which is nothing like symmetric."""
+    turning = torch.randn(n, n, generator=Generator().manual_seed(seed), dtype=torch.float64)
+    return -1.5 * torch.eye(n, dtype=torch.float64) + 0.6 * turning.triu(1) - 0.2 * turning.tril(-1)
+
+
+@check
+def credits(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> str:
+    """The true credit and the naive one, given a Jacobian [n, n] and the cost's gradient [n]."""
+    for n, seed in ((3, 0), (5, 1)):
+        jacobian = _stable(n, seed)
+        g = torch.randn(n, generator=Generator().manual_seed(7 + seed), dtype=torch.float64)
+        given = jacobian.clone(), g.clone()
+        pair = answered(answer(jacobian, g))
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise WrongError("return two vectors: the true credit, and the naive one.")
+        true, naive = (
+            _vector(answered(part), n, name)
+            for part, name in zip(pair, ("the true credit", "the naive one"), strict=True)
+        )
+        need(given[0].equal(jacobian) and given[1].equal(g), "what was passed in has been changed.")
+        right = torch.linalg.solve(jacobian.T, -g)
+        wrong = torch.linalg.solve(jacobian, -g)
+        need(
+            not (_near(true, wrong) and _near(naive, right)),
+            "the two have changed places: which of them needs the influences backwards?",
+        )
+        need(not _near(true, -right), "the true credit has the wrong sign: Jᵀa + g = 0.")
+        need(
+            not _near(true, -jacobian.T @ g),
+            "that multiplies by the transposed Jacobian, once. It has to be solved for.",
+        )
+        need(
+            not _near(true, wrong),
+            "the true credit solves Jᵀa + g = 0; yours solves it with J, as the naive one does.",
+        )
+        need(_near(true, right), "the true credit does not solve Jᵀa + g = 0.")
+        need(not _near(naive, -wrong), "the naive one has the wrong sign: J a + g = 0.")
+        need(not _near(naive, right), "the naive one is to differ: it solves J a + g = 0.")
+        need(_near(naive, wrong), "the naive one does not solve J a + g = 0.")
+    return "the same equation, but for a transposition."
+
+
+@check
+def nudged(answer: Callable[..., Callable[[Tensor], Tensor]]) -> str:
+    """The field of AEP, given force, slope of the cost, state at rest, Jacobian and β."""
+    generator = Generator().manual_seed(0)
+    n, beta = 4, 0.3
+    jacobian = _stable(n, 2)
+    rest, z, target = torch.randn(3, n, generator=generator, dtype=torch.float64)
+
+    def force(state: Tensor) -> Tensor:
+        """Zero at rest, with this Jacobian there; bent, so that J (z − rest) is not enough."""
+        apart = state - rest
+        return jacobian @ apart - 0.3 * apart**3
+
+    def slope(state: Tensor) -> Tensor:
+        return (state - target) ** 3
+
+    def at(state: Tensor, beta: float) -> Tensor:
+        field = answered(answer(force, slope, rest, jacobian, beta))
+        if not callable(field):
+            raise WrongError("return a function of the state.")
+        return _vector(answered(field(state)), n, "the field")
+
+    apart = z - rest
+    twist = (jacobian - jacobian.T) @ apart
+    right = force(z) - beta * slope(z) - twist
+    found = at(z, beta)
+    for wrong, symptom in (
+        (force(z) - beta * slope(z), "that is naive: the correction is missing."),
+        (
+            right + 2 * twist,
+            "the correction has the wrong sign: F and it together are to move by Jᵀ.",
+        ),
+        (right + twist / 2, "the correction is halved: it is J − Jᵀ, not half of it."),
+        (right + 2 * beta * slope(z), "the nudge goes up: it is to lower the cost."),
+        (
+            force(z) - beta * slope(rest) - twist,
+            "the slope of the cost is taken at rest; take it where the state is.",
+        ),
+        (
+            jacobian.T @ apart - beta * slope(z),
+            "that is the linearised field. Use F itself: its bend matters for larger nudges.",
+        ),
+        (right + beta * slope(z), "nothing nudges: where is β?"),
+        (right + beta * slope(z) - slope(z), "the nudge is not weighed by β."),
+        (
+            force(z) - beta * slope(z) - (jacobian - jacobian.T) @ z,
+            "the correction has to vanish at rest: it works on how far z is from there.",
+        ),
+    ):
+        need(not _near(found, wrong), symptom)
+    need(_near(found, right), "that is not F(z) − β · slope(z) − (J − Jᵀ)(z − rest).")
+    need(_near(at(rest, beta), -beta * slope(rest)), "at rest only the nudge should be left.")
+    other = force(z) - 0.7 * slope(z) - twist
+    need(_near(at(z, 0.7), other), f"right for β = {beta}, but not for 0.7.")
+    return "at rest the correction is nothing, and close by it turns J into Jᵀ."
+
+
+@check
+def settles(answer: Callable[[Tensor, float], bool]) -> str:
+    """Whether a relaxation with this Jacobian [n, n] and step comes to rest."""
+
+    def told(*rows: list[float], eps: float) -> bool:
+        return yes_or_no(answer(torch.tensor(rows, dtype=torch.float64), eps))
+
+    need(told([-1.0, 0.0], [0.0, -2.0], eps=0.5), "−1 and −2 on the diagonal, ε = 0.5: it settles.")
+    need(
+        not told([-1.0, 0.0], [0.0, 0.5], eps=0.5),
+        "−1 and +0.5 on the diagonal: along the second it flees. Do you look at all eigenvalues?",
+    )
+    need(
+        not told([-1.0, 0.0], [0.0, -5.0], eps=0.5),
+        "−1 and −5 on the diagonal, ε = 0.5: it jumps over its goal, farther each time.",
+    )
+    need(
+        told([-1.0, 4.0], [0.0, -1.0], eps=0.5),
+        "a one-way influence of 4: its symmetric part has an eigenvalue of +1 and its norm is "
+        "large, and still it settles.",
+    )
+    need(
+        told([-1.0, 1.5], [-1.5, -1.0], eps=0.4),
+        "a spiral that winds inwards was taken for one that does not. Its eigenvalues are complex.",
+    )
+    need(
+        not told([-1.0, 3.0], [-3.0, -1.0], eps=0.5),
+        "a spiral: the real parts are −1, but steps of 0.5 along its curve lead outwards.",
+    )
+    need(told([-1.0, 3.0], [-3.0, -1.0], eps=0.1), "the same spiral in steps of 0.1 does settle.")
+    need(
+        not told([0.0, 2.0], [2.0, 0.0], eps=0.1),
+        "nothing on the diagonal, 2 beside it: its eigenvalues are 2 and −2.",
+    )
+    return "every eigenvalue of 1 + εJ inside the unit circle."
+
+
+@check
+def best_nudge(answer: Callable[[float, float], float]) -> str:
+    """The β that makes curvature · β² + rounding / β least."""
+    for curvature, rounding in ((2.0, 0.5), (0.03, 1e-4)):
+        value = number(answer(curvature, rounding))
+        right = (rounding / (2 * curvature)) ** (1 / 3)
+        for wrong, symptom in (
+            (
+                (rounding / curvature) ** (1 / 3),
+                "there both errors are equal. Least is their sum where its slope is zero.",
+            ),
+            ((rounding / (2 * curvature)) ** 0.5, "almost: what is the slope of 1 / β?"),
+            (
+                (2 * curvature / rounding) ** (1 / 3),
+                "upside down: should more rounding ask for a larger β?",
+            ),
+            (
+                rounding / (2 * curvature),
+                "that is β³. The slope is 2 · curvature · β − rounding / β².",
+            ),
+            (
+                (2 * rounding / curvature) ** (1 / 3),
+                "the 2 stands on the wrong side: the slope of β² is 2β.",
+            ),
+        ):
+            need(not same(value, wrong), symptom)
+        need(
+            same(value, right),
+            f"for {curvature} and {rounding} it should be {right:.5g}, not {value:.5g}.",
+        )
+    return "at the best β the rounding costs twice what the theorem does."

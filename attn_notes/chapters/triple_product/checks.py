@@ -1,0 +1,167 @@
+"""Chapter 2's checks."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.models.triple_product import expanded_volume
+from attn_notes.tasks.copying import Copying
+
+
+@check
+def floor(answer: Callable[[int, int, Sequence[int]], float]) -> str:
+    """The floor of copying with equally likely periods, in nats a predicted token."""
+
+    def value_at(vocabulary: int, length: int, periods: tuple[int, ...]) -> float:
+        return number(answer(vocabulary, length, periods))
+
+    value, right = value_at(7, 13, (5,)), Copying(7, 13, (5,)).floor
+    fresh = math.log(7)
+    for wrong, symptom in (
+        (5 * fresh / 12, "you count the first token, which is given and never predicted."),
+        (4 * fresh / 13, "a sequence of 13 tokens makes 12 predictions."),
+        (5 * fresh / 13, "the first token is given and never predicted: 4 fresh of 12."),
+        (4 * fresh, "that is the sum over a sequence; the loss is a mean over predictions."),
+        (4 * math.log2(7) / 12, "that is in bits; a nat uses the natural logarithm."),
+        (-4 * fresh / 12, "a loss is −ln p, which is positive."),
+    ):
+        need(not same(value, wrong), symptom)
+    need(
+        same(value, right),
+        f"for 7 tokens, length 13 and the one period 5 it should be {right:.5f}, not {value:.5f}.",
+    )
+    value, right = value_at(7, 13, (3, 5)), Copying(7, 13, (3, 5)).floor
+    without = 3 * fresh / 12
+    need(
+        not same(value, without),
+        "right for one period, but with two nobody knows which. What does it cost to find out?",
+    )
+    need(
+        not same(value, without + math.log(2)),
+        "finding out the period costs ln n once a sequence, not once a prediction.",
+    )
+    need(
+        same(value, right),
+        f"right for one period, but for periods 3 and 5 it should be {right:.5f}, not {value:.5f}.",
+    )
+    for sizes in ((11, 29, (4, 6, 8)), (3, 7, (2,))):
+        need(
+            same(value_at(*sizes), Copying(*sizes).floor),
+            f"right for some sizes, but not for vocabulary, length, periods = {sizes}.",
+        )
+    return "the fresh tokens cost ln V each, but the first, and the period ln n, once."
+
+
+@check
+def negative_volume(answer: object) -> str:
+    """q, r, k in single precision whose published determinant is negative."""
+    if not isinstance(answer, tuple | list | Tensor) or len(answer) != 3:
+        raise WrongError("give three vectors: q, r, k.")
+    if not all(isinstance(x, Tensor) for x in answer):
+        raise WrongError("q, r and k should be torch tensors.")
+    q, r, k = answer
+    need(
+        q.ndim == 1 and q.shape == r.shape == k.shape,
+        "q, r and k should be three vectors of one length.",
+    )
+    need(
+        all(x.dtype == torch.float32 for x in (q, r, k)),
+        "the vectors should be in single precision: torch.float32.",
+    )
+    need(bool(torch.cat([q, r, k]).isfinite().all()), "the vectors hold numbers not finite.")
+    found = expanded_volume(q[None], k[None], r[None]).item()
+    need(
+        math.isfinite(found),
+        "the expansion overflows for vectors this long: that breaks it too, but not as asked.",
+    )
+    need(
+        found < 0,
+        f"the published expansion gives {found:.3g}, which is not negative. Where is the true "
+        "volume zero, and which lengths make the rounding large?",
+    )
+    return f"the square of a volume, and it came out as {found:.3g}."
+
+
+def _look_back(distance: int) -> Callable[[Tensor], Tensor]:
+    """A model that copies what stands `distance` tokens back, whatever the tokens are."""
+
+    def model(x: Tensor) -> Tensor:
+        source = x.roll(distance, 1)
+        source[:, :distance] = 0
+        return 10 * F.one_hot(source, 16).float()
+
+    return model
+
+
+@check
+def by_content(answer: Callable[[Callable[[Tensor], Tensor]], bool]) -> str:
+    """Whether a model that has learnt to copy finds its source by content."""
+
+    def verdict(model: Callable[[Tensor], Tensor]) -> bool:
+        return yes_or_no(answer(model))
+
+    every = Copying(16, 24, tuple(range(6, 13)))
+    need(
+        verdict(every.ideal),
+        "the best possible copier of periods 6 to 12 reads the period off the sequence, and you "
+        "say that it does not go by content.",
+    )
+    for period in every.periods:
+        need(
+            not verdict(_look_back(period - 1)),
+            f"a model that always looks {period - 1} tokens back got away with it. Do you try two "
+            "periods, neither a multiple of the other?",
+        )
+    need(
+        not verdict(lambda x: torch.zeros(*x.shape, 16)),
+        "a model that knows nothing was said to copy by content.",
+    )
+    return "only a model that finds its source by content copies at more than one distance."
+
+
+@check
+def deaf_to_loudness(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
+    """A score of shape [i, j] that falls with the angle between key and plane, nothing else."""
+    generator = Generator().manual_seed(0)
+    q, r = torch.randn(2, 5, 7, generator=generator, dtype=torch.float64)
+    k = torch.randn(11, 7, generator=generator, dtype=torch.float64)
+
+    def score(q: Tensor, k: Tensor, r: Tensor) -> Tensor:
+        value = answered(answer(q, k, r))
+        if not isinstance(value, Tensor) or value.shape != (len(q), len(k)):
+            found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            raise WrongError(
+                f"for {len(q)} queries and {len(k)} keys return a tensor ({len(q)}, {len(k)}), "
+                f"not {found}."
+            )
+        need(bool(value.isfinite().all()), "the scores hold numbers that are not finite.")
+        return value
+
+    def alike(one: Tensor, other: Tensor) -> bool:
+        return torch.allclose(one, other, rtol=1e-4, atol=1e-6)
+
+    plain = score(q, k, r)
+    need(float(plain.std()) > 1e-4, "every key gets the same score.")
+    need(alike(score(q, 3 * k, r), plain), "a key three times as long gets another score.")
+    need(alike(score(q, -k, r), plain), "k and −k make the same angle with a plane; you differ.")
+    need(alike(score(2 * q, k, 5 * r), plain), "a longer q or r changes the score.")
+    need(
+        alike(score(q + r, k, r - 0.3 * q), plain),
+        "other vectors q and r of the same plane change the score: is it the plane's angle?",
+    )
+    across = torch.linalg.qr(torch.stack([q[0], r[0]], 1), mode="complete").Q.T
+    angles = torch.linspace(0, math.pi / 2, 13, dtype=torch.float64)[:, None]
+    turned = score(q[:1], angles.cos() * across[0] + angles.sin() * across[4], r[:1])[0]
+    need(
+        not bool((turned.diff() > 0).all()),
+        "you have it upside down: a key in the plane should score highest.",
+    )
+    need(
+        bool((turned.diff() < 0).all()),
+        "a key that rises out of the plane should lose score all the way to the right angle.",
+    )
+    return "the same for every length: only the angle to the plane is left."

@@ -1,0 +1,257 @@
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from attn_notes.analysis import statistics
+
+NAN, INF = math.nan, math.inf
+# Few values, so that draws are common; what is infinite or no number is among them.
+ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=1, max_size=6)
+
+
+def test_words() -> None:
+    assert [statistics.word(told) for told in (True, False, None)] == [
+        "held",
+        "did not hold",
+        "could not be told",
+    ]
+
+
+def test_a_verdict_with_what_was_found() -> None:
+    assert statistics.held(True) == "held"
+    assert statistics.held(None, "3 of 9") == "could not be told: 3 of 9"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told", "found"),
+    [
+        # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
+        ([1, 2, 3, 4], [5, 6, 7, 8], True, "16 of 16 pairs, p = 0.0286"),
+        ([5, 6, 7, 8], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.0286"),
+        # Two more ways, one on either side.
+        ([1, 2, 3, 5], [4, 6, 7, 8], None, "15 of 16 pairs, p = 0.0571"),
+        ([1, 2, 3, 4], [1, 2, 3, 4], None, "8 of 16 pairs, p = 1"),
+        ([1, 2, 3], [5, 6, 7], None, "9 of 9 pairs, p = 0.1"),
+        # Two of the 15 ways to deal six numbers into hands of two and four.
+        ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.133"),
+        (range(8), range(8, 16), True, "64 of 64 pairs, p < 0.001"),
+        ([1, 2], [2, 3], None, "3.5 of 4 pairs, p = 0.667"),  # a draw is half a pair
+        ([1, 2], [2.0001, 3], None, "4 of 4 pairs, p = 0.333"),  # and near is no draw
+        # Two of the 45 ways to deal ten numbers into hands of two and eight.
+        ([1, 2], range(3, 11), True, "16 of 16 pairs, p = 0.0444"),
+        ([1, 2, 3, 4], [5, 6, 7, math.nan], True, "16 of 16 pairs, p = 0.0286"),
+        ([5, 6, 7, math.nan], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.0286"),
+        ([math.inf] * 2, [math.nan] * 2, None, "2 of 4 pairs, p = 1"),
+        # Two of 924 ways.
+        (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.00216"),
+    ],
+)
+def test_lower_is_told_by_the_exact_rank_test(
+    ours: Sequence[float], theirs: Sequence[float], told: bool | None, found: str
+) -> None:
+    finding = statistics.ends_lower(*(torch.tensor([*map(float, x)]) for x in (ours, theirs)))
+    assert finding.verdict is told
+    assert str(finding).replace(statistics.NO_BREAK, " ") == f"{statistics.word(told)}: {found}"
+
+
+def dealt_by_hand(ours: list[float], theirs: list[float]) -> tuple[Fraction, Fraction]:
+    """Pairs in which ours is lower, and the share of deals at least as far from an even count."""
+    every = [INF if math.isnan(x) else x for x in ours + theirs]
+
+    def lower(hand: tuple[int, ...]) -> Fraction:
+        rest = [i for i in range(len(every)) if i not in hand]
+        halves = sum(2 if every[i] < every[j] else every[i] == every[j] for i in hand for j in rest)
+        return Fraction(halves, 2)
+
+    pairs = Fraction(len(ours) * len(theirs), 2)
+    counts = [lower(hand) for hand in combinations(range(len(every)), len(ours))]
+    far = [abs(count - pairs) >= abs(counts[0] - pairs) for count in counts]
+    return counts[0], Fraction(sum(far), len(far))
+
+
+@settings(max_examples=60, deadline=None)
+@given(ours=ENDS, theirs=ENDS)
+def test_the_rank_test_is_exact_with_draws_too(ours: list[float], theirs: list[float]) -> None:
+    """Against an enumeration in whole numbers, from the definition."""
+    told, found, printed = statistics.ends_lower(torch.tensor(ours), torch.tensor(theirs))
+    lower, p = dealt_by_hand(ours, theirs)
+    assert found == f"{float(lower):g} of {len(ours) * len(theirs)} pairs"
+    assert printed == pytest.approx(float(p))
+    assert told is (None if p >= Fraction(1, 20) else 2 * lower > len(ours) * len(theirs))
+
+
+def test_both_sides_are_told_where_draws_make_the_counts_lopsided() -> None:
+    """Of seven numbers, six alike: the odd one alone is as far out as can be, one time in seven.
+
+    Twice the smaller tail would say two in seven: with draws the counts are not symmetric.
+    """
+    alone, others = torch.tensor([1.0]), torch.full((6,), 2.0)
+    assert statistics.ends_lower(alone, others).p == pytest.approx(1 / 7)
+    # One in 20 is not below 5 %; one of three apart, of 9, is one deal of 84.
+    assert statistics.ends_lower(torch.tensor([1.0]), torch.full((19,), 2.0))[0] is None
+    assert statistics.ends_lower(torch.ones(3), torch.full((6,), 2.0))[0] is True
+
+
+def test_many_seeds_are_told_by_the_normal_approximation() -> None:
+    """Close to what the exact test says, a step further on; and of alike ones nothing."""
+    ours, theirs = torch.arange(10.0), torch.arange(11.0) + 4.5
+    approximate = statistics.rank_p(ours, theirs)
+    exact = stats.mannwhitneyu(ours.numpy(), theirs.numpy(), method="exact").pvalue
+    assert approximate == pytest.approx(exact, rel=0.15)
+    assert statistics.ends_lower(torch.arange(3.0), torch.arange(17.0) + 3)[0] is True
+    assert statistics.rank_p(torch.ones(12), torch.ones(12)) == 1
+    assert statistics.rank_p(torch.full((12,), math.nan), torch.full((12,), math.inf)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),  # Holm's own kind of example
+        ([0.04], [0.04]),
+        ([0.5, 0.6], [1.0, 1.0]),
+        ([0.01, math.nan], [0.02, 1.0]),
+        ([], []),
+    ],
+)
+def test_holms_correction(before: list[float], after: list[float]) -> None:
+    assert statistics.holm(before) == pytest.approx(after)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_lies_between_none_and_bonferroni(ps: list[float]) -> None:
+    found = statistics.holm(ps)
+    assert all(p <= q <= min(1, len(ps) * p) + 1e-12 for p, q in zip(ps, found, strict=True))
+    order = sorted(range(len(ps)), key=ps.__getitem__)
+    assert sorted(found) == [found[i] for i in order]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: statistics.ends_lower(torch.tensor([]), torch.ones(4)), "ours must have at least"),
+        (
+            lambda: statistics.ends_lower(torch.ones(4), torch.tensor([])),
+            "theirs must have at least",
+        ),
+        (lambda: statistics.phrase(torch.tensor([]), torch.ones(4)), "ours must have at least"),
+        (lambda: statistics.within(torch.tensor([]), torch.tensor([]), 1.0), "ours must have"),
+        (lambda: statistics.near([], []), "found must have at least"),
+        (lambda: statistics.near([1.0], [1.0, 2.0]), "found and right .* there are 1 and 2"),
+        (lambda: statistics.all_rise([], []), "before must have at least"),
+        (lambda: statistics.all_rise([1.0, 2.0], [3.0]), "before and after .* there are 2 and 1"),
+        (lambda: statistics.every_seed(torch.tensor([])), "accuracies must have at least"),
+        (lambda: statistics.never_below([]), "losses must have at least"),
+        (lambda: statistics.fastest_from([], [], [[]]), "lengths must have at least"),
+        (lambda: statistics.fastest_from([1], [1.0], []), "others must have at least"),
+        (lambda: statistics.fastest_from([1], [1.0], [[]]), "times must have at least"),
+        (lambda: statistics.fastest_from([1], [1.0], [[1.0, 2.0]]), "there are 1 and 2"),
+    ],
+)
+def test_nothing_has_no_verdict(ask, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()
+
+
+def test_the_verdict_within_a_sentence() -> None:
+    low, high = torch.arange(4.0), torch.arange(4.0) + 9
+    assert statistics.phrase(low, high) == "ends lower than"
+    assert statistics.phrase(high, low) == "ends higher than"
+    assert statistics.phrase(low, low) == "cannot be told from"
+
+
+def test_every_seed_counts() -> None:
+    assert statistics.every_seed(torch.tensor([0.91, 0.99]))
+    assert not statistics.every_seed(torch.tensor([0.89, 0.99]))
+
+
+@pytest.mark.parametrize(
+    ("at_home", "elsewhere", "told"),
+    [
+        *[(0.99, 0.1, False), (0.99, 0.95, True), (0.5, 0.1, None), (0.5, 0.9, None)],
+        *[(NAN, 0.9, None), (0.99, NAN, None)],
+    ],
+)
+def test_a_task_tests_induction_if_copiers_transfer(at_home, elsewhere, told) -> None:
+    assert statistics.strictly_tests_induction(at_home, elsewhere) is told
+
+
+def test_the_smallest_gap_decides() -> None:
+    assert statistics.never_below([(2.0, 1.5), (1.6, 1.0)]) == (True, 0.5)
+    held, gap = statistics.never_below([(2.0, 1.5), (0.9, 1.0)])
+    assert not held and gap == pytest.approx(-0.1)
+    # A thousandth of a nat is rounding; twice as much is not.
+    assert statistics.never_below([(1 - 5e-4, 1.0)])[0]
+    assert not statistics.never_below([(1 - 2e-3, 1.0)])[0]
+    assert not statistics.never_below([(0.99, 1.0)])[0]
+
+
+@pytest.mark.parametrize("wrong", [(NAN, 1.28), (1.3, NAN), (INF, INF)])
+def test_a_loss_that_is_no_number_is_not_above_the_best(wrong: tuple[float, float]) -> None:
+    for losses in ([(1.30, 1.28), wrong], [wrong, (1.30, 1.28)], [wrong]):
+        held, gap = statistics.never_below(losses)
+        assert not held and math.isnan(gap)
+
+
+def test_faster_from_a_length_on_is_faster_ever_after() -> None:
+    lengths, slow = (1, 2, 4, 8), [(5.0, 5.0, 5.0, 5.0), (9.0, 3.0, 9.0, 9.0)]
+    assert statistics.fastest_from(lengths, (9.0, 4.0, 4.0, 4.0), slow) == 4
+    assert statistics.fastest_from(lengths, (4.0, 2.0, 4.0, 4.0), slow) == 1
+    assert statistics.fastest_from(lengths, (4.0, 2.0, 4.0, 6.0), slow) is None
+    for rivals in ([[9.0], [NAN]], [[NAN], [9.0]]):
+        assert statistics.fastest_from([1], [1.0], rivals) is None
+
+
+def test_pairs_tell_by_the_sign_test() -> None:
+    """Two-sided at 5 %: six of six, eight of nine (p = .039), not seven of eight (p = .070)."""
+    for n, told in ((5, None), (6, True), (8, True)):
+        assert statistics.all_on_one_side(torch.full((n,), -0.1)) is told
+        assert statistics.all_on_one_side(torch.full((n,), 0.1)) is (told and False)
+    signs = torch.tensor([1.0] + [-1.0] * 7)
+    assert statistics.all_on_one_side(signs) is None
+    assert statistics.all_on_one_side(torch.cat([signs, -signs[:1]])) is True
+    assert (
+        statistics.all_on_one_side(torch.cat([signs[1:], torch.zeros(3)])) is True
+    )  # ties say nothing
+    assert statistics.all_on_one_side(torch.zeros(9)) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(below=st.integers(0, 20), above=st.integers(0, 20), level=st.integers(0, 3))
+def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: int) -> None:
+    n, least = below + above, min(below, above)
+    p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
+    told = None if p >= Fraction(1, 20) else below > above
+    signs = torch.tensor([-1.0] * below + [1.0] * above + [0.0] * level)
+    assert statistics.all_on_one_side(signs) is told
+    infinite = torch.tensor([-INF] * below + [INF] * above)
+    assert statistics.all_on_one_side(infinite) is told
+    assert statistics.all_on_one_side(torch.cat([signs, torch.tensor([NAN])])) is None
+
+
+def test_within_is_for_every_seed_and_either_side() -> None:
+    ours = torch.tensor([1.0, 2.0])
+    assert statistics.within(ours, ours + torch.tensor([0.01, -0.01]), 0.02)
+    assert not statistics.within(ours, ours + torch.tensor([0.0, -0.03]), 0.02)
+    assert not statistics.within(ours, ours + torch.tensor([0.03, 0.0]), 0.02)
+    assert not statistics.within(ours, ours * torch.nan, 0.02)
+
+
+def test_near_is_within_a_tenth_of_what_is_right() -> None:
+    assert statistics.near([0.91, -2.19], [1.0, -2.0])
+    assert not statistics.near([1.11], [1.0])
+    assert not statistics.near([1.0, 1.7], [1.0, 2.0])
+    assert not statistics.near([torch.nan], [1.0])
+
+
+def test_all_rise_or_all_fall_or_it_cannot_be_told() -> None:
+    assert statistics.all_rise([1.0, 2.0], [2.0, 3.0]) is True
+    assert statistics.all_rise([1.0, 2.0], [0.5, 1.0]) is False
+    for after in ([2.0, 1.0], [1.0, 2.0], [2.0, torch.nan]):
+        assert statistics.all_rise([1.0, 2.0], after) is None

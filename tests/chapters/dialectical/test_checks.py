@@ -1,0 +1,216 @@
+"""Chapter 3's checks tell a wrong answer by its symptom and let every right one pass."""
+
+import math
+
+import pytest
+import torch
+
+from attn_notes.analysis.leaks import future_leak
+from attn_notes.chapters.dialectical import checks
+from attn_notes.tasks.brackets import Brackets
+
+LETTERS = set("()abc ")
+
+
+def entropy(*probabilities):
+    return -sum(p * math.log(p) for p in probabilities)
+
+
+def inside(p):
+    """What comes after the first bracket, given the filler's probability."""
+    return entropy(p, 1 - p) + p * math.log(3)
+
+
+def outside(p):
+    return entropy(p / 3, p / 3, 1 - 2 * p / 3)
+
+
+def fail(*_: object) -> None:
+    raise RuntimeError("boom")
+
+
+def past(scores):
+    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf)
+
+
+def right_mask(scores, keep):
+    itself = torch.eye(len(keep)).bool()
+    return past(scores).masked_fill(~(keep | itself), -math.inf)
+
+
+def as_published(scores, keep):
+    padding = (~keep).float() * -math.inf
+    return torch.nan_to_num(past(scores) + padding, nan=0.0, neginf=-1e9)
+
+
+def only_the_ends(scores, keep):
+    real = keep.nonzero()
+    inside = torch.ones_like(keep)
+    inside[: int(real[0])] = inside[int(real[-1]) + 1 :] = False
+    return right_mask(scores, inside)
+
+
+def not_quite(scores, keep):
+    return right_mask(scores, keep).clamp(min=-5)
+
+
+def without_itself(scores, keep):
+    before = torch.ones_like(scores).tril(-1).bool()
+    before[0, 0] = before[1, 1] = before[2, 2] = True
+    return right_mask(scores, keep).masked_fill(~before, -math.inf)
+
+
+def changes_its_input(scores, keep):
+    scores[~keep] = 0
+    return past(scores)
+
+
+def next_token_only(model):
+    x = torch.zeros(1, 6, dtype=torch.long)
+    changed = x.clone()
+    changed[:, 3] = 1
+    return bool((model(x)[:, 2] != model(changed)[:, 2]).any())
+
+
+def changes_one(model):
+    x = torch.zeros(1, 6, dtype=torch.long)
+    for j in (3, 4):
+        changed = x.clone()
+        changed[:, j] = 1
+        if (model(x)[:, :j] != model(changed)[:, :j]).any():
+            return True
+    return False
+
+
+def by_subtraction(model):
+    x = torch.zeros(1, 6, dtype=torch.long)
+    changed = torch.cat([x[:, :2], 1 + x[:, 2:]], 1)
+    return not bool((model(x)[:, :2] - model(changed)[:, :2]).abs().max() < 1e-6)
+
+
+def one_cut(model, cut, tokens=range(1, 7)):
+    x = torch.zeros(1, 6, dtype=torch.long)
+    for token in tokens:
+        changed = x.clone()
+        changed[:, cut:] = token
+        if (model(x)[:, :cut] != model(changed)[:, :cut]).any():
+            return True
+    return False
+
+
+def without_letters(model):
+    return any(one_cut(model, i, (1, 6)) for i in range(1, 6))
+
+
+def without_padding(model):
+    return future_leak(model, torch.zeros(1, 6, dtype=torch.long), 6) > 0
+
+
+def may(depth, remaining):
+    found = set()
+    if depth + 1 <= remaining - 1:
+        found.add("(")
+    if depth >= 1:
+        found.add(")")
+    if depth <= remaining - 1:
+        found |= set("abc ")
+    if depth == 0:
+        found.add(" ")
+    return found
+
+
+RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, and half a filler
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "symptom"),
+    [
+        (checks.floor, lambda p: inside(p) + outside(p), "a mean over predictions"),
+        (checks.floor, lambda p: 2 * inside(p) / (2 + 2 * p), "need not say which"),
+        (checks.floor, lambda p: (inside(p) + outside(p)) / 2, "2 + 2p predictions on average, no"),
+        (checks.floor, lambda p: (inside(p) + outside(p)) / (3 + 2 * p), "first bracket is given"),
+        (
+            checks.floor,
+            lambda p: (entropy(p, 1 - p) + entropy(p / 3, 1 - p / 3)) / (2 + 2 * p),
+            "one of three characters",
+        ),
+        (
+            checks.floor,
+            lambda p: (inside(p) + outside(p)) / (2 + 2 * p) / math.log(2),
+            "in bits",
+        ),
+        (checks.floor, lambda p: -Brackets(1, filler=p).floor, "is positive"),
+        (checks.floor, lambda p: (inside(p) + outside(p)) / (2 + p), "after both brackets"),
+        (checks.floor, lambda p: inside(p) / (1 + 2 * p), "the end is a prediction too"),
+        (checks.floor, lambda p: 1.0, f"for p = 0.25 it should be {RIGHT:.5f}, not 1.00000"),
+        (checks.floor, lambda p: Brackets(1, filler=0.25).floor, "but not for p = 0.1"),
+        (checks.floor, lambda p: "much", "return a number, not str"),
+        (checks.floor, lambda p: None, "no answer yet"),
+        (checks.floor, fail, "your code stopped with RuntimeError: boom"),
+        (checks.mask, lambda s, k: None, "no answer yet"),
+        (checks.mask, lambda s, k: 1.0, "return (6, 6), not float"),
+        (checks.mask, lambda s, k: s[0], "return (6, 6), not (6,)"),
+        (checks.mask, changes_its_input, "has been changed"),
+        (checks.mask, lambda s, k: past(s) + (~k).float() * -math.inf, "What is 0 · −∞?"),
+        (checks.mask, lambda s, k: s - math.inf, "−∞ all over"),
+        (checks.mask, lambda s, k: past(s), "looks at padding"),
+        (checks.mask, lambda s, k: s.masked_fill(~k, -math.inf), "looks at a later one"),
+        (checks.mask, lambda s, k: s, "looks at padding"),
+        (checks.mask, only_the_ends, "looks at padding"),
+        (checks.mask, as_published, "looks at a later one"),
+        (checks.mask, not_quite, "if only a little"),
+        (checks.mask, without_itself, "look at itself"),
+        (checks.mask, lambda s, k: right_mask(torch.eye(len(s)), k), "follow its own scores"),
+        (
+            checks.mask,
+            lambda s, k: right_mask(s, k).masked_fill(~torch.ones(6, 6).triu(-2).bool(), -math.inf),
+            "at all before it",
+        ),
+        (checks.mask, lambda s, k: past(s).masked_fill(~k, -math.inf), "would spread"),
+        (checks.mask, lambda s, k: right_mask(s, k) if len(k) == 6 else s, "but not for two"),
+        (checks.reads_ahead, lambda model: False, "always, got away"),
+        (checks.reads_ahead, lambda model: True, "was accused"),
+        (checks.reads_ahead, by_subtraction, "−∞ − (−∞)"),
+        (checks.reads_ahead, next_token_only, "third token ahead"),
+        (checks.reads_ahead, changes_one, "Change every later token"),
+        (
+            checks.reads_ahead,
+            lambda model: any(one_cut(model, i, (1, 6)) for i in range(1, 6)),
+            "letter, b",
+        ),
+        (checks.reads_ahead, lambda model: one_cut(model, 1), "last but one position"),
+        (checks.reads_ahead, lambda model: one_cut(model, 4), "from its first position"),
+        (checks.reads_ahead, without_padding, "become padding"),
+        (checks.reads_ahead, lambda model: 0.7, "return True or False, not float"),
+        (checks.reads_ahead, lambda model: None, "no answer yet"),
+        (checks.allowed, lambda d, r: None, "no answer yet"),
+        (checks.allowed, lambda d, r: 3, "return characters, not int"),
+        (checks.allowed, lambda d, r: "(x", "{'x'} is not among"),
+        (checks.allowed, lambda d, r: "_", "padding is never written"),
+        (checks.allowed, lambda d, r: ")", "With 0 open and 1 left: there is nothing to close"),
+        (checks.allowed, lambda d, r: LETTERS - {")"}, "With 0 open and 1 left: after `(`"),
+        (checks.allowed, lambda d, r: may(d, r + 1) - {"("}, "after a filler there would be"),
+        (checks.allowed, lambda d, r: may(d, r) - {" "}, "the end is a space"),
+        (
+            checks.allowed,
+            lambda d, r: may(d, r) - ({" "} if r == 0 else set()),
+            "With 0 open and 0 left: the text may end",
+        ),
+        (checks.allowed, lambda d, r: may(d, r) - {"c"}, "['c'] could come"),
+    ],
+)
+def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> None:
+    outcome = check(answer)
+    assert not outcome.passed
+    assert symptom in outcome.message
+
+
+def test_other_right_answers_pass() -> None:
+    assert checks.floor(lambda p: torch.tensor(Brackets(1, filler=p).floor)).passed
+    assert checks.mask(right_mask).passed
+    assert checks.mask(lambda s, k: right_mask(s, k).double()).passed
+    assert checks.mask(lambda s, k: past(s).masked_fill(~(k | ~k[:, None]), -math.inf)).passed
+    every = torch.zeros(1, 6, dtype=torch.long)
+    assert checks.reads_ahead(lambda model: torch.tensor(future_leak(model, every, 7) > 0)).passed
+    assert checks.allowed(may).passed
+    assert checks.allowed(lambda d, r: "".join(sorted(may(d, r)))).passed

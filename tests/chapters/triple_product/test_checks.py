@@ -1,0 +1,136 @@
+"""Chapter 2's checks tell a wrong answer by its symptom and let every right one pass."""
+
+import math
+
+import pytest
+import torch
+
+from attn_notes.chapters.triple_product import checks
+from attn_notes.models.triple_product import cos2_to_plane, stable_volume
+from attn_notes.tasks.copying import Copying
+
+
+def without_periods(vocabulary, length, periods):
+    return (sum(periods) / len(periods) - 1) * math.log(vocabulary) / (length - 1)
+
+
+def period_every_time(vocabulary, length, periods):
+    return without_periods(vocabulary, length, periods) + math.log(len(periods))
+
+
+def longest_only(vocabulary, length, periods):
+    n = math.log(len(periods))
+    return ((max(periods) - 1) * math.log(vocabulary) + n) / (length - 1)
+
+
+def two_at_most(vocabulary, length, periods):
+    n = math.log(min(2, len(periods)))
+    return without_periods(vocabulary, length, periods) + n / (length - 1)
+
+
+def fail(*_: object) -> None:
+    raise RuntimeError("boom")
+
+
+def accuracy(model, period):
+    x = Copying(16, 24, (period,)).sample(64, torch.Generator().manual_seed(0))
+    return Copying(16, 24, (period,)).probe(model, x)["accuracy"].item()
+
+
+def tall(q, k, r):
+    """An angle's score, keys and queries exchanged."""
+    return cos2_to_plane(q, k, r).T
+
+
+def of_the_query_alone(q, k, r):
+    one, other = (x / x.norm(dim=-1, keepdim=True) for x in (q, k))
+    return (one @ other.T).square()
+
+
+def upside_down(q, k, r):
+    return 1 - cos2_to_plane(q, k, r)
+
+
+def there_and_back(q, k, r):
+    return (4 * cos2_to_plane(q, k, r).acos()).cos()
+
+
+ONES = torch.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "symptom"),
+    [
+        (checks.floor, lambda v, n, p: p[0] * math.log(v) / (n - 1), "count the first token"),
+        (checks.floor, lambda v, n, p: (p[0] - 1) * math.log(v) / n, "12 predictions"),
+        (checks.floor, lambda v, n, p: (p[0] - 1) * math.log(v), "sum over a sequence"),
+        (checks.floor, lambda v, n, p: (p[0] - 1) * math.log2(v) / (n - 1), "in bits"),
+        (checks.floor, lambda v, n, p: -(p[0] - 1) * math.log(v) / (n - 1), "is positive"),
+        (checks.floor, lambda v, n, p: 1.0, "it should be 0.64864, not 1.00000"),
+        (checks.floor, without_periods, "nobody knows which"),
+        (checks.floor, period_every_time, "once a sequence"),
+        (checks.floor, longest_only, "for periods 3 and 5 it should be 0.54424"),
+        (checks.floor, two_at_most, "periods = (11, 29, (4, 6, 8))"),
+        (checks.floor, lambda v, n, p: "much", "return a number, not str"),
+        (checks.floor, lambda v, n, p: None, "no answer yet"),
+        (checks.floor, fail, "your code stopped with RuntimeError: boom"),
+        (checks.negative_volume, torch.ones(2, 5), "give three vectors"),
+        (checks.negative_volume, (ONES, "r", ONES), "should be torch tensors"),
+        (checks.floor, lambda v, n, p: p[0] * math.log(v) / n, "given and never predicted"),
+        (checks.negative_volume, (ONES, ONES, torch.ones(4)), "of one length"),
+        (checks.negative_volume, (ONES, ONES, torch.ones(1, 3)), "of one length"),
+        (checks.negative_volume, (ONES.double(),) * 3, "single precision"),
+        (checks.negative_volume, (ONES, ONES, ONES / 0), "not finite"),
+        (checks.negative_volume, (1e30 * ONES, ONES, ONES), "overflows"),
+        (checks.negative_volume, tuple(torch.eye(3)), "gives 1, which is not negative"),
+        (checks.by_content, lambda model: False, "does not go by content"),
+        (checks.by_content, lambda model: accuracy(model, 7) > 0.5, "always looks 6 tokens back"),
+        (checks.by_content, lambda model: True, "always looks 5 tokens back"),
+        (
+            checks.by_content,
+            lambda model: accuracy(model, 7) > 0.5 or accuracy(model, 11) > 0.5,
+            "always looks 6 tokens back",
+        ),
+        (
+            checks.by_content,
+            lambda model: abs(accuracy(model, 7) - accuracy(model, 11)) < 0.5,
+            "tokens back got away",
+        ),
+        (checks.by_content, lambda model: 0.7, "return True or False, not float"),
+        (checks.by_content, lambda model: None, "no answer yet"),
+        (checks.deaf_to_loudness, lambda q, k, r: 1.0, "a tensor (5, 11), not float"),
+        (checks.deaf_to_loudness, tall, "a tensor (5, 11), not (11, 5)"),
+        (checks.deaf_to_loudness, lambda q, k, r: torch.ones(len(q), len(k)), "the same score"),
+        (checks.deaf_to_loudness, lambda q, k, r: q @ k.T / 0, "not finite"),
+        (checks.deaf_to_loudness, lambda q, k, r: -stable_volume(q, k, r), "as long"),
+        (
+            checks.deaf_to_loudness,
+            lambda q, k, r: q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1)),
+            "k and −k",
+        ),
+        (
+            checks.deaf_to_loudness,
+            lambda q, k, r: -stable_volume(q, k, r) / k.square().sum(-1),
+            "a longer q or r",
+        ),
+        (checks.deaf_to_loudness, of_the_query_alone, "the plane's angle"),
+        (checks.deaf_to_loudness, upside_down, "upside down"),
+        (checks.deaf_to_loudness, there_and_back, "lose score"),
+        (checks.deaf_to_loudness, lambda q, k, r: None, "no answer yet"),
+    ],
+)
+def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> None:
+    outcome = check(answer)
+    assert not outcome.passed
+    assert symptom in outcome.message
+
+
+def test_other_right_answers_pass() -> None:
+    as_tensor = checks.floor(lambda v, n, p: torch.tensor(Copying(v, n, tuple(p)).floor))
+    assert as_tensor.passed
+    assert checks.by_content(
+        lambda model: torch.tensor(accuracy(model, 8) > 0.9) & (accuracy(model, 10) > 0.9)
+    ).passed
+    assert checks.deaf_to_loudness(cos2_to_plane).passed
+    assert checks.deaf_to_loudness(lambda q, k, r: cos2_to_plane(q, k, r).sqrt()).passed
+    assert checks.deaf_to_loudness(lambda q, k, r: cos2_to_plane(q, k, r).acos().neg()).passed

@@ -1,0 +1,161 @@
+"""Chapter 5's checks tell a wrong answer by its symptom and let every right one pass."""
+
+import pytest
+import torch
+
+from attn_notes.chapters.trm import checks
+
+
+def fail(*_: object) -> None:
+    raise RuntimeError("boom")
+
+
+def changes_its_input(net, x, y, z, n):
+    found = cycle()(net, x, y, z, n)
+    z.zero_()
+    return found
+
+
+def cycle(thought=(1, 1, 1), answer=(0, 1, 1), more=0, same=False, old=False):
+    """A cycle, or one with a part of it wrong: what a thought and an answer see of x, y and z."""
+
+    def run(net, x, y, z, n):
+        start, new = z, z
+        for _ in range(n + more):
+            new = net(thought[0] * x + thought[1] * y + thought[2] * (start if same else new))
+        seen = start if old else new
+        return net(answer[0] * x + answer[1] * y + answer[2] * seen), new
+
+    return run
+
+
+def adds(what):
+    """A cycle whose updates are added to what came in."""
+
+    def run(net, x, y, z, n):
+        for _ in range(n):
+            z = (z if what == "z" else 0) + net(x + y + z)
+        return (y if what == "y" else 0) + net(y + z), z
+
+    return run
+
+
+def hasty(net, x, y, z, n):
+    """A cycle that answers first."""
+    y = net(y + z)
+    for _ in range(n):
+        z = net(x + y + z)
+    return y, z
+
+
+def stop(level=None, first=True, none=None, offset=1, logit=False):
+    """Steps taken, or with a part of it wrong."""
+
+    def run(q, asked):
+        sure = (q if logit else q.sigmoid()) > (asked if level is None else level)
+        taken = sure.int().argmax(0) if first else len(q) - 1 - sure.flip(0).int().argmax(0)
+        return torch.where(sure.any(0), taken, len(q) - 1 if none is None else none) + offset
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "symptom"),
+    [
+        (checks.left_of_start, lambda d, n: None, "no answer yet"),
+        (checks.left_of_start, lambda d, n: "all", "return a number, not str"),
+        (checks.left_of_start, fail, "your code stopped with RuntimeError: boom"),
+        (checks.left_of_start, lambda d, n: d * n, "it is a power"),
+        (checks.left_of_start, lambda d, n: 1 - d**n, "What is left of the start?"),
+        (checks.left_of_start, lambda d, n: (1 - d) ** n, "the average keeps decay"),
+        (checks.left_of_start, lambda d, n: (1 - d) * d**n, "not weighed by 1 − decay"),
+        (checks.left_of_start, lambda d, n: d ** (n - 1), "one step too few"),
+        (checks.left_of_start, lambda d, n: 0.9**n, "for 0.99 and 30 steps it should be"),
+        (checks.cycle, lambda *_: None, "no answer yet"),
+        (checks.cycle, lambda *_: (..., ...), "no answer yet"),
+        (checks.cycle, lambda net, x, y, z, n: y, "return two tensors"),
+        (checks.cycle, lambda net, x, y, z, n: (y, 1.0), "the new z should be a tensor"),
+        (checks.cycle, changes_its_input, "has been changed"),
+        (checks.cycle, lambda *args: cycle()(*args)[::-1], "changed places"),
+        (checks.cycle, cycle(more=1), "used 4 times, not 5"),
+        (checks.cycle, cycle(more=-1), "used 4 times, not 3"),
+        (checks.cycle, cycle(same=True), "each should start from the one before"),
+        (checks.cycle, cycle(thought=(1, 0, 1)), "sees the answer so far"),
+        (checks.cycle, cycle(thought=(0, 1, 1)), "sees the puzzle"),
+        (checks.cycle, cycle(thought=(2, 1, 1)), "again and again"),
+        (checks.cycle, hasty, "think n times first, then answer"),
+        (checks.cycle, cycle(answer=(1, 1, 1)), "does not see the puzzle"),
+        (checks.cycle, cycle(old=True), "comes from the new z"),
+        (checks.cycle, cycle(answer=(0, 0, 1)), "sees itself"),
+        (checks.cycle, cycle(answer=(0, 2, 1)), "with the new z"),
+        (checks.cycle, adds("y"), "not added once more"),
+        (checks.cycle, adds("z"), "not added once more"),
+        (checks.cycle, lambda net, x, y, z, n: cycle()(net, x, y, z, 3), "used 2 times, not 4"),
+        (checks.same_class, lambda a, b: None, "no answer yet"),
+        (checks.same_class, lambda a, b: 1, "return True or False"),
+        (checks.same_class, lambda a, b: False, "of its own class"),
+        (checks.same_class, lambda a, b: a == b, "the same grid in disguise"),
+        (
+            checks.same_class,
+            lambda a, b: all(b[a.index(y)] == x for x, y in zip(a, b, strict=True)),
+            "still the same grid",
+        ),
+        (checks.same_class, lambda a, b: True, "two rows exchanged"),
+        (
+            checks.same_class,
+            lambda a, b: sorted(a) == sorted(b) and a[:4] != b[4:8],
+            "in other places",
+        ),
+        (
+            checks.same_class,
+            lambda a, b: len(set(zip(a, b, strict=True))) == len(set(a)),
+            "may not get one name",
+        ),
+        (
+            checks.same_class,
+            lambda a, b: len(set(zip(a, b, strict=True))) == len(set(b)),
+            "may not get two names",
+        ),
+        (checks.steps_taken, lambda q, level: None, "no answer yet"),
+        (checks.steps_taken, lambda q, level: [1, 2, 3, 1], "one number a puzzle, not list"),
+        (checks.steps_taken, lambda q, level: q, "not (3, 4)"),
+        (checks.steps_taken, lambda q, level: stop()(q.fill_(0), level), "has been changed"),
+        (checks.steps_taken, stop(offset=0), "counted from 1"),
+        (checks.steps_taken, stop(none=0), "all three steps are taken"),
+        (checks.steps_taken, stop(level=0.0, logit=True), "does the level count?"),
+        (checks.steps_taken, stop(logit=True), "compare σ(q)"),
+        (checks.steps_taken, stop(first=False), "Stop at the first"),
+        (checks.steps_taken, lambda q, level: q.argmax(0) + 1, "level 0.5"),
+        (checks.steps_taken, stop(level=0.5), "does the level count?"),
+        (checks.steps_taken, lambda q, level: (q.sigmoid() > level).sum(0), "level 0.5"),
+    ],
+)
+def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom) -> None:
+    outcome = check(answer)
+    assert not outcome.passed
+    assert symptom in outcome.message
+
+
+def by_hand(q, level):
+    return torch.tensor(
+        [next((i + 1 for i, x in enumerate(p) if x > level), len(p)) for p in q.sigmoid().T]
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        (checks.left_of_start, lambda d, n: torch.tensor(d).pow(n)),
+        (checks.cycle, cycle()),
+        (checks.cycle, lambda *args: list(cycle()(*args))),
+        (
+            checks.same_class,
+            lambda a, b: [a.index(x) for x in a] == [b.index(x) for x in b],
+        ),
+        (checks.steps_taken, stop()),
+        (checks.steps_taken, by_hand),
+    ],
+)
+def test_a_right_answer_passes_however_it_is_written(check, answer) -> None:
+    outcome = check(answer)
+    assert outcome.passed, outcome.message

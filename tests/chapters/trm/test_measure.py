@@ -1,0 +1,248 @@
+import math
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+from torch.testing import assert_close
+
+from attn_notes.chapters.trm import measure
+from attn_notes.chapters.trm.supervision import Settings
+from attn_notes.models.trm import TRM, Config, State
+from attn_notes.tasks.sudoku import Batch, Sudoku, solved
+from attn_notes.training.schedules import warmup_cosine
+
+TASK = Sudoku(2, 2)
+CONFIG = Config(
+    vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=2, cycles=2, norm="tokens"
+)
+RECIPE = measure.Recipe(
+    CONFIG, Settings(seats=7, steps=3, loss="softmax", ema=0.9), steps=5, lr=1e-2
+)
+
+
+@pytest.fixture
+def model() -> TRM:
+    torch.manual_seed(0)
+    model = TRM(CONFIG, Generator().manual_seed(0))
+    nn.init.normal_(model.halt.weight, generator=Generator().manual_seed(1))
+    return model
+
+
+@pytest.fixture
+def batch() -> Batch:
+    return TASK.sample(11, Generator().manual_seed(2))
+
+
+def said(*rows: list[float]) -> Tensor:
+    return torch.tensor(rows)
+
+
+# Training
+
+
+def test_a_seed_is_trained_by_its_recipe(batch: Batch) -> None:
+    watched = []
+    run, history = measure.learn(
+        RECIPE,
+        TASK,
+        batch,
+        seed=3,
+        probe=partial(measure.probe, tests={"a": batch}, steps=2),
+        probe_every=2,
+        watch=lambda step, seen: watched.append((step, sorted(seen))),
+    )
+    assert history.steps.tolist() == [0, 2, 4, 5]
+    assert watched == [(step, ["a"]) for step in (0, 2, 4, 5)]
+    assert run.done == 5 and run.settings == RECIPE.settings
+    (group,) = run.optimizer.param_groups
+    assert (group["weight_decay"], group["betas"]) == (0.1, (0.9, 0.95))
+    assert group["lr"] == pytest.approx(RECIPE.lr * warmup_cosine(5, 50)(5))
+    again, _ = measure.learn(RECIPE, TASK, batch, seed=3, probe=lambda model: {}, probe_every=9)
+    other, _ = measure.learn(RECIPE, TASK, batch, seed=4, probe=lambda model: {}, probe_every=9)
+    assert again.model.out.weight.equal(run.model.out.weight)
+    assert not other.model.out.weight.equal(run.model.out.weight)
+    assert not RECIPE.model(3).out.weight.equal(RECIPE.model(4).out.weight)
+
+
+def test_a_seed_draws_its_own_puzzles_and_disguises_them(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[int, list[Tensor]] = {}
+
+    def kept(task: Sudoku, drawn: Batch, generator: Generator) -> Batch:
+        found = disguise(task, drawn, generator)
+        seen.setdefault(generator.initial_seed(), []).append(found[0])
+        return found
+
+    disguise = Sudoku.augment
+    monkeypatch.setattr(Sudoku, "augment", kept)
+    for seed in (3, 4):
+        measure.learn(RECIPE, TASK, batch, seed=seed, probe=lambda model: {}, probe_every=9)
+    assert {seed: len(puzzles) for seed, puzzles in seen.items()} == {3: 5, 4: 5}
+    assert not seen[3][0].equal(seen[4][0])
+
+
+def test_operations_by_hand() -> None:
+    """Two a multiplication, in every product of a cycle with gradient three, in the others one."""
+    c = CONFIG
+    t, e = c.tokens, c.width
+    mix = 3 * t * c.inner(t) * e
+    feed = 3 * e * c.inner(e) * t
+    uses = c.latent_steps + 1
+    heads = 3 * (c.cells * e * c.vocabulary + e)
+    net = c.layers * (mix + feed)
+    expected = 2 * (net * uses * (c.cycles - 1) + 3 * net * uses + heads)
+    # Of the first use the gradient by its input is needed too: it reaches the embedding.
+    assert measure.operations(RECIPE) == expected
+    straight = replace(RECIPE, recursive=False)
+    assert measure.operations(straight) == 2 * (3 * net + heads)
+
+
+# Solving
+
+
+def test_solving_is_what_the_trace_says(model: TRM, batch: Batch) -> None:
+    puzzles, solutions = batch
+    seen = measure.solve(model, batch, 4, at_once=3)
+    logits, halt = model.trace(puzzles, 4)
+    assert_close(seen.halt, halt.detach())
+    assert seen.right.equal(solved(logits, solutions.expand(4, -1, -1)))
+    for step, n in ((0, 0), (3, 10)):
+        blanks = [i for i in range(16) if puzzles[n, i] == 0]
+        right = sum(int(logits[step, n, i].argmax() == solutions[n, i]) for i in blanks)
+        assert seen.cells[step, n].item() == pytest.approx(right / len(blanks))
+
+
+class Oracle(TRM):
+    """Right from its second step on, and told the answer for it."""
+
+    def __init__(self, solutions: Tensor) -> None:
+        super().__init__(CONFIG, Generator().manual_seed(0))
+        self.solutions, self.calls = solutions, 0
+
+    def forward(self, puzzles: Tensor, state: State | None = None):
+        out = super().forward(puzzles, state)
+        self.calls = 0 if state is None else self.calls + 1
+        right = nn.functional.one_hot(self.solutions, 5).float()
+        return out._replace(logits=right if self.calls else -right)
+
+
+def test_what_is_right_counts_as_solved(batch: Batch) -> None:
+    model = Oracle(batch[1])
+    seen = measure.solve(model, batch, 3)
+    assert seen.right.tolist() == [[False] * 11, [True] * 11, [True] * 11]
+    assert seen.cells.tolist() == [[0.0] * 11, [1.0] * 11, [1.0] * 11]
+    assert measure.probe(model, {"x": batch}, 1)["x"] == 0
+    assert measure.probe(model, {"x": batch}, 2)["x"] == 1
+
+
+def test_a_probe_asks_for_the_last_step_alone(batch: Batch) -> None:
+    class Forgetful(Oracle):
+        def forward(self, puzzles: Tensor, state: State | None = None):
+            out = super().forward(puzzles, state)
+            return out._replace(logits=-out.logits) if self.calls > 1 else out
+
+    model = Forgetful(batch[1])
+    found = [measure.probe(model, {"x": batch}, steps)["x"].item() for steps in (1, 2, 3)]
+    assert found == [0, 1, 0]
+
+
+def test_a_clue_that_is_written_wrong_is_no_solution(batch: Batch) -> None:
+    wrong = batch[1].clone()
+    clue = (batch[0] > 0).int().argmax(1, keepdim=True)
+    wrong.scatter_(1, clue, wrong.gather(1, clue) % 4 + 1)
+    seen = measure.solve(Oracle(wrong), batch, 2)
+    assert not seen.right.any()
+    assert seen.cells[1].tolist() == [1.0] * 11
+
+
+def test_what_was_solved_and_is_not_any_more() -> None:
+    right = torch.tensor([[0, 1, 1, 1], [1, 0, 1, 0], [1, 0, 1, 1], [1, 1, 1, 0]]).bool()
+    assert measure.lost(right).tolist() == [0, 1, 0, 2]
+
+
+# Stopping
+
+
+def test_stopping_by_hand() -> None:
+    halt = said([0.6, 0.1, 0.4], [0.9, 0.7, 0.2], [0.2, 0.9, 0.3]).logit()
+    right = torch.tensor([[0, 1, 0], [1, 0, 0], [1, 0, 1]]).bool()
+    seen = measure.Solving(right, right.float(), halt)
+    stopped = measure.stop(seen, 0.5)  # after 1, 2 and 3 steps
+    assert stopped.steps.item() == pytest.approx(2)
+    assert stopped.right.item() == pytest.approx(1 / 3)
+    stopped = measure.stop(seen, 0.8)  # 2, 3, 3
+    assert stopped.steps.item() == pytest.approx(8 / 3)
+    assert stopped.right.item() == pytest.approx(2 / 3)
+    assert seen.halt.equal(halt)
+
+
+def test_reliability_by_hand() -> None:
+    estimates = torch.tensor([0.0, 0.25, 0.5, 0.74, 0.75, 1.0, 0.9])
+    right = torch.tensor([0, 1, 1, 0, 1, 1, 0]).bool()
+    found = measure.reliability(estimates, right, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert found.answers.tolist() == [1, 1, 2, 3]
+    assert found.said.tolist() == pytest.approx([0, 0.25, 0.62, 2.65 / 3])
+    assert found.right.tolist() == pytest.approx([0, 1, 0.5, 2 / 3])
+    empty = measure.reliability(estimates[:1], right[:1], [0.0, 0.5, 1.0])
+    assert math.isnan(empty.said[1]) and empty.answers.tolist() == [1, 0]
+
+
+# Looking inside
+
+
+def test_thoughts_are_read_after_every_use(model: TRM, batch: Batch) -> None:
+    read = measure.thoughts(model, batch[0], 3)
+    uses = CONFIG.cycles * (CONFIG.latent_steps + 1)
+    assert read.answer.shape == read.mind.shape == (3 * uses, 11, 16, 5)
+    logits, _ = model.trace(batch[0], 3)
+    assert_close(read.answer[uses - 1 :: uses], logits)
+    # The first thought, by itself.
+    x, (y, z) = model.embed(batch[0]), model.start(11)
+    assert_close(read.mind[0], model.decode(model.net(x + y + z)))
+    assert_close(read.answer[0], model.decode(y))
+    # An answer leaves the mind as it was, and a thought the answer.
+    a = CONFIG.latent_steps
+    assert read.mind[a].equal(read.mind[a - 1]) and read.answer[a - 1].equal(read.answer[0])
+    assert not read.mind[a - 1].equal(read.mind[a - 2])
+
+
+def test_how_much_is_legible_by_hand() -> None:
+    puzzles = torch.tensor([[1, 0, 0], [0, 2, 3]])
+    solutions = torch.tensor([[1, 2, 3], [1, 2, 3]])
+
+    def reads(digits: list[list[int]]) -> Tensor:
+        return nn.functional.one_hot(torch.tensor(digits), 4).float()[None]
+
+    # Of three blanks two are right; a clue that is read right or wrong counts for nothing.
+    answer, mind = reads([[3, 2, 3], [2, 2, 3]]), reads([[1, 1, 1], [1, 1, 1]])
+    found = measure.legible(measure.Thoughts(answer, mind), (puzzles, solutions))
+    assert_close(found.answer, torch.tensor([2 / 3]))
+    assert_close(found.mind, torch.tensor([1 / 3]))
+
+
+def test_every_puzzle_has_one_difficulty() -> None:
+    rounds = torch.tensor([1, 2, 3, 4, 5, 6, 7, 12, -1, 2])
+    groups = measure.difficulties(rounds)
+    assert (torch.stack(list(groups.values())).sum(0) == 1).all()
+    assert {name: chosen.nonzero()[:, 0].tolist() for name, chosen in groups.items()} == {
+        "1–2": [0, 1, 9],
+        "3": [2],
+        "4": [3],
+        "5": [4],
+        "6": [5],
+        "7+": [6, 7],
+        "never": [8],
+    }
+
+
+def test_half_precision_is_what_a_page_can_carry(model: TRM) -> None:
+    rounded = measure.half_precision(model)
+    for (name, one), other in zip(
+        model.state_dict().items(), rounded.state_dict().values(), strict=True
+    ):
+        assert other.dtype == torch.float32, name
+        assert other.equal(one.to(torch.float16).float()), name
+    assert not rounded.out.weight.equal(model.out.weight)
