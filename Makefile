@@ -60,7 +60,7 @@ test-all:
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
 test-excerpt: $(INSTALLED)
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(SOME)" tests/claims/test_equilibrium.py tests/browser/test_equilibrium.py tests/browser/test_verdicts.py
+	$(PYTEST) -m "$(SOME)" tests/chapters/equilibrium tests/browser/test_equilibrium.py tests/browser/test_verdicts.py
 
 experiments: $(INSTALLED)
 	$(RUN) book/experiments
