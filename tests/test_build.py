@@ -476,7 +476,7 @@ def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
         project,
         code=[
             "import importlib, os",
-            "assert os.listdir('results') == ['tiny_runs.json']",
+            "assert os.listdir('../attn_notes/results') == ['tiny_runs.json']",
             "import attn_notes\nprint(attn_notes.__file__)",
             last,
         ],
