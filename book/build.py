@@ -4,7 +4,8 @@
     python book/build.py execute        only execute
     python book/build.py site           only render
     python book/build.py serve          look at the site on http://localhost:8000
-    python book/build.py strip          remove the outputs from the notebooks, before a commit
+    python book/build.py strip          remove the outputs from the notebooks and fold them again,
+                                        before a commit
 
 The Makefile calls these; where there is no make, call them yourself. `execution.py` says when a
 chapter is executed. The site is rendered from a copy of the sources, in which each notebook has the
@@ -31,6 +32,7 @@ from dependencies import BookError, Chapter
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDED = {"hide-input", "remove-input"}  # tags of the cells whose code the site does not show
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
 
@@ -203,8 +205,17 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """Drop it."""
 
 
+def fold(cell: NotebookNode) -> None:
+    """Fold a cell in JupyterLab, which does not know the tags, where the site folds or drops it."""
+    cell.metadata.pop("jupyter", None)
+    if cell.cell_type == "code" and not FOLDED.isdisjoint(cell.metadata.get("tags", [])):
+        cell.metadata["jupyter"] = {"source_hidden": True}
+
+
 def strip(root: Path) -> None:
     """Remove from the notebooks what running them added, so that only what was written is kept.
+
+    Cells that a reader unfolded are folded again.
 
     Raises:
         BookError: something under a notebook's name is not a notebook.
@@ -220,6 +231,7 @@ def strip(root: Path) -> None:
         for cell in notebook.cells:
             for name in ("execution", "collapsed", "scrolled"):
                 cell.metadata.pop(name, None)
+            fold(cell)
             if cell.cell_type == "code":
                 cell.outputs = []
                 cell.execution_count = None

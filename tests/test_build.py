@@ -61,7 +61,7 @@ FILES = {
 }
 CODE = [
     "%%time\nfrom attn_notes.models.tiny import answer\nimport attn_notes.widgets.tiny as widgets",
-    "print(answer(), len(open('results/tiny_runs.json').read()))",
+    "print(answer(), len(open('../attn_notes/results/tiny_runs.json').read()))",
     "import os, sys\nprint(sys.executable, os.environ['OMP_NUM_THREADS'], answer.__module__)",
     "import matplotlib\nprint(matplotlib.matplotlib_fname(), 'mine' in globals())",
     "from IPython.display import SVG, display\n"
@@ -476,7 +476,7 @@ def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
         project,
         code=[
             "import importlib, os",
-            "assert os.listdir('results') == ['tiny_runs.json']",
+            "assert os.listdir('../attn_notes/results') == ['tiny_runs.json']",
             "import attn_notes\nprint(attn_notes.__file__)",
             last,
         ],
@@ -876,6 +876,22 @@ def test_strip_leaves_what_was_written(built, capsys):
     assert capsys.readouterr().out.startswith("Stripped ")
     build.strip(root)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("tag", ["hide-input", "remove-input", "large", None])
+def test_strip_folds_what_the_site_folds_and_nothing_else(project, tag):
+    path = project / "book/tiny.ipynb"
+    folded = {"source_hidden": True} if tag in ("hide-input", "remove-input") else None
+    for left in (None, {"source_hidden": True}, {"source_hidden": False, "outputs_hidden": True}):
+        write_notebook(project, tags=[tag] if tag else [])
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells if left else []:
+            cell.metadata["jupyter"] = left
+        nbformat.write(notebook, path)
+        build.strip(project)
+        title, *code = nbformat.read(path, as_version=4).cells
+        assert "jupyter" not in title.metadata
+        assert [cell.metadata.get("jupyter") for cell in code] == [folded] * len(CODE)
 
 
 # The command line

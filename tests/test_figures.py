@@ -6,7 +6,6 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 import torch
-from IPython.display import HTML
 from matplotlib import pyplot as plt
 
 from attn_notes import figures
@@ -101,11 +100,11 @@ def test_no_figure_without_alternative_text(alt: str) -> None:
 
 
 def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[HTML] = []
+    shown: list[figures.Picture] = []
     monkeypatch.setattr(figures, "display", shown.append)
     with figures.figure() as (fig, _):
         figures.show(fig, alt="a line", caption="1 < 2 & <script>")
-    assert "<figcaption>1 &lt; 2 &amp; &lt;script&gt;</figcaption>" in shown[0].data
+    assert "<figcaption>1 &lt; 2 &amp; &lt;script&gt;</figcaption>" in shown[0].html()
 
 
 def test_band_draws_median_and_middle_half() -> None:

@@ -32,5 +32,13 @@ def test_is_stripped(path):
     assert notebook.metadata.language_info == {"name": "python"}, "run: make strip"
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_the_site_folds_is_folded_in_jupyterlab_too(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        hidden = {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))
+        folded = {"source_hidden": True} if hidden else {}
+        assert cell.metadata.get("jupyter", {}) == folded, f"{cell.id}: run: make strip"
+
+
 def test_there_is_a_notebook_to_look_at():
     assert NOTEBOOKS

@@ -51,7 +51,7 @@ NUMBERS = (0.0, 0.5, 1.0, -1.0, 300.0, math.nan, math.inf, -math.inf)
 COUNTS = (0, 1, 2, 3, -1, 10**12)
 
 LEFT_OUT = {
-    "training.full_size": "a program: its command line is swept in its own tests",
+    "chapters.trm.full_size": "a program: its command line is swept in its own tests",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
     "training.ensemble.train": "takes functions; tests/test_refusals.py",
@@ -288,7 +288,10 @@ SWEPT = {name: function for name, function in [*public(), *methods()] if not lef
     for kind in SWEPT_SETTINGS
 }
 
-TRACED = re.compile(r"loss|losses|probe|models\.|training\.|analysis\.|is_sorted|ideal$")
+TRACED = re.compile(
+    r"loss|losses|probe|models\.|training\.|analysis\.|is_sorted|ideal$"
+    r"|chapters\.\w+\.(measure|estimators|governor|plane|supervision)\."
+)
 """Where tokens are not looked at: what is traced for many models at once cannot look at numbers."""
 
 
