@@ -1,0 +1,81 @@
+"""How long a lesson is: counted on the built page, as a reader has it before them.
+
+A lesson is one that has a page of evidence. The limits are those of a twenty-minute read.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+import pytest
+from dependencies import read_chapter
+from execution import executed_copies
+
+from .conftest import ROOT, Visit
+
+EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))
+STEMS = [path.stem for path in EVIDENCE]
+WORDS = 2_400  # about 2,200, of which no two counts agree to the last
+FIGURES, TABLES, LINES = 8, 2, 160
+ROWS, COLUMNS = 8, 5  # of a small table
+SECONDS = 60  # of an evidence page, which reads records
+
+COUNT = """() => {
+  const page = document.querySelector("article.bd-article");
+  const count = (what) => page.querySelectorAll(what).length;
+  const tables = [...page.querySelectorAll("table")].filter((t) => !t.closest(".live-widget"));
+  const found = {
+    figures: count("figure svg[role=img], img:not(.attn-still)"),
+    tables: tables.map((t) => [t.tBodies[0].rows.length, t.rows[0].cells.length]),
+  };
+  const words = page.cloneNode(true);
+  const others = ".live-widget, .cell_input, pre, svg, script, style, mjx-container, .math,"
+    + " .headerlink, .stream, details > summary ~ button";
+  words.querySelectorAll(others).forEach((part) => part.remove());
+  found.words = words.textContent.split(/\\s+/).filter((w) => /[\\p{L}\\p{N}]/u.test(w)).length;
+  return found;
+}"""
+
+
+def lines(source: str) -> int:
+    """Lines of code in a cell that are not blank."""
+    return sum(bool(line.strip()) for line in source.splitlines())
+
+
+@pytest.fixture(scope="module", params=STEMS)
+def stem(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def code_cells(stem: str) -> list[Any]:
+    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_a_lesson_is_short(stem: str, open_page: Callable[..., Visit]) -> None:
+    found = open_page(f"book/{stem}.html").page.evaluate(COUNT)
+    assert 1_000 < found["words"] <= WORDS, found
+    assert 4 <= found["figures"] <= FIGURES, found
+    assert len(found["tables"]) <= TABLES, found
+    assert all(rows <= ROWS and columns <= COLUMNS for rows, columns in found["tables"]), found
+
+
+def test_its_code_is_worth_reading(stem: str) -> None:
+    cells = code_cells(stem)
+    assert sum(lines(cell.source) for cell in cells) <= LINES
+    folded = {cell.id: set(cell.metadata.get("tags", [])) for cell in cells}
+    assert {name for name, tags in folded.items() if tags} == {"setup"}
+    assert folded["setup"] == {"hide-input"}
+
+
+def test_its_evidence_takes_seconds(stem: str) -> None:
+    """As the build measured it, and without training."""
+    chapter = read_chapter(ROOT, (ROOT / "book" / "evidence" / f"{stem}.ipynb").relative_to(ROOT))
+    executed = nbformat.read(executed_copies(ROOT) / chapter.executed_name, as_version=4)
+    taken = executed.metadata["seconds_to_execute"]
+    assert taken < SECONDS
+    assert not [source for source, _ in chapter.cells if "train(" in source]
+
+
+def test_there_are_lessons() -> None:
+    assert {"deep_qkv", "dialectical"} <= set(STEMS)
