@@ -7,6 +7,7 @@ figure without alternative text.
 
 import html
 import io
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,23 +18,53 @@ import matplotlib as mpl
 from IPython.display import display
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
+from matplotlib.transforms import offset_copy
 from torch import Tensor
 
 INK = "#010203"  # becomes currentColor
 PAPER = "#fdfcfb"  # becomes the page's background
 
-# Blue, vermilion, green of Okabe and Ito, a mauve and a violet: told apart by every kind of colour
-# vision, and at least 3 : 1 against white and against the dark theme's background.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5629b", "#8844ee")
-GREY = "#7f7f7f"
+# One colour, one meaning. Lines, bars and points take theirs from here: blue, vermilion, green of
+# Okabe and Ito, a mauve and a violet, told apart by every kind of colour vision.
+OURS = CORRECTED = "#0072b2"  # the model as this book would have it
+PUBLISHED = "#d55e00"  # as its source has it
+CONTROL = "#009e73"  # what has the same side effects, and not the idea
+MAUVE, VIOLET = "#b5629b", "#8844ee"  # further kinds, where a figure has more
+FLOOR = INK  # what is known exactly: the best possible, chance, a theorem
+GREY = "#7f7f7f"  # what stands around: axes, single seeds, guides for the eye
+COLOURS = (OURS, PUBLISHED, CONTROL, MAUVE, VIOLET)
 
-# Letters need more, 4.5 : 1, which no colour has against both. So a page may set its own for them
-# (`--attn-text-blue` ...); where none does, and in formulas (`$...$`), they are as above.
-NAMES = ("blue", "vermilion", "green", "mauve", "violet", "grey")
-TEXT = dict(zip((*COLOURS, GREY), NAMES, strict=True))
+# In the dark theme each is lighter; as letters, darker in the light one. So every line has at least
+# 3 : 1 and every letter 4.5 : 1 against its page.
+DARK = {
+    OURS: "#73bdf0",
+    PUBLISHED: "#f08a3c",
+    CONTROL: "#2fbf95",
+    MAUVE: "#d491bf",
+    VIOLET: "#b592ff",
+    GREY: "#a3adb7",
+}
+LETTERS = {
+    OURS: "#0a659f",
+    PUBLISHED: "#b34700",
+    CONTROL: "#00735a",
+    MAUVE: "#97447d",
+    VIOLET: "#7733dd",
+    GREY: "#666666",
+}
+
+# Letters on a coloured cell: white or black in the light theme, white or black in the dark one.
+ON_CELL = {
+    (light, dark): f"#00000{2 * (light == 'white') + (dark == 'white') + 4}"
+    for light in ("black", "white")
+    for dark in ("black", "white")
+}
 
 STYLE = {
     "figure.facecolor": "none",
@@ -65,10 +96,38 @@ STYLE = {
 FACES = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 PAGE_PAPER = "var(--pst-color-background, var(--jp-layout-color0, #fff))"
 
-WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#0072b2", "#eceae7", "#d55e00"])
+# Where a page is dark: the book, Colab, JupyterLab, VS Code.
+HOSTS = (
+    ':is(html[data-theme="dark"], html[theme="dark"], body[data-jp-theme-light="false"], '
+    "body.vscode-dark)"
+)
+SMALLEST = 9  # pixels: a figure shrinks to a phone's width, but its letters not below this
+
+
+def _ramp(name: str, *colours: str) -> LinearSegmentedColormap:
+    return LinearSegmentedColormap.from_list(name, colours)
+
+
+# Their ends are near the colours of lines and not the same, so that a cell can be told from a bar.
+WEIGHTS = _ramp("weights", "#0c6cab", "#eceae7", "#cc5a02")
 """For signed numbers: blue below zero, orange above, as in the widgets."""
-SHARES = LinearSegmentedColormap.from_list("shares", ["#f2f1ef", "#0072b2"])
-"""For probabilities and attention: pale at 0, blue at 1."""
+SHARES = _ramp("shares", "#f4f2ee", "#a3a6ab", "#2a3038")
+"""For probabilities, attention and whatever begins at zero: from paper to ink, so that a strong
+cell cannot be taken for a negative one."""
+
+# The same maps in the dark theme, where zero is dark as well.
+DARK_WEIGHTS = _ramp("weights, dark", "#5fb4f0", "#262d35", "#f08a3c")
+DARK_SHARES = _ramp("shares, dark", "#20262d", "#717a84", "#e8edf2")
+
+# Every colour that a figure may be drawn in, and its counterpart in the dark.
+_COUNTERPART = DARK | {
+    to_hex(light(i)): to_hex(dark(i))
+    for light, dark in ((WEIGHTS, DARK_WEIGHTS), (SHARES, DARK_SHARES))
+    for i in range(light.N)
+}
+_OF_LETTERS = {to_hex(placeholder): pair for pair, placeholder in ON_CELL.items()} | {
+    colour: (LETTERS[colour], DARK[colour]) for colour in LETTERS
+}
 
 
 @contextmanager
@@ -82,12 +141,13 @@ def house_style() -> Iterator[None]:
 
 @contextmanager
 def figure(
-    width: float = 5.6, height: float = 3.0, rows: int = 1, columns: int = 1, **kwargs: object
+    width: float = 5.5, height: float = 3.0, rows: int = 1, columns: int = 1, **kwargs: object
 ) -> Iterator[tuple[Figure, Axes]]:
     """A figure in the house style, closed afterwards: `with figure() as (fig, ax): ...`.
 
-    Width and height in inches; at 5.6 wide the letters can still be read on a phone. More rows or
-    columns make `ax` an array.
+    Width and height in inches. On a phone 5.5 inches become 358 pixels, and letters of 10 points
+    nine pixels; a wider figure, or one with smaller letters, has to be scrolled there. More rows
+    or columns make `ax` an array.
     """
     with house_style():
         fig, axes = plt.subplots(
@@ -99,8 +159,19 @@ def figure(
             plt.close(fig)
 
 
+def themed(light: str, dark: str) -> str:
+    """One colour in a light page and another in a dark one, as CSS.
+
+    >>> themed("#000000", "#ffffff")
+    'color-mix(in srgb, #000000, #ffffff var(--attn-dark, 0%))'
+    """
+    return f"color-mix(in srgb, {light}, {dark} var(--attn-dark, 0%))"
+
+
 def to_svg(fig: Figure, alt: str) -> str:
     """The figure as one SVG element that carries its description and the page's colours.
+
+    Its style says how wide it must be for its smallest letters to be read, in `--attn-least`.
 
     Raises:
         ValueError: `alt` is empty or blank.
@@ -113,12 +184,35 @@ def to_svg(fig: Figure, alt: str) -> str:
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    sizes = re.findall(r"<text [^>]*?font(?:-size)?: ([\d.]+)px", svg)
+    svg = re.sub(r"<text [^>]*>|(?:fill|stroke): #[0-9a-f]{6}\b", _recoloured, svg)
     svg = svg.replace(INK, "currentColor").replace(PAPER, PAGE_PAPER)
-    for colour, name in TEXT.items():
-        own = rf"\1fill: var(--attn-text-{name}, {colour})"
-        svg = re.sub(rf"(<text [^>]*)fill: {colour}", own, svg)
     svg = re.sub(r"'?DejaVu Sans'?[^;\"]*", FACES, svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(alt)}" ', 1)
+    # Matplotlib's own rule would be one for the whole page.
+    svg = svg.replace(
+        '<style type="text/css">*{', f"<style>{HOSTS} {{--attn-dark: 100%}} .attn-drawing *{{", 1
+    )
+    least = fig.get_figwidth() * 72 * SMALLEST / min(map(float, sizes), default=11)
+    return svg.replace(
+        "<svg ",
+        f'<svg class="attn-drawing" style="--attn-least: {math.ceil(least)}px" role="img" '
+        f'aria-label="{html.escape(alt)}" ',
+        1,
+    )
+
+
+def _recoloured(part: re.Match[str]) -> str:
+    """A text's tag, or the fill or stroke of anything else, with colours for both themes."""
+
+    def of_letters(match: re.Match[str]) -> str:
+        pair = _OF_LETTERS.get(match[0])
+        return themed(*pair) if pair else match[0]
+
+    if part[0].startswith("<text"):
+        return re.sub(r"#[0-9a-f]{6}\b", of_letters, part[0])
+    name, _, colour = part[0].partition(": ")
+    dark = _COUNTERPART.get(colour)
+    return f"{name}: {themed(colour, dark)}" if dark else part[0]
 
 
 @dataclass(frozen=True)
@@ -163,6 +257,142 @@ def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> Non
     display(Picture(fig, "", caption, alt, wide))
 
 
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour `#rrggbb` as WCAG 2 defines it, from 0 to 1."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (
+        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours as WCAG 2 defines it, from 1 to 21.
+
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def readable(behind: str) -> str:
+    """Black or white, whichever stands out more from a colour: by 4.58 : 1 at least."""
+    return max(("black", "#000000"), ("white", "#ffffff"), key=lambda c: contrast(c[1], behind))[0]
+
+
+def label_lines(ax: Axes, size: float = 10) -> list[Annotation]:
+    """Write the label of each line beside its right end, in its colour, and none over another.
+
+    Takes the place of a legend. The labels stand in a column right of the axes, as near to the
+    ends as they can without touching; where one had to move, a thin line leads to it. Call it when
+    all is drawn and the axes have their limits.
+
+    Args:
+        ax: axes whose lines were plotted with labels.
+        size: of the letters, in points.
+
+    Returns:
+        the labels, from the lowest up.
+
+    Raises:
+        ValueError: no line has a label, or a labelled one has no point that can be seen.
+    """
+    lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+    if not lines:
+        raise ValueError("no line has a label: plot it with label=...")
+    ax.get_figure().draw_without_rendering()  # the layout decides how tall the axes are
+    height = ax.get_window_extent().height / ax.get_figure().dpi * 72
+    ends = [_end(ax, line) for line in lines]
+    order = sorted(range(len(lines)), key=lambda i: ends[i][2])
+    rows = [1.25 * size * (1 + str(lines[i].get_label()).count("\n")) / height for i in order]
+    places = _spread([ends[i][2] for i in order], rows)
+    labels = []
+    for i, row, place in zip(order, rows, places, strict=True):
+        x, y, wanted, at_edge = ends[i]
+        moved = abs(place - wanted) > row / 4 or not at_edge
+        leader = {
+            "arrowstyle": "-", "color": GREY, "linewidth": 0.7, "relpos": (0, 0.5),
+            "shrinkA": 0, "shrinkB": 1,
+        }  # fmt: skip
+        labels.append(
+            ax.annotate(
+                str(lines[i].get_label()), (x, y), (1, place), fontsize=size,
+                color=lines[i].get_color(), va="center", annotation_clip=False,
+                textcoords=offset_copy(
+                    ax.transAxes, ax.get_figure(), x=12 if moved else 5, units="points"
+                ),
+                arrowprops=leader if moved else None,
+            )
+        )  # fmt: skip
+    return labels
+
+
+def _end(ax: Axes, line: Line2D) -> tuple[float, float, float, bool]:
+    """A line's last point in sight: x, y, how high in the axes (0 to 1), and if at their edge."""
+    points = [
+        (x, y, *ax.transAxes.inverted().transform(ax.transData.transform((x, y))))
+        for x, y in line.get_xydata().tolist()
+    ]
+    seen = [p for p in points if all(map(math.isfinite, p)) and -0.001 <= p[2] <= 1.001]
+    if not seen:
+        raise ValueError(f"no point of the line {line.get_label()!r} can be seen")
+    x, y, across, up = max(seen, key=lambda p: p[2])
+    return x, y, min(max(up, 0.0), 1.0), across > 0.98
+
+
+def _spread(wanted: Sequence[float], rows: Sequence[float]) -> list[float]:
+    """Places nearest to those wanted, in their order, at which rows of these heights do not touch.
+
+    Within 0 and 1, and where there is no room for that, above. Moving each place down by the rows
+    below it makes "do not touch" into "do not fall", and the nearest such places are means of
+    blocks (isotonic regression, by pooling adjacent violators).
+
+    >>> [round(place, 3) for place in _spread([0.0, 0.5, 0.5, 1.0], [0.1] * 4)]
+    [0.0, 0.45, 0.55, 1.0]
+    """
+    below = [0.0]
+    for low, high in itertools.pairwise(rows):
+        below.append(below[-1] + (low + high) / 2)
+    blocks: list[list[float]] = []
+    for place, offset in zip(wanted, below, strict=True):
+        blocks.append([place - offset])
+        while len(blocks) > 1 and _mean(blocks[-2]) > _mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    room = max(1.0 - below[-1], 0.0)
+    flat = [min(max(_mean(block), 0.0), room) for block in blocks for _ in block]
+    return [place + offset for place, offset in zip(flat, below, strict=True)]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def legend_below(fig: Figure, size: float = 10) -> Legend:
+    """One legend under all axes, in as many columns as fit, each label once.
+
+    Raises:
+        ValueError: nothing has a label.
+    """
+    handles: dict[str, object] = {}
+    for ax in fig.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if not handles:
+        raise ValueError("nothing has a label: plot it with label=...")
+    for columns in range(len(handles), 0, -1):
+        legend = fig.legend(
+            list(handles.values()), list(handles), loc="outside lower center", ncols=columns,
+            fontsize=size, handlelength=1.6, columnspacing=1.4,
+        )  # fmt: skip
+        fig.draw_without_rendering()
+        if columns == 1 or legend.get_window_extent().width <= fig.bbox.width:
+            break
+        legend.remove()
+    return legend
+
+
 def band(ax: Axes, x: Tensor, curves: Tensor, colour: str, label: str | None = None) -> None:
     """Draw the median of curves [n, m] over x [n] and, behind it, their middle half."""
     low, middle, high = curves.quantile(curves.new_tensor([0.25, 0.5, 0.75]), dim=1)
@@ -185,11 +415,12 @@ def heat_map(
     y: Sequence[str] | None = None,
     numbers: bool = False,
     frames: Iterable[tuple[int, int]] = (),
+    size: float = 8,
 ) -> None:
     """Draw a matrix as coloured cells: signed around zero, else from 0 to 1.
 
-    `x` and `y` label columns and rows, `numbers` writes each value into its cell, `frames` lists
-    cells (row, column) to put a frame around.
+    `x` and `y` label columns and rows, `numbers` writes each value into its cell, with letters of
+    `size` points, `frames` lists cells (row, column) to put a frame around.
     """
     values = values.detach()
     rows, columns = values.shape
@@ -216,11 +447,10 @@ def heat_map(
     if numbers:
         for i in range(rows):
             for j in range(columns):
-                red, green, blue, _ = mesh.to_rgba(values[i, j].item())
-                dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
+                cell = to_hex(mesh.to_rgba(values[i, j].item()))
                 ax.text(
-                    j + 0.5, i + 0.5, _short(values[i, j].item()),
-                    ha="center", va="center", color="white" if dark else "black", fontsize=8,
+                    j + 0.5, i + 0.5, _short(values[i, j].item()), ha="center", va="center",
+                    color=ON_CELL[readable(cell), readable(_COUNTERPART[cell])], fontsize=size,
                 )  # fmt: skip
 
 
