@@ -338,7 +338,7 @@ def _end(ax: Axes, line: Line2D) -> tuple[float, float, float, bool]:
     if not seen:
         raise ValueError(f"no point of the line {line.get_label()!r} can be seen")
     x, y, across, up = max(seen, key=lambda p: p[2])
-    return x, y, min(max(up, 0.0), 1.0), across > 0.98
+    return x, y, min(max(float(up), 0.0), 1.0), bool(across > 0.98)
 
 
 def _spread(wanted: Sequence[float], rows: Sequence[float]) -> list[float]:

@@ -7,52 +7,99 @@ import matplotlib as mpl
 import pytest
 import torch
 from matplotlib import pyplot as plt
+from matplotlib.text import Text
 
 from attn_notes import figures
 
 ROOT = Path(__file__).parent.parent
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance of WCAG 2."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+LIGHT, DARK = "#ffffff", "#14181e"  # the pages' papers, as book/_static/book.css has them
 
 
-def contrast(one: str, two: str) -> float:
-    high, low = sorted((luminance(one), luminance(two)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
+def in_theme(css: str, dark: bool) -> str:
+    """The colour that a fill or stroke of `figures.themed` is in one of the themes."""
+    names = {"black": "#000000", "white": "#ffffff"}
+    mixed = re.search(r"color-mix\(in srgb, (#?\w+), (#?\w+) var\(--attn-dark, 0%\)\)", css)
+    colour = mixed[1 + dark] if mixed else re.search(r"#\w{6}", css)[0]
+    return names.get(colour, colour)
+
+
+def test_the_papers_are_those_of_the_pages() -> None:
+    sheet = (ROOT / "book" / "_static" / "book.css").read_text()
+    assert re.findall(r"--book-paper: (#\w{6});", sheet) == [LIGHT, DARK]
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert figures.contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=5e-3)
+    assert figures.contrast("#ff0000", "#0000ff") == pytest.approx(2.15, abs=5e-3)
 
 
 @pytest.mark.parametrize("colour", [*figures.COLOURS, figures.GREY])
-@pytest.mark.parametrize("paper", ["#ffffff", "#14181e"])
-def test_colours_stand_out_in_light_and_dark(colour: str, paper: str) -> None:
-    assert contrast(colour, paper) >= 3  # WCAG 1.4.11, for graphics
-
-
-@pytest.mark.parametrize("name", figures.TEXT.values())
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_letters_stand_out_more(name: str, theme: str) -> None:
-    sheet = (ROOT / "book" / "_static" / "book.css").read_text()
-    rules = "".join(re.findall(rf'^html\[data-theme="{theme}"\] {{(.*?)}}', sheet, re.M | re.S))
-    paper, colour = (
-        re.search(rf"--{variable}: (#\w{{6}});", rules)[1]
-        for variable in ("book-paper", f"attn-text-{name}")
-    )
-    assert contrast(colour, paper) >= 4.5  # WCAG 1.4.3, for text
-
-
-@pytest.mark.parametrize(("colour", "name"), figures.TEXT.items())
-def test_coloured_letters_take_the_pages_colour(colour: str, name: str) -> None:
+def test_lines_and_letters_stand_out_in_both_themes(colour: str) -> None:
+    """WCAG 1.4.11 for graphics, 3 : 1, and 1.4.3 for text, 4.5 : 1."""
     with figures.figure() as (fig, ax):
-        ax.text(0, 0, "told", color=colour)
-        ax.plot([0, 1], color=colour)
+        ax.text(0, 0, "word", color=colour)
+        ax.plot([0, 1], color=colour, gid="line")
         svg = figures.to_svg(fig, "one word and one line")
-    own = f"fill: var(--attn-text-{name}, {colour})"
-    assert [text for text in re.findall(r"<text ([^>]*)>told", svg) if own in text]
-    assert svg.count(own) == 1
-    assert f"stroke: {colour}" in svg
+    (word,) = re.findall(r"<text ([^>]*)>word", svg)
+    (line,) = re.findall(r'<g id="line">.*?stroke: ([^;]*);', svg, re.S)
+    for dark, paper in enumerate((LIGHT, DARK)):
+        assert figures.contrast(in_theme(word, bool(dark)), paper) >= 4.5
+        assert figures.contrast(in_theme(line, bool(dark)), paper) >= 3
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_heat_map_is_dark_in_the_dark_and_its_numbers_can_be_read(signed: bool) -> None:
+    values = torch.linspace(-1 if signed else 0, 1, 21)[None]
+    with figures.figure() as (fig, ax):
+        figures.heat_map(ax, values, signed=signed, numbers=True)
+        svg = figures.to_svg(fig, "a row of cells")
+    numbers = re.findall(r"<text ([^>]*)>−?[\d.]+<", svg)
+    cells = re.findall(r"<path d=[^>]*?fill: (color-mix[^;]*\)\))", svg)[-21:]
+    assert len(numbers) == len(cells) == 21
+    for cell, number in zip(cells, numbers, strict=True):
+        for dark in (False, True):
+            assert figures.contrast(in_theme(cell, dark), in_theme(number, dark)) >= 4.5
+    zero = cells[10 if signed else 0]
+    assert figures.contrast(in_theme(zero, True), DARK) < 1.3  # it does not glow
+    assert figures.contrast(in_theme(zero, False), LIGHT) < 1.3
+
+
+def test_labels_stand_at_the_ends_of_their_lines_and_not_over_one_another() -> None:
+    with figures.figure() as (fig, ax):
+        for name, end in (("high", 1.0), ("level", 0.5), ("also level", 0.5), ("low", 0.0)):
+            ax.plot([0, 1], [0.2, end], label=name)
+        labels = figures.label_lines(ax)
+        fig.draw_without_rendering()
+        boxes = [Text.get_window_extent(label) for label in labels]  # without their lines
+        assert [label.get_text() for label in labels] == ["low", "level", "also level", "high"]
+        for low, high in itertools.pairwise(boxes):
+            assert low.y1 <= high.y0 + 0.5
+        axes = ax.get_window_extent()
+        assert all(axes.x1 < box.x0 and box.x1 <= fig.bbox.x1 + 0.5 for box in boxes)
+        middles = [(box.y0 + box.y1 - 2 * axes.y0) / 2 / axes.height for box in boxes]
+        ends = [
+            ax.transAxes.inverted().transform(ax.transData.transform((1, y)))[1] for y in (0, 1)
+        ]
+        assert middles[0] == pytest.approx(ends[0], abs=0.03)
+        assert middles[-1] == pytest.approx(ends[1], abs=0.03)
+
+
+def test_without_a_label_there_is_nothing_to_write() -> None:
+    with figures.figure() as (fig, ax):
+        ax.plot([0, 1])
+        with pytest.raises(ValueError, match="label"):
+            figures.label_lines(ax)
+        with pytest.raises(ValueError, match="label"):
+            figures.legend_below(fig)
+
+
+def test_a_figure_says_how_wide_its_letters_need_it() -> None:
+    with figures.figure(5.0, 2.0) as (fig, ax):
+        ax.text(0, 0, "small", fontsize=6)
+        svg = figures.to_svg(fig, "a small word")
+    assert "--attn-least: 540px" in svg  # 5 inches are 360 points; 6 points become 9 pixels
 
 
 def draw() -> str:
@@ -122,8 +169,8 @@ def test_heat_map_stands_like_its_matrix() -> None:
         figures.heat_map(ax, values, x=["l", "m", "r"], y=["up", "down"], numbers=True)
         assert ax.get_ylim() == (2, 0)  # first row on top
         texts = {text.get_position(): (text.get_text(), text.get_color()) for text in ax.texts}
-        assert texts[1.5, 0.5] == (".25", "black")
-        assert texts[1.5, 1.5] == ("1.00", "white")
+        assert texts[1.5, 0.5] == (".25", figures.ON_CELL["black", "white"])
+        assert texts[1.5, 1.5] == ("1.00", figures.ON_CELL["white", "black"])
         assert texts[2.5, 1.5][0] == "−.18"
         number = fig.number
     assert not plt.fignum_exists(number)

@@ -1,7 +1,7 @@
 // Lets the keyboard scroll an equation or a figure that is wider than the page. The theme does this
 // for code and tables; equations come later, when MathJax has set them.
 (() => {
-  const WIDE = 'mjx-container[display="true"], .attn-figure';
+  const WIDE = 'mjx-container[display="true"], .attn-figure, .output.text_html';
 
   function update() {
     for (const element of document.querySelectorAll(WIDE)) {

@@ -11,10 +11,11 @@ from types import ModuleType
 
 import nbformat
 import pytest
+from docutils import nodes
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
-PARTS = ("alt_text", "docstrings", "icons", "mathjax", "theme", "widgets")
+PARTS = ("alt_text", "docstrings", "icons", "mathjax", "punctuation", "theme", "widgets")
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +150,18 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
 @pytest.mark.slow
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book
+
+
+def test_a_formula_keeps_the_punctuation_that_touches_it(part: dict[str, ModuleType]) -> None:
+    paragraph = nodes.paragraph()
+    paragraph += [
+        nodes.Text("so ("),
+        nodes.math("", "x"),
+        nodes.Text("), and "),
+        nodes.math("", "y"),
+    ]
+    paragraph += [nodes.Text(". Then "), nodes.math("", "z"), nodes.Text(" is free")]
+    part["punctuation"].keep_together(paragraph)
+    spans = [node.astext() for node in paragraph.findall(nodes.inline)]
+    assert spans == ["(x),", "y."]
+    assert paragraph.astext() == "so (x), and y. Then z is free"

@@ -1,0 +1,45 @@
+"""Keep the punctuation after a formula on the formula's line, and an opening bracket before it."""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+AFTER = re.compile(r"[.,;:!?)\]”’%…—–-]+")
+BEFORE = re.compile(r"[(\[“‘]+$")
+
+
+def setup(app: Sphinx) -> None:
+    """Look at every page before it is written."""
+    app.connect("doctree-resolved", lambda app, doctree, page: keep_together(doctree))
+
+
+def keep_together(doctree: nodes.Node) -> None:
+    """Put each formula in a line of text, with the punctuation that touches it, into one span.
+
+    A line may end at the edge of a formula, which is a box to the browser, so that a full stop
+    could begin the next one.
+    """
+    for math in list(doctree.findall(nodes.math)):
+        parent = math.parent
+        place = parent.index(math)
+        before = _text(parent, place - 1)
+        after = _text(parent, place + 1)
+        opening, closing = BEFORE.search(before), AFTER.match(after)
+        if not opening and not closing:
+            continue
+        together = nodes.inline(classes=["together"])
+        parent[place] = together
+        if opening:
+            together += nodes.Text(opening[0])
+            parent[place - 1] = nodes.Text(before[: opening.start()])
+        together += math
+        if closing:
+            together += nodes.Text(closing[0])
+            parent[place + 1] = nodes.Text(after[closing.end() :])
+
+
+def _text(parent: nodes.Element, place: int) -> str:
+    """The text at a place, empty if there is none."""
+    node = parent[place] if 0 <= place < len(parent) else None
+    return str(node) if isinstance(node, nodes.Text) else ""
