@@ -72,7 +72,10 @@ export function observe({ weights: w, config, q, k, v }, context) {
   const { embedding: e, heads } = config;
   const d = e / heads;
   const row = (table, i) => Array.from(w[table].subarray(i * e, (i + 1) * e));
-  const inputs = context.map((id, t) => add(row("token.weight", id), row("position.weight", t)));
+  const inputs = context.map((id, t) => {
+    const token = row("token.weight", id);
+    return w["position.weight"] ? add(token, row("position.weight", t)) : token;
+  });
   const normed = inputs.map((x) => layerNorm(x, w["block.ln1.weight"], w["block.ln1.bias"]));
   const last = context.length - 1;
 

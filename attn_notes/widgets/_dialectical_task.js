@@ -72,12 +72,14 @@ export function bestPredictor({ pairs, max_length: most, filler }) {
   return (tokens) => {
     let [prefix, run, expected] = ["", 0, next("", 0)];
     return tokens.map((token, t) => {
-      if (!expected?.[token] || t >= most - 1) {
+      const bracket = token === OPEN || token === CLOSE;
+      run = bracket ? 0 : run + 1;
+      // Where no filler can be a space is the end, and no part of what is read.
+      const filled = bracket || more[states.get(prefix).level][run] > 0;
+      if (!expected?.[token] || !filled || t >= most - 1) {
         expected = null;
       } else {
-        const bracket = token === OPEN || token === CLOSE;
         prefix += bracket ? VOCABULARY[token] : "";
-        run = bracket ? 0 : run + 1;
         expected = next(prefix, run);
         // A string is cut there, and what follows is its end.
         if (t === most - 2) expected = expected.map((_, other) => Number(other === SPACE));
@@ -105,7 +107,9 @@ export function losses(network, predict, tokens, longest) {
   if (depthOf(tokens) === 0 || tokens.length === longest) targets.push(SPACE);
   const expected = predict(tokens);
   const first = expected.findIndex((p) => p === null);
-  const best = targets.map((token, t) => (expected[t]?.[token] ? -Math.log(expected[t][token]) : null));
+  const best = targets.map((token, t) =>
+    expected[t]?.[token] && expected[t + 1] !== null ? -Math.log(expected[t][token]) : null,
+  );
   return {
     model: [null, ...targets.map((token, t) => crossEntropy(logits[t], token))],
     best: [null, ...best],

@@ -43,15 +43,15 @@ function tellMoves(moved, { place, from, to }) {
   const earlier = Math.max(0, place - 1);
   const what = `Character ${place + 1}: ${readAs(from)} became ${readAs(to)}.`;
   if (!earlier) return `${what} Nothing was predicted before it.`;
-  const of = plural(earlier, "earlier prediction");
-  if (!sizes.length) return `${what} ${earlier === 1 ? "The" : "None of the"} ${of} ${earlier === 1 ? "did not move" : "moved"}.`;
-  const most = `the most by ${number(Math.max(...sizes))} nats`;
-  return `${what} ${plural(sizes.length, "earlier prediction")} moved, of ${earlier}, ${most}: the model had read ahead.`;
+  const moving = `${what} ${sizes.length} of ${plural(earlier, "earlier prediction")} moved`;
+  return sizes.length
+    ? `${moving}, the most by ${number(Math.max(...sizes))} nats: the model had read ahead.`
+    : `${moving}.`;
 }
 
 /** How the model's mean stands to the best possible one. */
 function tellMeans(mean) {
-  if (!mean) return "";
+  if (!mean) return "There is no best loss to hold the model's against.";
   if (mean.model < mean.best) {
     return (
       "Below the best predictor. On a single string that may be luck; on the average over all strings " +
@@ -65,9 +65,9 @@ function tellImpossible(tokens, impossible, longest) {
   if (impossible < 0) return "";
   const why =
     impossible >= longest
-      ? `its strings have at most ${longest} characters`
-      : `${readAs(VOCABULARY[tokens[impossible]])} cannot come there`;
-  return `The task does not write this string: character ${impossible + 1} is one too many, ${why}. From there on there is no best loss.`;
+      ? `its strings end after ${longest} characters`
+      : `${readAs(VOCABULARY[tokens[impossible]])} cannot be character ${impossible + 1}`;
+  return `The task cannot write this: ${why}. From there on there is no best loss.`;
 }
 
 function lossesView({ uid, model, save, network, name }) {
@@ -196,7 +196,9 @@ function lossesView({ uid, model, save, network, name }) {
   /** Say what the box lacks, if anything; what is shown is then of the string before. */
   function judge() {
     const sentence = unfit(box.input.value, network().config.context);
-    message.textContent = sentence ? `${sentence} ${FROM_BEFORE}` : HOW_TO_TYPE;
+    message.textContent = sentence
+      ? [sentence, shown && FROM_BEFORE].filter(Boolean).join(" ")
+      : tellImpossible(shown.tokens, shown.now.impossible, best.longest) || HOW_TO_TYPE;
     message.classList.toggle("attn-wrong", Boolean(sentence));
     refuse(box.input, Boolean(sentence));
   }
@@ -307,7 +309,7 @@ function lossesView({ uid, model, save, network, name }) {
   function drawChange({ edit, tokens }) {
     const at = model.get("place");
     const taken = at >= 0 && at < tokens.length;
-    place.textContent = taken ? `In place of character ${at + 1}:` : "Take a character, then put there:";
+    place.textContent = taken ? `character ${at + 1} becomes` : "take a character";
     for (const { character, node: put } of puts) {
       put.disabled = !taken;
       put.setAttribute("aria-pressed", taken && VOCABULARY[tokens[at]] === character);
@@ -326,9 +328,7 @@ function lossesView({ uid, model, save, network, name }) {
     ours.value.textContent = mean ? number(mean.model) : "–";
     theirs.value.textContent = mean ? number(mean.best) : "–";
     unit.textContent = mean ? `nats a character, mean of ${mean.count}` : "nats a character";
-    verdict.textContent = [tellMeans(mean), tellImpossible(tokens, now.impossible, best.longest)]
-      .filter(Boolean)
-      .join(" ");
+    verdict.textContent = tellMeans(mean);
     const below = Boolean(mean) && mean.model < mean.best;
     verdict.classList.toggle("attn-wrong", below);
     lines.resize(now.model.length);
@@ -344,7 +344,6 @@ function lossesView({ uid, model, save, network, name }) {
 
   function fill() {
     box.input.value = model.get("text");
-    draw();
   }
 
   /** What to say to who does not see it. */

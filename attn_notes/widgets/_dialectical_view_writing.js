@@ -429,7 +429,6 @@ function writingView({ uid, model, save, network }) {
   function fill() {
     prompt.input.value = model.get("prompt");
     budget.set(model.get("budget"));
-    draw();
   }
 
   return { node, draw, fill, told: () => (shown ? verdict.textContent : "") };

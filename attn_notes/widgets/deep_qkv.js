@@ -15,6 +15,20 @@ const VARIANTS = {
 const ALLOWED = "Type three letters, each a, b or c, such as cab.";
 const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
 
+/** How many words each seed of a run sorts, counted once. */
+const scoresOf = (() => {
+  const counted = new WeakMap();
+  return (run) => {
+    if (!counted.has(run)) {
+      const seeds = Array.from({ length: run.seeds }, (_, i) =>
+        score(sortAll(make(unpack(run, i), run.config))),
+      );
+      counted.set(run, seeds);
+    }
+    return counted.get(run);
+  };
+})();
+
 const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
 
@@ -204,11 +218,16 @@ function render({ model, el }) {
   const seen = new Map();
   let sorter = null;
   let answers = [];
-  let listed = null; // a run, and what the menu says of its seeds, with their scores
   let maps = null; // built when the weights are first looked at
+  let origin = null; // {variant, seed}, from which the reader went to a seed that failed
 
   const { save, watch } = saver(model, draw);
-  const run = () => model.get("runs")[model.get("variant")];
+  // What was asked for, or else what there is.
+  const chosen = () => {
+    const [asked, runs] = [model.get("variant"), model.get("runs")];
+    return runs[asked] ? asked : Object.keys(VARIANTS).find((name) => runs[name]);
+  };
+  const run = () => model.get("runs")[chosen()];
   const seed = () => Math.min(model.get("seed"), run().seeds - 1);
   const word = () => parse(model.get("text")) ?? WORDS[0];
   const zeroed = () => shown.edits[shown.position].zeroed;
@@ -256,6 +275,7 @@ function render({ model, el }) {
     }),
   };
   const note = html("p", { class: "abc-switch", role: "status" });
+  const other = button("", () => showOther());
 
   // --- the weights
 
@@ -279,22 +299,37 @@ function render({ model, el }) {
   );
   const legend = html("span", { class: "abc-legend" });
   const place = html("div", { onkeydown: (event) => undoOrRedo(event) });
-  const details = html(
-    "details",
-    { class: "abc-details", ontoggle: () => drawWeights() },
-    html("summary", {}, "Every weight of the model: zero one and watch the score"),
+  const inside = html(
+    "div",
+    { class: "abc-inside", id: `${uid}-inside`, hidden: true },
+    html(
+      "div",
+      { class: "abc-choose" },
+      selects.variant.node,
+      selects.seed.node,
+    ),
     html("div", { class: "abc-tools" }, brief, undo, redo, reset, status),
     html(
       "p",
       { class: "attn-help" },
-      "Click a cell to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
-        "and Page Down change the matrix, Enter zeroes the cell, Shift+Enter the whole matrix, " +
+      "Click a weight to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
+        "and Page Down change the matrix, Enter zeroes the weight, Shift+Enter the whole matrix, " +
         "Ctrl+Z undoes and Ctrl+Shift+Z redoes.",
     ),
     html("div", { class: "abc-key" }, legend, pointed),
     place,
   );
-  details.open = !model.get("compact") && window.matchMedia("(min-width: 60rem)").matches;
+  const apart = html("button", {
+    type: "button",
+    class: "attn-button abc-apart",
+    "aria-expanded": "false",
+    "aria-controls": inside.id,
+    onclick: () => {
+      inside.hidden = !inside.hidden;
+      apart.setAttribute("aria-expanded", !inside.hidden);
+      drawWeights();
+    },
+  });
 
   const asleep = html(
     "p",
@@ -341,14 +376,8 @@ function render({ model, el }) {
       ),
       html("div", { class: "abc-right" }, count, map.map),
     ),
-    html(
-      "div",
-      { class: "abc-choose" },
-      selects.variant.node,
-      selects.seed.node,
-      note,
-    ),
-    details,
+    html("div", { class: "abc-more" }, apart, other, note),
+    inside,
   );
   const root = html(
     "div",
@@ -478,7 +507,7 @@ function render({ model, el }) {
   }
 
   function drawWeights() {
-    if (!details.open || !shown) return;
+    if (inside.hidden || !shown) return;
     if (!maps) {
       maps = heatMaps(shown.run, VARIANTS[shown.variant].formula, { toggle, point });
       place.replaceChildren(maps.heat);
@@ -498,15 +527,46 @@ function render({ model, el }) {
       variants.map((name) => [name, VARIANTS[name].label]),
       shown.variant,
     );
-    if (listed?.run !== shown.run) {
-      const now = shown.run;
-      const seeds = counted(now.seeds, (i) => {
-        const right = score(sortAll(make(unpack(now, i), now.config)));
-        return right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`;
-      });
-      listed = { run: now, seeds };
+    const seeds = scoresOf(shown.run).map((right, i) => [
+      i,
+      right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`,
+    ]);
+    selects.seed.set(seeds, shown.seed);
+    const weights = shown.run.shapes.map((shape) => shape.reduce((size, length) => size * length, 1));
+    apart.textContent = `Take it apart: ${plural(
+      weights.reduce((sum, size) => sum + size, 0),
+      "weight",
+    )}`;
+    other.hidden = !otherSeed();
+    other.textContent = fails(shown) ? "Show a seed that sorts all 27" : "Show a seed that failed";
+  }
+
+  const fails = ({ variant, seed: i }) => scoresOf(model.get("runs")[variant])[i] < WORDS.length;
+
+  /**
+   * A seed that failed, if the one shown did not, and else one that did not: of the same kind if there is
+   * one. Where no seed sorts everything none has failed: they may not be trained.
+   */
+  function otherSeed() {
+    const wanted = !fails(shown);
+    const runs = model.get("runs");
+    if (!wanted && origin && origin.seed < (runs[origin.variant]?.seeds ?? 0) && !fails(origin)) {
+      return origin;
     }
-    selects.seed.set(listed.seeds, shown.seed);
+    for (const variant of new Set([shown.variant, ...Object.keys(VARIANTS)])) {
+      if (!runs[variant]) continue;
+      const scores = scoresOf(runs[variant]);
+      const i = scores.findIndex((right) => right < WORDS.length === wanted);
+      if (i >= 0 && scores.includes(WORDS.length)) return { variant, seed: i };
+    }
+    return null;
+  }
+
+  function showOther() {
+    const { variant, seed: i } = shown;
+    const next = otherSeed();
+    origin = fails(shown) ? null : { variant, seed: i };
+    save(next);
   }
 
   const same = (weights, others) =>
@@ -522,7 +582,7 @@ function render({ model, el }) {
       shown = null;
       return;
     }
-    const variant = model.get("variant");
+    const variant = chosen();
     const first = shown === null;
     const alike = (x, y) => x.names.join() === y.names.join() && x.shapes.join() === y.shapes.join();
     if (!first && (variant !== shown.variant || !alike(run(), shown.run))) maps = null;
@@ -539,10 +599,9 @@ function render({ model, el }) {
     fillSelects();
     build();
     if (first) return;
-    note.replaceChildren(
-      hidden(`${VARIANTS[variant].label}, seed ${shown.seed}: `),
-      `${count.textContent}, ${plural(zeroed().size || "no", "weight")} zeroed`,
-    );
+    note.textContent =
+      `${VARIANTS[variant].label}, seed ${shown.seed}: ${count.textContent}, ` +
+      `${plural(zeroed().size || "no", "weight")} zeroed`;
   }
 
   /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
@@ -558,7 +617,7 @@ function render({ model, el }) {
   /** Show what the reader has chosen: another model, or another word for the same one. */
   function draw() {
     if (!shown) return;
-    if (model.get("variant") === shown.variant && seed() === shown.seed) drawAnswer();
+    if (chosen() === shown.variant && seed() === shown.seed) drawAnswer();
     else switchModel();
   }
 

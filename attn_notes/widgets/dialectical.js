@@ -64,7 +64,7 @@ function render({ model, el }) {
     spoken.node,
   );
 
-  function show(update) {
+  function draw() {
     const run = models.run();
     asleep.hidden = Boolean(run);
     awake.hidden = !run;
@@ -74,22 +74,20 @@ function render({ model, el }) {
     root.classList.toggle("dh-as-published", isPublished(run));
     for (const [name, view] of Object.entries(views)) {
       view.node.hidden = name !== model.get("view");
-      if (!view.node.hidden) update(view);
+      if (!view.node.hidden) view.draw();
     }
     spoken.say(views[model.get("view")].told());
   }
 
-  function draw() {
-    show((view) => view.draw());
-  }
-
   /** Show what the model now holds: another view, or the notebook, has changed it. */
   function fill() {
-    show((view) => view.fill());
+    for (const view of Object.values(views)) view.fill();
+    draw();
   }
 
-  const drawn = ["runs", "run", "seed", "temperature", "constrained", "draw", "selected"];
-  const filled = ["view", "prompt", "budget", "text", "place", "replacement", "task"];
+  const filled = ["prompt", "budget", "text"];
+  const drawn = ["runs", "run", "seed", "view", "task", "place", "replacement", "temperature"];
+  drawn.push("constrained", "draw", "selected");
   const unwatch = watch({
     ...Object.fromEntries(filled.map((name) => [name, fill])),
     ...Object.fromEntries(drawn.map((name) => [name, draw])),

@@ -36,9 +36,7 @@ def test_every_name_is_known(stem: str, tmp_path: Path) -> None:
 def test_what_is_in_several_files_is_used() -> None:
     """Each name of the shared files and of a widget's parts, by another line of some module."""
     parts = [path.read_text("utf-8") for path in sorted(_source.HERE.glob("_*.js"))]
-    names = re.findall(
-        r"^(?:export )?(?:const|function|class) (\w+)", "".join(parts), re.M
-    )
+    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", "".join(parts), re.M)
     own = [(_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS]
     everything = "".join(parts + own)
     assert len(names) > 20
