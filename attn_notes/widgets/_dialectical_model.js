@@ -192,11 +192,12 @@ function sample(probabilities, random) {
 }
 
 /**
- * Continue a prompt by at most `budget` characters; at temperature 0 the likeliest is taken. Each
+ * Continue a prompt by at most `budget` characters; at temperature 0 the likeliest is taken. A space
+ * where nothing is open is the end, or, without `stop`, one more filler: it writes on. Each
  * step is one choice: {token, depth, ends, wanted, allowed, removed} as in Python, and `seen`, what
  * the head did in every recursion step at the position from which it was chosen.
  */
-export function generate(model, prompt, { budget, temperature, constrained, draw }) {
+export function generate(model, prompt, { budget, temperature, constrained, draw, stop = true }) {
   const tokens = [...prompt].map((character) => VOCABULARY.indexOf(character));
   const random = randomness(draw);
   const steps = [];
@@ -208,7 +209,7 @@ export function generate(model, prompt, { budget, temperature, constrained, draw
     const wanted = distribution(logits[last], EVERYTHING, temperature || 1);
     const left = distribution(logits[last], mask, temperature || 1);
     const token = temperature ? sample(left, random) : argmax(left);
-    const end = ends(token, depth);
+    const end = stop && ends(token, depth);
     depth = after(token, depth);
     steps.push({
       token,

@@ -227,11 +227,11 @@ function choiceView() {
   const right = html("div", { class: "dh-right" }, heading, plot, halting, attention);
   const node = html("div", { class: "dh-columns" }, html("div", { class: "dh-left" }, table), right);
 
-  function drawTable(step, place, depth, constrained) {
+  function drawTable(step, place, depth, { constrained, stop }) {
     title.textContent = `How ${inWords(step)} at ${place} was chosen`;
     allowing.textContent = constrained ? "after the grammar" : "no grammar";
     for (const { token, name, values, node: line } of rows) {
-      const end = ends(token, depth);
+      const end = stop && ends(token, depth);
       const removed = !step.mask[token];
       const text = end ? "■ the end" : [glyphOf(token), NAMES[token]].filter(Boolean).join(" ");
       name.replaceChildren(removed ? html("s", {}, text) : text);
@@ -274,14 +274,14 @@ function choiceView() {
       (streams === 1 ? " A single stream counts as wholly opposed." : "");
   }
 
-  function draw(written, i, { constrained }, config) {
+  function draw(written, i, asked, config) {
     const step = written.steps[i];
     node.classList.toggle("dh-nothing", !step);
     if (!step) return;
     const place = written.prompt.length + i;
     const before = [...written.text].slice(0, place);
     const tokens = before.map((character) => VOCABULARY.indexOf(character));
-    drawTable(step, place + 1, depthOf(tokens), constrained);
+    drawTable(step, place + 1, depthOf(tokens), asked);
     drawSteps(step, config);
     attention.textContent = looked(
       step.seen,
@@ -334,6 +334,11 @@ function writingView({ uid, model, save, network }) {
       ask(); // what is in the fields may be possible now
     },
   });
+  const stop = html("input", {
+    type: "checkbox",
+    role: "switch",
+    onchange: () => save({ stop_on_closed: stop.checked }),
+  });
   const again = button("Draw again", () => save({ draw: model.get("draw") + 1 }));
 
   const typed = () => ({
@@ -381,6 +386,7 @@ function writingView({ uid, model, save, network }) {
       "div",
       { class: "attn-controls" },
       html("label", { class: "dh-switch" }, "Grammar", grammar),
+      html("label", { class: "dh-switch" }, "Stop when closed", stop),
       prompt.node,
     ),
     html("div", { class: "attn-controls" }, budget.node, temperature.node, again),
@@ -410,6 +416,8 @@ function writingView({ uid, model, save, network }) {
         model.get(name),
       ]),
     );
+    request.stop = model.get("stop_on_closed");
+    stop.checked = request.stop;
     temperature.set(request.temperature);
     grammar.checked = request.constrained;
     again.disabled = request.temperature === 0;

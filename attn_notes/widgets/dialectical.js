@@ -87,7 +87,7 @@ function render({ model, el }) {
 
   const filled = ["prompt", "budget", "text"];
   const drawn = ["runs", "run", "seed", "view", "task", "place", "replacement", "temperature"];
-  drawn.push("constrained", "draw", "selected");
+  drawn.push("constrained", "stop_on_closed", "draw", "selected");
   const unwatch = watch({
     ...Object.fromEntries(filled.map((name) => [name, fill])),
     ...Object.fromEntries(drawn.map((name) => [name, draw])),

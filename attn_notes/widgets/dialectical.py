@@ -59,6 +59,8 @@ class BracketGenerator(anywidget.AnyWidget):
     budget = traitlets.Int(20, min=0, max=LARGEST_BUDGET).tag(sync=True)
     temperature = traitlets.Float(0.0, min=0.0, max=HOTTEST).tag(sync=True)  # 0: the likeliest
     constrained = traitlets.Bool(True).tag(sync=True)  # by the grammar
+    # A space where nothing is open is the end; else one more filler, and the model writes on.
+    stop_on_closed = traitlets.Bool(True).tag(sync=True)
     draw = traitlets.Int(0, min=0).tag(sync=True)  # the seed of what is drawn by chance
     # Which written character is looked at; -1: where the grammar removed the most.
     selected = traitlets.Int(-1, min=-1).tag(sync=True)

@@ -89,9 +89,9 @@ def send(page: Page, models: list[LanguageModel]) -> None:
         model.double()
 
 
-def close(actual: Any, expected: Tensor) -> None:
+def close(actual: Any, expected: Tensor, atol: float = 1e-6) -> None:
     actual = torch.tensor(actual, dtype=torch.float64)
-    torch.testing.assert_close(actual, expected.double(), atol=1e-6, rtol=0)
+    torch.testing.assert_close(actual, expected.double(), atol=atol, rtol=0)
 
 
 def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:

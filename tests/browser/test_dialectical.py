@@ -46,7 +46,11 @@ GREEDY = {"budget": 9, "temperature": 0, "constrained": True, "draw": 0}
 
 @pytest.fixture
 def widget(visit: Visit) -> Locator:
-    """The widget of the page, where it writes."""
+    return where_it_writes(visit)
+
+
+def where_it_writes(visit: Visit) -> Locator:
+    """The first widget of the page, in its view of writing."""
     widget = visit.page.locator(".dialectical.attn-widget").first
     widget.get_by_role("radio", name="Writing").check()
     return widget
@@ -260,6 +264,30 @@ def test_without_the_grammar_it_is_the_model_alone(module_page: Page, runs: dict
     assert broken == {"goes below zero", "leaves brackets open", "contains PAD"}
 
 
+def writing_on(model: LanguageModel, prompt: str, budget: int) -> str:
+    """Greedy within the grammar, a space outside of brackets being one more filler."""
+    text = prompt
+    for left in range(budget, 0, -1):
+        text += generate(model, text, left).steps[0].character
+    return text
+
+
+def test_it_writes_on_where_it_need_not_stop(module_page: Page, runs: dict[str, Any]) -> None:
+    models = [rebuild(run).float() for run in runs.values()]
+    models += [wanting(space=3.0, open=2.0)]
+    send(module_page, models)
+    requests = [
+        request(i, prompt, stop=False) for i, prompt in itertools.product(range(3), PROMPTS)
+    ]
+    outside = 0
+    for (i, prompt, asked), found in zip(requests, written_by(module_page, requests), strict=True):
+        assert found["text"] == writing_on(models[i], prompt, asked["budget"])
+        assert not found["ended"]
+        assert len(found["steps"]) == asked["budget"]
+        outside += found["text"].endswith(" ")
+    assert outside
+
+
 def test_a_request_is_refused_where_python_refuses_it(module_page: Page) -> None:
     model = wanting(space=1)
     texts = ["", "(", ")", "a)", "((()", "(x", "(_", "() a", "c" * 20, "(" * 9, " ", "(🙂", "( )("]
@@ -446,6 +474,79 @@ def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
     expect(verdict(scratch)).to_have_text("✓ Balanced, 0 of 0 characters, and spent its budget.")
     expect(cells(scratch)).to_have_count(0)
     expect(scratch.locator(".dh-table")).to_be_hidden()
+
+
+def test_a_reader_may_let_it_write_on(visit: Visit) -> None:
+    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+    expect(verdict(scratch)).to_contain_text("0 of 5 characters, and ended by itself.")
+    stop = scratch.get_by_role("switch", name="Stop when closed")
+    expect(stop).to_be_checked()
+    stop.click()
+    expect(verdict(scratch)).to_have_text("✓ Balanced, 5 of 5 characters, and spent its budget.")
+    page = shown(scratch)
+    assert page["added"] == "␣" * 5
+    assert page["title"] == "How a space at 3 was chosen"
+    expect(scratch.locator(".dh-table")).to_contain_text("␣ space")
+    expect(scratch.locator(".dh-table")).not_to_contain_text("the end")
+
+
+# What the tracks show: each bar's and line's column, from its middle, and its height.
+READ_TRACKS = """(widget) => {
+  const root = widget.querySelector('.dh-writing-view');
+  const value = (node, name) => Number(node.getAttribute(name));
+  const size = (lane) => root.querySelector(lane).getAttribute('viewBox').split(' ').map(Number);
+  const bars = (lane, name = 'attn-bar') => [...root.querySelectorAll(`${lane} .${name}`)]
+    .map((e) => [Math.floor(value(e, 'x') + value(e, 'width') / 2),
+      value(e, 'y'), value(e, 'height')]);
+  const [, , columns, height] = size('.dh-depth');
+  // The level of the stairs over each column, from the ground that they begin at.
+  const [start, ...steps] = root.querySelector('.dh-stairs').getAttribute('d')
+    .match(/[MV][^A-Z]+/g).map((s) => Number(s.slice(1).split(' ').at(-1)));
+  return {
+    columns, tension: bars('.dh-tension'), removed: bars('.dh-removed'),
+    up: bars('.dh-streams', 'dh-for'), down: bars('.dh-streams', 'dh-against'),
+    depths: steps.map((y) => start - y),
+    below: height - start,
+    steps: [...root.querySelectorAll('.dh-column > span')].map((e) => parseFloat(e.style.height)),
+    wanted: [...root.querySelectorAll('.dh-table td:nth-child(2) .dh-fill')].map((e) =>
+      Number(e.style.transform.match(/scaleX\\((.+)\\)/)[1])),
+  };
+}"""
+
+
+def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
+    model = far_from_start(replace(CORRECTED, **SMALL), 2)
+    scratch = put_in(visit, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7})
+    cells(scratch).nth(3).click()
+    model.double()
+    written = generate(model, "(a(", 7)
+    found = scratch.evaluate(READ_TRACKS)
+    assert found["columns"] == 10
+    tensions = []
+    for i in range(len(written.steps)):
+        _, seen = model.observe(encode(written.text[: 3 + i]))
+        tensions.append(seen.tension[0, -1])
+    removed = torch.tensor([step.removed for step in written.steps])
+    for bars, heights in (
+        (found["tension"], torch.stack(tensions)),
+        (found["removed"], removed),
+    ):
+        assert [column for column, _, _ in bars] == [3 + i for i in range(len(heights))]
+        close([height for _, _, height in bars], heights)
+        close([y + height for _, y, height in bars], torch.ones(len(bars)))  # on the ground
+    assert found["depths"] == depth(encode(written.text)).tolist()
+    assert found["below"] > 0
+    _, seen = model.observe(encode(written.text[:6]))
+    positive, negative = seen.attention[0, :, -1]
+    largest = seen.attention[0, :, -1].max()
+    assert (positive - negative).abs().max() > 0.01  # else a swap would not show
+    for bars, shares, ground in ((found["up"], positive, None), (found["down"], negative, 1)):
+        assert [column for column, _, _ in bars] == [*range(6)]
+        close([height for _, _, height in bars], shares / largest)
+        edges = [y if ground else y + height for _, y, height in bars]
+        close(edges, torch.ones(6))
+    close([height / 100 for height in found["steps"]], seen.tension[:, -1], atol=1e-4)
+    close(found["wanted"], written.steps[3].wanted, atol=1e-4)
 
 
 def test_seeds_are_chosen_where_there_are_several(visit: Visit, widget: Locator) -> None:
@@ -655,7 +756,7 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
     width: int, open_page: OpenPage, axe: Callable[..., list[str]]
 ) -> None:
     visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".dialectical.attn-widget")
+    widget = where_it_writes(visit)
 
     def check() -> list[str]:
         findings: list[str] = []
@@ -681,7 +782,7 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
 @pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 70)])
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
-    widget = visit.page.locator(".dialectical.attn-widget").first
+    widget = where_it_writes(visit)
     assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
 
 
