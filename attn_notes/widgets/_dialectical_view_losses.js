@@ -70,7 +70,7 @@ function tellImpossible(tokens, impossible, longest) {
   return `The task cannot write this: ${why}. From there on there is no best loss.`;
 }
 
-function lossesView({ uid, model, save, network, name }) {
+function lossesView({ uid, model, save, network, about }) {
   let shown = null; // {text, change, tokens, before, now, moved}
   let best = null; // {task, predict}
 
@@ -323,14 +323,15 @@ function lossesView({ uid, model, save, network, name }) {
     result.hidden = !shown;
     if (!shown) return;
     const { now, edit, tokens, moved } = shown;
-    ours.what.textContent = `the model, ${name()}`;
+    ours.what.textContent = `the model, ${about().name}`;
     const mean = means(now);
     ours.value.textContent = mean ? number(mean.model) : "–";
     theirs.value.textContent = mean ? number(mean.best) : "–";
     unit.textContent = mean ? `nats a character, mean of ${mean.count}` : "nats a character";
     verdict.textContent = tellMeans(mean);
-    const below = Boolean(mean) && mean.model < mean.best;
-    verdict.classList.toggle("attn-wrong", below);
+    // Of the corrected model it is luck, and no alarm.
+    const alarming = mean?.model < mean?.best && about().published;
+    verdict.classList.toggle("attn-wrong", Boolean(alarming));
     lines.resize(now.model.length);
     const at = model.get("place");
     const here = at >= 0 && at < tokens.length ? at : -1;

@@ -43,11 +43,9 @@ function render({ model, el }) {
     return known.network;
   }
 
-  const about = { uid, model, save, network };
-  const views = {
-    losses: lossesView({ ...about, name: () => model.get("run") }),
-    writing: writingView(about),
-  };
+  const shared = { uid, model, save, network };
+  const about = () => ({ name: model.get("run"), published: isPublished(models.run()) });
+  const views = { losses: lossesView({ ...shared, about }), writing: writingView(shared) };
   const asleep = sleeper();
   const awake = html(
     "div",

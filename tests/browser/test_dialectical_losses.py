@@ -324,7 +324,8 @@ def test_bars_and_means_are_what_torch_and_the_task_say(
             assert page["labels"][i].endswith(told)
         if ours.mean() < best.mean():
             assert "On a single string that may be luck" in page["verdict"]
-            assert "dh-verdict" in page["alarm"]
+            published = run["config"]["mask"] == "published"  # else it is luck, and no alarm
+            assert page["alarm"] == ["dh-verdict"] * published
         else:
             gap = f"{ours.mean() - best.mean():.2f}"
             assert page["verdict"] == (
