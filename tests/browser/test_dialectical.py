@@ -617,6 +617,8 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     expect(widget.get_by_role("switch", name="Grammar")).not_to_be_checked()
     assert shown(widget)["struck"] == []
     keyboard.press("Tab")
+    expect(widget.get_by_role("switch", name="Stop when closed")).to_be_focused()
+    keyboard.press("Tab")
     keyboard.press("End")
     keyboard.type("a")
     assert shown(widget)["prompt"] == "((a"
