@@ -84,14 +84,45 @@ function select({ uid, name, label, onchange }) {
 }
 
 /**
+ * A choice with all its options in view: `set` takes triples of value, text and, for its colour, a
+ * class.
+ */
+function segments({ uid, name, label, onchange }) {
+  const node = html("div", { class: "attn-segments", role: "radiogroup", "aria-label": label });
+  const boxes = () => [...node.querySelectorAll("input")];
+  const set = (options, value) => {
+    if (boxes().map((box) => box.value).join("\n") !== options.map(([id]) => id).join("\n")) {
+      node.replaceChildren(
+        ...options.map(([id, text, kind = ""]) =>
+          html(
+            "label",
+            { class: `attn-segment ${kind}` },
+            html("input", {
+              type: "radio",
+              name: `${uid}-${name}`,
+              value: id,
+              onchange: () => onchange(id),
+            }),
+            html("span", {}, text),
+          ),
+        ),
+      );
+    }
+    for (const box of boxes()) box.checked = box.value === String(value);
+  };
+  return { node, set };
+}
+
+/**
  * The menus of a widget's runs and of the chosen one's seeds: `order` names the runs in a row,
- * `choose` takes one, and `lone` is whether a seed without another is worth a menu.
+ * `choose` takes one, and `lone` is whether a seed without another is worth a menu. `pick` makes the
+ * choice of a run, by `select` or `segments`, and `kind` gives a run's class there.
  */
 function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
-  const { choose = (run) => save({ run }) } = more;
+  const { choose = (run) => save({ run }), pick = select, kind = () => "" } = more;
   const run = () => model.get("runs")[model.get("run")];
   const seed = () => Math.min(model.get("seed"), run().seeds - 1);
-  const runs = select({ uid, name: "run", label: "Model", onchange: choose });
+  const runs = pick({ uid, name: "run", label: "Model", onchange: choose });
   const seeds = select({
     uid,
     name: "seed",
@@ -99,7 +130,7 @@ function menus({ uid, model, save, order = Object.keys, lone = false, ...more })
     onchange: (value) => save({ seed: Number(value) }),
   });
   function show() {
-    runs.set(order(model.get("runs")).map((name) => [name, name]), model.get("run"));
+    runs.set(order(model.get("runs")).map((name) => [name, name, kind(name)]), model.get("run"));
     seeds.set(counted(run().seeds, String), seed());
     seeds.node.hidden = run().seeds === 1 && !lone;
   }

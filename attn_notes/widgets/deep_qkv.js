@@ -1,125 +1,5 @@
-// The ABC sorter of chapter 1, in the reader's browser: the forward pass of attn_notes/models/deep_qkv.py
-// written again in plain JavaScript (in double precision), and the page around it.
-//
-//   unpack → make → trace → sortAll      pure functions, from bytes to answers (unpack: _model.js)
-//   render                               the view; the anywidget model holds what is chosen
-
-const SEP = 0;
-const VOCABULARY = ["|", "a", "b", "c"];
-const LETTERS = VOCABULARY.slice(1);
-const LETTERS_PER_WORD = 3;
-
-/** All 27 inputs, in alphabetical order. */
-export const WORDS = LETTERS.flatMap((x) => LETTERS.flatMap((y) => LETTERS.map((z) => x + y + z)));
-
-/** The three letters the reader meant, or null: capital letters and spaces around are forgiven. */
-export function parse(typed) {
-  const word = typed.trim().toLowerCase();
-  return WORDS.includes(word) ? word : null;
-}
-
-export const sorted = (word) => [...word].sort().join("");
-
-// ---------------------------------------------------------------------------------------------
-// The model
-
-/**
- * The weight W of each head for one of q, k, v: base, softmax(A B / temperature), or their
- * product, by what there is; a base without a gate is scaled. Laid out transposed, one row for
- * each output, for `linear`.
- */
-function projection(weights, prefix, config) {
-  const { embedding: e, heads, rank, temperature, scale } = config;
-  const d = e / heads;
-  const A = weights[`${prefix}.A`];
-  const B = weights[`${prefix}.B`];
-  const base = weights[`${prefix}.base`];
-  return Array.from({ length: heads }, (_, h) => {
-    const W = new Float64Array(d * e);
-    for (let i = 0; i < e; i++) {
-      let row = new Array(d).fill(scale);
-      if (A) {
-        row = softmax(
-          row.map((_, j) => {
-            let sum = 0;
-            for (let r = 0; r < rank; r++) {
-              sum += A[(h * e + i) * rank + r] * B[(h * rank + r) * d + j];
-            }
-            return sum / temperature;
-          }),
-        );
-      }
-      for (let j = 0; j < d; j++) W[j * e + i] = row[j] * (base ? base[(h * e + i) * d + j] : 1);
-    }
-    return W;
-  });
-}
-
-/** A model ready to run: its weights with the q, k and v matrices made from them. */
-export function make(weights, config) {
-  const [q, k, v] = ["q", "k", "v"].map((name) =>
-    projection(weights, `block.attention.${name}`, config),
-  );
-  return { weights, config, q, k, v };
-}
-
-/**
- * Logits of the token after `context`, and each head's attention from its last position.
- *
- * Earlier positions are followed only as far as their keys and values: with a single block,
- * nothing else of theirs is read by the last one.
- */
-export function observe({ weights: w, config, q, k, v }, context) {
-  const { embedding: e, heads } = config;
-  const d = e / heads;
-  const row = (table, i) => Array.from(w[table].subarray(i * e, (i + 1) * e));
-  const inputs = context.map((id, t) => add(row("token.weight", id), row("position.weight", t)));
-  const normed = inputs.map((x) => layerNorm(x, w["block.ln1.weight"], w["block.ln1.bias"]));
-  const last = context.length - 1;
-
-  const attention = [];
-  const mixed = [];
-  for (let h = 0; h < heads; h++) {
-    const query = linear(normed[last], q[h]);
-    const row = softmax(normed.map((x) => dot(query, linear(x, k[h])) / Math.sqrt(d)));
-    const values = normed.map((x) => linear(x, v[h]));
-    for (let j = 0; j < d; j++) mixed.push(dot(row, values.map((value) => value[j])));
-    attention.push(row);
-  }
-
-  let x = add(inputs[last], linear(mixed, w["block.attention.o.weight"]));
-  const hidden = linear(
-    layerNorm(x, w["block.ln2.weight"], w["block.ln2.bias"]),
-    w["block.feed_forward.l1.weight"],
-  ).map((value) => Math.max(0, value)); // relu
-  x = add(x, linear(hidden, w["block.feed_forward.l2.weight"]));
-  const logits = linear(layerNorm(x, w["norm.weight"], w["norm.bias"]), w["token.weight"]);
-  return { logits, attention };
-}
-
-/** Sort greedily, the separator forbidden: what was read, seen and chosen at each step. */
-export function trace(model, word) {
-  const context = [...[...word].map((letter) => VOCABULARY.indexOf(letter)), SEP];
-  return Array.from({ length: LETTERS_PER_WORD }, () => {
-    const { logits, attention } = observe(model, context);
-    const probabilities = [0, ...softmax(logits.slice(1))];
-    let choice = SEP; // stays so only if the weights are not numbers
-    probabilities.forEach((p, i) => {
-      if (p > probabilities[choice]) choice = i;
-    });
-    const step = { context: [...context], probabilities, attention, choice };
-    context.push(choice);
-    return step;
-  });
-}
-
-export const written = (steps) => steps.map((step) => VOCABULARY[step.choice]).join("");
-
-/** What the model writes for each of the 27 inputs. */
-export const sortAll = (model) => WORDS.map((word) => written(trace(model, word)));
-
-export const score = (answers) =>
-  answers.filter((answer, i) => answer === sorted(WORDS[i])).length;
+// The ABC sorter of chapter 1: the page around the model of _deep_qkv_model.js. The anywidget model holds
+// what is chosen.
 
 // ---------------------------------------------------------------------------------------------
 // Words for the page
@@ -135,107 +15,25 @@ const VARIANTS = {
 const ALLOWED = "Type three letters, each a, b or c, such as cab.";
 const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
 
-const projectionTensors = (word, letter) =>
-  ["base", "A", "B"].map((part) => ({
-    name: `block.attention.${letter}.${part}`,
-    label: `${word} ${part}`,
-    symbol: part,
-  }));
-
-// In the order of the forward pass. A tensor that a variant does not have is left out.
-const GROUPS = [
-  {
-    title: "Embeddings",
-    note: "what a token is, and where it stands",
-    tensors: [
-      { name: "token.weight", label: "token embedding", symbol: "token" },
-      { name: "position.weight", label: "position embedding", symbol: "position" },
-    ],
-  },
-  {
-    title: "LayerNorm",
-    note: "before attention",
-    tensors: [
-      { name: "block.ln1.weight", label: "LayerNorm before attention, scale", symbol: "scale" },
-      { name: "block.ln1.bias", label: "LayerNorm before attention, shift", symbol: "shift" },
-    ],
-  },
-  {
-    title: "Query",
-    note: "what a position asks for",
-    made: true,
-    tensors: projectionTensors("query", "q"),
-  },
-  {
-    title: "Key",
-    note: "what a position answers to",
-    made: true,
-    tensors: projectionTensors("key", "k"),
-  },
-  {
-    title: "Value",
-    note: "what a position hands over",
-    made: true,
-    tensors: projectionTensors("value", "v"),
-  },
-  {
-    title: "Output",
-    note: "of attention",
-    tensors: [{ name: "block.attention.o.weight", label: "attention output", symbol: "O" }],
-  },
-  {
-    title: "LayerNorm",
-    note: "before feed-forward",
-    tensors: [
-      { name: "block.ln2.weight", label: "LayerNorm before feed-forward, scale", symbol: "scale" },
-      { name: "block.ln2.bias", label: "LayerNorm before feed-forward, shift", symbol: "shift" },
-    ],
-  },
-  {
-    title: "Feed-forward",
-    note: "W₂ relu(W₁ x)",
-    tensors: [
-      { name: "block.feed_forward.l1.weight", label: "feed-forward W₁", symbol: "W₁" },
-      { name: "block.feed_forward.l2.weight", label: "feed-forward W₂", symbol: "W₂" },
-    ],
-  },
-  {
-    title: "Last LayerNorm",
-    note: "then the token embedding again",
-    tensors: [
-      { name: "norm.weight", label: "last LayerNorm, scale", symbol: "scale" },
-      { name: "norm.bias", label: "last LayerNorm, shift", symbol: "shift" },
-    ],
-  },
-];
+/** How many words each seed of a run sorts, counted once. */
+const scoresOf = (() => {
+  const counted = new WeakMap();
+  return (run) => {
+    if (!counted.has(run)) {
+      const seeds = Array.from({ length: run.seeds }, (_, i) =>
+        score(sortAll(make(unpack(run, i), run.config))),
+      );
+      counted.set(run, seeds);
+    }
+    return counted.get(run);
+  };
+})();
 
 const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
 
 /** A letter, or a dash where weights that are not numbers wrote nothing. */
 const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
-
-// Rows that mean something by themselves: how they are called, and their mark on the page.
-const ROWS = {
-  "token.weight": { name: (i) => `token ${VOCABULARY[i]}`, mark: (i) => VOCABULARY[i] },
-  "position.weight": { name: (i) => `position ${i + 1}`, mark: (i) => `${i + 1}` },
-};
-
-/** The matrices of one tensor: a vector is one row, and each head has its own. */
-function matrices(tensor, shape) {
-  const [rows, columns] = shape.length === 1 ? [1, shape[0]] : shape.slice(-2);
-  const row = ROWS[tensor.name] ?? { name: (i) => `row ${i + 1}` };
-  if (shape.length < 3) return [{ ...tensor, rows, columns, start: 0, row }];
-  return Array.from({ length: shape[0] }, (_, h) => ({
-    ...tensor,
-    label: `${tensor.label}, head ${h + 1}`,
-    head: h + 1,
-    rows,
-    columns,
-    start: h * rows * columns,
-    row,
-  }));
-}
 
 // ---------------------------------------------------------------------------------------------
 // One step: tiles read so far, arcs of attention from the last of them, the letter written
@@ -408,166 +206,6 @@ function wordMap(choose) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The heat maps
-
-/**
- * Every weight as a cell. `toggle(matrix, indices)` is called with the cell, or with all cells of
- * a matrix, that the reader wants to zero or to restore; `point` with what they point at.
- */
-function heatMaps(run, formula, { toggle, point }) {
-  const cells = {}; // tensor name -> its cells, flat
-  const grids = [];
-  const shapes = Object.fromEntries(run.names.map((name, n) => [name, run.shapes[n]]));
-
-  function moveTo(event, matrix, grid, i, j) {
-    const { rows, columns } = matrix;
-    const page = { PageUp: -1, PageDown: 1 }[event.key];
-    if (page) {
-      event.preventDefault();
-      rove(event.target, grids[grids.indexOf(grid) + page]?.cell(0, 0));
-      return;
-    }
-    const to = {
-      ArrowLeft: [i, j - 1],
-      ArrowRight: [i, j + 1],
-      ArrowUp: [i - 1, j],
-      ArrowDown: [i + 1, j],
-      Home: [i, 0],
-      End: [i, columns - 1],
-    }[event.key];
-    if (to) {
-      event.preventDefault();
-      if (to[0] >= 0 && to[0] < rows && to[1] >= 0 && to[1] < columns) {
-        rove(event.target, grid.cell(...to));
-      }
-    } else if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      if (event.shiftKey) toggle(matrix, all(matrix));
-      else toggle(matrix, [matrix.start + i * columns + j]);
-    }
-  }
-
-  const all = ({ start, rows, columns }) =>
-    Array.from({ length: rows * columns }, (_, i) => start + i);
-
-  function matrixView(matrix) {
-    const { name, label, symbol, rows, columns, start, row } = matrix;
-    const grid = { matrix, cell: (i, j) => cells[name][start + i * columns + j] };
-    const body = html("div", { class: "abc-grid", role: "grid", "aria-label": label });
-    for (let i = 0; i < rows; i++) {
-      const line = html("div", { class: "abc-line", role: "row" });
-      if (row.mark) {
-        line.append(html("span", { class: "abc-row", "aria-hidden": "true" }, row.mark(i)));
-      }
-      for (let j = 0; j < columns; j++) {
-        const index = start + i * columns + j;
-        const cell = html("span", {
-          class: "abc-cell",
-          role: "gridcell",
-          tabindex: "-1",
-          "data-name": name,
-          "data-index": index,
-          onclick: () => {
-            rove(body.closest(".abc-heat").querySelector('.abc-cell[tabindex="0"]'), cell);
-            toggle(matrix, [index]);
-          },
-          onkeydown: (event) => moveTo(event, matrix, grid, i, j),
-          onpointerenter: () => point(matrix, index),
-          onfocus: () => point(matrix, index),
-        });
-        (cells[name] ??= [])[index] = cell;
-        line.append(cell);
-      }
-      body.append(line);
-    }
-    grids.push(grid);
-    grid.button = html(
-      "button",
-      // Shift+Enter on a cell does the same, so that a matrix costs no tab stop
-      { type: "button", class: "abc-all", tabindex: "-1", onclick: () => toggle(matrix, all(matrix)) },
-      "zero all",
-    );
-    return html(
-      "div",
-      { class: "abc-matrix" },
-      html(
-        "div",
-        { class: "abc-caption" },
-        html("span", { class: "abc-symbol" }, symbol),
-        html("span", { class: "abc-shape" }, ` ${rows}×${columns}`),
-      ),
-      body,
-      grid.button,
-    );
-  }
-
-  const heat = html("div", { class: "abc-heat" });
-  for (const { title, note, made, tensors } of GROUPS) {
-    const present = tensors.filter(({ name }) => shapes[name]);
-    const heads = present.map((tensor) => matrices(tensor, shapes[tensor.name]));
-    const bundles = heads[0].map(({ head }, h) =>
-      html(
-        "div",
-        {},
-        head ? html("div", { class: "abc-caption" }, `head ${head}`) : "",
-        html("div", { class: "abc-matrices" }, ...heads.map((list) => matrixView(list[h]))),
-      ),
-    );
-    const remark = made ? `${note}: ${formula}` : note;
-    heat.append(
-      html(
-        "div",
-        { class: "abc-group", role: "group", "aria-label": `${title}, ${remark}` },
-        html(
-          "div",
-          { class: "abc-title", "aria-hidden": "true" },
-          html("span", {}, title),
-          html("span", { class: "abc-note" }, remark),
-        ),
-        html("div", { class: "abc-heads" }, ...bundles),
-      ),
-    );
-  }
-  grids[0].cell(0, 0).setAttribute("tabindex", "0");
-
-  /** Draw the cells whose weight or mark has changed. `full` is the weight at full colour. */
-  function show(original, zeroed, full) {
-    for (const { matrix, cell, button } of grids) {
-      const { name, rows, columns, start } = matrix;
-      let left = 0;
-      for (let i = 0; i < rows; i++) {
-        for (let j = 0; j < columns; j++) {
-          const value = original[name][start + i * columns + j];
-          const off = zeroed.has(`${name}:${start + i * columns + j}`);
-          const node = cell(i, j);
-          if (!off) left++;
-          const label =
-            `${matrix.row.name(i)}, column ${j + 1}: ` + (off ? `0, was ${number(value)}` : number(value));
-          const strength = `${off ? 0 : (100 * Math.min(1, Math.abs(value) / full)).toFixed(1)}%`;
-          const drawn = `${label}, ${strength}`; // weights that read alike need not look alike
-          if (node.dataset.drawn === drawn) continue;
-          node.dataset.drawn = drawn;
-          node.setAttribute("aria-label", label);
-          node.classList.toggle("abc-zeroed", off);
-          node.classList.toggle("abc-negative", value < 0);
-          node.style.setProperty("--strength", strength);
-        }
-      }
-      button.textContent = left ? "zero all" : "restore all";
-      button.setAttribute("aria-label", `${button.textContent}: ${matrix.label}`);
-    }
-  }
-  return { heat, show };
-}
-
-/** The weight shown at full colour: only one weight in twenty is larger. */
-function fullColour(weights) {
-  const sizes = Object.values(weights).flatMap((values) => Array.from(values, Math.abs));
-  sizes.sort((x, y) => x - y);
-  return Math.max(0.1, Math.ceil(10 * sizes[Math.floor(0.95 * sizes.length)]) / 10 || 0);
-}
-
-// ---------------------------------------------------------------------------------------------
 // The view
 
 function render({ model, el }) {
@@ -580,11 +218,16 @@ function render({ model, el }) {
   const seen = new Map();
   let sorter = null;
   let answers = [];
-  let listed = null; // a run, and what the menu says of its seeds, with their scores
   let maps = null; // built when the weights are first looked at
+  let origin = null; // {variant, seed}, from which the reader went to a seed that failed
 
   const { save, watch } = saver(model, draw);
-  const run = () => model.get("runs")[model.get("variant")];
+  // What was asked for, or else what there is.
+  const chosen = () => {
+    const [asked, runs] = [model.get("variant"), model.get("runs")];
+    return runs[asked] ? asked : Object.keys(VARIANTS).find((name) => runs[name]);
+  };
+  const run = () => model.get("runs")[chosen()];
   const seed = () => Math.min(model.get("seed"), run().seeds - 1);
   const word = () => parse(model.get("text")) ?? WORDS[0];
   const zeroed = () => shown.edits[shown.position].zeroed;
@@ -632,6 +275,7 @@ function render({ model, el }) {
     }),
   };
   const note = html("p", { class: "abc-switch", role: "status" });
+  const other = button("", () => showOther());
 
   // --- the weights
 
@@ -655,22 +299,37 @@ function render({ model, el }) {
   );
   const legend = html("span", { class: "abc-legend" });
   const place = html("div", { onkeydown: (event) => undoOrRedo(event) });
-  const details = html(
-    "details",
-    { class: "abc-details", ontoggle: () => drawWeights() },
-    html("summary", {}, "Every weight of the model: zero one and watch the score"),
+  const inside = html(
+    "div",
+    { class: "abc-inside", id: `${uid}-inside`, hidden: true },
+    html(
+      "div",
+      { class: "abc-choose" },
+      selects.variant.node,
+      selects.seed.node,
+    ),
     html("div", { class: "abc-tools" }, brief, undo, redo, reset, status),
     html(
       "p",
       { class: "attn-help" },
-      "Click a cell to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
-        "and Page Down change the matrix, Enter zeroes the cell, Shift+Enter the whole matrix, " +
+      "Click a weight to zero it, click again to restore it. With the keyboard: arrows move, Page Up " +
+        "and Page Down change the matrix, Enter zeroes the weight, Shift+Enter the whole matrix, " +
         "Ctrl+Z undoes and Ctrl+Shift+Z redoes.",
     ),
     html("div", { class: "abc-key" }, legend, pointed),
     place,
   );
-  details.open = !model.get("compact") && window.matchMedia("(min-width: 60rem)").matches;
+  const apart = html("button", {
+    type: "button",
+    class: "attn-button abc-apart",
+    "aria-expanded": "false",
+    "aria-controls": inside.id,
+    onclick: () => {
+      inside.hidden = !inside.hidden;
+      apart.setAttribute("aria-expanded", !inside.hidden);
+      drawWeights();
+    },
+  });
 
   const asleep = html(
     "p",
@@ -717,14 +376,8 @@ function render({ model, el }) {
       ),
       html("div", { class: "abc-right" }, count, map.map),
     ),
-    html(
-      "div",
-      { class: "abc-choose" },
-      selects.variant.node,
-      selects.seed.node,
-      note,
-    ),
-    details,
+    html("div", { class: "abc-more" }, apart, other, note),
+    inside,
   );
   const root = html(
     "div",
@@ -854,7 +507,7 @@ function render({ model, el }) {
   }
 
   function drawWeights() {
-    if (!details.open || !shown) return;
+    if (inside.hidden || !shown) return;
     if (!maps) {
       maps = heatMaps(shown.run, VARIANTS[shown.variant].formula, { toggle, point });
       place.replaceChildren(maps.heat);
@@ -874,15 +527,46 @@ function render({ model, el }) {
       variants.map((name) => [name, VARIANTS[name].label]),
       shown.variant,
     );
-    if (listed?.run !== shown.run) {
-      const now = shown.run;
-      const seeds = counted(now.seeds, (i) => {
-        const right = score(sortAll(make(unpack(now, i), now.config)));
-        return right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`;
-      });
-      listed = { run: now, seeds };
+    const seeds = scoresOf(shown.run).map((right, i) => [
+      i,
+      right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`,
+    ]);
+    selects.seed.set(seeds, shown.seed);
+    const weights = shown.run.shapes.map((shape) => shape.reduce((size, length) => size * length, 1));
+    apart.textContent = `Take it apart: ${plural(
+      weights.reduce((sum, size) => sum + size, 0),
+      "weight",
+    )}`;
+    other.hidden = !otherSeed();
+    other.textContent = fails(shown) ? "Show a seed that sorts all 27" : "Show a seed that failed";
+  }
+
+  const fails = ({ variant, seed: i }) => scoresOf(model.get("runs")[variant])[i] < WORDS.length;
+
+  /**
+   * A seed that failed, if the one shown did not, and else one that did not: of the same kind if there is
+   * one. Where no seed sorts everything none has failed: they may not be trained.
+   */
+  function otherSeed() {
+    const wanted = !fails(shown);
+    const runs = model.get("runs");
+    if (!wanted && origin && origin.seed < (runs[origin.variant]?.seeds ?? 0) && !fails(origin)) {
+      return origin;
     }
-    selects.seed.set(listed.seeds, shown.seed);
+    for (const variant of new Set([shown.variant, ...Object.keys(VARIANTS)])) {
+      if (!runs[variant]) continue;
+      const scores = scoresOf(runs[variant]);
+      const i = scores.findIndex((right) => right < WORDS.length === wanted);
+      if (i >= 0 && scores.includes(WORDS.length)) return { variant, seed: i };
+    }
+    return null;
+  }
+
+  function showOther() {
+    const { variant, seed: i } = shown;
+    const next = otherSeed();
+    origin = fails(shown) ? null : { variant, seed: i };
+    save(next);
   }
 
   const same = (weights, others) =>
@@ -898,7 +582,7 @@ function render({ model, el }) {
       shown = null;
       return;
     }
-    const variant = model.get("variant");
+    const variant = chosen();
     const first = shown === null;
     const alike = (x, y) => x.names.join() === y.names.join() && x.shapes.join() === y.shapes.join();
     if (!first && (variant !== shown.variant || !alike(run(), shown.run))) maps = null;
@@ -915,10 +599,9 @@ function render({ model, el }) {
     fillSelects();
     build();
     if (first) return;
-    note.replaceChildren(
-      hidden(`${VARIANTS[variant].label}, seed ${shown.seed}: `),
-      `${count.textContent}, ${plural(zeroed().size || "no", "weight")} zeroed`,
-    );
+    note.textContent =
+      `${VARIANTS[variant].label}, seed ${shown.seed}: ${count.textContent}, ` +
+      `${plural(zeroed().size || "no", "weight")} zeroed`;
   }
 
   /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
@@ -934,7 +617,7 @@ function render({ model, el }) {
   /** Show what the reader has chosen: another model, or another word for the same one. */
   function draw() {
     if (!shown) return;
-    if (model.get("variant") === shown.variant && seed() === shown.seed) drawAnswer();
+    if (chosen() === shown.variant && seed() === shown.seed) drawAnswer();
     else switchModel();
   }
 

@@ -5,6 +5,7 @@ once a page has been saved. Weights travel as little-endian float32, exactly as 
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import anywidget
 import traitlets
@@ -19,9 +20,13 @@ from attn_notes.widgets._weights import pack, summary
 class ABCSorter(anywidget.AnyWidget):
     """A text box that sorts three letters with models that you load, and may load again any time.
 
-    >>> sorter = ABCSorter()
+    >>> sorter = ABCSorter(variant="plain", seed=3)
     >>> sorter
     ABCSorter: no model yet
+
+    Args:
+        traits: what it opens on, such as the variant, the seed and the text. A variant that is not
+            loaded, or a seed that its models do not have, gives way to one that there is.
     """
 
     _esm = javascript("deep_qkv")
@@ -33,7 +38,10 @@ class ABCSorter(anywidget.AnyWidget):
     variant = traitlets.Enum(VARIANTS, default_value=VARIANTS[0]).tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     text = traitlets.Unicode("cab").tag(sync=True)
-    compact = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self._asked = traits.get("variant")  # not loaded yet
 
     @traitlets.validate("text")
     def _three_letters(self, proposal: traitlets.Bunch) -> str:
@@ -70,8 +78,10 @@ class ABCSorter(anywidget.AnyWidget):
         }
         with self.hold_sync():
             self.runs = {**self.runs, variant: run}
-            if self.variant not in self.runs:
+            if self.variant not in self.runs or variant == self._asked:
                 self.variant = variant
+            if variant == self._asked:
+                self._asked = None  # what is chosen from now on is chosen by the reader
 
     def __repr__(self) -> str:
         return f"ABCSorter: {summary(self.runs, 'variant')}"

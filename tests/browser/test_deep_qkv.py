@@ -1,6 +1,7 @@
 """The ABC sorter on the page of chapter 1, against torch and as a reader uses it."""
 
 import json
+import math
 import random
 import re
 import statistics
@@ -40,8 +41,9 @@ def widget(visit: Visit) -> Locator:
 
 
 def open_weights(widget: Locator) -> None:
-    if widget.locator("details").get_attribute("open") is None:
-        widget.locator("summary").click()
+    apart = widget.get_by_role("button", name="Take it apart")
+    if apart.get_attribute("aria-expanded") == "false":
+        apart.click()
     expect(widget.locator(".abc-cell").first).to_be_visible()
 
 
@@ -154,11 +156,11 @@ def test_javascript_and_torch_agree_on_everything(module_page: Page, runs: dict[
             found = [sorting.decode([step["choice"] for step in steps]) for steps in words]
             assert found == letters, (variant, seed)
             p = torch.tensor([[step["probabilities"] for step in steps] for steps in words])
-            torch.testing.assert_close(p, probabilities, atol=1e-4, rtol=0)
+            torch.testing.assert_close(p, probabilities, atol=1e-5, rtol=0)
             assert p[..., sorting.SEP].eq(0).all()
             for i, expected in enumerate(attentions):
                 a = torch.tensor([steps[i]["attention"] for steps in words])
-                torch.testing.assert_close(a, expected, atol=1e-4, rtol=0)
+                torch.testing.assert_close(a, expected, atol=1e-5, rtol=0)
 
 
 def test_what_is_shown_is_what_torch_says(widget: Locator, runs: dict[str, Any]) -> None:
@@ -517,7 +519,7 @@ def focused(page: Page) -> Any:
 
 def test_weights_from_the_keyboard(visit: Visit, widget: Locator) -> None:
     keyboard = visit.page.keyboard
-    widget.locator("summary").focus()
+    widget.get_by_label("Seed", exact=True).focus()
     keyboard.press("Tab")
     assert focused(visit.page).startswith("token |, column 1: ")
     keyboard.press("ArrowUp")
@@ -667,6 +669,160 @@ def test_no_wider_than_the_window_in_any_state(open_page: OpenPage) -> None:
     visit.assert_clean()
 
 
+# What is folded away, and the seed that failed ---------------------------------------------------
+
+
+def weights_of(run: dict[str, Any]) -> int:
+    return sum(math.prod(shape) for shape in run["shapes"])
+
+
+def test_weights_and_seeds_stand_folded_until_they_are_asked_for(
+    visit: Visit, runs: dict[str, Any]
+) -> None:
+    widget, keyboard = visit.page.locator(".abc-sorter").first, visit.page.keyboard
+    expect(widget.get_by_label("Type three letters")).to_be_visible()
+    expect(widget.locator(".abc-step")).to_have_count(3)
+    expect(widget.locator(".abc-score")).to_contain_text(" of 27 sorted")
+    apart = widget.get_by_role("button", name="Take it apart")
+    inside = [widget.get_by_label(name, exact=True) for name in ("Model", "Seed")]
+    for opened in (False, True, False):
+        expect(apart).to_have_attribute("aria-expanded", "true" if opened else "false")
+        for field in (*inside, widget.locator(".abc-heat"), widget.locator(".abc-tools")):
+            expect(field).to_be_visible(visible=opened)
+        apart.focus()
+        keyboard.press("Space" if opened else "Enter")
+    region = apart.get_attribute("aria-controls")
+    expect(widget.locator(f"#{region} .abc-heat")).to_be_visible()
+    for variant, run in runs.items():
+        inside[0].select_option(variant)
+        expect(apart).to_have_text(f"Take it apart: {weights_of(run)} weights")
+    visit.page.reload()  # nothing is remembered
+    visit.settle()
+    expect(widget.get_by_role("button", name="Take it apart")).to_have_attribute(
+        "aria-expanded", "false"
+    )
+
+
+def scores(run: dict[str, Any], variant: str) -> list[int]:
+    return [score(rebuild(variant, run, seed)) for seed in range(run["seeds"])]
+
+
+def one_of(visit: Visit, variant: str, seeds: list[int], **traits: Any) -> Locator:
+    """One more sorter, which has these seeds of one variant of the page, and nothing else."""
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL, {**ASLEEP, "variant": variant, **traits})
+    visit.page.evaluate(
+        """([variant, seeds]) => {
+          const run = saved.runs[variant];
+          const all = seeds.map((seed) => widget.unpack(run, seed));
+          const numbers = run.names.flatMap((name) => all.flatMap((one) => [...one[name]]));
+          const weights = new DataView(new Float32Array(numbers).buffer);
+          fake.set('runs', { [variant]: { ...run, seeds: seeds.length, weights } });
+        }""",
+        [variant, seeds],
+    )
+    return visit.page.locator("#scratch")
+
+
+def good_and_failed(runs: dict[str, Any]) -> tuple[str, int, int]:
+    """A variant of the page with a seed that sorts everything and one that does not."""
+    for variant, run in runs.items():
+        found = scores(run, variant)
+        if 27 in found and min(found) < 27:
+            return variant, found.index(27), found.index(min(found))
+    pytest.fail("no variant of the page has both: no reader can see a seed that failed")
+
+
+SHOW_FAILED, SHOW_GOOD = "Show a seed that failed", "Show a seed that sorts all 27"
+
+
+def test_a_seed_that_failed_is_one_button_away_and_back(visit: Visit, runs: dict[str, Any]) -> None:
+    variant, good, failed = good_and_failed(runs)
+    put = one_of(visit, variant, [good, good, failed, good], seed=1)
+    right = score(rebuild(variant, runs[variant], failed))
+    expect(put.locator(".abc-score")).to_have_text("27 of 27 sorted")
+    put.get_by_role("button", name=SHOW_FAILED).click()
+    expect(put.locator(".abc-score")).to_have_text(f"{right} of 27 sorted")
+    expect(put.locator(".abc-switch")).to_contain_text(f"seed 2: {right} of 27 sorted")
+    expect(put.locator(".abc-switch")).to_have_attribute("role", "status")
+    assert visit.page.evaluate("fake.get('seed')") == 2
+    put.get_by_role("button", name=SHOW_GOOD).click()
+    expect(put.locator(".abc-score")).to_have_text("27 of 27 sorted")
+    assert visit.page.evaluate("fake.get('seed')") == 1  # where the reader came from
+
+
+def test_no_seed_is_said_to_have_failed_where_none_has(visit: Visit, runs: dict[str, Any]) -> None:
+    """Nor where none sorts everything: they may be untrained."""
+    variant, good, failed = good_and_failed(runs)
+    for seeds, seed, name in (
+        ([good, good], 0, None),
+        ([failed, failed], 0, None),
+        ([good, failed], 0, SHOW_FAILED),
+        ([good, failed], 1, SHOW_GOOD),
+    ):
+        put = one_of(visit, variant, seeds, seed=seed)
+        for each in (SHOW_FAILED, SHOW_GOOD):
+            expect(put.get_by_role("button", name=each)).to_be_visible(visible=each == name)
+
+
+def test_what_is_loaded_is_shown_whatever_was_asked_for(visit: Visit, runs: dict[str, Any]) -> None:
+    variant, good, failed = good_and_failed(runs)
+    put = one_of(visit, variant, [good, failed])
+    other = next(name for name in runs if name != variant)
+    visit.page.evaluate("(other) => fake.set('variant', other)", other)
+    # What is asked for is not loaded, so what is loaded is shown.
+    expect(put.locator(".abc-score")).to_have_text("27 of 27 sorted")
+    put.get_by_role("button", name=SHOW_FAILED).click()
+    expect(put.locator(".abc-score")).not_to_have_text("27 of 27 sorted")
+    assert visit.page.evaluate("[fake.get('variant'), fake.get('seed')]") == [variant, 1]
+
+
+@torch.no_grad()
+def test_without_a_position_table_positions_count_as_zero(
+    module_page: Page, runs: dict[str, Any]
+) -> None:
+    variant, run = next(iter(runs.items()))
+    answers = module_page.evaluate(
+        """(variant) => {
+          const run = saved.runs[variant];
+          const { 'position.weight': position, ...weights } = widget.unpack(run, 0);
+          if (!position) throw new Error('there was none');
+          const model = widget.make(weights, run.config);
+          return widget.WORDS.map((word) => widget.trace(model, word));
+        }""",
+        variant,
+    )
+    model = rebuild(variant, run, 0)
+    model.position.weight.zero_()
+    letters, probabilities, _ = sort_all(model)
+    assert [sorting.decode([s["choice"] for s in steps]) for steps in answers] == letters
+    p = torch.tensor([[step["probabilities"] for step in steps] for steps in answers])
+    torch.testing.assert_close(p, probabilities, atol=1e-5, rtol=0)
+
+
+def test_a_model_without_a_position_table_is_shown(visit: Visit, runs: dict[str, Any]) -> None:
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL, ASLEEP)
+    visit.page.evaluate(
+        """() => {
+          const run = saved.runs.gated;
+          const keep = run.names.map((name) => name !== 'position.weight');
+          const weights = widget.unpack(run, 0);
+          const names = run.names.filter((_, i) => keep[i]);
+          const numbers = names.flatMap((name) => [...weights[name]]);
+          const view = new DataView(new Float32Array(numbers).buffer);
+          const shapes = run.shapes.filter((_, i) => keep[i]);
+          fake.set('runs', { gated: { ...run, names, shapes, seeds: 1, weights: view } });
+        }"""
+    )
+    put = visit.page.locator("#scratch")
+    open_weights(put)
+    table = math.prod(runs["gated"]["shapes"][runs["gated"]["names"].index("position.weight")])
+    left = weights_of(runs["gated"]) - table
+    expect(put.locator(".abc-cell")).to_have_count(left)
+    expect(put.get_by_role("button", name=f"Take it apart: {left} weights")).to_be_visible()
+
+
 # Other views and other times -------------------------------------------------------------------
 
 ASLEEP = {"runs": {}, "variant": "gated", "seed": 0, "text": "cab"}
@@ -722,7 +878,9 @@ def test_weights_that_are_not_numbers_sort_nothing(module_page: Page) -> None:
 def test_the_landing_page_shows_the_same_sorter(open_page: OpenPage, runs: dict[str, Any]) -> None:
     visit = open_page("book/index.html")
     widget = visit.page.locator(".abc-sorter")
-    assert widget.locator("details").get_attribute("open") is None
+    expect(widget.get_by_role("button", name="Take it apart")).to_have_attribute(
+        "aria-expanded", "false"
+    )
     widget.get_by_label("Type three letters").fill("cba")
     assert shown(widget)["answer"] == rebuild("gated", runs["gated"], 0).sort("cba")
     visit.assert_clean()

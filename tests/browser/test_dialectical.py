@@ -1,32 +1,35 @@
 """The bracket generator on the page of chapter 3, against torch and as a reader uses it."""
 
-import base64
 import itertools
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
-from torch.func import stack_module_state
 
 from attn_notes.chapters.dialectical.decoding import BRACKETS, Step, faults, generate
 from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
-from attn_notes.widgets._weights import pack
 
-from ..packed import parameters
+from .bracket_models import (
+    KINDS,
+    SMALL,
+    close,
+    far_from_start,
+    put_in,
+    rebuild,
+    send,
+    wanting,
+)
 from .conftest import Visit
 from .widget_page import (
-    FAKE_MODEL,
-    READ_PAGE,
     assert_large_enough,
-    assert_name_is_text,
     assert_nothing_left,
     assert_steady_height,
     saved_runs,
@@ -38,86 +41,24 @@ OpenPage = Callable[..., Visit]
 HTML = '<img src=x onerror="alert(1)">'
 BEFORE = "What is shown is from before."
 PROMPTS = ("((", "a", "(a(b)", "() ", "(((c")
-SMALL: dict[str, Any] = dict(
-    context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
-)
-KINDS = [
-    Config(
-        **dict(zip(PARTS, kinds, strict=True)),
-        streams=streams,
-        tension_gate=tension_gate,
-        learned_gate=learned_gate,
-        **SMALL,
-    )
-    for kinds in itertools.product(*PARTS.values())
-    for streams, tension_gate, learned_gate in (
-        (2, True, True),
-        (2, False, True),
-        (1, True, True),
-        (1, False, False),
-    )
-]
 GREEDY = {"budget": 9, "temperature": 0, "constrained": True, "draw": 0}
-
-# window.models: networks ready to run, of runs whose weights are in base64.
-MAKE_MODELS = """(runs) => {
-  window.models = runs.map(({ weights, ...run }) => {
-    const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
-    return {
-      weights: widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0),
-      config: run.config,
-    };
-  });
-}"""
 
 
 @pytest.fixture
 def widget(visit: Visit) -> Locator:
-    return visit.page.locator(".dialectical.attn-widget").first
+    return where_it_writes(visit)
+
+
+def where_it_writes(visit: Visit) -> Locator:
+    """The first widget of the page, in its view of writing."""
+    widget = visit.page.locator(".dialectical.attn-widget").first
+    widget.get_by_role("radio", name="Writing").check()
+    return widget
 
 
 @pytest.fixture(scope="module")
 def runs(module_page: Page) -> dict[str, Any]:
     return saved_runs(module_page)
-
-
-def rebuild(run: dict[str, Any], seed: int = 0) -> LanguageModel:
-    """A torch model with the weights that the page holds, in double precision."""
-    model = LanguageModel(Config(**run["config"]), Generator())
-    model.load_state_dict(parameters(run, seed))
-    return model.double().requires_grad_(False)
-
-
-def far_from_start(config: Config, seed: int) -> LanguageModel:
-    generator = Generator().manual_seed(seed)
-    model = LanguageModel(config, generator).requires_grad_(False)
-    for p in model.parameters():
-        p.mul_(1.5).add_(0.3 * torch.randn(p.shape, generator=generator))
-    return model
-
-
-def wanting(**wishes: float) -> LanguageModel:
-    """A model that has these logits, whatever it reads, and 0 for all other tokens."""
-    model = LanguageModel(replace(CORRECTED, **SMALL), Generator()).requires_grad_(False)
-    names = {"open": "(", "close": ")", "space": " ", "pad": "_"}
-    model.unembedding.weight.zero_()
-    model.unembedding.bias.zero_()
-    for name, logit in wishes.items():
-        model.unembedding.bias[VOCABULARY.index(names.get(name, name))] = logit
-    return model
-
-
-def run_of(*models: LanguageModel) -> dict[str, Any]:
-    """One run with a seed for each of these models, as a page saves it."""
-    packed = pack(models[0], stack_module_state([*models])[0], "model")
-    weights = base64.b64encode(packed.pop("weights")).decode()
-    return {"config": asdict(models[0].config), **packed, "weights": weights}
-
-
-def send(page: Page, models: list[LanguageModel]) -> None:
-    page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
-    for model in models:
-        model.double()
 
 
 def request(model: int, prompt: str, **wishes: Any) -> tuple[int, str, dict[str, Any]]:
@@ -139,11 +80,6 @@ def written_by(
     return found
 
 
-def close(actual: Any, expected: Tensor) -> None:
-    actual = torch.tensor(actual, dtype=torch.float64)
-    torch.testing.assert_close(actual, expected.double(), atol=1e-6, rtol=0)
-
-
 def same_step(found: dict[str, Any], step: Step) -> None:
     assert VOCABULARY[found["token"]] == step.character
     same_choice(found, step)
@@ -159,14 +95,14 @@ def same_choice(found: dict[str, Any], step: Step) -> None:
 # Against torch ---------------------------------------------------------------------------------
 
 
-def test_the_chapter_shows_the_model_as_corrected_and_as_published(
+def test_the_chapter_shows_the_model_as_published_and_as_corrected(
     widget: Locator, runs: dict[str, Any]
 ) -> None:
-    names = widget.get_by_label("Model", exact=True).locator("option").all_text_contents()
+    names = widget.get_by_role("radiogroup", name="Model").locator("label").all_text_contents()
     assert sorted(names) == sorted(runs)
     parts = [tuple(runs[name]["config"][part] for part in PARTS) for name in names]
     assert parts == [
-        tuple(getattr(config, part) for part in PARTS) for config in (CORRECTED, Config())
+        tuple(getattr(config, part) for part in PARTS) for config in (Config(), CORRECTED)
     ]
 
 
@@ -328,6 +264,30 @@ def test_without_the_grammar_it_is_the_model_alone(module_page: Page, runs: dict
     assert broken == {"goes below zero", "leaves brackets open", "contains PAD"}
 
 
+def writing_on(model: LanguageModel, prompt: str, budget: int) -> str:
+    """Greedy within the grammar, a space outside of brackets being one more filler."""
+    text = prompt
+    for left in range(budget, 0, -1):
+        text += generate(model, text, left).steps[0].character
+    return text
+
+
+def test_it_writes_on_where_it_need_not_stop(module_page: Page, runs: dict[str, Any]) -> None:
+    models = [rebuild(run).float() for run in runs.values()]
+    models += [wanting(space=3.0, open=2.0)]
+    send(module_page, models)
+    requests = [
+        request(i, prompt, stop=False) for i, prompt in itertools.product(range(3), PROMPTS)
+    ]
+    outside = 0
+    for (i, prompt, asked), found in zip(requests, written_by(module_page, requests), strict=True):
+        assert found["text"] == writing_on(models[i], prompt, asked["budget"])
+        assert not found["ended"]
+        assert len(found["steps"]) == asked["budget"]
+        outside += found["text"].endswith(" ")
+    assert outside
+
+
 def test_a_request_is_refused_where_python_refuses_it(module_page: Page) -> None:
     model = wanting(space=1)
     texts = ["", "(", ")", "a)", "((()", "(x", "(_", "() a", "c" * 20, "(" * 9, " ", "(🙂", "( )("]
@@ -373,22 +333,27 @@ def ask(widget: Locator, **fields: str | int | float) -> None:
         widget.get_by_label(name.capitalize(), exact=True).fill(str(value))
 
 
+def take_model(widget: Locator, name: str) -> None:
+    widget.get_by_role("radio", name=name, exact=True).check()
+
+
 def cells(widget: Locator) -> Locator:
     return widget.get_by_role("radiogroup", name="Written characters").get_by_role("radio")
 
 
 def verdict(widget: Locator) -> Locator:
-    return widget.locator(".dh-verdict")
+    return widget.locator(".dh-writing-view .dh-verdict")
 
 
 def message(widget: Locator) -> Locator:
-    return widget.locator(".attn-message")
+    return widget.locator(".dh-writing-view .attn-message")
 
 
 def shown(widget: Locator) -> dict[str, Any]:
     """All that can be read off the page but the message."""
     found: dict[str, Any] = widget.evaluate(
-        """(root) => {
+        """(widget) => {
+          const root = widget.querySelector('.dh-writing-view');
           const texts = (selector) =>
             [...root.querySelectorAll(selector)].map((e) => e.textContent);
           const cells = [...root.querySelectorAll('[role=radio]')];
@@ -423,7 +388,7 @@ def two_digits(values: Tensor) -> list[str]:
 
 def test_what_is_shown_is_what_python_says(widget: Locator, runs: dict[str, Any]) -> None:
     for name, run in runs.items():
-        widget.get_by_label("Model", exact=True).select_option(name)
+        take_model(widget, name)
         ask(widget, prompt="((a", budget=9, temperature=0)
         model = rebuild(run)
         written = generate(model, "((a", 9)
@@ -465,21 +430,14 @@ def test_what_is_shown_is_what_python_says(widget: Locator, runs: dict[str, Any]
                 )
 
 
-def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
-    """One more widget, which shows these models as seeds of one run."""
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL, {"runs": {}, "run": "one", "selected": -1, **traits})
-    visit.page.evaluate(
-        """({ weights, ...run }) => {
-          const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
-          fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
-        }""",
-        run_of(*models),
-    )
-    return visit.page.locator("#scratch")
-
-
-PLAIN = {"prompt": "((", "budget": 5, "temperature": 0.0, "constrained": False, "draw": 0}
+PLAIN = {
+    "view": "writing",
+    "prompt": "((",
+    "budget": 5,
+    "temperature": 0.0,
+    "constrained": False,
+    "draw": 0,
+}
 
 
 def test_without_the_grammar_what_goes_wrong_is_named_and_marked(visit: Visit) -> None:
@@ -518,13 +476,87 @@ def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
     expect(scratch.locator(".dh-table")).to_be_hidden()
 
 
+def test_a_reader_may_let_it_write_on(visit: Visit) -> None:
+    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+    expect(verdict(scratch)).to_contain_text("0 of 5 characters, and ended by itself.")
+    stop = scratch.get_by_role("switch", name="Stop when closed")
+    expect(stop).to_be_checked()
+    stop.click()
+    expect(verdict(scratch)).to_have_text("✓ Balanced, 5 of 5 characters, and spent its budget.")
+    page = shown(scratch)
+    assert page["added"] == "␣" * 5
+    assert page["title"].startswith("How a space at ")
+    expect(scratch.locator(".dh-table")).to_contain_text("␣ space")
+    expect(scratch.locator(".dh-table")).not_to_contain_text("the end")
+
+
+# What the tracks show: each bar's and line's column, from its middle, and its height.
+READ_TRACKS = """(widget) => {
+  const root = widget.querySelector('.dh-writing-view');
+  const value = (node, name) => Number(node.getAttribute(name));
+  const size = (lane) => root.querySelector(lane).getAttribute('viewBox').split(' ').map(Number);
+  const bars = (lane, name = 'attn-bar') => [...root.querySelectorAll(`${lane} .${name}`)]
+    .map((e) => [Math.floor(value(e, 'x') + value(e, 'width') / 2),
+      value(e, 'y'), value(e, 'height')]);
+  const [, , columns, height] = size('.dh-depth');
+  // The level of the stairs over each column, from the ground that they begin at.
+  const [start, ...steps] = root.querySelector('.dh-stairs').getAttribute('d')
+    .match(/[MV][^A-Z]+/g).map((s) => Number(s.slice(1).split(' ').at(-1)));
+  return {
+    columns, tension: bars('.dh-tension'), removed: bars('.dh-removed'),
+    up: bars('.dh-streams', 'dh-for'), down: bars('.dh-streams', 'dh-against'),
+    depths: steps.map((y) => start - y),
+    below: height - start,
+    steps: [...root.querySelectorAll('.dh-column > span')].map((e) => parseFloat(e.style.height)),
+    wanted: [...root.querySelectorAll('.dh-table td:nth-child(2) .dh-fill')].map((e) =>
+      Number(e.style.transform.match(/scaleX\\((.+)\\)/)[1])),
+  };
+}"""
+
+
+def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
+    model = far_from_start(replace(CORRECTED, **SMALL), 2)
+    scratch = put_in(visit, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7})
+    cells(scratch).nth(3).click()
+    model.double()
+    written = generate(model, "(a(", 7)
+    found = scratch.evaluate(READ_TRACKS)
+    assert found["columns"] == 10
+    tensions = []
+    for i in range(len(written.steps)):
+        _, seen = model.observe(encode(written.text[: 3 + i]))
+        tensions.append(seen.tension[0, -1])
+    removed = torch.tensor([step.removed for step in written.steps])
+    for bars, heights in (
+        (found["tension"], torch.stack(tensions)),
+        (found["removed"], removed),
+    ):
+        assert [column for column, _, _ in bars] == [3 + i for i in range(len(heights))]
+        close([height for _, _, height in bars], heights)
+        close([y + height for _, y, height in bars], torch.ones(len(bars)))  # on the ground
+    opened = depth(encode("(a(")).tolist()
+    assert found["depths"] == [*opened, *(step.depth for step in written.steps)]
+    assert found["below"] > 0
+    _, seen = model.observe(encode(written.text[:6]))
+    positive, negative = seen.attention[0, :, -1]
+    largest = seen.attention[0, :, -1].max()
+    assert (positive - negative).abs().max() > 0.01  # else a swap would not show
+    for bars, shares, ground in ((found["up"], positive, None), (found["down"], negative, 1)):
+        assert [column for column, _, _ in bars] == [*range(6)]
+        close([height for _, _, height in bars], shares / largest)
+        edges = [y if ground else y + height for _, y, height in bars]
+        close(edges, torch.ones(6))
+    close([height / 100 for height in found["steps"]], seen.tension[:, -1], atol=1e-4)
+    close(found["wanted"], written.steps[3].wanted, atol=1e-4)
+
+
 def test_seeds_are_chosen_where_there_are_several(visit: Visit, widget: Locator) -> None:
     expect(widget.get_by_label("Seed", exact=True)).to_be_hidden()
     scratch = put_in(visit, wanting(a=9.0), wanting(b=9.0), **PLAIN)
     assert shown(scratch)["added"] == "aaaaa"
     scratch.get_by_label("Seed", exact=True).select_option("1")
     assert shown(scratch)["added"] == "bbbbb"
-    expect(scratch.get_by_label("Model", exact=True)).to_have_value("one")
+    expect(scratch.get_by_role("radio", name="one", exact=True)).to_be_checked()
 
 
 def test_one_stream_is_said_to_be_alone(visit: Visit) -> None:
@@ -574,12 +606,18 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     keyboard = visit.page.keyboard
     ask(widget, prompt="((", budget=20, temperature=0)
     widget.get_by_role("switch", name="Grammar").check()
-    widget.get_by_label("Model", exact=True).focus()
+    widget.get_by_role("radio", name="Writing").focus()
+    keyboard.press("Tab")
+    expect(widget.get_by_role("radio", name="as published")).to_be_focused()
+    keyboard.press("ArrowRight")
+    expect(widget.get_by_role("radio", name="corrected")).to_be_checked()
     keyboard.press("Tab")
     expect(widget.get_by_role("switch", name="Grammar")).to_be_focused()
     keyboard.press("Space")
     expect(widget.get_by_role("switch", name="Grammar")).not_to_be_checked()
     assert shown(widget)["struck"] == []
+    keyboard.press("Tab")
+    expect(widget.get_by_role("switch", name="Stop when closed")).to_be_focused()
     keyboard.press("Tab")
     keyboard.press("End")
     keyboard.type("a")
@@ -689,7 +727,7 @@ def test_another_model_leaves_what_was_typed(widget: Locator, runs: dict[str, An
     ask(widget, prompt="(a", budget=20)
     ask(widget, prompt="(a))")
     for name in runs:
-        widget.get_by_label("Model", exact=True).select_option(name)
+        take_model(widget, name)
         expect(message(widget)).to_contain_text(BEFORE)
         expect(widget.get_by_label("Prompt", exact=True)).to_have_value("(a))")
         assert shown(widget)["prompt"] == "(a"
@@ -701,7 +739,7 @@ def test_another_model_leaves_what_was_typed(widget: Locator, runs: dict[str, An
 def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
     """What a reader may come to see, one after another."""
     for name in runs:
-        widget.get_by_label("Model", exact=True).select_option(name)
+        take_model(widget, name)
         for prompt, budget, temperature, grammar in (
             ("((", 20, 0, True),
             ("((a(b)(((", 12, 0, True),
@@ -721,7 +759,7 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
     width: int, open_page: OpenPage, axe: Callable[..., list[str]]
 ) -> None:
     visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".dialectical.attn-widget")
+    widget = where_it_writes(visit)
 
     def check() -> list[str]:
         findings: list[str] = []
@@ -744,16 +782,18 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
     visit.assert_clean()
 
 
-@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 70)])
+@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 74)])
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
-    widget = visit.page.locator(".dialectical.attn-widget").first
+    widget = where_it_writes(visit)
     assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_tracks_stand_under_their_characters(widget: Locator) -> None:
     ask(widget, prompt="((a(", budget=11, temperature=0)
-    tracks = [track.bounding_box() for track in widget.locator(".attn-track").all()]
+    tracks = [
+        track.bounding_box() for track in widget.locator(".dh-writing-view .attn-track").all()
+    ]
     assert len(tracks) == 6
     assert len({(box["x"], box["width"]) for box in tracks if box}) == 1
     first, here = cells(widget).first.bounding_box(), tracks[0]
@@ -801,5 +841,16 @@ def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
 
 def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
     put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
-    assert_name_is_text(visit.page)
+    name = "<b>bold</b>"
+    visit.page.evaluate(
+        """(name) => {
+          const [run] = Object.values(fake.get('runs'));
+          fake.set('run', name);
+          fake.set('runs', { [name]: run });
+        }""",
+        name,
+    )
+    scratch = visit.page.locator("#scratch")
+    expect(scratch.get_by_role("radio", name=name, exact=True)).to_be_checked()
+    expect(scratch.locator("b")).to_have_count(0)
     assert_nothing_left(visit.page)

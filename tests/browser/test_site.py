@@ -196,6 +196,24 @@ def test_widgets_are_mounted_and_the_page_does_not_jump(first_visit: Visit) -> N
     assert stands_still(first_visit.page)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_no_void_is_left_under_a_widget(path: str, width: int, open_page: OpenPage) -> None:
+    """Its place is as high as it is, and was kept about as high before it was there."""
+    page = open_page(path + "?bare", width=width).page
+    place, widget, kept = page.locator(".live-widget").first.evaluate(
+        """(place) => {
+          const view = place.querySelector('.live-widget-view');
+          const heights = [place.offsetHeight, view.querySelector('.attn-widget').offsetHeight];
+          delete view.dataset.state;
+          view.style.display = 'none';
+          return [...heights, place.offsetHeight];
+        }"""
+    )
+    assert place == pytest.approx(widget, abs=2)
+    assert kept == pytest.approx(widget, abs=3 * 16)
+
+
 def test_weight_of_a_chapter(first_visit: Visit, capsys: pytest.CaptureFixture[str]) -> None:
     page = urlsplit(first_visit.page.url).path
     weights: dict[str, int] = {}

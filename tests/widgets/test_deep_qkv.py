@@ -73,6 +73,24 @@ def test_the_first_loaded_variant_is_shown_and_a_choice_is_kept():
         assert sorter.variant == "strict"
 
 
+def test_it_opens_on_the_kind_and_the_seed_that_were_asked_for():
+    sorter = ABCSorter(variant="plain", seed=2, text="bca")
+    for variant in ("gated", "plain", "strict"):
+        config = Config(variant=variant)
+        sorter.load(variant, stacked(config)[1], config)
+        assert sorter.variant == ("gated" if variant == "gated" else "plain")
+    assert (sorter.seed, sorter.text) == (2, "bca")
+
+
+def test_what_was_asked_for_does_not_undo_what_the_reader_chose_since():
+    sorter = ABCSorter(variant="plain")
+    for variant in ("gated", "plain"):
+        sorter.load(variant, stacked(Config(variant=variant))[1], Config(variant=variant))
+    sorter.variant = "gated"
+    sorter.load("plain", stacked(Config(variant="plain"))[1], Config(variant="plain"))
+    assert sorter.variant == "gated"
+
+
 def test_repr_counts():
     sorter = ABCSorter()
     sorter.load("gated", stacked(Config(), 1)[1], Config())

@@ -9,6 +9,7 @@ from torch.func import stack_module_state
 from traitlets import TraitError
 
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
+from attn_notes.tasks.brackets import Brackets
 from attn_notes.widgets.dialectical import BracketGenerator
 
 from .. import packed
@@ -107,6 +108,46 @@ def test_a_setting_beyond_what_can_be_shown_is_refused(name, value):
     with pytest.raises(TraitError, match=name):
         setattr(widget, name, value)
     assert getattr(widget, name) == before
+
+
+def test_the_task_arrives_and_is_the_published_one_if_none_is_given():
+    assert Brackets(**BracketGenerator().task) == Brackets()
+    task = Brackets(pairs=3, max_length=20, filler=0.1)
+    assert Brackets(**BracketGenerator(task).task) == task
+
+
+def test_it_opens_on_what_is_asked_for():
+    widget = BracketGenerator()
+    assert (widget.view, widget.place, widget.replacement) == ("losses", -1, "")
+    assert widget.stop_on_closed
+    widget = BracketGenerator(view="writing", text="(a)", place=1, replacement=" ")
+    assert (widget.view, widget.text, widget.place) == ("writing", "(a)", 1)
+    assert widget.replacement == " "
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("text", "(", "at least two characters"),
+        ("text", "(x", "only the characters '.*' are known, not "),
+        ("text", "(_", "'_' is padding and stands in no text"),
+        ("replacement", "ab", "one character or none, not 'ab'"),
+        ("replacement", "_", "one character or none, not '_'"),
+        ("replacement", "x", "only the characters"),
+    ],
+)
+def test_a_text_that_cannot_be_predicted_is_refused(name, value, sentence):
+    widget = BracketGenerator(text="(a)", replacement="b")
+    before = getattr(widget, name)
+    with pytest.raises(ValueError, match=sentence):
+        setattr(widget, name, value)
+    assert getattr(widget, name) == before
+
+
+@pytest.mark.parametrize(("name", "value"), [("view", "leaks"), ("place", -2)])
+def test_an_unknown_view_or_place_is_refused(name, value):
+    with pytest.raises(TraitError, match=name):
+        setattr(BracketGenerator(), name, value)
 
 
 def without(parameters, name):

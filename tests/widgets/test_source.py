@@ -33,13 +33,27 @@ def test_every_name_is_known(stem: str, tmp_path: Path) -> None:
     assert "nobodyHasThis" in unknown_names(module)
 
 
-def test_what_is_shared_is_used() -> None:
-    """Each name of the shared files, by another of their lines or by a widget."""
-    shared = "".join((_source.HERE / name).read_text("utf-8") for name in ("_model.js", "_page.js"))
-    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", shared, re.M)
-    everything = shared + "".join(
-        (_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS
-    )
+def test_what_is_in_several_files_is_used() -> None:
+    """Each name of the shared files and of a widget's parts, by another line of some module."""
+    parts = [path.read_text("utf-8") for path in sorted(_source.HERE.glob("_*.js"))]
+    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", "".join(parts), re.M)
+    own = [(_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS]
+    everything = "".join(parts + own)
     assert len(names) > 20
     unused = [name for name in names if len(re.findall(rf"\b{name}\b", everything)) < 2]
     assert not unused
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_module_has_the_shared_files_and_all_of_its_own_once(stem: str) -> None:
+    module = _source.javascript(stem)
+    paths = [_source.HERE / name for name in (*_source.SHARED, f"{stem}.js")]
+    texts = [path.read_text("utf-8") for path in [*paths, *_source.HERE.glob(f"_{stem}_*.js")]]
+    assert all(module.count(text) == 1 for text in texts)
+    assert len(module) == sum(map(len, texts))
+
+
+def test_the_files_of_these_widgets_are_short_enough_to_read() -> None:
+    for stem in ("deep_qkv", "dialectical"):
+        for path in [*_source.HERE.glob(f"*{stem}*.js")]:
+            assert len(path.read_text("utf-8").splitlines()) <= 750, path.name

@@ -6,7 +6,7 @@ that is reserved before it is mounted, and
 
     ```{live-widget} deep_qkv
     :tag: sorter
-    :set: {"compact": true}
+    :set: {"seed": 3}
     ```
 
 puts a chapter's first widget, or that of its first cell with a tag, on another page as well, with

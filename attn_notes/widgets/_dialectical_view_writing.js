@@ -1,0 +1,443 @@
+// What a model writes, freely or within the grammar, and how each character was chosen.
+
+const LARGEST_BUDGET = 60;
+const HOTTEST = 2; // temperature
+
+/** What is wrong with a request, and in which field; null if nothing is. */
+export function objection({ prompt, budget, constrained }, context) {
+  const characters = [...prompt];
+  const tokens = characters.map((character) => VOCABULARY.indexOf(character));
+  const of = (field, sentence) => ({ field, sentence });
+  if (!tokens.length) {
+    return of("prompt", "Write at least one character: a model predicts from what came before.");
+  }
+  const stranger = unknownIn(characters);
+  if (stranger) return of("prompt", stranger);
+  const closing = tokens.findIndex((_, i) => depthOf(tokens.slice(0, i + 1)) < 0);
+  if (closing >= 0) {
+    return of(
+      "prompt",
+      `Open a bracket before you close it; character ${closing + 1} closes one that is not open.`,
+    );
+  }
+  if (tokens.length + budget > context) {
+    return of(
+      "prompt",
+      `Prompt and budget make ${tokens.length + budget} characters; the model reads at most ` +
+        `${context}.`,
+    );
+  }
+  const open = depthOf(tokens);
+  if (constrained && budget < open) {
+    return of(
+      "budget",
+      `${plural(open, "bracket")} ${open === 1 ? "is" : "are"} open, so the budget must be at ` +
+        `least ${open}.`,
+    );
+  }
+  return null;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Words and signs for the page
+
+const HOW_TO_WRITE =
+  "Write with ( ) a b c and spaces; ␣ is a space, ■ the end. At temperature 0 the likeliest is taken.";
+
+const taken = (step) => step.seen.filter(({ active }) => active).length;
+const broken = (step) => step.depth < 0 || step.token === PAD;
+
+function verdictOn({ text, prompt, ended }, budget) {
+  const found = faults(text);
+  const state = found.length ? `✗ It ${found.join(", ")}:` : "✓ Balanced,";
+  const end = ended ? "ended by itself" : "spent its budget";
+  return `${state} ${text.length - prompt.length} of ${plural(budget, "character")}, and ${end}.`;
+}
+
+/** Where the streams looked before a choice, from its first step. */
+function looked([{ attention }], names) {
+  const most = (shares) => `${names[argmax(shares)]}, ${number(Math.max(...shares))}`;
+  const [positive, negative] = attention;
+  if (!negative) return `The stream looked most at ${most(positive)}.`;
+  if (positive.some((share, j) => Math.abs(share - negative[j]) > 1e-6)) {
+    return `Stream a⁺ looked most at ${most(positive)}; stream a⁻ at ${most(negative)}.`;
+  }
+  const even = positive.every((share) => Math.abs(share - positive[0]) < 1e-6);
+  return even
+    ? `Both streams looked evenly at all there is: ${number(positive[0])} each.`
+    : `Both streams looked the same way, most at ${most(positive)}.`;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The text with its tracks: one column for each character of the prompt and of the budget
+
+const LEVELS = 6; // of depth, at least
+
+function boardView({ uid, choose }) {
+  const given = html("span", { class: "dh-cells", "aria-hidden": "true" });
+  const cells = html("span", {
+    class: "dh-cells",
+    role: "radiogroup",
+    "aria-label": "Written characters",
+    "aria-describedby": `${uid}-help`,
+    onkeydown: arrows(choose),
+  });
+  const unspent = html("span", { class: "dh-cells dh-unspent", "aria-hidden": "true" });
+  const counts = html("span", { class: "dh-cells dh-counts", "aria-hidden": "true" });
+  const lines = board((column) => {
+    const i = column - given.children.length;
+    if (cells.children[i]) choose(i);
+  });
+  const lanes = Object.fromEntries(
+    ["depth", "tension", "removed", "streams"].map((name) => [name, lines.lane(`dh-${name}`)]),
+  );
+  lines.line("written", "", given, cells, unspent);
+  lines.line("depth", "within what is left", lanes.depth);
+  lines.line("tension", "of the one before", lanes.tension);
+  lines.line("steps", "of the one before", counts);
+  lines.line("removed", "by the grammar", lanes.removed);
+  lines.line("streams", "a⁺ upwards, a⁻ down", lanes.streams);
+  let columns = 1;
+
+  const cell = (className, text) => html("span", { class: `dh-cell ${className}` }, text);
+  const fill = (name, ...content) => lines.fill(lanes[name], ...content);
+
+  function drawCells({ prompt, steps }, chosen) {
+    given.replaceChildren(
+      ...[...prompt].map((character) => cell("", glyphOf(VOCABULARY.indexOf(character)))),
+    );
+    while (cells.children.length > steps.length) cells.lastChild.remove();
+    while (cells.children.length < steps.length) cells.append(cell("", ""));
+    steps.forEach((step, i) => {
+      const node = cells.children[i];
+      node.textContent = glyph(step);
+      node.classList.toggle("dh-broken", broken(step));
+      node.setAttribute("role", "radio");
+      node.setAttribute("aria-checked", i === chosen);
+      node.setAttribute("tabindex", i === chosen ? "0" : "-1");
+      node.setAttribute(
+        "aria-label",
+        `${inWords(step)} at ${prompt.length + i + 1}: depth ${number(step.depth, 0)}, tension ` +
+          `${number(step.seen[0].tension)}, ${plural(taken(step), "step")}, ` +
+          `${number(step.removed)} removed`,
+      );
+    });
+    const left = columns - prompt.length - steps.length;
+    unspent.replaceChildren(...Array.from({ length: left }, () => cell("", "·")));
+    counts.replaceChildren(
+      ...[...prompt].map(() => cell("", "")),
+      ...steps.map((step) => cell("", String(taken(step)))),
+    );
+  }
+
+  /** The depth after each character, and where no closing would be in time. */
+  function drawDepth({ prompt, steps }, here) {
+    const depths = [];
+    for (const character of prompt) {
+      depths.push(after(VOCABULARY.indexOf(character), depths.at(-1) ?? 0));
+    }
+    depths.push(...steps.map((step) => step.depth));
+    const top = Math.max(LEVELS, ...depths) + 0.5;
+    const bottom = Math.min(0, ...depths) - 0.75;
+    const left = (i) => Math.min(top, columns - 1 - i); // characters after this one
+    let ceiling = "";
+    for (let i = 0; i < columns; i++) ceiling += `V${top - left(i) - 0.25}H${i + 1}`;
+    const stairs = depths.map((depth, i) => `V${top - depth}H${i + 1}`).join("");
+    const zero = top + 0.25;
+    fill(
+      "depth",
+      top - bottom,
+      here,
+      svg("path", { class: "dh-forbidden", d: `M0 0${ceiling}V0Z` }),
+      svg("path", { class: "dh-forbidden", d: `M0 ${zero}H${columns}V${top - bottom}H0Z` }),
+      svg("path", { class: "dh-under", d: `M0 ${top}${stairs}V${top}Z` }),
+      svg("path", { class: "dh-stairs", d: `M0 ${top}${stairs}` }),
+    );
+  }
+
+  /** The attention of both streams, to the scale of its largest share. */
+  function drawStreams(attention) {
+    const largest = Math.max(...attention.flat().map(drawn));
+    return attention.flatMap((shares, n) =>
+      shares.map((share, j) => {
+        const height = drawn(share / largest);
+        return n === 0
+          ? bar(j, 1, height, "dh-for")
+          : bar(j, 1 + height, height, "dh-against");
+      }),
+    );
+  }
+
+  function draw(written, budget, chosen) {
+    const { prompt, steps } = written;
+    columns = prompt.length + budget;
+    lines.resize(columns);
+    const start = prompt.length;
+    const here = start + chosen;
+    drawCells(written, chosen);
+    drawDepth(written, here);
+    const bars = (share, className) =>
+      steps.map((step, i) => bar(start + i, 1, drawn(share(step)), className));
+    fill("tension", 1, here, ...bars((step) => step.seen[0].tension, ""));
+    fill("removed", 1, here, ...bars((step) => step.removed, "dh-loss"));
+    fill(
+      "streams",
+      2,
+      here,
+      ...drawStreams(steps[chosen]?.seen[0].attention ?? []),
+      svg("path", { class: "dh-axis", d: `M0 1H${columns}` }),
+    );
+  }
+
+  return { node: lines.node, draw };
+}
+
+// ---------------------------------------------------------------------------------------------
+// One choice: what the model wanted, what the grammar left of it, and the steps before it
+
+function choiceView() {
+  const title = html("caption", {});
+  const rows = VOCABULARY.map((_, token) => {
+    const name = html("th", { scope: "row" });
+    const values = [0, 1].map(() => {
+      const fill = html("span", { class: "dh-fill" });
+      const value = html("span", { class: "dh-share" });
+      const bar = html("span", { class: "dh-meter", "aria-hidden": "true" }, fill);
+      return { node: html("td", {}, value, bar), value, fill };
+    });
+    return { token, name, values, node: html("tr", {}, name, ...values.map((value) => value.node)) };
+  });
+  const column = (text) => html("th", { scope: "col" }, text);
+  const allowing = column("");
+  const table = html(
+    "table",
+    { class: "dh-table" },
+    title,
+    html(
+      "thead",
+      {},
+      html("tr", {}, column("token"), column("wanted"), allowing),
+    ),
+    html("tbody", {}, ...rows.map((line) => line.node)),
+  );
+  const heading = html("p", { class: "dh-heading" }, "Tension, step by step");
+  const plot = html("ol", { class: "dh-steps" });
+  const halting = html("p", {});
+  const attention = html("p", {});
+  const right = html("div", { class: "dh-right" }, heading, plot, halting, attention);
+  const node = html("div", { class: "dh-columns" }, html("div", { class: "dh-left" }, table), right);
+
+  function drawTable(step, place, depth, { constrained, stop }) {
+    title.textContent = `How ${inWords(step)} at ${place} was chosen`;
+    allowing.textContent = constrained ? "after the grammar" : "no grammar";
+    for (const { token, name, values, node: line } of rows) {
+      const end = stop && ends(token, depth);
+      const removed = !step.mask[token];
+      const text = end ? "■ the end" : [glyphOf(token), NAMES[token]].filter(Boolean).join(" ");
+      name.replaceChildren(removed ? html("s", {}, text) : text);
+      line.classList.toggle("dh-removed", removed);
+      line.classList.toggle("dh-chosen", token === step.token);
+      [step.wanted, step.allowed].forEach((shares, n) => {
+        const { value, fill } = values[n];
+        value.textContent =
+          n === 1 && removed
+            ? "✗ removed"
+            : `${number(shares[token])}${n === 1 && token === step.token ? " ◂" : ""}`;
+        fill.style.transform = `scaleX(${drawn(shares[token]).toFixed(4)})`;
+      });
+    }
+  }
+
+  function drawSteps({ seen }, { halting: kind, tension_tau: threshold, streams }) {
+    plot.style.setProperty("--threshold", drawn(threshold));
+    plot.replaceChildren(
+      ...seen.map(({ tension, active }, i) =>
+        html(
+          "li",
+          { class: active ? "" : "dh-halted" },
+          html("span", { class: "dh-number" }, number(tension)),
+          html(
+            "span",
+            { class: "dh-column", "aria-hidden": "true" },
+            html("span", { style: `height: ${(100 * drawn(tension)).toFixed(2)}%` }),
+          ),
+          html("span", { class: "dh-index", "aria-hidden": "true" }, String(i + 1)),
+          active ? "" : hidden("after it halted"),
+        ),
+      ),
+    );
+    const count = seen.filter(({ active }) => active).length;
+    const again = kind === "published" && count < seen.length;
+    halting.textContent =
+      `It took ${count} of ${plural(seen.length, "step")}; under the line, at ${number(threshold)}, ` +
+      `it halts${again ? ", as published not for good" : ""}.` +
+      (streams === 1 ? " A single stream counts as wholly opposed." : "");
+  }
+
+  function draw(written, i, asked, config) {
+    const step = written.steps[i];
+    node.classList.toggle("dh-nothing", !step);
+    if (!step) return;
+    const place = written.prompt.length + i;
+    const before = [...written.text].slice(0, place);
+    const tokens = before.map((character) => VOCABULARY.indexOf(character));
+    drawTable(step, place + 1, depthOf(tokens), asked);
+    drawSteps(step, config);
+    attention.textContent = looked(
+      step.seen,
+      tokens.map((token, t) => `${glyphOf(token)} at ${t + 1}`),
+    );
+  }
+
+  return { node, draw };
+}
+
+// ---------------------------------------------------------------------------------------------
+// The view
+
+function writingView({ uid, model, save, network }) {
+  let shown = null; // {network, request, written}
+
+  const message = html("p", { class: "attn-message", id: `${uid}-message`, role: "status" });
+  const prompt = textBox({
+    uid,
+    name: "prompt",
+    label: "Prompt",
+    described: `${uid}-message`,
+    oninput: ask,
+  });
+  const budget = slider({
+    uid,
+    name: "budget",
+    label: "Budget",
+    max: LARGEST_BUDGET,
+    step: 1,
+    say: (value) => String(value),
+    described: `${uid}-message`,
+    oninput: ask,
+  });
+  const temperature = slider({
+    uid,
+    name: "temperature",
+    label: "Temperature",
+    max: HOTTEST,
+    step: 0.1,
+    say: (value) => value.toFixed(1),
+    described: `${uid}-message`,
+    oninput: (value) => save({ temperature: value }),
+  });
+  const grammar = html("input", {
+    type: "checkbox",
+    role: "switch",
+    onchange: () => {
+      save({ constrained: grammar.checked });
+      ask(); // what is in the fields may be possible now
+    },
+  });
+  const stop = html("input", {
+    type: "checkbox",
+    role: "switch",
+    onchange: () => save({ stop_on_closed: stop.checked }),
+  });
+  const again = button("Draw again", () => save({ draw: model.get("draw") + 1 }));
+
+  const typed = () => ({
+    prompt: prompt.input.value,
+    budget: budget.get(),
+    constrained: grammar.checked,
+  });
+
+  /** Take what is in the fields, if it can be done. */
+  function ask() {
+    const next = typed();
+    if (objection(next, network().config.context)) judge();
+    else save({ ...next, selected: next.prompt === model.get("prompt") ? model.get("selected") : -1 });
+  }
+
+  /** Say what the fields lack, if anything; the text is then the one before. */
+  function judge() {
+    const found = objection(typed(), network().config.context);
+    const sentence = found && [found.sentence, shown && FROM_BEFORE].filter(Boolean).join(" ");
+    message.textContent = sentence ?? HOW_TO_WRITE;
+    message.classList.toggle("attn-wrong", Boolean(found));
+    refuse(prompt.input, found?.field === "prompt");
+    refuse(budget.input, found?.field === "budget");
+  }
+
+  const board = boardView({ uid, choose: (i) => save({ selected: i }) });
+  const choice = choiceView();
+  const verdict = html("p", { class: "dh-verdict" });
+  const result = html(
+    "div",
+    {},
+    verdict,
+    board.node,
+    html(
+      "p",
+      { class: "attn-help", id: `${uid}-help` },
+      "Take a character to see how it was chosen. Shaded: below zero, or too deep to be closed in time.",
+    ),
+    choice.node,
+  );
+  const node = html(
+    "div",
+    { class: "dh-writing-view" },
+    html(
+      "div",
+      { class: "attn-controls" },
+      html("label", { class: "dh-switch" }, "Grammar", grammar),
+      html("label", { class: "dh-switch" }, "Stop when closed", stop),
+      prompt.node,
+    ),
+    html("div", { class: "attn-controls" }, budget.node, temperature.node, again),
+    message,
+    result,
+  );
+
+  /** Write anew, unless nothing has changed that the text depends on. */
+  function write(request) {
+    const by = network();
+    if (shown?.network === by && JSON.stringify(shown.request) === JSON.stringify(request)) return;
+    shown = { network: by, request, written: generate(by, request.prompt, request) };
+  }
+
+  /** The character to look at: where the grammar removed the most, until the reader chooses. */
+  function chosen({ steps }) {
+    const selected = model.get("selected");
+    return selected < 0
+      ? argmax(steps.map((step) => step.removed))
+      : Math.min(selected, steps.length - 1);
+  }
+
+  function draw() {
+    const request = Object.fromEntries(
+      ["prompt", "budget", "temperature", "constrained", "draw"].map((name) => [
+        name,
+        model.get(name),
+      ]),
+    );
+    request.stop = model.get("stop_on_closed");
+    stop.checked = request.stop;
+    temperature.set(request.temperature);
+    grammar.checked = request.constrained;
+    again.disabled = request.temperature === 0;
+    if (!objection(request, network().config.context)) write(request);
+    judge();
+    result.hidden = !shown;
+    if (!shown) return;
+
+    const { written, request: asked, network: by } = shown;
+    const i = chosen(written);
+    verdict.textContent = verdictOn(written, asked.budget);
+    verdict.classList.toggle("attn-wrong", faults(written.text).length > 0);
+    board.draw(written, asked.budget, i);
+    choice.draw(written, i, asked, by.config);
+  }
+
+  function fill() {
+    prompt.input.value = model.get("prompt");
+    budget.set(model.get("budget"));
+  }
+
+  return { node, draw, fill, told: () => (shown ? verdict.textContent : "") };
+}

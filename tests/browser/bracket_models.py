@@ -1,0 +1,108 @@
+"""Models of brackets for the browser tests: made here, sent to a page, rebuilt from one."""
+
+import base64
+import itertools
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+from playwright.sync_api import Locator, Page
+from torch import Generator, Tensor
+from torch.func import stack_module_state
+
+from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
+from attn_notes.tasks.brackets import VOCABULARY
+from attn_notes.widgets._weights import pack
+
+from ..packed import parameters
+from .conftest import Visit
+from .widget_page import FAKE_MODEL, READ_PAGE
+
+SMALL: dict[str, Any] = dict(
+    context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
+)
+KINDS = [
+    Config(
+        **dict(zip(PARTS, kinds, strict=True)),
+        streams=streams,
+        tension_gate=tension_gate,
+        learned_gate=learned_gate,
+        **SMALL,
+    )
+    for kinds in itertools.product(*PARTS.values())
+    for streams, tension_gate, learned_gate in (
+        (2, True, True),
+        (2, False, True),
+        (1, True, True),
+        (1, False, False),
+    )
+]
+
+# window.models: networks ready to run, of runs whose weights are in base64.
+MAKE_MODELS = """(runs) => {
+  window.models = runs.map(({ weights, ...run }) => {
+    const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+    return {
+      weights: widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0),
+      config: run.config,
+    };
+  });
+}"""
+
+
+def rebuild(run: dict[str, Any], seed: int = 0) -> LanguageModel:
+    """A torch model with the weights that the page holds, in double precision."""
+    model = LanguageModel(Config(**run["config"]), Generator())
+    model.load_state_dict(parameters(run, seed))
+    return model.double().requires_grad_(False)
+
+
+def far_from_start(config: Config, seed: int) -> LanguageModel:
+    generator = Generator().manual_seed(seed)
+    model = LanguageModel(config, generator).requires_grad_(False)
+    for p in model.parameters():
+        p.mul_(1.5).add_(0.3 * torch.randn(p.shape, generator=generator))
+    return model
+
+
+def wanting(**wishes: float) -> LanguageModel:
+    """A model that has these logits, whatever it reads, and 0 for all other tokens."""
+    model = LanguageModel(replace(CORRECTED, **SMALL), Generator()).requires_grad_(False)
+    names = {"open": "(", "close": ")", "space": " ", "pad": "_"}
+    model.unembedding.weight.zero_()
+    model.unembedding.bias.zero_()
+    for name, logit in wishes.items():
+        model.unembedding.bias[VOCABULARY.index(names.get(name, name))] = logit
+    return model
+
+
+def run_of(*models: LanguageModel) -> dict[str, Any]:
+    """One run with a seed for each of these models, as a page saves it."""
+    packed = pack(models[0], stack_module_state([*models])[0], "model")
+    weights = base64.b64encode(packed.pop("weights")).decode()
+    return {"config": asdict(models[0].config), **packed, "weights": weights}
+
+
+def send(page: Page, models: list[LanguageModel]) -> None:
+    page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
+    for model in models:
+        model.double()
+
+
+def close(actual: Any, expected: Tensor, atol: float = 1e-6) -> None:
+    actual = torch.tensor(actual, dtype=torch.float64)
+    torch.testing.assert_close(actual, expected.double(), atol=atol, rtol=0)
+
+
+def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
+    """One more widget, which shows these models as seeds of one run."""
+    visit.page.evaluate(READ_PAGE)
+    visit.page.evaluate(FAKE_MODEL, {"runs": {}, "run": "one", "selected": -1, **traits})
+    visit.page.evaluate(
+        """({ weights, ...run }) => {
+          const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+          fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
+        }""",
+        run_of(*models),
+    )
+    return visit.page.locator("#scratch")
