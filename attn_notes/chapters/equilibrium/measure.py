@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from attn_notes import allowed
+from attn_notes.chapters.equilibrium import recipe
 from attn_notes.chapters.equilibrium.estimators import (
     PUBLISHED,
     Cost,
@@ -86,7 +87,7 @@ def train_estimators(
         device: where to train.
         show: called after each look with the kind, the step and what was seen.
     """
-    pieces = spread(text.held_out(config.context), 128).to(device)
+    pieces = spread(text.held_out(config.context), recipe.PROBED).to(device)
     return train_kinds(
         dict.fromkeys(estimators, partial(LanguageModel, config)),
         {kind: partial(loss, estimator=each) for kind, each in estimators.items()},

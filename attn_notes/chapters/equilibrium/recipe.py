@@ -1,0 +1,111 @@
+"""Chapter 4's settings: the one home of what its page, its recorded runs and its tests use."""
+
+from dataclasses import replace
+
+from attn_notes.chapters.equilibrium import estimators
+from attn_notes.chapters.equilibrium.estimators import Estimator, Implicit, Nudged
+from attn_notes.models import equilibrium
+from attn_notes.models.equilibrium import Config, Relaxation
+from attn_notes.tasks.text import Text
+
+# --- Models
+
+LENGTH = 32  # characters that a corrected model reads
+PUBLISHED_LENGTH = 64
+PUBLISHED_BATCH = 16
+
+
+def corrected(text: Text) -> Config:
+    """The corrected block for pieces of this text."""
+    return replace(equilibrium.CORRECTED, context=LENGTH, vocabulary=len(text.characters))
+
+
+def published(text: Text) -> Config:
+    """The published block for this text."""
+    return Config(vocabulary=len(text.characters))
+
+
+# --- Training
+
+STEPS = 400
+BATCH = 16  # pieces a step
+RATE = 2e-3  # of the block, by AdamW
+PROBE_EVERY = 50  # steps
+SEEDS = 4  # recorded, under the governor
+UNGOVERNED_SEEDS = 3
+PROBED = 128  # pieces of the validation part at each probe
+JUDGED = 1024  # and at the end
+
+ESTIMATORS: dict[str, Estimator] = {
+    "BPTT": estimators.bptt,
+    "exact": Implicit(Relaxation(16, 0.25)),
+    "AEP": estimators.AEP,
+    "AEP, clipped": replace(estimators.AEP, correction="clipped"),
+    "naive EP": replace(estimators.AEP, correction="none"),
+    "frozen": estimators.frozen,
+}
+"""What is compared, each under the name that figures and tables have for it."""
+
+UNGOVERNED = ("BPTT", "AEP", "AEP, clipped", "naive EP")
+"""Those that are trained without a governor as well."""
+DAMPINGS = (3, 1)
+"""With which: as corrected, and as published."""
+RUN_AWAY = 4.4  # nats that a run starts below, and never sees again unless it has run away
+
+
+def damped(config: Config, damping: float) -> Config:
+    """The same block with another damping, and steps to suit it."""
+    return replace(
+        config, damping=float(damping), relaxation=Relaxation(16, step_of(float(damping)))
+    )
+
+
+def stepped(kind: str, damping: float) -> Estimator:
+    """The estimator of a kind, its steps to suit a damping."""
+    estimator = ESTIMATORS[kind]
+    if isinstance(estimator, Nudged):
+        relaxation = replace(estimator.relaxation, step=step_of(damping))
+        return replace(estimator, relaxation=relaxation)
+    return estimator
+
+
+def step_of(damping: float) -> float:
+    """ε: where attention does nothing, one such step is all the way to rest."""
+    return 1 / (1 + damping)
+
+
+# --- The recorded gradients, of the published block
+
+GRADIENT_SEEDS = 5
+GRADIENT_STEPS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
+GRADIENT_STEP = 0.1
+GRADIENT_BETA = 0.02
+NUDGES = (2e-4, 2e-3, 2e-2, 2e-1, 2.0, 20.0, 200.0, 2000.0)
+AT_NUDGE = Relaxation(40, 0.5)
+FEW, MANY = estimators.PUBLISHED.relaxation.steps, 320
+"""Nudged steps as published, and enough of them to see where they lead."""
+
+# --- What the page measures itself
+
+ENOUGH = Relaxation(60, 0.25)
+"""So long that what is off falls below 1e-12 in double precision."""
+BETAS = (0.01, 0.03, 0.1, 0.3)
+RATE_STEPS = tuple(range(2, 41, 2))
+RATE_BETA = 1e-4
+FALLING = (5e-10, 1e-6)
+"""Between these an error falls evenly: above, faster directions count; below, β and rounding."""
+SHORT = 16  # characters, for what is looked at in full
+CREDIT_PIECE = 9
+CREDIT_REST = Relaxation(40, 0.25)
+SPREADS = (0.02, 1.0, 4.0, 6.0)
+"""Of the embeddings, the first as published."""
+FINE = Relaxation(800, 0.02)
+SCALES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+SCALED_DAMPINGS = (0.0, 1.0, 3.0, 7.0)
+COUNTS = (5, 10, 20, 40)
+"""Steps of a relaxation, to see whether memory grows with them."""
+WAYS_TO_REST = {
+    "ε = 0.1": Relaxation(60, 0.1),
+    "ε = 0.5": Relaxation(25, 0.5),
+    "ε = 0.5, mixed": Relaxation(25, 0.5, memory=3),
+}
