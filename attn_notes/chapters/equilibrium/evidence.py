@@ -543,15 +543,15 @@ class Memory:
 def memory(model: LanguageModel, text: Text) -> Memory:
     """Of a gradient of a trained model on four pieces."""
     small = text.sample(4, recipe.LENGTH, Generator().manual_seed(1))
-    step = recipe.ENOUGH.step
+
+    def peak(steps: int, way: Callable[[Relaxation], estimators.Estimator]) -> float:
+        relaxation = Relaxation(steps, recipe.ENOUGH.step)
+        stepped, estimator = measure.with_relaxation(model, relaxation), way(relaxation)
+        work = partial(measure.attention_gradient, stepped, small, estimator)
+        return cost.peak_bytes(work) / 2**20
 
     def peaks(way: Callable[[Relaxation], estimators.Estimator]) -> list[float]:
-        def work(relaxation: Relaxation) -> Tensor:
-            stepped = measure.with_relaxation(model, relaxation)
-            return measure.attention_gradient(stepped, small, way(relaxation))
-
-        relaxations = [Relaxation(n, step) for n in recipe.COUNTS]
-        return [cost.peak_bytes(partial(work, each)) / 2**20 for each in relaxations]
+        return [peak(steps, way) for steps in recipe.COUNTS]
 
     return Memory(
         recipe.COUNTS,

@@ -141,7 +141,7 @@ def rates(found: evidence.Rates) -> Picture:
         right.set(yscale="log", xlabel="nudged steps T₂")
         right.legend(fontsize=9)
     one, both = orders["one side"], orders["both sides"]
-    by_theorem = statistics.near([one, both], [1, 2])
+    by_theorem = statistics.near([one, both], [1.0, 2.0])
     stays = found.by_steps["naive EP"][-1]
     return Picture(
         fig,
@@ -210,7 +210,7 @@ def clip(found: evidence.Gradients) -> Picture:
         axes[1].minorticks_off()
         axes[1].set_title("length of the credit, exact = 1", fontsize=10)
         axes[0].legend(fontsize=9, loc="lower left")
-    worse = statistics.all_rise(found.at("clipped", many), found.at("clipped", few))
+    worse = bool((found.at("clipped", many) < found.at("clipped", few)).all())
     medians = {
         name: [f"{median(found.at(correction, steps)):.3f} at {steps}" for steps in (few, many)]
         for correction, name in CORRECTIONS.items()
