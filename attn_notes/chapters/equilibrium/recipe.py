@@ -53,14 +53,12 @@ DAMPINGS = (3, 1)
 RUN_AWAY = 4.4  # nats that a run starts below, and never sees again unless it has run away
 
 
-def damped(config: Config, damping: float) -> Config:
+def damped(config: Config, damping: int) -> Config:
     """The same block with another damping, and steps to suit it."""
-    return replace(
-        config, damping=float(damping), relaxation=Relaxation(16, step_of(float(damping)))
-    )
+    return replace(config, damping=float(damping), relaxation=Relaxation(16, step_of(damping)))
 
 
-def stepped(kind: str, damping: float) -> Estimator:
+def stepped(kind: str, damping: int) -> Estimator:
     """The estimator of a kind, its steps to suit a damping."""
     estimator = ESTIMATORS[kind]
     if isinstance(estimator, Nudged):
@@ -69,7 +67,7 @@ def stepped(kind: str, damping: float) -> Estimator:
     return estimator
 
 
-def step_of(damping: float) -> float:
+def step_of(damping: int) -> float:
     """ε: where attention does nothing, one such step is all the way to rest."""
     return 1 / (1 + damping)
 

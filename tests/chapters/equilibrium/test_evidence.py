@@ -1,0 +1,220 @@
+"""What chapter 4 reads from its records and measures on its page."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from experiments import equilibrium as recorded
+from torch import Generator, Tensor
+
+from attn_notes.analysis import cost, results
+from attn_notes.chapters.equilibrium import estimators, evidence, measure, recipe
+from attn_notes.chapters.equilibrium.estimators import Nudged
+from attn_notes.models.equilibrium import LanguageModel, Relaxation
+from attn_notes.tasks import text as texts
+from attn_notes.tasks.text import FALLBACK, Text
+from attn_notes.training.ensemble import Run
+
+from . import made_up
+
+TEXT = Text.read(FALLBACK)
+
+
+def settings(name: str) -> results.Record:
+    return results.load(f"equilibrium_{name}")["settings"]
+
+
+def test_the_records_are_of_the_recipe() -> None:
+    sizes = {"length": recipe.LENGTH}
+    assert settings("training") == {
+        **sizes,
+        "validation pieces": recipe.JUDGED,
+        **recorded.settings(recipe.SEEDS),
+    }
+    assert settings("ungoverned") == sizes | recorded.settings(recipe.UNGOVERNED_SEEDS)
+    assert settings("gradients") == {
+        "seeds": recipe.GRADIENT_SEEDS,
+        "batch": recipe.PUBLISHED_BATCH,
+        "length": recipe.PUBLISHED_LENGTH,
+        "steps": [*recipe.GRADIENT_STEPS],
+        "betas": [*recipe.NUDGES],
+        "step": recipe.GRADIENT_STEP,
+    }
+
+
+def test_what_is_recorded_is_read_as_it_stands() -> None:
+    record = results.load("equilibrium_training")["runs"]
+    training = evidence.training()
+    assert list(training.curves) == list(recipe.ESTIMATORS) == list(record)
+    assert training.seeds == recipe.SEEDS
+    for kind, run in record.items():
+        assert training.curves[kind].tolist() == run["loss"]
+        assert training.ends[kind].tolist() == [member["loss"] for member in run["members"]]
+        assert training.cosines[kind].tolist() == [member["cosine"] for member in run["members"]]
+    ungoverned, runs = evidence.ungoverned(), results.load("equilibrium_ungoverned")["runs"]
+    assert {f"{kind}, c = {c}" for kind, c in ungoverned.curves} == set(runs)
+    assert ungoverned.seeds == recipe.UNGOVERNED_SEEDS
+    for (kind, c), curves in ungoverned.curves.items():
+        told = [[None if math.isnan(v) else v for v in row] for row in curves.tolist()]
+        assert told == runs[f"{kind}, c = {c}"]["loss"]
+    assert ungoverned.curves["AEP", 1].isnan().any()
+    gradients, kept = evidence.gradients(), results.load("equilibrium_gradients")["runs"]
+    for correction, members in gradients.cosines.items():
+        assert members.tolist() == [run["cosine"] for run in kept[correction]]
+        assert gradients.lengths[correction].tolist() == [run["length"] for run in kept[correction]]
+        assert gradients.at(correction, 20)[0] == kept[correction][0]["cosine"][3]
+    assert (gradients.double.tolist(), gradients.single.tolist()) == (
+        kept["beta"], kept["precision"],
+    )  # fmt: skip
+
+
+def test_a_seed_has_run_away_once_it_was_lost() -> None:
+    curves = torch.tensor([[4.2, 4.2, 4.2, 4.2], [2.6, 9.0, 2.7, math.nan], [2.5, 2.4, 4.39, 2.4]])
+    found = replace(made_up.ungoverned(), curves={("AEP", 3): curves.double()})
+    assert found.ran_away("AEP", 3) == 2  # one was caught again, one came to no number
+    assert found.ends("AEP", 3).tolist() == pytest.approx([2.5, 2.4, 4.39, 2.4])
+
+
+def test_the_ungoverned_runs_take_steps_that_suit_their_damping() -> None:
+    """ε = 1 / (1 + c), so that without attention one step is all the way."""
+    corrected = recipe.corrected(TEXT)
+    assert recipe.damped(corrected, 3) == corrected
+    assert recipe.damped(corrected, 1) == replace(
+        corrected, damping=1.0, relaxation=Relaxation(16, 0.5)
+    )
+    assert recipe.stepped("AEP", 3) == estimators.AEP
+    assert recipe.stepped("naive EP", 1) == Nudged("none", 10.0, Relaxation(8, 0.5))
+    assert recipe.stepped("BPTT", 1) is estimators.bptt
+
+
+def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: object, **__: object) -> str:
+        raise OSError("no network")
+
+    monkeypatch.setattr(texts.pooch, "retrieve", nothing)
+    text, excerpt = evidence.read_text()
+    assert excerpt and text == TEXT
+    monkeypatch.setattr(texts.pooch, "retrieve", lambda *_, **__: str(FALLBACK))
+    assert evidence.read_text() == (TEXT, False)
+
+
+@pytest.mark.slow
+def test_the_arrows_are_gradients() -> None:
+    """Against differences of the cost where x is moved a little, by a relaxation of its own."""
+    scenes = evidence.scenes()
+    assert scenes["mutual"].off < 0.01 and 30 < scenes["one way"].off < 40
+    for scene in scenes.values():
+        true, aep = scene.arrows["true"], scene.arrows["AEP"]
+        assert (aep - true).norm() < 1e-2 * true.norm()
+    assert made_up.scenes(off=123.0)["one way"].off == pytest.approx(123.0)
+
+
+def test_what_is_live_is_judged_by_counting_on_the_same_pieces() -> None:
+    seen = {"loss": torch.tensor([[4.0, 9], [3.0, 9]])}
+    run = Run({}, {}, torch.tensor([0, 2]), seen, 1.0, untrained())
+    live = evidence.live(run, TEXT, True)
+    assert live.steps == [0, 2] and live.losses.tolist() == [4.0, 3.0] and live.end == 3.0
+    assert live.excerpt
+    for order, most, found in (
+        (2, 128, live.pairs_probed),
+        (2, 1024, live.pairs),
+        (5, 1024, live.fives),
+    ):
+        assert found == pytest.approx(measure.count_loss(TEXT, order, 32, most))
+
+
+def test_the_yardsticks_know_more_and_more() -> None:
+    found = list(evidence.yardsticks(TEXT).values())
+    assert found == sorted(found, reverse=True)
+    assert found[0] == pytest.approx(math.log(62))
+    assert found[-1] == pytest.approx(TEXT.count_losses(5).mean().item())
+
+
+def test_what_rests_and_what_seems_to() -> None:
+    for left, seems, rests in ((5e-4, True, True), (5e-2, True, False), (0.5, False, False)):
+        rest = evidence.Rest(4.0, left, left, 0.1)
+        assert (rest.seems, rest.rests) == (seems, rests)
+
+
+def test_evaluations_until_it_rests() -> None:
+    found = made_up.settling()
+    assert [found.needed(way) for way in found.left] == [4, 2, 1]
+    with pytest.raises(ValueError, match=r"with long the force never falls to 0\.001"):
+        evidence.Settling({"long": torch.tensor([1.0, 0.1])}).needed("long")
+
+
+def test_falling_is_where_it_falls_evenly() -> None:
+    rates = made_up.rates()
+    assert all(5e-10 < error < 1e-6 for _, error in rates.falling)
+    assert rates.falling[0][0] == 6 and rates.falling[-1][0] == 18
+    assert rates.factor == pytest.approx(0.6)
+    assert rates.orders == pytest.approx({"one side": 1, "both sides": 2})
+    assert math.isnan(made_up.rates(factor=1.0).factor)
+
+
+def untrained() -> LanguageModel:
+    return LanguageModel(recipe.corrected(TEXT), Generator().manual_seed(0))
+
+
+def test_memory_is_that_of_the_gradient_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "COUNTS", (4,))
+    model = untrained()
+    found = evidence.memory(model, TEXT)
+    relaxation = Relaxation(4, 0.25)
+    stepped = measure.with_relaxation(model, relaxation)
+    small = TEXT.sample(4, 32, Generator().manual_seed(1))
+    ways = {
+        "BPTT": estimators.bptt,
+        "AEP": Nudged("full", 2.0, relaxation),
+        "adjoint": estimators.Implicit(relaxation),
+    }
+    for kind, way in ways.items():
+
+        def work(way: estimators.Estimator = way) -> Tensor:
+            return measure.attention_gradient(stepped, small, way)
+
+        assert found.peaks[kind] == [pytest.approx(cost.peak_bytes(work) / 2**20, rel=0.02)]
+
+
+@pytest.mark.slow
+def test_a_spectrum_is_that_of_one_jacobian() -> None:
+    """The published block is stable, and its symmetric part is not."""
+    found = evidence.spectrum(TEXT)
+    assert found.free.real.max() < -0.5 and found.symmetric.max() > 0
+    assert len(found.free) == len(found.symmetric) == len(found.antisymmetric) == 16 * 128
+    # Traces: of the symmetric part that of J, of the antisymmetric part 0.
+    torch.testing.assert_close(found.symmetric.sum(), found.free.real.sum())
+    assert abs(found.antisymmetric.sum()) < 1e-8
+    assert found.antisymmetric.max() == pytest.approx(-found.antisymmetric.min().item())
+
+
+@pytest.mark.slow
+def test_what_the_page_measures_on_a_model() -> None:
+    """On an untrained block: exact credit and AEP's agree, and the naive one's is elsewhere."""
+    found = evidence.credit(untrained(), TEXT)
+    assert len(found.letters) == 16 and not {" ", "\n"} & set(found.letters)
+    shares = found.shares
+    assert shares["AEP"] == pytest.approx(shares["exact"], abs=0.01)
+    assert shares["exact"][2] == pytest.approx(0, abs=1e-6) == shares["naive EP"][0]
+    assert shares["naive EP"][2] > 0.01
+    rates = evidence.rates(untrained(), TEXT)
+    assert rates.orders == pytest.approx({"one side": 1, "both sides": 2}, rel=0.1)
+    assert rates.factor == pytest.approx(rates.radius, rel=0.1)
+    assert min(rates.by_steps["naive EP"]) > 1e3 * rates.by_steps["AEP"][-1]
+
+
+@pytest.mark.slow
+def test_what_the_page_measures_of_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "SPREADS", (0.02, 4.0))
+    quiet, loud = evidence.rests(TEXT)
+    assert quiet.seems and quiet.rests and loud.seems and not loud.rests
+    assert loud.fine > 1e-3  # nor do short steps bring it to rest
+    monkeypatch.setattr(recipe, "SCALES", (0.5, 1.5))
+    for c, (small, large) in evidence.scaled(TEXT).left.items():
+        assert small < 1e-3 and (large < 1e-3) == (c >= 3)
+    settling = evidence.settling(TEXT)
+    assert [*settling.left] == [*recipe.WAYS_TO_REST]
+    assert settling.needed("ε = 0.1") > 3 * settling.needed("ε = 0.5")
