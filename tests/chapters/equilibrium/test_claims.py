@@ -72,8 +72,8 @@ SAID = {
         LIVE, "held: 9.0 and 9.5 MiB, 10.0 and 80.0"),
     "A gradient at least 4 times faster than step by step, at no lower cosine": (
         LIVE, "held: 8.0 times with longer steps and one side, 4.0 with both, 2.0 with the "
-        "published steps; faster still: BPTT, 12 steps of 0.5 (10.0) and adjoint "
-        "relaxation (16.0)"),
+        "published steps; without AEP: 10.0 (BPTT, 12 steps of 0.5) and 16.0 (adjoint "
+        "relaxation)"),
 }  # fmt: skip
 
 
@@ -212,6 +212,12 @@ def test_the_sentence_of_the_training() -> None:
     assert "propagation ends higher than the frozen block (it is lower in 0 of 64" in text
     excerpt = said(excerpt=True)
     assert "This run read the excerpt" in excerpt and "2.437" not in excerpt
+
+
+def test_differences_that_are_no_numbers_are_not_counted() -> None:
+    broken = torch.tensor([0.001, nan])
+    assert claims.thousandths(broken) == "no number for every seed"
+    assert claims.thousandths(torch.tensor([-0.001, 0.0024])) == "−1.0 to 2.4 thousandths"
 
 
 def test_the_sentence_of_the_price() -> None:
