@@ -200,15 +200,15 @@ def test_the_error_falls_by_the_spectral_radius_in_the_range_that_the_chapter_fi
 def test_where_nothing_leads_back_a_wrong_arrow_arrives_sooner() -> None:
     """Thirty lessons, as the widget gives them, with its preset of that name."""
     target = torch.tensor([-1.4, 1.6]).double()
-    left = {}
+    left, settle = {}, Relaxation(300, plane.REST.step)
     for correction in ("none", "full"):
         nudged = Nudged(correction, 0.1, Relaxation(100, plane.REST.step), symmetric=False)
         x = torch.tensor([[-0.6, 0.8]]).double()
         for _ in range(30):
             knob = x.clone().requires_grad_()
-            cost_there = nudged(plane.force(knob, 0.6, 0.6), plane.cost(target), knob, plane.REST)
+            cost_there = nudged(plane.force(knob, 0.6, 0.6), plane.cost(target), knob, settle)
             x = x - 0.3 * torch.autograd.grad(cost_there, knob)[0]
-        rest = plane.REST(plane.force(x, 0.6, 0.6), x)
+        rest = settle(plane.force(x, 0.6, 0.6), x)
         left[correction] = plane.cost(target)(rest).item()
     assert left["none"] < left["full"] < 1e-5
     assert "with *One way* even sooner than the right one" in exercises.cells(CHAPTER)["play"]
