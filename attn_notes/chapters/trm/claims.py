@@ -165,7 +165,7 @@ def fewer(recorded: Recorded, ours: Group, theirs: Group) -> Finding:
     """Whether our seeds leave fewer minimal puzzles unsolved than theirs; not corrected."""
     left = [recorded.unsolved(kind, "minimal", step) for kind, step in (ours, theirs)]
     finding = statistics.ends_lower(*left)
-    shares = ", ".join(
+    shares = " against ".join(
         f"{named(*group)} {percent(median(x))} %"
         for group, x in zip((ours, theirs), left, strict=True)
     )
@@ -333,9 +333,9 @@ def families(recorded: Recorded) -> Markdown:
     )
     if least * min(counted.values()) >= LEVEL:
         text += (
-            f"{seeds} seeds against {seeds} give p = {least:.3f} at the least, too much for a "
-            f"family of that many: even what all {seeds**2} pairs agree on could not be told from "
-            "chance. How far apart the kinds are stands beside it, and in the figures."
+            f"With {seeds} seeds against {seeds} the least p is {least:.3f}, too much for so many "
+            f"questions: even where all {seeds**2} pairs agree, the verdict is that it could not "
+            "be told. How far apart the kinds are stands beside it, and in the figures."
         )
     return Markdown(text)
 
@@ -521,11 +521,11 @@ def controls(recorded: Recorded) -> Markdown:
     return Markdown(
         f"Three numbers, medians of {len(recorded.members())} seeds on minimal puzzles: one look "
         f"of the deeper straight network solves {solved(DEEP, 1)}, one look of the recursive one "
-        f"{solved(*ONE_LOOK)}, eight looks of one that was trained to look again {solved(*HERE)}. So much of what "
-        "recursion brings, it brings within one look; the rest is thinking again. (That look both "
-        "shares its weights among its layers and reads the puzzle again at each thought: which of "
-        "the two it is, these controls do not tell.) All were trained at the rate that suits the "
-        "recursion. At rates of "
+        f"{solved(*ONE_LOOK)}, eight looks of one that was trained to look again {solved(*HERE)}. "
+        "So much of what recursion brings, it brings within one look; the rest is thinking again. "
+        "(That look both shares its weights among its layers and reads the puzzle again at each "
+        "thought: which of the two it is, these controls do not tell.) All were trained at the "
+        "rate that suits the recursion. At rates of "
         + ", ".join(f"{lr:g}" for lr in recipe.RATES)
         + f" (one seed) the straight networks solve {at_rates(DEEP)} % (equal depth) and "
         f"{at_rates(EQUAL)} % (equal parameters): the rate matters to them, and does not close the "
@@ -574,6 +574,11 @@ def halting(live: Live, recorded: Recorded) -> Markdown:
     best = live.stop("minimal", 0.95)
     doubtful, first, last = live.in_doubt()
     are = "is" if sure.others_right == 1 else "are"
+    doubt = (
+        f"Of the {doubtful} boards to which it gives a chance of 0.5 to 0.7 after the first step, "
+        f"{percent(first, 0)} % are right and {percent(last, 0)} % are after {THINK}: a board in "
+        "doubt is worth more thought. "
+    )
     return Markdown(
         f"In every bin of every recorded seed the share is within {largest_gap(recorded):.2f} of "
         f"the estimate. After {TRAINED} steps it holds {sure.held:,} of the "
@@ -581,11 +586,10 @@ def halting(live: Live, recorded: Recorded) -> Markdown:
         f"the {sure.others} others {sure.others_right} {are}. "
         "Knowing is one thing, stopping another. At σ(q) > ½, the rule of training, "
         f"{percent(half.right)} % of the minimal puzzles are solved after {half.steps:.2f} steps "
-        f"on average, where thinking on solves {percent(live.solved('minimal'))} %. Of the "
-        f"{doubtful} boards to which it gives a chance of 0.5 to 0.7 after the first step, "
-        f"{percent(first, 0)} % are right and {percent(last, 0)} % are after {THINK}: a board in "
-        "doubt is worth more thought. Asking for 0.95 takes "
-        f"{best.steps:.2f} steps on average, and solves {percent(best.right)} %."
+        f"on average, where thinking on solves {percent(live.solved('minimal'))} %. "
+        + (doubt if last > first else "")
+        + f"Asking for 0.95 takes {best.steps:.2f} steps on average, and solves "
+        f"{percent(best.right)} %."
     )
 
 
@@ -595,32 +599,30 @@ def largest_gap(recorded: Recorded) -> float:
     return max(gaps)
 
 
-def than_live(recorded: Recorded, kind: str) -> str:
-    """Whether a kind leaves fewer unsolved than the live recipe; corrected as in the claims."""
-    (asked,) = (q for q in QUESTIONS if {q.ours, q.theirs} == {(kind, TRAINED), HERE})
-    told = compared(recorded)[asked.text].findings[recorded.name].verdict
-    if told is not None and asked.ours == HERE:
-        told = not told
-    word = {True: "fewer", False: "more", None: "cannot be told"}[told]
-    pairs = statistics.ends_lower(recorded.unsolved(kind), recorded.unsolved(TRM_LIVE)).found
-    return f"{word}, {pairs}"
-
-
 def parts_table(recorded: Recorded) -> HTML:
-    """What each change of the recipe leaves unsolved."""
-    pairs = len(recorded.members()) ** 2
+    """What each change of the recipe leaves unsolved; corrected as in the claims."""
+    found = compared(recorded)
+    asked = {frozenset({q.ours, q.theirs}): q for q in QUESTIONS}
+
+    def than_live(kind: str) -> str:
+        if kind == TRM_LIVE:
+            return ""
+        question = asked[frozenset({(kind, TRAINED), HERE})]
+        verdict = found[question.text].findings[recorded.name].verdict
+        if verdict is not None and question.ours == HERE:
+            verdict = not verdict
+        word = {True: "fewer", False: "more", None: "cannot be told"}[verdict]
+        left = (recorded.unsolved(one) for one in (kind, TRM_LIVE))
+        return f"{word}, {statistics.ends_lower(*left).found}"
+
     return notebook.table(
         [
             "recipe",
             "minimal puzzles unsolved, median",
-            f"than the live recipe, {pairs} pairs of seeds",
+            f"than the live recipe, {len(recorded.members()) ** 2} pairs of seeds",
         ],
         [
-            [
-                name,
-                f"{percent(median(recorded.unsolved(kind)))} %",
-                "" if kind == TRM_LIVE else than_live(recorded, kind),
-            ]
+            [name, f"{percent(median(recorded.unsolved(kind)))} %", than_live(kind)]
             for kind, name in NAMES.items()
         ],
     )

@@ -31,8 +31,8 @@ class Puzzles:
         speed: how many were drawn in a second, of the bank and of each test set in turn.
     """
 
-    bank: Batch
-    tests: Mapping[str, Batch]
+    bank: tuple[Tensor, Tensor]
+    tests: Mapping[str, tuple[Tensor, Tensor]]
     speed: Sequence[float] = ()
 
     @property
