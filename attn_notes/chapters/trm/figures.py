@@ -68,14 +68,14 @@ def idea() -> Picture:
         for step in range(2):
             first = step * (n + 1.3)
             before = (first - 1.3, 0.2)  # the answer of the step before
-            thoughts = [first + k for k in range(n)]
+            thoughts = [first + float(k) for k in range(n)]
             answer = first + n - 0.15
             ax.plot(thoughts, [1.2] * n, "o", color=BLUE, markersize=11)
             ax.plot(answer, 0.2, "s", color=VERMILION, markersize=11)
             for k, place in enumerate(thoughts):
                 arrow((place, 1.25), (place, 2.2), color=GREY)
                 if step or k:
-                    arrow((place, 1.2), (place - 1 if k else n - 1, 1.2), color=BLUE)
+                    arrow((place, 1.2), (place - 1 if k else n - 1.0, 1.2), color=BLUE)
                 if step:
                     arrow((place, 1.15), before, color=VERMILION, alpha=0.8)
             arrow((answer, 0.25), (thoughts[-1], 1.2), color=BLUE)
@@ -135,8 +135,10 @@ def difficulty(puzzles: Puzzles) -> Picture:
         for offset, (kind, colour) in zip((-0.2, 0.2), BY_KIND.items(), strict=True):
             found = rounds[kind]
             share = torch.bincount(torch.where(found < 0, most + 2, found), minlength=most + 3)
-            places = torch.arange(most + 3) + offset
-            ax.bar(places, 100 * share / len(found), width=0.38, color=colour, label=kind)
+            places = [k + offset for k in range(most + 3)]
+            ax.bar(
+                places, (100 * share / len(found)).tolist(), width=0.38, color=colour, label=kind
+            )
         ax.set(xlabel="rounds", ylabel="puzzles, %", xlim=(0.3, most + 2.7))
         ax.set_xticks([*range(1, most + 1), most + 2], [*map(str, range(1, most + 1)), "never"])
         ax.legend(fontsize=9)
@@ -292,7 +294,7 @@ def drafts(live: Live) -> Picture:
         for row, (letter, name) in zip(axes, readings.items(), strict=True):
             for ax, use in zip(row, moments.values(), strict=True):
                 filled = getattr(mind, name)[use, shown]
-                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7)
+                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7.0)
             row[0].set_ylabel(letter, rotation=0, labelpad=10)
         for ax, title in zip(axes[0], moments, strict=True):
             ax.set_title(title, fontsize=9)

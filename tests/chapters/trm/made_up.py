@@ -1,5 +1,6 @@
 """Evidence that nobody has seen: random, or with what a test asks for, and quick to make."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,12 @@ ALL = (
 GROUPS = ("1–2", "3", "4", "5", "6", "7+", "never")
 GRID = "123456456123231564564231312645645312"
 THINK, USES = 16, 16
+
+
+def numbers(text: str) -> list[float]:
+    """All that stand in a text, in their order."""
+    found = re.findall(r"\d[\d,]*\d(?:\.\d+)?|\d+(?:\.\d+)?", text)
+    return [float(x.replace(",", "")) for x in found]
 
 
 class Numbers:

@@ -25,7 +25,7 @@ from attn_notes.chapters.trm.recipe import (
 )
 
 from . import made_up
-from .made_up import counted, leave, level, live
+from .made_up import counted, leave, level, live, numbers
 
 NAN = math.nan
 SEEDS = 5
@@ -36,12 +36,6 @@ BETWEEN = [0.05, 0.06, 0.07, 0.8, 0.81]  # around all of `LOW`
 
 def plain(text: str) -> str:
     return text.replace("\u00a0", " ")
-
-
-def numbers(text: str) -> list[float]:
-    return [
-        float(x.replace(",", "")) for x in re.findall(r"\d[\d,]*\d(?:\.\d+)?|\d+(?:\.\d+)?", text)
-    ]
 
 
 def finding(found: Recorded, claim: str, where: str = "", run: Any = None) -> Finding:
