@@ -36,14 +36,14 @@ class Puzzles:
     speed: Sequence[float] = ()
 
     @property
-    def sets(self) -> dict[str, Batch]:
+    def sets(self) -> dict[str, tuple[Tensor, Tensor]]:
         """All of them, by what a table calls them."""
         return {"training, mixed": self.bank} | {
             f"held out, {kind}": batch for kind, batch in self.tests.items()
         }
 
     @property
-    def probed(self) -> dict[str, Batch]:
+    def probed(self) -> dict[str, tuple[Tensor, Tensor]]:
         """The puzzles that are looked at along training."""
         return {kind: recipe.probed(batch) for kind, batch in self.tests.items()}
 

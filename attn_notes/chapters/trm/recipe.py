@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
@@ -114,7 +114,7 @@ SEEN = Drawn(SIZES["tests"], "mixed", 4, held_out=False)
 """Puzzles of the classes that the bank is drawn from; about half are of one in the bank."""
 
 
-def probed(batch: Batch) -> Batch:
+def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """The first puzzles of a batch: those that are looked at along training."""
     puzzles, solutions = (part[: SIZES["probed"]] for part in batch)
     return puzzles, solutions

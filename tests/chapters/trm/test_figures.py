@@ -107,7 +107,11 @@ def test_the_idea() -> None:
     places = [drawn(x)[0] for x in thoughts]
     for at, (answer,) in zip(places, (drawn(x)[0] for x in answers), strict=True):
         assert at[-1] < answer < at[-1] + 1
-    arrows = [(x.arrow_patch.get_edgecolor(), x.xy, x.xyann) for x in ax.texts if x.arrow_patch]
+    arrows = [
+        (x.arrow_patch.get_edgecolor(), x.xy, x.xyann)
+        for x in ax.texts
+        if hasattr(x, "arrow_patch")
+    ]
     into = [start[1] for _, end, start in arrows if end[1] == 1.25]
     assert into == [2.2] * 6  # the puzzle, into each thought
     assert sum(end[1] == 1.15 and start[1] == 0.2 for _, end, start in arrows) == 3
