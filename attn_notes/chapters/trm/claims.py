@@ -608,12 +608,12 @@ def parts_table(recorded: Recorded) -> HTML:
         if kind == TRM_LIVE:
             return ""
         question = asked[frozenset({(kind, TRAINED), HERE})]
-        verdict = found[question.text].findings[recorded.name].verdict
+        verdict, _, p = found[question.text].findings[recorded.name]
         if verdict is not None and question.ours == HERE:
             verdict = not verdict
         word = {True: "fewer", False: "more", None: "cannot be told"}[verdict]
         left = (recorded.unsolved(one) for one in (kind, TRM_LIVE))
-        return f"{word}, {statistics.ends_lower(*left).found}"
+        return f"{word}, {statistics.ends_lower(*left).found}, {statistics.said(p or 0.0)}"
 
     return notebook.table(
         [

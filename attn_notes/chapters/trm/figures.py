@@ -103,10 +103,7 @@ def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
     """A grid, and a mixed and a minimal puzzle of it."""
     clues = {name: int((board > 0).sum()) for name, board in shown.items()}
     rounds = {name: int(TASK.rounds(board[None])) for name, board in shown.items()}
-    takes = {
-        name: f"takes {k} rounds" if k > 0 else "is not solved by rounds"
-        for name, k in rounds.items()
-    }
+    hard = rounds["minimal"]
     with figures.figure(5.8, 2.25, columns=3) as (fig, axes):
         for ax, (name, board) in zip(axes, shown.items(), strict=True):
             figures.board(ax, board, BOX)
@@ -114,8 +111,8 @@ def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
     return Picture(
         fig,
         "Two puzzles with one and the same solution",
-        f"A grid and two puzzles dug out of it. The mixed one {takes['mixed']}, the minimal one "
-        f"{takes['minimal']}.",
+        f"A grid and two puzzles dug out of it. The mixed one takes {rounds['mixed']} rounds, the "
+        f"minimal one {f'{hard}' if hard > 0 else 'is not solved by rounds'}.",
         f"Three boards: a whole grid, a mixed puzzle of it with {clues['mixed']} clues, a minimal "
         f"one with {clues['minimal']}.",
     )

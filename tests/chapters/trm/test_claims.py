@@ -334,7 +334,8 @@ def test_the_parts_table_is_corrected_as_the_claims_are(seeds: int, words: tuple
     for kind in (TWO_CYCLES, NO_HALTING):
         leave(found, kind, [0.01 + 0.001 * i for i in range(seeds)])
     header, *rows = cells(claims.parts_table(found).data)
-    pairs = seeds**2
+    pairs, least = seeds**2, 2 / math.comb(2 * seeds, seeds)
+    p = {name: f"p = {m * least:.3g}" for name, m in ((RECURSION, 5), (PARTS, 6))}
     assert header[2] == f"than the live recipe, {pairs} pairs of seeds"
     assert [row[0] for row in rows] == [*claims.NAMES.values()]
     for kind, (_, left, told) in zip(claims.NAMES, rows, strict=True):
@@ -347,9 +348,10 @@ def test_the_parts_table_is_corrected_as_the_claims_are(seeds: int, words: tuple
         if kind == TRM_LIVE:
             assert not told
         elif kind in (TWO_CYCLES, NO_HALTING):
-            assert told == f"{words[1]}, {pairs} of {pairs} pairs"
+            assert told == f"{words[1]}, {pairs} of {pairs} pairs, {p[PARTS]}"
         else:
-            assert told == f"{words[0]}, 0 of {pairs} pairs"
+            family = RECURSION if kind in (DEEP, EQUAL) else PARTS
+            assert told == f"{words[0]}, 0 of {pairs} pairs, {p[family]}"
 
 
 def test_what_is_said_of_the_controls() -> None:
