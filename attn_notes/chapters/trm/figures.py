@@ -388,7 +388,7 @@ def halting(live: Live, recorded: Recorded) -> Picture:
     half = {on: live.stop(on, 0.5) for on in KINDS}
     return Picture(
         fig,
-        f"Its estimate of itself is at most {gap:.2f} from how often it is right",
+        f"Its estimate of itself is at most {max(gap, widest):.2f} from how often it is right",
         f"All {live.boards:,} held-out puzzles. Lines: {len(recorded.inside)} recorded seeds; "
         "marks: the live model. Left: grey is where the estimate would be exact; bins with fewer "
         f"than {fewest} answers are left out. Right: dots and solid lines stop at thresholds of "

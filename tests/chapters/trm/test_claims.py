@@ -467,6 +467,7 @@ def test_what_is_said_of_parts_follows_their_verdicts(left: list[float], begins:
     leave(found, NO_HALTING, left)
     found.members(ONE_STEP)[2]["minimal"]["right"][1:] = [0.31] * 14 + [0.07]
     leave(found, CHANNELS, [0.21, 0.3, 0.3, 0.3, 0.3, 0.3])
+    leave(found, recipe.STABLEMAX, [0.195] * 6)  # among the seeds of the live recipe: no thread
     said = claims.one_step(found).data
     assert (begins in said) and ("Early halting" in said) == begins.startswith("Early")
     assert "(50 to 55 % of minimal puzzles, then 15 to 31 %)" in said
