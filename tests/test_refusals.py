@@ -20,6 +20,7 @@ from attn_notes.chapters.equilibrium import measure as forces
 from attn_notes.chapters.triple_product import measure as volumes
 from attn_notes.chapters.trm import full_size, supervision
 from attn_notes.chapters.trm import measure as thinking
+from attn_notes.chapters.trm import recipe as thinking_recipe
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, schedules
@@ -237,7 +238,10 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: thinker(expansion=1e-9), "inner must be at least 1"),
         (lambda: trm.Config(width=10**12), "width must be at most"),
         (lambda: thinker().start(-1), "batch must be at least 0"),
-        (lambda: thinking.Recipe(trm.Config(), supervision.Settings(), 3, NAN), "lr must be"),
+        (
+            lambda: thinking_recipe.Recipe(trm.Config(), supervision.Settings(), 3, NAN),
+            "lr must be",
+        ),
         (lambda: thinking.solve(thinker(), (whole([0] * 16),) * 2, 1, 0), "at_once must be at"),
         (
             lambda: thinking.reliability(torch.tensor([0.5]), torch.tensor([True]), [0.0, 0.5]),

@@ -37,6 +37,7 @@ from attn_notes.chapters.dialectical import decoding
 from attn_notes.chapters.equilibrium import estimators, governor
 from attn_notes.chapters.triple_product import measure as triple_product_measure
 from attn_notes.chapters.trm import measure as thinking
+from attn_notes.chapters.trm import recipe as thinking_recipe
 from attn_notes.chapters.trm import supervision
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks import brackets, copying, sudoku, text
@@ -206,7 +207,9 @@ MAKE: dict[Any, Callable[[Draw], Any]] = {
     trm.Config: lambda d: THINKING,
     trm.TRM: lambda d: trm.TRM(THINKING, d.generator()),
     trm.State: lambda d: trm.TRM(THINKING, d.generator()).start(2),
-    thinking.Recipe: lambda d: thinking.Recipe(THINKING, supervision.Settings(), 3, 0.1),
+    thinking_recipe.Recipe: lambda d: thinking_recipe.Recipe(
+        THINKING, supervision.Settings(), 3, 0.1
+    ),
     brackets.Brackets: lambda d: brackets.Brackets(pairs=2, max_length=9),
     copying.Copying: lambda d: copying.Copying(4, 6, (2,)),
     sudoku.Sudoku: lambda d: sudoku.Sudoku(2, 2),
@@ -244,7 +247,7 @@ SIZES: dict[type, dict[str, Any]] = {
 SWEPT_SETTINGS = (
     *(brackets.Brackets, copying.Copying, sudoku.Sudoku, text.Text, equilibrium.Relaxation),
     *(deep_qkv.Config, dialectical.Config, equilibrium.Config, triple_product.Config, trm.Config),
-    *(supervision.Settings, governor.Governor, estimators.Nudged, thinking.Recipe),
+    *(supervision.Settings, governor.Governor, estimators.Nudged, thinking_recipe.Recipe),
 )
 """What is made of numbers alone."""
 

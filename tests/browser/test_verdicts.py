@@ -108,23 +108,23 @@ EXPECTED = {
         . * A gradient at least 4 times faster than step by step
     """,
     "trm": """
-        + Trained live it solves 97 % of held-out mixed and 90 % of held-out minimal puzzles
-        + Recursion beats one look of equal parameters
-        + It beats one look of equal depth, with four times the parameters
-        + One recursive look beats a straight one of equal depth
-        + Eight looks beat the one look of a network trained for one
-        + Deep supervision matters
-        * Thinking longer than it ever did in training
-        - No board that is solved at one step is wrong at the next
-        * Puzzles of classes never seen are solved as often
-        ? Averaged weights (EMA) are better than the last ones
-        - A cycle without gradient (T = 2) pays for itself
-        + The norm over tokens is better than the source’s over channels
-        ? Stablemax is better than the softmax
-        + Halting early in training helps
-        - What is kept in mind decodes to no sensible solution
-        + It knows: of the minimal boards that it holds to be right after eight steps 99 % are
-        - Stopping where it says “more likely right than not” loses nothing
+        + + Trained live it solves 97 % of held-out mixed and 90 % of held-out minimal puzzles
+        . ? Recursion beats one look of equal parameters
+        . ? It beats one look of equal depth, with four times the parameters
+        . ? One recursive look beats a straight one of equal depth
+        . ? Eight looks beat the one look of a network trained for one
+        . ? Deep supervision matters
+        * ? Thinking longer than it ever did in training
+        . - No board that is solved at one step is wrong at the next
+        * . Puzzles of classes never seen are solved as often
+        . ? Averaged weights (EMA) are better than the last ones
+        . ? A cycle without gradient (T = 2) pays for itself
+        . ? The norm over tokens is better than the source’s over channels
+        . ? Stablemax is better than the softmax
+        . ? Halting early in training helps
+        . - What is kept in mind decodes to no sensible solution
+        . + It knows: of the minimal boards that it holds to be right after eight steps 99 % are
+        . - Stopping where it says “more likely right than not” loses nothing
     """,
 }
 

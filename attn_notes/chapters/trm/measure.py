@@ -2,46 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
-from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
-from attn_notes.chapters.trm.supervision import History, Settings, Supervision, train
-from attn_notes.models.trm import TRM, Config, Straight
+from attn_notes.chapters.trm.recipe import BETAS, WARM_UP, WEIGHT_DECAY, Recipe
+from attn_notes.chapters.trm.supervision import History, Supervision, train
+from attn_notes.models.trm import TRM
 from attn_notes.tasks.sudoku import Batch, Sudoku, solved
 from attn_notes.training.schedules import warmup_cosine
 
 # --- Training
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A model and how it is trained: AdamW with a warm-up and a cosine.
-
-    Raises:
-        ValueError: fewer than no steps, or a learning rate that is not positive and finite.
-    """
-
-    config: Config
-    settings: Settings
-    steps: int  # of the optimiser
-    lr: float
-    recursive: bool = True  # or `Straight`, which goes through its layers once
-
-    def __post_init__(self) -> None:
-        allowed.whole(0, steps=self.steps)
-        allowed.positive(lr=self.lr)
-
-    def model(self, seed: int) -> TRM:
-        """The model, untrained."""
-        kind = TRM if self.recursive else Straight
-        return kind(self.config, Generator().manual_seed(seed))
 
 
 def learn(
@@ -72,21 +47,12 @@ def learn(
         task.drawer(bank),
         recipe.settings,
         optimizer=partial(
-            torch.optim.AdamW, lr=recipe.lr, weight_decay=0.1, betas=(0.9, 0.95), fused=True
+            torch.optim.AdamW, lr=recipe.lr, weight_decay=WEIGHT_DECAY, betas=BETAS, fused=True
         ),
         generator=Generator().manual_seed(seed),
-        schedule=warmup_cosine(recipe.steps, 50),
+        schedule=warmup_cosine(recipe.steps, WARM_UP),
     )
     return run, train(run, recipe.steps, probe=probe, probe_every=probe_every, watch=watch)
-
-
-def operations(recipe: Recipe) -> int:
-    """Multiplications and additions of one step of the optimiser, for one puzzle."""
-    model = recipe.model(0)
-    with FlopCounterMode(display=False) as counter:
-        out = model(torch.zeros(1, recipe.config.cells, dtype=torch.long))
-        (out.logits.sum() + out.halt.sum()).backward()
-    return counter.get_total_flops()
 
 
 # --- Solving
@@ -259,3 +225,8 @@ def half_precision(model: TRM) -> TRM:
     """A copy whose numbers are rounded to 16 bits, and computes with 32."""
     rounded = deepcopy(model)
     return rounded.half().to(model.y_init.dtype)
+
+
+def alone(model: TRM) -> dict[str, Tensor]:
+    """Its numbers, as those of one seed: stacked along a first dimension, which a widget takes."""
+    return {name: value[None].cpu() for name, value in model.state_dict().items()}

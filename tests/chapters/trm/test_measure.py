@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.testing import assert_close
 
-from attn_notes.chapters.trm import measure
+from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.supervision import Settings
 from attn_notes.models.trm import TRM, Config, State
 from attn_notes.tasks.sudoku import Batch, Sudoku, solved
@@ -17,7 +17,7 @@ TASK = Sudoku(2, 2)
 CONFIG = Config(
     vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=2, cycles=2, norm="tokens"
 )
-RECIPE = measure.Recipe(
+RECIPE = recipe.Recipe(
     CONFIG, Settings(seats=7, steps=3, loss="softmax", ema=0.9), steps=5, lr=1e-2
 )
 
@@ -95,9 +95,9 @@ def test_operations_by_hand() -> None:
     net = c.layers * (mix + feed)
     expected = 2 * (net * uses * (c.cycles - 1) + 3 * net * uses + heads)
     # Of the first use the gradient by its input is needed too: it reaches the embedding.
-    assert measure.operations(RECIPE) == expected
+    assert recipe.operations(RECIPE) == expected
     straight = replace(RECIPE, recursive=False)
-    assert measure.operations(straight) == 2 * (3 * net + heads)
+    assert recipe.operations(straight) == 2 * (3 * net + heads)
 
 
 # Solving

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import asdict
 from functools import cache, partial
 
@@ -11,118 +12,114 @@ from experiments import trm as recorded
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results, statistics
-from attn_notes.chapters.trm import measure
+from attn_notes.chapters.trm import claims, evidence, measure, recipe
 from attn_notes.models.trm import OFFICIAL, TRM, Config
-from attn_notes.tasks.sudoku import Batch
+from attn_notes.tasks.sudoku import Batch, Sudoku
 
 from ... import exercises
 
 CHAPTER = exercises.ROOT / "book" / "trm.ipynb"
 
-RECIPES = {
-    "trm_baselines": recorded.baselines,
-    "trm_supervision": recorded.supervisions,
-    "trm_networks": recorded.networks,
-    "trm_rates": recorded.other_rates,
-}
+RECORDED = evidence.recorded()
+unsolved = RECORDED.unsolved
 
 
 def entry(kind: str) -> results.Record:
-    for name in RECIPES:
-        runs = results.load(name)["runs"]
-        if kind in runs:
-            return runs[kind]
-    raise AssertionError(f"no record has {kind!r}")
+    return RECORDED.kinds[kind]
 
 
 def members(kind: str) -> list[results.Record]:
-    return entry(kind)["members"]
-
-
-def unsolved(kind: str, on: str = "minimal", step: int = 8) -> Tensor:
-    """The share left unsolved, per seed; a network without recursion has one step."""
-    found = [m[on]["right"] for m in members(kind)]
-    return 1 - torch.tensor([right[min(step, len(right)) - 1] for right in found])
+    return RECORDED.members(kind)
 
 
 @cache
 def judged() -> dict[str, Batch]:
-    return recorded.tests(recorded.SIZES["tests"])
+    return recorded.tests(recipe.SIZES["tests"])
 
 
 def rounds_of_all() -> Tensor:
-    return torch.cat([recorded.TASK.rounds(judged()[kind][0]) for kind in ("mixed", "minimal")])
-
-
-def parameters(config: Config) -> int:
-    return sum(p.numel() for p in TRM(config, Generator()).parameters())
+    return torch.cat([recipe.TASK.rounds(judged()[kind][0]) for kind in ("mixed", "minimal")])
 
 
 def test_the_chapter_trains_what_was_recorded() -> None:
-    scope = exercises.after_setup(CHAPTER)
-    assert scope["recipe"] == recorded.LIVE
-    assert scope["task"] == recorded.TASK
-    think = f"THINK, TRAINED = {recorded.SIZES['think']}, recipe.settings.steps\n"
-    assert think in exercises.cells(CHAPTER)["rounding"]
-    data = exercises.cells(CHAPTER)["data"]
-    for line in (
-        f'"training, mixed", {recorded.SIZES["bank"]:_}, "mixed", 1, held_out=False',
-        f'"held out, mixed", {recorded.SIZES["tests"]}, "mixed", 2, held_out=True',
-        f'"held out, minimal", {recorded.SIZES["tests"]}, "minimal", 3, held_out=True',
-    ):
-        assert line in data
-    probed = f"part[:{recorded.SIZES['probed']}]"
-    assert probed in exercises.cells(CHAPTER)["train-live"]
+    """What is trained live stands in no cell of the notebook: it is the recipe's."""
+    sources = exercises.cells(CHAPTER)
+    assert sources["data"] == "puzzles = evidence.draw()"
+    (call,) = re.findall(r"measure\.learn\((.*)\n\)", sources["train-live"], re.DOTALL)
+    given = ("recipe.LIVE", "recipe.TASK", "puzzles.bank", "seed=recipe.SEED")
+    assert [part.strip() for part in call.split(",")][:4] == [*given]
+    assert "tests=puzzles.probed, steps=recipe.TRAINED" in call
+    assert recipe.SEED in range(recipe.SEEDS)  # which the captions say it repeats, the first one
+    assert recipe.SEED == 0
+
+
+def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
+    """The numbers with which the records were made."""
+    assert recipe.BANK == (20_000, "mixed", 1, False)
+    assert recipe.TESTS == {
+        "mixed": (1000, "mixed", 2, True),
+        "minimal": (1000, "minimal", 3, True),
+    }
+    assert recipe.SEEN == (1000, "mixed", 4, False)
+    assert recipe.THINK == 16 and recipe.TRAINED == 8
+    some = recipe.Drawn(4, "minimal", 3, held_out=True)
+    wanted = recipe.TASK.sample(4, Generator().manual_seed(3), "minimal", held_out=True)
+    for found, right in zip(some.sample(), wanted, strict=True):
+        assert found.equal(right)
+    assert len(some.sample(2)[0]) == 2
+    boards = torch.arange(300)[:, None].expand(300, 36)
+    assert [part[:, 0].tolist() for part in recipe.probed((boards, boards))] == [[*range(200)]] * 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe.RECORDS)
 def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
     record = results.load(name)
-    seeds = 1 if name == "trm_rates" else recorded.SEEDS
-    assert record["settings"] == recorded.SIZES | {"seeds": seeds, "lr": recorded.LIVE.lr}
-    recipes = RECIPES[name]()
+    seeds = 1 if name == "trm_rates" else recipe.SEEDS
+    assert record["settings"] == recipe.SIZES | {"seeds": seeds, "lr": recipe.LIVE.lr}
+    recipes = recipe.RECORDS[name]()
     assert list(record["runs"]) == list(recipes)
-    for kind, recipe in recipes.items():
+    for kind, trained in recipes.items():
         run = record["runs"][kind]
-        assert run["recipe"] == json.loads(json.dumps(asdict(recipe)))
-        assert run["operations"] == measure.operations(recipe)
-        assert run["operations"] * recipe.steps == pytest.approx(
-            measure.operations(recorded.LIVE) * recorded.LIVE.steps, rel=2e-3
+        assert run["recipe"] == json.loads(json.dumps(asdict(trained)))
+        assert run["operations"] == recipe.operations(trained)
+        assert run["operations"] * trained.steps == pytest.approx(
+            recipe.operations(recipe.LIVE) * recipe.LIVE.steps, rel=2e-3
         )
         assert len(run["members"]) == seeds
 
 
 def test_what_is_said_of_sizes() -> None:
-    assert recorded.SEEDS == 4
-    live = recorded.LIVE.config
-    assert parameters(live) == 103_169
-    assert parameters(Config()) == 4_856_833
+    assert recipe.SEEDS == 4
+    live = recipe.LIVE.config
+    assert recipe.parameters(live) == 103_169
+    assert recipe.parameters(Config()) == 4_856_833
     text = exercises.cells(CHAPTER)
     assert "103,169" in text["title"] and "4,856,833" in text["title"]
     assert live.tokens == 37  # of which one is the summary
     uses = live.latent_steps + 1
-    assert recorded.SIZES["think"] * uses * live.layers == 128
+    assert recipe.SIZES["think"] * uses * live.layers == 128
     deep, equal = (entry(f"straight, equal {what}") for what in ("depth", "parameters"))
     assert deep["recipe"]["config"]["layers"] == uses * live.layers == 8
-    assert deep["parameters"] / parameters(live) == pytest.approx(4, abs=0.05)
-    assert equal["parameters"] == parameters(live)
-    assert equal["recipe"]["steps"] / recorded.LIVE.steps == pytest.approx(4, abs=0.05)
-    assert 0.999**recorded.LIVE.steps == pytest.approx(0.41, abs=0.005)
+    assert deep["parameters"] / recipe.parameters(live) == pytest.approx(4, abs=0.05)
+    assert equal["parameters"] == recipe.parameters(live)
+    assert equal["recipe"]["steps"] / recipe.LIVE.steps == pytest.approx(4, abs=0.05)
+    assert 0.999**recipe.LIVE.steps == pytest.approx(0.41, abs=0.005)
     assert OFFICIAL.summary == 16
     # The official code has no summary tokens among them, and a second output beside q.
-    own = parameters(OFFICIAL) - OFFICIAL.summary * OFFICIAL.width + OFFICIAL.width + 1
-    assert own == 5_028_866 and "5,028,866" in text["parts-table"]
+    own = recipe.parameters(OFFICIAL) - OFFICIAL.summary * OFFICIAL.width + OFFICIAL.width + 1
+    assert own == 5_028_866 and "5,028,866" in claims.model_table().data
+    assert recipe.parameters(Config()) / recipe.parameters(live) == pytest.approx(47, abs=0.5)
 
 
 def test_the_settings_that_the_text_names() -> None:
-    settings, text = recorded.LIVE.settings, exercises.cells(CHAPTER)
+    settings, text = recipe.LIVE.settings, exercises.cells(CHAPTER)
     assert "64 seats" in text["supervision"] and settings.seats == 64
     assert "had its eight steps" in text["supervision"] and settings.steps == 8
     assert "at half weight" in text["supervision"] and settings.halt_weight == 0.5
     assert "a tenth of the seats" in text["supervision"] and settings.exploration == 0.1
     assert "a tenth of the *classes*" in text["classes"]
-    assert recorded.TASK.held_out_share == 0.1
+    assert recipe.TASK.held_out_share == 0.1
 
 
 def test_recursion_beats_both_networks_without_it() -> None:
@@ -144,7 +141,7 @@ def test_what_the_teaching_page_says() -> None:
     found = members("TRM")
     assert statistics.all_rise(*([m["minimal"]["right"][step] for m in found] for step in (7, 15)))
     lost = [m[on]["lost"] for m in found for on in ("mixed", "minimal")]
-    assert 0 < sum(lost) < 0.002 * recorded.SIZES["tests"] * len(lost)
+    assert 0 < sum(lost) < 0.002 * recipe.SIZES["tests"] * len(lost)
 
 
 @pytest.mark.long
@@ -168,36 +165,29 @@ def test_one_supervision_step_is_not_enough() -> None:
 
 
 def test_the_norms_difference_hangs_by_a_thread() -> None:
-    told = {
-        kind: unsolved(kind).min() - unsolved("TRM").max()
-        for kind in (*recorded.networks(), *recorded.supervisions())
-        if statistics.ends_lower(unsolved("TRM"), unsolved(kind))[0]
-    }
-    assert min(told, key=told.__getitem__) == "norm as published"
-    assert 0 < told["norm as published"] < 0.002
+    assert claims.thinnest(RECORDED) == recipe.CHANNELS
+    assert 0 < unsolved(recipe.CHANNELS).min() - unsolved(recipe.TRM_LIVE).max() < 0.002
 
 
 def test_the_record_of_what_is_inside() -> None:
     record = results.load("trm_inside")
-    assert record["settings"] == recorded.SIZES | recorded.INSIDE | {
-        "seeds": recorded.SEEDS,
-        "lr": recorded.LIVE.lr,
+    assert record["settings"] == recipe.SIZES | recipe.INSIDE | {
+        "seeds": recipe.SEEDS,
+        "lr": recipe.LIVE.lr,
     }
-    assert record["runs"]["TRM"]["recipe"] == json.loads(json.dumps(asdict(recorded.LIVE)))
+    assert record["runs"]["TRM"]["recipe"] == json.loads(json.dumps(asdict(recipe.LIVE)))
     found = record["runs"]["TRM"]["members"]
-    assert len(found) == recorded.SEEDS
-    uses = recorded.INSIDE["thoughts"] * (recorded.LIVE.config.latent_steps + 1)
+    assert len(found) == recipe.SEEDS
+    uses = recipe.INSIDE["thoughts"] * (recipe.LIVE.config.latent_steps + 1)
     for member, rough in zip(found, members("TRM"), strict=True):
         # The same seeds; rounding to 16 bits changes a few boards in a thousand.
         for on in ("mixed", "minimal"):
             assert member["right"][on] == pytest.approx(rough[on]["right"], abs=0.01)
-            assert member["stops"][on][recorded.INSIDE["levels"].index(0.5)] == pytest.approx(
+            assert member["stops"][on][recipe.INSIDE["levels"].index(0.5)] == pytest.approx(
                 rough[on]["stopped"], abs=0.05
             )
         assert {len(shares) for shares in member["legible"].values()} == {uses}
-        assert all(
-            len(shares) == recorded.SIZES["think"] for shares in member["by rounds"].values()
-        )
+        assert all(len(shares) == recipe.SIZES["think"] for shares in member["by rounds"].values())
 
 
 @pytest.mark.slow
@@ -206,9 +196,9 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
     puzzles = recorded.tests(40)
     generator = Generator().manual_seed(0)
     think, few, some = 16, 12, 2
-    monkeypatch.setitem(recorded.SIZES, "probed", few)
-    monkeypatch.setitem(recorded.INSIDE, "thoughts", some)
-    monkeypatch.setitem(recorded.INSIDE, "fewest", 10)
+    monkeypatch.setitem(recipe.SIZES, "probed", few)
+    monkeypatch.setitem(recipe.INSIDE, "thoughts", some)
+    monkeypatch.setitem(recipe.INSIDE, "fewest", 10)
     kinds = ("mixed", "minimal")
     seen = {
         on: measure.Solving(
@@ -219,7 +209,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
         for k, on in enumerate(kinds)
     }
     read = measure.Thoughts(*torch.randn(2, 8, few, 36, 7, generator=generator))
-    model = recorded.LIVE.model(0)
+    model = recipe.LIVE.model(0)
     rounded = measure.half_precision(model).state_dict()
 
     def solve(given: TRM, batch: Batch, steps: int) -> measure.Solving:
@@ -236,7 +226,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(measure, "thoughts", thoughts)
     found = recorded.inside(model, puzzles)
 
-    rounds = {on: recorded.TASK.rounds(puzzles[on][0]).tolist() for on in kinds}
+    rounds = {on: recipe.TASK.rounds(puzzles[on][0]).tolist() for on in kinds}
     for name, shares in found["by rounds"].items():
         wanted = {"1–2": {1, 2}, "7+": set(range(7, 99)), "never": {-1}}.get(name)
         of = [
@@ -251,7 +241,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
             digits = logits[use].argmax(-1)
             right = (digits == solution)[clues == 0].float().mean().item()
             assert share == pytest.approx(right, abs=1e-3)
-    edges = recorded.INSIDE["edges"]
+    edges = recipe.INSIDE["edges"]
     bins: list[list[tuple[float, bool]]] = [[] for _ in edges[1:]]
     for on in kinds:
         for k in range(some):
@@ -267,9 +257,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
         assert found["right"][on] == pytest.approx(
             seen[on].right.float().mean(1).tolist(), abs=1e-3
         )
-        for level, (steps, share) in zip(
-            recorded.INSIDE["levels"], found["stops"][on], strict=True
-        ):
+        for level, (steps, share) in zip(recipe.INSIDE["levels"], found["stops"][on], strict=True):
             ends = []
             for i in range(40):
                 sure = [1 / (1 + math.exp(-q)) > level for q in seen[on].halt[:, i].tolist()]
@@ -282,7 +270,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
 def test_it_is_honest_about_its_chance_and_z_can_be_read() -> None:
     for member in results.load("trm_inside")["runs"]["TRM"]["members"]:
         assert max(abs(said - right) for said, right in member["reliability"]) < 0.15
-        assert member["legible"]["mind"][recorded.LIVE.config.latent_steps - 1] > 0.5
+        assert member["legible"]["mind"][recipe.LIVE.config.latent_steps - 1] > 0.5
 
 
 def test_it_knows_and_stopping_at_one_half_costs() -> None:
@@ -297,12 +285,17 @@ def test_puzzles_are_as_the_chapter_says() -> None:
     """Rounds solve nearly all, and soon; random grids share classes with training puzzles."""
     rounds = rounds_of_all()
     assert rounds.max() <= 12 and (rounds < 0).float().mean() < 0.05
-    assert not (recorded.TASK.rounds(judged()["mixed"][0]) < 0).any()
-    task, generator = recorded.TASK, Generator().manual_seed(0)
+    assert not (recipe.TASK.rounds(judged()["mixed"][0]) < 0).any()
+    task, generator = recipe.TASK, Generator().manual_seed(0)
     grids = task.grids(23_000, generator)
-    known = task.class_key(grids[~task.held_out(grids)][: recorded.SIZES["bank"]])
+    known = task.class_key(grids[~task.held_out(grids)][: recipe.SIZES["bank"]])
     shared = torch.isin(task.class_key(task.grids(2000, generator)), known).float().mean()
     assert shared == pytest.approx(0.4, abs=0.05)
+    assert "there are only 49 classes" in exercises.cells(CHAPTER)["limits"]
+    stricter = Sudoku(task.rows, task.columns, symmetries="all")
+    all_classes = stricter.class_key(grids[~task.held_out(grids)][: recipe.SIZES["bank"]])
+    assert len(all_classes.unique()) == 49
+    assert torch.isin(stricter.class_key(judged()["mixed"][1]), all_classes).all()
 
 
 class EnoughError(Exception):
@@ -313,11 +306,11 @@ class EnoughError(Exception):
 def test_the_shortest_record_begins_as_recorded() -> None:
     """The network without recursion, its first seed, up to the second probe."""
     kind = "straight, equal parameters"
-    recipe, run, few = recorded.baselines()[kind], entry(kind), recorded.SIZES["probed"]
-    bank, whole = recorded.bank_of_puzzles(), judged()["mixed"]
-    assert not recorded.TASK.held_out(bank[1]).any()
-    assert recorded.TASK.held_out(whole[1]).all()
-    probed = {"mixed": (whole[0][:few], whole[1][:few])}
+    trained, run = recipe.baselines()[kind], entry(kind)
+    bank, whole = recipe.BANK.sample(), judged()["mixed"]
+    assert not recipe.TASK.held_out(bank[1]).any()
+    assert recipe.TASK.held_out(whole[1]).all()
+    probed = {"mixed": recipe.probed(whole)}
     found = {}
 
     def watch(step: int, seen: dict[str, Tensor]) -> None:
@@ -327,12 +320,12 @@ def test_the_shortest_record_begins_as_recorded() -> None:
 
     with pytest.raises(EnoughError):
         measure.learn(
-            recipe,
-            recorded.TASK,
+            trained,
+            recipe.TASK,
             bank,
             seed=0,
             probe=partial(measure.probe, tests=probed, steps=1),
-            probe_every=recipe.steps // 9,
+            probe_every=trained.steps // 9,
             watch=watch,
         )
     assert list(found) == run["steps"][:2]
@@ -341,5 +334,5 @@ def test_the_shortest_record_begins_as_recorded() -> None:
 
 
 def test_another_rate_would_not_save_the_networks_without_recursion() -> None:
-    for kind in recorded.other_rates():
+    for kind in recipe.other_rates():
         assert unsolved(kind).min() > unsolved("TRM").max() + 0.3

@@ -1,0 +1,210 @@
+"""What chapter 5 trains, on which puzzles and how it is judged: the one home of its settings.
+
+The notebook trains `LIVE`; `book/experiments/trm.py` trains it again from other seeds, and recipes
+that differ from it in one part, for as many operations in all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Generator, Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from attn_notes import allowed
+from attn_notes.chapters.trm.supervision import Settings
+from attn_notes.models.trm import TRM, Config, Straight
+from attn_notes.tasks.sudoku import Batch, Sudoku
+
+WARM_UP = 50  # steps of the optimiser
+WEIGHT_DECAY = 0.1
+BETAS = (0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model and how it is trained: AdamW with a warm-up and a cosine.
+
+    Raises:
+        ValueError: fewer than no steps, or a learning rate that is not positive and finite.
+    """
+
+    config: Config
+    settings: Settings
+    steps: int  # of the optimiser
+    lr: float
+    recursive: bool = True  # or `Straight`, which goes through its layers once
+
+    def __post_init__(self) -> None:
+        allowed.whole(0, steps=self.steps)
+        allowed.positive(lr=self.lr)
+
+    def model(self, seed: int) -> TRM:
+        """The model, untrained."""
+        kind = TRM if self.recursive else Straight
+        return kind(self.config, Generator().manual_seed(seed))
+
+
+def parameters(config: Config) -> int:
+    """How many numbers a network of this config learns, with recursion or without."""
+    return sum(p.numel() for p in TRM(config, Generator()).parameters())
+
+
+def operations(recipe: Recipe) -> int:
+    """Multiplications and additions of one step of the optimiser, for one puzzle."""
+    model = recipe.model(0)
+    with FlopCounterMode(display=False) as counter:
+        out = model(torch.zeros(1, recipe.config.cells, dtype=torch.long))
+        (out.logits.sum() + out.halt.sum()).backward()
+    return counter.get_total_flops()
+
+
+# --- What is trained live
+
+TASK = Sudoku(rows=2, columns=3)
+LIVE = Recipe(
+    Config(
+        norm="tokens",
+        vocabulary=TASK.vocabulary,
+        cells=TASK.cells,
+        width=64,
+        multiple=64,
+        heads=4,
+        latent_steps=3,
+        cycles=1,
+    ),
+    Settings(seats=64, steps=8, loss="softmax", ema=0.99),
+    steps=900,
+    lr=3e-3,
+)
+SEED = 0
+PROBE_EVERY = 150  # steps of the optimiser
+USES = LIVE.config.cycles * (LIVE.config.latent_steps + 1)
+"""Of the network in a supervision step."""
+
+TRAINED = LIVE.settings.steps
+"""Supervision steps that a puzzle has in training, at most."""
+
+# --- Which puzzles
+
+
+class Drawn(NamedTuple):
+    """A set of puzzles: how many, of which kind, from which seed, of classes held out or not."""
+
+    size: int
+    kind: str
+    seed: int
+    held_out: bool
+
+    def sample(self, size: int | None = None) -> Batch:
+        """The puzzles and their solutions, or another number of them."""
+        generator = Generator().manual_seed(self.seed)
+        return TASK.sample(size or self.size, generator, self.kind, held_out=self.held_out)
+
+
+SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)
+THINK: int = SIZES["think"]
+"""Supervision steps at test time, at most."""
+
+KINDS = ("mixed", "minimal")
+BANK = Drawn(SIZES["bank"], "mixed", 1, held_out=False)
+TESTS = {kind: Drawn(SIZES["tests"], kind, 2 + i, held_out=True) for i, kind in enumerate(KINDS)}
+SEEN = Drawn(SIZES["tests"], "mixed", 4, held_out=False)
+"""Puzzles of the classes that the bank is drawn from; about half are of one in the bank."""
+
+
+def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """The first puzzles of a batch: those that are looked at along training."""
+    puzzles, solutions = (part[: SIZES["probed"]] for part in batch)
+    return puzzles, solutions
+
+
+# --- What is recorded besides
+
+SEEDS = 4
+INSIDE: dict[str, Any] = dict(
+    thoughts=4,  # supervision steps, in which is read what is in mind and how sure it is
+    fewest=20,  # answers in a bin that is shown
+    edges=[0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0],  # of bins of the estimate
+    levels=[0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99],  # at which to stop
+)
+RATES = (1e-3, LIVE.lr, 1e-2)
+"""Learning rates at which networks without recursion are tried."""
+
+TRM_LIVE = "TRM"
+WITHOUT_EMA = "without EMA"
+ONE_STEP = "one supervision step"
+NO_HALTING = "no early halting"
+STABLEMAX = "stablemax"
+CHANNELS = "norm as published"
+TWO_CYCLES = "T = 2"
+DEEP = "straight, equal depth"
+EQUAL = "straight, equal parameters"
+
+
+def as_long(recipe: Recipe) -> Recipe:
+    """As many steps as make about as many operations as the live run's."""
+    return replace(recipe, steps=round(LIVE.steps * operations(LIVE) / operations(recipe)))
+
+
+def with_config(**change: Any) -> Recipe:
+    """The live recipe with another network."""
+    return as_long(replace(LIVE, config=replace(LIVE.config, **change)))
+
+
+def with_settings(**change: Any) -> Recipe:
+    """The live recipe with another supervision."""
+    return replace(LIVE, settings=replace(LIVE.settings, **change))
+
+
+def straight(layers: int) -> Recipe:
+    """No recursion: as many layers as given, gone through once."""
+    config = replace(LIVE.config, layers=layers)
+    settings = replace(LIVE.settings, steps=1)
+    return as_long(replace(LIVE, config=config, settings=settings, recursive=False))
+
+
+def baselines() -> dict[str, Recipe]:
+    """The live run's recipe, and networks without recursion, at equal operations."""
+    layers = LIVE.config.layers
+    return {TRM_LIVE: LIVE, EQUAL: straight(layers), DEEP: straight(layers * USES)}
+
+
+def supervisions() -> dict[str, Recipe]:
+    """The same network, one part of how it is supervised changed at a time."""
+    return {
+        ONE_STEP: with_settings(steps=1),
+        NO_HALTING: with_settings(halt_early=False),
+        STABLEMAX: with_settings(loss="stablemax"),
+    }
+
+
+def networks() -> dict[str, Recipe]:
+    """The same supervision, one part of the network changed at a time, at equal operations."""
+    return {CHANNELS: with_config(norm="channels"), TWO_CYCLES: with_config(cycles=2)}
+
+
+def other_rates() -> dict[str, Recipe]:
+    """The networks without recursion at a third of the live run's rate, and at three times it."""
+    return {
+        at_rate(kind, lr): replace(recipe, lr=lr)
+        for kind, recipe in baselines().items()
+        if not recipe.recursive
+        for lr in RATES
+        if lr != LIVE.lr
+    }
+
+
+def at_rate(kind: str, lr: float) -> str:
+    """What a kind is called that is trained at another rate."""
+    return f"{kind}, lr {lr:g}"
+
+
+RECORDS: dict[str, Callable[[], dict[str, Recipe]]] = {
+    "trm_baselines": baselines,
+    "trm_supervision": supervisions,
+    "trm_networks": networks,
+    "trm_rates": other_rates,
+}
+"""Record → what gives the recipes that it holds, by the names of their kinds."""

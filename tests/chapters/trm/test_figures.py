@@ -1,0 +1,412 @@
+"""Chapter 5's figures, read back: lines, marks, bars, words, and what is said to who cannot see."""
+
+import re
+from collections.abc import Iterable, Sequence
+from statistics import mean, median, quantiles
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator
+
+from attn_notes import figures as house
+from attn_notes.chapters.trm import claims, figures, recipe
+from attn_notes.chapters.trm.evidence import Recorded
+from attn_notes.chapters.trm.recipe import DEEP, EQUAL, NO_HALTING, ONE_STEP, TRM_LIVE
+from attn_notes.figures import COLOURS, GREY, INK, Picture
+
+from . import made_up
+from .made_up import GROUPS, KINDS, counted, leave, live, numbers
+
+BLUE, VERMILION, GREEN, MAUVE = COLOURS[:4]
+KIND_COLOURS = dict(zip(KINDS, (BLUE, VERMILION), strict=True))
+BASELINES = {TRM_LIVE: BLUE, DEEP: VERMILION, EQUAL: GREEN}
+ROUNDS = {
+    "mixed": [1, 2, 3, 4, 5, 6, 7, 3] * 5,
+    "minimal": [-1, 2, 3, 4, 5, 6, 9, 6] * 5,
+}
+
+close = pytest.approx
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recorded:
+    return made_up.recorded(5)
+
+
+def lines(ax: Any, **style: Any) -> list[Any]:
+    """The lines of a panel that look so."""
+    return [x for x in ax.lines if all(getattr(x, f"get_{k}")() == v for k, v in style.items())]
+
+
+def drawn(line: Any) -> tuple[list[float], list[float]]:
+    return [*map(float, line.get_xdata())], [*map(float, line.get_ydata())]
+
+
+def flat(rows: Iterable[Iterable[float]]) -> list[float]:
+    return [x for row in rows for x in row]
+
+
+def at_random(n: int, share: float) -> dict[str, torch.Tensor]:
+    """Answers of n puzzles a kind in 16 steps, about such a share of them right."""
+    generator = Generator().manual_seed(8)
+    return {on: torch.rand(16, n, generator=generator) < share for on in KINDS}
+
+
+def whole(*shares: float) -> list[float]:
+    """As they are printed without decimals."""
+    return [float(f"{100 * x:.0f}") for x in shares]
+
+
+def tenths(*shares: float) -> list[float]:
+    return [float(f"{100 * x:.1f}") for x in shares]
+
+
+def words(ax: Any) -> list[str]:
+    return [x.get_text() for x in ax.texts]
+
+
+def assert_band(ax: Any, colour: str, x: Sequence[float], rows: Sequence[Sequence[float]]) -> None:
+    """One line of this colour is the median of each row's seeds; behind it their middle half."""
+    middles = [100 * median(row) for row in rows]
+    (line,) = [
+        one
+        for one in lines(ax, color=colour, linestyle="-")
+        if len(one.get_xdata()) == len(x) and drawn(one)[1] == close(middles, abs=1e-3)
+    ]
+    assert drawn(line)[0] == close([*x], abs=1e-5)
+    ends = [quantiles([100 * v for v in row], n=4, method="inclusive") for row in rows]
+    wanted = [(p, v) for p, (a, _, b) in zip(x, ends, strict=True) for v in (a, b)]
+    areas = [path.vertices for area in ax.collections for path in area.get_paths()]
+    assert any(all((abs(area - point).max(1) < 2e-3).any() for point in wanted) for area in areas)
+
+
+def by_kind(found: Recorded, kind: str, on: str, step: int) -> list[float]:
+    each = [one[on]["right"] for one in found.members(kind)]
+    return [right[min(step, len(right)) - 1] for right in each]
+
+
+def check(picture: Picture) -> Picture:
+    """All that a figure needs, and nothing that is no number in it."""
+    assert 0 < len(picture.title) < 80 and not picture.title.endswith(".")
+    assert picture.caption.endswith((".", ".)")) and picture.alt.endswith(".")
+    assert "nan" not in picture.html() and "inf " not in picture.alt + picture.caption
+    return picture
+
+
+# The idea and the task
+
+
+def test_the_idea() -> None:
+    """Three thoughts a step, each fed by the puzzle; in the second by the answer before."""
+    picture = check(figures.idea())
+    (ax,) = picture.fig.axes
+    thoughts = lines(ax, marker="o", color=BLUE)
+    answers = lines(ax, marker="s", color=VERMILION)
+    assert [len(x.get_xdata()) for x in thoughts] == [3, 3] and len(answers) == 2
+    places = [drawn(x)[0] for x in thoughts]
+    for at, (answer,) in zip(places, (drawn(x)[0] for x in answers), strict=True):
+        assert at[-1] < answer < at[-1] + 1
+    arrows = [
+        (x.arrow_patch.get_edgecolor(), x.xy, x.xyann)
+        for x in ax.texts
+        if hasattr(x, "arrow_patch")
+    ]
+    into = [start[1] for _, end, start in arrows if end[1] == 1.25]
+    assert into == [2.2] * 6  # the puzzle, into each thought
+    assert sum(end[1] == 1.15 and start[1] == 0.2 for _, end, start in arrows) == 3
+    assert sum(start[1] == 1.2 for _, end, start in arrows if end[1] == 1.2) == 5
+    assert sum(end[1] < 1 and start[1] == 1.2 for _, end, start in arrows) == 2
+    assert sum(end[1] == start[1] == 0.2 for _, end, start in arrows) == 1
+    assert not any(end[1] < 1 and start[1] == 2.2 for _, end, start in arrows)  # not an answer
+    assert {"no gradient across", "think", "answer", "read, judged"} <= {*words(ax)}
+    (edge,) = lines(ax, linestyle=":", color=INK)
+    assert drawn(answers[0])[0][0] < edge.get_xdata()[0] < places[1][0]
+    assert "3 dots" in picture.alt and "(T = 1) of 3 thoughts" in picture.caption
+
+
+def test_the_boards() -> None:
+    grid = torch.tensor([int(digit) for digit in made_up.GRID])
+    mixed, minimal = grid.clone(), grid.clone()
+    mixed[:4], minimal[:30] = 0, 0
+    picture = check(figures.boards({"a grid": grid, "mixed": mixed, "minimal": minimal}))
+    titles = [ax.get_title(loc="center") or ax.get_title("left") for ax in picture.fig.axes]
+    assert titles == ["a grid: 36 clues", "mixed: 32 clues", "minimal: 6 clues"]
+    for ax, board in zip(picture.fig.axes, (grid, mixed, minimal), strict=True):
+        assert words(ax) == [str(digit) for digit in board.tolist() if digit]
+    assert numbers(picture.alt) == [32, 6]
+    assert "mixed one takes 1 rounds, the minimal one is not solved by rounds." in picture.caption
+    again = figures.boards({"a grid": grid, "mixed": mixed, "minimal": mixed})
+    assert again.caption.endswith("takes 1 rounds, the minimal one 1.")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_difficulty(swapped: bool) -> None:
+    order = ("minimal", "mixed") if swapped else KINDS
+    rounds = {on: ROUNDS[name] for on, name in zip(KINDS, order, strict=True)}
+    picture = check(figures.difficulty(made_up.puzzles(rounds)))
+    (ax,) = picture.fig.axes
+    for bars, (on, colour) in zip(ax.containers, KIND_COLOURS.items(), strict=True):
+        assert bars.get_label() == on
+        found = {}
+        for bar in bars:
+            assert bar.get_facecolor()[:3] == close(house.mpl.colors.to_rgb(colour))
+            place = bar.get_x() + bar.get_width() / 2
+            found[round(place)] = round(bar.get_height(), 3)
+            assert abs(place - round(place)) == close(0.2)
+        wanted = {k: 100 * rounds[on].count(k if k < 11 else -1) / 40 for k in range(12)}
+        assert found == wanted
+    assert [x.get_text() for x in ax.get_xticklabels()][-2:] == ["9", "never"]
+    means = [mean([k for k in rounds[on] if k > 0]) for on in KINDS]
+    never = rounds["minimal"].count(-1)
+    assert numbers(picture.alt) == [*(round(x, 1) for x in means), never, 40]
+    assert ("Minimal puzzles take more" in picture.title) == (not swapped)
+    assert numbers(picture.caption) == [40]
+
+
+# Training, and thinking longer
+
+
+def test_the_curves_of_training(recorded: Recorded) -> None:
+    run = live()
+    picture = check(figures.training(run, recorded))
+    for ax, on in zip(picture.fig.axes, KINDS, strict=True):
+        assert on in ax.get_title("left")
+        for kind, colour in BASELINES.items():
+            rows = [*zip(*(one[f"{on} by step"] for one in recorded.members(kind)), strict=True)]
+            assert_band(ax, colour, [0, 0.625, 1.25, 2.5], rows)
+        (dashed,) = lines(ax, linestyle="--", color=INK)
+        x, y = drawn(dashed)
+        assert x == [0, 1, 2.5] and y == close((100 * run.course[on]).tolist())
+        assert ax.get_ylim() == (0, 102)
+    (legend,) = picture.fig.legends
+    assert [x.get_text() for x in legend.get_texts()] == [*BASELINES, "TRM, live"]
+    ends = [
+        median(one[f"{on} by step"][-1] for one in recorded.members(kind))
+        for kind in BASELINES
+        for on in KINDS
+    ]
+    last = [run.course[on][-1].item() for on in KINDS]
+    assert numbers(picture.alt) == whole(*ends, *last)
+    assert numbers(picture.caption) == [5, 200]
+
+
+@pytest.mark.parametrize(("on", "kind"), [(on, kind) for on in KINDS for kind in BASELINES])
+def test_the_title_of_training_says_what_the_ends_show(on: str, kind: str) -> None:
+    found = made_up.recorded(5)
+    for which in BASELINES:
+        for one in found.members(which):
+            for each in KINDS:
+                one[f"{each} by step"][-1] = 0.8 if which == TRM_LIVE else 0.7
+    assert "ends above" in figures.training(live(), found).title
+    level = 0.7 if kind == TRM_LIVE else 0.8
+    found.members(kind)[3][f"{on} by step"][-1] = level  # one seed of one kind
+    assert "ends above" not in figures.training(live(), found).title
+
+
+def test_the_steps_at_test_time(recorded: Recorded) -> None:
+    run = live({on: counted(50, {1: 5 + i, 8: 30 + i, 16: 40 + i}) for i, on in enumerate(KINDS)})
+    picture = check(figures.steps(run, recorded))
+    every = [*range(1, 17)]
+    for ax, on in zip(picture.fig.axes, KINDS, strict=True):
+        for kind, colour in BASELINES.items():
+            assert_band(ax, colour, every, [by_kind(recorded, kind, on, k) for k in every])
+        thin = [x for x in lines(ax, color=MAUVE) if len(x.get_xdata())]
+        found = sorted(drawn(x)[1] for x in thin)
+        wanted = sorted([100 * y for y in m[on]["right"]] for m in recorded.members(ONE_STEP))
+        assert [y for x in found for y in x] == close([y for x in wanted for y in x], abs=1e-3)
+        (dashed,) = lines(ax, linestyle="--")
+        shares = (100 * run.seen[on].right.float().mean(1)).tolist()
+        assert drawn(dashed) == (every, close(shares))
+        (dotted,) = lines(ax, linestyle=":", color=GREY)
+        assert [*dotted.get_xdata()] == [8, 8]
+    (legend,) = picture.fig.legends
+    assert len(legend.get_texts()) == 5
+    assert "trained for one step" in legend.get_texts()[3].get_text()
+    assert picture.title == "Live, one look solves 12 % of the minimal puzzles, 8 looks 62 %"
+    assert numbers(picture.alt) == [10, 60, 8, 80, 16, 12, 62, 8, 82, 16]
+    assert numbers(picture.caption) == [50, 5]
+
+
+@pytest.mark.parametrize(
+    ("easy", "hard", "late", "told"),
+    [(0.9, 0.2, 0.8, True), (0.2, 0.9, 1.0, False), (0.9, 0.2, 0.1, False)],
+)
+def test_the_rounds_and_the_steps(
+    easy: float, hard: float, late: float, told: bool, recorded: Recorded
+) -> None:
+    """Ten puzzles of each difficulty that matters, so that shares can be set."""
+    rounds = {"mixed": [1] * 10 + [3, 4, 5, 7], "minimal": [6] * 10 + [-1, 3, 4, 5]}
+    puzzles, right = made_up.puzzles(rounds), at_random(14, 0.5)
+    right["mixed"][0, :10] = torch.arange(10) < round(10 * easy)
+    right["minimal"][0, :10] = torch.arange(10) < round(10 * hard)
+    right["minimal"][-1, :10] = torch.arange(10) < round(10 * late)
+    run = live(right)
+    picture = check(figures.depth(puzzles, run, recorded))
+    (ax,) = picture.fig.axes
+    members = torch.cat([puzzles.rounds[on] for on in KINDS]).tolist()
+    wanted = [{1, 2}, {3}, {4}, {5}, {6}, {7, 8, 9}, {-1}]
+    both = torch.cat([right[on] for on in KINDS], 1)
+    for step, marker in zip((1, 2, 4, 16), "os^D", strict=True):
+        (marks,) = lines(ax, marker=marker)
+        assert marks.get_label() == f"{step} step{'s' if step > 1 else ''}"
+        shares = [
+            100 * mean(float(both[step - 1, i]) for i, k in enumerate(members) if k in which)
+            for which in wanted
+        ]
+        assert drawn(marks) == (list(range(7)), close(shares))
+        rows = [[one["by rounds"][name][step - 1] for one in recorded.inside] for name in GROUPS]
+        assert_band(ax, BLUE, range(7), rows)
+    assert [x.get_text() for x in ax.get_xticklabels()] == [*GROUPS]
+    assert ("need more steps" in picture.title) == told
+    assert numbers(picture.alt) == [1, 2, 4, 16, *whole(easy, hard, late)]
+    assert "1–2: 10, 3: 2, 4: 2, 5: 2, 6: 10, 7+: 1, never: 1." in picture.caption
+    assert picture.caption.startswith("All 28 held-out puzzles")
+
+
+# Inside
+
+
+def test_the_drafts() -> None:
+    """The puzzle that is shown is the first one wrong after two answers and right after four."""
+    run = live()
+    mind = run.mind
+    clues, solutions = mind.puzzles
+    mind.answer[15, [4, 6]] = solutions[[4, 6]]
+    mind.answer[7, 3] = mind.answer[15, 3] = solutions[3]
+    mind.mind[0, 4] = solutions[4]
+    mind.mind[0, 4, :2] = solutions[4, :2] % 6 + 1
+    picture = check(figures.drafts(run))
+    moments = {"thought 1": 0, "thought 3": 2, "answer 1": 3, "answer 2": 7, "answer 4": 15}
+    axes = picture.fig.axes
+    assert [ax.get_title("left") or ax.get_title() for ax in axes[:5]] == [*moments]
+    wrong = []
+    for row, read in enumerate((mind.mind, mind.answer)):
+        for ax, use in zip(axes[5 * row : 5 * row + 5], moments.values(), strict=True):
+            filled = [c or d for c, d in zip(clues[4].tolist(), read[use, 4].tolist(), strict=True)]
+            assert words(ax) == [str(digit) for digit in filled]
+            framed = sum(f != s for f, s in zip(filled, solutions[4].tolist(), strict=True))
+            assert len(ax.patches) == framed
+            wrong.append(int((read[use, 4] != solutions[4]).sum()))
+    assert [axes[0].get_ylabel(), axes[5].get_ylabel()] == ["z", "y"]
+    assert numbers(picture.alt) == wrong and wrong[0] == 2 and wrong[-1] == 0
+    assert picture.title == "From 2 wrong cells in the first thought to 0 in the last answer"
+    assert picture.wide
+
+
+@pytest.mark.parametrize("above", [0.2, 0.05])
+def test_what_is_legible(above: float, recorded: Recorded) -> None:
+    run = live()
+    run.mind.legible.mind[2] = run.mind.guessing + above
+    picture = check(figures.mind(run, recorded))
+    (ax,) = picture.fig.axes
+    shares = {name: getattr(run.mind.legible, name).tolist() for name in ("mind", "answer")}
+    for name, colour, marker, uses in (
+        ("mind", BLUE, "o", range(1, 17)),
+        ("answer", VERMILION, "s", (4, 8, 12, 16)),
+    ):
+        rows = [[one["legible"][name][use - 1] for one in recorded.inside] for use in uses]
+        assert_band(ax, colour, uses, rows)
+        (marks,) = lines(ax, marker=marker, color=colour)
+        assert drawn(marks) == ([*uses], close([100 * shares[name][use - 1] for use in uses]))
+    guess = run.mind.guessing
+    (dotted,) = lines(ax, linestyle=":", color=GREY)
+    assert [*dotted.get_ydata()] == close([100 * guess] * 2)
+    told = whole(*shares["mind"][:3]), whole(shares["answer"][3])
+    assert numbers(picture.alt) == [*told[0], 3, *told[1]]
+    assert numbers(picture.caption) == [10, 5, *whole(guess)]
+    assert ("draft" in picture.title) == (above > 0.1)
+
+
+def test_the_estimate_and_stopping_by_it() -> None:
+    recorded, run = made_up.recorded(5), live(at_random(400, 0.4))
+    picture = check(figures.halting(run, recorded))
+    left, right = picture.fig.axes
+    bins: dict[int, list[tuple[float, float]]] = {}
+    for seen in run.seen.values():
+        for k in range(4):
+            for q, was in zip(seen.halt[k].sigmoid().tolist(), seen.right[k].tolist(), strict=True):
+                where = sum(q >= edge for edge in recipe.INSIDE["edges"][1:-1])
+                bins.setdefault(where, []).append((q, float(was)))
+    enough = [bins[k] for k in sorted(bins) if len(bins[k]) >= 20]
+    means = [tuple(mean(x) for x in zip(*each, strict=True)) for each in enough]
+    (marks,) = lines(left, marker="o")
+    assert [*zip(*drawn(marks), strict=True)] == [close(x, abs=1e-4) for x in means]
+    curves = [[*zip(*drawn(x), strict=True)] for x in lines(left, linestyle="-", color=BLUE)]
+    assert flat(flat(curves)) == close(
+        flat(flat(one["reliability"] for one in recorded.inside)), abs=1e-4
+    )
+    (diagonal,) = lines(left, color=GREY)
+    assert drawn(diagonal) == ([0, 1], [0, 1])
+    gap = max(abs(a - b) for a, b in means)
+    widest = max(abs(a - b) for one in recorded.inside for a, b in one["reliability"])
+    off, halves = [], []
+    for on, colour in KIND_COLOURS.items():
+        seen = run.seen[on]
+        ends = []
+        for level in recipe.INSIDE["levels"]:
+            stops = [
+                next((k for k in range(16) if seen.halt[k, i].sigmoid() > level), 15)
+                for i in range(400)
+            ]
+            share = 100 * mean(float(seen.right[k, i]) for i, k in enumerate(stops))
+            ends.append((mean(stops) + 1, share))
+            if level == 0.5:
+                halves += [round(share, 1), round(mean(stops) + 1, 2)]
+            if on == "minimal" and mean(stops) + 1 > 4.1:
+                off.append(f"{level:g} ({mean(stops) + 1:.1f} steps)")
+        (dots,) = lines(right, marker="o", color=colour)
+        assert [*zip(*drawn(dots), strict=True)] == [close(x, rel=1e-4) for x in ends]
+        (crosses,) = lines(right, marker="x", color=colour)
+        early = (100 * seen.right[:4].float().mean(1)).tolist()
+        assert drawn(crosses) == ([1, 2, 3, 4], close(early))
+        assert (dots.get_label(), crosses.get_label()) == (f"{on}, halting", f"{on}, all alike")
+        dashed = [drawn(x)[1] for x in lines(right, linestyle="--", color=colour)]
+        alike = (one["right"][on][:4] for one in recorded.inside)
+        assert flat(dashed) == close([100 * x for x in flat(alike)], abs=1e-3)
+        solid = [[*zip(*drawn(x), strict=True)] for x in lines(right, linestyle="-", color=colour)]
+        stops = flat(one["stops"][on] for one in recorded.inside)
+        assert flat(flat(solid)) == close(flat((a, 100 * b) for a, b in stops), abs=1e-3)
+    assert f"at most {gap:.2f} from" in picture.alt
+    assert gap < widest and f"at most {widest:.2f} from" in picture.title
+    assert f"in the recorded seeds {widest:.2f}." in picture.alt
+    assert numbers(picture.alt.partition("at one half")[2]) == close(halves, abs=0.11)
+    assert off and picture.caption.endswith(f"for minimal puzzles: {', '.join(off)}.")
+    assert picture.caption.startswith("All 800 held-out puzzles. Lines: 5 recorded seeds")
+    assert "fewer than 20 answers" in picture.caption
+    for one in recorded.inside:  # now it is the live run that is farthest off
+        one["reliability"] = [[0.2, 0.2]]
+    assert f"at most {gap:.2f} from" in figures.halting(run, recorded).title
+
+
+@pytest.mark.parametrize("worst", [(DEEP, EQUAL), (EQUAL, NO_HALTING)])
+def test_the_parts(worst: tuple[str, str]) -> None:
+    found = made_up.recorded(5)
+    for kind in worst:
+        leave(found, kind, [0.99, 0.991, 0.992, 0.993, 0.994])
+    for kind in {DEEP, EQUAL} - {*worst}:
+        leave(found, kind, [0.2, 0.21, 0.22, 0.23, 0.24])
+    leave(found, ONE_STEP, [0.0, 0.0002, 0.1, 0.2, 0.3], on="mixed")
+    picture = check(figures.parts(found))
+    first, _ = picture.fig.axes
+    assert [x.get_text() for x in first.get_yticklabels()] == [*claims.NAMES.values()]
+    middles = []
+    for ax, on in zip(picture.fig.axes, KINDS, strict=True):
+        assert on in ax.get_title("left") and ax.get_xscale() == "log"
+        assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first on top
+        for place, kind in enumerate(claims.NAMES):
+            if kind == recipe.WITHOUT_EMA:
+                right = [one[kind][on]["right"][7] for one in found.members()]
+            else:
+                right = by_kind(found, kind, on, 8)
+            values = [100 * max(1 - x, 5e-4) for x in right]
+            dots, bar = (x for x in ax.lines if place in x.get_ydata())
+            assert dots.get_marker() == "o" and drawn(dots)[0] == close(values, abs=1e-3)
+            assert bar.get_marker() == "|" and drawn(bar)[0] == close([median(values)], abs=1e-3)
+            assert {dots.get_color(), bar.get_color()} == {BASELINES.get(kind, INK)}
+            if on == "minimal":
+                middles.append(1 - median(right))
+    said = re.findall(r"(\S+) %", picture.alt)
+    assert [float(x) for x in said] == close(tenths(*middles), abs=0.11)
+    assert ("without recursion" in picture.title) == ({*worst} == {DEEP, EQUAL})
+    assert f"{claims.NAMES[TRM_LIVE]} {said[0]} %" in picture.alt
