@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence, Sized
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,15 +189,22 @@ def rank_p(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> float:
     """
     some(ours=ours, theirs=theirs)
     m, everyone = len(ours), len(ours) + len(theirs)
-    even = m * (everyone + 1) / 2  # the sum of our ranks where the count of pairs is even
     ranked = ranks(ours, theirs)
     if everyone > MOST_DEALT:
         if (ranked == ranked[0]).all():
             return 1.0
         return float(stats.mannwhitneyu(ranked[:m], ranked[m:], method="asymptotic").pvalue)
+    return _exact_p(tuple(sorted(ranked[:m])), tuple(sorted(ranked[m:])))
+
+
+@cache
+def _exact_p(ours: tuple[float, ...], theirs: tuple[float, ...]) -> float:
+    """`rank_p` of these ranks, kept: dealing takes a while, and the same few come again."""
+    m, ranked = len(ours), np.array([*ours, *theirs])
     if min(m, len(theirs)) == 1:  # which scipy does not deal: whoever is alone is any of all
         far = abs(ranked - ranked.mean())
         return float((far >= far[0 if m == 1 else -1]).mean())
+    even = m * (len(ranked) + 1) / 2  # the sum of our ranks where the count of pairs is even
     # How far from even is one number for both sides, so that its upper tail is both tails.
     return float(
         stats.permutation_test(

@@ -261,11 +261,11 @@ def every(seen: Evidence) -> list[Claim]:
     )
 
 
-def verdict(found: Sequence[Claim], layers: str, ours: str, theirs: str) -> Verdict:
+def recorded(found: Sequence[Claim], layers: str, ours: str, theirs: str) -> Finding:
     """What the records say of a pair, after correction."""
     (claim,) = (c for c in found if c.text == PAIRS[layers, ours, theirs])
     (finding,) = (f for column, f in claim.findings.items() if column != HERE)
-    return finding.verdict
+    return finding
 
 
 # --- Sentences
@@ -455,23 +455,20 @@ def answer(found: Sequence[Claim], seen: Evidence) -> Markdown:
     """So what does the plane buy?"""
 
     def ends(layers: str, ours: str, theirs: str) -> str:
-        return statistics.ending(verdict(found, layers, ours, theirs))
+        return statistics.ending(recorded(found, layers, ours, theirs).verdict)
 
     silenced = (
         "A loud stranger is silenced, as the author hoped; what does it is"
         if silences_strangers(seen.loud)
-        else "A loud stranger is not silenced here, as the author hoped; what the volume sees is"
+        else "A loud stranger is not silenced here, as the author had hoped; the volume sees"
     )
     steps = {
         name: int(max(run.steps[-1] for run in kinds.values()))
         for name, kinds in seen.recorded.items()
     }
     live = seen.live["two layers"]
-    plane = {
-        layers: verdict(found, layers, "angle", "line")
-        for layers in seen.recorded
-        if (layers, "angle", "line") in PAIRS
-    }
+    plane = {n: recorded(found, n, "angle", "line") for n in ("one layer", "two layers")}
+    sure = {n: f" ({statistics.said(f.p or 0.0)})" for n, f in plane.items()}
     right = {kind: live[kind].accuracy[-1].median().item() for kind in ("dot", "angle")}
     return Markdown(
         f"{silenced} the key's height, which a friend's length raises as well, and which a whisper "
@@ -482,15 +479,16 @@ def answer(found: Sequence[Claim], seen: Evidence) -> Markdown:
         f"{ends('two layers', 'angle', recipe.WIDER)} it "
         f"({recorded_column(seen.recorded).removeprefix('recorded, ')} each, recorded, "
         f"{steps['one layer']:,} and {steps['two layers']:,} steps). After the "
-        f"{int(live['dot'].steps[-1])} steps run here two layers copy {right['dot']:.2f} with the "
-        f"dot product and {right['angle']:.2f} with the angle.\n\n"
+        f"{int(live['dot'].steps[-1]):,} steps run here two layers copy {right['dot']:.2f} with "
+        f"the dot product and {right['angle']:.2f} with the angle.\n\n"
         "Is it the plane that helps the angle? With one layer the angle "
-        f"{statistics.ending(plane['one layer'])} its control, which has a query and no plane; "
-        f"with two it {statistics.ending(plane['two layers'])} it. "
+        f"{ends('one layer', 'angle', 'line')} its control, which has a query and no "
+        f"plane{sure['one layer']}; with two it {ends('two layers', 'angle', 'line')} "
+        f"it{sure['two layers']}. "
         + (
             "So here the reference buys something, or the parameters that come with it do: the "
             "angle has a fifth matrix, its control has four, and we did not run a wider control."
-            if all(plane.values())
+            if all(finding.verdict for finding in plane.values())
             else "So we cannot say that the reference buys anything in both: a squared cosine, "
             "without lengths, has most of what helps."
         )

@@ -158,7 +158,7 @@ class Costs:
     def of(self, d: int, form: str, what: str) -> list[float]:
         """`seconds` or `bytes` at every length; no number where the form was not measured."""
         nothing = {what: math.nan}
-        return [self.runs[f"{d} {n}"].get(form, nothing)[what] for n in self.lengths]
+        return [float(self.runs[f"{d} {n}"].get(form, nothing)[what]) for n in self.lengths]
 
     def gain(self, d: int, form: str) -> float:
         """How many times as fast as the published expansion, at the longest."""
