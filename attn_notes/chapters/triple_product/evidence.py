@@ -513,9 +513,9 @@ class Shares:
     of: Mapping[str, Tensor]
 
 
-def against_stranger(leak_scales: bool) -> Shares:
+def against_stranger(leak_scales: bool, n: int = 41) -> Shares:
     """Over length and leak of the stranger; the leak is a length, or a share of the stranger."""
-    magnitudes, leaks = torch.logspace(0, 2, 41), torch.linspace(0, 0.5, 41)
+    magnitudes, leaks = torch.logspace(0, 2, n), torch.linspace(0, 0.5, n)
 
     def share(score: str, magnitude: float, leak: float) -> float:
         scene = measure.scene(magnitude, leak, leak_scales=leak_scales)
@@ -533,9 +533,9 @@ def against_stranger(leak_scales: bool) -> Shares:
     )
 
 
-def off_the_plane() -> Shares:
+def off_the_plane(n: int = 41) -> Shares:
     """Over length and tilt of the friend, in degrees, against a short stranger."""
-    lengths, tilts = torch.logspace(-1, 1, 41), torch.linspace(0, 0.5, 41)
+    lengths, tilts = torch.logspace(-1, 1, n), torch.linspace(0, 0.5, n)
 
     def share(score: str, tilt: float, length: float) -> float:
         return measure.share_of_friend(score, measure.scene(0.5, 0.0, tilt=tilt), length)
@@ -545,7 +545,7 @@ def off_the_plane() -> Shares:
         torch.rad2deg(tilts),
         {
             score: torch.tensor(
-                [[share(score, tilt, n) for n in lengths.tolist()] for tilt in tilts.tolist()]
+                [[share(score, tilt, x) for x in lengths.tolist()] for tilt in tilts.tolist()]
             )
             for score in recipe.KINDS
         },

@@ -203,12 +203,12 @@ def test_loudness_is_of_others_and_of_its_own(untrained: Runs) -> None:
 
 def test_a_stranger_takes_what_the_formula_says() -> None:
     """Dot product: friend 1/√2 against the leak. Volume: 0 against −length²."""
-    fixed, shared = evidence.against_stranger(False), evidence.against_stranger(True)
+    fixed, shared = evidence.against_stranger(False, 3), evidence.against_stranger(True, 3)
     for shares, leak in ((fixed, 0.5), (shared, 50.0)):  # the last leak, a stranger of 100
         right = 1 / (1 + math.exp(leak - 0.5**0.5))
         assert shares.of["dot"][-1, -1] == pytest.approx(right, abs=1e-4)
         assert shares.of["volume"][0, 0] == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-4)
-    tilted = evidence.off_the_plane()
+    tilted = evidence.off_the_plane(3)
     height = (10 * math.sin(0.5)) ** 2
     assert tilted.of["volume"][-1, -1] == pytest.approx(1 / (1 + math.exp(height - 0.25)), abs=1e-4)
     assert tilted.up[-1] == pytest.approx(math.degrees(0.5))
