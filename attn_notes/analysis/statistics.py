@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence, Sized
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,15 +189,22 @@ def rank_p(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> float:
     """
     some(ours=ours, theirs=theirs)
     m, everyone = len(ours), len(ours) + len(theirs)
-    even = m * (everyone + 1) / 2  # the sum of our ranks where the count of pairs is even
     ranked = ranks(ours, theirs)
     if everyone > MOST_DEALT:
         if (ranked == ranked[0]).all():
             return 1.0
         return float(stats.mannwhitneyu(ranked[:m], ranked[m:], method="asymptotic").pvalue)
+    return _exact_p(tuple(sorted(ranked[:m])), tuple(sorted(ranked[m:])))
+
+
+@cache
+def _exact_p(ours: tuple[float, ...], theirs: tuple[float, ...]) -> float:
+    """`rank_p` of these ranks, kept: dealing takes a while, and the same few come again."""
+    m, ranked = len(ours), np.array([*ours, *theirs])
     if min(m, len(theirs)) == 1:  # which scipy does not deal: whoever is alone is any of all
         far = abs(ranked - ranked.mean())
         return float((far >= far[0 if m == 1 else -1]).mean())
+    even = m * (len(ranked) + 1) / 2  # the sum of our ranks where the count of pairs is even
     # How far from even is one number for both sides, so that its upper tail is both tails.
     return float(
         stats.permutation_test(
@@ -228,7 +236,11 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Findin
 
 def phrase(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> str:
     """What `ends_lower` tells, as the middle of a sentence: ours ... theirs."""
-    verdict = ends_lower(ours, theirs).verdict
+    return ending(ends_lower(ours, theirs).verdict)
+
+
+def ending(verdict: Verdict) -> str:
+    """A verdict of `ends_lower` as the middle of a sentence: ours ... theirs."""
     words = {True: "ends lower than", False: "ends higher than", None: "cannot be told from"}
     return words[verdict]
 
@@ -295,15 +307,6 @@ def every_seed(accuracies: Float[Tensor, " m"], needed: float = 0.9) -> bool:
     return bool(accuracies.min() > needed)
 
 
-def strictly_tests_induction(at_home: float, elsewhere: float) -> Verdict:
-    """Whether copying well (at home) shows that a model goes by content.
-
-    It does if whoever copies at one period copies at others too. Where nobody copies at home, or an
-    accuracy is no number, nothing can be told.
-    """
-    return elsewhere > 0.5 if at_home > 0.9 and not math.isnan(elsewhere) else None
-
-
 def never_below(losses: Iterable[tuple[float, float]]) -> tuple[bool, float]:
     """Whether no loss lies below the best on the same sequences, and the smallest gap, in nats.
 
@@ -320,24 +323,6 @@ def never_below(losses: Iterable[tuple[float, float]]) -> tuple[bool, float]:
     some(losses=gaps)
     gap = math.nan if any(map(math.isnan, gaps)) else min(gaps)
     return gap > -1e-3, gap
-
-
-def fastest_from(
-    lengths: Iterable[int], ours: Iterable[float], others: Iterable[Iterable[float]]
-) -> int | None:
-    """The shortest length from which on ours is faster than all others, up to the longest.
-
-    Raises:
-        ValueError: no length, no others, or not a time for every length.
-    """
-    lengths, ours, rivals = list(lengths), list(ours), [list(times) for times in others]
-    some(others=rivals)
-    for times in (ours, *rivals):
-        _paired(lengths=lengths, times=times)
-    first = None
-    for length, mine, theirs in zip(lengths, ours, zip(*rivals, strict=True), strict=True):
-        first = (first or length) if all(mine < time for time in theirs) else None
-    return first
 
 
 def _paired(**crowds: Sized) -> None:

@@ -1,27 +1,15 @@
 """Chapter 2's recorded runs."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from torch import Generator
 
 from attn_notes.analysis import results
-from attn_notes.chapters.triple_product import measure
+from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import SCORES, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
 from experiments import experiment
-
-HALF = 12
-FIXED = Copying(vocabulary=16, length=2 * HALF, periods=(HALF,))
-RANDOM = Copying(vocabulary=16, length=2 * HALF, periods=tuple(range(HALF // 2, HALF + 1)))
-
-ONE_LAYER = {score: Config(score=score) for score in SCORES}
-TWO_LAYERS = {score: Config(score=score, layers=2, residual=True) for score in SCORES}
-
-# Dot product and volume learn best at these of five rates (triple_product_rates). The angle and the
-# line do at 0.1 with one layer and at 0.01 with two, in the few steps of that sweep.
-ONE_RATES = {"dot": 3e-2, "volume": 1e-2, "angle": 3e-2, "line": 3e-2}
-TWO_RATES = {"dot": 3e-2, "volume": 3e-3, "angle": 3e-2, "line": 3e-2}
 
 
 def summary(run: Run) -> results.Record:
@@ -36,41 +24,41 @@ def summary(run: Run) -> results.Record:
     }
 
 
-def with_wider_dot(configs: dict[str, Config]) -> dict[str, Config]:
-    """And the dot product with as many parameters as the volume has."""
-    return configs | {"dot, wider": measure.with_parameters_of(configs["dot"], configs["volume"])}
-
-
-def compare(configs: dict[str, Config], task: Copying, settings: dict[str, Any]) -> results.Record:
+def compare(
+    configs: Mapping[str, Config], task: Copying, settings: recipe.Settings
+) -> results.Record:
     """Train these kinds and keep what the chapter draws."""
     runs = measure.train_comparison(configs, task, **settings)
     return {kind: summary(run) for kind, run in runs.items()}
 
 
+def scores(configs: Mapping[str, Config]) -> dict[str, Config]:
+    """Every score at the same width, without the wider dot product."""
+    return {score: configs[score] for score in SCORES}
+
+
 @experiment
 def triple_product_rates() -> None:
     """Every score at five learning rates, one layer and two: at which does it learn best?"""
-    rates = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-    one: dict[str, Any] = dict(seeds=4, steps=400, batch=32, probe_every=50)
-    two: dict[str, Any] = dict(seeds=4, steps=800, batch=32, probe_every=100)
+    one, two = recipe.SWEPT_ONE, recipe.SWEPT_TWO
     runs = {}
-    for rate in rates:
-        runs[f"one layer {rate}"] = compare(ONE_LAYER, FIXED, one | {"lr": rate})
-        runs[f"two layers {rate}"] = compare(TWO_LAYERS, RANDOM, two | {"lr": rate})
-    results.save("triple_product_rates", {"rates": rates, "one": one, "two": two}, runs)
+    for rate in recipe.RATES:
+        for name, configs, task, settings in (
+            ("one layer", recipe.ONE_LAYER, recipe.FIXED, one),
+            ("two layers", recipe.TWO_LAYERS, recipe.RANDOM, two),
+        ):
+            runs[f"{name} {rate}"] = compare(scores(configs), task, settings | {"lr": rate})
+    results.save("triple_product_rates", {"rates": recipe.RATES, "one": one, "two": two}, runs)
 
 
 @experiment
 def triple_product_copying() -> None:
     """The chapter's comparisons with eight seeds and more steps."""
-    one: dict[str, Any] = dict(seeds=8, steps=1200, batch=32, probe_every=50)
-    two: dict[str, Any] = dict(seeds=8, steps=3000, batch=32, probe_every=100)
-    one["lr"] = ONE_RATES | {"dot, wider": ONE_RATES["dot"]}
-    two["lr"] = TWO_RATES | {"dot, wider": TWO_RATES["dot"]}
+    one, two = recipe.LONG_ONE, recipe.LONG_TWO
     runs = {
-        "one layer": compare(with_wider_dot(ONE_LAYER), FIXED, one),
-        "one layer, random period": compare(ONE_LAYER, RANDOM, one),
-        "two layers": compare(with_wider_dot(TWO_LAYERS), RANDOM, two),
+        "one layer": compare(recipe.ONE_LAYER, recipe.FIXED, one),
+        "one layer, random period": compare(scores(recipe.ONE_LAYER), recipe.RANDOM, one),
+        "two layers": compare(recipe.TWO_LAYERS, recipe.RANDOM, two),
     }
     results.save("triple_product_copying", {"one": one, "two": two}, runs)
 
@@ -79,15 +67,19 @@ def triple_product_copying() -> None:
 def triple_product_cost() -> None:
     """Time and peak memory of each form of the volume, at lengths from 24 to 2048."""
     generator = Generator().manual_seed(0)
-    lengths, dimensions = (24, 64, 128, 256, 512, 1024, 2048), (8, 16)
     runs = {}
-    for d in dimensions:
-        for length in lengths:
-            batch = max(1, 256 // length)
-            found = measure.cost_of_forms(batch, 2, length, d, generator)
+    for d in recipe.DIMENSIONS:
+        for length in recipe.LENGTHS:
+            batch = max(1, recipe.POSITIONS // length)
+            found = measure.cost_of_forms(batch, recipe.HEADS, length, d, generator)
             runs[f"{d} {length}"] = {
                 form: {"seconds": round(seconds, 6), "bytes": peak}
                 for form, (seconds, peak) in found.items()
             }
-    settings = {"heads": 2, "lengths": lengths, "dimensions": dimensions, "tokens a batch": 256}
+    settings = {
+        "heads": recipe.HEADS,
+        "lengths": recipe.LENGTHS,
+        "dimensions": recipe.DIMENSIONS,
+        "tokens a batch": recipe.POSITIONS,
+    }
     results.save("triple_product_cost", settings, runs)

@@ -39,6 +39,7 @@ EXPECTED = {
         ? - One layer: the volume ends below the dot product, equal steps
         ? - One layer: … equal parameters
         ? + One layer: the angle ends below the volume
+        ? + One layer: the angle ends below the dot product, equal parameters
         ? + One layer: the angle ends below its control, the line
         ? - Two layers: the volume ends below the dot product, equal steps
         . - Two layers: … equal parameters

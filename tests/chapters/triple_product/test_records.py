@@ -1,8 +1,5 @@
 """What chapter 2 says in words, held against its records and against a short run of its own."""
 
-import ast
-from functools import partial
-
 import pytest
 import torch
 from experiments import triple_product as recorded
@@ -10,9 +7,8 @@ from torch import Generator, Tensor
 from torch.testing import assert_close
 
 from attn_notes.analysis import results, statistics
-from attn_notes.chapters.triple_product import measure
+from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import SCORES
-from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.training import comparison
 from attn_notes.training.ensemble import Run
@@ -20,7 +16,6 @@ from attn_notes.training.ensemble import Run
 from ... import exercises
 
 CHAPTER = exercises.ROOT / "book" / "triple_product.ipynb"
-constant = partial(exercises.constant, CHAPTER)
 
 
 def last_losses(layers: str, rate: float, score: str) -> Tensor:
@@ -36,23 +31,21 @@ def best_rate(layers: str, score: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("layers", "cell", "name"),
-    [("one layer", "train-one", "RATES"), ("two layers", "train-two", "RATES_TWO")],
+    ("layers", "settings"), [("one layer", recipe.ONE), ("two layers", recipe.TWO)]
 )
 def test_every_score_trains_live_at_the_best_of_five_rates(
-    layers: str, cell: str, name: str
+    layers: str, settings: recipe.Settings
 ) -> None:
-    for score, rate in constant(cell, name).items():
+    for score, rate in settings["lr"].items():
         assert rate == best_rate(layers, score.removesuffix(", wider"))
 
 
 def test_what_is_said_of_the_recorded_rates() -> None:
-    settings = results.load("triple_product_copying")["settings"]
-    for layers, key, ours, better in (
-        ("one layer", "one", recorded.ONE_RATES, 0.1),
-        ("two layers", "two", recorded.TWO_RATES, 0.01),
+    for layers, ours, better in (
+        ("one layer", recipe.LONG_ONE["lr"], 0.1),
+        ("two layers", recipe.LONG_TWO["lr"], 0.01),
     ):
-        assert settings[key]["lr"] == ours | {"dot, wider": ours["dot"]}
+        assert ours["dot, wider"] == ours["dot"]
         for score in ("dot", "volume"):
             assert ours[score] == best_rate(layers, score)
         for score in ("angle", "line"):
@@ -61,19 +54,15 @@ def test_what_is_said_of_the_recorded_rates() -> None:
 
 
 def test_the_chapter_trains_what_was_recorded() -> None:
-    scope = exercises.after_setup(CHAPTER)
-    assert scope["SEEDS"] >= 3
-    assert (scope["fixed"], scope["random"]) == (recorded.FIXED, recorded.RANDOM)
-    for ours, theirs in (
-        (scope["one_layer"], recorded.ONE_LAYER),
-        (scope["two_layers"], recorded.TWO_LAYERS),
+    assert recipe.ONE["seeds"] == recipe.TWO["seeds"] >= 3
+    runs = results.load("triple_product_copying")["runs"]
+    assert set(recipe.TASKS) == set(runs)
+    for layers, live in (
+        ("one layer", recipe.CONTENDERS),
+        ("one layer, random period", recipe.ONE_OF_EACH),
+        ("two layers", recipe.TWO_OF_EACH),
     ):
-        assert ours == {score: theirs[score] for score in ("dot", "volume", "angle")}
-    drawn = ast.parse(exercises.cells(CHAPTER)["rates-figure"]).body
-    (places,) = [n.value for n in drawn if isinstance(n, ast.Assign) and "PLACES" in ast.unparse(n)]
-    tasks = eval(ast.unparse(places), {"Copying": Copying})
-    assert list(tasks.values()) == [recorded.FIXED, recorded.RANDOM, recorded.RANDOM]
-    assert set(tasks) == set(results.load("triple_product_copying")["runs"])
+        assert set(live) <= set(runs[layers])
 
 
 def test_the_volume_wants_a_smaller_rate_than_the_others() -> None:
@@ -85,8 +74,8 @@ def test_the_volume_wants_a_smaller_rate_than_the_others() -> None:
 def test_the_records_cover_what_the_chapter_says_of_them() -> None:
     settings = results.load("triple_product_copying")["settings"]
     assert settings["one"]["seeds"] == settings["two"]["seeds"] == 8
-    assert settings["one"]["steps"] == 1200 > constant("train-one", "STEPS")
-    assert settings["two"]["steps"] == 3000 > constant("train-two", "STEPS_TWO")
+    assert settings["one"]["steps"] == 1200 > recipe.ONE["steps"]
+    assert settings["two"]["steps"] == 3000 > recipe.TWO["steps"]
     assert "with more steps, 1,200 and 3,000" in exercises.cells(CHAPTER)["recorded"]
     runs = results.load("triple_product_copying")["runs"]
     counts = {kind: run["parameters"] for kind, run in runs["one layer"].items()}
@@ -104,7 +93,7 @@ def test_no_recorded_loss_lies_below_the_floor() -> None:
     ):
         for layers, kinds in by_layers.items():
             fixed = layers.startswith("one layer") and "random" not in layers
-            task = recorded.FIXED if fixed else recorded.RANDOM
+            task = recipe.FIXED if fixed else recipe.RANDOM
             x = task.sample(256, comparison.held_out())
             best = task.probe(task.ideal, x)["loss"].item()  # of these very sequences
             for run in kinds.values():
@@ -153,10 +142,8 @@ def test_what_is_said_of_the_costs() -> None:
 @pytest.fixture(scope="module")
 def one() -> dict[str, Run]:
     """The chapter's first training, one seed of each score."""
-    return measure.train_comparison(
-        recorded.ONE_LAYER, recorded.FIXED, seeds=1, steps=constant("train-one", "STEPS"),
-        batch=32, lr=constant("train-one", "RATES"),
-    )  # fmt: skip
+    configs = recorded.scores(recipe.ONE_LAYER)
+    return measure.train_comparison(configs, recipe.FIXED, **(recipe.ONE | {"seeds": 1}))
 
 
 @pytest.mark.slow
@@ -171,11 +158,11 @@ def test_one_layer_copies_and_has_learnt_a_distance(one: dict[str, Run], score: 
 @pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES)
 def test_what_it_loses_it_loses_in_the_first_half(one: dict[str, Run], score: str) -> None:
-    x = recorded.FIXED.sample(256, Generator().manual_seed(2))
+    x = recipe.FIXED.sample(256, Generator().manual_seed(2))
     model = one[score].member(0)
     with torch.no_grad():
         losses = token_losses(model(x[:, :-1]), x).mean(0)
-    surplus = losses - token_losses(recorded.FIXED.ideal(x[:, :-1]), x).mean(0)
+    surplus = losses - token_losses(recipe.FIXED.ideal(x[:, :-1]), x).mean(0)
     assert surplus[:11].sum() > surplus[11:].sum()
 
 
@@ -183,9 +170,7 @@ def test_what_it_loses_it_loses_in_the_first_half(one: dict[str, Run], score: st
 def test_the_volume_gates_loudness_and_the_angle_does_not(one: dict[str, Run]) -> None:
     def at(score: str, factor: float) -> tuple[float, float]:
         model = one[score].member(0)
-        return measure.accuracy_at_loudness(
-            model, recorded.FIXED, factor, Generator().manual_seed(3)
-        )
+        return measure.accuracy_at_loudness(model, recipe.FIXED, factor, Generator().manual_seed(3))
 
     assert at("volume", 100.0)[0] > 0.9  # ignores a loud stranger
     assert at("volume", 3.0)[1] < 0.5  # and a loud friend
@@ -205,9 +190,13 @@ def test_stopping_at_zero_mends_the_sign_and_not_the_digits() -> None:
 
 
 def test_the_textbook_rule_is_not_what_two_layers_do() -> None:
-    right = measure.last_occurrence(recorded.RANDOM, 1, Generator().manual_seed(4))
+    right = measure.last_occurrence(recipe.RANDOM, 1, Generator().manual_seed(4))
     accuracy = results.load("triple_product_copying")["runs"]["two layers"]
     assert right < 0.7
+    # "right about half the time", where looking back is always right
+    assert 0.4 < measure.last_occurrence(recipe.FIXED, 1, Generator().manual_seed(4)) < 0.6
+    prose = exercises.cells(CHAPTER)["position"]
+    assert "the last instance of a letter is right about half the time" in prose
     for score in SCORES:
         assert torch.tensor(accuracy[score]["accuracy"][-1]).median() > 0.9
 
@@ -217,7 +206,7 @@ def test_the_shortest_recorded_run_can_be_made_again() -> None:
     record = results.load("triple_product_rates")
     settings = record["settings"]["one"] | {"lr": 3e-2}
     run = record["runs"]["one layer 0.03"]["angle"]
-    again = recorded.compare({"angle": recorded.ONE_LAYER["angle"]}, recorded.FIXED, settings)
+    again = recorded.compare({"angle": recipe.ONE_LAYER["angle"]}, recipe.FIXED, settings)
     assert again["angle"]["steps"] == run["steps"]
     assert again["angle"]["parameters"] == run["parameters"]
     # Rounding differs between processors and grows: the start tightly, the end loosely.

@@ -1,0 +1,236 @@
+"""Chapter 2's evidence: what is read from its records, and what untrained models make of it."""
+
+import math
+import re
+
+import pytest
+import torch
+
+from attn_notes.analysis import results
+from attn_notes.chapters.triple_product import evidence, measure, recipe
+from attn_notes.chapters.triple_product.evidence import Runs, fastest_from
+from attn_notes.tasks.copying import Copying
+
+from . import made_up
+
+NAN = math.nan
+
+
+def test_faster_from_a_length_on_is_faster_ever_after() -> None:
+    lengths, slow = (1, 2, 4, 8), [(5.0, 5.0, 5.0, 5.0), (9.0, 3.0, 9.0, 9.0)]
+    assert fastest_from(lengths, (9.0, 4.0, 4.0, 4.0), slow) == 4
+    assert fastest_from(lengths, (4.0, 2.0, 4.0, 4.0), slow) == 1
+    assert fastest_from(lengths, (4.0, 2.0, 4.0, 6.0), slow) is None
+    for rivals in ([[9.0], [NAN]], [[NAN], [9.0]]):
+        assert fastest_from([1], [1.0], rivals) is None
+
+
+@pytest.mark.parametrize(
+    ("lengths", "ours", "others", "message"),
+    [
+        ([], [], [[]], "lengths must have at least"),
+        ([1], [1.0], [], "others must have at least"),
+        ([1], [1.0], [[]], "each must have 1 times"),
+        ([1], [1.0], [[1.0, 2.0]], "each must have 1 times"),
+        ([1, 2], [1.0], [[1.0, 2.0]], "each must have 2 times"),
+    ],
+)
+def test_who_was_not_timed_is_not_compared(
+    lengths: list[int], ours: list[float], others: list[list[float]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        fastest_from(lengths, ours, others)
+
+
+def test_examples_repeat_at_their_period() -> None:
+    for example in evidence.examples():
+        first, *rest = example.letters.split(" ")
+        letters = example.letters.replace(" ", "")
+        assert len(first) == example.period and len(letters) == 24
+        assert all(first.startswith(part) for part in rest)
+        assert re.fullmatch("[a-p]+", letters)
+        assert example.period == 12 if example.task == "always 12" else 6 <= example.period <= 12
+
+
+def test_the_best_predictor_reaches_the_floor() -> None:
+    found = evidence.floors(400)
+    assert [f.floor for f in found] == [recipe.FIXED.floor, recipe.RANDOM.floor]
+    for f in found:
+        assert abs(f.mean - f.floor) <= 2 * f.margin + 1e-5
+        assert f.ignorance == pytest.approx(math.log(16))
+    best = evidence.best_losses()
+    assert best.keys() == recipe.TASKS.keys()
+    assert best["one layer"] == pytest.approx(recipe.FIXED.floor, abs=1e-5)
+    assert best["two layers"] == best["one layer, random period"] != best["one layer"]
+
+
+def test_features_are_the_determinant_up_to_rounding() -> None:
+    assert 0 < evidence.features_error() < 1e-14
+
+
+def test_costs_are_ratios_to_the_published_expansion() -> None:
+    costs = made_up.costs()
+    assert costs.of(8, "residual", "seconds")[:2] == [9.0, 9.0]
+    assert math.isnan(costs.of(8, "residual", "seconds")[2])
+    assert costs.gain(8, "features") == pytest.approx(4 / 0.5)
+    assert costs.memory(8, "features") == pytest.approx(0.03)
+    assert (costs.features_pay_from(8), costs.features_pay_from(16)) == (128, 2048)
+
+
+def test_the_spread_of_the_volume_is_the_one_in_closed_form() -> None:
+    """det G of three normal vectors is a product of χ² with d, d − 1 and d − 2 degrees."""
+    found = evidence.spreads()
+    for s in found:
+        product = math.prod(d * (d + 2) for d in (s.d, s.d - 1, s.d - 2))  # E of the square
+        mean = math.prod((s.d, s.d - 1, s.d - 2))
+        exact = math.sqrt(product - mean**2) / s.d**1.5
+        assert exact == pytest.approx(math.sqrt(6 * (s.d - 1) * (s.d - 2)))
+        assert s.volume == pytest.approx(exact, rel=0.1)
+        assert s.dot == pytest.approx(1, rel=0.1)
+    assert found[0].angle > found[1].angle > found[2].angle
+
+
+def test_the_record_is_read_as_it_stands() -> None:
+    runs, learnt = results.load("triple_product_copying")["runs"], evidence.recorded()
+    assert learnt.keys() == runs.keys() == recipe.TASKS.keys()
+    for layers, kinds in runs.items():
+        assert learnt[layers].keys() == kinds.keys()
+        for kind, run in kinds.items():
+            ours = learnt[layers][kind]
+            assert ours.loss.tolist() == [pytest.approx(row) for row in run["loss"]]
+            assert ours.accuracy.tolist() == [pytest.approx(row) for row in run["accuracy"]]
+            assert ours.above_floor[-1, 0] == pytest.approx(
+                run["loss"][-1][0] - recipe.TASKS[layers].floor, abs=1e-5
+            )
+            assert ours.steps.tolist() == run["steps"]
+
+
+def test_the_sweep_is_read_as_it_stands() -> None:
+    record, sweep = results.load("triple_product_rates"), evidence.sweep()
+    assert (sweep.seeds, sweep.steps) == (4, {"one layer": 400, "two layers": 800})
+    for layers, scores in sweep.ends.items():
+        for score, ends in scores.items():
+            assert ends.shape == (5, 4)
+            at = record["runs"][f"{layers} 0.03"][score]["loss"][-1]
+            floor = recipe.TASKS[layers].floor
+            assert ends[3].tolist() == pytest.approx([x - floor for x in at], abs=1e-5)
+
+
+def test_the_best_rate_has_the_lowest_mean() -> None:
+    sweep = made_up.sweep(volume=2)
+    assert (sweep.best("one layer", "volume"), sweep.best("one layer", "dot")) == (0.1, 0.03)
+    sweep.ends["one layer"]["volume"][2, 0] = NAN
+    assert sweep.best("one layer", "volume") == 0.01
+
+
+def test_a_surplus_is_shared_out() -> None:
+    tokens = made_up.by_token(early=("dot",))
+    assert tokens.surplus("dot").tolist() == pytest.approx([0.2] * 4 + [0.1] * 4, abs=1e-5)
+    assert tokens.early("dot") == pytest.approx(0.8, abs=1e-4)
+    assert tokens.early("angle") == pytest.approx(0.4, abs=1e-4)
+    assert tokens.on_copies("dot") == pytest.approx(0.2 / 1.2, abs=1e-4)
+    assert tokens.means("dot") == pytest.approx((2.77 + 1 / 6, 0.1), abs=1e-4)
+
+
+def test_periods_at_home_and_elsewhere() -> None:
+    moved = made_up.transfer(home=0.99, elsewhere=0.2, dot_home=0.7, dot_away=0.3)
+    assert moved.at_home("dot").tolist() == pytest.approx([0.99, 0.7])
+    assert moved.elsewhere("dot").flatten().tolist() == pytest.approx([0.1, 0.1, 0.1, 0.3])
+
+
+def test_the_resilience_table_has_its_angle() -> None:
+    found = evidence.resilience()
+    assert [key.length for key in found.keys] == [1, 1, 5, 10, 50, 100]
+    assert found.keys[0].name == "friend" and {key.name for key in found.strangers} == {"stranger"}
+    assert found.keys[0].angle == pytest.approx(1)
+    for key in found.strangers:  # 0.1 along q, its length across
+        assert key.angle == pytest.approx(0.01 / (0.01 + key.length**2))
+        assert found.shared[key.length] == pytest.approx(0.1 * key.length)
+
+
+@pytest.fixture(scope="module")
+def untrained() -> Runs:
+    """Two seeds of each score, one layer, as they start."""
+    return measure.train_comparison(
+        recipe.ONE_OF_EACH, recipe.FIXED, **(recipe.ONE | {"seeds": 2, "steps": 0})
+    )
+
+
+def test_untrained_models_are_read_seed_by_seed(untrained: Runs) -> None:
+    learnt = evidence.learning(untrained, recipe.FIXED)
+    assert {kind: run.parameters for kind, run in learnt.items()} == {
+        "dot": 5120, "volume": 6144, "angle": 6146,
+    }  # fmt: skip
+    members = evidence.members(untrained["dot"])
+    assert len(members) == 2
+    task = recipe.FIXED
+    x = task.sample(512, torch.Generator().manual_seed(6))
+    tokens = evidence.by_token(untrained)
+    assert tokens.known == 11
+    for s, member in enumerate(members):
+        mean = task.probe(member, x)["loss"].item()
+        assert tokens.losses["dot"][:, s].mean().item() == pytest.approx(mean, abs=1e-4)
+    assert tokens.best.tolist() == pytest.approx([math.log(16)] * 11 + [0.0] * 12, abs=1e-4)
+
+
+def test_untrained_models_look_everywhere_and_copy_nothing(untrained: Runs) -> None:
+    offsets = evidence.offsets(untrained)
+    for profile in offsets.values():
+        assert profile.shape[0] == 2 and profile.shape[2] == 23
+        assert profile.sum(-1).tolist() == [pytest.approx([1] * profile.shape[1], abs=1e-4)] * 2
+        best = evidence.looking_back(profile)
+        assert best[:, 11].tolist() == profile[:, :, 11].amax(1).tolist()
+    moved = evidence.transfer(untrained)
+    assert moved.home == 12 and moved.periods == [6, 8, 10, 11, 12, 13, 14, 16]
+    assert max(a.max().item() for a in moved.accuracy.values()) < 0.2
+    places = evidence.places(untrained, "volume", offsets["volume"], n=2)
+    assert places.right.shape == (6, 2)
+    assert places.right.min() >= 0 and places.others.min() >= 0
+
+
+def test_loudness_is_of_others_and_of_its_own(untrained: Runs) -> None:
+    loud = evidence.loudness({kind: untrained[kind] for kind in recipe.KINDS})
+    model = evidence.members(untrained["volume"])[1]
+    generator = torch.Generator().manual_seed(10)
+    others, own = measure.accuracy_at_loudness(model, recipe.FIXED, 3.0, generator)
+    i = loud.factors.index(3.0)
+    assert loud.others["volume"][i, 1] == pytest.approx(others)
+    assert loud.own["volume"][i, 1] == pytest.approx(own)
+    seen = made_up.loudness()
+    assert seen.at("others", "dot", 100.0) == pytest.approx(0.11)
+    assert seen.at("own", "dot", 100.0) == pytest.approx(0.93)
+
+
+def test_a_stranger_takes_what_the_formula_says() -> None:
+    """Dot product: friend 1/√2 against the leak. Volume: 0 against −length²."""
+    fixed, shared = evidence.against_stranger(False, 3), evidence.against_stranger(True, 3)
+    for shares, leak in ((fixed, 0.5), (shared, 50.0)):  # the last leak, a stranger of 100
+        right = 1 / (1 + math.exp(leak - 0.5**0.5))
+        assert shares.of["dot"][-1, -1] == pytest.approx(right, abs=1e-4)
+        assert shares.of["volume"][0, 0] == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-4)
+    tilted = evidence.off_the_plane(3)
+    height = (10 * math.sin(0.5)) ** 2
+    assert tilted.of["volume"][-1, -1] == pytest.approx(1 / (1 + math.exp(height - 0.25)), abs=1e-4)
+    assert tilted.up[-1] == pytest.approx(math.degrees(0.5))
+
+
+def test_the_recipe_is_what_was_recorded() -> None:
+    copying = results.load("triple_product_copying")["settings"]
+    assert copying == {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}
+    rates = results.load("triple_product_rates")["settings"]
+    assert rates == {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO}
+    assert results.load("triple_product_cost")["settings"] == {
+        "heads": recipe.HEADS,
+        "lengths": [*recipe.LENGTHS],
+        "dimensions": [*recipe.DIMENSIONS],
+        "tokens a batch": recipe.POSITIONS,
+    }
+
+
+def test_the_recipes_tasks_are_the_ones_in_the_text() -> None:
+    assert Copying(16, 24, (12,)) == recipe.FIXED
+    assert Copying(16, 24, (6, 7, 8, 9, 10, 11, 12)) == recipe.RANDOM
+    assert list(recipe.CONTENDERS) == ["dot", "dot, wider", "volume", "angle", "line"]
+    assert recipe.ONE_LAYER["dot, wider"].d == 20
+    assert all(config.layers == 1 for config in recipe.CONTENDERS.values())
+    assert all(config.layers == 2 and config.residual for config in recipe.TWO_LAYERS.values())

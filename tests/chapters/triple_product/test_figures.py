@@ -1,0 +1,448 @@
+"""What chapter 2's figures and tables show of made-up results: lines, bars of colour, words."""
+
+import math
+import re
+from collections.abc import Mapping
+
+import pytest
+import torch
+from IPython.display import Markdown
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from attn_notes import notebook
+from attn_notes.chapters.triple_product import figures, measure, recipe
+from attn_notes.chapters.triple_product.evidence import Example, Floor, Key, Places, Shares, Spread
+from attn_notes.figures import COLOURS, GREY, Picture
+
+from . import made_up
+from .made_up import learning
+
+BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
+
+
+def lines(ax: Axes) -> dict[str, tuple[list[float], list[float]]]:
+    """Each labelled line: x and y."""
+    return {
+        line.get_label(): (
+            [float(x) for x in line.get_xdata()],
+            [float(y) for y in line.get_ydata()],
+        )
+        for line in ax.lines
+        if not line.get_label().startswith("_")
+    }
+
+
+def colours(ax: Axes) -> dict[str, str]:
+    return {line.get_label(): line.get_color() for line in ax.lines}
+
+
+def is_median(drawn: list[float], values: Tensor) -> bool:
+    """Whether a line is the median over seeds of values [n, m]."""
+    return drawn == pytest.approx(values.quantile(0.5, dim=1).tolist(), abs=1e-5)
+
+
+def axes(picture: Picture) -> list[Axes]:
+    return [ax for ax in picture.fig.axes if ax.get_label() != "<colorbar>"]
+
+
+def words(ax: Axes) -> tuple[str, str, str]:
+    """What stands over, under and beside."""
+    return ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()
+
+
+def rows(table: object) -> list[list[str]]:
+    text = table.data  # type: ignore[attr-defined]
+    return [
+        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)]
+        for row in re.findall(r"<tr>(.*?)</tr>", text)
+    ]
+
+
+# --- How the kinds learn
+
+
+def test_one_layer() -> None:
+    one = {kind: learning(end=1.1 + i / 10, seeds=3) for i, kind in enumerate(recipe.CONTENDERS)}
+    picture = figures.one_layer(one)
+    (ax,) = axes(picture)
+    assert list(lines(ax)) == list(one)
+    for kind, run in one.items():
+        x, y = lines(ax)[kind]
+        assert x == [0, 50, 1200] and is_median(y, run.loss - 1.0)
+    assert colours(ax) == {
+        "dot": BLUE, "volume": VERMILION, "angle": GREEN, "dot, wider": MAUVE, "line": VIOLET,
+    }  # fmt: skip
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
+    assert words(ax)[1:] == ("step", "nats above the floor")
+    assert "held-out sequences, 3 seeds, median and middle half" in picture.caption
+    assert picture.alt.endswith(
+        "at the end: dot 0.101, dot, wider 0.201, volume 0.301, angle 0.401, line 0.501 nats."
+    )
+
+
+def test_who_stands_where() -> None:
+    one = {kind: learning(end=1.2, right=[0.7, 0.9, 0.8]) for kind in recipe.CONTENDERS}
+    one["volume"] = learning(end=1.4, right=[0.7, 0.9, 0.8])
+    equal_width, first, equal_parameters, second = figures.standings(one)
+    assert isinstance(equal_width, Markdown) and "Equal width and equal steps" in equal_width.data
+    assert "median (lowest–highest)" in equal_width.data
+    assert "Equal parameters" in equal_parameters.data
+    header = ["score", "parameters", "above floor", "copies right", "a step"]
+    # 12 seconds for 1,200 steps of three seeds
+    of_dot = ["5,120", "0.201 (0.200–0.202)", "0.800 (0.700–0.900)", "3.3 ms"]
+    of_volume = ["5,120", "0.401 (0.400–0.402)", "0.800 (0.700–0.900)", "3.3 ms"]
+    assert rows(first) == [
+        header,
+        ["dot", *of_dot],
+        ["volume", *of_volume],
+        ["angle", *of_dot],
+        ["line", *of_dot],
+    ]
+    assert rows(second) == [header, ["dot, wider", *of_dot], ["volume", *of_volume]]
+
+
+def test_where_the_loss_is() -> None:
+    tokens = made_up.by_token()
+    picture = figures.where(tokens)
+    (ax,) = axes(picture)
+    for kind, losses in tokens.losses.items():
+        x, y = lines(ax)[kind]
+        assert x == [2, 3, 4, 5, 6, 7, 8, 9] and is_median(y, losses)
+        assert colours(ax)[kind] == figures.COLOUR[kind]
+    assert lines(ax)["best possible"][1] == pytest.approx([2.77] * 6 + [0] * 2)
+    assert picture.title == "Most of the surplus is where nothing can be known"
+    assert "the copies hold 17 % (dot), 17 % (volume), 17 % (angle); the rest" in picture.caption
+    assert (
+        "first half all scores lie above the best possible ln 16 = 2.77: dot 2.94," in picture.alt
+    )
+    assert "In the second half: dot 0.10, volume 0.10, angle 0.10." in picture.alt
+    picture = figures.where(made_up.by_token(copies=0.9))
+    assert picture.title == "Where the loss lies above the best possible"
+    low = made_up.by_token()
+    low.losses["angle"][:6] -= 0.5
+    assert "first half not all lie above" in figures.where(low).alt
+
+
+def test_two_layers() -> None:
+    one = {kind: learning(right=[0.3, 0.4, 0.5]) for kind in recipe.KINDS}
+    two = {kind: learning(right=[0.6, 0.7, 0.9]) for kind in recipe.KINDS}
+    picture = figures.two_layers(one, two)
+    for ax, kind in zip(axes(picture), recipe.KINDS, strict=True):
+        assert words(ax)[0] == kind
+        assert is_median(lines(ax)["one layer"][1], one[kind].accuracy)
+        assert is_median(lines(ax)["two layers"][1], two[kind].accuracy)
+        assert colours(ax) == {"one layer": GREY, "two layers": figures.COLOUR[kind]}
+    assert (
+        picture.title == "Where the period varies, two layers copy more than one with every score"
+    )
+    assert "twelve tokens, 3 seeds, median" in picture.caption
+    assert "dot 0.40 with one layer, 0.70 with two; volume 0.40" in picture.alt
+    two["volume"] = learning(right=[0.45, 0.7, 0.9])
+    assert figures.two_layers(one, two).title == "One layer and two where the period varies"
+
+
+def test_the_recorded_comparison() -> None:
+    found = {
+        layers: {"dot": learning(1.1 + i / 10), "angle": learning(1.2 + i / 10)}
+        for i, layers in enumerate(recipe.TASKS)
+    }
+    picture = figures.recorded(found)
+    titles = ["one layer, period 12", "one layer, period 6 to 12", "two layers, period 6 to 12"]
+    for ax, title, kinds in zip(axes(picture), titles, found.values(), strict=True):
+        assert words(ax)[0].replace("\n", " ") == title
+        for kind, run in kinds.items():
+            assert is_median(lines(ax)[kind][1], run.loss - 1.0)
+        assert ax.get_yscale() == "log" and ax.get_xticks().tolist() == [0, 1200]
+    assert "8 seeds" in picture.caption and "8 seeds" in picture.alt
+    assert "one layer: dot 0.103, angle 0.203. one layer, random period: dot 0.203" in picture.alt
+    assert picture.alt.endswith("two layers: dot 0.303, angle 0.403.")
+
+
+def test_the_rates() -> None:
+    picture = figures.rates(made_up.sweep())
+    for ax, layers in zip(axes(picture), ("one layer", "two layers"), strict=True):
+        assert words(ax)[:2] == (layers, "learning rate")
+        assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+        for score, ends in made_up.sweep().ends[layers].items():
+            x, y = lines(ax)[score]
+            assert x == pytest.approx([0.01, 0.03, 0.1]) and is_median(y, ends)
+    assert picture.title == "The volume wants a smaller rate than the others"
+    assert (
+        "five learning rates, 4 seeds, 400 steps with one layer and 800 with two" in picture.caption
+    )
+    assert "one layer, best rate: dot 0.03, volume 0.01, angle 0.03, line 0.03." in picture.alt
+    assert figures.rates(made_up.sweep(1)).title == "Every score at five learning rates"
+    assert figures.rates(made_up.sweep(2)).title == "Every score at five learning rates"
+
+
+# --- Place or token
+
+
+def test_where_heads_look() -> None:
+    """Of two seeds with two heads each the one that looks most 11 back."""
+    profile = torch.full((2, 2, 23), 0.01)
+    profile[0, 1, 11], profile[1, 0, 11] = 0.6, 0.7
+    found = dict.fromkeys(recipe.KINDS, profile)
+    picture = figures.offsets(found)
+    for ax, kind in zip(axes(picture), recipe.KINDS, strict=True):
+        first, second, mark = ax.lines
+        assert list(first.get_ydata()) == profile[0, 1].tolist()
+        assert list(second.get_ydata()) == profile[1, 0].tolist()
+        assert first.get_color() == figures.COLOUR[kind] and set(mark.get_xdata()) == {11}
+        assert words(ax)[0] == kind
+    assert picture.title == "With nothing to find, they still look 11 places back"
+    assert "There it gives dot 0.60 to 0.70, volume 0.60 to 0.70" in picture.alt
+    elsewhere = profile.clone()
+    elsewhere[1, 0, 5] = 0.8
+    picture = figures.offsets({**found, "angle": elsewhere})
+    assert picture.title == "Where they look when there is nothing to find"
+
+
+def test_transfer() -> None:
+    moved = made_up.transfer(home=0.98, elsewhere=0.3, dot_home=0.95)
+    picture = figures.transfer(moved)
+    (ax,) = axes(picture)
+    for kind, accuracy in moved.accuracy.items():
+        x, y = lines(ax)[kind]
+        assert x == [10, 12, 14] and is_median(y, accuracy)
+    assert any(list(line.get_ydata()) == [1 / 16] * 2 for line in ax.lines)
+    assert words(ax)[1:] == ("period at test (trained on 12)", "share of copies right")
+    assert picture.title == "They have learnt a distance"
+    assert "dot 0.95, volume 0.98, angle 0.98 at least. At every other" in picture.alt
+    assert "at most dot 0.30, volume 0.30, angle 0.30; chance is 0.06." in picture.alt
+    copies = figures.transfer(made_up.transfer(elsewhere=0.95))
+    assert copies.title == "They copy at periods on which they were not trained"
+    for moved in (made_up.transfer(home=0.5), made_up.transfer(elsewhere=math.nan)):
+        assert figures.transfer(moved).title.startswith("How well they copy")
+
+
+def test_the_parts_of_a_circuit() -> None:
+    two = {kind: learning(right=[0.6, 0.7, 0.9]) for kind in recipe.KINDS}
+    assert rows(figures.circuits(made_up.circuits(), two)) == [
+        ["two layers with", "copies right", "layer 1, one back", "layer 2, at the source"],
+        ["dot", "0.70 (0.60–0.90)", "0.85 (0.83–0.87)", "0.76 (0.74–0.78)"],
+        ["volume", "0.70 (0.60–0.90)", "0.50 (0.48–0.52)", "0.66 (0.64–0.68)"],
+        ["angle", "0.70 (0.60–0.90)", "0.49 (0.47–0.51)", "0.50 (0.48–0.52)"],
+    ]
+
+
+# --- One determinant, several ways
+
+
+def test_costs() -> None:
+    picture = figures.costs(made_up.costs())
+    panels = axes(picture)
+    assert [words(ax)[0] for ax in panels] == ["d = 8", "d = 16", "", ""]
+    assert [words(ax)[2] for ax in panels] == ["time", "", "peak memory", ""]
+    times, wide, memory, _ = map(lines, panels)
+    assert times["quadratic features, fused"] == ([24, 128, 2048], pytest.approx([2, 0.5, 0.125]))
+    assert wide["quadratic features, fused"][1] == pytest.approx([6, 1.5, 0.375])
+    assert times["k − projection"][1][:2] == pytest.approx([2.25] * 2)
+    assert math.isnan(times["k − projection"][1][2])
+    assert memory["quadratic features, fused"][1] == pytest.approx([0.03] * 3)
+    assert times["dot product, fused"][1] == pytest.approx([0.0025] * 3)
+    assert len({(ln.get_color(), ln.get_linestyle()) for ln in panels[0].lines}) == 7
+    assert all((ax.get_xscale(), ax.get_yscale()) == ("log", "log") for ax in panels)
+    assert picture.title == "Quadratic features pay for long sequences and small heads"
+    assert "from 24 to 2048, for heads of 8 and 16 dimensions. At 2048 and d = 8" in picture.alt
+    assert "8 times as fast as the expansion, the form that stops at zero 1.3 times." in picture.alt
+    slow = figures.costs(made_up.costs(features=(8.0, 8.0, 8.0)))
+    assert slow.title == "What each form takes, against the published expansion"
+
+
+def test_rounding() -> None:
+    assert rows(figures.rounding(made_up.rounding()))[1:] == [
+        ["expanded, as published", "44 %", "−1 × 10⁻³ to 5 × 10⁻⁴", "−768 to 320"],
+        ["A²‖k‖² less A²‖projection‖², not below 0", "0 %", "−7 × 10⁻⁴ to 0", "−512 to 0"],
+    ]
+
+
+# --- Geometry
+
+
+def levels(ax: Axes) -> list[tuple[float, float, Tensor]]:
+    """Of each filled level its limits and its corners."""
+    (filled,) = ax.collections
+    found = zip(filled.levels, filled.levels[1:], filled.get_paths(), strict=False)
+    return [(a, b, torch.tensor(path.vertices)) for a, b, path in found if len(path.vertices)]
+
+
+def test_the_idea() -> None:
+    """The dot product is highest at the right, the volume at the bottom, the angle level there."""
+    picture = figures.idea()
+    dot, volume, angle = axes(picture)
+    assert [words(ax)[0] for ax in (dot, volume, angle)] == ["dot product", "volume", "angle"]
+    assert levels(dot)[-1][2][:, 0].min() == pytest.approx(1.5)  # −2 to 2 in eight steps
+    assert levels(volume)[-1][2][:, 1].max() == pytest.approx(0.5**0.5, abs=0.02)  # −h² > −1/2
+    high = levels(angle)[-1][2]
+    inside = high.norm(dim=1) > 0.2
+    assert (high[inside, 1] / high[inside].norm(dim=1)).max() < 0.42  # cos² > 7/8
+    assert (
+        "volume sees a key's height" in picture.title and "the angle its direction" in picture.title
+    )
+    for said in ("upright stripes", "level stripes", "from ray to ray"):
+        assert said in picture.alt
+
+
+def grid(right: float = 0.95, left: float = 0.05) -> Tensor:
+    """Four columns: two `left`, two `right`, and the lower of the two in all of row 0."""
+    return torch.tensor([[min(left, right)] * 4, *[[left, left, right, right]] * 2])
+
+
+def shares(**of: Tensor) -> Shares:
+    maps = {"dot": grid(), "volume": grid(), "angle": grid()} | of
+    return Shares(torch.tensor([1.0, 4.0, 25.0, 100.0]), torch.tensor([0.0, 0.2, 0.5]), maps)
+
+
+def test_attention_on_the_friend_is_drawn_where_it_is() -> None:
+    picture = figures.strangers(shares(), shares(volume=grid(0.05, 0.95)))
+    panels = axes(picture)
+    assert [words(ax)[0] for ax in panels] == ["dot", "volume", "angle", "", "", ""]
+    assert [words(panels[i])[2] for i in (0, 3)] == ["leak, as a length", "leak, as a share"]
+    for i, ax in enumerate(panels):
+        low, high, corners = levels(ax)[-1]
+        assert (low, high) == pytest.approx((0.9, 1.0))
+        at_right = i != 4  # the one that is turned round
+        edge = corners[:, 0].min() if at_right else corners[:, 0].max()
+        assert bool(edge > 10) == at_right
+        assert corners[:, 1].min() > 0.1 and corners[:, 1].max() == pytest.approx(0.5)
+        assert ax.get_xscale() == "log"
+    tilted = figures.off_the_plane(shares(angle=grid(0.05, 0.95)))
+    for ax, kind in zip(axes(tilted), recipe.KINDS, strict=True):
+        assert words(ax)[0] == kind
+        assert (levels(ax)[-1][2][:, 0].max() > 25) == (kind != "angle")
+    assert words(axes(tilted)[0])[2] == "tilt, degrees"
+    assert words(axes(tilted)[1])[1] == "length of the friend"
+
+
+def test_what_is_said_of_strangers() -> None:
+    fixed = shares(
+        dot=torch.tensor([[0.67] * 4, [0.6] * 4, [0.55] * 4]), angle=grid(0.9996, 0.9996)
+    )
+    shared = shares(dot=grid(0.02, 0.6), volume=grid(0.97, 0.5), angle=grid(0.998, 0.998))
+    picture = figures.strangers(fixed, shared)
+    assert picture.title == "A longer stranger wins the dot product only if its leak grows with it"
+    assert "keeps between 0.55 and 0.67 whatever the length; with a leak that" in picture.alt
+    assert (
+        "falls to 0.02. The volume rises to 0.97 in both. The angle stays above 0.99."
+        in picture.alt
+    )
+    plain = "Attention on the friend, against one stranger"
+    assert figures.strangers(shares(), shared).title == plain  # it changes with the length
+    assert figures.strangers(fixed, shares(dot=grid(0.6, 0.7))).title == plain  # and never wins
+
+
+def test_what_is_said_of_a_friend_off_the_plane() -> None:
+    falling = torch.tensor([[0.5] * 4, [0.5, 0.4, 0.2, 0.1], [0.5, 0.3, 0.1, 0.03]])
+    picture = figures.off_the_plane(shares(volume=falling, dot=grid(0.98)))
+    assert picture.title == "The longer a friend off the plane, the less the volume attends to it"
+    assert "falls to 0.03 at the largest tilt" in picture.alt
+    assert "rises with its length to 0.98" in picture.alt
+    plain = "Attention on a friend off the plane"
+    assert figures.off_the_plane(shares(volume=falling.flip(1))).title == plain
+    falling[2, 3] = 0.2  # up again at the end
+    assert figures.off_the_plane(shares(volume=falling)).title == plain
+
+
+def test_the_resilience_table() -> None:
+    assert rows(figures.resilience(made_up.resilience(dots=(0.1, -0.2, 0.3)))) == [
+        ["key", "q · k", "−det G", "cos² to the plane"],
+        ["friend, length 1", "0.7071", "−0.0000", "1.0000"],
+        ["stranger, length 1", "0.1000", "−1.0000", "0.0099"],
+        ["stranger, length 5", "−0.2000", "−25.0000", "0.0099"],
+        ["stranger, length 100", "0.3000", "−10000.0000", "0.0099"],
+    ]
+    assert Key._fields[2:] == ("dot", "volume", "angle")
+
+
+def test_loudness() -> None:
+    loud = made_up.loudness()
+    picture = figures.loudness(loud)
+    others, own = axes(picture)
+    assert words(others)[0] == "the eleven other copies"
+    assert words(own)[0] == "the copy of the loud token"
+    for ax, accuracy in ((others, loud.others), (own, loud.own)):
+        assert ax.get_xscale() == "log"
+        for kind, values in accuracy.items():
+            x, y = lines(ax)[kind]
+            assert x == pytest.approx([0.1, 3, 100]) and is_median(y, values)
+            assert colours(ax)[kind] == figures.COLOUR[kind]
+    assert picture.title == "The volume does not hear a loud stranger, nor a loud friend"
+    assert "0.1, 3 and 100: dot 1.00, 0.50, 0.11; volume 0.12, 0.98, 0.97; angle" in picture.alt
+    assert "own copy: dot 0.05, 0.94, 0.93; volume 0.92, 0.08, 0.03; angle 0.15," in picture.alt
+    assert "median of 3 seeds" in picture.caption
+    for change in ({"others_volume_100": 0.3}, {"own_volume_3": 0.95}):
+        turned = figures.loudness(made_up.loudness(**change))
+        assert turned.title == "One token made louder or quieter"
+    assert rows(figures.loudness_table(loud)) == [
+        ["share right", "others, × 0.1", "× 3", "× 100", "its own, × 0.1", "× 3", "× 100"],
+        ["dot", "1.00", "0.50", "0.11", "0.05", "0.94", "0.93"],
+        ["volume", "0.12", "0.98", "0.97", "0.92", "0.08", "0.03"],
+        ["angle", "0.99", "0.96", "0.52", "0.15", "0.95", "0.99"],
+    ]
+
+
+# --- Inside a head, and the task
+
+
+def places(height: float) -> Places:
+    right = torch.tensor([[1.0, height], [2.0, height], [3.0, height]])
+    return Places(right, torch.tensor([[4.0, 2.0], [5.0, 2.0]]))
+
+
+def test_the_plane() -> None:
+    drawn: Mapping[str, Places] = {"volume": places(0.8), "angle": places(1.0)}
+    picture = figures.plane(drawn)
+    for ax, (kind, seen) in zip(axes(picture), drawn.items(), strict=True):
+        assert words(ax)[:2] == (kind, "length in the plane")
+        others, right = ax.collections
+        assert torch.tensor(others.get_offsets().data).tolist() == seen.others.tolist()
+        assert right.get_offsets().data.tolist() == [pytest.approx(p) for p in seen.right.tolist()]
+        assert (others.get_label(), right.get_label()) == ("other keys", "the right source")
+    assert words(axes(picture)[0])[2] == "height above the plane"
+    assert picture.title == "The right source lies lower over the plane than the other keys"
+    assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt
+    turned = figures.plane({"volume": places(0.8), "angle": places(2.5)})
+    assert turned.title == "Where the right source lies, seen from the plane"
+
+
+def test_the_tables_of_the_task() -> None:
+    floors = figures.floors([Floor("period 12", 1.326, 1.3261, 0.0002, 2.7726)])
+    assert rows(floors)[1] == ["period 12", "1.3260", "1.3261 ± 0.0002", "2.7726"]
+    examples = figures.examples([Example("always 12", 12, "abc abc")])
+    assert rows(examples)[1] == ["always 12", "12", "abc abc"] and "sequences" in examples.data
+    _, table, after = figures.spreads([Spread(4, 0.95, 6.14, 2.31)], -34143.0, 0.996)
+    assert rows(table)[1] == ["4", "0.95", "6.1", "2.31"]
+    assert "−34,143" in after.data
+
+
+# --- The widget
+
+
+def test_the_widget_starts_untrained_and_is_given_the_first_seed() -> None:
+    widget = figures.explorer()
+    names = [f"{k}, {n}" for n in ("one layer", "two layers") for k in recipe.KINDS]
+    assert list(widget.runs) == names and widget.run == "volume, one layer"
+    assert widget.runs["dot, one layer"]["config"]["periods"] == [12]
+    assert widget.runs["dot, two layers"]["config"]["periods"] == [6, 7, 8, 9, 10, 11, 12]
+    before = dict(widget.runs)
+    two = measure.train_comparison(
+        recipe.TWO_OF_EACH, recipe.RANDOM, **(recipe.TWO | {"seeds": 2, "steps": 1})
+    )
+    figures.load(widget, "two layers", two)
+    for name in names:
+        changed = widget.runs[name] != before[name]
+        assert changed == name.endswith("two layers")
+        assert widget.runs[name]["seeds"] == 1
+
+
+def test_progress_says_how_many_copies_are_right() -> None:
+    said: list[str] = []
+
+    class Line(notebook.Progress):
+        def __call__(self, text: str) -> None:
+            said.append(text)
+
+    figures.progress(Line())("dot", 25, {"accuracy": torch.tensor([0.2, 0.4])})
+    assert said == ["dot, step 25: 30 % of the copies are right"]
