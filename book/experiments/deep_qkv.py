@@ -96,9 +96,7 @@ def deep_qkv_chosen() -> None:
     """Each kind at the rate chosen for it, 32 seeds; of the first 16 the weights as well."""
     runs, weights = {}, {}
     for name, kind in recipe.KINDS.items():
-        run = recipe.train_sorters(
-            kind.config, recipe.CHOSEN.at(recipe.RATE[name]), kind.predictions
-        )
+        run = recipe.train_kind(name, recipe.CHOSEN)
         runs[name] = outline(run)
         if kind.part == "all":
             for parameter, values in run.parameters.items():

@@ -52,7 +52,7 @@ class Crowd:
 
     @property
     def median(self) -> float:
-        """The median seed's step; infinite where half of them never get there."""
+        """The median seed's step; infinite where half of them never do."""
         return float(self.arrivals.quantile(0.5, interpolation="lower"))
 
     @property
@@ -130,7 +130,7 @@ def best_rate(crowds: Mapping[float, Crowd]) -> float:
 
 
 def compare(ours: Crowd, theirs: Crowd) -> statistics.Comparison:
-    """How often a random seed of ours is there before a random one of theirs."""
+    """How often a random seed of ours converges before a random one of theirs."""
     return statistics.compare(ours.arrivals, theirs.arrivals, Generator().manual_seed(0))
 
 

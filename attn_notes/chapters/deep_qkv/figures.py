@@ -60,7 +60,7 @@ def floor_bars() -> Picture:
     entropies = sorting.entropies(sorting.all_sequences())
     mean = float(entropies.mean())
     with figures.figure(5.6, 2.3) as (fig, ax):
-        ax.bar(range(6), entropies, color=figures.GREY, width=0.7)
+        ax.bar(range(6), entropies.tolist(), color=figures.GREY, width=0.7)
         ax.axhline(mean, color=figures.INK, linewidth=1, linestyle="--")
         ax.text(5.4, mean + 0.04, f"mean {mean:.4f}", ha="right", va="bottom")
         ax.set_xticks(range(6), PREDICTED)
@@ -147,12 +147,12 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7,
                         "linestyle": STYLE[spec.part], "shrinkA": 1, "shrinkB": 1},
         )  # fmt: skip
-    ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not yet there")
+    ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not converged")
     ax.set_xlim(0, max(float(here.steps[-1]) for here in crowds.values()))
 
 
 def race_words(crowds: Crowds) -> str:
-    """How many seeds of each kind get there, and when the median one does."""
+    """How many seeds of each kind converge, and when the median one does."""
     return "; ".join(
         f"{NAMES[kind]} {here.arrived} of {len(here.arrivals)}, median {step_or_never(here.median)}"
         for kind, here in crowds.items()
@@ -167,10 +167,10 @@ def race(crowds: Crowds, title: str) -> Picture:
     return Picture(
         fig,
         title,
-        f"The share of {len(first.arrivals)} seeds that do not sort all 27 inputs yet. Lower is "
-        "better; a curve that ends above zero has seeds that never get there. Beside each name: "
-        "the step at which half of its seeds are there.",
-        f"Survival curves. Seeds that get there: {race_words(crowds)}.",
+        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
+        "curve that ends above zero has seeds that never do. Beside each name: the step by which "
+        "half of its seeds have.",
+        f"Survival curves. Seeds that converge: {race_words(crowds)}.",
         wide=True,
     )
 
@@ -183,9 +183,9 @@ def race_title(crowds: Crowds) -> str:
     if not faster:
         return "With its own learning rate for each, no way of making weights beats plain"
     return (
-        f"{listed(faster).capitalize()} get there before plain"
+        f"{listed(faster).capitalize()} converge before plain"
         if len(faster) > 1
-        else (f"{faster[0].capitalize()} gets there before plain")
+        else (f"{faster[0].capitalize()} converges before plain")
     )
 
 
@@ -197,7 +197,7 @@ Effects = Mapping[str, Mapping[str, statistics.Comparison]]
 
 
 def effects(found: Effects, title: str) -> Picture:
-    """For each question the chance that a seed of the first kind is there before one of the second.
+    """For each question the chance that the first kind converges before the second.
 
     Args:
         found: question → evidence → comparison.
@@ -231,7 +231,7 @@ def effects(found: Effects, title: str) -> Picture:
     return Picture(
         fig,
         title,
-        "The chance that a random seed of the first is there before a random seed of the second, "
+        "The chance that a random seed of the first converges before a random seed of the second, "
         "with its 95 % interval over seeds. One half is no difference.",
         said,
         wide=True,
@@ -316,7 +316,7 @@ def prediction_losses(here: Crowd) -> Picture:
     with figures.figure(5.8, 2.6, columns=len(here.moments), sharey=True) as (fig, axes):
         for ax, moment, losses in zip(axes, here.moments, here.losses, strict=True):
             low, middle, high = losses.quantile(torch.tensor([0.25, 0.5, 0.75]), dim=0)
-            ax.bar(range(6), middle, color=figures.GREY)
+            ax.bar(range(6), middle.tolist(), color=figures.GREY)
             ax.vlines(range(6), low, high, color=figures.INK, linewidth=1)
             ax.hlines(
                 entropies, torch.arange(6) - 0.45, torch.arange(6) + 0.45,
@@ -417,7 +417,7 @@ def spectra(n: int = 500) -> Picture:
 
 
 def rank_temperature(crowds: Crowds) -> Picture:
-    """The share of seeds that get there, by rank and temperature."""
+    """The share of seeds that converge, by rank and temperature."""
     with figures.figure(5.2, 2.5, columns=2) as (fig, axes):
         said = []
         for ax, variant in zip(axes, ("gated", "strict"), strict=True):
@@ -503,12 +503,12 @@ def attention_maps(
     )  # fmt: skip
 
 
-def sensitivities(models: Mapping[str, Sorter]) -> Picture:
+def sensitivities(models: Mapping[str, Callable[[Tensor], Tensor]]) -> Picture:
     """How far each written letter's probabilities move when a letter of the word is replaced.
 
     The first is the one in question; a perfect sorter is drawn beside them.
     """
-    every: dict[str, Callable[[Tensor], Tensor]] = {**models, "perfect": sorting.ideal}
+    every = {**models, "perfect": sorting.ideal}
     maps = {name: measure.sensitivity(model) for name, model in every.items()}
     first = next(iter(maps.values()))
     i, j = divmod(int(first.argmin()), 3)

@@ -82,7 +82,7 @@ LIVE = Setting(tuple(range(16)), steps=1000, lr=1e-2, warmup=50, batch=None, pro
 PUBLISHED = Setting(tuple(range(32)), steps=15_001, lr=1e-3, warmup=500, batch=128, probe_every=250)
 """The source's own settings, over more seeds."""
 
-RATES = (5e-3, 1e-2, 2e-2, 4e-2, 8e-2)
+RATES = (5e-3, 1e-2, 2e-2, 4e-2, 8e-2, 0.16)
 SWEEP = replace(LIVE, seeds=tuple(range(100, 116)))
 """Each kind's rate is chosen on seeds that no comparison uses."""
 
@@ -147,3 +147,16 @@ def train_sorters(
         watch=watch,
         device=device,
     )
+
+
+def train_kind(
+    name: str,
+    setting: Setting = LIVE,
+    *,
+    watch: Watch | None = None,
+    device: torch.device | str = "cpu",
+) -> Run:
+    """Train all seeds of one of `KINDS` at the learning rate chosen for it."""
+    kind = KINDS[name]
+    setting = setting.at(RATE[name])
+    return train_sorters(kind.config, setting, kind.predictions, watch=watch, device=device)
