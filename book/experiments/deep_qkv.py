@@ -32,25 +32,29 @@ def summary(run: Run) -> results.Record:
     }
 
 
-def outline(run: Run) -> results.Record:
+def outline(run: Run, curves: bool = True) -> results.Record:
     """In a tenth of the room: when each seed was there for good, and the loss in outline.
 
     `arrivals` [m], none for a seed that never was; `solved` [m] at the end; `quartiles` [n, 3] of
     the mean loss over the seeds, and the `lowest` of all; `moments`, three of the probes, and
-    `losses` [3, m, 6] at them.
+    `losses` [3, m, 6] at them. Without curves neither quartiles nor losses at moments.
     """
     solved, losses = run.history["solved"], run.history["losses"]
     arrivals = statistics.stable_from(solved, run.steps, recipe.SOLVED).tolist()
     mean = losses.mean(-1)
     quartiles = mean.quantile(mean.new_tensor([0.25, 0.5, 0.75]), dim=1).T
     moments = [0, len(losses) // 20, len(losses) - 1]
-    return {
+    record = {
         "seconds": round(run.seconds, 1),
         "steps": run.steps.tolist(),
         "arrivals": [results.rounded(x) for x in arrivals],
         "solved": solved[-1].tolist(),
-        "quartiles": [[round(x, 5) for x in row] for row in quartiles.tolist()],
         "lowest": round(float(mean.min()), 5),
+    }
+    if not curves:
+        return record
+    return record | {
+        "quartiles": [[round(x, 5) for x in row] for row in quartiles.tolist()],
         "moments": [int(run.steps[i]) for i in moments],
         "losses": [[[round(x, 5) for x in seed] for seed in losses[i].tolist()] for i in moments],
     }
@@ -87,7 +91,7 @@ def deep_qkv_rates() -> None:
     for rate in recipe.RATES:
         for name, kind in recipe.KINDS.items():
             run = recipe.train_sorters(kind.config, recipe.SWEEP.at(rate), kind.predictions)
-            runs[f"{name} {rate}"] = outline(run)
+            runs[f"{name} {rate}"] = outline(run, curves=False)
     results.save("deep_qkv_rates", settings(recipe.SWEEP, lr=list(recipe.RATES)), runs)
 
 

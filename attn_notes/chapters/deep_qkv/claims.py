@@ -143,11 +143,7 @@ def every(bodies: Bodies) -> list[Claim]:
 
 
 def lesson(bodies: Bodies) -> list[Claim]:
-    """The lesson's five lines: what the four kinds it trains can decide."""
-    four = {
-        name: {kind: crowds[kind] for kind in LESSON if kind in crowds}
-        for name, crowds in bodies.items()
-    }
+    """The lesson's five lines, corrected with all that their evidence is asked."""
     wanted = (
         "“Retains capacity”",
         "Gated converges before plain",
@@ -155,7 +151,7 @@ def lesson(bodies: Bodies) -> list[Claim]:
         "Gated converges before divided by three",
         "Two letters out of the loss, plain, converges before gated",
     )
-    return [claim for claim in every(four) if claim.text.startswith(wanted)]
+    return [claim for claim in every(bodies) if claim.text.startswith(wanted)]
 
 
 QUESTIONS = {
@@ -221,12 +217,6 @@ def loss_title(bodies: Bodies) -> str:
 def most(bodies: Bodies) -> str:
     """The body of evidence with most seeds."""
     return max(bodies, key=lambda name: len(next(iter(bodies[name].values())).arrivals))
-
-
-def floor_cleared(crowds: Crowds) -> Markdown:
-    """How near the floor the median seed ends; one sentence."""
-    gap = max(float(here.quartiles[-1, 1]) for here in crowds.values()) - sorting.FLOOR
-    return Markdown(f"The median seed of each ends at most {gap:.4f} nats above the floor.")
 
 
 def gate_meaning(bodies: Bodies) -> Markdown:
@@ -459,17 +449,24 @@ def letter_rows(models: Mapping[str, Sequence[Sorter]], best: int) -> HTML:
     for name, group in models.items():
         values = torch.stack([measure.attention_on_written_letter(m) for m in group])
         if name == next(iter(models)):
-            rows.append([f"seed {best}, the harder of two heads", *_two(values[best].amax(0))])
+            rows.append(
+                [f"seed {best}, the harder of two heads", *_digits(values[best].amax(0), 2)]
+            )
         rows.append(
-            [f"{name}, the harder of two heads, median", *_two(values.amax(1).median(0).values)]
+            [
+                f"{name}, the harder of two heads, median",
+                *_digits(values.amax(1).median(0).values, 2),
+            ]
         )
-        rows.append([f"{name}, both heads, median", *_two(values.mean(1).median(0).values)])
-    rows.append(["even attention to all that was read", *_two(measure.share_of_written_letter())])
+        rows.append([f"{name}, both heads, median", *_digits(values.mean(1).median(0).values, 2)])
+    rows.append(
+        ["even attention to all that was read", *_digits(measure.share_of_written_letter(), 2)]
+    )
     return notebook.table(["attention on the letter being written", *NTH], rows)
 
 
-def _two(values: Tensor) -> list[str]:
-    return [f"{x:.2f}" for x in values.tolist()]
+def _digits(values: Tensor, digits: int = 3) -> list[str]:
+    return [f"{x:.{digits}f}" for x in values.tolist()]
 
 
 PART_OF = {
@@ -556,28 +553,18 @@ def positions_table(crowds: Crowds) -> HTML:
     exact = sorting.entropies(sorting.all_sequences(), sorting.proportions)
     rows: list[list[object]] = []
     for kind, here in crowds.items():
-        last = _last_losses(here)
+        last = here.last_losses
         rows.append([
             f"{kind}, without positions", f"{here.arrived} of {len(here.arrivals)}",
             f"{float(last.mean(-1).median()):.4f}",
             *(f"{x:.3f}" for x in last.median(0).values.tolist()),
         ])  # fmt: skip
     rows.append(
-        ["least possible without positions", "", f"{float(exact.mean()):.4f}", *_three(exact)]
+        ["least possible without positions", "", f"{float(exact.mean()):.4f}", *_digits(exact)]
     )
     known = sorting.entropies(sorting.all_sequences())
-    rows.append(["least possible with them", "", f"{float(known.mean()):.4f}", *_three(known)])
+    rows.append(["least possible with them", "", f"{float(known.mean()):.4f}", *_digits(known)])
     return notebook.table(["", "sort all 27", "loss", "letter 2", "letter 3", "|", *NTH], rows)
-
-
-def _last_losses(here: Crowd) -> Tensor:
-    if here.losses is None:
-        raise ValueError("of this crowd no losses were kept")
-    return here.losses[-1]
-
-
-def _three(values: Tensor) -> list[str]:
-    return [f"{x:.3f}" for x in values.tolist()]
 
 
 def positions_words(crowds: Crowds) -> Markdown:
@@ -587,7 +574,7 @@ def positions_words(crowds: Crowds) -> Markdown:
         sum(c.arrived for c in crowds.values()),
         sum(len(c.arrivals) for c in crowds.values()),
     )
-    gap = min(float(_last_losses(c).mean(-1).min()) for c in crowds.values()) - exact
+    gap = min(float(c.last_losses.mean(-1).min()) for c in crowds.values()) - exact
     return Markdown(
         f"{arrived} of {seeds} seeds sort all 27 inputs without positions, "
         f"and the best ends {gap:.4f} nats above the least possible, {exact:.4f}."

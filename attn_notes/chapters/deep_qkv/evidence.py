@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from attn_notes.training.ensemble import Run
 NEVER = math.inf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # so that `compare` can keep what it found of two
 class Crowd:
     """The seeds of one kind: when each sorted all 27 inputs for good, and what it lost.
 
@@ -29,9 +29,9 @@ class Crowd:
         steps: at which they were probed, the last one the end.
         arrivals: for each seed the first probe from which on it sorts all 27; infinite if never.
         solved: inputs that each seed sorts at the end.
-        quartiles: of the mean loss over the seeds, at every probe, in nats.
         lowest: mean loss that any seed had at any probe, in nats.
         seconds: that training all of them took.
+        quartiles: of the mean loss over the seeds, at every probe, in nats, where it was kept.
         moments: probes at which `losses` were kept.
         losses: of each prediction then, in nats.
     """
@@ -39,11 +39,33 @@ class Crowd:
     steps: Int[Tensor, " n"]
     arrivals: Float[Tensor, " m"]
     solved: Int[Tensor, " m"]
-    quartiles: Float[Tensor, "n 3"]
     lowest: float
     seconds: float
+    quartiles: Float[Tensor, "n 3"] | None = None
     moments: tuple[int, ...] = ()
     losses: Float[Tensor, "k m 6"] | None = None
+
+    @property
+    def curves(self) -> Float[Tensor, "n 3"]:
+        """The quartiles.
+
+        Raises:
+            ValueError: none were kept.
+        """
+        if self.quartiles is None:
+            raise ValueError("of this crowd no curves were kept")
+        return self.quartiles
+
+    @property
+    def last_losses(self) -> Float[Tensor, "m 6"]:
+        """Each seed's loss of each prediction at the end.
+
+        Raises:
+            ValueError: none were kept.
+        """
+        if self.losses is None:
+            raise ValueError("of this crowd no losses were kept")
+        return self.losses[-1]
 
     @property
     def arrived(self) -> int:
@@ -75,9 +97,9 @@ def live(run: Run) -> Crowd:
         run.steps,
         statistics.stable_from(solved, run.steps, recipe.SOLVED),
         solved[-1],
-        losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
         float(losses.min()),
         run.seconds,
+        losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
     )
 
 
@@ -90,20 +112,20 @@ def crowd(run: results.Record) -> Crowd:
             steps,
             arrivals,
             torch.tensor(run["solved"]),
-            torch.tensor(run["quartiles"]),
             run["lowest"],
             run["seconds"],
-            tuple(run["moments"]),
-            torch.tensor(run["losses"]),
+            torch.tensor(run["quartiles"]) if "quartiles" in run else None,
+            tuple(run.get("moments", ())),
+            torch.tensor(run["losses"]) if "losses" in run else None,
         )
     solved, losses = torch.tensor(run["solved"]), torch.tensor(run["mean_loss"])
     return Crowd(
         steps,
         statistics.stable_from(solved, steps, recipe.SOLVED),
         solved[-1],
-        losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
         float(losses.min()),
         run["seconds"],
+        losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
     )
 
 
@@ -129,6 +151,7 @@ def best_rate(crowds: Mapping[float, Crowd]) -> float:
     return min(crowds, key=lambda rate: crowds[rate].delay)
 
 
+@lru_cache(maxsize=1024)
 def compare(ours: Crowd, theirs: Crowd) -> statistics.Comparison:
     """How often a random seed of ours converges before a random one of theirs."""
     return statistics.compare(ours.arrivals, theirs.arrivals, Generator().manual_seed(0))

@@ -282,7 +282,7 @@ def loss_curves(crowds: Crowds) -> Picture:
     with figures.figure(6.2, 2.4, columns=len(crowds), sharex=True, sharey=True) as (fig, axes):
         ends = {}
         for ax, (kind, here) in zip(axes, crowds.items(), strict=True):
-            low, middle, high = (here.quartiles - sorting.FLOOR).T
+            low, middle, high = (here.curves - sorting.FLOOR).T
             colour = COLOUR[recipe.KINDS[kind].variant]
             ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
             ax.plot(here.steps, middle, color=colour)

@@ -22,7 +22,7 @@ def crowd(arrivals: Tensor = EARLY, *, lowest: float = 0.367, last: float = 0.37
     quartiles = torch.linspace(1.5, last, len(steps))[:, None] + torch.tensor([0.0, 0.01, 0.02])
     losses = torch.linspace(1, 6, 6) + torch.arange(3.0)[:, None, None] * torch.ones(3, seeds, 6)
     solved = torch.where(arrivals.isfinite(), recipe.SOLVED, 20)
-    return Crowd(steps, arrivals, solved, quartiles, lowest, 24.0, (0, 50, 1000), losses)
+    return Crowd(steps, arrivals, solved, lowest, 24.0, quartiles, (0, 50, 1000), losses)
 
 
 def crowds(**changed: Tensor) -> dict[str, Crowd]:

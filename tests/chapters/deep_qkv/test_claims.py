@@ -160,6 +160,9 @@ def test_the_lesson_has_five_lines_in_order() -> None:
         list(PAIRS)[6],
     ]
     assert all(list(claim.findings) == ["live", "recorded"] for claim in found)
+    every = {claim.text: claim for claim in claims.every({"recorded": bodies["recorded"]})}
+    for claim in found:  # the same verdict and the same p on both pages
+        assert claim.findings["recorded"] == every[claim.text].findings["recorded"]
 
 
 def bodies(**changed: object) -> claims.Bodies:
