@@ -332,6 +332,25 @@ def _number(x: float) -> str:
     return (f"{x:.0f}" if x == round(x) else f"{x:.2f}").replace("-", "−")
 
 
+def published_words(crowds: Crowds) -> Markdown:
+    """Whether the weights make a difference at the published settings, in a sentence or two."""
+    found = {claim.text: claim for claim in every({"published": crowds})}
+    told = [
+        NAMES[ours]
+        for text, ours, theirs, family in PAIRS
+        if theirs == "plain" and family == "weights"
+        if found[text].findings["published"].verdict is not None
+    ]
+    seeds, steps = len(crowds["gated"].arrivals), float(crowds["gated"].steps[-1])
+    loss = found[PAIRS[-2][0]].findings["published"].verdict
+    return Markdown(
+        f"And at the published settings, {recipe.PUBLISHED.lr:g} for all and {steps:,.0f} steps? "
+        f"There {listed(told) if told else 'no way of making weights'} can be told from plain "
+        f"({seeds} seeds); the loss "
+        + ("still decides." if loss else "cannot be shown to matter either.")
+    )
+
+
 # Tables of the evidence page
 
 

@@ -1,7 +1,7 @@
 """What chapter 1's runs found, live and recorded, as values: no sentences."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
+from torch.func import functional_call, vmap
 
 from attn_notes import allowed
 from attn_notes.analysis import results, statistics
@@ -187,9 +188,20 @@ def weights(kind: str) -> dict[str, Tensor]:
         return {name.partition(":")[2]: torch.from_numpy(packed[name]) for name in names}
 
 
+def _each(kind: str, measured: Callable[[Callable[[Tensor], Tensor]], Tensor]) -> Tensor:
+    """What is measured of every recorded sorter of a variant, all at once."""
+    template = trained(kind)[0]
+
+    def of_one(parameters: dict[str, Tensor]) -> Tensor:
+        return measured(lambda x: functional_call(template, parameters, (x,)))
+
+    with torch.no_grad():
+        return vmap(of_one)(weights(kind))
+
+
 def scores(kind: str) -> Int[Tensor, " m"]:
     """How many inputs each recorded sorter of a variant sorts."""
-    return torch.stack([sorting.probe(model)["solved"] for model in trained(kind)])
+    return _each(kind, lambda model: sorting.probe(model)["solved"])
 
 
 class Finder(NamedTuple):
@@ -251,21 +263,18 @@ def blindness() -> dict[str, tuple[int, int]]:
     Blind is a sorter with a written letter whose probabilities move by less than `BLIND` when some
     letter of the word is replaced.
     """
-    lowest = {
-        (variant, seed): float(measure.sensitivity(model).min())
-        for variant in VARIANTS
-        for seed, model in enumerate(trained(variant))
-    }
-    solved = {key: int(scores(key[0])[key[1]]) for key in lowest}
+    lowest = torch.cat([_each(v, measure.sensitivity).flatten(1).amin(1) for v in VARIANTS])
+    solved = torch.cat([scores(variant) for variant in VARIANTS])
     groups = {
         "sort fewer than 24 inputs": range(24),
         "sort 24 to 26": range(24, 27),
         "sort all 27": range(27, 28),
     }
-    members = {name: [k for k in lowest if solved[k] in group] for name, group in groups.items()}
-    return {
-        name: (sum(lowest[k] < BLIND for k in keys), len(keys)) for name, keys in members.items()
+    members = {
+        name: lowest[(solved >= group.start) & (solved < group.stop)]
+        for name, group in groups.items()
     }
+    return {name: (int((here < BLIND).sum()), len(here)) for name, here in members.items()}
 
 
 def trace_differs(models: Iterable[Sorter]) -> float:

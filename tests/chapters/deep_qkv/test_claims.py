@@ -262,6 +262,20 @@ def test_the_chapter_retold(changed: dict, words: list[str]) -> None:
     assert all(part in text for part in words), text
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, ["There no way of making weights can be told from plain (12 seeds)", "matter either"]),
+        ({"gated__knowable": EARLY - 60, "gated": LATE}, ["There gated can be told", "decides"]),
+        ({"plain": LATE}, ["gated, divided by three, plain, started at a third and strict can"]),
+    ],
+)
+def test_the_published_settings(changed: dict, words: list[str]) -> None:
+    text = claims.published_words(crowds(**changed)).data
+    assert "0.001 for all and 1,000 steps?" in text
+    assert all(part in text for part in words), text
+
+
 def sweep(**arrivals: dict[float, torch.Tensor]) -> dict:
     return {kind: {rate: crowd(a) for rate, a in each.items()} for kind, each in arrivals.items()}
 
