@@ -304,11 +304,15 @@ def rates_meaning(sweep: Mapping[str, Mapping[float, Crowd]]) -> Markdown:
         for word, rates in (("ahead of plain", ahead), ("behind", behind))
         if rates
     ]
-    best = {kind: evidence.best_rate(sweep[kind]) for kind in ("gated", "plain")}
-    means = [f"{NAMES[k]} {sweep[k][rate].delay:.0f} (at {rate:g})" for k, rate in best.items()]
+    best = {kind: (rate, sweep[kind][rate]) for kind in ("gated", "plain")
+            for rate in [evidence.best_rate(sweep[kind])]}  # fmt: skip
+    means = [f"{NAMES[k]} {here.delay:.0f} (at {rate:g})" for k, (rate, here) in best.items()]
+    medians = [step_or_never(here.median) for _, here in best.values()]
+    start = f"At one rate for both, gated is {listed(sides)}, by the mean step. " if sides else ""
     return Markdown(
-        f"On average gated is {listed(sides)}. Each at its own best rate, the mean steps are "
-        f"{listed(means)}."
+        f"{start}Each at its own best, the mean steps are {listed(means)}, and the median seeds' "
+        f"{listed(medians)}: a mean counts the seeds that are slow or never converge, a median "
+        "does not."
     )
 
 

@@ -288,6 +288,7 @@ def test_where_gated_is_ahead() -> None:
     text = claims.rates_meaning(made).data
     assert "ahead of plain at 0.005 and 0.08 and behind at 0.02" in text
     assert f"gated {EARLY.mean():.0f} (at 0.005) and plain {EARLY.mean():.0f} (at 0.02)" in text
+    assert "the median seeds' 150 and 150" in text
     turned = claims.rates_meaning({"gated": made["plain"], "plain": made["gated"]}).data
     assert "ahead of plain at 0.02 and behind at 0.005 and 0.08" in turned
     same = claims.rates_meaning({"gated": made["gated"], "plain": made["gated"]}).data

@@ -132,10 +132,9 @@ def test_the_race() -> None:
 @pytest.mark.parametrize(
     ("gated", "fixed", "title"),
     [
-        (EARLY, EARLY, "Gated and divided by three converge before plain"),
-        (LATE, EARLY, "Divided by three converges before plain"),
-        (LATE, LATE, "With its own learning rate for each, no way of making weights beats plain"),
-        (NEVER, NEVER, "With its own learning rate for each, no way of making weights beats plain"),
+        (EARLY, LATE + 10, "Gated: first. Divided by three: last"),
+        (NEVER, EARLY, "Divided by three: first. Gated: last"),
+        (EARLY, EARLY + 10, "Gated: first. Plain: last"),
     ],
 )
 def test_the_title_of_the_race(gated: Tensor, fixed: Tensor, title: str) -> None:
@@ -255,6 +254,10 @@ def test_rank_and_temperature() -> None:
     assert cells(strict).tolist() == [1] * 9
     assert [t.get_text() for t in gated.get_yticklabels()] == ["1", "2", "3"]
     assert [t.get_text() for t in gated.get_xticklabels()] == ["0.1", "1", "10"]
+    assert picture.title == "Of all runs of rank 1 100% sort everything, of rank 3 100%"
+    turned = {**made, "gated 1 0.1": crowd(NEVER), "strict 1 1.0": crowd(NEVER)}
+    turned["strict 1 10.0"] = crowd(NEVER)
+    assert "rank 1 50% sort everything, of rank 3 100%" in figures.rank_temperature(turned).title
     assert "gated from 0.00 to 1.00; strict from 1.00 to 1.00" in picture.alt
 
 
