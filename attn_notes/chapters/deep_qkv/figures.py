@@ -129,7 +129,7 @@ def one_seed(losses: Sequence[float]) -> Picture:
 
 def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
     """Survival curves of named kinds, each with its name to the right of where it ends."""
-    order = sorted(crowds, key=lambda kind: -crowds[kind].delay)
+    order = sorted(crowds, key=lambda kind: (crowds[kind].arrived, -crowds[kind].delay))
     heights = torch.linspace(0.97, 0.03, len(order)).tolist() if len(order) > 1 else [0.5]
     for kind, height in zip(order, heights, strict=True):
         here, spec = crowds[kind], recipe.KINDS[kind]
@@ -144,7 +144,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
             va="center",
             color=colour,
             fontsize=9.5,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7,
+            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.7,
                         "linestyle": STYLE[spec.part], "shrinkA": 1, "shrinkB": 1},
         )  # fmt: skip
     ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not converged")
@@ -244,7 +244,8 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             ax.annotate(
                 NAMES[kind], (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
                 textcoords="axes fraction", va="center", color=colour, fontsize=9.5,
-                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7},
+                arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
+                            "linewidth": 0.7},
             )  # fmt: skip
         ax.set(xscale="log", xlabel="learning rate", ylabel="mean step")
         ax.set_xticks(recipe.RATES, [f"{r:g}" for r in recipe.RATES])

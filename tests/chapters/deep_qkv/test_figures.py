@@ -120,7 +120,7 @@ def test_the_race() -> None:
         "plain, two letters out of the loss: 650": colour("vermilion"),
     }
     heights = [labels[text][1] for text in (
-        "divided by three: never", "plain, two letters out of the loss: 650", "plain: 150",
+        "divided by three: never", "plain: 150", "plain, two letters out of the loss: 650",
         "gated: 150",
     )]  # fmt: skip
     assert heights == sorted(heights, reverse=True) and len(set(heights)) == 4
