@@ -171,7 +171,6 @@ def race(crowds: Crowds, title: str) -> Picture:
         "curve that ends above zero has seeds that never do. Beside each name: the step by which "
         "half of its seeds have.",
         f"Survival curves. Seeds that converge: {race_words(crowds)}.",
-        wide=True,
     )
 
 
@@ -193,7 +192,7 @@ def effects(found: Effects, title: str) -> Picture:
         title: what they show.
     """
     bodies = list(dict.fromkeys(body for each in found.values() for body in each))
-    with figures.figure(6.2, 0.9 + 0.62 * len(found)) as (fig, ax):
+    with figures.figure(5.6, 0.9 + 0.62 * len(found)) as (fig, ax):
         ax.axvline(0.5, color=figures.GREY, linewidth=1)
         for row, each in enumerate(found.values()):
             for body, c in each.items():
@@ -223,7 +222,6 @@ def effects(found: Effects, title: str) -> Picture:
         "The chance that a random seed of the first converges before a random seed of the second, "
         "with its 95 % interval over seeds. One half is no difference.",
         said,
-        wide=True,
     )
 
 
@@ -263,7 +261,6 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             + f"; chosen {best[kind]:g}."
             for kind in kinds
         ),
-        wide=True,
     )
 
 
