@@ -31,11 +31,11 @@ NAMES = {
 }
 PREDICTED = ("letter 2", "letter 3", "|", "1st", "2nd", "3rd")
 NTH = ("1st", "2nd", "3rd")
-_BLUE, _VERMILION, _GREEN, _MAUVE, _VIOLET = figures.COLOURS
+_BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS
 COLOUR = dict(
     zip(
         ("gated", "plain", "fixed_gate", "plain_third", "strict"),
-        (_BLUE, _VERMILION, _GREEN, _MAUVE, _VIOLET),
+        (figures.PUBLISHED, figures.OURS, figures.CONTROL, _MAUVE, _VIOLET),
         strict=True,
     )
 )
@@ -307,7 +307,7 @@ def prediction_losses(here: Crowd) -> Picture:
             ax.vlines(range(6), low, high, color=figures.INK, linewidth=1)
             ax.hlines(
                 entropies, torch.arange(6) - 0.45, torch.arange(6) + 0.45,
-                color=_VERMILION, linewidth=2.2,
+                color=figures.FLOOR, linewidth=2.4,
             )  # fmt: skip
             ax.set_xticks(range(6), ["2", "3", "|", "1st", "2nd", "3rd"], fontsize=8.5)
             ax.set_title(f"step {moment}", fontsize=10)
@@ -317,9 +317,9 @@ def prediction_losses(here: Crowd) -> Picture:
     return Picture(
         fig,
         f"At the end no prediction is more than {left:.3f} nats above its floor",
-        "Loss of each prediction: median seed, and a line between the quartiles; orange is the "
-        "floor. At first the models are sure of the wrong things, which costs more than an even "
-        "guess.",
+        "Loss of each prediction: median seed, and a line between the quartiles; the level "
+        "lines are the floor. At first the models are sure of the wrong things, which costs more "
+        "than an even guess.",
         "Loss of each of the six predictions at steps "
         + listed([str(m) for m in here.moments])
         + ". Medians at the end: "
@@ -488,8 +488,8 @@ def attention_maps(
     return Picture(
         fig,
         "What each head reads while three words are sorted",
-        f"{name}. Darker is more attention. Frames mark the inputs equal to the letter being "
-        "written: where a frame is dark, the head reads its answer.",
+        f"{name}. The stronger a cell, the more attention. Frames mark the inputs equal to the "
+        "letter being written: where a framed cell is strong, the head reads its answer.",
         f"Attention of both heads of {name} while it sorts {listed(list(words))}: a row for each "
         "letter written, a column for each token read. On inputs equal to the first letter "
         "written: " + "; ".join(on_first) + ".",

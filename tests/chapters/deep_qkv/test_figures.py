@@ -100,24 +100,24 @@ def test_the_race() -> None:
         for line_ in ax.lines
     }
     assert set(drawn) == {
-        (colour("blue"), "-"), (colour("vermilion"), "-"), (colour("green"), "-"),
-        (colour("vermilion"), "--"),
+        (colour("vermilion"), "-"), (colour("blue"), "-"), (colour("green"), "-"),
+        (colour("blue"), "--"),
     }  # fmt: skip
     ends = {key: (float(points[0, 1]), float(points[-1, 1])) for key, points in drawn.items()}
     assert ends == {
-        (colour("blue"), "-"): (100, 0),
-        (colour("vermilion"), "-"): (100, 50),
+        (colour("vermilion"), "-"): (100, 0),
+        (colour("blue"), "-"): (100, 50),
         (colour("green"), "-"): (100, 100),
-        (colour("vermilion"), "--"): (100, 0),
+        (colour("blue"), "--"): (100, 0),
     }
-    points = drawn[colour("blue"), "-"]  # the first of twelve is there at step 100
+    points = drawn[colour("vermilion"), "-"]  # the first of twelve is there at step 100
     assert points[9].tolist() == [90, 100] and points[10, 1] == pytest.approx(100 * 11 / 12)
     labels = {t.get_text(): (to_hex(t.get_color()), t.xyann[1]) for t in ax.texts}
     assert {text: c for text, (c, _) in labels.items()} == {
-        "gated: 150": colour("blue"),
-        "plain: 150": colour("vermilion"),
+        "gated: 150": colour("vermilion"),
+        "plain: 150": colour("blue"),
         "divided by three: never": colour("green"),
-        "plain, two letters out of the loss: 650": colour("vermilion"),
+        "plain, two letters out of the loss: 650": colour("blue"),
     }
     heights = [labels[text][1] for text in (
         "divided by three: never", "plain: 150", "plain, two letters out of the loss: 650",
@@ -223,7 +223,10 @@ def test_the_triangles() -> None:
     left, right = picture.fig.axes
     assert_close(line(left, 1), torch.tensor([[0.5, 3**0.5 / 6]]).expand(36, 2).double())
     assert_close(line(right, 1), torch.zeros(36, 2).double(), atol=1e-6, rtol=0)
-    assert [ax.lines[1].get_color() for ax in (left, right)] == [colour("blue"), colour("violet")]
+    assert [ax.lines[1].get_color() for ax in (left, right)] == [
+        colour("vermilion"),
+        colour("violet"),
+    ]
     assert "even 0.33, sharp 1.00" in picture.caption and "even 0.33, sharp 1.00" in picture.alt
     assert picture.title == "Trained gates choose"
     assert figures.simplex({"even": [even], "too": [even]}).title == "Trained gates stay near even"
