@@ -15,7 +15,7 @@ and one below it must have seen the future.
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -172,20 +172,36 @@ def ideal(x: Int[Tensor, "*b t"]) -> Float[Tensor, "*b t v"]:
     return logits
 
 
-def entropies(sequences: Int[Tensor, "n t"]) -> Float[Tensor, " t-1"]:
-    """H(xᵢ₊₁ | x₁ … xᵢ) in nats for i = 1 … t−1, by counting over equally likely sequences.
+def entropies(
+    sequences: Int[Tensor, "n t"], known: Callable[[tuple[int, ...]], Hashable] = tuple
+) -> Float[Tensor, " t-1"]:
+    """The least possible loss of each prediction in nats, by counting over equally likely rows.
 
-    Over `all_sequences()` its mean is `FLOOR`, found by enumeration instead of by argument.
+    The best predictor that knows `known(prefix)` of what stands before a token, and nothing else,
+    gives each next token its share among all prefixes that are the same to it, wherever they end.
+    By default it knows everything: then these are H(xᵢ₊₁ | x₁ … xᵢ) for i = 1 … t−1, and over
+    `all_sequences()` their mean is `FLOOR`, found by enumeration instead of by argument.
 
     Raises:
         ValueError: no sequence, or one without a token.
     """
     allowed.some(sequences=sequences)
-    rows = [tuple(row) for row in sequences.tolist()]
-    prefixes = [Counter(row[:i] for row in rows) for i in range(1, len(rows[0]) + 1)]
-    return torch.tensor(
-        [
-            sum(n * math.log(before[p[:-1]] / n) for p, n in after.items()) / len(rows)
-            for before, after in itertools.pairwise(prefixes)
-        ]
-    )
+    rows = [
+        [(known(tuple(row[:i])), row[i]) for i in range(1, len(row))] for row in sequences.tolist()
+    ]
+    seen = Counter(state for row in rows for state, _ in row)
+    followed = Counter(pair for row in rows for pair in row)
+    costs = [[math.log(seen[pair[0]] / followed[pair]) for pair in row] for row in rows]
+    return torch.tensor(costs).mean(0)
+
+
+def proportions(prefix: tuple[int, ...]) -> tuple[int, ...]:
+    """All that one layer of attention can tell of a prefix whose positions nobody marks.
+
+    The last token, from which the query comes, and in which proportions the tokens occur: where
+    n_c of them are c, a head returns Σ n_c exp(q·k_c) v_c / Σ n_c exp(q·k_c), and twice as many of
+    each change nothing. So `a`, `aa` and `aaa` are one and the same.
+    """
+    counts = [prefix.count(token) for token in range(len(VOCABULARY))]
+    common = math.gcd(*counts)
+    return (prefix[-1], *(count // common for count in counts))

@@ -1,48 +1,25 @@
 """Chapter 1's recorded runs."""
 
-from functools import partial
+from dataclasses import asdict
 from typing import Any
 
-import torch
-from torch import Generator
+import numpy as np
 
-from attn_notes.analysis import results
-from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
-from attn_notes.tasks import sorting
-from attn_notes.training.ensemble import Run, train
-from attn_notes.training.schedules import warmup_cosine
+from attn_notes.analysis import results, statistics
+from attn_notes.chapters.deep_qkv import recipe
+from attn_notes.models.deep_qkv import Config
+from attn_notes.training.ensemble import Run
 from experiments import experiment
 
 
-def train_sorters(
-    config: Config,
-    *,
-    seeds: int,
-    steps: int,
-    lr: float,
-    warmup: int,
-    batch: int | None,
-    probe_every: int,
-    predictions: slice = sorting.ALL,
-) -> Run:
-    """Train sorters of one kind from seeds 0, 1, ...; `batch` None follows the exact gradient."""
-    data = partial(sorting.sample_weights, batch) if batch else sorting.population()
-    return train(
-        [Sorter(config, Generator().manual_seed(seed)) for seed in range(seeds)],
-        partial(sorting.loss, predictions=predictions),
-        data,
-        generators=[Generator().manual_seed(10_000 + s) for s in range(seeds)] if batch else None,
-        steps=steps,
-        optimizer=partial(torch.optim.AdamW, lr=lr, fused=True),
-        schedule=warmup_cosine(steps, warmup),
-        clip=1.0,
-        probe=sorting.probe,
-        probe_every=probe_every,
-    )
+def settings(setting: recipe.Setting, **more: Any) -> results.Record:
+    """The settings of a record, with how many seeds there are and which comes first."""
+    seeds = setting.seeds
+    return asdict(setting) | {"seeds": len(seeds), "first_seed": seeds[0]} | more
 
 
 def summary(run: Run) -> results.Record:
-    """What the chapter draws: solved [n, m] at each probed step, the last losses [m, 6]."""
+    """Every probe: solved [n, m] and the mean loss [n, m]; and the last losses [m, 6]."""
     solved = run.history["solved"]
     return {
         "seconds": round(run.seconds, 1),
@@ -55,32 +32,89 @@ def summary(run: Run) -> results.Record:
     }
 
 
+def outline(run: Run, curves: bool = True) -> results.Record:
+    """In a tenth of the room: when each seed was there for good, and the loss in outline.
+
+    `arrivals` [m], none for a seed that never was; `solved` [m] at the end; `quartiles` [n, 3] of
+    the mean loss over the seeds, and the `lowest` of all; `moments`, three of the probes, and
+    `losses` [3, m, 6] at them. Without curves neither quartiles nor losses at moments.
+    """
+    solved, losses = run.history["solved"], run.history["losses"]
+    arrivals = statistics.stable_from(solved, run.steps, recipe.SOLVED).tolist()
+    mean = losses.mean(-1)
+    quartiles = mean.quantile(mean.new_tensor([0.25, 0.5, 0.75]), dim=1).T
+    moments = [0, len(losses) // 20, len(losses) - 1]
+    record = {
+        "seconds": round(run.seconds, 1),
+        "steps": run.steps.tolist(),
+        "arrivals": [results.rounded(x) for x in arrivals],
+        "solved": solved[-1].tolist(),
+        "lowest": round(float(mean.min()), 5),
+    }
+    if not curves:
+        return record
+    return record | {
+        "quartiles": [[round(x, 5) for x in row] for row in quartiles.tolist()],
+        "moments": [int(run.steps[i]) for i in moments],
+        "losses": [[[round(x, 5) for x in seed] for seed in losses[i].tolist()] for i in moments],
+    }
+
+
 @experiment
 def deep_qkv_published() -> None:
     """The sorter at the published settings, 32 seeds, five ways of making the weights."""
-    settings: dict[str, Any] = dict(
-        seeds=32, steps=15_001, lr=1e-3, warmup=500, batch=128, probe_every=250
-    )
     runs = {}
-    for variant in VARIANTS:
-        runs[variant] = summary(train_sorters(Config(variant), **settings))
-    for name, part in (("knowable", sorting.KNOWABLE), ("outputs", sorting.OUTPUTS)):
-        runs[f"gated, {name} only"] = summary(
-            train_sorters(Config("gated"), predictions=part, **settings)
-        )
-    results.save("deep_qkv_published", settings, runs)
+    for name, kind in recipe.KINDS.items():
+        if kind.part == "all" or kind.variant == "gated":
+            run = recipe.train_sorters(kind.config, recipe.PUBLISHED, kind.predictions)
+            runs[name] = summary(run)
+    results.save("deep_qkv_published", settings(recipe.PUBLISHED), runs)
 
 
 @experiment
 def deep_qkv_rank_temperature() -> None:
     """Gated and strict sorters of rank 1 to 3 at temperatures 0.1, 1 and 10."""
-    settings: dict[str, Any] = dict(
-        seeds=16, steps=1000, lr=1e-2, warmup=50, batch=None, probe_every=10
-    )
     runs = {}
     for variant in ("gated", "strict"):
-        for rank in (1, 2, 3):
-            for temperature in (0.1, 1.0, 10.0):
+        for rank in recipe.RANKS:
+            for temperature in recipe.TEMPERATURES:
                 config = Config(variant, rank=rank, temperature=temperature)
-                runs[f"{variant} {rank} {temperature}"] = summary(train_sorters(config, **settings))
-    results.save("deep_qkv_rank_temperature", settings, runs)
+                run = recipe.train_sorters(config, recipe.LIVE)
+                runs[f"{variant} {rank} {temperature}"] = summary(run)
+    results.save("deep_qkv_rank_temperature", settings(recipe.LIVE), runs)
+
+
+@experiment
+def deep_qkv_rates() -> None:
+    """Five learning rates for each kind, on seeds that are used for nothing else."""
+    runs = {}
+    for rate in recipe.RATES:
+        for name, kind in recipe.KINDS.items():
+            run = recipe.train_sorters(kind.config, recipe.SWEEP.at(rate), kind.predictions)
+            runs[f"{name} {rate}"] = outline(run, curves=False)
+    results.save("deep_qkv_rates", settings(recipe.SWEEP, lr=list(recipe.RATES)), runs)
+
+
+@experiment
+def deep_qkv_chosen() -> None:
+    """Each kind at the rate chosen for it, 32 seeds; of the first 16 the weights as well."""
+    runs, weights = {}, {}
+    for name, kind in recipe.KINDS.items():
+        run = recipe.train_kind(name, recipe.CHOSEN)
+        runs[name] = outline(run)
+        if kind.part == "all":
+            for parameter, values in run.parameters.items():
+                weights[f"{name}:{parameter}"] = values[: recipe.KEPT].numpy()
+    results.save("deep_qkv_chosen", settings(recipe.CHOSEN, lr=recipe.RATE), runs)
+    np.savez_compressed(results.folder() / "deep_qkv_chosen.npz", **weights)  # type: ignore[arg-type]
+
+
+@experiment
+def deep_qkv_positions() -> None:
+    """Sorters without position embeddings, plain and gated."""
+    runs = {}
+    for variant in ("plain", "gated"):
+        kind = recipe.Kind(variant, positions=False)
+        setting = recipe.LIVE.at(recipe.RATE[variant])
+        runs[variant] = outline(recipe.train_sorters(kind.config, setting))
+    results.save("deep_qkv_positions", settings(recipe.LIVE, lr=recipe.RATE), runs)

@@ -16,16 +16,33 @@ SIGNS = {"+": "held", "-": "did not hold", "?": "could not be told"}
 # A sign for each column of verdicts, then how the claim begins.
 EXPECTED = {
     "deep_qkv": """
-        + + Gated retains the capacity
+        + + “Retains capacity”: some gated seed sorts all 27
+        * + Gated converges before plain
+        * + Divided by three converges before plain
+        * ? Gated converges before divided by three
+        + + Two letters out of the loss, plain, converges before gated with all six
+    """,
+    "evidence/deep_qkv": """
+        + + “Retains capacity”: some gated seed sorts all 27
         + + Strict, without a base, has it too
-        ? * Gated is safer than strict
-        ? * Gated arrives before plain
-        ? * Gated arrives before a gate that never moves
-        ? * A gate that never moves arrives before plain
-        ? * A smaller start alone arrives before plain
-        + + Loss on what can be known arrives before loss on all
-        + + Loss on the sorted letters arrives before loss on all
+        ? ? “Safer”: more gated seeds than strict converge
+        + ? Gated converges before plain
+        + ? Divided by three converges before plain
+        ? ? Gated converges before divided by three
+        ? ? A smaller start alone converges before plain
+        ? ? Strict converges before plain
+        ? ? Gated converges before strict
+        + . Two letters out of the loss, plain, converges before gated with all six
+        + . Two letters out of the loss, plain, converges before divided by three with all six
+        + . Two letters out of the loss converges before all six, plain
+        + . Loss on the answer only converges before all six, plain
+        + + Two letters out of the loss converges before all six, gated
+        + + Loss on the answer only converges before all six, gated
         + + No loss lies below the floor
+        ? Gated: rank 1 converges before rank 3
+        ? Gated: τ = 10 converges before τ = 0.1
+        ? Strict: rank 1 converges before rank 3
+        ? Strict: τ = 10 converges before τ = 0.1
     """,
     "triple_product": """
         - . The fixed copy “strictly tests induction heads”
@@ -143,18 +160,20 @@ def sign_of(cell: str) -> str:
 @pytest.mark.parametrize("chapter", EXPECTED)
 def test_every_verdict_is_the_one_that_was_read(chapter: str, site: Path) -> None:
     page = (site / "book" / f"{chapter}.html").read_text("utf-8")
-    (table,) = re.findall(r'<table class="notes-table claims">(.*?)</table>', page, re.S)
-    header, *lines = re.findall(r"<tr>(.*?)</tr>", table, re.S)
+    tables = re.findall(r'<table class="notes-table claims">(.*?)</table>', page, re.S)
+    expected = iter([line.split() for line in EXPECTED[chapter].strip().splitlines()])
     beside = ("whose", "evidence")  # columns that hold no verdict
-    columns = [
-        i for i, name in enumerate(re.findall(r"<th .*?>(.*?)</th>", header)) if name not in beside
-    ][1:]
-    expected = [line.split() for line in EXPECTED[chapter].strip().splitlines()]
-    assert len(lines) == len(expected)
-    for line, words in zip(lines, expected, strict=True):
-        claim, *cells = map(text_of, re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line, re.S))
-        signs, beginning = words[: len(columns)], " ".join(words[len(columns) :])
-        assert claim.startswith(beginning)
-        found = [sign_of(cells[i - 1]) for i in columns]
-        assert all(found)
-        assert [s if s == "*" else f for s, f in zip(signs, found, strict=True)] == signs, claim
+    for table in tables:
+        header, *lines = re.findall(r"<tr>(.*?)</tr>", table, re.S)
+        names = re.findall(r"<th .*?>(.*?)</th>", header)
+        columns = [i for i, name in enumerate(names) if name not in beside][1:]
+        for line in lines:
+            claim, *cells = map(text_of, re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line, re.S))
+            words = next(expected)
+            signs, beginning = words[: len(columns)], " ".join(words[len(columns) :])
+            assert claim.startswith(beginning)
+            found = [sign_of(cells[i - 1]) for i in columns]
+            assert all(found)
+            assert [s if s == "*" else f for s, f in zip(signs, found, strict=True)] == signs, claim
+    assert tables
+    assert not list(expected)

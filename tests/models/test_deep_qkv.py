@@ -20,6 +20,30 @@ def test_parameter_counts(variant: str) -> None:
     assert sum(p.numel() for p in model.parameters()) == COUNTS[variant]
 
 
+def test_positions_are_42_parameters() -> None:
+    model = Sorter(Config(positions=False), Generator().manual_seed(1))
+    assert sum(p.numel() for p in model.parameters()) == COUNTS["gated"] - 7 * 6
+    assert not [name for name, _ in model.named_parameters() if "position" in name]
+
+
+def test_without_positions_only_proportions_are_seen() -> None:
+    """The same last token after the same proportions gives the same logits; else others."""
+    model = Sorter(Config("plain", positions=False), Generator().manual_seed(2))
+
+    def last(*tokens: int) -> torch.Tensor:
+        return model(torch.tensor(tokens))[-1]
+
+    for same in (((1,), (1, 1), (1, 1, 1)), ((1, 2, 3), (2, 1, 3)), ((1, 2), (1, 2, 1, 2))):
+        assert len({sorting.proportions(tokens) for tokens in same}) == 1
+        for other in same[1:]:
+            assert_close(last(*other), last(*same[0]))
+    different = [(1,), (2,), (1, 2), (2, 1), (1, 1, 2), (1, 2, 2), (1, 0), (1, 1, 0)]
+    assert len({sorting.proportions(tokens) for tokens in different}) == len(different)
+    for i, one in enumerate(different):
+        for other in different[i + 1 :]:
+            assert not torch.allclose(last(*one), last(*other), atol=1e-4)
+
+
 def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
     """The same function from torch's own multi-head attention, one sequence at a time."""
     config, w = model.config, dict(model.named_parameters())
@@ -38,7 +62,9 @@ def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
                 gate = torch.ones_like(p["base"][i])
             per_head.append(gate if p["base"] is None else p["base"][i] * gate)
         rows.append(torch.cat(per_head, 1).T)  # torch keeps [out, in], heads one after another
-    hidden = w["token.weight"][x] + w["position.weight"][: len(x)]
+    hidden = w["token.weight"][x]
+    if config.positions:
+        hidden = hidden + w["position.weight"][: len(x)]
     y = F.layer_norm(hidden, (e,), w["block.ln1.weight"], w["block.ln1.bias"])
     mask = torch.triu(torch.ones(len(x), len(x), dtype=torch.bool), 1)
     y, _ = F.multi_head_attention_forward(
@@ -60,6 +86,7 @@ def independent_forward(model: Sorter, x: torch.Tensor) -> torch.Tensor:
     temperature=st.floats(0.05, 20),
     vocabulary=st.integers(2, 13),
     length=st.integers(1, 11),
+    positions=st.booleans(),
     seed=st.integers(0, 999),
 )
 def test_forward_equals_an_independent_one(
@@ -70,6 +97,7 @@ def test_forward_equals_an_independent_one(
     temperature: float,
     vocabulary: int,
     length: int,
+    positions: bool,
     seed: int,
 ) -> None:
     generator = Generator().manual_seed(seed)
@@ -81,6 +109,7 @@ def test_forward_equals_an_independent_one(
         context=11,
         embedding=heads * per_head,
         heads=heads,
+        positions=positions,
     )
     model = Sorter(config, generator).double()
     with torch.no_grad():  # off the start, where LayerNorms are trivial

@@ -28,6 +28,20 @@ def test_entropies_of_dependent_tokens() -> None:
     assert_close(sorting.entropies(sequences), torch.tensor([math.log(2), 0.0]))
 
 
+def test_the_floor_without_positions() -> None:
+    """Counted by hand. `a`, `aa`, `aaa` are one: in 12 of 13 cases a letter follows, evenly.
+
+    That state holds 9, 3 and 1 of the 27 words for each letter, at lengths 1, 2 and 3. The other 18
+    words of length 2 go on evenly; the other 24 of length 3 end; what is sorted is certain.
+    """
+    found = sorting.entropies(sorting.all_sequences(), sorting.proportions)
+    on, end = math.log(13 / 4), math.log(13)
+    second = on
+    third = (9 * on + 18 * math.log(3)) / 27
+    assert_close(found, torch.tensor([second, third, 3 * end / 27, 0.0, 0.0, 0.0]))
+    assert found.mean() > sorting.FLOOR
+
+
 def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
     loss = sorting.loss(sorting.ideal, sorting.population())
     assert loss.item() == pytest.approx(sorting.FLOOR, rel=1e-6)

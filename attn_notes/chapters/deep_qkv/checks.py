@@ -118,9 +118,13 @@ def future_leak(answer: Callable[[Callable[[Tensor], Tensor], Tensor], float]) -
     return "no change at a later position may move an earlier logit; yours finds every leak."
 
 
+_fewest: list[int] = []
+"""Steps of the answers to `rescue` that were right, in this kernel."""
+
+
 @check
 def rescue(answer: Callable[[], object]) -> str:
-    """Train plain sorters so that all of 16 seeds sort within 600 steps."""
+    """Train plain sorters so that all of 16 seeds sort within 600 steps; fewer score better."""
     try:
         run = answered(answer())
     except KeyError as error:
@@ -134,7 +138,8 @@ def rescue(answer: Callable[[], object]) -> str:
         len(run.history["losses"][0].unique(dim=0)) == 16,
         "some of your 16 start alike: give each its own seed.",
     )
-    need(int(steps[-1]) <= 600, f"you took {int(steps[-1])} steps; 600 are allowed.")
+    taken = int(steps[-1])
+    need(taken <= 600, f"you took {taken} steps; 600 are allowed.")
     sorters = [run.member(i) for i in range(16)]
     need(
         all(isinstance(s, Sorter) and s.config == Config("plain") for s in sorters),
@@ -152,4 +157,8 @@ def rescue(answer: Callable[[], object]) -> str:
             else "The loss is on the right part; try another rate, or more of the 600 steps."
         ),
     )
-    return "asked only for what can be known, every plain seed learns it."
+    _fewest.append(taken)
+    return (
+        f"all 16 seeds sort all 27 inputs. Your score: {taken} steps; your best so far: "
+        f"{min(_fewest)}."
+    )

@@ -56,7 +56,7 @@ def projection_sums(model: Sorter) -> Float[Tensor, "3 h 27 t"]:
     Every row of a strict model's W sums to one, so Σ_d q_d = Σ_e x_e: the six numbers of one
     token are the same, whatever A and B are, and each head has one direction less to use.
     """
-    h = model.token(sorting.all_sequences()) + model.position.weight
+    h = model.embed(sorting.all_sequences())
     weights = torch.stack([make() for make in projections(model).values()])
     return torch.einsum("bte,nhed->nhbt", model.block.ln1(h), weights)
 
@@ -175,3 +175,28 @@ def scores_without(model: Sorter) -> dict[str, Int[Tensor, "..."]]:
         scores = vmap(lambda row, name=name: score(name, row))(one_at_zero.view(-1, *p.shape))
         found[name] = scores.view(p.shape)
     return found
+
+
+@torch.no_grad()
+def attention_by_letter(model: Sorter) -> Float[Tensor, "h 3 3"]:
+    """Each head's attention on the a's, b's and c's of a word, [head, letter written, letter read].
+
+    Mean over the 19 words that hold the letter.
+    """
+    words = sorting.all_sequences()[:, : sorting.LETTERS_PER_WORD]
+    attention = attention_on_letters(model)  # [27, h, 3 written, 3 places]
+    columns = []
+    for letter in range(1, len(sorting.VOCABULARY)):
+        here = words == letter
+        share = torch.einsum("bhop,bp->bho", attention, here.float())
+        columns.append(share[here.any(1)].mean(0))
+    return torch.stack(columns, -1)
+
+
+@torch.no_grad()
+def attention_by_place(model: Sorter) -> Float[Tensor, "h 3 3"]:
+    """Each head's attention on the 1st, 2nd and 3rd letter of a word, [head, written, place].
+
+    Mean over the 27 words.
+    """
+    return attention_on_letters(model).mean(0)

@@ -1,0 +1,324 @@
+"""What chapter 1's runs found, live and recorded, as values: no sentences."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+from torch.func import functional_call, vmap
+
+from attn_notes import allowed
+from attn_notes.analysis import results, statistics
+from attn_notes.chapters.deep_qkv import measure, recipe
+from attn_notes.models.deep_qkv import VARIANTS, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
+
+NEVER = math.inf
+
+
+@dataclass(frozen=True, eq=False)  # so that `compare` can keep what it found of two
+class Crowd:
+    """The seeds of one kind: when each sorted all 27 inputs for good, and what it lost.
+
+    Args:
+        steps: at which they were probed, the last one the end.
+        arrivals: for each seed the first probe from which on it sorts all 27; infinite if never.
+        solved: inputs that each seed sorts at the end.
+        lowest: mean loss that any seed had at any probe, in nats.
+        seconds: that training all of them took.
+        quartiles: of the mean loss over the seeds, at every probe, in nats, where it was kept.
+        moments: probes at which `losses` were kept.
+        losses: of each prediction then, in nats.
+    """
+
+    steps: Int[Tensor, " n"]
+    arrivals: Float[Tensor, " m"]
+    solved: Int[Tensor, " m"]
+    lowest: float
+    seconds: float
+    quartiles: Float[Tensor, "n 3"] | None = None
+    moments: tuple[int, ...] = ()
+    losses: Float[Tensor, "k m 6"] | None = None
+
+    @property
+    def curves(self) -> Float[Tensor, "n 3"]:
+        """The quartiles.
+
+        Raises:
+            ValueError: none were kept.
+        """
+        if self.quartiles is None:
+            raise ValueError("of this crowd no curves were kept")
+        return self.quartiles
+
+    @property
+    def last_losses(self) -> Float[Tensor, "m 6"]:
+        """Each seed's loss of each prediction at the end.
+
+        Raises:
+            ValueError: none were kept.
+        """
+        if self.losses is None:
+            raise ValueError("of this crowd no losses were kept")
+        return self.losses[-1]
+
+    @property
+    def arrived(self) -> int:
+        """How many seeds sort all 27 at the end."""
+        return int(self.arrivals.isfinite().sum())
+
+    @property
+    def median(self) -> float:
+        """The median seed's step; infinite where half of them never do."""
+        return float(self.arrivals.quantile(0.5, interpolation="lower"))
+
+    @property
+    def delay(self) -> float:
+        """The mean step of arrival, a seed that never arrives counted as one at the end.
+
+        The area under the survival curve (the restricted mean): lower for a kind that is faster,
+        and for one more of whose seeds arrive.
+        """
+        return float(self.arrivals.clamp(max=float(self.steps[-1])).mean())
+
+
+Crowds = Mapping[str, Crowd]
+
+
+def live(run: Run) -> Crowd:
+    """A run that has just been trained."""
+    solved, losses = run.history["solved"], run.history["losses"].mean(-1)
+    return Crowd(
+        run.steps,
+        statistics.stable_from(solved, run.steps, recipe.SOLVED),
+        solved[-1],
+        float(losses.min()),
+        run.seconds,
+        losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
+    )
+
+
+def crowd(run: results.Record) -> Crowd:
+    """A recorded run, in full or in outline."""
+    steps = torch.tensor(run["steps"])
+    if "arrivals" in run:
+        arrivals = torch.tensor([NEVER if x is None else x for x in run["arrivals"]])
+        return Crowd(
+            steps,
+            arrivals,
+            torch.tensor(run["solved"]),
+            run["lowest"],
+            run["seconds"],
+            torch.tensor(run["quartiles"]) if "quartiles" in run else None,
+            tuple(run.get("moments", ())),
+            torch.tensor(run["losses"]) if "losses" in run else None,
+        )
+    solved, losses = torch.tensor(run["solved"]), torch.tensor(run["mean_loss"])
+    return Crowd(
+        steps,
+        statistics.stable_from(solved, steps, recipe.SOLVED),
+        solved[-1],
+        float(losses.min()),
+        run["seconds"],
+        losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
+    )
+
+
+@cache
+def recorded(name: str) -> dict[str, Crowd]:
+    """A record's runs: `published`, `rank_temperature`, `rates`, `chosen` or `positions`."""
+    return {kind: crowd(run) for kind, run in results.load(f"deep_qkv_{name}")["runs"].items()}
+
+
+def sweep() -> dict[str, dict[float, Crowd]]:
+    """Each kind at each rate of the sweep."""
+    runs = recorded("rates")
+    return {kind: {r: runs[f"{kind} {r}"] for r in recipe.RATES} for kind in recipe.KINDS}
+
+
+def best_rate(crowds: Mapping[float, Crowd]) -> float:
+    """The rate with the smallest `delay`.
+
+    Raises:
+        ValueError: no rate.
+    """
+    allowed.some(rates=[*crowds])
+    return min(crowds, key=lambda rate: crowds[rate].delay)
+
+
+@lru_cache(maxsize=1024)
+def compare(ours: Crowd, theirs: Crowd) -> statistics.Comparison:
+    """How often a random seed of ours converges before a random one of theirs."""
+    return statistics.compare(ours.arrivals, theirs.arrivals, Generator().manual_seed(0))
+
+
+def by_seed(crowds: Iterable[Crowd]) -> Float[Tensor, " m"]:
+    """Each seed's step, never counted as the end, averaged over the crowds that it is in."""
+    return torch.stack([c.arrivals.clamp(max=float(c.steps[-1])) for c in crowds]).mean(0)
+
+
+# The trained weights
+
+
+@cache
+def trained(kind: str) -> list[Sorter]:
+    """The recorded sorters of a variant, seeds 0, 1, ..., trained at its own rate.
+
+    Raises:
+        ValueError: a kind of which no weights are recorded.
+    """
+    if kind not in VARIANTS:
+        raise ValueError(f"weights are recorded of {', '.join(VARIANTS)}, not of {kind!r}")
+    models = recipe.sorters(recipe.KINDS[kind].config, range(recipe.KEPT))
+    for i, model in enumerate(models):
+        model.load_state_dict({name: values[i] for name, values in weights(kind).items()})
+    return models
+
+
+def weights(kind: str) -> dict[str, Tensor]:
+    """A variant's recorded weights, stacked over the seeds: name → [16, ...]."""
+    with np.load(results.folder() / "deep_qkv_chosen.npz") as packed:
+        names = [name for name in packed.files if name.startswith(f"{kind}:")]
+        return {name.partition(":")[2]: torch.from_numpy(packed[name]) for name in names}
+
+
+def _each(kind: str, measured: Callable[[Callable[[Tensor], Tensor]], Tensor]) -> Tensor:
+    """What is measured of every recorded sorter of a variant, all at once."""
+    template = trained(kind)[0]
+
+    def of_one(parameters: dict[str, Tensor]) -> Tensor:
+        return measured(lambda x: functional_call(template, parameters, (x,)))
+
+    with torch.no_grad():
+        return vmap(of_one)(weights(kind))
+
+
+def scores(kind: str) -> Int[Tensor, " m"]:
+    """How many inputs each recorded sorter of a variant sorts."""
+    return _each(kind, lambda model: sorting.probe(model)["solved"])
+
+
+class Finder(NamedTuple):
+    """A head that, when the first letter is written, attends to one letter of the alphabet."""
+
+    variant: str
+    seed: int
+    head: int  # counted from 0
+    letter: str
+    share: float  # of its attention, mean over the words that hold the letter
+    words: int  # that hold it
+
+
+def finder(variants: Iterable[str] = ("plain", "gated")) -> Finder:
+    """The clearest such head among the recorded sorters that sort everything.
+
+    The letter has to be the one that is written first wherever it occurs: `a`.
+
+    Raises:
+        ValueError: no sorter sorts everything.
+    """
+    found = []
+    for variant in variants:
+        for seed, model in enumerate(trained(variant)):
+            if sorting.probe(model)["solved"] == recipe.SOLVED:
+                share = measure.attention_by_letter(model)[:, 0, 0]  # [heads], writing 1st, on `a`
+                head = int(share.argmax())
+                found.append(Finder(variant, seed, head, "a", float(share[head]), 19))
+    if not found:
+        raise ValueError("no recorded sorter sorts all 27 inputs")
+    return max(found, key=lambda f: f.share)
+
+
+class Failure(NamedTuple):
+    """A recorded sorter that does not sort everything."""
+
+    variant: str
+    seed: int
+    score: int
+
+
+def worst() -> Failure:
+    """The recorded sorter that sorts fewest of the 27 inputs."""
+    every = [
+        Failure(variant, seed, int(score))
+        for variant in VARIANTS
+        for seed, score in enumerate(scores(variant))
+    ]
+    return min(every, key=lambda failure: failure.score)
+
+
+BLIND = 0.1
+
+
+@cache
+def blindness() -> dict[str, tuple[int, int]]:
+    """Of the recorded sorters by what they sort: how many are blind, of how many.
+
+    Blind is a sorter with a written letter whose probabilities move by less than `BLIND` when some
+    letter of the word is replaced.
+    """
+    lowest = torch.cat([_each(v, measure.sensitivity).flatten(1).amin(1) for v in VARIANTS])
+    solved = torch.cat([scores(variant) for variant in VARIANTS])
+    groups = {
+        "sort fewer than 24 inputs": range(24),
+        "sort 24 to 26": range(24, 27),
+        "sort all 27": range(27, 28),
+    }
+    members = {
+        name: lowest[(solved >= group.start) & (solved < group.stop)]
+        for name, group in groups.items()
+    }
+    return {name: (int((here < BLIND).sum()), len(here)) for name, here in members.items()}
+
+
+def trace_differs(models: Iterable[Sorter]) -> float:
+    """On how many of the 27 inputs the published trace writes something else than `generate`.
+
+    It does not forbid the separator; the mean over the models.
+    """
+    differ = [
+        (
+            measure.greedy_choices(model, forbid_sep=True)
+            != measure.greedy_choices(model, forbid_sep=False)
+        )
+        .any(1)
+        .sum()
+        for model in models
+    ]
+    return float(torch.stack(differ).float().mean())
+
+
+# Attention on a blackboard: one head, the word cab, numbers that fit on a page
+
+
+class Board(NamedTuple):
+    """One step of one head, worked out: what the last token asks and what it takes."""
+
+    tokens: tuple[str, ...]
+    query: Float[Tensor, " d"]
+    keys: Float[Tensor, "t d"]
+    values: Float[Tensor, "t d"]
+    scores: Float[Tensor, " t"]
+    attention: Float[Tensor, " t"]
+    mixture: Float[Tensor, " d"]
+
+
+def blackboard() -> Board:
+    """The word `cab`, a query that asks for `a`, keys and values of two small numbers."""
+    query = torch.tensor([3.0, -1.0])
+    keys = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    values = torch.tensor([[0.0, 4.0], [4.0, 0.0], [2.0, 2.0]])
+    scores = keys @ query / math.sqrt(2)
+    attention = scores.softmax(0)
+    return Board(tuple("cab"), query, keys, values, scores, attention, attention @ values)
+
+
+def settings(name: str) -> dict[str, Any]:
+    """The settings of a record."""
+    return dict(results.load(f"deep_qkv_{name}")["settings"])

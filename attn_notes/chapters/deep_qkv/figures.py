@@ -1,0 +1,541 @@
+"""Chapter 1's figures: results in, a picture with title, caption and alternative text out.
+
+A title says what the numbers show, so where they may fall either way it is computed from them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from torch import Generator, Tensor
+
+from attn_notes import figures
+from attn_notes.analysis import statistics
+from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.chapters.deep_qkv.evidence import Crowd, Crowds
+from attn_notes.figures import Picture
+from attn_notes.models.deep_qkv import VARIANTS, ProjectionWeight, Sorter
+from attn_notes.tasks import sorting
+
+NAMES = {
+    "gated": "gated",
+    "strict": "strict",
+    "plain": "plain",
+    "plain_third": "plain, started at a third",
+    "fixed_gate": "divided by three",
+    "plain, knowable": "plain, two letters out of the loss",
+    "plain, answer": "plain, loss on the answer only",
+    "gated, knowable": "gated, two letters out of the loss",
+    "gated, answer": "gated, loss on the answer only",
+}
+PREDICTED = ("letter 2", "letter 3", "|", "1st", "2nd", "3rd")
+NTH = ("1st", "2nd", "3rd")
+_BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS
+COLOUR = dict(
+    zip(
+        ("gated", "plain", "fixed_gate", "plain_third", "strict"),
+        (figures.PUBLISHED, figures.OURS, figures.CONTROL, _MAUVE, _VIOLET),
+        strict=True,
+    )
+)
+STYLE = {"all": "-", "knowable": "--", "answer": ":"}
+
+
+def step_or_never(step: float) -> str:
+    """A step as it is printed."""
+    return f"{step:,.0f}" if step < evidence.NEVER else "never"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """One, two and three."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+# The lesson
+
+
+def floor_bars() -> Picture:
+    """What each of the six predictions costs the best predictor."""
+    entropies = sorting.entropies(sorting.all_sequences())
+    mean = float(entropies.mean())
+    with figures.figure(5.6, 2.3) as (fig, ax):
+        ax.bar(range(6), entropies.tolist(), color=figures.GREY, width=0.7)
+        ax.axhline(mean, color=figures.INK, linewidth=1, linestyle="--")
+        ax.text(5.4, mean + 0.04, f"mean {mean:.4f}", ha="right", va="bottom")
+        ax.set_xticks(range(6), PREDICTED)
+        ax.set(ylabel="least loss, nats", xlabel="predicted token")
+    costly = int((entropies > 1e-6).sum())
+    return Picture(
+        fig,
+        f"{costly} of the six predictions cost something, whoever makes them",
+        "The least possible loss of each prediction, counted over the 27 inputs. Their mean is "
+        "the floor.",
+        "Bars of the least possible loss: "
+        + ", ".join(f"{n} {h:.4f}" for n, h in zip(PREDICTED, entropies.tolist(), strict=True))
+        + f"; their mean is {mean:.4f} nats.",
+    )
+
+
+@torch.no_grad()
+def weight_parts(weight: ProjectionWeight) -> Picture:
+    """How a gated weight of one head is made, part by part."""
+    parts = {
+        "A": weight.A[0], "B": weight.B[0], "AB": (weight.A @ weight.B)[0],
+        "softmax(AB)": weight.gate()[0], "base": weight.base[0], "W": weight()[0],
+    }  # fmt: skip
+    gate = parts["softmax(AB)"]
+    low, high = float(gate.min()), float(gate.max())
+    with figures.figure(6.6, 2.3, columns=6) as (fig, axes):
+        for ax, (name, matrix) in zip(axes, parts.items(), strict=True):
+            figures.heat_map(ax, matrix, signed=name != "softmax(AB)", numbers=True)
+            ax.set_title(name, fontsize=9)
+    even = high - low < 1 / 3
+    return Picture(
+        fig,
+        "Untrained, the gate does not choose: it divides by three"
+        if even
+        else f"The gate's entries run from {low:.2f} to {high:.2f}",
+        "The query weights of one untrained head. Each map has its own scale, blue below zero and "
+        f"orange above; the softmax has no sign. Its entries lie between {low:.2f} and {high:.2f}.",
+        "Six heat maps of one head: A, B, their product, its row softmax, base, and base times "
+        f"softmax. The softmax lies between {low:.2f} and {high:.2f}"
+        + (", so W looks like base, only paler." if even else "."),
+        wide=True,
+    )
+
+
+def one_seed(losses: Sequence[float]) -> Picture:
+    """The loss of a single sorter, step by step, above the floor that was drawn first."""
+    above = losses[-1] - sorting.FLOOR
+    with figures.figure(5.6, 2.4) as (fig, ax):
+        ax.axhline(sorting.FLOOR, color=figures.INK, linewidth=1.2, linestyle="--")
+        ax.text(len(losses), sorting.FLOOR * 0.93, "floor", ha="right", va="top")
+        ax.plot(range(len(losses)), losses, color=COLOUR["plain"])
+        ax.set(xlabel="step", ylabel="loss, nats", yscale="log")
+        ax.set_ylim(0.25, max(*losses, 1) * 1.1)
+        ax.set_yticks([0.3, 1, 3], ["0.3", "1", "3"], minor=False)
+        ax.minorticks_off()
+    return Picture(
+        fig,
+        f"One plain sorter ends {above:.3f} nats above the floor"
+        if above > -1e-3
+        else "A loss below the floor: something leaks",
+        "The loss over all 27 inputs. The broken line is the least that any predictor can reach.",
+        f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
+        f"floor is {sorting.FLOOR:.4f}.",
+    )
+
+
+def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
+    """Survival curves of named kinds, each with its name to the right of where it ends."""
+    order = sorted(crowds, key=lambda kind: (crowds[kind].arrived, -crowds[kind].delay))
+    heights = torch.linspace(0.97, 0.03, len(order)).tolist() if len(order) > 1 else [0.5]
+    for kind, height in zip(order, heights, strict=True):
+        here, spec = crowds[kind], recipe.KINDS[kind]
+        share = 100 * statistics.not_yet(here.arrivals, here.steps)
+        colour = COLOUR[spec.variant]
+        ax.step(here.steps, share, where="post", color=colour, linestyle=STYLE[spec.part])
+        ax.annotate(
+            NAMES[kind] + (f": {step_or_never(here.median)}" if medians else ""),
+            xy=(float(here.steps[-1]), float(share[-1])),
+            xytext=(1.07, height),
+            textcoords="axes fraction",
+            va="center",
+            color=colour,
+            fontsize=9.5,
+            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.7,
+                        "linestyle": STYLE[spec.part], "shrinkA": 1, "shrinkB": 1},
+        )  # fmt: skip
+    ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not converged")
+    ax.set_xlim(0, max(float(here.steps[-1]) for here in crowds.values()))
+
+
+def race_words(crowds: Crowds) -> str:
+    """How many seeds of each kind converge, and when the median one does."""
+    return "; ".join(
+        f"{NAMES[kind]} {here.arrived} of {len(here.arrivals)}, median {step_or_never(here.median)}"
+        for kind, here in crowds.items()
+    )
+
+
+def race(crowds: Crowds, title: str) -> Picture:
+    """Who has not yet sorted all 27 inputs for good, against steps."""
+    first = next(iter(crowds.values()))
+    with figures.figure(6.6, 0.9 + 0.45 * max(4, len(crowds))) as (fig, ax):
+        draw_race(ax, crowds)
+    return Picture(
+        fig,
+        title,
+        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
+        "curve that ends above zero has seeds that never do. Beside each name: the step by which "
+        "half of its seeds have.",
+        f"Survival curves. Seeds that converge: {race_words(crowds)}.",
+    )
+
+
+def race_title(crowds: Crowds) -> str:
+    """Who is first and who is last, by the mean step."""
+    order = sorted(crowds, key=lambda kind: crowds[kind].delay)
+    first, last = (NAMES[kind] for kind in (order[0], order[-1]))
+    return f"{first.capitalize()}: first. {last.capitalize()}: last"
+
+
+Effects = Mapping[str, Mapping[str, statistics.Comparison]]
+
+
+def effects(found: Effects, title: str) -> Picture:
+    """For each question the chance that the first kind converges before the second.
+
+    Args:
+        found: question → evidence → comparison.
+        title: what they show.
+    """
+    bodies = list(dict.fromkeys(body for each in found.values() for body in each))
+    with figures.figure(5.6, 0.9 + 0.62 * len(found)) as (fig, ax):
+        ax.axvline(0.5, color=figures.GREY, linewidth=1)
+        for row, each in enumerate(found.values()):
+            for body, c in each.items():
+                i = bodies.index(body)
+                y = row + 0.28 * (i - (len(bodies) - 1) / 2)
+                colour = (figures.INK, figures.GREY)[i % 2]
+                ax.plot([c.low, c.high], [y, y], color=colour, linewidth=2)
+                ax.plot(c.first, y, "os"[i % 2], color=colour, markersize=6)
+                if row == 0:
+                    ax.annotate(
+                        body, (c.high, y), (6, 0), textcoords="offset points",
+                        va="center", fontsize=9, color=colour,
+                    )  # fmt: skip
+        ax.set_yticks(range(len(found)), list(found))
+        ax.set(xlim=(0, 1.02), ylim=(len(found) - 0.4, -0.6))
+        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0\nnever", ".25", ".5\neven", ".75", "1\nalways"])
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+    said = " ".join(
+        f"{question}, {body}: {c.first:.2f} ({c.low:.2f} to {c.high:.2f})."
+        for question, each in found.items()
+        for body, c in each.items()
+    )
+    return Picture(
+        fig,
+        title,
+        "The chance that a random seed of the first converges before a random seed of the second, "
+        "with its 95 % interval over seeds. One half is no difference.",
+        said,
+    )
+
+
+# The evidence
+
+
+def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> Picture:
+    """How soon each kind is done at each learning rate."""
+    best = {kind: evidence.best_rate(sweep[kind]) for kind in kinds}
+    with figures.figure(6.6, 3.2) as (fig, ax):
+        ends = sorted(kinds, key=lambda kind: -list(sweep[kind].values())[-1].delay)
+        heights = dict(zip(ends, torch.linspace(0.97, 0.03, len(ends)).tolist(), strict=True))
+        for kind in kinds:
+            spec, crowds = recipe.KINDS[kind], sweep[kind]
+            colour, delays = COLOUR[spec.variant], [c.delay for c in crowds.values()]
+            ax.plot(list(crowds), delays, STYLE[spec.part], color=colour, marker=".")
+            ax.plot(best[kind], crowds[best[kind]].delay, "o", color=colour, markersize=8)
+            ax.annotate(
+                NAMES[kind], (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
+                textcoords="axes fraction", va="center", color=colour, fontsize=9.5,
+                arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
+                            "linewidth": 0.7},
+            )  # fmt: skip
+        ax.set(xscale="log", xlabel="learning rate", ylabel="mean step")
+        ax.set_xticks(recipe.RATES, [f"{r:g}" for r in recipe.RATES])
+        ax.minorticks_off()
+    inside = all(min(recipe.RATES) < rate < max(recipe.RATES) for rate in best.values())
+    return Picture(
+        fig,
+        "Every kind has its best rate inside the sweep" if inside else "A best rate lies at an end",
+        "The mean step at which a seed sorts everything for good, one that never does counted as "
+        "the last. A large dot is the rate that was chosen.",
+        "Mean step by learning rate. "
+        + " ".join(
+            f"{NAMES[kind]}: "
+            + ", ".join(f"{c.delay:.0f} at {rate:g}" for rate, c in sweep[kind].items())
+            + f"; chosen {best[kind]:g}."
+            for kind in kinds
+        ),
+    )
+
+
+def loss_curves(crowds: Crowds) -> Picture:
+    """The loss above the floor, median and middle half of the seeds."""
+    with figures.figure(6.2, 2.4, columns=len(crowds), sharex=True, sharey=True) as (fig, axes):
+        ends = {}
+        for ax, (kind, here) in zip(axes, crowds.items(), strict=True):
+            low, middle, high = (here.curves - sorting.FLOOR).T
+            colour = COLOUR[recipe.KINDS[kind].variant]
+            ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
+            ax.plot(here.steps, middle, color=colour)
+            ax.set_yscale("log")
+            ax.set_title(NAMES[kind].replace(", ", ",\n").replace(" by", "\nby"), fontsize=9)
+            ax.set_xticks([0, int(here.steps[-1])])
+            ends[kind] = float(middle[-1])
+        axes[0].set_ylabel("nats above the floor")
+        axes[len(axes) // 2].set_xlabel("step")
+    return Picture(
+        fig,
+        f"The median seed of every kind ends within {max(ends.values()):.4f} nats of the floor",
+        "Loss above the floor: median, and the band between the quartiles. The bands show who "
+        "stays behind.",
+        "Loss above the floor against steps. Medians at the end: "
+        + ", ".join(f"{NAMES[kind]} {end:.4f}" for kind, end in ends.items())
+        + " nats.",
+        wide=True,
+    )
+
+
+def prediction_losses(here: Crowd) -> Picture:
+    """The loss of each of the six predictions before training, early, and at the end.
+
+    Raises:
+        ValueError: the crowd kept no losses.
+    """
+    if here.losses is None:
+        raise ValueError("of this crowd no losses were kept")
+    entropies = sorting.entropies(sorting.all_sequences())
+    with figures.figure(5.8, 2.6, columns=len(here.moments), sharey=True) as (fig, axes):
+        for ax, moment, losses in zip(axes, here.moments, here.losses, strict=True):
+            low, middle, high = losses.quantile(torch.tensor([0.25, 0.5, 0.75]), dim=0)
+            ax.bar(range(6), middle.tolist(), color=figures.GREY)
+            ax.vlines(range(6), low, high, color=figures.INK, linewidth=1)
+            ax.hlines(
+                entropies, torch.arange(6) - 0.45, torch.arange(6) + 0.45,
+                color=figures.FLOOR, linewidth=2.4,
+            )  # fmt: skip
+            ax.set_xticks(range(6), ["2", "3", "|", "1st", "2nd", "3rd"], fontsize=8.5)
+            ax.set_title(f"step {moment}", fontsize=10)
+        axes[0].set_ylabel("nats")
+        axes[len(axes) // 2].set_xlabel("predicted token")
+    left = float((here.losses[-1].median(0).values - entropies).max())
+    return Picture(
+        fig,
+        f"At the end no prediction is more than {left:.3f} nats above its floor",
+        "Loss of each prediction: median seed, and a line between the quartiles; the level "
+        "lines are the floor. At first the models are sure of the wrong things, which costs more "
+        "than an even guess.",
+        "Loss of each of the six predictions at steps "
+        + listed([str(m) for m in here.moments])
+        + ". Medians at the end: "
+        + ", ".join(f"{x:.3f}" for x in here.losses[-1].median(0).values.tolist())
+        + " nats.",
+    )
+
+
+def _to_plane(rows: Float[Tensor, "n 3"]) -> Float[Tensor, "n 2"]:
+    corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
+    return rows @ corners
+
+
+@torch.no_grad()
+def gate_rows(models: Sequence[Sorter]) -> Float[Tensor, "n 3"]:
+    """Every row of every q, k and v gate."""
+    gates = [w.gate() for model in models for w in measure.projections(model).values()]
+    return torch.cat(gates).reshape(-1, gates[0].shape[-1])
+
+
+def simplex(models: Mapping[str, Sequence[Sorter]]) -> Picture:
+    """The rows of gates as points of a triangle: name → models."""
+    with figures.figure(5.8, 1.75, columns=len(models)) as (fig, axes):
+        largest = {}
+        for ax, (name, group) in zip(axes, models.items(), strict=True):
+            rows = gate_rows(group)
+            largest[name] = float(rows.amax(-1).median())
+            ax.plot([0, 1, 0.5, 0], [0, 0, 3**0.5 / 2, 0], color=figures.GREY, linewidth=0.8)
+            ax.plot(
+                *_to_plane(rows).T, ".", color=COLOUR[group[0].config.variant], markersize=3,
+                alpha=0.35, rasterized=True,
+            )  # fmt: skip
+            ax.set(aspect="equal", xticks=[], yticks=[])
+            ax.set_title(name, fontsize=9.5)
+            ax.spines[:].set_visible(False)
+    said = ", ".join(f"{name} {x:.2f}" for name, x in largest.items())
+    return Picture(
+        fig,
+        "Trained gates choose" if max(largest.values()) > 0.5 else "Trained gates stay near even",
+        "Every row of every query, key and value gate. A corner keeps one of a head's three "
+        "dimensions and shuts two, the middle divides by three. The median of a row's largest "
+        f"entry: {said}.",
+        f"Triangles of gate rows. The median of a row's largest entry: {said}.",
+    )
+
+
+def spectra(n: int = 500) -> Picture:
+    """Singular values of a product of rank 1 and of its softmax, untrained."""
+    temperatures = (1.0, 0.1, 0.01)
+    with figures.figure(5.8, 2.6, columns=3, sharey=True) as (fig, axes):
+        seconds = []
+        for ax, temperature in zip(axes, temperatures, strict=True):
+            both = measure.untrained_spectra(1, temperature, n, Generator().manual_seed(0))
+            for values, colour, marker, label in zip(
+                both, (figures.GREY, _BLUE), "so", ("AB", "softmax(AB/τ)"), strict=True
+            ):
+                low, mid, high = values.flatten(0, 1).quantile(torch.tensor([0.1, 0.5, 0.9]), dim=0)
+                ax.vlines([1, 2, 3], low.clamp(min=1e-8), high, color=colour, alpha=0.6)
+                ax.plot([1, 2, 3], mid.clamp(min=1e-8), marker, color=colour, markersize=5)
+                if ax is axes[0]:
+                    ax.annotate(
+                        label, (3, float(mid[2].clamp(min=1e-8))), (-4, 9),
+                        textcoords="offset points", ha="right", fontsize=9, color=colour,
+                    )  # fmt: skip
+            seconds.append(float(both[1].flatten(0, 1)[:, 1].median()))
+            ax.set(yscale="log", ylim=(3e-9, 2), xticks=[1, 2, 3])
+            ax.set_title(f"τ = {temperature:g}", fontsize=10)
+        axes[0].set_ylabel("relative to the first")
+        axes[1].set_xlabel("singular value, by size")
+    return Picture(
+        fig,
+        "Rank 1 goes in, full rank comes out",
+        f"Singular values of AB (grey, zero to rounding after the first) and of its row softmax "
+        f"(blue), {n} untrained layers, median and middle 80 %.",
+        "Singular values of a product of rank 1 and of its row softmax. The product's second and "
+        "third are zero to rounding; the softmax's second is "
+        + ", ".join(
+            f"{s:.3f} at temperature {t:g}" for s, t in zip(seconds, temperatures, strict=True)
+        )
+        + ".",
+    )
+
+
+def rank_temperature(crowds: Crowds) -> Picture:
+    """The share of seeds that converge, by rank and temperature."""
+    with figures.figure(5.2, 2.5, columns=2) as (fig, axes):
+        said = []
+        for ax, variant in zip(axes, ("gated", "strict"), strict=True):
+            share = torch.tensor([
+                [_share(crowds[f"{variant} {r} {t}"]) for t in recipe.TEMPERATURES]
+                for r in recipe.RANKS
+            ])  # fmt: skip
+            x = [f"{t:g}" for t in recipe.TEMPERATURES]
+            figures.heat_map(ax, share, x=x, y=[str(r) for r in recipe.RANKS], numbers=True)
+            ax.set(title=variant, xlabel="temperature τ", ylabel="rank r")
+            said.append(f"{variant} from {share.min():.2f} to {share.max():.2f}")
+    first = next(iter(crowds.values()))
+    return Picture(
+        fig,
+        f"Of all runs of rank 1 {_of_rank(crowds, 1):.0%} sort everything, of rank 3 "
+        f"{_of_rank(crowds, 3):.0%}",
+        f"The share of {len(first.solved)} seeds that sort all 27 inputs after "
+        f"{int(first.steps[-1]):,} steps, at a learning rate of {recipe.LIVE.lr:g}.",
+        "Share of seeds that sort all 27 inputs, by rank and temperature: " + "; ".join(said) + ".",
+    )
+
+
+def _of_rank(crowds: Crowds, rank: int) -> float:
+    shares = [_share(here) for name, here in crowds.items() if name.split()[1] == str(rank)]
+    return sum(shares) / len(shares)
+
+
+def _share(here: Crowd) -> float:
+    return float((here.solved == recipe.SOLVED).float().mean())
+
+
+def strict_sums(models: Mapping[str, Sorter]) -> Picture:
+    """The sum of a token's key in one head against the sum of its query in the other."""
+    with figures.figure(5.6, 2.9, columns=len(models), sharex=True, sharey=True) as (fig, axes):
+        gap = {}
+        for ax, (name, model) in zip(axes, models.items(), strict=True):
+            sums = measure.projection_sums(model)  # [q k v, heads, 27, positions]
+            query, key = sums[0, 0].flatten(), sums[1, 1].flatten()
+            gap[name] = float((query - key).abs().max())
+            ax.axline((0, 0), slope=1, color=figures.GREY, linewidth=0.8)
+            colour = COLOUR[model.config.variant]
+            ax.plot(query, key, "o", color=colour, markersize=3, alpha=0.4)
+            ax.set(title=name, xlabel="Σ q, head 1")
+        axes[0].set_ylabel("Σ k, head 2")
+    lost = [name for name, g in gap.items() if g < 1e-3]
+    return Picture(
+        fig,
+        f"{listed(lost).capitalize()}: one direction of each head is lost"
+        if lost
+        else "No direction is lost",
+        "One dot a token and position, trained models. On the diagonal a query of one head and a "
+        "key of the other have the same sum. Dots that coincide look darker.",
+        "The sum of a token's key in head 2 against that of its query in head 1. Farthest from the "
+        "diagonal: " + ", ".join(f"{name} {g:.1g}" for name, g in gap.items()) + ".",
+    )
+
+
+def attention_maps(
+    model: Sorter, name: str, words: Sequence[str] = ("cab", "bcb", "aac")
+) -> Picture:
+    """Both heads' attention at the three steps that write, on some words."""
+    with figures.figure(5.8, 2.7, rows=2, columns=len(words)) as (fig, axes):
+        on_first = []
+        for column, word in enumerate(words):
+            steps = model.trace(word)
+            answer = sorting.decode([s.choice for s in steps])
+            for head in range(2):
+                rows = torch.zeros(3, 6)
+                for i, step in enumerate(steps):
+                    rows[i, : step.attention.shape[-1]] = step.attention[head].detach()
+                same = [(i, j) for i in range(3) for j in range(3) if answer[i] == word[j]]
+                ax = axes[head, column]
+                figures.heat_map(
+                    ax, rows, x=list(f"{word}|{answer[:2]}"), y=list(answer), frames=same
+                )
+                ax.xaxis.tick_top()
+                if column == 0:
+                    ax.set_ylabel(f"head {head + 1}\nwrites")
+                share = sum(float(rows[0, j]) for i, j in same if i == 0)
+                on_first.append(f"{word}, head {head + 1}: {share:.2f}")
+    return Picture(
+        fig,
+        "What each head reads while three words are sorted",
+        f"{name}. The stronger a cell, the more attention. Frames mark the inputs equal to the "
+        "letter being written: where a framed cell is strong, the head reads its answer.",
+        f"Attention of both heads of {name} while it sorts {listed(list(words))}: a row for each "
+        "letter written, a column for each token read. On inputs equal to the first letter "
+        "written: " + "; ".join(on_first) + ".",
+    )  # fmt: skip
+
+
+def sensitivities(models: Mapping[str, Callable[[Tensor], Tensor]]) -> Picture:
+    """How far each written letter's probabilities move when a letter of the word is replaced.
+
+    The first is the one in question; a perfect sorter is drawn beside them.
+    """
+    every = {**models, "perfect": sorting.ideal}
+    maps = {name: measure.sensitivity(model) for name, model in every.items()}
+    first = next(iter(maps.values()))
+    i, j = divmod(int(first.argmin()), 3)
+    with figures.figure(5.8, 2.5, columns=len(maps)) as (fig, axes):
+        for ax, (name, values) in zip(axes, maps.items(), strict=True):
+            figures.heat_map(ax, values, x=list(NTH), y=list(NTH), numbers=True)
+            ax.set_title(name, fontsize=10)
+        axes[0].set_ylabel("letter written")
+        axes[len(axes) // 2].set_xlabel("letter replaced")
+    least, right = float(first[i, j]), float(maps["perfect"][i, j])
+    blind = least < evidence.BLIND
+    return Picture(
+        fig,
+        f"It writes its {NTH[i]} letter {'as if it had not read' if blind else 'least by'} "
+        f"the {NTH[j]}",
+        "How far the probabilities of each written letter move when a letter of the word is "
+        f"replaced: 0 not at all, 1 wholly. Least: {least:.3f}, where a perfect sorter has "
+        f"{right:.2f}.",
+        "Maps of dependence, letter written by letter replaced. "
+        + " ".join(
+            f"{name}: from {values.min():.3f} to {values.max():.3f}."
+            for name, values in maps.items()
+        ),
+    )
+
+
+def untrained(variant: str) -> list[Sorter]:
+    """The sorters as they start, of the seeds whose trained weights are recorded."""
+    return recipe.sorters(recipe.KINDS[variant].config, range(recipe.KEPT))
+
+
+def kinds_of(part: str) -> list[str]:
+    """The kinds whose loss counts that part: `all`, `knowable` or `answer`."""
+    return [name for name, kind in recipe.KINDS.items() if kind.part == part]
+
+
+assert set(COLOUR) == set(VARIANTS)

@@ -1,0 +1,35 @@
+"""Made-up results of chapter 1: seeds that converge when a test says so."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from attn_notes.chapters.deep_qkv import recipe
+from attn_notes.chapters.deep_qkv.evidence import Crowd
+
+SEEDS = 12
+EARLY = torch.arange(100.0, 100 + 10 * SEEDS, 10)
+LATE = EARLY + 500
+NEVER = torch.full((SEEDS,), math.inf)
+NAN = torch.full((SEEDS,), math.nan)
+
+
+def crowd(arrivals: Tensor = EARLY, *, lowest: float = 0.367, last: float = 0.37) -> Crowd:
+    """A crowd of these arrivals, whose losses end at `last` and fall to `lowest`."""
+    steps = torch.arange(0, 1001, 10)
+    seeds = len(arrivals)
+    quartiles = torch.linspace(1.5, last, len(steps))[:, None] + torch.tensor([0.0, 0.01, 0.02])
+    losses = torch.linspace(1, 6, 6) + torch.arange(3.0)[:, None, None] * torch.ones(3, seeds, 6)
+    solved = torch.where(arrivals.isfinite(), recipe.SOLVED, 20)
+    return Crowd(steps, arrivals, solved, lowest, 24.0, quartiles, (0, 50, 1000), losses)
+
+
+def crowds(**changed: Tensor) -> dict[str, Crowd]:
+    """All kinds converging at the same steps, but those that are changed.
+
+    A kind is named as `plain__knowable` for "plain, knowable".
+    """
+    arrivals = {name.replace("__", ", "): values for name, values in changed.items()}
+    assert arrivals.keys() <= recipe.KINDS.keys()
+    return {kind: crowd(arrivals.get(kind, EARLY)) for kind in recipe.KINDS}

@@ -1,0 +1,149 @@
+"""Chapter 1's evidence: records as values, rates chosen, heads found, the blackboard."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from attn_notes.analysis import results
+from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
+from attn_notes.tasks import sorting
+
+from .made_up import EARLY, LATE, NAN, NEVER, crowd
+
+
+def test_both_forms_of_a_record_say_the_same() -> None:
+    """In full: seed 0 has it from step 20 on, seed 1 touches it and falls back."""
+    full = {
+        "steps": [0, 10, 20],
+        "solved": [[3, 4], [5, 27], [27, 9]],
+        "mean_loss": [[2.0, 2.0], [1.0, 1.5], [0.5, 1.0]],
+        "seconds": 3.0,
+    }
+    outline = {
+        "steps": [0, 10, 20], "arrivals": [20.0, None], "solved": [27, 9], "lowest": 0.5,
+        "seconds": 3.0,
+    }  # fmt: skip
+    for record in (full, outline):
+        found = evidence.crowd(record)
+        assert found.arrivals.tolist() == [20, math.inf]
+        assert found.solved.tolist() == [27, 9] and found.arrived == 1
+        assert (found.lowest, found.seconds) == (0.5, 3.0)
+    assert evidence.crowd(full).curves[1].tolist() == pytest.approx([1.125, 1.25, 1.375])
+    with pytest.raises(ValueError, match="no curves"):
+        assert evidence.crowd(outline).curves
+    with pytest.raises(ValueError, match="no losses"):
+        assert evidence.crowd(outline).last_losses
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "arrived", "median", "delay"),
+    [
+        (torch.tensor([10.0, 20, 60]), 3, 20, 30),
+        (torch.tensor([10.0, math.inf, math.inf]), 1, math.inf, 670),
+        (NEVER, 0, math.inf, 1000),
+    ],
+)
+def test_of_a_crowd(arrivals: Tensor, arrived: int, median: float, delay: float) -> None:
+    found = crowd(arrivals)
+    assert (found.arrived, found.median) == (arrived, median)
+    assert found.delay == pytest.approx(delay)
+
+
+def test_the_best_rate() -> None:
+    assert evidence.best_rate({0.1: crowd(LATE), 0.2: crowd(EARLY), 0.3: crowd(LATE)}) == 0.2
+    assert evidence.best_rate({0.1: crowd(EARLY), 0.2: crowd(EARLY)}) == 0.1
+    with pytest.raises(ValueError, match="rates"):
+        evidence.best_rate({})
+
+
+def test_by_seed() -> None:
+    mean = evidence.by_seed(
+        [crowd(torch.tensor([100.0, 300])), crowd(torch.tensor([200.0, math.inf]))]
+    )
+    assert mean.tolist() == [150, 650]
+    assert evidence.by_seed([crowd(NAN)]).isnan().all()
+
+
+def test_each_kinds_rate_is_the_sweeps_choice() -> None:
+    sweep = evidence.sweep()
+    assert {kind: evidence.best_rate(sweep[kind]) for kind in recipe.KINDS} == recipe.RATE
+    ends = {min(recipe.RATES), max(recipe.RATES)}
+    assert not ends & set(recipe.RATE.values())
+
+
+def test_rates_are_chosen_on_other_seeds() -> None:
+    assert not set(recipe.SWEEP.seeds) & {*recipe.CHOSEN.seeds, *recipe.LIVE.seeds}
+    assert set(recipe.LIVE.seeds) <= set(recipe.CHOSEN.seeds)
+    for name, setting in (("rates", recipe.SWEEP), ("chosen", recipe.CHOSEN)):
+        record = evidence.settings(name)
+        assert (record["first_seed"], record["seeds"]) == (setting.seeds[0], len(setting.seeds))
+        assert record["steps"] == setting.steps == recipe.LIVE.steps
+    assert evidence.settings("chosen")["lr"] == recipe.RATE
+    assert evidence.settings("rates")["lr"] == list(recipe.RATES)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_recorded_weights_are_the_recorded_runs(variant: str) -> None:
+    """They sort what the record says the seeds sort."""
+    scores = [int(sorting.probe(model)["solved"]) for model in evidence.trained(variant)]
+    recorded = evidence.recorded("chosen")[variant].solved[: recipe.KEPT].tolist()
+    assert scores == recorded == evidence.scores(variant).tolist()
+
+
+def test_no_weights_are_kept_of_a_loss() -> None:
+    with pytest.raises(ValueError, match="not of 'plain, answer'"):
+        evidence.trained("plain, answer")
+
+
+def test_the_finder_finds() -> None:
+    """The head that it names, measured again, word by word."""
+    found = evidence.finder()
+    model = evidence.trained(found.variant)[found.seed]
+    shares = []
+    for row in sorting.all_sequences():
+        word = sorting.decode(row[:3].tolist())
+        if found.letter in word:
+            attention = model.trace(word)[0].attention[found.head]
+            shares.append(sum(float(attention[i]) for i in range(3) if word[i] == found.letter))
+    assert len(shares) == found.words
+    assert sum(shares) / len(shares) == pytest.approx(found.share, abs=1e-5)
+    assert all(model.sort(word) == "".join(sorted(word)) for word in ("cab", "bcb", "aac"))
+    assert found.share > 0.8  # what the page calls looking for a letter
+    others = [
+        float(measure.attention_by_letter(m)[:, 0, 0].max())
+        for v in ("plain", "gated")
+        for m in evidence.trained(v)
+        if int(sorting.probe(m)["solved"]) == 27
+    ]
+    assert found.share == pytest.approx(max(others))
+
+
+def test_the_worst_is_the_worst() -> None:
+    failed = evidence.worst()
+    lowest = min(int(evidence.scores(variant).min()) for variant in VARIANTS)
+    assert failed.score == lowest == int(evidence.scores(failed.variant)[failed.seed])
+
+
+def test_every_recorded_sorter_is_in_one_group() -> None:
+    groups = evidence.blindness()
+    assert sum(of for _, of in groups.values()) == len(VARIANTS) * recipe.KEPT
+    solved = sum(int((evidence.scores(v) == 27).sum()) for v in VARIANTS)
+    assert groups["sort all 27"][1] == solved
+    assert all(0 <= blind <= of for blind, of in groups.values())
+
+
+def test_the_trace_differs_where_the_separator_wins() -> None:
+    model = Sorter(Config("plain"), torch.Generator().manual_seed(0))
+    with torch.no_grad():  # a model whose favourite token is the separator, wherever it stands
+        model.norm.weight.zero_()
+        model.norm.bias.copy_(model.token.weight[sorting.SEP])
+        model.token.weight[1:] *= 0.1
+    assert evidence.trace_differs([model]) == 27
+    assert evidence.trace_differs([evidence.trained("gated")[evidence.finder().seed]]) <= 27
+
+
+def test_settings_are_the_records() -> None:
+    assert evidence.settings("published") == results.load("deep_qkv_published")["settings"]
