@@ -32,6 +32,7 @@ def train_kinds(
     sample: Callable[[Generator], Any],
     *,
     seeds: int,
+    first: int = 0,
     steps: int,
     lr: float | Mapping[str, float],
     warmup: int = 50,
@@ -41,6 +42,7 @@ def train_kinds(
     probe_every: int = 25,
     device: torch.device | str = "cpu",
     show: Callable[[str, int, Tensors], None] | None = None,
+    watch: Callable[[str, int, Tensors], None] | None = None,
 ) -> dict[str, Run]:
     """Train every kind from the same seeds and on the same batches.
 
@@ -48,7 +50,8 @@ def train_kinds(
         kinds: name → what makes an untrained model of this kind.
         loss: as `train` takes it, one for all or one a kind.
         sample: draws a batch.
-        seeds: members 0, 1, ... of each kind.
+        seeds: how many members of each kind.
+        first: the seed of the first of them; the next has the next.
         steps: updates, the same for every kind.
         lr: learning rate, one for all or one a kind.
         warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
@@ -58,25 +61,34 @@ def train_kinds(
         probe_every: steps between two probes.
         device: where to train.
         show: called after each probe with the kind, the step and what was recorded.
+        watch: the same with the kind, the step and the parameters [m, ...] as they are then.
 
     Raises:
         ValueError: no seed; a learning rate that is not positive and finite; a kind without a rate
             or a loss of its own, where kinds have theirs; what `train` refuses.
     """
     allowed.whole(seeds=seeds)
+    allowed.whole(0, first=first)
+    members = range(first, first + seeds)
     for name, own in (("learning rate", lr), ("loss", loss)):
         if isinstance(own, Mapping) and not kinds.keys() <= own.keys():
             raise ValueError(f"a {name} is missing: of {', '.join(kinds.keys() - own.keys())}")
     for rate in lr.values() if isinstance(lr, Mapping) else (lr,):
         allowed.positive(lr=rate)
 
+    def told(kind: str, step: int, seen: Tensors, parameters: Tensors) -> None:
+        if show:
+            show(kind, step, seen)
+        if watch:
+            watch(kind, step, parameters)
+
     def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
         rate = lr[kind] if isinstance(lr, Mapping) else lr
         return train(
-            [make(Generator().manual_seed(seed)) for seed in range(seeds)],
+            [make(Generator().manual_seed(seed)) for seed in members],
             loss[kind] if isinstance(loss, Mapping) else loss,
             sample,
-            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in members],
             steps=steps,
             optimizer=partial(optimizer, lr=rate),
             schedule=warmup_cosine(steps, warmup),
@@ -84,7 +96,7 @@ def train_kinds(
             constrain=constrain,
             probe=probe,
             probe_every=probe_every,
-            watch=(lambda step, seen, _: show(kind, step, seen)) if show else None,
+            watch=partial(told, kind),
             device=device,
         )
 
