@@ -32,7 +32,6 @@ def train_kinds(
     sample: Callable[[Generator], Any],
     *,
     seeds: int,
-    first: int = 0,
     steps: int,
     lr: float | Mapping[str, float],
     warmup: int = 50,
@@ -50,8 +49,7 @@ def train_kinds(
         kinds: name → what makes an untrained model of this kind.
         loss: as `train` takes it, one for all or one a kind.
         sample: draws a batch.
-        seeds: how many members of each kind.
-        first: the seed of the first of them; the next has the next.
+        seeds: members 0, 1, ... of each kind.
         steps: updates, the same for every kind.
         lr: learning rate, one for all or one a kind.
         warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
@@ -68,8 +66,6 @@ def train_kinds(
             or a loss of its own, where kinds have theirs; what `train` refuses.
     """
     allowed.whole(seeds=seeds)
-    allowed.whole(0, first=first)
-    members = range(first, first + seeds)
     for name, own in (("learning rate", lr), ("loss", loss)):
         if isinstance(own, Mapping) and not kinds.keys() <= own.keys():
             raise ValueError(f"a {name} is missing: of {', '.join(kinds.keys() - own.keys())}")
@@ -85,10 +81,10 @@ def train_kinds(
     def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
         rate = lr[kind] if isinstance(lr, Mapping) else lr
         return train(
-            [make(Generator().manual_seed(seed)) for seed in members],
+            [make(Generator().manual_seed(seed)) for seed in range(seeds)],
             loss[kind] if isinstance(loss, Mapping) else loss,
             sample,
-            generators=[Generator().manual_seed(BATCHES + seed) for seed in members],
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
             steps=steps,
             optimizer=partial(optimizer, lr=rate),
             schedule=warmup_cosine(steps, warmup),

@@ -104,25 +104,6 @@ def dialectical_parts() -> None:
     results.save("dialectical_parts", {**SIZES, **settings, "held out": recipe.HELD_OUT}, runs)
 
 
-@experiment
-def dialectical_more() -> None:
-    """Eight more seeds of the kinds whose losses are compared."""
-    first, rates = recipe.RECORDED["seeds"], {kind: RATES[kind] for kind in recipe.MORE}
-    settings: dict[str, Any] = dict(**recipe.RECORDED, first=first, probe_every=200, lr=rates)
-    batch = held_out_strings()
-    best = brackets.loss(TASK.ideal, batch)
-    runs = {}
-    for kind, config in {kind: KINDS[kind] for kind in recipe.MORE}.items():
-        run = measure.train_brackets({kind: config}, TASK, **settings)[kind]
-        with torch.no_grad():
-            losses = [brackets.loss(run.member(i), batch) for i in range(settings["seeds"])]
-        runs[kind] = {
-            "seconds": round(run.seconds, 1),
-            "excess": [round((loss - best).item(), 5) for loss in losses],
-        }
-    results.save("dialectical_more", {**SIZES, **settings, "held out": recipe.HELD_OUT}, runs)
-
-
 @torch.no_grad()
 def at_work(run: Run, parameters: Tensors, strings: Tensor) -> list[list[float | None]]:
     """Of each member: steps taken, and the tension where the head begins and where it ends."""

@@ -42,7 +42,9 @@ def never_below(excess: Tensor) -> Finding:
 
 def near(excess: Tensor) -> Finding:
     """Whether every seed ends within 0.03 nats of the best predictor, and none below it."""
-    inside = bool((excess < NEAR).all()) and statistics.never_below((e, 0) for e in excess)[0]
+    inside = (
+        bool((excess < NEAR).all()) and statistics.never_below((e, 0.0) for e in excess.tolist())[0]
+    )
     return Finding(inside, f"{spread(excess)} nats above it")
 
 
@@ -146,7 +148,7 @@ def about_models(recorded: Recorded) -> list[Claim]:
            reads_no_future(recorded.saw(kind, "leak"))) for name, kind in watched.items()),
         *((f"{name}: “Opposed streams”, that is, the two attend differently",
            streams_differ(recorded.saw(kind, "streams apart"))) for name, kind in watched.items()),
-        *((f"{name}: “per-token halting”: some token takes fewer than six steps",
+        *((f"{name}: “per-token halting”: in every seed some tokens halt",
            halts(recorded.steps(kind))) for name, kind in watched.items()),
     ]  # fmt: skip
     source = ("As published: “",)
@@ -322,8 +324,8 @@ def bought(recorded: Recorded) -> Markdown:
     verdict = about_parts(recorded)["corrected", "plain recursion"].findings["recorded"].verdict
     better = {
         True: "So they pay, a little.",
-        False: "So they cost a little.",
-        None: "So they buy nothing that shows.",
+        False: "So they buy no lower loss; they cost a little.",
+        None: "So they buy no lower loss that shows.",
     }
     return Markdown(
         f"At the source's threshold, τ₀ = {tau}, the loss is that of equally many moves for "
@@ -365,7 +367,11 @@ def parts_say(recorded: Recorded) -> Markdown:
     found = {pair: claim.findings["recorded"] for pair, claim in about_parts(recorded).items()}
 
     def say(ours: str, theirs: str) -> str:
-        return relation(found[ours, theirs])
+        if (ours, theirs) in found:
+            return relation(found[ours, theirs])
+        turned = found[theirs, ours]
+        opposite = None if turned.verdict is None else not turned.verdict
+        return relation(turned._replace(verdict=opposite))
 
     def many(ours: str, theirs: str) -> str:
         return say(ours, theirs).replace("ends", "end")

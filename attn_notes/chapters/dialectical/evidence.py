@@ -22,7 +22,7 @@ from attn_notes.tasks.brackets import VOCABULARY, Brackets
 from attn_notes.training.comparison import held_out
 from attn_notes.training.ensemble import Run, Tensors
 
-STRINGS = 2048  # that the reader's models are judged on
+STRINGS = 1024  # that the reader's models are judged on
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Live:
     Attributes:
         steps: the probed steps.
         curves: nats above the best predictor's loss, at each of them, on 256 strings.
-        ends: the same after training, on 2,048 strings.
+        ends: the same after training, on 1,024 strings.
         leaks: the largest change of a logit when later tokens are others.
         influence: of the first seed, how far position i moves when token j is another one.
     """
@@ -102,30 +102,23 @@ class Recorded:
     """The recorded runs, as they were written."""
 
     parts: results.Record
-    more: results.Record
     inside: results.Record
     rates: results.Record
     published: results.Record
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of which eight seeds or more were recorded."""
+        """The kinds of which eight seeds were recorded."""
         return list(self.parts["runs"])
 
     def members(self, kind: str, what: str) -> list[Any]:
-        """What the first eight seeds of a kind show."""
+        """What the seeds of a kind show."""
         return [member[what] for member in self.parts["runs"][kind]["members"]]
 
     @cached_property
     def ends(self) -> dict[str, Float[Tensor, " m"]]:
         """Nats above the best predictor's loss on 4,096 strings, of every seed of a kind."""
-        more = self.more["runs"]
-        return {
-            kind: torch.tensor(
-                [*self.members(kind, "excess"), *more.get(kind, {"excess": []})["excess"]]
-            )
-            for kind in self.kinds
-        }
+        return {kind: torch.tensor(self.members(kind, "excess")) for kind in self.kinds}
 
     def steps(self, kind: str) -> Float[Tensor, " m"]:
         """Steps that a token takes."""
@@ -166,7 +159,7 @@ class Recorded:
         found = [w[logits][str(budget)][decoder] for w in self.inside["runs"][kind]["written"]]
         return {fault: sum(f[fault] for f in found) for fault in found[0]}
 
-    @property
+    @cached_property
     def texts(self) -> int:
         """How many texts `faults` counts."""
         prompts = measure.open_prompts(recipe.LONGEST_PROMPT)
@@ -175,7 +168,7 @@ class Recorded:
 
 def recorded() -> Recorded:
     """Read the records."""
-    names = ("parts", "more", "inside", "rates", "published")
+    names = ("parts", "inside", "rates", "published")
     return Recorded(*(results.load(f"dialectical_{name}") for name in names))
 
 

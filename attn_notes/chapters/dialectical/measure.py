@@ -30,7 +30,6 @@ def train_brackets(
     task: Brackets,
     *,
     seeds: int,
-    first: int = 0,
     steps: int,
     batch: int,
     lr: float | Mapping[str, float],
@@ -48,8 +47,7 @@ def train_brackets(
     Args:
         configs: name of a kind → its parts and sizes.
         task: what they learn.
-        seeds: how many members of each kind.
-        first: the seed of the first of them.
+        seeds: members 0, 1, ... of each kind.
         steps: updates of AdamW, the same for every kind.
         batch: strings a step.
         lr: learning rate, one for all or one a kind.
@@ -67,7 +65,6 @@ def train_brackets(
         brackets.loss,
         partial(task.sample, batch),
         seeds=seeds,
-        first=first,
         steps=steps,
         lr=lr,
         warmup=warmup,
