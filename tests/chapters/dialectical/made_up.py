@@ -45,12 +45,12 @@ def sweep(tension: dict[float, tuple[float, float, float]]) -> dict[str, list[li
     }
 
 
-EVEN = {tau: (4.0, 3.0, 0.375) for tau in recipe.TOLD}
+EVEN = dict.fromkeys(recipe.TOLD, (4.0, 3.0, 0.375))
 
 
 def recorded() -> Recorded:
     """All kinds alike, nothing leaks, nothing halts early, and no text is wrong."""
-    none = {fault: 0 for fault in FAULTS}
+    none = dict.fromkeys(FAULTS, 0)
     written = {
         logits: {
             str(budget): {name: dict(none) for name in ("published", "grammar")}

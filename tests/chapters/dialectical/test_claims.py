@@ -337,7 +337,14 @@ def test_what_tension_buys_is_said_by_the_comparison(shift: float, words: tuple[
     made_up.ends(made, "corrected", [excess + shift for excess in made_up.LEVEL])
     made_up.halting(made, 0.15, [0.376] * SEEDS)
     told = sentence(claims.bought(made))
-    assert all(word in told for word in (*words, "the difference is 1.0 thousandths", "8 seeds"))
+    assert all(
+        word in told
+        for word in (
+            *words,
+            "loses 1.0 thousandths of a nat (95 % interval 1.0 to 1.0) more than equally",
+            "8 seeds",
+        )
+    )
 
 
 def test_what_the_parts_buy_is_said_by_the_comparisons() -> None:
