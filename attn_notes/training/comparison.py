@@ -92,7 +92,7 @@ def train_kinds(
             constrain=constrain,
             probe=probe,
             probe_every=probe_every,
-            watch=partial(told, kind),
+            watch=partial(told, kind) if show or watch else None,
             device=device,
         )
 

@@ -118,6 +118,9 @@ def about_parts(recorded: Recorded) -> dict[tuple[str, str], Claim]:
     return dict(zip(PARTS, tables.corrected(asked), strict=True))
 
 
+HALTING = "Halting below a tension of"
+
+
 def about_tension(recorded: Recorded) -> list[Claim]:
     """What the design suggests of tension, and what halting by it saves."""
     found = [
@@ -126,7 +129,7 @@ def about_tension(recorded: Recorded) -> list[Claim]:
         ("Tension falls along the recursion (without halting, all tokens)", "tension",
          falls(recorded.tension("no halting"))),
         *(
-            (f"Halting below a tension of {tau} loses less than moving all tokens equally often",
+            (f"{HALTING} {tau} loses less than moving all tokens equally often",
              "halting", loses_less(recorded.against_depth(tau)))
             for tau in recipe.TOLD
         ),
@@ -327,13 +330,18 @@ def bought(recorded: Recorded) -> Markdown:
         False: "So they buy no lower loss; they cost a little.",
         None: "So they buy no lower loss that shows.",
     }
+    # The first of those four, corrected with the others.
+    halting = next(c for c in about_tension(recorded) if c.text.startswith(f"{HALTING} {tau} "))
+    unsure = ", which eight seeds cannot tell from nothing" * (
+        halting.findings["recorded"].verdict is None
+    )
     return Markdown(
-        f"At the source's threshold, τ₀ = {tau}, the loss is that of equally many moves for "
-        f"everybody, give or take: the difference is {thousandths(saved)}. The fairer rival is a "
-        "*plain recursion* of equal cost, one attention without tension or halting, gone round six "
-        f"times. Against it the whole ends {'higher' if whole.mean > 0 else 'lower'}, by "
-        f"{thousandths(size(whole))}, {len(recorded.ends['corrected'])} seeds each. "
-        f"{better[verdict]}"
+        f"At the source's threshold, τ₀ = {tau}, halting loses {thousandths(size(saved))} "
+        f"{'more' if saved.mean > 0 else 'less'} than equally many moves for everybody{unsure}. "
+        "The fairer rival is a *plain recursion* of equal cost, one attention without tension or "
+        "halting, gone round six times. Against it the whole ends "
+        f"{'higher' if whole.mean > 0 else 'lower'}, by {thousandths(size(whole))}, "
+        f"{len(recorded.ends['corrected'])} seeds each. {better[verdict]}"
     )
 
 

@@ -190,12 +190,14 @@ def halting_tradeoff(
         excess = brackets.loss(lambda _: logits, batch).item() - best
         return Setting(setting, mean_steps(observed), mean_moves(observed), excess)
 
-    unmoved = at(0, replace(whole, steps=1, min_steps=1, tension_tau=2.0))  # no tension is above 1
+    unmoved = at(
+        0.0, replace(whole, steps=1, min_steps=1, tension_tau=2.0)
+    )  # no tension is above 1
     return {
         "tension": [at(tau, replace(whole, tension_tau=tau)) for tau in thresholds],
         "depth": [
             unmoved._replace(steps=0.0),
-            *(at(s, replace(whole, steps=s)) for s in range(1, model.config.steps + 1)),
+            *(at(float(s), replace(whole, steps=s)) for s in range(1, model.config.steps + 1)),
         ],
     }
 
