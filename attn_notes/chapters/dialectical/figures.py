@@ -50,7 +50,7 @@ def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
         ax.axhline(task.floor, color=VERMILION, linestyle=":")
         ax.annotate(
             f"the floor, {task.floor:.2f}: the mean over all strings",
-            (len(text) - 0.5, task.floor), xytext=(0, 4), textcoords="offset points",
+            (len(text) - 0.5, 1.7), xytext=(0, 4), textcoords="offset points",
             ha="right", va="bottom", fontsize=9, color=VERMILION,
         )  # fmt: skip
         ax.set_xticks(range(len(text)), shown(text))
