@@ -15,6 +15,7 @@ from attn_notes.exercises import Outcome
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "book").glob("*.ipynb"))
+EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))  # may have exercises of their own
 
 
 def cells(chapter: Path) -> dict[str, str]:

@@ -101,6 +101,8 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: brackets.Brackets(pairs=40), "pairs must be at most 8, not 40"),
         (lambda: brackets.Brackets(max_length=10**9), "max_length must be at most 1,024"),
         (lambda: brackets.Brackets(filler=NAN), "below 1, not nan"),
+        (lambda: brackets.Brackets(pairs=2, fewest=3), "fewest must be at most 2, not 3"),
+        (lambda: brackets.Brackets(fewest=0), "fewest must be at least 1, not 0"),
         (lambda: brackets.Brackets().sample(-1, generator()), "n must be at least 0"),
         (lambda: brackets.Brackets().ideal(whole([0, -1])), "x must lie between 0 and 6"),
         (lambda: brackets.Brackets().ideal(whole([0, 7])), "x must lie between 0 and 6"),
@@ -175,7 +177,9 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: dialectical.Config(steps=10**12), "steps must be at most"),
         (lambda: heads.correlation(torch.ones(1), torch.ones(1)), "at least two pairs, not 1"),
         (
-            lambda: heads.against_depth({"tension": [(0.1, 1.0, 0.2)], "depth": []}, 0.3),
+            lambda: heads.against_depth(
+                {"tension": [heads.Setting(0.1, 1.0, 1.0, 0.2)], "depth": []}, 0.3
+            ),
             "tau must be one of 0.1, not 0.3",
         ),
         (lambda: heads.open_prompts(40), "longest must be at most 9, not 40"),

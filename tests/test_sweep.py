@@ -72,6 +72,7 @@ MAY_BE_NO_NUMBER = {
     "tasks.brackets.loss",  # of nothing
     "chapters.dialectical.measure.tension_by_step",
     "chapters.dialectical.measure.mean_steps",
+    "chapters.dialectical.measure.mean_moves",
     "chapters.dialectical.measure.share_saved_by_first",
     "chapters.dialectical.measure.correlation",
     "chapters.deep_qkv.measure.spectrum",
@@ -252,7 +253,7 @@ SWEPT_SETTINGS = (
 """What is made of numbers alone."""
 
 
-OF_A_PAGE = {"recipe", "evidence", "claims", "figures", "checks"}
+OF_A_PAGE = {"recipe", "evidence", "claims", "figures", "tables", "checks"}
 """Modules of a chapter that take its records and runs, not whatever a caller has."""
 
 

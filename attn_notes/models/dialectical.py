@@ -117,17 +117,24 @@ CORRECTED = Config(
 class Observed:
     """What a head did, step by step, whether or not anything still moved.
 
-    `active` says which tokens had not halted when a step began; PAD never is.
+    `active` says which tokens had not halted when a step began; PAD never is. `moved` says which
+    states a step has changed: a token that halts throws away the step that it has just computed.
     """
 
     attention: Float[Tensor, "*b s n t t"]  # of each stream
     tension: Float[Tensor, "*b s t"]
     active: Bool[Tensor, "*b s t"]
+    moved: Bool[Tensor, "*b s t"]
 
     @property
     def steps(self) -> Int[Tensor, "*b t"]:
         """How many steps each token took, the one in which it halted among them."""
         return self.active.sum(-2)
+
+    @property
+    def moves(self) -> Int[Tensor, "*b t"]:
+        """How many of its steps each token kept; 0 for PAD, though its state moves as well."""
+        return (self.moved & self.active[..., :1, :]).sum(-2)
 
 
 def published_mask(
@@ -247,18 +254,17 @@ class DialecticalHead(nn.Module):
             else:
                 read = z
             change, attention, tension = self.move(read, keep)
-            seen.append((attention, tension, active))
             still = change.norm(dim=-1) / (z.norm(dim=-1) + 1e-6) < config.halt_eps
             done = keep & (still | (tension < config.tension_tau)) & (step >= config.min_steps)
             # As published, after the first step, all move as long as anyone does.
             anyone = active.any() | (step == 1)
             going = anyone if config.halting == "published" else active
-            z = torch.where((going & ~done)[..., None], z + change, z)
+            moved = going & ~done
+            seen.append((attention, tension, active, moved))
+            z = torch.where(moved[..., None], z + change, z)
             active = active & ~done
-        attentions, tensions, actives = zip(*seen, strict=True)
-        return z, Observed(
-            torch.stack(attentions, -4), torch.stack(tensions, -2), torch.stack(actives, -2)
-        )
+        attentions, *rest = zip(*seen, strict=True)
+        return z, Observed(torch.stack(attentions, -4), *(torch.stack(r, -2) for r in rest))
 
 
 class FeedForward(nn.Module):

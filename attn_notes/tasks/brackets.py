@@ -90,14 +90,19 @@ class Brackets:
     >>> Brackets(pairs=1, filler=0.0).floor  # "()", after whose first bracket all is known
     0.0
 
+    >>> round(Brackets(pairs=2, fewest=2, filler=0.0).floor, 4)  # ln 2 / 4: "(())" or "()()"
+    0.1733
+
     Raises:
-        ValueError: no pair, a probability of filler that is not below 1, or no room for a pair;
+        ValueError: no pair, fewer at most than at least, a probability of filler that is not below
+            1, or no room for a pair;
             more than `MOST_PAIRS` or `LONGEST`, for which the best predictor would be too large.
     """
 
     pairs: int = 6  # at most
     max_length: int = 96  # of a string and its end
     filler: float = 0.2
+    fewest: int = 1  # pairs at least: as many as at most, and every string has so many
 
     def __post_init__(self) -> None:
         if self.pairs < 1:
@@ -107,6 +112,7 @@ class Brackets:
         if self.max_length < 3:
             raise ValueError(f"a pair and its end need 3 characters, not {self.max_length}")
         allowed.whole(1, MOST_PAIRS, pairs=self.pairs)
+        allowed.whole(1, self.pairs, fewest=self.fewest)
         allowed.whole(3, LONGEST, max_length=self.max_length)
 
     @property
@@ -217,7 +223,7 @@ class Brackets:
 
     @cached_property
     def _shapes(self) -> "_Shapes":
-        return _Shapes(self.pairs)
+        return _Shapes(self.fewest, self.pairs)
 
     @cached_property
     def _states(self) -> "_States":
@@ -257,10 +263,10 @@ class Brackets:
 class _Shapes:
     """Every string of brackets that the generator can write, with levels and probability."""
 
-    def __init__(self, pairs: int) -> None:
+    def __init__(self, fewest: int, pairs: int) -> None:
         found = [
-            (word, levels, p / pairs)
-            for n in range(1, pairs + 1)
+            (word, levels, p / (pairs - fewest + 1))
+            for n in range(fewest, pairs + 1)
             for word, levels, p in self._written(n, 1)
         ]
         self.words, self.level_lists, self.shares = zip(*found, strict=True)

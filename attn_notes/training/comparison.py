@@ -41,6 +41,7 @@ def train_kinds(
     probe_every: int = 25,
     device: torch.device | str = "cpu",
     show: Callable[[str, int, Tensors], None] | None = None,
+    watch: Callable[[str, int, Tensors], None] | None = None,
 ) -> dict[str, Run]:
     """Train every kind from the same seeds and on the same batches.
 
@@ -58,6 +59,7 @@ def train_kinds(
         probe_every: steps between two probes.
         device: where to train.
         show: called after each probe with the kind, the step and what was recorded.
+        watch: the same with the kind, the step and the parameters [m, ...] as they are then.
 
     Raises:
         ValueError: no seed; a learning rate that is not positive and finite; a kind without a rate
@@ -69,6 +71,12 @@ def train_kinds(
             raise ValueError(f"a {name} is missing: of {', '.join(kinds.keys() - own.keys())}")
     for rate in lr.values() if isinstance(lr, Mapping) else (lr,):
         allowed.positive(lr=rate)
+
+    def told(kind: str, step: int, seen: Tensors, parameters: Tensors) -> None:
+        if show:
+            show(kind, step, seen)
+        if watch:
+            watch(kind, step, parameters)
 
     def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
         rate = lr[kind] if isinstance(lr, Mapping) else lr
@@ -84,7 +92,7 @@ def train_kinds(
             constrain=constrain,
             probe=probe,
             probe_every=probe_every,
-            watch=(lambda step, seen, _: show(kind, step, seen)) if show else None,
+            watch=partial(told, kind) if show or watch else None,
             device=device,
         )
 

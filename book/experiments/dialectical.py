@@ -1,32 +1,21 @@
-"""Chapter 3's recorded runs."""
+"""Chapter 3's recorded runs; their settings stand in the chapter's `recipe`."""
 
-from dataclasses import replace
+import base64
 from functools import partial
 from typing import Any, cast
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
-from attn_notes.analysis import results
-from attn_notes.chapters.dialectical import measure
+from attn_notes.analysis import leaks, results
+from attn_notes.chapters.dialectical import measure, recipe
+from attn_notes.chapters.dialectical.recipe import KINDS, RATES, SIZES, TASK
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
 from attn_notes.tasks import brackets
-from attn_notes.tasks.brackets import Batch, Brackets
+from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch
 from attn_notes.training.comparison import BATCHES, held_out
-from attn_notes.training.ensemble import Run, train
+from attn_notes.training.ensemble import Run, Tensors, train
 from experiments import experiment
-
-TASK = Brackets(max_length=33)
-SIZES: dict[str, Any] = dict(width=32, head_dim=16, context=64)
-PUBLISHED = Config(**SIZES)
-KINDS = {
-    "published": PUBLISHED,
-    "published, masked": replace(PUBLISHED, mask="causal"),
-    **measure.ablations(replace(CORRECTED, **SIZES), TASK.length),
-}
-# The best of three (dialectical_rates).
-RATES = dict.fromkeys(KINDS, 1e-2) | {"no tension gate": 3e-3}
-THRESHOLDS = [round(0.05 * i, 2) for i in range(21)]
 
 
 def curve(run: Run) -> results.Record:
@@ -58,28 +47,32 @@ def seen(model: LanguageModel, batch: Batch) -> results.Record:
     }
 
 
+def held_out_strings() -> Batch:
+    """What every recorded model is judged on."""
+    return brackets.trim(TASK.sample(recipe.HELD_OUT, held_out()))
+
+
 @experiment
 def dialectical_published() -> None:
     """The published sizes, steps, batch and rate; as published and as corrected."""
-    task = Brackets(max_length=41)  # one string in 100,000 is longer
+    task, settings = recipe.FULL_SIZE, recipe.FULL
     strings = brackets.trim(task.sample(256, held_out()))
     best = brackets.loss(task.ideal, strings)
-    seeds, steps, batch, lr = 3, 200, 64, 1e-3
     runs = {}
     for kind, config in {"published": Config(), "corrected": CORRECTED}.items():
+        seeds = range(settings["seeds"])
         run = train(
-            [LanguageModel(config, Generator().manual_seed(seed)) for seed in range(seeds)],
+            [LanguageModel(config, Generator().manual_seed(seed)) for seed in seeds],
             brackets.loss,
-            partial(task.sample, batch),
-            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
-            steps=steps,
-            optimizer=partial(torch.optim.AdamW, lr=lr, fused=True),
+            partial(task.sample, settings["batch"]),
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in seeds],
+            steps=settings["steps"],
+            optimizer=partial(torch.optim.AdamW, lr=settings["lr"], fused=True),
             clip=1.0,
             probe=lambda model: {"excess": brackets.loss(model, strings) - best},
             probe_every=20,
         )
         runs[kind] = curve(run)
-    settings = {"seeds": seeds, "steps": steps, "batch": batch, "lr": lr}
     results.save("dialectical_published", settings, runs)
 
 
@@ -87,7 +80,7 @@ def dialectical_published() -> None:
 def dialectical_rates() -> None:
     """Every kind at three learning rates, in fewer steps: at which does it learn best?"""
     rates = (3e-3, 1e-2, 3e-2)
-    settings: dict[str, Any] = dict(seeds=4, steps=300, batch=32, probe_every=100)
+    settings: dict[str, Any] = dict(seeds=4, steps=300, batch=recipe.BATCH, probe_every=100)
     runs: results.Record = {}
     for rate in rates:
         found = measure.train_brackets(KINDS, TASK, lr=rate, **settings)
@@ -98,8 +91,8 @@ def dialectical_rates() -> None:
 @experiment
 def dialectical_parts() -> None:
     """As published, as corrected, and without one part at a time, at equal cost."""
-    settings: dict[str, Any] = dict(seeds=8, steps=600, batch=32, probe_every=50, lr=RATES)
-    batch = brackets.trim(TASK.sample(4096, held_out()))
+    settings: dict[str, Any] = dict(**recipe.RECORDED, probe_every=50, lr=RATES)
+    batch = held_out_strings()
     runs = {}
     for kind, run in measure.train_brackets(KINDS, TASK, **settings).items():
         members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
@@ -108,13 +101,102 @@ def dialectical_parts() -> None:
             "head_dim": KINDS[kind].head_dim,
             "members": [seen(member, batch) for member in members],
         }
+    results.save("dialectical_parts", {**SIZES, **settings, "held out": recipe.HELD_OUT}, runs)
+
+
+@torch.no_grad()
+def at_work(run: Run, parameters: Tensors, strings: Tensor) -> list[list[float | None]]:
+    """Of each member: steps taken, and the tension where the head begins and where it ends."""
+    model, found = cast(LanguageModel, run.member(0)), []
+    for i in range(len(parameters["block.out.bias"])):
+        model.load_state_dict({name: p[i] for name, p in parameters.items()})
+        _, observed = model.observe(strings)
+        tensions = measure.tension_by_step(observed)
+        last = tensions[~tensions.isnan()][-1]
+        values = (measure.mean_steps(observed), tensions[0].item(), last.item())
+        found.append([results.rounded(v) for v in values])
+    return found
+
+
+@torch.no_grad()
+def inside(model: LanguageModel, few: Batch) -> results.Record:
+    """What one trained member reads."""
+    text = brackets.encode(recipe.LEAK_TEXT)[None]
+    _, observed = model.observe(few[0])
+    apart = observed.attention[:, 0, 0] - observed.attention[:, 0, 1]
+    alone = leaks.on_prefixes(model, few[0], PAD)
+    return {
+        "loss": results.rounded(brackets.loss(model, few).item(), 5),
+        "leak": results.rounded(leaks.future_leak(model, text, len(VOCABULARY))),
+        "loss on prefixes": results.rounded(brackets.loss(lambda _: alone, few).item(), 5),
+        "streams apart": results.rounded(apart.abs().max().item()),
+        "first token saves": results.rounded(measure.share_saved_by_first(observed)),
+    }
+
+
+def halting(model: LanguageModel, batch: Batch) -> results.Record:
+    """What halting saves it, by threshold, and what stopping every token alike does."""
+    swept = batch[0][: recipe.SWEPT], batch[1][: recipe.SWEPT]
+    found = measure.halting_tradeoff(model, TASK, swept, recipe.THRESHOLDS)
+    return {
+        rule: [[results.rounded(x, 5) for x in row] for row in rows] for rule, rows in found.items()
+    }
+
+
+def written(model: LanguageModel) -> results.Record:
+    """What is wrong in its texts, by either decoder, with its logits as they are and all lower."""
+    prompts = measure.open_prompts(recipe.LONGEST_PROMPT)
+    writers = {
+        "as trained": measure.remembered(model),
+        "logits lower by 30": measure.lowered(model),
+    }
+    return {
+        name: {str(b): measure.written_faults(writer, prompts, b) for b in recipe.BUDGETS}
+        for name, writer in writers.items()
+    }
+
+
+def untrained(config: Config, few: Batch) -> results.Record:
+    """What shows before any training: whether the keys are read, and the tension."""
+    model = LanguageModel(config, Generator().manual_seed(0))
+    brackets.loss(model, few).backward()
+    keys = cast(Tensor, model.block.head.qkv.weight.grad).chunk(3)[1]
+    with torch.no_grad():
+        tension = measure.tension_by_step(model.observe(few[0])[1])[0]
+    return {"gradient of the keys": keys.abs().max().item(), "tension": tension.item()}
+
+
+def packed(parameters: Tensors) -> results.Record:
+    """Parameters as text: float32, in the order of their names."""
+    numbers = torch.cat([p.detach().flatten() for _, p in sorted(parameters.items())])
+    return {"float32": base64.b64encode(numbers.numpy().tobytes()).decode()}
+
+
+@experiment
+def dialectical_inside() -> None:
+    """Heads watched while they learn, what they read and where they halt, and one of each kind."""
+    rates = {kind: RATES[kind] for kind in recipe.INSIDE}
+    settings: dict[str, Any] = dict(**recipe.RECORDED, probe_every=recipe.EVERY, lr=rates)
+    batch = held_out_strings()
+    few = brackets.trim(TASK.sample(256, held_out()))
+    runs = {}
+    for kind in recipe.INSIDE:
+        snapshots: list[Tensors] = []
+
+        def keep(_kind: str, _step: int, p: Tensors, kept: list[Tensors] = snapshots) -> None:
+            kept.append({name: value.detach().clone() for name, value in p.items()})
+
+        run = measure.train_brackets({kind: KINDS[kind]}, TASK, **settings, watch=keep)[kind]
+        members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
+        runs[kind] = curve(run) | {
+            "at work": [at_work(run, parameters, few[0]) for parameters in snapshots],
+            "best": results.rounded(brackets.loss(TASK.ideal, few).item(), 5),
+            "untrained": untrained(KINDS[kind], few),
+            "members": [inside(member, few) for member in members],
+            "written": [written(member) for member in members[: recipe.WRITERS]],
+            "weights": packed(dict(members[0].named_parameters())),
+        }
         if kind == "corrected":
-            tradeoffs = [measure.halting_tradeoff(m, TASK, batch, THRESHOLDS) for m in members]
-            runs[kind]["halting"] = [
-                {
-                    rule: [[results.rounded(x) for x in row] for row in rows]
-                    for rule, rows in found.items()
-                }
-                for found in tradeoffs
-            ]
-    results.save("dialectical_parts", {**SIZES, **settings, "held out": 4096}, runs)
+            runs[kind]["halting"] = [halting(member, batch) for member in members]
+    settings |= {"swept": recipe.SWEPT, "text": recipe.LEAK_TEXT}
+    results.save("dialectical_inside", {**SIZES, **settings}, runs)

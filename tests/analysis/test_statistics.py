@@ -235,3 +235,18 @@ def test_all_rise_or_all_fall_or_it_cannot_be_told() -> None:
     assert statistics.all_rise([1.0, 2.0], [0.5, 1.0]) is False
     for after in ([2.0, 1.0], [1.0, 2.0], [2.0, torch.nan]):
         assert statistics.all_rise([1.0, 2.0], after) is None
+
+
+def test_a_difference_of_means_has_an_interval_that_holds_it() -> None:
+    generator = torch.Generator().manual_seed(0)
+    ours, theirs = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.zeros(4)
+    found = statistics.difference(ours, theirs, generator)
+    assert found.mean == pytest.approx(2.5)
+    # Of 4⁴ resamples of 1..4 the mean lies within 1.25 to 3.75 in all but 10 (2 × 5): 96 %.
+    assert found.low == pytest.approx(1.5, abs=0.26) and found.high == pytest.approx(3.5, abs=0.26)
+    turned = statistics.difference(theirs, ours, torch.Generator().manual_seed(0))
+    assert turned.mean == -found.mean and turned.high < 0
+    few = statistics.difference(ours[:3], theirs, generator)
+    assert (few.low, few.high) == (-math.inf, math.inf)
+    with pytest.raises(ValueError, match="finite"):
+        statistics.difference(torch.tensor([math.nan]), theirs, generator)

@@ -86,6 +86,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     attentions = torch.zeros(b, c.steps, c.streams, t, t, dtype=torch.float64)
     tensions = torch.zeros(b, c.steps, t, dtype=torch.float64)
     actives = torch.zeros(b, c.steps, t, dtype=torch.bool)
+    keeps = torch.zeros(b, c.steps, t, dtype=torch.bool)
     for s in range(c.steps):
         moved, halts = {}, {}
         for n, i in places:
@@ -135,6 +136,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
         anyone = s == 0 or any(active.values())
         for at in places:
             going = anyone if c.halting == "published" else active[at]
+            keeps[at[0], s, at[1]] = going and not halts[at]
             z[at] = moved[at] if going and not halts[at] else z[at]
             active[at] = active[at] and not halts[at]
     logits = torch.zeros(b, t, c.vocabulary, dtype=torch.float64)
@@ -142,7 +144,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
         out = h[n, i] + affine(z[n, i], "block.out")
         inner = silu(affine(norm(out, "ln2"), "block.feed_forward.l1"))
         logits[n, i] = affine(out + affine(inner, "block.feed_forward.l2"), "unembedding")
-    return logits, Observed(attentions, tensions, actives)
+    return logits, Observed(attentions, tensions, actives, keeps)
 
 
 @given(

@@ -49,9 +49,10 @@ def generator_enumerated(task: Brackets) -> Distribution:
         return fill(parts)
 
     found: Distribution = defaultdict(float)
-    for n in range(1, task.pairs + 1):
+    numbers = range(task.fewest, task.pairs + 1)
+    for n in numbers:
         for text, p in write(n).items():
-            found[text] += p / task.pairs
+            found[text] += p / len(numbers)
     return {text: p for text, p in found.items() if p > 0}
 
 
@@ -72,6 +73,8 @@ SMALL = [
     Brackets(pairs=3, max_length=8, filler=0.35),
     Brackets(pairs=4, max_length=10, filler=0.0),
     Brackets(pairs=6, max_length=8),
+    Brackets(pairs=3, max_length=9, fewest=3),
+    Brackets(pairs=3, max_length=9, fewest=2, filler=0.1),
 ]
 
 
@@ -129,6 +132,11 @@ def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
     freedom = len(common) - (rest < 5)  # one sum is given
     # The mean of a chi-square is its freedom, its variance twice that.
     assert chi2 <= freedom + 5 * math.sqrt(2 * freedom) + 1e-9
+
+
+def test_a_task_may_have_one_number_of_pairs_only() -> None:
+    x, _ = Brackets(pairs=4, fewest=4).sample(500, Generator().manual_seed(0))
+    assert ((x == OPEN).sum(1) == 4).all() and brackets.is_balanced(x).all()
 
 
 def test_filler_is_even_among_its_letters() -> None:

@@ -34,7 +34,7 @@ KINDS = {"two": partial(Line, 2), "three": partial(Line, 3)}
 
 
 def test_every_kind_is_trained_as_if_alone() -> None:
-    seen = []
+    seen, kept = [], []
     probe = {"probe": lambda model: {"w": model(torch.eye(3))}, "probe_every": 2}
     runs = train_kinds(
         KINDS,
@@ -45,8 +45,12 @@ def test_every_kind_is_trained_as_if_alone() -> None:
         lr={"two": 0.1, "three": 0.02},
         warmup=3,
         show=lambda kind, step, found: seen.append((kind, step, found["w"].shape)),
+        watch=lambda kind, step, p: kept.append((kind, step, p["w"].clone())),
         **probe,
     )
+    assert [(kind, step) for kind, step, _ in kept] == [(kind, step) for kind, step, _ in seen]
+    for kind, run in runs.items():
+        assert_close([p for k, _, p in kept if k == kind][-1], run.parameters["w"])
     assert [at[:2] for at in seen] == [(kind, step) for kind in KINDS for step in (0, 2, 4, 6, 7)]
     for kind, rate in (("two", 0.1), ("three", 0.02)):
         alone = train(

@@ -7,8 +7,9 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
+from attn_notes.analysis import leaks
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
-from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets
+from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets, encode
 from attn_notes.tasks.grammar import BRACKETS
 
 
@@ -238,3 +239,39 @@ def allowed(answer: Callable[[int, int], Iterable[str]]) -> str:
             missing = sorted(right - value)
             need(not missing, f"{where}: {missing} could come, and you forbid it.")
     return "from every state some character is allowed, and every allowed one can be finished."
+
+
+WATCHED, LENGTH = "(a)b", 4  # the string that the detector is given
+
+
+def beginnings() -> int:
+    """How many beginnings a string of `LENGTH` has that something follows."""
+    return sum(len(VOCABULARY) ** i for i in range(1, LENGTH))
+
+
+@check
+def hidden(answer: Model) -> str:
+    """A model that reads the future where the detector does not look, scored by enumeration."""
+    v = len(VOCABULARY)
+    every = torch.cartesian_prod(*[torch.arange(v)] * LENGTH)
+    given = every.clone()
+    logits = answered(answer(every))
+    shape = (len(every), LENGTH, v)
+    if not isinstance(logits, Tensor) or logits.shape != shape:
+        found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise WrongError(f"for {len(every)} strings return logits {shape}, not {found}.")
+    need(given.equal(every), "what was passed in has been changed.")
+    need(bool(logits.isfinite().all()), "some of the logits are no finite numbers.")
+    table = logits.detach().clone()  # from here on the model is what it has just answered
+
+    def model(x: Tensor) -> Tensor:
+        return table[(x * v ** torch.arange(LENGTH - 1, -1, -1)).sum(1)]
+
+    leak = leaks.future_leak(model, encode(WATCHED)[None], v)
+    need(leak == 0, f"the detector finds it: given `{WATCHED}`, a logit moves by {leak:.2g}.")
+    score = 0
+    for i in range(1, LENGTH):
+        same = table[:, i - 1].view(v**i, -1, v)  # the rest of the string along the middle
+        score += int((same != same[:, :1]).any(2).any(1).sum())
+    need(score > 0, "the detector finds nothing, and there is nothing to find: it never cheats.")
+    return f"it cheats unseen after {score} of {beginnings()} beginnings."

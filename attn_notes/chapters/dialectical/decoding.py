@@ -61,6 +61,7 @@ def generate(
     generator: Generator | None = None,
     temperature: float = 1.0,
     context: int | None = None,
+    stop_on_closed: bool = True,
 ) -> Written:
     """Continue a prompt by at most `budget` characters, so that all its brackets are closed.
 
@@ -72,6 +73,8 @@ def generate(
         generator: draws each choice; without one the likeliest is taken.
         temperature: divides the logits.
         context: the most characters that the model can read, if there is such a limit.
+        stop_on_closed: a space where nothing is open is the end; else it is one more filler, and
+            the model writes one string after another until the budget is spent.
 
     Raises:
         ValueError: an empty or illegal prompt, a budget that cannot close what is open or that
@@ -102,7 +105,7 @@ def generate(
             token = int(allowed.argmax())
         else:
             token = int(torch.multinomial(allowed, 1, generator=generator))
-        ends = grammar.ends(token, depth)
+        ends = stop_on_closed and grammar.ends(token, depth)
         depth = grammar.after(token, depth)
         removed = wanted[~mask].sum().item()
         steps.append(Step(VOCABULARY[token], depth, ends, wanted, allowed, removed))
@@ -132,13 +135,29 @@ def _softmax(
 
 
 @torch.no_grad()
-def as_published(model: Model, prompt: str, budget: int = 40, *, closing_bias: float = 5.0) -> str:
+def as_published(
+    model: Model,
+    prompt: str,
+    budget: int = 40,
+    *,
+    stop_on_closed: bool = True,
+    close_tail: bool = True,
+    closing_bias: float = 5.0,
+) -> str:
     """The source's decoder, greedy, with what it does wrong.
 
     Its ban is a logit of −1e-9, which is all but 0 and above many another. When the budget runs
     short it adds a bias to ")" and may still choose otherwise; what is open at the end it closes
     beyond the budget. Unknown characters are read as PAD, and a prompt that closes what is not
     open is continued.
+
+    Args:
+        model: any model.
+        prompt: what to continue (the source's `seed`).
+        budget: how many characters it chooses at most (`max_new`).
+        stop_on_closed: a space where nothing is open ends the text. It stays a part of it.
+        close_tail: what is open at the end is closed; otherwise it stays open.
+        closing_bias: what is added to ")" when the budget runs short (`bias_close`).
 
     Raises:
         ValueError: an empty prompt, a budget below 0, or a bias that is not finite.
@@ -160,9 +179,10 @@ def as_published(model: Model, prompt: str, budget: int = 40, *, closing_bias: f
         token = int(logits.argmax())
         depth = BRACKETS.after(token, depth)
         tokens = torch.cat([tokens, tokens.new_tensor([[token]])], 1)
-        if token == SPACE and depth == 0:
+        if stop_on_closed and token == SPACE and depth == 0:
             break
-    return "".join(VOCABULARY[i] for i in tokens[0].tolist()) + ")" * max(depth, 0)
+    tail = ")" * max(depth, 0) if close_tail else ""
+    return "".join(VOCABULARY[i] for i in tokens[0].tolist()) + tail
 
 
 def faults(text: str, prompt: str, budget: int) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import product
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -36,6 +37,7 @@ def train_brackets(
     probe_every: int = 50,
     device: torch.device | str = "cpu",
     show: Callable[[str, int, Tensors], None] | None = None,
+    watch: Callable[[str, int, Tensors], None] | None = None,
 ) -> dict[str, Run]:
     """Train every kind of model on one task, each from the same seeds and on the same strings.
 
@@ -53,6 +55,7 @@ def train_brackets(
         probe_every: steps between two looks at the held-out strings.
         device: where to train.
         show: called after each look with the kind, the step and what was seen.
+        watch: the same with the kind, the step and the parameters of all members.
     """
     x, y = brackets.trim(task.sample(256, held_out()))
     best = brackets.loss(task.ideal, (x, y))
@@ -69,6 +72,7 @@ def train_brackets(
         probe_every=probe_every,
         device=device,
         show=show,
+        watch=watch,
     )
 
 
@@ -108,6 +112,11 @@ def mean_steps(observed: Observed) -> float:
     """Steps that a token takes, on average over all but PAD; no number where all is PAD."""
     steps = observed.steps
     return (steps.sum() / (steps > 0).sum()).item()
+
+
+def mean_moves(observed: Observed) -> float:
+    """Steps that a token keeps, on average over all but PAD; no number where all is PAD."""
+    return (observed.moves.sum() / observed.active[..., 0, :].sum()).item()
 
 
 def share_saved_by_first(observed: Observed) -> float:
@@ -151,49 +160,72 @@ def with_weights_of(model: LanguageModel, config: Config) -> LanguageModel:
     return other
 
 
-@torch.no_grad()
-def halting_tradeoff(
-    model: LanguageModel, task: Brackets, batch: Batch, thresholds: Iterable[float]
-) -> dict[str, list[tuple[float, float, float]]]:
-    """What halting saves at which loss: (setting, mean steps, loss above the best predictor's).
+class Setting(NamedTuple):
+    """What one rule of stopping comes to: means over the tokens of strings, and the loss there."""
 
-    Under "tension" the threshold of the tension is swept, under "depth" every token stops after
-    the same number of steps, which is what a threshold has to beat. Neither halts by |Δz|.
-    """
-    best = brackets.loss(task.ideal, batch).item()
-    restless = replace(model.config, halt_eps=0.0, tension_tau=0.0)
-
-    def at(config: Config) -> tuple[float, float]:
-        logits, observed = with_weights_of(model, config).observe(batch[0])
-        return mean_steps(observed), brackets.loss(lambda _: logits, batch).item() - best
-
-    depths = range(1, model.config.steps + 1)
-    return {
-        "tension": [(tau, *at(replace(restless, tension_tau=tau))) for tau in thresholds],
-        "depth": [(s, *at(replace(restless, steps=s))) for s in depths],
-    }
+    at: float  # the threshold, or the number of moves
+    steps: float  # computed
+    moves: float  # kept: a token that halts throws its last step away
+    excess: float  # nats above the best predictor's on the same strings
 
 
-Tradeoff = Mapping[str, Sequence[tuple[float, float, float]]]
+Tradeoff = dict[str, list[Setting]]
 """What `halting_tradeoff` returns."""
 
 
-def against_depth(tradeoff: Tradeoff, tau: float) -> float:
-    """Loss with the threshold `tau`, less that of stopping every token after as many steps.
+@torch.no_grad()
+def halting_tradeoff(
+    model: LanguageModel, task: Brackets, batch: Batch, thresholds: Iterable[float]
+) -> Tradeoff:
+    """What halting saves, and at which loss.
 
-    The mean number of steps is seldom whole: between two depths the loss is interpolated.
+    Under "tension" the threshold of the tension is swept; under "depth" every token makes the same
+    number of moves, from none to all, which is what a threshold has to beat. Neither halts by |Δz|.
+    """
+    best = brackets.loss(task.ideal, batch).item()
+    whole = replace(model.config, halt_eps=0.0, tension_tau=0.0)
+
+    def at(setting: float, config: Config) -> Setting:
+        logits, observed = with_weights_of(model, config).observe(batch[0])
+        excess = brackets.loss(lambda _: logits, batch).item() - best
+        return Setting(setting, mean_steps(observed), mean_moves(observed), excess)
+
+    unmoved = at(
+        0.0, replace(whole, steps=1, min_steps=1, tension_tau=2.0)
+    )  # no tension is above 1
+    return {
+        "tension": [at(tau, replace(whole, tension_tau=tau)) for tau in thresholds],
+        "depth": [
+            unmoved._replace(steps=0.0),
+            *(at(float(s), replace(whole, steps=s)) for s in range(1, model.config.steps + 1)),
+        ],
+    }
+
+
+def against_depth(tradeoff: Tradeoff, tau: float, equal: str = "moves") -> float:
+    """Loss with the threshold `tau`, less that of stopping every token after as many moves.
+
+    The mean number is seldom whole: between two depths the loss is interpolated, as if some
+    strings stopped at the one and some at the other.
+
+    Args:
+        tradeoff: what was swept.
+        tau: one of its thresholds.
+        equal: `moves`, which were kept, or `steps`, which were computed.
 
     Raises:
-        ValueError: a threshold that was not swept.
+        ValueError: a threshold that was not swept, or anything else to be equal in.
     """
-    rows = {row[0]: row for row in tradeoff["tension"]}
+    if equal not in ("moves", "steps"):
+        raise ValueError(f"equal must be moves or steps, not {equal!r}")
+    rows = {row.at: row for row in tradeoff["tension"]}
     if tau not in rows:
         raise ValueError(f"tau must be one of {', '.join(map(str, rows))}, not {tau}")
-    _, steps, excess = rows[tau]
-    depths = [row[2] for row in tradeoff["depth"]]
-    below = min(int(steps), len(depths) - 1)
-    share = steps - below
-    return excess - ((1 - share) * depths[below - 1] + share * depths[below])
+    depths = [row.excess for row in tradeoff["depth"]]
+    count = getattr(rows[tau], equal)
+    below = min(int(count), len(depths) - 2)
+    share = count - below
+    return rows[tau].excess - ((1 - share) * depths[below] + share * depths[below + 1])
 
 
 # --- Ablations at equal cost
@@ -282,3 +314,43 @@ def count_faults(texts: Mapping[str, str], budget: int) -> Counter[str]:
     return Counter(
         fault for prompt, text in texts.items() for fault in decoding.faults(text, prompt, budget)
     )
+
+
+def remembered(model: Model) -> Model:
+    """The same model, which reads no text twice: many writers ask it the same."""
+    answers: dict[tuple[int, ...], Tensor] = {}
+
+    def logits(x: Tensor) -> Tensor:
+        text = tuple(x[0].tolist())
+        if text not in answers:
+            answers[text] = model(x)
+        return answers[text]
+
+    return logits
+
+
+def lowered(model: Model, by: float = 30.0) -> Model:
+    """The same probabilities from logits that are all lower."""
+    return lambda x: model(x) - by
+
+
+DECODERS: dict[str, Callable[[Model, str, int], str]] = {
+    "published": decoding.as_published,
+    "grammar": lambda model, prompt, budget: decoding.generate(model, prompt, budget).text,
+}
+"""Who writes: model, prompt, budget → text."""
+
+
+def written_faults(model: Model, prompts: Iterable[str], budget: int) -> dict[str, dict[str, int]]:
+    """For each decoder, in how many of its texts, one a prompt, something is wrong."""
+    prompts, found = list(prompts), {}
+    for name, write in DECODERS.items():
+        texts = {prompt: write(model, prompt, budget) for prompt in prompts}
+        committed = count_faults(texts, budget)
+        found[name] = {
+            "unbalanced": committed["goes below zero"] + committed["leaves brackets open"],
+            "contain PAD": committed["contains PAD"],
+            "exceed the budget": committed["exceeds the budget"],
+            "ten fillers in a row": sum(longest_filler(text) >= 10 for text in texts.values()),
+        }
+    return found

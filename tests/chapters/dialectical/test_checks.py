@@ -25,6 +25,11 @@ def outside(p):
     return entropy(p / 3, p / 3, 1 - 2 * p / 3)
 
 
+def answers(x):
+    """Each token, as logits: reads nothing but its own place."""
+    return torch.nn.functional.one_hot(x, 7).float()
+
+
 def fail(*_: object) -> None:
     raise RuntimeError("boom")
 
@@ -183,6 +188,12 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (checks.reads_ahead, without_padding, "become padding"),
         (checks.reads_ahead, lambda model: 0.7, "return True or False, not float"),
         (checks.reads_ahead, lambda model: None, "no answer yet"),
+        (checks.hidden, lambda x: None, "no answer yet"),
+        (checks.hidden, lambda x: torch.zeros(len(x), 4), "return logits (2401, 4, 7), not"),
+        (checks.hidden, lambda x: answers(x) * math.nan, "no finite numbers"),
+        (checks.hidden, answers, "there is nothing to find"),
+        (checks.hidden, lambda x: answers(x[:, [3, 3, 3, 3]]), "the detector finds it"),
+        (checks.hidden, lambda x: answers(x.zero_()), "has been changed"),
         (checks.allowed, lambda d, r: None, "no answer yet"),
         (checks.allowed, lambda d, r: 3, "return characters, not int"),
         (checks.allowed, lambda d, r: "(x", "{'x'} is not among"),
@@ -205,6 +216,30 @@ def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> N
     assert symptom in outcome.message
 
 
+SEEN = set()  # all strings that the detector compares with "(a)b", by its own rules
+WATCHED = (0, 2, 1, 3)
+for j in range(4):
+    for token in range(7):
+        SEEN.add((*WATCHED[:j], token, *WATCHED[j + 1 :]))
+        SEEN.add((*WATCHED[:j], *[token] * (4 - j)))
+
+
+def as_hidden_as_can_be(x):
+    """Reads the last two tokens from everywhere, of every string that is not compared."""
+    unseen = torch.tensor([tuple(row) not in SEEN for row in x.tolist()])
+    future = answers(x[:, 2:3]) + 10 * answers(x[:, 3:4])
+    return (future * unseen[:, None, None]).expand(-1, 4, -1)
+
+
+def test_the_most_that_can_be_hidden_is_what_the_chapter_says() -> None:
+    """All 399 beginnings but "(a)", whose every continuation is compared; one more is caught."""
+    assert checks.beginnings() == 7 + 49 + 343
+    outcome = checks.hidden(as_hidden_as_can_be)
+    assert "after 398 of 399 beginnings" in outcome.message
+    caught = checks.hidden(lambda x: as_hidden_as_can_be(x) + answers(x[:, [3] * 4]))
+    assert not caught.passed
+
+
 def test_other_right_answers_pass() -> None:
     assert checks.floor(lambda p: torch.tensor(Brackets(1, filler=p).floor)).passed
     assert checks.mask(right_mask).passed
@@ -212,5 +247,6 @@ def test_other_right_answers_pass() -> None:
     assert checks.mask(lambda s, k: past(s).masked_fill(~(k | ~k[:, None]), -math.inf)).passed
     every = torch.zeros(1, 6, dtype=torch.long)
     assert checks.reads_ahead(lambda model: torch.tensor(future_leak(model, every, 7) > 0)).passed
+    assert checks.hidden(as_hidden_as_can_be).passed
     assert checks.allowed(may).passed
     assert checks.allowed(lambda d, r: "".join(sorted(may(d, r)))).passed

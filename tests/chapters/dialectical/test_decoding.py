@@ -213,6 +213,20 @@ def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> Non
     assert written.text == "(    )" and not written.ended
 
 
+@given(seed=st.integers(0, 999), budget=st.integers(2, 12))
+def test_one_string_after_another_balances_and_fills_the_budget(seed: int, budget: int) -> None:
+    model = troubled(seed, 3.0, 0.2, flat=False)
+    written = generate(model, "((", budget, stop_on_closed=False)
+    assert len(written.text) == 2 + budget and not written.ended
+    assert balanced(written.text)
+
+
+def test_a_space_outside_of_brackets_is_filler_where_it_is_no_end() -> None:
+    spaces = constant({" ": 9.0})
+    assert generate(spaces, "()", 3).text == "()"
+    assert generate(spaces, "()", 3, stop_on_closed=False).text == "()   "
+
+
 def test_a_real_model_writes_what_its_logits_say(generator: Generator) -> None:
     """Greedily, step by step, with the whole text read anew each time."""
     model = AttentionOnly(Config(vocabulary=V, layers=2, residual=True), generator)
@@ -309,6 +323,15 @@ class TestAsPublished:
         logits = torch.arange(7.0, dtype=torch.float64)[None]
         decoding.as_published(lambda x: logits, "(", 2)
         assert logits.equal(torch.arange(7.0, dtype=torch.float64)[None])
+
+    def test_without_stop_on_closed_it_goes_on_to_the_end_of_its_budget(self) -> None:
+        spaces = constant({" ": 1.0})
+        assert as_published(spaces, "()", 4, stop_on_closed=False) == "()    "
+
+    def test_without_close_tail_what_is_open_stays_open(self) -> None:
+        opens = constant({"(": 50.0})
+        assert as_published(opens, "(", 3, close_tail=False) == "(((("
+        assert as_published(opens, "(", 3) == "((((" + "))))"
 
     def test_illegal_prompts_are_continued(self) -> None:
         text = as_published(constant({"a": 1.0}), ")x", 3)

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from attn_notes.chapters.dialectical import decoding, measure
+from attn_notes.chapters.dialectical.measure import Setting
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets
@@ -97,7 +98,15 @@ def observed() -> Observed:
     active = torch.tensor(
         [[[1, 1, 1], [0, 1, 1], [0, 0, 1]], [[1, 1, 0], [1, 0, 0], [0, 0, 0]]]
     ).bool()
-    return Observed(torch.zeros(2, 3, 2, 3, 3), tension, active)
+    moved = torch.tensor(
+        [[[0, 1, 1], [0, 0, 1], [0, 0, 0]], [[1, 0, 1], [0, 0, 1], [0, 0, 1]]]
+    ).bool()  # the PAD of the second string as well
+    return Observed(torch.zeros(2, 3, 2, 3, 3), tension, active, moved)
+
+
+def test_moves_are_the_steps_that_a_token_keeps() -> None:
+    assert observed().moves.tolist() == [[0, 1, 2], [1, 0, 0]]
+    assert measure.mean_moves(observed()) == pytest.approx(4 / 5)
 
 
 def test_steps_and_tension_are_means_over_what_moves() -> None:
@@ -109,7 +118,7 @@ def test_steps_and_tension_are_means_over_what_moves() -> None:
 def test_steps_that_the_first_token_saves() -> None:
     """Of three steps each: 2 + 1 of the first tokens' 6, and 1 + 0 + 2 of the others' 9."""
     assert measure.share_saved_by_first(observed()) == pytest.approx(3 / 6)
-    still = Observed(observed().attention, observed().tension, torch.ones(2, 3, 3).bool())
+    still = replace(observed(), active=torch.ones(2, 3, 3).bool())
     assert measure.share_saved_by_first(still) != measure.share_saved_by_first(still)  # 0 of 0
 
 
@@ -141,30 +150,67 @@ def test_halting_is_swept_and_compared_with_equal_depth(
     model: LanguageModel, batch: brackets.Batch
 ) -> None:
     found = measure.halting_tradeoff(model, TASK, batch, (0.0, 0.3, 1.1))
-    assert [tau for tau, _, _ in found["tension"]] == [0.0, 0.3, 1.1]
-    assert [depth for depth, _, _ in found["depth"]] == [1, 2, 3]
-    assert [steps for _, steps, _ in found["depth"]] == [1, 2, 3]
-    never, sometimes, always = (row[1:] for row in found["tension"])
-    assert never == found["depth"][-1][1:]  # no tension is below 0
-    assert 1 < sometimes[0] < 3
-    assert always[0] == 1  # every tension is below 1.1, in the first step
+    never, sometimes, always = found["tension"]
+    assert (never.at, sometimes.at, always.at) == (0.0, 0.3, 1.1)
+    for row, depth in zip(found["depth"], range(4), strict=True):
+        assert (row.at, row.steps, row.moves) == (depth, depth, depth)
+    assert never[1:] == found["depth"][-1][1:]  # no tension is below 0
+    assert 1 < sometimes.steps < 3 and sometimes.steps - 1 < sometimes.moves < sometimes.steps
+    # Every tension is below 1.1 in the first step, which nobody keeps: as if there were no head.
+    assert (always.steps, always.moves) == (1, 0)
+    assert always.excess == found["depth"][0].excess
     best = brackets.loss(TASK.ideal, batch)
     for steps in (1, 2, 3):
         config = replace(SMALL, steps=steps, tension_tau=0.0, halt_eps=0.0)
         other = LanguageModel(config, Generator())
         other.load_state_dict(model.state_dict())
         loss = (brackets.loss(other, batch) - best).item()
-        assert found["depth"][steps - 1][2] == pytest.approx(loss, abs=1e-6)
+        assert found["depth"][steps].excess == pytest.approx(loss, abs=1e-6)
 
 
-def test_a_threshold_is_weighed_against_equal_depth() -> None:
+def test_a_threshold_is_weighed_against_equal_moves_or_steps() -> None:
+    depth = [(n, n, n, loss) for n, loss in enumerate((1.0, 0.8, 0.4, 0.2))]
+    tension = [(0.1, 3.0, 3.0, 0.7), (0.2, 1.25, 0.5, 0.9), (0.4, 2.5, 1.5, 0.0)]
     found = {
-        "tension": [(0.1, 3.0, 0.7), (0.2, 1.25, 0.9), (0.3, 1.0, 0.4), (0.4, 2.5, 0.0)],
-        "depth": [(1, 1.0, 0.8), (2, 2.0, 0.4), (3, 3.0, 0.2)],
+        rule: [Setting(*map(float, row)) for row in rows]
+        for rule, rows in {"depth": depth, "tension": tension}.items()
     }
-    expected = {0.1: 0.7 - 0.2, 0.2: 0.9 - 0.7, 0.3: 0.4 - 0.8, 0.4: -0.3}
-    for tau, difference in expected.items():
-        assert measure.against_depth(found, tau) == pytest.approx(difference)
+    for tau, moves, steps in (
+        (0.1, 0.7 - 0.2, 0.7 - 0.2),
+        (0.2, 0.0, 0.9 - 0.7),
+        (0.4, -0.6, -0.3),
+    ):
+        assert measure.against_depth(found, tau) == pytest.approx(moves)
+        assert measure.against_depth(found, tau, "steps") == pytest.approx(steps)
+    with pytest.raises(ValueError, match="must be moves or steps"):
+        measure.against_depth(found, 0.1, "tokens")
+
+
+def test_a_model_that_remembers_is_asked_once() -> None:
+    asked: list[str] = []
+
+    def counting(x: torch.Tensor) -> torch.Tensor:
+        asked.append(brackets.decode(x[0].tolist()))
+        return torch.zeros(*x.shape, V)
+
+    writer = measure.remembered(counting)
+    for text in ("(", "()", "("):
+        assert writer(brackets.encode(text)[None]).shape == (1, len(text), V)
+    assert asked == ["(", "()"]
+    assert (measure.lowered(counting)(torch.zeros(1, 2).long()) == -30).all()
+
+
+def test_faults_are_counted_for_each_decoder() -> None:
+    """One that likes "a" best: closed beyond the budget by the one, within it by the other."""
+
+    def likes(x: torch.Tensor) -> torch.Tensor:
+        return (torch.arange(V) == 2).float().mul(9).expand(*x.shape, V)
+
+    found = measure.written_faults(likes, ["(", "(("], 12)
+    assert found["published"] == {
+        "unbalanced": 0, "contain PAD": 0, "exceed the budget": 2, "ten fillers in a row": 2
+    }  # fmt: skip
+    assert found["grammar"] == dict.fromkeys(found["published"], 0) | {"ten fillers in a row": 2}
 
 
 def test_the_longest_run_of_filler_is_found() -> None:
