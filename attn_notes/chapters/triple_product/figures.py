@@ -145,9 +145,9 @@ def idea() -> Picture:
     return Picture(
         fig,
         title="The volume sees a key's height above the plane, the angle its direction",
-        caption="What each score sees of a key: the bluer, the higher. The dot product sees how "
-        "far it reaches along q, the volume how high it stands above the plane, the angle only "
-        "its direction.",
+        caption="What each score sees of a key: the more a place stands out from the page, the "
+        "higher. The dot product sees how far it reaches along q, the volume how high it stands "
+        "above the plane, the angle only its direction.",
         alt="Contours of three scores over a key's place. The dot product changes along q only, "
         "in upright stripes. The volume changes with the height only, in level stripes that get "
         "narrower. The angle changes from ray to ray out of the origin.",
