@@ -101,10 +101,10 @@ def test_both_sides_are_told_where_draws_make_the_counts_lopsided() -> None:
 
 def test_many_seeds_are_told_by_the_normal_approximation() -> None:
     """Close to what the exact test says, a step further on; and of alike ones nothing."""
-    ours, theirs = torch.arange(10.0), torch.arange(11.0) + 4.5
+    ours, theirs = torch.arange(10.0), torch.arange(11.0) + 2.5
     approximate = statistics.rank_p(ours, theirs)
     exact = stats.mannwhitneyu(ours.numpy(), theirs.numpy(), method="exact").pvalue
-    assert approximate == pytest.approx(exact, rel=0.15)
+    assert approximate == pytest.approx(exact, rel=0.05)
     assert statistics.ends_lower(torch.arange(3.0), torch.arange(17.0) + 3)[0] is True
     assert statistics.rank_p(torch.ones(12), torch.ones(12)) == 1
     assert statistics.rank_p(torch.full((12,), math.nan), torch.full((12,), math.inf)) == 1
