@@ -259,23 +259,29 @@ def at_cost_of(config: Config, other: Config, length: int) -> Config:
     return replace(config, head_dim=nearest)
 
 
+def left_out(config: Config) -> dict[str, Config]:
+    """`config` without one part at a time.
+
+    A plain recursion has one stream, so no tension, no gate, and never halts.
+    """
+    never_halts = replace(config, halt_eps=0.0, tension_tau=0.0)
+    return {
+        "no tension gate": replace(config, tension_gate=False),
+        "no halting": never_halts,
+        "neither": replace(never_halts, tension_gate=False),
+        "one stream": replace(config, streams=1),
+        "plain recursion": replace(never_halts, streams=1, tension_gate=False, learned_gate=False),
+        "one step": replace(config, steps=1),
+    }
+
+
 def ablations(config: Config, length: int) -> dict[str, Config]:
     """`config`, and it without one part at a time, at about the same number of operations.
 
-    A plain recursion has one stream, so no tension, no gate, and never halts. What is left out is
-    made up for by a wider head, or paid back by a narrower one.
+    What is left out is made up for by a wider head, or paid back by a narrower one.
     """
-    restless = replace(config, halt_eps=0.0, tension_tau=0.0)
-    left_out = {
-        "no tension gate": replace(config, tension_gate=False),
-        "no halting": restless,
-        "neither": replace(restless, tension_gate=False),
-        "one stream": replace(config, streams=1),
-        "plain recursion": replace(restless, streams=1, tension_gate=False, learned_gate=False),
-        "one step": replace(config, steps=1),
-    }
     return {"corrected": config} | {
-        name: at_cost_of(ablated, config, length) for name, ablated in left_out.items()
+        name: at_cost_of(without, config, length) for name, without in left_out(config).items()
     }
 
 

@@ -387,3 +387,18 @@ def test_an_effect_is_turned_round_with_its_interval() -> None:
     assert claims.size(claims.Effect(0.2, 0.1, 0.3)) == (0.2, 0.1, 0.3)
     told = claims.thousandths(claims.Effect(0.002, -0.001, 0.003))
     assert told == "2.0 thousandths of a nat (95 % interval −1.0 to 3.0)"
+
+
+def test_signs_are_corrected_within_their_question() -> None:
+    """Eight seeds on one side have p = 2 / 256; four thresholds are asked of, and two signs."""
+    made = made_up.recorded()
+    made_up.halting(made, 0.2, [0.3] * SEEDS)
+    made_up.of_parts(made, "corrected", "tension and entropy", [0.2] * SEEDS)
+    found = {c.text: c.findings["recorded"].p for c in claims.about_tension(made)}
+    (halting,) = (
+        p for text, p in found.items() if text.startswith("Halting below a tension of 0.2 ")
+    )
+    assert halting == pytest.approx(4 * 2 / 256)
+    assert found["Tension is higher where the next character is less certain"] == pytest.approx(
+        2 * 2 / 256
+    )

@@ -40,6 +40,12 @@ def test_the_lesson_trains_kinds_that_were_recorded_at_their_rate() -> None:
     assert recipe.RATES["corrected"] == recipe.RATE
 
 
+def test_the_kinds_cost_what_the_whole_costs() -> None:
+    """Their widths stand in the recipe, for it takes seconds to find them."""
+    found = measure.ablations(recipe.WHOLE, recipe.TASK.length)
+    assert {kind: recipe.KINDS[kind] for kind in found} == found
+
+
 def test_every_kind_was_recorded_at_the_best_of_three_rates() -> None:
     sweep = results.load("dialectical_rates")
     rates, runs = sweep["settings"]["rates"], sweep["runs"]
