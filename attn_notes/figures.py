@@ -228,7 +228,8 @@ def to_png(fig: Figure) -> bytes:
 
 # What a browser shows of the two forms of a figure, within the figure that this stands in. Where
 # HTML is cleaned of what could do harm, as in JupyterLab in a notebook that is not trusted, this
-# and the tags of the SVG go, but the words in it stay: so they are hidden unless this shows them.
+# and the tags of the SVG go, but the words in it stay: so they are hidden unless this shows them,
+# in two ways, of which JupyterLab lets the style pass and others the attribute.
 EITHER = (
     "<style>@scope { .attn-live { display: block !important; } "
     ".attn-still { display: none; } }</style>"
@@ -269,7 +270,8 @@ class Picture:
         title = f'<p class="attn-figure-title">{html.escape(self.title)}</p>' if self.title else ""
         legend = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         kind = "attn-figure wide" if self.wide else "attn-figure"
-        live = f'<div class="attn-live" hidden>{to_svg(self.fig, self.alt)}</div>'
+        svg = to_svg(self.fig, self.alt)
+        live = f'<div class="attn-live" hidden style="display: none">{svg}</div>'
         alt, source = html.escape(self.alt), f"data:image/png;base64,{png}"
         still = f'<img class="attn-still" alt="{alt}" src="{source}">'
         return f'<figure class="{kind}">{title}{live}{EITHER}{still}{legend}</figure>'

@@ -181,7 +181,9 @@ def test_what_cleans_html_leaves_the_picture_and_hides_the_words() -> None:
         page = figures.Picture(fig, "Up", "One line.", "a line").html()
     cleaned = re.sub(r"<style>.*?</style>", "", page, flags=re.S)
     cleaned = re.sub(r"</?(svg|g|path|text|defs|use|clipPath|rect)\b[^>]*>", "", cleaned)
-    hidden = re.findall(r'<div class="attn-live" hidden>(.*?)</div>', cleaned, re.S)
+    hidden = re.findall(
+        r'<div class="attn-live" hidden style="display: none">(.*?)</div>', cleaned, re.S
+    )
     left = re.sub(r"<div .*?</div>|<img [^>]*>", "", cleaned, flags=re.S)
     assert "0.0" in hidden[0]  # a number at an axis
     assert re.sub(r"<[^>]*>", " ", left).split() == ["Up", "One", "line."]

@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 LIVE = re.compile(
-    r'<div class="attn-live" hidden>(<svg .*?</svg>\s*)</div>'
+    r'<div class="attn-live" hidden style="display: none">(<svg .*?</svg>\s*)</div>'
     r'<style>@scope [^<]*</style><img class="attn-still" [^>]*>',
     re.S,
 )
@@ -25,10 +25,10 @@ def without_still(html: str) -> str:
     """A figure's HTML without its picture.
 
     >>> without_still(
-    ...     '<figure><div class="attn-live" hidden><svg role="img"></svg></div>'
+    ...     '<figure><div class="attn-live" hidden style="display: none"><svg></svg></div>'
     ...     '<style>@scope { }</style><img class="attn-still" alt="A line" src="data:"></figure>'
     ... )
-    '<figure><svg role="img"></svg></figure>'
+    '<figure><svg></svg></figure>'
     """
     return LIVE.sub(r"\1", html)
 
