@@ -5,6 +5,7 @@ text and background colours, so that one file is right in light and dark. `show`
 figure without alternative text.
 """
 
+import base64
 import html
 import io
 import itertools
@@ -25,6 +26,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 from matplotlib.transforms import offset_copy
+from PIL import Image
 from torch import Tensor
 
 INK = "#010203"  # becomes currentColor
@@ -215,6 +217,25 @@ def _recoloured(part: re.Match[str]) -> str:
     return f"{name}: {themed(colour, dark)}" if dark else part[0]
 
 
+def to_png(fig: Figure) -> bytes:
+    """The figure in at most 64 colours on white: a light picture for where SVG is not let in."""
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    with house_style():
+        fig.savefig(drawn, format="png", dpi=110, facecolor="white")
+    Image.open(drawn).convert("RGB").quantize(64).save(packed, "png", optimize=True)
+    return packed.getvalue()
+
+
+# What a browser shows of the two forms of a figure, within the figure that this stands in. Where
+# HTML is cleaned of what could do harm, as in JupyterLab in a notebook that is not trusted, this
+# and the tags of the SVG go, but the words in it stay: so they are hidden unless this shows them,
+# in two ways, of which JupyterLab lets the style pass and others the attribute.
+EITHER = (
+    "<style>@scope { .attn-live { display: block !important; } "
+    ".attn-still { display: none; } }</style>"
+)
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure with all that belongs to it, as a chapter's `figures` return it and a cell shows it.
@@ -242,14 +263,23 @@ class Picture:
             raise ValueError("a figure needs alternative text: say what it shows")
 
     def html(self) -> str:
-        """The figure as an element of the page."""
+        """The figure as an element of the page; as a picture where SVG is taken out of it."""
+        return self._html(base64.b64encode(to_png(self.fig)).decode())
+
+    def _html(self, png: str) -> str:
         title = f'<p class="attn-figure-title">{html.escape(self.title)}</p>' if self.title else ""
         legend = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         kind = "attn-figure wide" if self.wide else "attn-figure"
-        return f'<figure class="{kind}">{title}{to_svg(self.fig, self.alt)}{legend}</figure>'
+        svg = to_svg(self.fig, self.alt)
+        live = f'<div class="attn-live" hidden style="display: none">{svg}</div>'
+        alt, source = html.escape(self.alt), f"data:image/png;base64,{png}"
+        still = f'<img class="attn-still" alt="{alt}" src="{source}">'
+        return f'<figure class="{kind}">{title}{live}{EITHER}{still}{legend}</figure>'
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/html": self.html(), "text/plain": self.alt}
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+        png = base64.b64encode(to_png(self.fig)).decode()
+        data = {"text/html": self._html(png), "image/png": png, "text/plain": self.alt}
+        return data, {"image/png": {"alt": self.alt}}
 
 
 def show(fig: Figure, *, alt: str, caption: str = "", wide: bool = False) -> None:

@@ -1,3 +1,5 @@
+import base64
+import io
 import itertools
 import re
 import xml.etree.ElementTree as ET
@@ -8,6 +10,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
+from PIL import Image
 
 from attn_notes import figures
 
@@ -152,6 +155,39 @@ def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
     with figures.figure() as (fig, _):
         figures.show(fig, alt="a line", caption="1 < 2 & <script>")
     assert "<figcaption>1 &lt; 2 &amp; &lt;script&gt;</figcaption>" in shown[0].html()
+
+
+def test_a_picture_is_given_in_every_form_with_its_description() -> None:
+    with figures.figure() as (fig, ax):
+        ax.plot([0, 1], color=figures.COLOURS[1])
+        data, metadata = figures.Picture(fig, "Up", "One & one", 'a "line" up')._repr_mimebundle_()
+    assert set(data) == {"text/html", "image/png", "text/plain"}
+    assert data["text/plain"] == metadata["image/png"]["alt"] == 'a "line" up'
+    picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
+    assert picture.size == (round(5.6 * 110), round(3.0 * 110))
+    colours = {colour: n for n, colour in picture.convert("RGB").getcolors()}
+    assert max(colours, key=colours.get) == (255, 255, 255)  # on white, whatever is around it
+    assert (213, 94, 0) in colours  # #d55e00
+    assert (
+        f'alt="a &quot;line&quot; up" src="data:image/png;base64,{data["image/png"]}"'
+        in (data["text/html"])
+    )
+
+
+def test_what_cleans_html_leaves_the_picture_and_hides_the_words() -> None:
+    """As JupyterLab cleans it: no styles, no SVG, but whatever was written in them."""
+    with figures.figure() as (fig, ax):
+        ax.plot([0, 1])
+        page = figures.Picture(fig, "Up", "One line.", "a line").html()
+    cleaned = re.sub(r"<style>.*?</style>", "", page, flags=re.S)
+    cleaned = re.sub(r"</?(svg|g|path|text|defs|use|clipPath|rect)\b[^>]*>", "", cleaned)
+    hidden = re.findall(
+        r'<div class="attn-live" hidden style="display: none">(.*?)</div>', cleaned, re.S
+    )
+    left = re.sub(r"<div .*?</div>|<img [^>]*>", "", cleaned, flags=re.S)
+    assert "0.0" in hidden[0]  # a number at an axis
+    assert re.sub(r"<[^>]*>", " ", left).split() == ["Up", "One", "line."]
+    assert "<img " in cleaned
 
 
 def test_band_draws_median_and_middle_half() -> None:

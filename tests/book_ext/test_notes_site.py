@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,11 @@ import nbformat
 import pytest
 from docutils import nodes
 
+from attn_notes import figures
+
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
-PARTS = ("alt_text", "docstrings", "icons", "mathjax", "punctuation", "theme", "widgets")
+PARTS = ("alt_text", "docstrings", "icons", "mathjax", "punctuation", "stills", "theme", "widgets")
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +102,8 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def log_of_faulty_book(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What a build of a book with a page for each fault, and a good one, has to say."""
+def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The pages of a book with one for each fault and two good ones, and what its build says."""
     folder = tmp_path_factory.mktemp("faulty")
     shutil.copy(ROOT / "_config.yml", folder)
     book = folder / "book"
@@ -111,15 +114,23 @@ def log_of_faulty_book(tmp_path_factory: pytest.TempPathFactory) -> str:
     (book / "index.md").write_text("# Good\n\n" + PIXEL.format(alt="One empty pixel."), "utf-8")
     for name, (text, _) in FAULTS.items():
         (book / f"{name}.md").write_text(f"# Fault\n\n{text}", "utf-8")
-    figure = nbformat.v4.new_output("display_data", {"image/svg+xml": SVG})
-    cells = [
-        nbformat.v4.new_markdown_cell("# Fault"),
-        nbformat.v4.new_code_cell("draw()", outputs=[figure]),
-    ]
-    metadata = {"language_info": {"name": "python"}}
-    figures = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    nbformat.write(figures, book / "figure.ipynb")
-    chapters = "".join(f"  - file: book/{name}\n" for name in [*FAULTS, "figure"])
+    with figures.figure() as (fig, _):
+        data, described = figures.Picture(
+            fig, "A title", "A caption", "A figure"
+        )._repr_mimebundle_()
+    outputs = {
+        "figure": nbformat.v4.new_output("display_data", {"image/svg+xml": SVG}),
+        "drawn": nbformat.v4.new_output("display_data", data, metadata=described),
+    }
+    for name, output in outputs.items():
+        cells = [
+            nbformat.v4.new_markdown_cell("# One figure"),
+            nbformat.v4.new_code_cell("draw()", outputs=[output]),
+        ]
+        metadata = {"language_info": {"name": "python"}}
+        drawing = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+        nbformat.write(drawing, book / f"{name}.ipynb")
+    chapters = "".join(f"  - file: book/{name}\n" for name in [*FAULTS, *outputs])
     (folder / "_toc.yml").write_text(
         f"format: jb-book\nroot: book/index\nchapters:\n{chapters}", "utf-8"
     )
@@ -130,7 +141,12 @@ def log_of_faulty_book(tmp_path_factory: pytest.TempPathFactory) -> str:
         encoding="utf-8",
     )
     assert build.returncode != 0
-    return build.stderr
+    return folder / "_build" / "html", build.stderr
+
+
+@pytest.fixture(scope="module")
+def log_of_faulty_book(faulty_book: tuple[Path, str]) -> str:
+    return faulty_book[1]
 
 
 @pytest.mark.slow
@@ -150,6 +166,7 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
 @pytest.mark.slow
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book
+    assert "drawn.ipynb" not in log_of_faulty_book
 
 
 def test_a_formula_keeps_the_punctuation_that_touches_it(part: dict[str, ModuleType]) -> None:
@@ -165,3 +182,14 @@ def test_a_formula_keeps_the_punctuation_that_touches_it(part: dict[str, ModuleT
     spans = [node.astext() for node in paragraph.findall(nodes.inline)]
     assert spans == ["(x),", "y."]
     assert paragraph.astext() == "so (x), and y. Then z is free"
+
+
+@pytest.mark.slow
+def test_a_figure_is_on_its_page_once_and_needs_no_file(faulty_book: tuple[Path, str]) -> None:
+    pages, _ = faulty_book
+    page = (pages / "book" / "drawn.html").read_text("utf-8")
+    (shown,) = re.findall(r'<figure class="attn-figure">.*?</figure>', page, re.S)
+    assert shown.count("<svg ") == 1 and "<figcaption>A caption</figcaption>" in shown
+    for other in ("hidden", "attn-still", "@scope", "data:image/png"):
+        assert other not in page.split("<article", 1)[1].split("</article", 1)[0], other
+    assert not list(pages.rglob("_images/*.png"))

@@ -1,0 +1,239 @@
+"""Chapter 1 in a real JupyterLab, as a reader runs it: the server, a kernel and a browser.
+
+Its training is cut short. Lab draws only the cells that are in view, so what a cell came to is
+read from the notebook's model, which Lab shows to scripts where it is asked to.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from attn_notes import figures
+
+ROOT = Path(__file__).parents[2]
+CHAPTER = ROOT / "book" / "deep_qkv.ipynb"
+ALLOWED = "Type three letters, each a, b or c, such as cab."
+OPTIONS = (
+    "--no-browser",
+    "--allow-root",
+    "--ServerApp.port_retries=0",
+    "--IdentityProvider.token=",
+    "--LabApp.expose_app_in_browser=True",
+    # Nothing asks another host for anything.
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
+SHORT = """\
+# Cut short for a test.
+from dataclasses import replace
+if hasattr(recipe, "train_kind"):
+    recipe.train_kind.__defaults__ = (replace(recipe.LIVE, steps=60),)
+"""
+CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells].map((cell) => ({
+    id: cell.id, type: cell.type, tags: cell.getMetadata('tags') ?? [],
+    count: cell.executionCount ?? null, outputs: cell.outputs?.toJSON() ?? [],
+}))"""
+GO_TO = """async (id) => {
+    const notebook = jupyterapp.shell.currentWidget.content;
+    notebook.activeCellIndex = notebook.widgets.findIndex((cell) => cell.model.id === id);
+    await notebook.scrollToItem(notebook.activeCellIndex, 'start');
+}"""
+FOLDED = """() => jupyterapp.shell.currentWidget.content.widgets
+    .filter((cell) => cell.model.type === 'code' && cell.inputHidden).map((cell) => cell.model.id)
+"""
+
+
+def is_first_training(cell: Any) -> bool:
+    return cell["id"].startswith("train") and cell.get("cell_type", cell.get("type")) == "code"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the chapter, cut short."""
+    folder = tmp_path_factory.mktemp("lab") / "notebooks"
+    folder.mkdir()
+    notebook = nbformat.read(CHAPTER, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace("STEPS = 1000", "STEPS = 60")
+    training = next(filter(is_first_training, notebook.cells))
+    if "recipe." in training.source:
+        training.source = SHORT + training.source
+    nbformat.write(notebook, folder / CHAPTER.name)
+    with figures.figure() as (fig, ax):
+        ax.plot([0, 1])
+        data, metadata = figures.Picture(fig, "Up", "A caption", "A figure")._repr_mimebundle_()
+    output = nbformat.v4.new_output("display_data", data, metadata=metadata)
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[output])
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "drawn.ipynb")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lab(folder: Path) -> Iterator[str]:
+    """The address of a JupyterLab that has nothing of a user's, in that folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home = folder.parent / "home"
+    home.mkdir()
+    places = ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR")
+    own = {f"JUPYTER_{name}": str(home / name) for name in places}
+    own |= {"HOME": str(home), "IPYTHONDIR": str(home / "ipython")}
+    command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.port={port}"]
+    log = folder.parent / "log.txt"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [*command, f"--ServerApp.root_dir={folder}"],
+            env=os.environ | own,
+            cwd=folder,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    address = f"http://127.0.0.1:{port}/"
+    try:
+        for _ in range(600):
+            assert process.poll() is None, log.read_text("utf-8")
+            try:
+                urllib.request.urlopen(f"{address}api/status", timeout=5).close()
+                break
+            except URLError:
+                time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()  # its kernels end with it
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def page(lab: str, folder: Path, browser: Browser) -> Iterator[Page]:
+    """The chapter, run to the end of the first training."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.complaints, page.folder = [], folder.parent
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda said: page.complaints.append(said.text) if "nsatisf" in said.text else None,
+    )
+    page.on(
+        "request",
+        lambda asked: (
+            page.complaints.append(asked.url)
+            if not asked.url.startswith((lab, "data:", "blob:"))
+            else None
+        ),
+    )
+    page.goto(f"{lab}lab/tree/{CHAPTER.name}")
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.ready")
+    page.folded = page.evaluate(FOLDED)
+    training = next(filter(is_first_training, page.evaluate(CELLS)))["id"]
+    page.evaluate(GO_TO, training)
+    page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-above')")
+    page.evaluate(GO_TO, training)
+    page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")
+    yield page
+    context.close()
+
+
+def outputs_until_training(page: Page) -> dict[str, list[Any]]:
+    cells = page.evaluate(CELLS)
+    last = cells.index(next(filter(is_first_training, cells)))
+    return {cell["id"]: cell["outputs"] for cell in cells[: last + 1] if cell["type"] == "code"}
+
+
+def shown(page: Page, cell: str) -> Locator:
+    """A cell of the notebook, in view."""
+    page.evaluate(GO_TO, cell)
+    return page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
+
+
+def test_it_runs_to_the_end_of_the_first_training(page: Page) -> None:
+    outputs = outputs_until_training(page)
+    errors = [each for some in outputs.values() for each in some if each["output_type"] == "error"]
+    assert not errors, errors
+    *_, (_, training) = outputs.items()
+    assert "trained" in str(training)
+    assert page.complaints == []
+    shown(page, "setup")
+    page.screenshot(path=page.folder / "lab.png")
+    print(f"How it looks: {page.folder / 'lab.png'}")
+
+
+def test_the_widget_answers_and_refuses_nonsense(page: Page) -> None:
+    widget = shown(page, "setup").locator(".abc-sorter")
+    expect(widget).to_be_visible()
+    box, message = widget.get_by_label("Type three letters"), widget.locator(".abc-message")
+    answer = widget.locator(".abc-output")
+    box.fill("bca")
+    expect(answer).to_have_text(re.compile("^[abc]{3}$"))
+    expect(message).to_have_text("")
+    before = answer.inner_text()
+    box.fill("<b>zebra</b>")
+    expect(message).to_have_text(ALLOWED)
+    assert widget.locator("b").count() == 0
+    assert answer.inner_text() == before
+    box.fill("cab")
+    expect(message).to_have_text("")
+
+
+def test_what_the_site_folds_is_folded(page: Page) -> None:
+    tagged = {
+        cell["id"]
+        for cell in page.evaluate(CELLS)
+        if {"hide-input", "remove-input"} & set(cell["tags"])
+    }
+    assert tagged and set(page.folded) == tagged
+
+
+def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
+    card = shown(page, "title").locator(".jp-RenderedMarkdown")
+    expect(card.locator("aside").first).to_contain_text("In this chapter")
+    cells = page.evaluate(CELLS)
+    solution = next(cell["id"] for cell in cells if re.match("exercise-.*-solution", cell["id"]))
+    folded = shown(page, solution).locator("details")
+    expect(folded.first).to_contain_text("Solution")
+    *_, last = (cell["id"] for cell in cells if cell["type"] == "markdown")
+    for cell in (solution, last):
+        text = shown(page, cell).locator(".jp-RenderedMarkdown")
+        expect(text).to_be_visible()
+        assert not re.search(r":::|\{[a-z:]+\}", text.inner_text())
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(
+    trusted: bool, page: Page
+) -> None:
+    """One from another account is not, and what could do harm is taken out of its outputs."""
+    page.evaluate(
+        """async (trusted) => {
+            const open = {path: 'drawn.ipynb'};
+            const other = await jupyterapp.commands.execute('docmanager:open', open);
+            await other.context.ready;
+            const [cell] = [...other.content.model.cells];
+            cell.trusted = trusted;
+        }""",
+        trusted,
+    )
+    drawn = page.locator("figure.attn-figure", has_text="A caption")
+    still, live = drawn.locator("img"), drawn.locator(".attn-live")
+    expect(still).to_be_visible(visible=not trusted)
+    expect(live).to_be_visible(visible=trusted)
+    expect(live.locator("svg")).to_have_count(1 if trusted else 0)
+    assert still.get_attribute("alt") == "A figure"
+    page.screenshot(path=Path(page.folder) / f"trusted-{trusted}.png")
+    page.evaluate("() => jupyterapp.shell.currentWidget.dispose()")

@@ -1,0 +1,123 @@
+"""A stranger who installs the package's wheel has all that a chapter needs, in an empty folder.
+
+The tree that the tests run in is out of reach there: see `AWAY`.
+"""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "attn_notes"
+NOTEBOOKS = sorted((ROOT / "book").rglob("[!.]*.ipynb"))
+LESSONS = ("deep_qkv", "dialectical")
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+
+# Makes the package importable from the folder of the wheel alone, and afterwards says what is not.
+AWAY = f"""\
+import sys
+sys.path[:] = [place for place in sys.path if place != {str(ROOT)!r}]
+"""
+NOT_ASTRAY = f"""\
+import os
+ours = [m.__file__ for name, m in sys.modules.items() if name.split(".")[0] == "attn_notes"]
+assert ours and all(f.startswith(os.environ["WHEEL"]) for f in ours), ours
+assert {str(ROOT)!r} not in sys.path
+"""
+
+LOAD = """
+import sys
+from attn_notes.analysis import results
+for name in sys.argv[1:]:
+    assert results.load(name)["runs"], name
+    print(name)
+"""
+
+BEGIN = f"""
+import json, sys
+from pathlib import Path
+begun = []
+for path in map(Path, sys.argv[1:]):
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    (setup,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "setup")
+    exec(compile(setup, str(path), "exec"), dict(__name__="__main__"))
+    begun.append(path.relative_to({str(ROOT)!r}).as_posix())
+print(*begun, sep="\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*PIP, "wheel", *options, "--wheel-dir", folder, ROOT], check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of a process that finds the package where the wheel was installed."""
+    folder = tmp_path_factory.mktemp("installed")
+    options = ["--quiet", "--no-deps", "--no-index", "--no-compile", "--target", folder]
+    subprocess.run([*PIP, "install", *options, wheel], check=True)
+    return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder)}
+
+
+def run(code: str, environment: dict[str, str], folder: Path, *arguments: str) -> list[str]:
+    """What a program prints that is run in a folder, line by line."""
+    command = [sys.executable, "-c", AWAY + code + NOT_ASTRAY, *arguments]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_whole_package_its_license_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    ours = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert {"results", "widgets"} <= {path.parent.name for path in ours}
+    (about,) = {name.split("/")[0] for name in names} - {"attn_notes"}  # the .dist-info
+    expected = {path.relative_to(ROOT).as_posix() for path in ours}
+    assert {name for name in names if name.startswith("attn_notes/")} == expected
+    assert f"{about}/licenses/LICENSE" in names
+
+
+@pytest.mark.slow
+def test_every_record_is_read_from_the_wheel(environment: dict[str, str], tmp_path: Path) -> None:
+    records = sorted(path.stem for path in (PACKAGE / "results").glob("*.json"))
+    assert records
+    assert run(LOAD, environment, tmp_path, *records) == records
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_every_chapter_begins_in_an_empty_folder(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    names = [path.relative_to(ROOT).as_posix() for path in NOTEBOOKS]
+    assert run(BEGIN, environment, tmp_path, *map(str, NOTEBOOKS))[-len(names) :] == names
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "path",
+    [path for path in NOTEBOOKS if path.parent.name == "evidence" or path.stem in LESSONS],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_a_chapter_runs_to_its_end_in_an_empty_folder(
+    path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
+    notebook.cells.append(nbformat.v4.new_code_cell(f"import sys\n{NOT_ASTRAY}"))
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute(env=environment)
+    assert not list(tmp_path.iterdir())
