@@ -158,13 +158,13 @@ def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_picture_is_given_in_every_form_with_its_description() -> None:
-    with figures.figure() as (fig, ax):
+    with figures.figure(5, 3) as (fig, ax):
         ax.plot([0, 1], color=figures.COLOURS[1])
         data, metadata = figures.Picture(fig, "Up", "One & one", 'a "line" up')._repr_mimebundle_()
     assert set(data) == {"text/html", "image/png", "text/plain"}
     assert data["text/plain"] == metadata["image/png"]["alt"] == 'a "line" up'
     picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert picture.size == (round(5.6 * 110), round(3.0 * 110))
+    assert picture.size == (550, 330)  # 110 an inch
     colours = {colour: n for n, colour in picture.convert("RGB").getcolors()}
     assert max(colours, key=colours.get) == (255, 255, 255)  # on white, whatever is around it
     assert (213, 94, 0) in colours  # #d55e00

@@ -18,7 +18,17 @@ from attn_notes import figures
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
-PARTS = ("alt_text", "docstrings", "icons", "mathjax", "punctuation", "stills", "theme", "widgets")
+PARTS = (
+    "alt_text",
+    "citations",
+    "docstrings",
+    "icons",
+    "mathjax",
+    "punctuation",
+    "stills",
+    "theme",
+    "widgets",
+)
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +102,11 @@ def test_a_notebook_without_the_widget_is_refused(part: dict[str, ModuleType]) -
 
 PIXEL = "![{alt}](pixel.svg)\n"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+PRESS = "https://aclanthology.org/E17-2025/"
+CITING = (
+    f"[Press and Wolf (2017)]({PRESS}), [(Graves, 2016)](https://arxiv.org/abs/1603.08983) and "
+    f"[Cover and Thomas (2006)](reference/bibliography.md). [Their paper]({PRESS})."
+)
 FAULTS = {
     "no_alt": (PIXEL.format(alt=""), "image without alt text: book/pixel.svg"),
     "file_name": (PIXEL.format(alt="pixel.svg"), "image without alt text: book/pixel.svg"),
@@ -124,13 +139,16 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     }
     for name, output in outputs.items():
         cells = [
-            nbformat.v4.new_markdown_cell("# One figure"),
+            nbformat.v4.new_markdown_cell(f"# One figure\n\n{CITING}"),
             nbformat.v4.new_code_cell("draw()", outputs=[output]),
         ]
         metadata = {"language_info": {"name": "python"}}
         drawing = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
         nbformat.write(drawing, book / f"{name}.ipynb")
-    chapters = "".join(f"  - file: book/{name}\n" for name in [*FAULTS, *outputs])
+    (book / "reference").mkdir()
+    (book / "reference" / "bibliography.md").write_text("# Works\n\n```{bibliography}\n```\n")
+    names = [*FAULTS, *outputs, "reference/bibliography"]
+    chapters = "".join(f"  - file: book/{name}\n" for name in names)
     (folder / "_toc.yml").write_text(
         f"format: jb-book\nroot: book/index\nchapters:\n{chapters}", "utf-8"
     )
@@ -167,6 +185,31 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book
     assert "drawn.ipynb" not in log_of_faulty_book
+
+
+@pytest.mark.slow
+def test_links_to_works_become_citations(faulty_book: tuple[Path, str]) -> None:
+    page = (faulty_book[0] / "book" / "drawn.html").read_text("utf-8")
+    cited = re.findall(r'<span class="bibtex-citation".*?</span>', page, re.S)
+    assert [re.sub("<[^>]*>", "", text) for text in cited] == [
+        "Press and Wolf [2017]",
+        "[Graves, 2016]",
+        "Cover and Thomas [2006]",
+    ]
+    assert all('href="reference/bibliography.html#' in text for text in cited)
+    assert page.count(f'href="{PRESS}"') == 1  # another text leads where it says
+
+
+def test_authors_are_named_as_they_are_cited(part: dict[str, ModuleType]) -> None:
+    found = part["citations"].links(ROOT / "book" / "references.bib")
+    by_role = {role: link for link, role in found.items()}
+    for key, text in {
+        "pineda1987": "Pineda (1987)",
+        "trefethen1997": "Trefethen and Bau (1997)",
+        "vaswani2017": "Vaswani et al. (2017)",
+        "jolicoeur2025": "Jolicoeur-Martineau (2025)",
+    }.items():
+        assert by_role[f"{{cite:t}}`{key}`"].startswith(f"[{text}](")
 
 
 def test_a_formula_keeps_the_punctuation_that_touches_it(part: dict[str, ModuleType]) -> None:

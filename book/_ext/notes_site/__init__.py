@@ -7,11 +7,22 @@ Each module mends one thing; `templates/layout.html` is the page they meet in.
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-from notes_site import alt_text, docstrings, icons, mathjax, punctuation, stills, theme, widgets
+from notes_site import (
+    alt_text,
+    citations,
+    docstrings,
+    icons,
+    mathjax,
+    punctuation,
+    stills,
+    theme,
+    widgets,
+)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
-    for part in (theme, icons, mathjax, widgets, stills, alt_text, docstrings, punctuation):
+    of_text, of_outputs = (citations, docstrings, punctuation), (widgets, stills, alt_text)
+    for part in (theme, icons, mathjax, *of_text, *of_outputs):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

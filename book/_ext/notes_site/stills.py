@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 LIVE = re.compile(
-    r'<div class="attn-live" hidden style="display: none">(<svg .*?</svg>\s*)</div>'
+    r'<div class="attn-live" hidden style="display: none">(<svg\b.*?</svg>\s*)</div>'
     r'<style>@scope [^<]*</style><img class="attn-still" [^>]*>',
     re.S,
 )
