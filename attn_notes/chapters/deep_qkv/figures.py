@@ -59,7 +59,7 @@ def floor_bars() -> Picture:
     """What each of the six predictions costs the best predictor."""
     entropies = sorting.entropies(sorting.all_sequences())
     mean = float(entropies.mean())
-    with figures.figure(5.6, 2.3) as (fig, ax):
+    with figures.figure(5.5, 2.3) as (fig, ax):
         ax.bar(range(6), entropies.tolist(), color=figures.GREY, width=0.7)
         ax.axhline(mean, color=figures.INK, linewidth=1, linestyle="--")
         ax.text(5.4, mean + 0.04, f"mean {mean:.4f}", ha="right", va="bottom")
@@ -89,7 +89,7 @@ def weight_parts(weight: ProjectionWeight) -> Picture:
     with figures.figure(6.6, 2.3, columns=6) as (fig, axes):
         for ax, (name, matrix) in zip(axes, parts.items(), strict=True):
             figures.heat_map(ax, matrix, signed=name != "softmax(AB)", numbers=True)
-            ax.set_title(name, fontsize=9)
+            ax.set_title(name, fontsize=10)
     even = high - low < 1 / 3
     return Picture(
         fig,
@@ -108,7 +108,7 @@ def weight_parts(weight: ProjectionWeight) -> Picture:
 def one_seed(losses: Sequence[float]) -> Picture:
     """The loss of a single sorter, step by step, above the floor that was drawn first."""
     above = losses[-1] - sorting.FLOOR
-    with figures.figure(5.6, 2.4) as (fig, ax):
+    with figures.figure(5.5, 2.4) as (fig, ax):
         ax.axhline(sorting.FLOOR, color=figures.INK, linewidth=1.2, linestyle="--")
         ax.text(len(losses), sorting.FLOOR * 0.93, "floor", ha="right", va="top")
         ax.plot(range(len(losses)), losses, color=COLOUR["plain"])
@@ -143,7 +143,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
             textcoords="axes fraction",
             va="center",
             color=colour,
-            fontsize=9.5,
+            fontsize=10,
             arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.7,
                         "linestyle": STYLE[spec.part], "shrinkA": 1, "shrinkB": 1},
         )  # fmt: skip
@@ -192,7 +192,7 @@ def effects(found: Effects, title: str) -> Picture:
         title: what they show.
     """
     bodies = list(dict.fromkeys(body for each in found.values() for body in each))
-    with figures.figure(5.6, 0.9 + 0.62 * len(found)) as (fig, ax):
+    with figures.figure(5.5, 0.9 + 0.62 * len(found)) as (fig, ax):
         ax.axvline(0.5, color=figures.GREY, linewidth=1)
         for row, each in enumerate(found.values()):
             for body, c in each.items():
@@ -204,7 +204,7 @@ def effects(found: Effects, title: str) -> Picture:
                 if row == 0:
                     ax.annotate(
                         body, (c.high, y), (6, 0), textcoords="offset points",
-                        va="center", fontsize=9, color=colour,
+                        va="center", fontsize=10, color=colour,
                     )  # fmt: skip
         ax.set_yticks(range(len(found)), list(found))
         ax.set(xlim=(0, 1.02), ylim=(len(found) - 0.4, -0.6))
@@ -241,7 +241,7 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             ax.plot(best[kind], crowds[best[kind]].delay, "o", color=colour, markersize=8)
             ax.annotate(
                 NAMES[kind], (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
-                textcoords="axes fraction", va="center", color=colour, fontsize=9.5,
+                textcoords="axes fraction", va="center", color=colour, fontsize=10,
                 arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
                             "linewidth": 0.7},
             )  # fmt: skip
@@ -274,7 +274,7 @@ def loss_curves(crowds: Crowds) -> Picture:
             ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
             ax.plot(here.steps, middle, color=colour)
             ax.set_yscale("log")
-            ax.set_title(NAMES[kind].replace(", ", ",\n").replace(" by", "\nby"), fontsize=9)
+            ax.set_title(NAMES[kind].replace(", ", ",\n").replace(" by", "\nby"), fontsize=10)
             ax.set_xticks([0, int(here.steps[-1])])
             ends[kind] = float(middle[-1])
         axes[0].set_ylabel("nats above the floor")
@@ -300,7 +300,7 @@ def prediction_losses(here: Crowd) -> Picture:
     if here.losses is None:
         raise ValueError("of this crowd no losses were kept")
     entropies = sorting.entropies(sorting.all_sequences())
-    with figures.figure(5.8, 2.6, columns=len(here.moments), sharey=True) as (fig, axes):
+    with figures.figure(5.5, 2.6, columns=len(here.moments), sharey=True) as (fig, axes):
         for ax, moment, losses in zip(axes, here.moments, here.losses, strict=True):
             low, middle, high = losses.quantile(torch.tensor([0.25, 0.5, 0.75]), dim=0)
             ax.bar(range(6), middle.tolist(), color=figures.GREY)
@@ -342,7 +342,7 @@ def gate_rows(models: Sequence[Sorter]) -> Float[Tensor, "n 3"]:
 
 def simplex(models: Mapping[str, Sequence[Sorter]]) -> Picture:
     """The rows of gates as points of a triangle: name → models."""
-    with figures.figure(5.8, 1.75, columns=len(models)) as (fig, axes):
+    with figures.figure(5.5, 1.75, columns=len(models)) as (fig, axes):
         largest = {}
         for ax, (name, group) in zip(axes, models.items(), strict=True):
             rows = gate_rows(group)
@@ -353,7 +353,7 @@ def simplex(models: Mapping[str, Sequence[Sorter]]) -> Picture:
                 alpha=0.35, rasterized=True,
             )  # fmt: skip
             ax.set(aspect="equal", xticks=[], yticks=[])
-            ax.set_title(name, fontsize=9.5)
+            ax.set_title(name, fontsize=10)
             ax.spines[:].set_visible(False)
     said = ", ".join(f"{name} {x:.2f}" for name, x in largest.items())
     return Picture(
@@ -369,7 +369,7 @@ def simplex(models: Mapping[str, Sequence[Sorter]]) -> Picture:
 def spectra(n: int = 500) -> Picture:
     """Singular values of a product of rank 1 and of its softmax, untrained."""
     temperatures = (1.0, 0.1, 0.01)
-    with figures.figure(5.8, 2.6, columns=3, sharey=True) as (fig, axes):
+    with figures.figure(5.5, 2.6, columns=3, sharey=True) as (fig, axes):
         seconds = []
         for ax, temperature in zip(axes, temperatures, strict=True):
             both = measure.untrained_spectra(1, temperature, n, Generator().manual_seed(0))
@@ -382,7 +382,7 @@ def spectra(n: int = 500) -> Picture:
                 if ax is axes[0]:
                     ax.annotate(
                         label, (3, float(mid[2].clamp(min=1e-8))), (-4, 9),
-                        textcoords="offset points", ha="right", fontsize=9, color=colour,
+                        textcoords="offset points", ha="right", fontsize=10, color=colour,
                     )  # fmt: skip
             seconds.append(float(both[1].flatten(0, 1)[:, 1].median()))
             ax.set(yscale="log", ylim=(3e-9, 2), xticks=[1, 2, 3])
@@ -438,7 +438,7 @@ def _share(here: Crowd) -> float:
 
 def strict_sums(models: Mapping[str, Sorter]) -> Picture:
     """The sum of a token's key in one head against the sum of its query in the other."""
-    with figures.figure(5.6, 2.9, columns=len(models), sharex=True, sharey=True) as (fig, axes):
+    with figures.figure(5.5, 2.9, columns=len(models), sharex=True, sharey=True) as (fig, axes):
         gap = {}
         for ax, (name, model) in zip(axes, models.items(), strict=True):
             sums = measure.projection_sums(model)  # [q k v, heads, 27, positions]
@@ -466,7 +466,7 @@ def attention_maps(
     model: Sorter, name: str, words: Sequence[str] = ("cab", "bcb", "aac")
 ) -> Picture:
     """Both heads' attention at the three steps that write, on some words."""
-    with figures.figure(5.8, 2.7, rows=2, columns=len(words)) as (fig, axes):
+    with figures.figure(5.5, 2.7, rows=2, columns=len(words)) as (fig, axes):
         on_first = []
         for column, word in enumerate(words):
             steps = model.trace(word)
@@ -505,7 +505,7 @@ def sensitivities(models: Mapping[str, Callable[[Tensor], Tensor]]) -> Picture:
     maps = {name: measure.sensitivity(model) for name, model in every.items()}
     first = next(iter(maps.values()))
     i, j = divmod(int(first.argmin()), 3)
-    with figures.figure(5.8, 2.5, columns=len(maps)) as (fig, axes):
+    with figures.figure(5.5, 2.5, columns=len(maps)) as (fig, axes):
         for ax, (name, values) in zip(axes, maps.items(), strict=True):
             figures.heat_map(ax, values, x=list(NTH), y=list(NTH), numbers=True)
             ax.set_title(name, fontsize=10)

@@ -45,13 +45,13 @@ def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
     """What cannot be known of the next character, along one string, and the mean over all."""
     cannot = task.entropies(brackets.encode(text)[None])[0].tolist()
     hardest = cannot.index(max(cannot))
-    with house.figure(5.6, 2.3) as (fig, ax):
+    with house.figure(5.5, 2.3) as (fig, ax):
         ax.bar(range(len(text)), cannot, color=BLUE, width=0.7)
         ax.axhline(task.floor, color=VERMILION, linestyle=":")
         ax.annotate(
             f"the floor, {task.floor:.2f}: the mean over all strings",
             (len(text) - 0.5, 1.7), xytext=(0, 4), textcoords="offset points",
-            ha="right", va="bottom", fontsize=9, color=VERMILION,
+            ha="right", va="bottom", fontsize=10, color=VERMILION,
         )  # fmt: skip
         ax.set_xticks(range(len(text)), shown(text))
         ax.set(xlabel="after this character", ylabel="nats unknown", ylim=(0, 2.1))
@@ -72,15 +72,15 @@ def falling(live: Live) -> Picture:
     above = [kind for kind, end in ends.items() if float(end.min()) >= 0]
     last, seeds = int(live.steps[-1]), len(next(iter(ends.values())))
     lowest = min(-0.3, 1.15 * min(float(end.min()) for end in ends.values()))
-    with house.figure(5.6, 3.2) as (fig, ax):
+    with house.figure(5.5, 3.2) as (fig, ax):
         ax.axhspan(lowest, 0, color=GREY, alpha=0.13, linewidth=0)
         ax.axhline(0, color=INK, linewidth=1)
-        ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=9)
+        ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=10)
         for kind, curve in live.curves.items():
             house.band(ax, live.steps, curve, COLOUR[kind], kind)
             ax.annotate(
                 kind, (last, median(curve[-1])), xytext=(-2, 6), textcoords="offset points",
-                ha="right", va="bottom", fontsize=9, color=COLOUR[kind],
+                ha="right", va="bottom", fontsize=10, color=COLOUR[kind],
             )  # fmt: skip
         ax.set(xlabel="step", ylabel="nats above the floor", ylim=(lowest, 0.5), xlim=(0, last))
     if below and above:
@@ -110,7 +110,7 @@ def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Pictur
     """How far each prediction moves when each character is another one."""
     allowed.some(maps=maps)
     leaky = [name for name, moved in maps.items() if float(moved.triu(1).max()) > 0]
-    with house.figure(5.6, 2.9, columns=len(maps), squeeze=False) as (fig, axes):
+    with house.figure(5.5, 2.9, columns=len(maps), squeeze=False) as (fig, axes):
         for ax, (name, moved) in zip(axes[0], maps.items(), strict=True):
             scaled = (moved / moved.max()).sqrt()
             house.heat_map(ax, scaled, x=shown(letters), y=shown(letters))
@@ -128,7 +128,8 @@ def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Pictur
     return Picture(
         fig,
         title=title,
-        caption="The bluer, the farther a prediction moves when a character is replaced. Right of "
+        caption="The more a cell stands out, the farther a prediction moves when a character is "
+        "replaced. Right of "
         "the line lies the future.",
         alt="; ".join(
             f"{name}: right of the diagonal {(moved.triu(1) > 0).sum()} of "
@@ -149,7 +150,7 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
         for rule in ("depth", "tension")
     }
     taus = [row.at for row in recorded.tradeoffs[0]["tension"]]
-    with house.figure(5.6, 3.1) as (fig, ax):
+    with house.figure(5.5, 3.1) as (fig, ax):
         for rule, colour, label in (
             ("depth", VERMILION, "all tokens alike"),
             ("tension", BLUE, "halting by tension"),
@@ -161,14 +162,16 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
                     markersize=3.5, label=label)  # fmt: skip
         for tau in (recipe.WHOLE.tension_tau, 0.25):
             at = [median(values[:, taus.index(tau)]) for values in swept["tension"]]
-            ax.annotate(f"τ₀ = {tau}", at, xytext=(5, 8), textcoords="offset points", fontsize=9)
+            ax.annotate(f"τ₀ = {tau}", at, xytext=(5, 8), textcoords="offset points", fontsize=10)
         what = {"moves": "moves that a token keeps, mean", "steps": "steps computed, mean"}[equal]
         ax.set(xlabel=what, ylabel="nats above the floor", yscale="log")
         ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
         ax.set_ylim(0.01, 0.5)
-        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
+        fig.legend(
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
+        )
     ahead = [claims.loses_less(recorded.against_depth(tau, equal)).verdict for tau in recipe.TOLD]
     if all(v is True for v in ahead):
         title = f"At equal {equal}, halting by tension loses less than stopping all alike"
@@ -202,11 +205,13 @@ def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
     """How much of a model's wish the grammar takes away, choice by choice."""
     allowed.some(writers=writers)
     means = {name: sum(taken) / len(taken) for name, taken in writers.items()}
-    with house.figure(5.6, 2.5) as (fig, ax):
+    with house.figure(5.5, 2.5) as (fig, ax):
         for (name, taken), colour in zip(writers.items(), (BLUE, VERMILION), strict=False):
             ax.plot(range(1, len(taken) + 1), taken, "o-", color=colour, markersize=3.5, label=name)
         ax.set(xlabel="character written", ylabel="probability removed", ylim=(-0.03, 1.03))
-        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
+        fig.legend(
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
+        )
     least = min(means, key=means.__getitem__)
     others = [name for name in means if name != least]
     if all(means[least] < 0.5 * means[name] for name in others) and others:
@@ -239,7 +244,7 @@ def readings(
     plus, minus = (score + bias).softmax(0), (score - bias).softmax(0)
     more = (plus - minus).abs()
     places = range(len(score))
-    with house.figure(5.6, 2.4) as (fig, ax):
+    with house.figure(5.5, 2.4) as (fig, ax):
         ax.bar([j - 0.19 for j in places], plus.tolist(), 0.36, color=BLUE, label="a⁺")
         ax.bar([j + 0.19 for j in places], minus.tolist(), 0.36, color=VERMILION, label="a⁻")
         ax.bar(
@@ -254,7 +259,7 @@ def readings(
         )
         ax.set_xticks(places, [f"key {j + 1}" for j in places])
         ax.set_ylabel("attention")
-        fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper", fontsize=9)
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper", fontsize=10)
     tau = more.sum().item() / 2
     return Picture(
         fig,
@@ -268,7 +273,7 @@ def readings(
 
 def _pair(maps: Mapping[str, Tensor], letters: str, numbers: bool = False, height: float = 2.9):  # type: ignore[no-untyped-def]
     """Heat maps side by side, of who attends to whom."""
-    with house.figure(5.6, height, columns=len(maps)) as (fig, axes):
+    with house.figure(5.5, height, columns=len(maps)) as (fig, axes):
         for ax, (name, values) in zip(axes, maps.items(), strict=True):
             house.heat_map(ax, values, x=shown(letters), y=shown(letters), numbers=numbers)
             ax.set_title(name, fontsize=10)
@@ -320,7 +325,7 @@ def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Pictur
     """Tension along the recursion, and against what is uncertain."""
     moving, every = recorded.tension("corrected").T, recorded.tension("no halting").T
     here, entropy = measure.tension_and_entropy(model, recipe.TASK, strings)
-    with house.figure(5.8, 3.0, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
         steps = torch.arange(1, len(moving) + 1)
         house.band(axes[0], steps, moving, BLUE, "that still move")
         house.band(axes[0], steps, every, VERMILION, "all, none halts")
@@ -330,7 +335,7 @@ def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Pictur
         axes[1].set(xlabel="nats unknown", ylabel="tension, first step", ylim=(0, None))
         axes[1].set_title("against what is uncertain", fontsize=10)
         fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=9
+            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=10
         )
     doubt, falls = claims.follows_doubt(recorded.doubt()), claims.falls(every.T)
     titles: dict[tuple[Verdict, Verdict], str] = {
@@ -358,7 +363,7 @@ def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Pictur
 def training(recorded: Recorded) -> Picture:
     """Steps taken and tension while the models learn: two of the source's four plots."""
     names = {"published": "as published", "corrected": "corrected"}
-    with house.figure(5.8, 3.0, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
         for kind, name in names.items():
             steps, seen = recorded.at_work(kind)
             house.band(axes[0], steps, seen[..., 0], COLOUR[name], name)
@@ -367,7 +372,7 @@ def training(recorded: Recorded) -> Picture:
         axes[0].set(xlabel="training step", ylabel="steps that a token takes", ylim=(0, 6.3))
         axes[1].set(xlabel="training step", ylabel="mean tension", ylim=(0, 1.05))
         fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=9
+            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=10
         )
     ends = {name: recorded.at_work(kind)[1][-1] for kind, name in names.items()}
     stays = float(recorded.at_work("published")[1][..., 0].min()) > claims.WHOLE_STEPS - 0.01
@@ -397,7 +402,7 @@ ORDER = (
 
 def ablations(recorded: Recorded) -> Picture:
     """The loss of each kind without the future, a dot for each seed."""
-    with house.figure(5.8, 3.2) as (fig, ax):
+    with house.figure(5.5, 3.2) as (fig, ax):
         for row, kind in enumerate(ORDER):
             ends = recorded.ends[kind]
             colour = BLUE if kind == "corrected" else GREY
@@ -432,7 +437,7 @@ def rates(recorded: Recorded) -> Picture:
     tried = sweep["settings"]["rates"]
     drawn = {"corrected": GREEN, "published, masked": BLUE, "no tension gate": MAUVE,
              "plain recursion": VIOLET, "one step": GREY}  # fmt: skip
-    with house.figure(5.8, 3.5, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.5, columns=2) as (fig, axes):
         for kind, colour in drawn.items():
             ends = torch.tensor([sweep["runs"][f"{kind} {rate}"]["excess"][-1] for rate in tried])
             house.band(axes[0], torch.tensor(tried), ends, colour, kind)
@@ -450,7 +455,7 @@ def rates(recorded: Recorded) -> Picture:
         axes[1].set(xlabel="step", ylim=(-0.25, 0.5))
         axes[1].set_title("the published size", fontsize=10)
         fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
         )
     large = {kind: torch.tensor(run["excess"][-1]) for kind, run in full["runs"].items()}
     below = float(large["published"].max()) < 0 < float(large["corrected"].min())
@@ -485,7 +490,7 @@ def by_depth(recorded: Recorded) -> Picture:
 
     shares = [recorded.members("corrected", "depth")[0][d][1] for d in drawn]
     lines = {"corrected": GREEN, "plain recursion": VIOLET, "one step": GREY}
-    with house.figure(5.8, 3.0, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
         for kind, colour in lines.items():
             house.band(axes[0], torch.arange(len(drawn)), above(kind), colour, kind)
         axes[0].axhline(0, color=INK, linewidth=0.8)
@@ -493,7 +498,7 @@ def by_depth(recorded: Recorded) -> Picture:
         axes[1].bar(range(len(drawn)), shares, color=GREY, width=0.7)
         axes[1].set(xlabel="brackets open", ylabel="share of predictions")
         fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
         )
     medians = above("corrected").quantile(0.5, 1)
     worst = int(medians.argmax())
@@ -523,10 +528,10 @@ def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Pictur
         opened = brackets.depth(brackets.encode(text)).tolist()[len(prompt) - 1 :]
         return [budget - i for i in range(len(opened))], opened
 
-    with house.figure(5.6, 3.7) as (fig, ax):
+    with house.figure(5.5, 3.7) as (fig, ax):
         left = torch.arange(0, budget + 1)
         ax.fill_between(left, left, budget, color=GREY, alpha=0.16, linewidth=0)
-        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=9, ha="center")
+        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=10, ha="center")
         for remaining in range(budget + 1):
             for d in range(min(remaining, 6) + 1):
                 ax.plot(remaining, d, "o", color=GREY, markersize=2.5)
@@ -539,7 +544,7 @@ def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Pictur
         ax.set(xlim=(budget + 0.4, -0.4), ylim=(-0.3, 6.5), xlabel="characters left",
                ylabel="brackets open")  # fmt: skip
         ax.set_xticks(range(budget, -1, -1))
-        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=9)
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=10)
     left_, opened = path(forbidden)
     crossed = next(r for r, d in zip(left_, opened, strict=True) if d > r)
     return Picture(
