@@ -285,7 +285,8 @@ def credit(found: evidence.Credit) -> Picture:
         fig,
         to_the_future if wrong else "How much credit each state gets for each prediction",
         "The trained model: how much credit each state gets for each prediction (the "
-        f"more a cell stands out, the more, by the square root of the share).{f' {to_the_future}.' if wrong else ''}",
+        "more a cell stands out, the more, by the square root of the share)."
+        f"{f' {to_the_future}.' if wrong else ''}",
         f"Two maps of credit, prediction by state. AEP: on the diagonal and {sides['AEP']}. "
         f"Naive: on the diagonal and {sides['naive EP']}.",
     )
