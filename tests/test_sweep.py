@@ -52,6 +52,8 @@ NUMBERS = (0.0, 0.5, 1.0, -1.0, 300.0, math.nan, math.inf, -math.inf)
 COUNTS = (0, 1, 2, 3, -1, 10**12)
 
 LEFT_OUT = {
+    "tasks.sorting.entropies": "takes a function; tests/tasks/test_sorting.py",
+    "tasks.sorting.proportions": "takes a function; tests/tasks/test_sorting.py",
     "chapters.trm.full_size": "a program: its command line is swept in its own tests",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
