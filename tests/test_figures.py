@@ -158,7 +158,7 @@ def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_picture_is_given_in_every_form_with_its_description() -> None:
-    with figures.figure(5, 3) as (fig, ax):
+    with figures.figure(5.0, 3.0) as (fig, ax):
         ax.plot([0, 1], color=figures.COLOURS[1])
         data, metadata = figures.Picture(fig, "Up", "One & one", 'a "line" up')._repr_mimebundle_()
     assert set(data) == {"text/html", "image/png", "text/plain"}
