@@ -200,18 +200,34 @@ def test_what_the_site_folds_is_folded(page: Page) -> None:
     assert tagged and set(page.folded) == tagged
 
 
+def test_the_widget_follows_the_kernel(page: Page) -> None:
+    """As it does where a cell loads what it has just trained."""
+    page.evaluate(
+        """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel
+            .requestExecute({code: 'sorter.text = "ccb"; sorter.variant = "strict"'}).done"""
+    )
+    widget = shown(page, "setup").locator(".abc-sorter")
+    expect(widget.get_by_label("Type three letters")).to_have_value("ccb")
+    expect(widget.get_by_label("Model")).to_have_value("strict")
+
+
 def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
-    card = shown(page, "title").locator(".jp-RenderedMarkdown")
-    expect(card.locator("aside").first).to_contain_text("In this chapter")
-    cells = page.evaluate(CELLS)
-    solution = next(cell["id"] for cell in cells if re.match("exercise-.*-solution", cell["id"]))
-    folded = shown(page, solution).locator("details")
-    expect(folded.first).to_contain_text("Solution")
-    *_, last = (cell["id"] for cell in cells if cell["type"] == "markdown")
-    for cell in (solution, last):
-        text = shown(page, cell).locator(".jp-RenderedMarkdown")
-        expect(text).to_be_visible()
-        assert not re.search(r":::|\{[a-z:]+\}", text.inner_text())
+    cells = [cell["id"] for cell in page.evaluate(CELLS) if cell["type"] == "markdown"]
+    name = next(re.match("exercise-[a-z]+$", cell)[0] for cell in cells if "exercise-" in cell)
+    card = shown(page, name).locator("aside")
+    expect(card).to_contain_text("Exercise 1:")
+    folded = shown(page, f"{name}-solution").locator("details")
+    expect(folded.first).to_contain_text("Hint")
+    expect(folded.last).to_contain_text("Solution")
+    assert not folded.last.evaluate("(details) => details.open")
+    last = shown(page, cells[-1])
+    expect(last.get_by_role("link", name=re.compile(r"^[A-Z].* \(20\d\d\)$")).first).to_be_visible()
+    for cell in (name, f"{name}-solution", cells[0], cells[-1]):
+        rendered = shown(page, cell)
+        expect(rendered).to_contain_text(re.compile(r"\w{3}"), use_inner_text=True)
+        raw = re.compile(r":::|\{[a-z:]+\}")
+        expect(rendered).not_to_contain_text(raw, use_inner_text=True)
+    page.screenshot(path=page.folder / "lab-end.png")
 
 
 @pytest.mark.parametrize("trusted", [True, False])
