@@ -253,3 +253,13 @@ def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(
     assert still.get_attribute("alt") == "A figure"
     page.screenshot(path=Path(page.folder) / f"trusted-{trusted}.png")
     page.evaluate("() => jupyterapp.shell.currentWidget.dispose()")
+
+
+def test_jupyterlab_accepts_its_extensions(folder: Path) -> None:
+    """Whoever looks after them marks one that was built for another JupyterLab."""
+    command = [sys.executable, "-m", "jupyterlab.labextensions", "list"]
+    listed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    text = re.sub(r"\x1b\[\d+m", "", listed.stdout + listed.stderr)
+    for name in ("jupyterlab-myst", "anywidget", "@jupyter-widgets/jupyterlab-manager"):
+        assert re.search(rf"^\s+{re.escape(name)} v\S+ enabled +OK\b", text, re.MULTILINE), text
+    assert not re.search(r"enabled\s+X\b|not compatible", text), text

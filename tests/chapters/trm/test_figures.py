@@ -90,7 +90,7 @@ def check(picture: Picture) -> Picture:
     """All that a figure needs, and nothing that is no number in it."""
     assert 0 < len(picture.title) < 80 and not picture.title.endswith(".")
     assert picture.caption.endswith((".", ".)")) and picture.alt.endswith(".")
-    words = picture.title + picture.caption + picture.alt + figures_of_package.to_svg(picture.fig, "it")
+    words = picture.title + picture.caption + picture.alt + house.to_svg(picture.fig, "it")
     assert "nan" not in words and "inf " not in picture.alt + picture.caption
     return picture
 
