@@ -42,7 +42,9 @@ def corrected(claims: Iterable[Claim]) -> list[Claim]:
     found = [dict(claim.findings) for claim in claims]
     for (_, evidence), members in families.items():
         before = [found[i][evidence] for i in members]
-        for i, old, p in zip(members, before, holm([f.p or 0.0 for f in before]), strict=True):
+        for i, old, p in zip(
+            members, before, holm([f.p for f in before if f.p is not None]), strict=True
+        ):
             found[i][evidence] = old._replace(verdict=old.verdict if p < LEVEL else None, p=p)
     return [replace(c, findings=f) for c, f in zip(claims, found, strict=True)]
 

@@ -86,7 +86,7 @@ def deep_qkv_rank_temperature() -> None:
 
 @experiment
 def deep_qkv_rates() -> None:
-    """Five learning rates for each kind, on seeds that are used for nothing else."""
+    """Six learning rates for each kind, on seeds that are used for nothing else."""
     runs = {}
     for rate in recipe.RATES:
         for name, kind in recipe.KINDS.items():

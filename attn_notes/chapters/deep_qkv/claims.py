@@ -259,7 +259,7 @@ def loss_meaning(bodies: Bodies) -> Markdown:
         f"that can be known, {part.arrived}, half of them by step {step_or_never(part.median)}."
     )
     if rivals == list(LESSON[:3]):
-        text += " That is before every way of making the weights: what is asked decides more."
+        text += " That is before all three ways of making the weights: what is asked decides more."
     elif rivals:
         text += f" That is before {listed([NAMES[k] for k in rivals])}."
     return Markdown(text)
@@ -310,7 +310,8 @@ def rates_meaning(sweep: Mapping[str, Mapping[float, Crowd]]) -> Markdown:
     medians = [step_or_never(here.median) for _, here in best.values()]
     start = f"At one rate for both, gated is {listed(sides)}, by the mean step. " if sides else ""
     return Markdown(
-        f"{start}Each at its own best, the mean steps are {listed(means)}, and the median seeds' "
+        f"{start}Each at its own best, on the seeds that rates were chosen on, the mean steps are "
+        f"{listed(means)}, and the median seeds' "
         f"{listed(medians)}: a mean counts the seeds that are slow or never converge, a median "
         "does not."
     )
@@ -351,7 +352,7 @@ def published_words(crowds: Crowds) -> Markdown:
         f"And at the published settings, {recipe.PUBLISHED.lr:g} for all and {steps:,.0f} steps? "
         f"There {listed(told) if told else 'no way of making weights'} can be told from plain "
         f"({seeds} seeds); the loss "
-        + ("still decides." if loss else "cannot be shown to matter either.")
+        + ("still decides, for gated." if loss else "cannot be shown to matter either.")
     )
 
 

@@ -15,7 +15,7 @@ from torch.func import functional_call, vmap
 from attn_notes import allowed
 from attn_notes.analysis import results, statistics
 from attn_notes.chapters.deep_qkv import measure, recipe
-from attn_notes.models.deep_qkv import VARIANTS, Sorter
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
@@ -175,9 +175,14 @@ def trained(kind: str) -> list[Sorter]:
     """
     if kind not in VARIANTS:
         raise ValueError(f"weights are recorded of {', '.join(VARIANTS)}, not of {kind!r}")
-    models = recipe.sorters(recipe.KINDS[kind].config, range(recipe.KEPT))
+    return members(kind, weights(kind))
+
+
+def members(variant: str, stack: Mapping[str, Tensor]) -> list[Sorter]:
+    """The sorters of a variant from their stacked weights, name → [seeds, ...]."""
+    models = recipe.sorters(Config(variant), range(len(next(iter(stack.values())))))
     for i, model in enumerate(models):
-        model.load_state_dict({name: values[i] for name, values in weights(kind).items()})
+        model.load_state_dict({name: values[i] for name, values in stack.items()})
     return models
 
 
@@ -215,24 +220,23 @@ class Finder(NamedTuple):
     words: int  # that hold it
 
 
-def finder(variants: Iterable[str] = ("plain", "gated")) -> Finder:
-    """The clearest such head among the recorded sorters that sort everything.
+def finder(stacks: Mapping[str, Mapping[str, Tensor]] | None = None) -> Finder:
+    """The clearest such head among the sorters that sort most inputs.
 
     The letter has to be the one that is written first wherever it occurs: `a`.
 
-    Raises:
-        ValueError: no sorter sorts everything.
+    Args:
+        stacks: variant → weights of its seeds, name → [seeds, ...]; the recorded plain and gated
+            ones if none are given.
     """
     found = []
-    for variant in variants:
-        for seed, model in enumerate(trained(variant)):
-            if sorting.probe(model)["solved"] == recipe.SOLVED:
-                share = measure.attention_by_letter(model)[:, 0, 0]  # [heads], writing 1st, on `a`
-                head = int(share.argmax())
-                found.append(Finder(variant, seed, head, "a", float(share[head]), 19))
-    if not found:
-        raise ValueError("no recorded sorter sorts all 27 inputs")
-    return max(found, key=lambda f: f.share)
+    for variant, stack in (stacks or {v: weights(v) for v in ("plain", "gated")}).items():
+        for seed, model in enumerate(members(variant, stack)):
+            share = measure.attention_by_letter(model)[:, 0, 0]  # [heads], writing the first, on a
+            head = int(share.argmax())
+            solved = int(sorting.probe(model)["solved"])
+            found.append((solved, Finder(variant, seed, head, "a", float(share[head]), 19)))
+    return max(found, key=lambda each: (each[0], each[1].share))[1]
 
 
 class Failure(NamedTuple):

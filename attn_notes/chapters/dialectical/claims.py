@@ -12,7 +12,7 @@ from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Effect, Finding
 from attn_notes.chapters.dialectical import recipe
-from attn_notes.chapters.dialectical.evidence import Live, Recorded
+from attn_notes.chapters.dialectical.evidence import STRINGS, Live, Recorded
 from attn_notes.tasks.brackets import VOCABULARY
 
 NEAR = 0.03  # nats: what "near the floor" means here
@@ -61,8 +61,9 @@ def streams_differ(apart: Tensor) -> Finding:
 
 def halts(steps: Tensor) -> Finding:
     """Whether in every seed some token stops before the last step."""
-    found = f"{spread(steps, 2)} of {WHOLE_STEPS} steps"
-    return Finding(bool((steps < WHOLE_STEPS).all()), found)
+    some = int((steps < WHOLE_STEPS).sum())
+    found = f"in {some} of {len(steps)} seeds, {spread(steps, 2)} of {WHOLE_STEPS} steps"
+    return Finding(some == len(steps), found)
 
 
 def follows_doubt(correlations: Tensor) -> Finding:
@@ -236,7 +237,7 @@ def lesson(live: Live, recorded: Recorded) -> list[Claim]:
         "All parts mended, tension and halting end lower than plain recursion": {
             there: parts.findings["recorded"]
         },
-        "The source's decoder writes no unbalanced text": {
+        "From a legal prompt the source's decoder writes no unbalanced text": {
             there: about_writing(recorded)[0].findings["recorded"]
         },
     }
@@ -286,7 +287,8 @@ def fell(live: Live, recorded: Recorded) -> Markdown:
     )
     return Markdown(
         f"Your models end at {spread(live.ends[published], 2)} nats as published and at "
-        f"{spread(live.ends[mended])} with the mask mended, counted from the floor. Recorded, "
+        f"{spread(live.ends[mended])} with the mask mended, counted from the floor on {STRINGS:,} "
+        f"strings (the curves are drawn from 256 others, so they end a little beside). Recorded, "
         f"eight seeds and {recipe.RECORDED['steps']} steps: {number(below.mean, 2)} (95 % interval "
         f"{number(below.low, 2)} to {number(below.high, 2)}) and {number(above.mean)} "
         f"({number(above.low)} to {number(above.high)})." + f" {answer}" * (fault and bool(honest))
@@ -324,7 +326,7 @@ def bought(recorded: Recorded) -> Markdown:
     tau = recipe.WHOLE.tension_tau
     saved = interval(recorded.against_depth(tau))
     whole = effect(recorded, "corrected", "plain recursion")
-    verdict = about_parts(recorded)["corrected", "plain recursion"].findings["recorded"].verdict
+    told = about_parts(recorded)["corrected", "plain recursion"].findings["recorded"]
     better = {
         True: "So they pay, a little.",
         False: "So they buy no lower loss; they cost a little.",
@@ -332,8 +334,13 @@ def bought(recorded: Recorded) -> Markdown:
     }
     # The first of those four, corrected with the others.
     halting = next(c for c in about_tension(recorded) if c.text.startswith(f"{HALTING} {tau} "))
-    unsure = ", which eight seeds cannot tell from nothing" * (
-        halting.findings["recorded"].verdict is None
+    found = halting.findings["recorded"]
+    unsure = (
+        f"; corrected for asking of {len(recipe.TOLD)} thresholds, that cannot be told from "
+        "nothing "
+        f"({statistics.said(found.p or 1.0)})"
+        if found.verdict is None
+        else ""
     )
     return Markdown(
         f"At the source's threshold, τ₀ = {tau}, halting loses {thousandths(size(saved))} "
@@ -341,7 +348,8 @@ def bought(recorded: Recorded) -> Markdown:
         "The fairer rival is a *plain recursion* of equal cost, one attention without tension or "
         "halting, gone round six times. Against it the whole ends "
         f"{'higher' if whole.mean > 0 else 'lower'}, by {thousandths(size(whole))}, "
-        f"{len(recorded.ends['corrected'])} seeds each. {better[verdict]}"
+        f"{len(recorded.ends['corrected'])} seeds each; corrected for {len(PARTS)} such questions, "
+        f"{statistics.said(told.p or 1.0)}. {better[told.verdict]}"
     )
 
 
@@ -362,9 +370,9 @@ def wrote(recorded: Recorded) -> Markdown:
         for logits in ("as trained", lower)
     )
     return Markdown(
-        f"Of {texts} recorded texts by the source's decoder {unbalanced or 'none'} did not "
-        f"balance, and {long or 'none'} were longer than asked, since it closes what is open "
-        "beyond the budget. Take 30 off every logit, which changes no probability, and "
+        f"Of {texts} recorded texts by the source's decoder, from legal prompts, "
+        f"{unbalanced or 'none'} did not balance, and {long or 'none'} were longer than asked, "
+        "since it closes what is open beyond the budget. Take 30 off every logit, which changes no probability, and "
         f"{padded or 'none'} contain padding. By the grammar, with either logits, "
         f"{grammar or 'none'} of {2 * texts} fails."
     )

@@ -68,7 +68,7 @@ def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
 def falling(live: Live) -> Picture:
     """The loss of each kind against the floor, while it learns."""
     ends = {kind: curve[-1] for kind, curve in live.curves.items()}
-    below = [kind for kind, end in ends.items() if float(end.max()) < 0]
+    below = [kind for kind, end in ends.items() if claims.never_below(end).verdict is False]
     above = [kind for kind, end in ends.items() if float(end.min()) >= 0]
     last, seeds = int(live.steps[-1]), len(next(iter(ends.values())))
     lowest = min(-0.3, 1.15 * min(float(end.min()) for end in ends.values()))
@@ -344,8 +344,12 @@ def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Pictur
         (False, False): "Tension is lower where there is doubt, and rises as the head goes on",
         (False, True): "Tension is lower where there is doubt, and falls as the head goes on",
     }
-    unclear = "Tension and doubt show no common sign in every seed"
-    title = titles.get((doubt.verdict, falls.verdict), unclear)
+    unclear = {
+        True: "Tension marks doubt",
+        False: "Tension is lower where there is doubt",
+        None: "Tension and doubt show no common sign in every seed",
+    }
+    title = titles.get((doubt.verdict, falls.verdict), unclear[doubt.verdict])
     return Picture(
         fig,
         title=title,
@@ -421,8 +425,9 @@ def ablations(recorded: Recorded) -> Picture:
     rest = [m for kind, m in medians.items() if kind != worst]
     return Picture(
         fig,
-        title=f"All but one end within {number(1000 * (max(rest) - min(rest)), 0)} thousandths of "
-        f"a nat of each other; the one is “{worst}”",
+        title="The medians of all but one lie within "
+        f"{number(1000 * (max(rest) - min(rest)), 0)} thousandths of a nat of each other; "
+        f"the one is “{worst}”",
         caption="Recorded: loss above the floor on 4,096 strings, a dot a seed, a bar at the "
         "median. Dotted: 0.03 nats.",
         alt="Medians of the loss above the floor: "
@@ -461,7 +466,7 @@ def rates(recorded: Recorded) -> Picture:
     below = float(large["published"].max()) < 0 < float(large["corrected"].min())
     return Picture(
         fig,
-        title="At the published size the leak is the same"
+        title="At the published size, too, the loss ends below the floor"
         if below
         else "At the published size the two do not part at the floor",
         caption=f"Recorded. Left: three learning rates, {sweep['settings']['seeds']} seeds. Right: "
@@ -505,7 +510,7 @@ def by_depth(recorded: Recorded) -> Picture:
     where = f"{drawn[worst] if worst else 'no'} bracket{'s' * (worst != 1)}"
     return Picture(
         fig,
-        title=f"Most is lost with {where} open"
+        title=f"A prediction loses most with {where} open"
         + ": there a string may end at any moment" * (worst == 0),
         caption="Recorded, eight seeds: loss above the best predictor's by the number of brackets "
         "open, and the share of predictions made there. Rarer depths are left out.",

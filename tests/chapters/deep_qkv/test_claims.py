@@ -224,7 +224,7 @@ def test_the_meaning_of_the_gate(changed: dict, words: str) -> None:
     [
         (
             {"plain": LATE, "gated": LATE, "fixed_gate": LATE},
-            "before every way of making the weights",
+            "before all three ways of making the weights",
             "That is before gated",
         ),
         ({"plain": LATE, "gated": LATE}, "That is before gated and plain.", "every way"),

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
+from torch.func import stack_module_state
 
 from attn_notes.analysis import results
 from attn_notes.chapters.deep_qkv import evidence, measure, recipe
@@ -147,3 +148,16 @@ def test_the_trace_differs_where_the_separator_wins() -> None:
 
 def test_settings_are_the_records() -> None:
     assert evidence.settings("published") == results.load("deep_qkv_published")["settings"]
+
+
+def test_the_finder_takes_the_stacks_it_is_given_and_of_those_who_sort_most() -> None:
+    """Of one good sorter and fifteen untrained ones it is the good one, whatever they attend to."""
+    good = evidence.finder()
+    untrained = recipe.sorters(Config("plain"), range(16))
+    stack = stack_module_state(untrained)[0]
+    mixed = {name: values.detach().clone() for name, values in stack.items()}
+    for name, values in evidence.weights("plain").items():
+        mixed[name][5] = values[evidence.finder({"plain": evidence.weights("plain")}).seed]
+    assert evidence.finder({"plain": mixed}).seed == 5
+    assert evidence.finder({"plain": stack}).variant == "plain"  # though nobody sorts them all
+    assert good.variant in ("plain", "gated")

@@ -37,7 +37,7 @@ MIXED = [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
         (claims.streams_differ, [0.2, 0.4], True, "attention differs by 0.20 to 0.40 at most"),
         (claims.streams_differ, [0.2, 0.0], False, None),
         (claims.streams_differ, [0.2, nan], False, None),
-        (claims.halts, [5.5, 4.0], True, "4.00 to 5.50 of 6 steps"),
+        (claims.halts, [5.5, 4.0], True, "in 2 of 2 seeds, 4.00 to 5.50 of 6 steps"),
         (claims.halts, [5.5, 6.0], False, None),
         (claims.halts, [nan, 4.0], False, None),
         (claims.follows_doubt, EIGHT, True, "correlation 0.10 to 0.80"),
@@ -371,7 +371,7 @@ def test_what_the_decoders_wrote_is_counted() -> None:
         made_up.fault(made, kind, LOWER, "published", "contain PAD")
     made_up.fault(made, "corrected", LOWER, "grammar", "contain PAD")
     told = sentence(claims.wrote(made))
-    assert "Of 312 recorded texts by the source's decoder 1 did not balance" in told
+    assert "by the source's decoder, from legal prompts, 1 did not balance" in told
     assert "and 2 were longer" in told and "2 contain padding" in told and "1 of 624 fails" in told
 
 

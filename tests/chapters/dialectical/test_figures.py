@@ -229,7 +229,7 @@ def test_rates_and_the_published_size_are_drawn_as_recorded() -> None:
     assert [list(drawn.get_ydata()) for drawn in right.lines] == [
         pytest.approx([0.5, -0.1]), pytest.approx([0.5, 0.2]), [0, 0]
     ]  # fmt: skip
-    assert picture.title == "At the published size the leak is the same"
+    assert picture.title == "At the published size, too, the loss ends below the floor"
     assert "published model is at −0.10 nats, the corrected one at 0.20" in picture.alt
     made.published["runs"]["published"]["excess"][-1] = [0.1] * 3
     assert figures.rates(made).title == "At the published size the two do not part at the floor"
@@ -242,11 +242,12 @@ def test_the_loss_by_depth_leaves_out_what_is_rare() -> None:
     assert line(left, "corrected") == ([0, 1], pytest.approx([0.03, 0.01]))
     assert [bar.get_height() for bar in right.patches] == [0.5, 0.496]
     assert (
-        picture.title == "Most is lost with no brackets open: there a string may end at any moment"
+        picture.title
+        == "A prediction loses most with no brackets open: there a string may end at any moment"
     )
     deep = {"0": [0.01, 0.5], "1": [0.03, 0.496], "2": [0.5, 0.004]}
     made_up.of_parts(made, "corrected", "depth", [deep] * SEEDS)
-    assert figures.by_depth(made).title == "Most is lost with 1 bracket open"
+    assert figures.by_depth(made).title == "A prediction loses most with 1 bracket open"
     assert "0.010 at 0, 0.030 at 1" in figures.by_depth(made).alt
 
 
