@@ -1,136 +1,283 @@
-"""The page of words and symbols, held against the chapters whose words and symbols they are."""
+"""The page of words and symbols, held against the chapters: nothing missing, nothing made up."""
 
 import ast
+import json
 import re
-import unicodedata
+from functools import cache
 from pathlib import Path
 
-import nbformat
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
-GLOSSARY = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
-STEMS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
-
-HOUSE = re.split(
-    r",\s*",
-    """above the floor, could not be told, converged, corrected, credit, damping, disguise, excess,
-    filler, floor, friend, gated, governor, grammar, halt, Holm, kind, leak, look, nat, nudge,
-    period, piece, probe, recorded, relaxation, seat, seed, stranger, strict, supervision step,
-    survival curve, tension, yardstick""",
-)
-"""Words that this book uses in a sense of its own: where one occurs, the glossary defines it."""
+PAGE = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+STEMS = [Path(page["file"]).name for page in TOC["parts"][0]["chapters"]]
 
 
-def words() -> dict[str, set[str]]:
-    """Each term of the glossary, and the chapters that its definition names."""
-    (block,) = re.findall(r"^```\{glossary\}\n(.*?)^```", GLOSSARY, re.M | re.S)
-    found = {}
-    for entry in block.strip().split("\n\n"):
-        lines = entry.splitlines()
-        chapters = set(re.findall(r"\]\(\.\./(\w+)\.ipynb\)", entry))
-        found |= {line: chapters for line in lines if not line.startswith(" ")}
+# What a chapter says
+
+
+@cache
+def cells(stem: str) -> tuple[str, ...]:
+    """The written cells of a chapter's lesson, and of its evidence where it has a page of it."""
+    found = []
+    for folder in (ROOT / "book", ROOT / "book" / "evidence"):
+        path = folder / f"{stem}.ipynb"
+        if path.is_file():
+            notebook = json.loads(path.read_text("utf-8"))
+            found += [
+                re.sub(r"```.*?```", "", "".join(cell["source"]), flags=re.S)
+                for cell in notebook["cells"]
+                if cell["cell_type"] == "markdown"
+            ]
+    return tuple(found)
+
+
+def phrases(path: Path) -> list[str]:
+    """The strings of a module that are more than one word, without its docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    documents = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and " " in node.value.strip()
+        and id(node) not in documents
+    ]
+
+
+@cache
+def prose(stem: str) -> str:
+    """All that a chapter says: written, computed for its claims and figures, and as verdicts."""
+    room = ROOT / "attn_notes" / "chapters" / stem
+    said = [*cells(stem)]
+    for path in sorted(room.glob("*.py")):
+        said += phrases(path)
+        if path.name == "claims.py" and "Finding" in path.read_text("utf-8"):
+            said += ["held", "did not hold", "could not be told"]  # what its table shows
+    return re.sub(r"\s+", " ", "\n".join(said))
+
+
+def says(stem: str, word: str) -> bool:
+    """Whether a chapter uses a word: also as it is bent (`seeds`, `nudged`) or begins a sentence.
+
+    A name with a capital inside is itself alone.
+    """
+    flags = re.NOFLAG if re.search(r"\w[A-Z]", word) else re.IGNORECASE
+    return re.search(rf"\b{re.escape(word)}(s|es|d|ed|ing)?\b", prose(stem), flags) is not None
+
+
+def emphasised(stem: str) -> set[str]:
+    """What a chapter emphasises, as it does a word where it defines it."""
+    found = set()
+    for cell in cells(stem):
+        text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", " ", cell, flags=re.S)
+        for words in re.findall(r"(?<![*\w])\*(?![*\s])([^*]+?)(?<!\s)\*(?![*\w])", text):
+            found.add(re.sub(r"\s+", " ", words).strip(".,;:").lower())
     return found
 
 
-def cells(stem: str) -> list[str]:
-    """The prose of a chapter's pages, cell by cell."""
-    pages = [ROOT / "book" / f"{stem}.ipynb", ROOT / "book" / "evidence" / f"{stem}.ipynb"]
-    notebooks = [nbformat.read(page, as_version=4) for page in pages if page.is_file()]
-    return [c.source for n in notebooks for c in n.cells if c.cell_type == "markdown"]
+# What the page lists
+
+Entry = tuple[list[str], str, list[str]]
 
 
-def computed(stem: str) -> list[str]:
-    """The strings of a chapter's modules that write its tables, captions and sentences."""
-    room = ROOT / "attn_notes" / "chapters" / stem
-    names = ("claims", "figures", "tables", "recipe")
-    trees = [ast.parse(p.read_text("utf-8")) for n in names if (p := room / f"{n}.py").is_file()]
-    trees.append(ast.parse((ROOT / "attn_notes/analysis/statistics.py").read_text("utf-8")))
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+def entries(page: str) -> list[Entry]:
+    """Words that share an entry, what they mean, and the chapters that it leads to."""
+    (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
+    found = []
+    for block in body.strip().split("\n\n"):
+        lines = block.split("\n")
+        words = [line for line in lines if not line.startswith(" ")]
+        meaning = " ".join(line.strip() for line in lines if line.startswith(" "))
+        found.append((words, meaning, re.findall(r"\]\(\.\./(\w+)\.ipynb\)", meaning)))
+    return found
 
 
-def uses(text: str, word: str) -> bool:
-    """Whether a text has the word, with whatever ending."""
-    return bool(re.search(rf"(?<!\w){re.escape(word)}", text, re.I))
+ENTRIES = entries(PAGE)
+WORDS = {word.lower(): stems for words, _, stems in ENTRIES for word in words}
 
 
-@pytest.fixture(scope="module")
-def prose() -> dict[str, str]:
-    return {stem: "\n".join(cells(stem) + computed(stem)) for stem in STEMS}
-
-
-@pytest.mark.parametrize(("term", "chapters"), words().items())
-def test_a_term_is_used_where_the_glossary_says(
-    term: str, chapters: set[str], prose: dict[str, str]
+@pytest.mark.parametrize(("words", "meaning", "stems"), ENTRIES, ids=lambda value: str(value)[:30])
+def test_a_word_is_used_where_its_entry_leads(
+    words: list[str], meaning: str, stems: list[str]
 ) -> None:
-    assert chapters, "it names no chapter"
-    assert [stem for stem in chapters if not uses(prose[stem], term)] == []
+    assert stems
+    assert len(stems) == len(set(stems))
+    silent = [stem for stem in stems if not any(says(stem, word) for word in words)]
+    assert not silent, f"{words} is not said in {silent}"
+    for word in words:
+        assert any(says(stem, word) for stem in stems), f"{word} is said nowhere"
+    numbers = re.findall(r"\[(\d)\]\(\.\./(\w+)\.ipynb\)", meaning)
+    assert [(STEMS.index(stem) + 1) for _, stem in numbers] == [int(n) for n, _ in numbers]
 
 
-@pytest.mark.parametrize("word", HOUSE)
-def test_a_word_of_the_house_is_defined(word: str, prose: dict[str, str]) -> None:
-    users = {stem for stem in STEMS if uses("\n".join(cells(stem)), word)}
-    defined = [term for term in words() if uses(term, word)]
-    assert defined or uses(GLOSSARY, word) or not users, f"{word}: in {users}, not in the glossary"
+def test_words_stand_in_order_and_once() -> None:
+    first = [words[0].lower() for words, _, _ in ENTRIES]
+    assert first == sorted(first)
+    assert sum(len(words) for words, _, _ in ENTRIES) == len(WORDS)
+
+
+def test_what_an_entry_refers_to_is_there() -> None:
+    for words, meaning, _ in ENTRIES:
+        for target in re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", meaning):
+            assert target.lower() in WORDS, f"{words[0]} refers to {target}"
+
+
+# Words that mean something else here than elsewhere, or nothing elsewhere, as they are used.
+HOUSE = {
+    "above the floor": "floor",
+    r"nats?": "nat",
+    r"seeds?": "seed",
+    r"recorded": "recorded",
+    r"governors?": "governor",
+    r"seats?": "seat",
+    r"(one|each|a|eight|twelve) looks?(?! at| into| back)": "look",
+    r"friends?": "friend",
+    r"strangers?": "stranger",
+    r"fillers?": "filler",
+    r"tension": "tension",
+    r"leaks?": "leak",
+    r"credit": "credit",
+    r"nudged?": "nudge",
+    r"(two|three|of|by) rounds": "round",
+    r"supervision steps?": "supervision step",
+    r"stablemax": "stablemax",
+    r"plain recursion": "plain recursion",
+    r"Holm": "holm",
+    r"yardsticks?": "yardstick",
+    r"(?<!in )disguises?": "disguise",
+    r"survival curves?": "survival curve",
+    r"induction heads?": "induction head",
+    r"AEP": "aep",
+    r"BPTT": "bptt",
+}
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_chapters_own_words_are_explained(stem: str) -> None:
+    for pattern, word in HOUSE.items():
+        if re.search(rf"\b{pattern}\b", prose(stem)):
+            assert stem in WORDS[word], f"{word} does not lead to {stem}"
+
+
+# Emphasised where it is not a word that is defined: said with stress, a label of a figure or of a
+# widget, a title, or explained in the same breath and not used again.
+STRESSED = {
+    "an earlier instance of the present token", "and references", "beyond", "dot product",
+    "earlier", "every", "everything", "exactly", "falls", "in", "in a trained head", "is", "last",
+    "later", "learn", "mended", "mostly", "neither", "one way", "one way, strong", "past",
+    "published, masked", "query", "random", "rotation", "sampled", "share",
+    "square of its length", "started at a third", "step", "the answer only", "trained",
+    "two letters out of the loss", "vector", "which letter is each head looking for?",
+    "divided by three", "deep supervision", "halting",
+    # titles of sources
+    "aep for the lm's causal attention (equilibrium reformulation), on real text",
+    "deep attention 1", "less is more: recursive reasoning with tiny networks",
+    "minimal dialectical attention head (with constrained decoding)",
+    "triple product attention (exterior dot product)",
+}  # fmt: skip
+BENT = {
+    "asymmetric equilibrium propagation": "aep",
+    "answers": "answer",
+    "classes": "class",
+    "gates": "gated",
+    "halts": "halt",
+    "readings": "reading",
+    "thinks": "think",
+    "units": "unit",
+}
+
+
+def test_no_stress_is_listed_that_no_chapter_lays() -> None:
+    assert STRESSED | set(BENT) <= set().union(*map(emphasised, STEMS))
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_what_a_chapter_defines_is_listed(stem: str) -> None:
+    found = {BENT.get(words, words) for words in emphasised(stem)} - STRESSED
+    assert found, "a chapter emphasises what it defines"
+    missing = {word for word in found if stem not in WORDS.get(word, [])}
+    assert not missing, f"define on the glossary's page, or say that it is only stressed: {missing}"
 
 
 # Symbols
 
-NOT_SYMBOLS = {
-    *re.findall(
-        r"\w+",
-        """Big Bigl Bigr Longrightarrow R ast aligned approx bar bigl bigr cdot cdots cos dots exp
-        frac ge hat in infty ldots le left leftarrow ln log lvert lVert mathbb mathbf mathrm max
-        min neq operatorname overline perp pm prod qquad quad right rvert rVert sqrt sum text tfrac
-        tilde times to vert""",
-    )
-}
-"""Commands of TeX that arrange, relate or stand for what every reader of formulas knows."""
-
-GREEK = set("αβγδεζηθικλμνξπρστυφχψω")
+# Signs that every reader of an equation knows, and what only sets type.
+KNOWN = {
+    "sum", "frac", "tfrac", "sqrt", "cdot", "le", "leftarrow", "approx", "ln", "cos", "infty",
+    "quad", "qquad", "Longrightarrow", "bigl", "bigr", "left", "right", "begin", "end", "text",
+    "operatorname", "pm", "overline", "bar", "aligned", "gathered", "pmatrix", "mathbb",
+}  # fmt: skip
 
 
-def symbols(tex: str) -> set[str]:
-    """The letters and named symbols of a formula."""
-    tex = re.sub(r"\\(begin|end)\{\w+\}(\{\w+\})?", " ", tex)
-    tex = re.sub(r"\\(text|mathrm)\{[^}]*\}|\\\\\[[\w.]*\]", " ", tex)
-    names = set(re.findall(r"\\operatorname\*?\{(\w+)", tex))
-    tex = re.sub(r"\\operatorname\*?\{[^}]*\}", " ", tex)
-    commands = set(re.findall(r"\\([a-zA-Z]+)", tex)) - NOT_SYMBOLS
-    letters = set(re.findall(r"[a-zA-Z]", re.sub(r"\\[a-zA-Z]+", " ", tex)))
-    return names | commands | letters
+def symbols(math: str) -> set[str]:
+    """The letters, names and signs of a formula: `W_{\\text{up}}` → W, up; `\\beta` → beta."""
+    math = re.sub(r"\\(?:begin|end)\{\w+\}|\\\\\[[\d.]+em\]", " ", math)
+    found = set()
+    for name in re.findall(r"\\(?:text|operatorname)\{([^}]*)\}", math):
+        found.add(name.strip())
+    math = re.sub(r"\\(?:text|operatorname)\{[^}]*\}", " ", math)
+    found |= set(re.findall(r"\\([A-Za-z]+)", math)) - KNOWN
+    math = re.sub(r"\\([A-Za-z]+|.)", " ", math)
+    return found | set(re.findall(r"[A-Za-z]", math))
 
 
-def notation(stem: str) -> set[str]:
-    """The symbols of a chapter's table."""
-    parts = re.split(r"^### Chapter \d\n", GLOSSARY, flags=re.M)[1:]
-    (part,) = [p for p in parts if f"](../{stem}.ipynb)" in p]
-    rows = [line.split("|")[1] for line in part.splitlines() if line.startswith("| $")]
+def displayed(stem: str) -> set[str]:
+    """The symbols of a chapter's displayed equations."""
     return {
-        symbol for row in rows for tex in re.findall(r"\$(.*?)\$", row) for symbol in symbols(tex)
+        symbol
+        for cell in cells(stem)
+        for math in re.findall(r"\$\$(.*?)\$\$", cell, re.S)
+        for symbol in symbols(math)
+    }
+
+
+def written(stem: str) -> set[str]:
+    """The symbols of all of a chapter's formulas."""
+    return {
+        symbol
+        for cell in cells(stem)
+        for math in re.findall(r"\$\$(.*?)\$\$|\$([^$]*)\$", cell, re.S)
+        for symbol in symbols("".join(math))
+    }
+
+
+def tabulated(stem: str) -> set[str]:
+    """The symbols in the first column of the chapter's table."""
+    number = STEMS.index(stem) + 1
+    section = PAGE.partition(f"### Chapter {number}\n")[2].partition("\n### ")[0]
+    assert f"](../{stem}.ipynb)" in section
+    rows = re.findall(r"^\| (\$.*?) \| (.*) \|$", section, re.M)
+    assert all(meaning.strip() for _, meaning in rows)
+    return {s for column, _ in rows for math in re.findall(r"\$(.*?)\$", column)
+            for s in symbols(math)}  # fmt: skip
+
+
+def test_symbols_are_told_from_what_sets_type() -> None:
+    assert symbols(r"\frac{dC}{d\theta} = W_{\text{up}}\, z^*") == {
+        "d",
+        "C",
+        "theta",
+        "W",
+        "up",
+        "z",
     }
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_symbol_of_an_equation_is_in_the_table(stem: str) -> None:
-    equations = re.findall(r"\$\$(.*?)\$\$", "\n".join(cells(stem)), re.S)
-    assert equations
-    used = {symbol for tex in equations for symbol in symbols(tex)}
-    assert used - notation(stem) == set()
+def test_every_symbol_of_a_displayed_equation_is_in_the_table(stem: str) -> None:
+    assert displayed(stem) - tabulated(stem) == set()
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_symbol_of_the_table_is_on_a_page(stem: str) -> None:
-    text = "\n".join(cells(stem) + computed(stem))
-    formulas = re.findall(r"\$(\$?)(.*?)\$\1", text, re.S)
-    used = {symbol for _, tex in formulas for symbol in symbols(tex)}
-    # A figure writes a Greek letter as it is.
-    used |= {unicodedata.name(letter).split()[-1].lower() for letter in set(text) & GREEK}
-    assert notation(stem) - used == set()
-
-
-def test_symbols_are_read_from_tex() -> None:
-    assert symbols(r"\tau_{ij} = \operatorname{softmax}(W_{\text{up}} x)") == {
-        *("tau", "i", "j", "softmax", "W", "x")
-    }
+def test_the_table_has_no_symbol_that_the_chapter_has_not(stem: str) -> None:
+    assert tabulated(stem) - written(stem) == set()
