@@ -372,7 +372,8 @@ def wrote(recorded: Recorded) -> Markdown:
     return Markdown(
         f"Of {texts} recorded texts by the source's decoder, from legal prompts, "
         f"{unbalanced or 'none'} did not balance, and {long or 'none'} were longer than asked, "
-        "since it closes what is open beyond the budget. Take 30 off every logit, which changes no probability, and "
+        "since it closes what is open beyond the budget. Take 30 off every logit, which changes "
+        "no probability, and "
         f"{padded or 'none'} contain padding. By the grammar, with either logits, "
         f"{grammar or 'none'} of {2 * texts} fails."
     )
