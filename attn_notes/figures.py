@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
 from matplotlib.transforms import offset_copy
 from PIL import Image
 from torch import Tensor
@@ -218,10 +218,20 @@ def _recoloured(part: re.Match[str]) -> str:
 
 
 def to_png(fig: Figure) -> bytes:
-    """The figure in at most 64 colours on white: a light picture for where SVG is not let in."""
+    """The figure in at most 64 colours on white: a light picture for where SVG is not let in.
+
+    Its letters are in the colours of the light theme; the figure keeps its own.
+    """
     drawn, packed = io.BytesIO(), io.BytesIO()
+    letters = {text: text.get_color() for text in fig.findobj(Text)}
     with house_style():
-        fig.savefig(drawn, format="png", dpi=110, facecolor="white")
+        try:
+            for text, colour in letters.items():
+                text.set_color(_OF_LETTERS.get(to_hex(colour), (colour,))[0])
+            fig.savefig(drawn, format="png", dpi=110, facecolor="white")
+        finally:
+            for text, colour in letters.items():
+                text.set_color(colour)
     Image.open(drawn).convert("RGB").quantize(64).save(packed, "png", optimize=True)
     return packed.getvalue()
 

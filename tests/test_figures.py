@@ -174,6 +174,20 @@ def test_a_picture_is_given_in_every_form_with_its_description() -> None:
     )
 
 
+def test_letters_of_a_picture_are_those_of_the_light_theme() -> None:
+    """White on a dark cell, where a figure is drawn with a placeholder that is all but black."""
+    with figures.figure(2.0, 2.0) as (fig, ax):
+        figures.heat_map(ax, torch.ones(1, 1), numbers=True, size=30.0)
+        ax.set_title("word", color=figures.OURS, fontsize=30)
+        before = [text.get_color() for text in fig.findobj(Text)]
+        picture = Image.open(io.BytesIO(figures.to_png(fig))).convert("RGB")
+        assert [text.get_color() for text in fig.findobj(Text)] == before
+    colours = {colour for _, colour in picture.getcolors()}
+    assert (10, 101, 159) in colours  # #0a659f
+    in_the_cell = picture.crop((80, 100, 140, 160)).getcolors()
+    assert {(42, 48, 56), (255, 255, 255)} <= {colour for _, colour in in_the_cell}  # #2a3038
+
+
 def test_what_cleans_html_leaves_the_picture_and_hides_the_words() -> None:
     """As JupyterLab cleans it: no styles, no SVG, but whatever was written in them."""
     with figures.figure() as (fig, ax):
