@@ -34,9 +34,11 @@ ALLOWED = "Type three letters, each a, b or c, such as cab."
 
 @pytest.fixture
 def widget(visit: Visit) -> Locator:
-    """The first sorter of the page, its weights in view."""
+    """The first sorter of the page, its weights in view, on the first gated seed."""
     widget = visit.page.locator(".abc-sorter").first
     open_weights(widget)
+    widget.get_by_label("Model", exact=True).select_option("gated")
+    widget.get_by_label("Seed", exact=True).select_option("0")
     return widget
 
 
@@ -156,11 +158,11 @@ def test_javascript_and_torch_agree_on_everything(module_page: Page, runs: dict[
             found = [sorting.decode([step["choice"] for step in steps]) for steps in words]
             assert found == letters, (variant, seed)
             p = torch.tensor([[step["probabilities"] for step in steps] for steps in words])
-            torch.testing.assert_close(p, probabilities, atol=1e-5, rtol=0)
+            torch.testing.assert_close(p, probabilities, atol=1e-4, rtol=0)
             assert p[..., sorting.SEP].eq(0).all()
             for i, expected in enumerate(attentions):
                 a = torch.tensor([steps[i]["attention"] for steps in words])
-                torch.testing.assert_close(a, expected, atol=1e-5, rtol=0)
+                torch.testing.assert_close(a, expected, atol=1e-4, rtol=0)
 
 
 def test_what_is_shown_is_what_torch_says(widget: Locator, runs: dict[str, Any]) -> None:
@@ -797,7 +799,7 @@ def test_without_a_position_table_positions_count_as_zero(
     letters, probabilities, _ = sort_all(model)
     assert [sorting.decode([s["choice"] for s in steps]) for steps in answers] == letters
     p = torch.tensor([[step["probabilities"] for step in steps] for steps in answers])
-    torch.testing.assert_close(p, probabilities, atol=1e-5, rtol=0)
+    torch.testing.assert_close(p, probabilities, atol=1e-4, rtol=0)
 
 
 def test_a_model_without_a_position_table_is_shown(visit: Visit, runs: dict[str, Any]) -> None:

@@ -13,8 +13,9 @@ import torch
 from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
 
+from attn_notes.chapters.dialectical import recipe
 from attn_notes.chapters.dialectical.decoding import BRACKETS, Step, faults, generate
-from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
+from attn_notes.models.dialectical import CORRECTED, PARTS, LanguageModel
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
 
 from .bracket_models import (
@@ -102,7 +103,7 @@ def test_the_chapter_shows_the_model_as_published_and_as_corrected(
     assert sorted(names) == sorted(runs)
     parts = [tuple(runs[name]["config"][part] for part in PARTS) for name in names]
     assert parts == [
-        tuple(getattr(config, part) for part in PARTS) for config in (Config(), CORRECTED)
+        tuple(getattr(config, part) for part in PARTS) for config in recipe.LESSON.values()
     ]
 
 
@@ -421,7 +422,14 @@ def test_what_is_shown_is_what_python_says(widget: Locator, runs: dict[str, Any]
         positive, negative = seen.attention[0, :, -1]
         sentence = page["sentences"][-1]
         if torch.allclose(positive, negative):
-            assert sentence == "Both streams looked evenly at all there is: 0.25 each."
+            most = int(positive.argmax())
+            evenly = torch.allclose(positive, torch.full_like(positive, 1 / len(positive)))
+            assert sentence == (
+                f"Both streams looked evenly at all there is: {positive[0]:.2f} each."
+                if evenly
+                else f"Both streams looked the same way, most at {written.text[most]} at "
+                f"{most + 1}, {positive[most]:.2f}."
+            )
         else:
             for stream, shares in (("a⁺", positive), ("a⁻", negative)):
                 j = int(shares.argmax())
@@ -610,7 +618,7 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     keyboard.press("Tab")
     expect(widget.get_by_role("radio", name="as published")).to_be_focused()
     keyboard.press("ArrowRight")
-    expect(widget.get_by_role("radio", name="corrected")).to_be_checked()
+    expect(widget.get_by_role("radio", name="mask mended")).to_be_checked()
     keyboard.press("Tab")
     expect(widget.get_by_role("switch", name="Grammar")).to_be_focused()
     keyboard.press("Space")

@@ -503,7 +503,7 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     assert losses_shown(widget)["string"] == "((a(b)"
     widget.get_by_role("radio", name="as published").focus()
     keyboard.press("ArrowRight")
-    expect(widget.get_by_role("radio", name="corrected")).to_be_checked()
+    expect(widget.get_by_role("radio", name="mask mended")).to_be_checked()
     assert "0 of 2 earlier predictions moved." in losses_shown(widget)["effect"]
 
 
@@ -594,7 +594,7 @@ def test_it_opens_on_what_python_says(visit: Visit) -> None:
 def states(widget: Locator) -> Iterator[str]:
     """What a reader may come to see, one after another."""
     for name, text in itertools.product(
-        ("as published", "corrected"), (WHOLE, "()", "(c", "(((a)b)(a))", "(" * 30)
+        ("as published", "mask mended"), (WHOLE, "()", "(c", "(((a)b)(a))", "(" * 30)
     ):
         take_model(widget, name)
         type_in(widget, text)
@@ -621,7 +621,7 @@ def test_accessible_in_every_state(
     type_in(widget, WHOLE)
     change(widget, 8, ")")
     findings = light_and_dark(visit.page, axe)
-    take_model(widget, "corrected")
+    take_model(widget, "mask mended")
     type_in(widget, "(c<")
     findings += light_and_dark(visit.page, axe)
     assert not findings, "\n".join(findings)

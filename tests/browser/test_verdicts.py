@@ -76,7 +76,7 @@ EXPECTED = {
         + + With the mask mended it is
         + + With the mask mended no prediction depends on a later character
         . ? All parts mended, tension and halting end lower than plain recursion
-        . + The source's decoder writes no unbalanced text
+        . + From a legal prompt the source's decoder writes no unbalanced text
     """,
     "evidence/dialectical": """
         - As published: no loss lies below the best predictor's
