@@ -588,7 +588,8 @@ def positions_table(crowds: Crowds) -> HTML:
     )
     known = sorting.entropies(sorting.all_sequences())
     rows.append(["least possible with them", "", f"{float(known.mean()):.4f}", *_digits(known)])
-    return notebook.table(["weights", "sort all 27", "loss", "letter 2", "letter 3", "|", *NTH], rows)
+    header = ["weights", "sort all 27", "loss", "letter 2", "letter 3", "|", *NTH]
+    return notebook.table(header, rows)
 
 
 def positions_words(crowds: Crowds) -> Markdown:
