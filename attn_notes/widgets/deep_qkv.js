@@ -139,7 +139,7 @@ function stepList() {
     const item = html("li", { class: "abc-step", tabindex: "0" }, words, picture, chart);
     return { item, words, picture, bars };
   });
-  const list = html("ol", { class: "abc-steps", "aria-label": "The three steps" });
+  const list = html("ol", { class: "abc-steps" });
   list.append(...rows.map((row) => row.item));
 
   function show(steps, answer) {
@@ -220,6 +220,7 @@ function render({ model, el }) {
   let answers = [];
   let maps = null; // built when the weights are first looked at
   let origin = null; // {variant, seed}, from which the reader went to a seed that failed
+  let sentence = ""; // what the model writes for the word, and whether that is right
 
   const { save, watch } = saver(model, draw);
   // What was asked for, or else what there is.
@@ -400,17 +401,25 @@ function render({ model, el }) {
     judge();
   }
 
-  /** Say what the box lacks, if anything; the answer shown is then of the word before. */
+  /**
+   * Say what the box lacks, if anything. The answer shown is then of the word before, and says so; whether
+   * that one was right is no longer said, to eyes or ears, since it would be taken for what is typed.
+   */
   function judge() {
     const typed = input.value.trim().toLowerCase();
     const refused = parse(typed) === null;
     const begun = WORDS.some((other) => other.startsWith(typed)); // not wrong, only not finished
-    const sentence = refused ? ((begun && UNFINISHED[typed.length]) || ALLOWED) : "";
-    if (message.textContent !== sentence) message.textContent = sentence;
+    const lack = refused ? ((begun && UNFINISHED[typed.length]) || ALLOWED) : "";
+    if (message.textContent !== lack) message.textContent = lack;
     message.classList.toggle("abc-wrong", refused && !begun);
     refuse(input, refused && !begun);
     root.classList.toggle("abc-stale", refused);
     heading.textContent = refused ? `Still showing ${word()}` : "The model writes";
+    speak(refused ? `${heading.textContent}.` : sentence);
+  }
+
+  function speak(words) {
+    if (spoken.textContent !== words) spoken.textContent = words;
   }
 
   const key = (name, index) => `${name}:${index}`;
@@ -499,8 +508,9 @@ function render({ model, el }) {
     );
     verdict.textContent = right ? "✓ in order" : `✗ not ${truth}`;
     verdict.classList.toggle("abc-wrong", !right);
-    const sentence = `${word()}: the model writes ${answer}, ${right ? "right" : `wrong, not ${truth}`}.`;
-    if (spoken.textContent !== sentence) spoken.textContent = sentence;
+    sentence = `${word()}: the model writes ${answer}, ${right ? "right" : `wrong, not ${truth}`}.`;
+    judge();
+    steps.list.setAttribute("aria-label", `The three steps for ${word()}`);
     steps.show(trail, truth);
     map.show(answers, word());
     count.textContent = `${score(answers)} of ${WORDS.length} sorted`;

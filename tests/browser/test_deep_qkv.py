@@ -438,6 +438,31 @@ def test_an_answer_to_another_word_says_so(widget: Locator) -> None:
         assert tile.evaluate(colour) == filled
 
 
+def test_no_verdict_stands_beside_what_is_refused(widget: Locator) -> None:
+    """The verdict on the word before goes, for eyes and ears, and comes back with a word."""
+    box, verdict = widget.get_by_label("Type three letters"), widget.locator(".abc-verdict")
+    spoken = widget.locator("[aria-live=polite]")
+    right = "cab: the model writes abc, right."
+    box.fill("cab")
+    expect(spoken).to_have_text(right)
+    place = verdict.bounding_box()
+    for typed in ("xyz", "", "ca", "cabc"):
+        box.fill(typed)
+        expect(verdict).not_to_be_visible()
+        expect(spoken).to_have_text("Still showing cab.")
+        # another model's answer to the earlier word is no verdict on what is typed either
+        widget.get_by_label("Seed", exact=True).select_option("1")
+        expect(verdict).not_to_be_visible()
+        expect(spoken).to_have_text("Still showing cab.")
+        expect(widget.locator(".abc-steps")).to_have_accessible_name("The three steps for cab")
+        widget.get_by_label("Seed", exact=True).select_option("0")
+        box.fill("cab")
+        expect(verdict).to_be_visible()
+        expect(verdict).to_have_text("✓ in order")
+        expect(spoken).to_have_text(right)
+        assert verdict.bounding_box() == place
+
+
 def test_what_was_said_of_the_input_outlives_a_switch(widget: Locator) -> None:
     box, message = widget.get_by_label("Type three letters"), widget.locator(".abc-message")
     heading = widget.locator(".attn-field .attn-label")
