@@ -71,7 +71,7 @@ function keeper({ key, weights, shapes, give, say }) {
     const url = URL.createObjectURL(new Blob([safetensors(weights(), shapes())]));
     html("a", { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
-    say(`${name}: attn_notes.training.checkpoint.weights reads it.`);
+    say(`${name}: attn_notes.training.checkpoint.load_weights reads it.`);
   });
   function update() {
     keep.disabled = file.disabled = weights() === null;

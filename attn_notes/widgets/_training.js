@@ -173,3 +173,26 @@ function trainer({ esm, report, change, pace = () => Infinity }) {
   }
   return { start, run: go, pause, once, free, state: () => state };
 }
+
+/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the weights, or null. */
+function series(esm) {
+  let weights = null;
+  let ended = () => {};
+  const one = trainer({
+    esm,
+    report: (data) => {
+      weights = data.weights;
+    },
+    change: (state) => {
+      if (state === "done") ended(weights);
+      if (state === "failed") ended(null);
+    },
+  });
+  const next = (setup) =>
+    new Promise((resolve) => {
+      ended = resolve;
+      one.start(setup);
+      one.run();
+    });
+  return { next, free: one.free };
+}
