@@ -3,13 +3,26 @@
 //
 //   unpack, machine → sortAll → written, score      (unpack: _model.js)
 
-const SEP = 0;
-const VOCABULARY = ["|", "a", "b", "c"];
-const LETTERS = VOCABULARY.slice(1);
-const LETTERS_PER_WORD = 3;
+import { softmax } from "./_model.js";
+import { importText, slot } from "./_training.js";
+
+export const SEP = 0;
+export const VOCABULARY = ["|", "a", "b", "c"];
+export const LETTERS = VOCABULARY.slice(1);
+export const LETTERS_PER_WORD = 3;
 
 /** All 27 inputs, in alphabetical order. */
 export const WORDS = LETTERS.flatMap((x) => LETTERS.flatMap((y) => LETTERS.map((z) => x + y + z)));
+
+/** The ways in which weights are made, in words for the page. */
+export const VARIANTS = {
+  gated: { label: "gated", formula: "W = base ⊙ softmax(A B / τ)" },
+  strict: { label: "strict", formula: "W = softmax(A B / τ)" },
+  plain: { label: "plain", formula: "W = base" },
+  plain_third: { label: "plain at a third", formula: "W = base" },
+  fixed_gate: { label: "fixed gate", formula: "W = base / 3" },
+};
+
 
 /** The three letters the reader meant, or null: capital letters and spaces around are forgiven. */
 export function parse(typed) {
@@ -37,6 +50,17 @@ export async function machine(run) {
     run: program.make(H),
   };
 }
+
+/** The forward pass of each run, imported once for all views. */
+export const machines = (() => {
+  const made = new Map(); // by the program's text
+  async function prepare(runs) {
+    const fresh = Object.values(runs).filter((run) => !made.has(run.observe));
+    const ready = await Promise.all(fresh.map(machine));
+    fresh.forEach((run, i) => made.set(run.observe, ready[i]));
+  }
+  return { prepare, of: (run) => made.get(run.observe) };
+})();
 
 /** Of output `numbers` of this shape the row at these indices. */
 function rowOf({ numbers, shape }, ...indices) {

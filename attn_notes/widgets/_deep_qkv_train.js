@@ -1,7 +1,10 @@
 // Training a sorter on the page: which weights, which loss and which rate, and sixteen seeds at once.
 
-const TOTALS = [1000, 600, 300]; // steps of a run
-const WARMUP = 50;
+import { button, html, segments, select } from "./_page.js";
+import { series } from "./_training.js";
+import { trainPanel } from "./_train_panel.js";
+import { VARIANTS, WORDS, machines, score, sortAll } from "./_deep_qkv_model.js";
+
 const CHALLENGE = { seeds: 16, steps: 600 };
 const TOP_LOSS = 2; // nats, at the upper edge of the picture
 const WATCHED = 8; // seconds that a run takes where one wants to see it
@@ -42,13 +45,21 @@ function answerTo(guess, history) {
  * The panel of the sorter's training. `follow(variant, weights)` shows a model as it learns; `reload` is
  * called when other runs have arrived.
  */
-function sorterTraining({ uid, root, model, follow }) {
-  let choice = { variant: null, loss: "all", rate: null, total: TOTALS[0], speed: "watch" };
-  const runs = () => model.get("runs");
-  const variants = () => Object.keys(VARIANTS).filter((name) => runs()[name]?.step);
+export function sorterTraining({ uid, root, model, follow }) {
+  let choice = { variant: null, loss: "all", rate: null, total: null, speed: "watch" };
+  const lessons = () => model.get("lessons");
+  const lesson = () => lessons()[choice.variant];
+  const variants = () => Object.keys(VARIANTS).filter((name) => lessons()[name]);
   const rates = () => {
-    const best = runs()[choice.variant].rate;
+    const best = lesson().rate;
     return [-2, -1, 0, 1, 2].map((power) => best * 2 ** power);
+  };
+
+  const totals = () => [1, 0.6, 0.3].map((part) => Math.round(part * lesson().steps));
+  /** A variant, at the rate and for the steps that suit it. */
+  const suited = (variant) => {
+    const { rate, steps } = lessons()[variant];
+    return { variant, rate, total: steps };
   };
 
   const change = (next) => {
@@ -58,9 +69,7 @@ function sorterTraining({ uid, root, model, follow }) {
   };
   const field = (make, name, label, onchange) => make({ uid, name, label, onchange });
   const boxes = {
-    variant: field(segments, "train-variant", "Weights", (variant) =>
-      change({ variant, rate: runs()[variant].rate }),
-    ),
+    variant: field(segments, "train-variant", "Weights", (variant) => change(suited(variant))),
     loss: field(segments, "train-loss", "Predictions that the loss counts", (loss) => change({ loss })),
     rate: field(select, "train-rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
     total: field(select, "train-steps", "Steps", (total) => change({ total: Number(total) })),
@@ -74,13 +83,13 @@ function sorterTraining({ uid, root, model, follow }) {
     const losses = Object.entries(model.get("losses"));
     boxes.loss.set(losses.map(([key, { label }]) => [key, label]), choice.loss);
     boxes.rate.set(rates().map((rate) => [rate, `${Number(rate.toPrecision(2))}`]), choice.rate);
-    boxes.total.set(TOTALS.map((total) => [total, `${total}`]), choice.total);
+    boxes.total.set(totals().map((total) => [total, `${total}`]), choice.total);
     boxes.speed.set([["watch", "to watch"], ["fast", "as fast as it can"]], choice.speed);
   }
 
   const sequences = () => Float32Array.from(model.get("sequences"));
   const setup = (seed, steps = choice.total) => {
-    const { step, draws } = runs()[choice.variant];
+    const { step, draws, warmup } = lesson();
     const { counted } = model.get("losses")[choice.loss];
     return {
       program: step,
@@ -89,25 +98,26 @@ function sorterTraining({ uid, root, model, follow }) {
       given: { "batch.tokens": sequences(), "batch.counted": Float32Array.from(counted) },
       rate: choice.rate,
       steps,
-      warmup: WARMUP,
+      warmup,
     };
   };
 
   function plan(seed) {
-    const { names, shapes } = runs()[choice.variant];
+    const shapes = Object.entries(lesson().draws).map(([name, { shape }]) => [name, shape]);
     const { floor } = model.get("losses")[choice.loss];
     return {
       setup: setup(seed),
       name: `abc sorter ${choice.variant}`,
-      shapes: Object.fromEntries(names.map((name, i) => [name, shapes[i]])),
+      shapes: Object.fromEntries(shapes),
       floor,
       top: TOP_LOSS,
       words: floor > 0 ? `the floor, ${floor.toFixed(4)}: no predictor is lower` : "the floor, 0",
     };
   }
 
+  const solved = (weights) => score(sortAll(machines.of(lesson()), weights));
   const judge = (weights) => {
-    const right = score(sortAll(machines.of(runs()[choice.variant]), weights));
+    const right = solved(weights);
     return { score: right / WORDS.length, words: `${right} of ${WORDS.length} sorted` };
   };
 
@@ -140,7 +150,7 @@ function sorterTraining({ uid, root, model, follow }) {
     ],
     plan,
     judge,
-    follow: (weights) => follow(choice.variant, weights),
+    follow: (weights) => follow(choice.variant, lesson(), weights),
     guesses: GUESSES,
     answer: answerTo,
     pace: () => (choice.speed === "watch" ? Math.max(1, Math.round(choice.total / WATCHED / 60)) : Infinity),
@@ -159,22 +169,19 @@ function sorterTraining({ uid, root, model, follow }) {
     for (let seed = 1; seed <= CHALLENGE.seeds; seed++) {
       const weights = await runner.next(setup(seed, CHALLENGE.steps));
       if (mine !== asked) return;
-      judged.push(weights !== null && score(sortAll(machines.of(runs()[variant]), weights)) === WORDS.length);
-      const solved = judged.filter(Boolean).length;
+      judged.push(weights !== null && solved(weights) === WORDS.length);
       tally.textContent =
         `${VARIANTS[variant].label}, ${model.get("losses")[loss].label}, rate ${Number(rate.toPrecision(2))}: ` +
-        `${solved} of ${judged.length} seeds sort all 27.`;
+        `${judged.filter(Boolean).length} of ${judged.length} seeds sort all 27.`;
     }
     challenge.disabled = false;
   }
 
-  function reload() {
+  async function reload() {
+    await machines.prepare(lessons());
     panel.node.hidden = variants().length === 0;
     if (panel.node.hidden) return;
-    if (!variants().includes(choice.variant)) {
-      const [variant] = variants();
-      choice = { ...choice, variant, rate: runs()[variant].rate };
-    }
+    if (!variants().includes(choice.variant)) choice = { ...choice, ...suited(variants()[0]) };
     show();
     panel.restart();
   }

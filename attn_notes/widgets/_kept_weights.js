@@ -1,5 +1,7 @@
 // Trained weights that outlive the page: kept in this browser and taken back, or downloaded as a file.
 
+import { button, html } from "./_page.js";
+
 /** Weights as the bytes of a safetensors file: a length, a header of shapes and places, the numbers. */
 export function safetensors(weights, shapes) {
   const header = {};
@@ -41,7 +43,7 @@ const unpacked = (text) =>
  * Three buttons: keep the weights in this browser under a key, take them back, download them.
  * `weights` gives what there is, with the `key` of what it is; `give` gets what was kept under it.
  */
-function keeper({ key, weights, shapes, give, say }) {
+export function keeper({ key, weights, shapes, give, say }) {
   const place = () => `attention-notes ${key()}`;
   // A browser may forbid it, or be full; there may be something else under that name.
   function kept() {

@@ -1,5 +1,9 @@
 // The panel in which a reader trains a model: what is changed, a guess, Train, and the loss above its floor.
 
+import { button, html, segments, svg } from "./_page.js";
+import { trainer } from "./_training.js";
+import { keeper } from "./_kept_weights.js";
+
 const KEPT_RUNS = 5; // earlier curves stay in the picture, in grey
 const CHART = { width: 600, height: 150 };
 
@@ -73,12 +77,12 @@ function lossChart() {
  *   settings  nodes of the choices; whoever changes one calls `restart`
  *   plan(seed)  {setup, name, shapes, steps, floor, top, words}: what to train, what its weights are kept
  *               as, and the scale of the picture with the floor's name
- *   judge(weights, losses)  {score, words}: the share of the criterion that is reached, in words
+ *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands below
  *   guesses, answer(guess, history)  the question asked before the first start, and what came out
  */
-function trainPanel({ uid, root, esm, title, settings, more = [], plan, judge, follow, ...rest }) {
+export function trainPanel({ uid, root, esm, title, settings, more = [], plan, judge, follow, ...rest }) {
   const { guesses, answer, pace } = rest;
   let current = null; // the plan
   let seed = 1;
@@ -162,11 +166,11 @@ function trainPanel({ uid, root, esm, title, settings, more = [], plan, judge, f
     kept.update();
   }
 
-  function report({ step, losses, weights: now }) {
+  function report({ step, losses, weights: now, judged }) {
     if (!losses.length) return;
     weights = now;
     const loss = losses.at(-1);
-    const { score, words } = judge(weights, losses);
+    const { score, words } = judge(weights, { losses, judged, step });
     history.push({ step, score, loss });
     chart.add(step, losses, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
@@ -197,7 +201,7 @@ function trainPanel({ uid, root, esm, title, settings, more = [], plan, judge, f
     restart();
     weights = before;
     kept.update();
-    const { score, words } = judge(weights, []);
+    const { score, words } = judge(weights, { losses: [], judged: null, step: 0 });
     mark({ score: score.toFixed(3) });
     line.textContent = `Kept weights: ${words}.`;
     follow(weights, 0);

@@ -4,15 +4,20 @@
 //   page                                   Worker (this very module, loaded once more)
 //   trainer(esm, …).start(setup)  ──────▶  learn(setup)
 //                        .run()   ──────▶  so many steps, or so many milliseconds of them
-//                                 ◀──────  {step, losses, weights}
+//                                 ◀──────  {step, losses, weights, judged}
 //
 // The page asks for the next steps when it has drawn the last, so a hidden tab asks for none.
 
-/** How batches are fed, by name: (H, program, random, options) => feed(step), called before each step. */
-const FEEDS = { none: () => () => {} };
+
+/**
+ * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }.
+ * `feed(step)` puts the next batch into H; `judge()` measures the model every `every` steps, in numbers
+ * by name. Where a batch is fixed there is nothing to feed.
+ */
+export const TASKS = { fixed: () => ({}) };
 
 /** Import a module from its text; nothing is evaluated, so that a strict policy allows it. */
-async function importText(text) {
+export async function importText(text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   try {
     return await import(url);
@@ -22,16 +27,16 @@ async function importText(text) {
 }
 
 /** Numbers of an input or output, as a view into the array. */
-const slot = (H, [start, shape]) =>
+export const slot = (H, [start, shape]) =>
   H.subarray(start, start + shape.reduce((product, length) => product * length, 1));
 
 /**
  * A model ready to learn. `setup` holds the step's `program` (text), how its weights start (`draws`, by
- * `seed`, unless there are `weights`), its fixed inputs (`given`), its `feed` by name with `options`, and
+ * `seed`, unless there are `weights`), its fixed inputs (`given`), its `task` by name with `options`, and
  * AdamW's `rate`, `decay`, `beta2`, `steps` and `warmup`. `double` computes in float64.
  */
 export async function learn(setup) {
-  const { seed, draws, weights, given = {}, feed = "none", options = {}, double = false } = setup;
+  const { seed, draws, weights, given = {}, task = "fixed", options = {}, double = false } = setup;
   const program = await importText(setup.program);
   const fast = double || setup.plain ? null : await loadProduct(program.size);
   const H = double ? new Float64Array(program.size) : fast?.H ?? new Float32Array(program.size);
@@ -47,11 +52,12 @@ export async function learn(setup) {
   for (const [name, values] of Object.entries({ ...given, ...weights })) {
     slot(H, program.inputs[name]).set(values);
   }
-  const next = FEEDS[feed](H, program, generator, options);
+  const { feed, judge, every = Infinity } = TASKS[task]({ H, program, run, random: generator, options });
   const update = adamw(H, program, setup);
   const factor = warmupCosine(setup.steps, setup.warmup);
   const loss = slot(H, program.outputs.loss);
   let step = 0;
+  let judged = null;
 
   /** At most so many steps, until so many milliseconds have passed; their losses. */
   function advance(steps, milliseconds = Infinity) {
@@ -59,17 +65,18 @@ export async function learn(setup) {
     const until = performance.now() + milliseconds;
     const last = Math.min(step + steps, setup.steps);
     while (step < last && performance.now() < until) {
-      next(step);
+      feed?.(step);
       run();
       losses.push(loss[0]);
       update(factor(step));
       step++;
+      if (judge && (step % every === 0 || step === setup.steps)) judged = judge();
     }
     return losses;
   }
   const read = () =>
     Object.fromEntries(names.map((name) => [name, slot(H, program.inputs[name]).slice()]));
-  return { advance, read, step: () => step, fast: Boolean(fast) };
+  return { advance, read, step: () => step, judged: () => judged };
 }
 
 /** What this module does in a Worker: one answer to each message. */
@@ -79,21 +86,22 @@ function serve(scope) {
     try {
       if (start) learner = await learn(start);
       const losses = learner.advance(steps, milliseconds);
-      scope.postMessage({ losses, step: learner.step(), weights: learner.read() });
+      const weights = learner.read();
+      scope.postMessage({ losses, step: learner.step(), weights, judged: learner.judged() });
     } catch (error) {
       scope.postMessage({ error: String(error) });
     }
   };
 }
 
-const inWorker = typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope;
-if (inWorker) serve(globalThis);
+const { WorkerGlobalScope } = globalThis;
+if (WorkerGlobalScope && globalThis instanceof WorkerGlobalScope) serve(globalThis);
 
 /**
  * Trains in a Worker made of this module's own text. `report` gets what the Worker says, and `change` the
  * state: idle, running, paused, done, or failed where a browser has no such Worker.
  */
-function trainer({ esm, report, change, pace = () => Infinity }) {
+export function trainer({ esm, report, change, pace = () => Infinity }) {
   let worker = null;
   let state = "idle";
   let setup = null;
@@ -175,7 +183,7 @@ function trainer({ esm, report, change, pace = () => Infinity }) {
 }
 
 /** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the weights, or null. */
-function series(esm) {
+export function series(esm) {
   let weights = null;
   let ended = () => {};
   const one = trainer({

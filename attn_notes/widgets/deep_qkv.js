@@ -1,30 +1,42 @@
 // The ABC sorter of chapter 1: the page around the model of _deep_qkv_model.js and the panel of
 // _deep_qkv_train.js. The anywidget model holds what is chosen.
 
+import { unpack } from "./_model.js";
+import {
+  arrows,
+  button,
+  hidden,
+  html,
+  number,
+  plural,
+  refuse,
+  saver,
+  select,
+  svg,
+  textBox,
+} from "./_page.js";
+import {
+  LETTERS,
+  LETTERS_PER_WORD,
+  SEP,
+  VARIANTS,
+  VOCABULARY,
+  WORDS,
+  machines,
+  parse,
+  score,
+  sortAll,
+  sorted,
+  written,
+} from "./_deep_qkv_model.js";
+import { sorterTraining } from "./_deep_qkv_train.js";
+import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
+
 // ---------------------------------------------------------------------------------------------
 // Words for the page
 
-const VARIANTS = {
-  gated: { label: "gated", formula: "W = base ⊙ softmax(A B / τ)" },
-  strict: { label: "strict", formula: "W = softmax(A B / τ)" },
-  plain: { label: "plain", formula: "W = base" },
-  plain_third: { label: "plain at a third", formula: "W = base" },
-  fixed_gate: { label: "fixed gate", formula: "W = base / 3" },
-};
-
 const ALLOWED = "Type three letters, each a, b or c, such as cab.";
 const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
-
-/** The forward pass of each run, imported once for all views. */
-const machines = (() => {
-  const made = new Map(); // by the program's text
-  async function prepare(runs) {
-    const fresh = Object.values(runs).filter((run) => !made.has(run.observe));
-    const ready = await Promise.all(fresh.map(machine));
-    fresh.forEach((run, i) => made.set(run.observe, ready[i]));
-  }
-  return { prepare, of: (run) => made.get(run.observe) };
-})();
 
 /** How many words each seed of a run sorts, counted once. */
 const scoresOf = (() => {
@@ -44,7 +56,7 @@ const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
 
 /** A letter, or a dash where weights that are not numbers wrote nothing. */
-const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
+export const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
 
 // ---------------------------------------------------------------------------------------------
 // One step: tiles read so far, arcs of attention from the last of them, the letter written
@@ -544,12 +556,13 @@ async function render({ model, el }) {
   }
 
   function fillSelects() {
-    const variants = Object.keys(VARIANTS).filter((name) => model.get("runs")[name]);
+    const runs = model.get("runs");
+    const variants = Object.keys(VARIANTS).filter((name) => runs[name]);
     selects.variant.set(
       variants.map((name) => [name, VARIANTS[name].label]),
       shown.variant,
     );
-    const seeds = scoresOf(shown.run).map((right, i) => [
+    const seeds = (runs[shown.variant] ? scoresOf(runs[shown.variant]) : []).map((right, i) => [
       i,
       right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`,
     ]);
@@ -636,12 +649,13 @@ async function render({ model, el }) {
   }
 
   /** Show a model in training: its weights change under the reader's eyes. */
-  function follow(variant, original) {
-    const trained = model.get("runs")[variant];
-    if (shown === null || !shown.learning || shown.run !== trained) {
+  function follow(variant, lesson, original) {
+    if (!shown?.learning || shown.variant !== variant) {
+      const shapes = Object.values(lesson.draws).map(({ shape }) => shape);
+      const run = { ...lesson, names: Object.keys(lesson.draws), shapes };
       maps = null;
       note.textContent = "";
-      shown = { run: trained, variant, seed: null, learning: true };
+      shown = { run, variant, seed: null, learning: true };
     }
     Object.assign(shown, { original, full: fullColour(original) });
     Object.assign(shown, { edits: [{ zeroed: new Set() }], position: 0 });
@@ -653,7 +667,6 @@ async function render({ model, el }) {
   /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
   async function reload() {
     await machines.prepare(model.get("runs"));
-    training.reload();
     if (!shown || !run()) return switchModel();
     const fresh = unpack(run(), shown.seed < run().seeds ? shown.seed : 0);
     if (same(fresh, shown.original)) {
@@ -678,6 +691,7 @@ async function render({ model, el }) {
   await machines.prepare(model.get("runs"));
   const unwatch = watch({
     runs: reload,
+    lessons: training.reload,
     variant: switchModel,
     seed: switchModel,
     text: readText,
@@ -686,7 +700,7 @@ async function render({ model, el }) {
   judge();
   el.append(root);
   switchModel();
-  training.reload();
+  await training.reload();
   return () => {
     unwatch();
     training.free();

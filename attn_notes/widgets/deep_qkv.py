@@ -47,6 +47,13 @@ def _step(config: Config) -> str:
     return training.step(Sorter(config, Generator()), sorting.counted_loss, batch, clip=CLIP).module
 
 
+def _check(variant: str, config: Config) -> None:
+    if variant not in VARIANTS:
+        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {variant!r}")
+    if variant != config.variant:
+        raise ValueError(f"the config is of a {config.variant} model, not of a {variant} one")
+
+
 class ABCSorter(anywidget.AnyWidget):
     """A text box that sorts three letters with models that you load, and may load again any time.
 
@@ -62,9 +69,11 @@ class ABCSorter(anywidget.AnyWidget):
     _esm = javascript("deep_qkv")
     _css = style("deep_qkv")
 
-    # variant -> {observe, step, draws, rate, names, shapes, seeds, weights}. One trait, so that
-    # weights and the programs that read them never arrive apart.
+    # variant -> {observe, names, shapes, seeds, weights}. One trait, so that weights and the program
+    # that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
+    # variant -> {observe, step, draws, rate, steps, warmup}: what the page needs to train one.
+    lessons = traitlets.Dict().tag(sync=True)
     variant = traitlets.Enum(VARIANTS, default_value=VARIANTS[0]).tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     text = traitlets.Unicode("cab").tag(sync=True)
@@ -87,14 +96,7 @@ class ABCSorter(anywidget.AnyWidget):
         sorting.prompt(text)
         return text
 
-    def load(
-        self,
-        variant: str,
-        parameters: Mapping[str, Tensor],
-        config: Config,
-        *,
-        rate: float | None = None,
-    ) -> None:
+    def load(self, variant: str, parameters: Mapping[str, Tensor], config: Config) -> None:
         """Show these models of one variant; what was shown of it before is replaced.
 
         Args:
@@ -102,35 +104,51 @@ class ABCSorter(anywidget.AnyWidget):
             parameters: the parameters of m sorters stacked along a first dimension, by the names
                 of `Sorter.named_parameters()`, as `torch.func.stack_module_state` returns them.
             config: the sizes of these sorters.
-            rate: the learning rate at which the reader may train one in the page; without it
-                this variant is not among those that are trained there.
 
         Raises:
-            ValueError: an unknown variant, one that is not the config's, parameters whose names
-                or shapes are not those of a `Sorter` with this config, or a rate that is not
-                positive and finite.
+            ValueError: an unknown variant, one that is not the config's, or parameters whose
+                names or shapes are not those of a `Sorter` with this config.
         """
-        if variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {variant!r}")
-        if variant != config.variant:
-            raise ValueError(f"the config is of a {config.variant} model, not of a {variant} one")
+        _check(variant, config)
         run = {
             **pack(Sorter(config, Generator()), parameters, "sorter"),
             "observe": _observe(config),
         }
-        if rate is not None:
-            allowed.positive(rate=rate)
-            run |= {
-                "step": _step(config),
-                "draws": initial.draws(partial(Sorter, config)),
-                "rate": rate,
-            }
         with self.hold_sync():
             self.runs = {**self.runs, variant: run}
             if self.variant not in self.runs or variant == self._asked:
                 self.variant = variant
             if variant == self._asked:
                 self._asked = None  # what is chosen from now on is chosen by the reader
+
+    def teach(
+        self, variant: str, config: Config, *, rate: float, steps: int, warmup: int
+    ) -> None:
+        """Let the reader train sorters of this variant in the page.
+
+        Args:
+            variant: one of `VARIANTS`.
+            config: the sizes of the sorters.
+            rate: the highest learning rate, the one that the page offers first.
+            steps: how long to train, likewise.
+            warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+
+        Raises:
+            ValueError: an unknown variant, one that is not the config's, a rate that is not
+                positive and finite, or less than one step.
+        """
+        _check(variant, config)
+        allowed.positive(rate=rate)
+        allowed.whole(steps=steps, warmup=warmup)
+        lesson = {
+            "observe": _observe(config),
+            "step": _step(config),
+            "draws": initial.draws(partial(Sorter, config)),
+            "rate": rate,
+            "steps": steps,
+            "warmup": warmup,
+        }
+        self.lessons = {**self.lessons, variant: lesson}
 
     def __repr__(self) -> str:
         return f"ABCSorter: {summary(self.runs, 'variant')}"
