@@ -49,7 +49,7 @@ export function sorterTraining({ uid, root, model, follow }) {
   let choice = { variant: null, loss: "all", rate: null, total: null, speed: "watch" };
   const lessons = () => model.get("lessons");
   const lesson = () => lessons()[choice.variant];
-  const variants = () => Object.keys(VARIANTS).filter((name) => lessons()[name]);
+  const variants = () => Object.keys(lessons());
   const rates = () => {
     const best = lesson().rate;
     return [-2, -1, 0, 1, 2].map((power) => best * 2 ** power);

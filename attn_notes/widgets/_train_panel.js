@@ -36,8 +36,8 @@ function lossChart() {
   };
 
   /** A new run: what was drawn turns grey where it was on the same scale, else it goes. */
-  function begin({ steps, floor, top: highest, words }) {
-    const next = { steps, top: highest, bottom: floor - 0.08 * (highest - floor), floor };
+  function begin({ setup, floor, top: highest, words }) {
+    const next = { steps: setup.steps, top: highest, bottom: floor - 0.08 * (highest - floor), floor };
     const same = JSON.stringify(next) === JSON.stringify(scale);
     if (!same) earlier.replaceChildren();
     else if (points.length > 1) {
@@ -75,7 +75,7 @@ function lossChart() {
  * The panel. `root` carries data-training, data-step, data-loss and data-score for whoever drives it.
  *
  *   settings  nodes of the choices; whoever changes one calls `restart`
- *   plan(seed)  {setup, name, shapes, steps, floor, top, words}: what to train, what its weights are kept
+ *   plan(seed)  {setup, name, shapes, floor, top, words}: what to train, what its weights are kept
  *               as, and the scale of the picture with the floor's name
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
  *   follow(weights, step)   everything else that the widget shows
@@ -209,7 +209,7 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
 
   // A tab that nobody sees rests, and goes on when it is seen again.
   let resting = false;
-  function rest() {
+  function restOrWake() {
     if (document.hidden && training.state() === "running") {
       resting = true;
       training.pause();
@@ -218,9 +218,9 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
       training.run();
     }
   }
-  document.addEventListener("visibilitychange", rest);
+  document.addEventListener("visibilitychange", restOrWake);
   function free() {
-    document.removeEventListener("visibilitychange", rest);
+    document.removeEventListener("visibilitychange", restOrWake);
     training.free();
   }
   return { node, restart, free, pause: training.pause };

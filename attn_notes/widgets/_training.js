@@ -8,6 +8,7 @@
 //
 // The page asks for the next steps when it has drawn the last, so a hidden tab asks for none.
 
+import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_program.js";
 
 /**
  * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }.
