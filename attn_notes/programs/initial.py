@@ -5,10 +5,10 @@ it is built again with other numbers in place of each draw, which shows where th
 parameter may be a draw, a multiple of one, or a sum of parts of several.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Generator, Tensor, nn
@@ -19,45 +19,43 @@ Build = Callable[[Generator], nn.Module]
 Numbers = dict[str, Tensor]
 
 aten = torch.ops.aten
-SETTINGS: dict[Any, tuple[str, tuple[float, float]]] = {
-    aten.uniform_.default: ("uniform", (0.0, 1.0)),
-    aten.normal_.default: ("normal", (0.0, 1.0)),
-    aten.rand.default: ("uniform", (0.0, 1.0)),
-    aten.rand.generator: ("uniform", (0.0, 1.0)),
-    aten.randn.default: ("normal", (0.0, 1.0)),
-    aten.randn.generator: ("normal", (0.0, 1.0)),
+UNIFORM = ("uniform", ("from", "to"), (0.0, 1.0))
+NORMAL = ("normal", ("mean", "std"), (0.0, 1.0))
+SETTINGS: dict[Any, tuple[str, tuple[str, ...], tuple[float, ...]]] = {
+    aten.uniform_.default: UNIFORM,
+    aten.rand.default: ("uniform", ("", ""), (0.0, 1.0)),
+    aten.rand.generator: ("uniform", ("", ""), (0.0, 1.0)),
+    aten.normal_.default: NORMAL,
+    aten.randn.default: ("normal", ("", ""), (0.0, 1.0)),
+    aten.randn.generator: ("normal", ("", ""), (0.0, 1.0)),
 }
-"""What draws, and what it draws where it is not told: bounds, or mean and deviation."""
+"""What draws, what it calls its settings, and what they are where it is not told."""
 DIGIT = 1024
 """Places are told in two digits to this base, which single precision keeps apart."""
 
 
 @dataclass
 class Draw:
-    """Random numbers as they were drawn: `kind` from `low` and `high`, or mean and deviation.
+    """Random numbers as they were drawn.
 
-    The kind "normal from uniform" is uniform numbers sent through the inverse of the error
-    function, which is how torch makes a truncated normal distribution.
+    `settings` are low and high of uniform ones, mean and deviation of normal ones, and all four of
+    normal ones that are truncated: mean, deviation, low, high.
     """
 
     kind: str
-    settings: tuple[float, float]
+    settings: tuple[float, ...]
     drawn: Tensor
 
     def spec(self, factor: float = 1.0, shift: float = 0.0) -> Spec:
         """Of the draw, times a factor, plus a shift."""
-        shape = list(self.drawn.shape)
-        first, second = self.settings
-        if self.kind == "normal":
-            numbers = {"mean": shift + factor * first, "std": abs(factor) * second}
-            return {"shape": shape, "draw": "normal", **numbers}
-        if self.kind == "uniform":
-            low, high = sorted((shift + factor * first, shift + factor * second))
-            return {"shape": shape, "draw": "uniform", "low": low, "high": high}
-        ends = torch.erfinv(torch.tensor(self.settings, dtype=torch.float64)).tolist()
-        low, high = sorted(shift + factor * end for end in ends)
-        numbers = {"mean": shift, "std": abs(factor) / math.sqrt(2), "low": low, "high": high}
-        return {"shape": shape, "draw": "truncated normal", **numbers}
+        spec: Spec = {"shape": list(self.drawn.shape), "draw": self.kind}
+        if self.kind != "uniform":
+            spec |= {"mean": shift + factor * self.settings[0]}
+            spec |= {"std": abs(factor) * self.settings[1]}
+        if self.kind != "normal":
+            low, high = sorted(shift + factor * end for end in self.settings[-2:])
+            spec |= {"low": low, "high": high}
+        return spec
 
 
 class _Watch(TorchDispatchMode):
@@ -67,43 +65,57 @@ class _Watch(TorchDispatchMode):
         super().__init__()
         self.draws: list[Draw] = []
         self._instead = instead
-        self._last: Tensor | None = None
+        self._within = False  # of a draw that is made of others
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func in SETTINGS:
-            kind, settings = SETTINGS[func]
-            result = func(*args, **kwargs)
-            if func.overloadpacket in (aten.uniform_, aten.normal_):
-                names = ("from", "to") if kind == "uniform" else ("mean", "std")
-                given = (*args[1:3], *settings[len(args) - 1 :])[:2]
-                settings = tuple(
-                    kwargs.get(name, x) for name, x in zip(names, given, strict=True)
-                )  # type: ignore[assignment]
-            self.draws.append(Draw(kind, settings, result))
-            self._last = result
-            return self._replace(result)
-        if torch.Tag.nondeterministic_seeded in func.tags:
-            raise ValueError(f"a model that starts with {func} cannot be described")
         result = func(*args, **kwargs)
-        if func is aten.erfinv_.default and args[0] is self._last:
-            self.draws[-1].kind = "normal from uniform"
-            return self._replace(result)
-        return result
+        random = torch.Tag.nondeterministic_seeded in func.tags
+        if self._within or not random or result.is_meta:  # which has no numbers
+            return result
+        if func not in SETTINGS:
+            raise ValueError(f"a model that starts with {func} cannot be described")
+        kind, names, usual = SETTINGS[func]
+        given = dict(zip(names, args[1:], strict=False)) | kwargs
+        settings = [float(given.get(name, x)) for name, x in zip(names, usual, strict=True)]
+        return self.note(kind, settings, result)
 
-    def _replace(self, result: Tensor) -> Tensor:
+    def note(self, kind: str, settings: Sequence[float], numbers: Tensor) -> Tensor:
+        """Note a draw, and put what is to be there instead."""
+        which = len(self.draws)
         if self._instead is not None:
-            result.copy_(self._instead[len(self.draws) - 1])
-        self.draws[-1].drawn = result.clone()
-        return result
+            if which >= len(self._instead) or self._instead[which].shape != numbers.shape:
+                raise ValueError("what a model draws hangs on what it has drawn")
+            numbers.copy_(self._instead[which])
+        self.draws.append(Draw(kind, tuple(settings), numbers.clone()))
+        return numbers
+
+    def truncated(
+        self,
+        tensor: Tensor,
+        mean: float = 0.0,
+        std: float = 1.0,
+        a: float = -2.0,
+        b: float = 2.0,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """In the place of `nn.init.trunc_normal_`, which draws otherwise in other versions."""
+        self._within = True
+        TRUNCATED(tensor, mean, std, a, b, generator=generator)
+        self._within = False
+        with torch.no_grad():
+            return self.note("truncated normal", (mean, std, a, b), tensor)
+
+
+TRUNCATED = nn.init.trunc_normal_
 
 
 def _built(build: Build, instead: Sequence[Tensor] | None = None) -> tuple[Numbers, list[Draw]]:
-    """A model's parameters and buffers, flat and in double precision, and what was drawn."""
+    """A model's parameters and buffers in double precision, and what was drawn for them."""
     watch = _Watch(instead)
-    with watch:
+    with watch, patch.object(nn.init, "trunc_normal_", watch.truncated):
         model = build(Generator().manual_seed(0))
     numbers = dict(model.named_parameters())
     numbers |= {f"buffer.{name}": buffer for name, buffer in model.named_buffers()}
