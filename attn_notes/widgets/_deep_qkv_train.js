@@ -111,6 +111,7 @@ export function sorterTraining({ uid, root, model, follow }) {
       shapes: Object.fromEntries(shapes),
       floor,
       top: TOP_LOSS,
+      criterion: "below, the share of the 27 words that it sorts",
       words: floor > 0 ? `the floor, ${floor.toFixed(4)}: no predictor is lower` : "the floor, 0",
     };
   }

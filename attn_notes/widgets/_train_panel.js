@@ -15,15 +15,17 @@ function lossChart() {
   const curve = svg("polyline", { class: "attn-curve" });
   const floorLine = svg("line", { class: "attn-floor", x1: 0, x2: CHART.width });
   const picture = svg("svg", { ...flat, class: "attn-losses", viewBox: box }, earlier, floorLine, curve);
-  const floorName = html("span", { class: "attn-floor-name" });
-  const top = html("span", { class: "attn-top" });
+  const [top, floorName, reachedName, end] = [0, 0, 0, 0].map(() => html("span", {}));
+  floorName.className = "attn-floor-name";
   const reached = svg("polyline", { class: "attn-reached" });
   const lane = svg("svg", { ...flat, class: "attn-lane", viewBox: `0 0 ${CHART.width} 1` }, reached);
   const node = html(
     "div",
     { class: "attn-chart", "aria-hidden": "true" },
-    html("div", { class: "attn-plot" }, picture, top, floorName),
+    html("div", { class: "attn-scale" }, top, floorName),
+    html("div", { class: "attn-plot" }, picture),
     lane,
+    html("div", { class: "attn-scale" }, html("span", {}, "step 0"), reachedName, end),
   );
   let scale = { steps: 1, top: 1, bottom: 0 };
   let points = [];
@@ -36,7 +38,7 @@ function lossChart() {
   };
 
   /** A new run: what was drawn turns grey where it was on the same scale, else it goes. */
-  function begin({ setup, floor, top: highest, words }) {
+  function begin({ setup, floor, top: highest, words, criterion }) {
     const next = { steps: setup.steps, top: highest, bottom: floor - 0.08 * (highest - floor), floor };
     const same = JSON.stringify(next) === JSON.stringify(scale);
     if (!same) earlier.replaceChildren();
@@ -52,8 +54,9 @@ function lossChart() {
     floorLine.setAttribute("y1", y(floor));
     floorLine.setAttribute("y2", y(floor));
     floorName.textContent = words;
-    floorName.style.bottom = `${(100 * (floor - scale.bottom)) / (highest - scale.bottom)}%`;
-    top.textContent = `${highest} nats`;
+    reachedName.textContent = criterion;
+    top.textContent = `loss, up to ${highest} nats`;
+    end.textContent = setup.steps.toLocaleString("en");
   }
 
   /** Losses of the steps up to `step`, and the score after the last. */
@@ -75,8 +78,8 @@ function lossChart() {
  * The panel. `root` carries data-training, data-step, data-loss and data-score for whoever drives it.
  *
  *   settings  nodes of the choices; whoever changes one calls `restart`
- *   plan(seed)  {setup, name, shapes, floor, top, words}: what to train, what its weights are kept
- *               as, and the scale of the picture with the floor's name
+ *   plan(seed)  {setup, name, shapes, floor, top, words, criterion}: what to train, what its weights
+ *               are kept as, and the picture's scale with names for the floor and for what is reached
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands below
