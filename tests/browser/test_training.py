@@ -13,16 +13,11 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
-from .conftest import OpenPage, Visit
+from .conftest import Visit
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
 PATIENCE = 60_000  # milliseconds
-
-
-@pytest.fixture
-def visit(open_page: OpenPage) -> Visit:
-    return open_page(CHAPTER)
 
 
 @pytest.fixture
@@ -181,8 +176,9 @@ def test_a_rate_that_is_too_high_is_said_to_be(visit: Visit) -> None:
     assert not all(answer)
 
 
-def test_a_page_without_workers_says_so_and_lives_on(open_page: OpenPage) -> None:
-    visit = open_page(CHAPTER, before="delete window.Worker")
+def test_a_page_without_workers_says_so_and_lives_on(visit: Visit) -> None:
+    visit.page.add_init_script("delete window.Worker")
+    visit.page.reload()
     sorter = visit.page.locator(".abc-sorter")
     sorter.get_by_role("button", name="Train", exact=True).click()
     expect(sorter).to_contain_text("This browser cannot train here")
