@@ -21,7 +21,6 @@ from attn_notes.tasks import sorting
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import pack, summary
 
-
 CLIP = 1.0  # largest norm of a gradient, as in the notebook
 
 LOSSES = {
@@ -69,8 +68,8 @@ class ABCSorter(anywidget.AnyWidget):
     _esm = javascript("deep_qkv")
     _css = style("deep_qkv")
 
-    # variant -> {observe, names, shapes, seeds, weights}. One trait, so that weights and the program
-    # that reads them never arrive apart.
+    # variant -> {observe, names, shapes, seeds, weights}. One trait, so that weights and the
+    # program that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
     # variant -> {observe, step, draws, rate, steps, warmup}: what the page needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
@@ -121,9 +120,7 @@ class ABCSorter(anywidget.AnyWidget):
             if variant == self._asked:
                 self._asked = None  # what is chosen from now on is chosen by the reader
 
-    def teach(
-        self, variant: str, config: Config, *, rate: float, steps: int, warmup: int
-    ) -> None:
+    def teach(self, variant: str, config: Config, *, rate: float, steps: int, warmup: int) -> None:
         """Let the reader train sorters of this variant in the page.
 
         Args:

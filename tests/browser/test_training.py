@@ -151,7 +151,9 @@ def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
 
 
 def test_nonsense_that_was_kept_is_not_taken(visit: Visit, widget: Locator) -> None:
-    visit.page.evaluate("localStorage.setItem('attention-notes abc sorter plain', '[[\"x\", \"!\"]]')")
+    visit.page.evaluate(
+        "localStorage.setItem('attention-notes abc sorter plain', '[[\"x\", \"!\"]]')"
+    )
     visit.page.reload()
     expect(widget.get_by_role("button", name="Take back")).to_be_disabled()
 
