@@ -49,26 +49,16 @@ def corrected(claims: Iterable[Claim]) -> list[Claim]:
     return [replace(c, findings=f) for c, f in zip(claims, found, strict=True)]
 
 
-def table(
-    claims: Sequence[Claim], heading: str = "claim or question", *, whose: bool = False
-) -> HTML:
+def table(claims: Sequence[Claim], heading: str = "claim or question") -> HTML:
     """The claims as rows, and a column for each body of evidence, as they first appear.
 
-    Args:
-        claims: the rows.
-        heading: of the first column.
-        whose: whether a column says whose claim it is.
+    Where not all are the same one's, a column says whose each is.
     """
     columns = list(dict.fromkeys(name for claim in claims for name in claim.findings))
-    return notebook.table(
-        [heading, *["whose"] * whose, *columns],
-        [
-            [
-                claim.text,
-                *[claim.whose] * whose,
-                *(claim.findings.get(name, "") for name in columns),
-            ]
-            for claim in claims
-        ],
-        kind="claims",
-    )
+    header = [heading, *columns]
+    rows = [[c.text, *(c.findings.get(name, "") for name in columns)] for c in claims]
+    if len({c.whose for c in claims}) > 1:
+        header.insert(1, "whose")
+        for row, claim in zip(rows, claims, strict=True):
+            row.insert(1, claim.whose)
+    return notebook.table(header, rows, kind="claims")

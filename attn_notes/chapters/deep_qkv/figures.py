@@ -12,25 +12,15 @@ from torch import Generator, Tensor
 
 from attn_notes import figures
 from attn_notes.analysis import statistics
+from attn_notes.analysis.words import listed
 from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
 from attn_notes.chapters.deep_qkv.evidence import Crowd, Crowds
 from attn_notes.figures import Picture
 from attn_notes.models.deep_qkv import VARIANTS, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
 
-NAMES = {
-    "gated": "gated",
-    "strict": "strict",
-    "plain": "plain",
-    "plain_third": "plain, started at a third",
-    "fixed_gate": "divided by three",
-    "plain, knowable": "plain, two letters out of the loss",
-    "plain, answer": "plain, loss on the answer only",
-    "gated, knowable": "gated, two letters out of the loss",
-    "gated, answer": "gated, loss on the answer only",
-}
-PREDICTED = ("letter 2", "letter 3", "|", "1st", "2nd", "3rd")
-NTH = ("1st", "2nd", "3rd")
+PREDICTED = ("letter 2", "letter 3", "|", *NTH)
 _BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS
 COLOUR = dict(
     zip(
@@ -40,16 +30,6 @@ COLOUR = dict(
     )
 )
 STYLE = {"all": "-", "knowable": "--", "answer": ":"}
-
-
-def step_or_never(step: float) -> str:
-    """A step as it is printed."""
-    return f"{step:,.0f}" if step < evidence.NEVER else "never"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """One, two and three."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 # The lesson
@@ -159,26 +139,39 @@ def race_words(crowds: Crowds) -> str:
     )
 
 
-def race(crowds: Crowds, title: str) -> Picture:
-    """Who has not yet sorted all 27 inputs for good, against steps."""
+def race(crowds: Crowds, title: str, *, medians: bool = True) -> Picture:
+    """Who has not yet sorted all 27 inputs for good, against steps.
+
+    Args:
+        crowds: the kinds.
+        title: what they show.
+        medians: whether the step by which half of its seeds have stands beside each name.
+    """
     first = next(iter(crowds.values()))
     with figures.figure(6.6, 0.9 + 0.45 * max(4, len(crowds))) as (fig, ax):
-        draw_race(ax, crowds)
-    return Picture(
-        fig,
-        title,
+        draw_race(ax, crowds, medians=medians)
+    caption = (
         f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
-        "curve that ends above zero has seeds that never do. Beside each name: the step by which "
-        "half of its seeds have.",
-        f"Survival curves. Seeds that converge: {race_words(crowds)}.",
+        "curve that ends above zero has seeds that never do."
+    )
+    if medians:
+        caption += " Beside each name: the step by which half of its seeds have."
+    return Picture(
+        fig, title, caption, f"Survival curves. Seeds that converge: {race_words(crowds)}."
     )
 
 
 def race_title(crowds: Crowds) -> str:
-    """Who is first and who is last, by the mean step."""
-    order = sorted(crowds, key=lambda kind: crowds[kind].delay)
-    first, last = (NAMES[kind] for kind in (order[0], order[-1]))
-    return f"{first.capitalize()}: first. {last.capitalize()}: last"
+    """Who never converges, most first; where everybody does, who is first, by the mean step."""
+    lost = {kind: len(here.arrivals) - here.arrived for kind, here in crowds.items()}
+    never = sorted((kind for kind, n in lost.items() if n), key=lambda kind: -lost[kind])
+    if not never:
+        first = min(crowds, key=lambda kind: crowds[kind].delay)
+        return f"Every seed converges; {NAMES[first]} is first"
+    seeds = len(crowds[never[0]].arrivals)
+    others = "; the others all do" if len(never) < len(crowds) else ""
+    each = listed([f"{lost[kind]} {NAMES[kind]}" for kind in never])
+    return f"Of {seeds} seeds of each, {each} never converge{others}"
 
 
 Effects = Mapping[str, Mapping[str, statistics.Comparison]]
