@@ -19,7 +19,7 @@ NAMES = {
     "gated": "gated",
     "strict": "strict",
     "plain": "plain",
-    "plain_third": "plain, started at a third",
+    "plain_third": "plain started at a third",
     "fixed_gate": "divided by three",
     "plain, knowable": "plain, two letters out of the loss",
     "plain, answer": "plain, loss on the answer only",

@@ -4,6 +4,7 @@ A title says what the numbers show, so where they may fall either way it is comp
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import fill
 
 import torch
 from jaxtyping import Float
@@ -267,7 +268,10 @@ def loss_curves(crowds: Crowds) -> Picture:
             ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
             ax.plot(here.steps, middle, color=colour)
             ax.set_yscale("log")
-            ax.set_title(NAMES[kind].replace(", ", ",\n").replace(" by", "\nby"), fontsize=10)
+            ax.set_title(
+                NAMES[kind].replace(", ", ",\n").replace(" by", "\nby").replace(" at", "\nat"),
+                fontsize=10,
+            )
             ax.set_xticks([0, int(here.steps[-1])])
             ends[kind] = float(middle[-1])
         axes[0].set_ylabel("nats above the floor")

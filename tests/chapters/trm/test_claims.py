@@ -335,7 +335,7 @@ def test_the_parts_table_is_corrected_as_the_claims_are(seeds: int, words: tuple
         leave(found, kind, [0.01 + 0.001 * i for i in range(seeds)])
     header, *rows = cells(claims.parts_table(found).data)
     pairs, least = seeds**2, 2 / math.comb(2 * seeds, seeds)
-    p = {name: f"p = {m * least:.3g}" for name, m in ((RECURSION, 5), (PARTS, 6))}
+    p = {name: f"p = {m * least:.2g}" for name, m in ((RECURSION, 5), (PARTS, 6))}
     assert header[2] == f"than the live recipe, {pairs} pairs of seeds"
     assert [row[0] for row in rows] == [*claims.NAMES.values()]
     for kind, (_, left, told) in zip(claims.NAMES, rows, strict=True):
