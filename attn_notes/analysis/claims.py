@@ -52,13 +52,17 @@ def corrected(claims: Iterable[Claim]) -> list[Claim]:
 def table(claims: Sequence[Claim], heading: str = "claim or question") -> HTML:
     """The claims as rows, and a column for each body of evidence, as they first appear.
 
-    Where not all are the same one's, a column says whose each is.
+    A claim that is not ours has whose it is in brackets behind it.
     """
     columns = list(dict.fromkeys(name for claim in claims for name in claim.findings))
-    header = [heading, *columns]
-    rows = [[c.text, *(c.findings.get(name, "") for name in columns)] for c in claims]
-    if len({c.whose for c in claims}) > 1:
-        header.insert(1, "whose")
-        for row, claim in zip(rows, claims, strict=True):
-            row.insert(1, claim.whose)
-    return notebook.table(header, rows, kind="claims")
+    return notebook.table(
+        [heading, *columns],
+        [
+            [
+                claim.text if claim.whose == "ours" else f"{claim.text} ({claim.whose})",
+                *(claim.findings.get(name, "") for name in columns),
+            ]
+            for claim in claims
+        ],
+        kind="claims",
+    )

@@ -226,15 +226,19 @@ def gate_meaning(bodies: Bodies) -> Markdown:
     body = most(bodies)
     claims = lesson(bodies)
     gate, third, choice = (_verdict(claims, text, body) for text in (GATE, THIRD, CHOICE))
-    phrase = {True: "converges before", False: "converges after", None: "cannot be told from"}
+    phrase = {True: "converge before", False: "converge after", None: "cannot be told from"}
     lead = {
-        True: "What the gate learns to choose helps",
-        False: "What the gate learns to choose costs more than it brings",
-        None: "Nothing shows that what the gate learns to choose helps",
+        True: "The gate does more than divide by three",
+        False: "The gate does worse than dividing by three",
+        None: "Nothing shows that the gate does more than divide by three",
     }[choice]
+    if gate == third:
+        beside = f"both {phrase[gate]} plain ones"
+    else:
+        beside = f"they {phrase[gate]} plain ones, and the divided {phrase[third]} these"
     return Markdown(
-        f"{lead} ({body}): gated {phrase[choice]} weights that are only divided by three. These "
-        f"{phrase[third].replace('converges', 'converge')} plain; gated {phrase[gate]} plain."
+        f"{lead} ({body}). Gated weights {phrase[choice]} weights that are only divided by three; "
+        f"{beside}."
     )
 
 

@@ -118,7 +118,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
         colour = COLOUR[spec.variant]
         ax.step(here.steps, share, where="post", color=colour, linestyle=STYLE[spec.part])
         ax.annotate(
-            NAMES[kind] + (f": {step_or_never(here.median)}" if medians else ""),
+            fill(f"{NAMES[kind]}: {step_or_never(here.median)}" if medians else NAMES[kind], 22),
             xy=(float(here.steps[-1]), float(share[-1])),
             xytext=(1.07, height),
             textcoords="axes fraction",
@@ -170,9 +170,9 @@ def race_title(crowds: Crowds) -> str:
         first = min(crowds, key=lambda kind: crowds[kind].delay)
         return f"Every seed converges; {NAMES[first]} is first"
     seeds = len(crowds[never[0]].arrivals)
-    others = "; the others all do" if len(never) < len(crowds) else ""
+    others = "; of the other kinds all do" if len(never) < len(crowds) else ""
     each = listed([f"{lost[kind]} {NAMES[kind]}" for kind in never])
-    return f"Of {seeds} seeds of each, {each} never converge{others}"
+    return f"Of {seeds} seeds each, {each} never converge{others}"
 
 
 Effects = Mapping[str, Mapping[str, statistics.Comparison]]
@@ -234,7 +234,7 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             ax.plot(list(crowds), delays, STYLE[spec.part], color=colour, marker=".")
             ax.plot(best[kind], crowds[best[kind]].delay, "o", color=colour, markersize=8)
             ax.annotate(
-                NAMES[kind], (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
+                fill(NAMES[kind], 22), (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
                 textcoords="axes fraction", va="center", color=colour, fontsize=10,
                 arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
                             "linewidth": 0.7},
@@ -268,10 +268,7 @@ def loss_curves(crowds: Crowds) -> Picture:
             ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
             ax.plot(here.steps, middle, color=colour)
             ax.set_yscale("log")
-            ax.set_title(
-                NAMES[kind].replace(", ", ",\n").replace(" by", "\nby").replace(" at", "\nat"),
-                fontsize=10,
-            )
+            ax.set_title(fill(NAMES[kind], 15), fontsize=10)
             ax.set_xticks([0, int(here.steps[-1])])
             ends[kind] = float(middle[-1])
         axes[0].set_ylabel("nats above the floor")
@@ -530,9 +527,9 @@ def untrained(variant: str) -> list[Sorter]:
     return recipe.sorters(recipe.KINDS[variant].config, range(recipe.KEPT))
 
 
-def kinds_of(part: str) -> list[str]:
-    """The kinds whose loss counts that part: `all`, `knowable` or `answer`."""
-    return [name for name, kind in recipe.KINDS.items() if kind.part == part]
+def kinds_of(*parts: str) -> list[str]:
+    """The kinds whose loss counts one of these parts: `all`, `knowable` or `answer`."""
+    return [name for part in parts for name, kind in recipe.KINDS.items() if kind.part == part]
 
 
 assert set(COLOUR) == set(VARIANTS)

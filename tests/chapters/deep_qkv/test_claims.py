@@ -204,27 +204,26 @@ def test_the_title_of_the_loss(changed: dict, words: str) -> None:
     [
         (
             {"gated": LATE, "plain": LATE},
-            "What the gate learns to choose costs more than it brings (recorded, 12 seeds): gated "
-            "converges after weights that are only divided by three. These converge before plain; "
-            "gated cannot be told from plain.",
+            "The gate does worse than dividing by three (recorded, 12 seeds). Gated weights "
+            "converge after weights that are only divided by three; they cannot be told from plain "
+            "ones, and the divided converge before these.",
         ),
         (
             {"plain": LATE},
-            "Nothing shows that what the gate learns to choose helps (recorded, 12 seeds): gated "
-            "cannot be told from weights that are only divided by three. These converge before "
-            "plain; gated converges before plain.",
+            "Nothing shows that the gate does more than divide by three (recorded, 12 seeds). "
+            "Gated weights cannot be told from weights that are only divided by three; both "
+            "converge before plain ones.",
         ),
         (
             {"plain": LATE, "fixed_gate": LATE},
-            "What the gate learns to choose helps (recorded, 12 seeds): gated converges before "
-            "weights that are only divided by three. These cannot be told from plain; gated "
-            "converges before plain.",
+            "The gate does more than divide by three (recorded, 12 seeds). Gated weights converge "
+            "before weights that are only divided by three; they converge before plain ones, and "
+            "the divided cannot be told from these.",
         ),
         (
             {"gated": LATE, "fixed_gate": LATE + 400},
-            "What the gate learns to choose helps (recorded, 12 seeds): gated converges before "
-            "weights that are only divided by three. These converge after plain; gated converges "
-            "after plain.",
+            "The gate does more than divide by three (recorded, 12 seeds). Gated weights converge "
+            "before weights that are only divided by three; both converge after plain ones.",
         ),
     ],
 )

@@ -302,8 +302,9 @@ def test_the_table_of_parts() -> None:
 
 def test_the_page_s_table_has_a_column_for_each_body_of_evidence() -> None:
     header, *lines = rows(claims.table(found()))
-    assert header == ["claim or question", "whose", RECORDED, LIVE]
+    assert header == ["claim or question", RECORDED, LIVE]
     assert len(lines) == len(SAID)
-    for (text, whose, recorded, live), claim in zip(lines, found(), strict=True):
+    for (text, recorded, live), claim in zip(lines, found(), strict=True):
         assert bool(recorded) != bool(live) and text
-        assert whose == claim.whose
+        assert text.endswith(" (source)") == (claim.whose == "source")
+    assert any(claim.whose == "source" for claim in found())
