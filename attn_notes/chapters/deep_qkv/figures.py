@@ -118,7 +118,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
         colour = COLOUR[spec.variant]
         ax.step(here.steps, share, where="post", color=colour, linestyle=STYLE[spec.part])
         ax.annotate(
-            fill(f"{NAMES[kind]}: {step_or_never(here.median)}" if medians else NAMES[kind], 22),
+            fill(f"{NAMES[kind]}: {step_or_never(here.median)}" if medians else NAMES[kind], 20),
             xy=(float(here.steps[-1]), float(share[-1])),
             xytext=(1.07, height),
             textcoords="axes fraction",
@@ -130,6 +130,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
         )  # fmt: skip
     ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not converged")
     ax.set_xlim(0, max(float(here.steps[-1]) for here in crowds.values()))
+    ax.locator_params(axis="x", nbins=4)
 
 
 def race_words(crowds: Crowds) -> str:
@@ -149,7 +150,7 @@ def race(crowds: Crowds, title: str, *, medians: bool = True) -> Picture:
         medians: whether the step by which half of its seeds have stands beside each name.
     """
     first = next(iter(crowds.values()))
-    with figures.figure(6.6, 0.9 + 0.45 * max(4, len(crowds))) as (fig, ax):
+    with figures.figure(5.5, 0.9 + 0.45 * max(4, len(crowds))) as (fig, ax):
         draw_race(ax, crowds, medians=medians)
     caption = (
         f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
@@ -225,7 +226,7 @@ def effects(found: Effects, title: str) -> Picture:
 def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> Picture:
     """How soon each kind is done at each learning rate."""
     best = {kind: evidence.best_rate(sweep[kind]) for kind in kinds}
-    with figures.figure(6.6, 3.2) as (fig, ax):
+    with figures.figure(5.5, 3.2) as (fig, ax):
         ends = sorted(kinds, key=lambda kind: -list(sweep[kind].values())[-1].delay)
         heights = dict(zip(ends, torch.linspace(0.97, 0.03, len(ends)).tolist(), strict=True))
         for kind in kinds:
@@ -234,7 +235,7 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             ax.plot(list(crowds), delays, STYLE[spec.part], color=colour, marker=".")
             ax.plot(best[kind], crowds[best[kind]].delay, "o", color=colour, markersize=8)
             ax.annotate(
-                fill(NAMES[kind], 22), (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
+                fill(NAMES[kind], 20), (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
                 textcoords="axes fraction", va="center", color=colour, fontsize=10,
                 arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
                             "linewidth": 0.7},

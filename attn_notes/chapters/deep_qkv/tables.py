@@ -28,8 +28,8 @@ def blackboard(board: evidence.Board) -> HTML:
         ["score, q·k/√2", *_digits(board.scores, 2)],
         ["attention", *_digits(board.attention, 2)],
     ]
-    said = [f"{name} = {vector(x)}" for name, x in (("q", board.query), ("mixture", board.mixture))]
-    return notebook.table([", ".join(x.replace(" ", NO_BREAK) for x in said), *board.tokens], rows)
+    query, mixture = vector(board.query), vector(board.mixture)
+    return notebook.table([f"q = {query}, mixture = {mixture}", *board.tokens], rows)
 
 
 def _short(x: float) -> str:
@@ -43,10 +43,11 @@ def arrivals(crowds: Crowds, rates: Mapping[str, float]) -> HTML:
         low, middle, high = here.arrivals.quantile(
             torch.tensor([0.25, 0.5, 0.75]), interpolation="lower"
         ).tolist()
+        quartiles = f"({step_or_never(low)} to {step_or_never(high)})".replace(" ", NO_BREAK)
         each = here.seconds / len(here.arrivals) / float(here.steps[-1])
         rows.append([
             NAMES[kind], f"{rates[kind]:g}", f"{here.arrived} of {len(here.arrivals)}",
-            f"{step_or_never(middle)} ({step_or_never(low)} to {step_or_never(high)})",
+            f"{step_or_never(middle)} {quartiles}",
             "never" if middle == NEVER else f"{middle * each:.2f} s",
         ])  # fmt: skip
     return notebook.table(
