@@ -77,6 +77,45 @@ def test_a_chapter_has_its_rooms_and_its_page(stem: str) -> None:
     assert (ROOT / "book" / f"{stem}.ipynb").is_file()
 
 
+INSIDE = ("evidence", "claims", "figures", "tables")
+"""Rooms of a chapter: each may import those before it. A verdict knows nothing of its drawing."""
+
+
+def place(module: str) -> int | None:
+    """Where in `INSIDE` a chapter's module stands, if it does."""
+    inner = module.split(".")[3:4]
+    return INSIDE.index(*inner) if room(module) == "chapters" and {*inner} & {*INSIDE} else None
+
+
+def backwards(found: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """Imports within a chapter from a room that comes after the importer's."""
+    wrong = set()
+    for module, names in found.items():
+        ours = place(module)
+        if ours is not None:
+            wrong |= {(module, name) for name in names if (place(name) or 0) > ours}
+    return wrong
+
+
+def test_within_a_chapter_imports_go_one_way() -> None:
+    found = modules()
+    assert backwards(found) == set()
+    inside = [(stem, f"attn_notes.chapters.{stem}.claims") for stem in STEMS]
+    assert all(found[claims] for _, claims in inside)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("evidence", "claims"), ("claims", "figures"), ("claims", "tables"), ("figures", "tables")],
+)
+def test_a_verdict_that_knows_its_drawing_is_seen(stem: str, module: str, name: str) -> None:
+    one, other = (f"attn_notes.chapters.{stem}.{x}" for x in (module, name))
+    assert backwards({one: {other}}) == {(one, other)}
+    assert backwards({one: {f"{other}.NAMES"}}) == {(one, f"{other}.NAMES")}
+    assert backwards({other: {one}}) == set()
+
+
 def test_there_are_chapters() -> None:
     assert len(STEMS) == len(list((ROOT / "book").glob("*.ipynb"))) == 5
 

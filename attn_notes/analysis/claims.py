@@ -49,23 +49,17 @@ def corrected(claims: Iterable[Claim]) -> list[Claim]:
     return [replace(c, findings=f) for c, f in zip(claims, found, strict=True)]
 
 
-def table(
-    claims: Sequence[Claim], heading: str = "claim or question", *, whose: bool = False
-) -> HTML:
+def table(claims: Sequence[Claim], heading: str = "claim or question") -> HTML:
     """The claims as rows, and a column for each body of evidence, as they first appear.
 
-    Args:
-        claims: the rows.
-        heading: of the first column.
-        whose: whether a column says whose claim it is.
+    A claim that is not ours has whose it is in brackets behind it.
     """
     columns = list(dict.fromkeys(name for claim in claims for name in claim.findings))
     return notebook.table(
-        [heading, *["whose"] * whose, *columns],
+        [heading, *columns],
         [
             [
-                claim.text,
-                *[claim.whose] * whose,
+                claim.text if claim.whose == "ours" else f"{claim.text} ({claim.whose})",
                 *(claim.findings.get(name, "") for name in columns),
             ]
             for claim in claims

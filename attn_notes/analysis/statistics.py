@@ -191,6 +191,15 @@ def word(verdict: Verdict) -> str:
     return {True: "held", False: "did not hold", None: "could not be told"}[verdict]
 
 
+def unless_nan(verdict: Verdict, *values: float | Tensor | Iterable[float]) -> Verdict:
+    """The verdict, or that it cannot be told where one of the values is no number."""
+    every = [
+        torch.as_tensor(each if isinstance(each, Tensor | float | int) else [*each])
+        for each in values
+    ]
+    return None if any(bool(each.isnan().any()) for each in every) else verdict
+
+
 def held(verdict: Verdict, found: str = "", p: float | None = None) -> str:
     """The verdict in words and, after a colon, what was found and what chance could do."""
     found = ", ".join(filter(None, [found, "" if p is None else said(p)]))
@@ -198,8 +207,8 @@ def held(verdict: Verdict, found: str = "", p: float | None = None) -> str:
 
 
 def said(p: float) -> str:
-    """A probability as it is printed, in one piece."""
-    return (f"p = {p:.3g}" if p >= 0.001 else "p < 0.001").replace(" ", NO_BREAK)
+    """A probability as it is printed, in two digits at most and in one piece."""
+    return (f"p = {p:.2g}" if p >= 0.001 else "p < 0.001").replace(" ", NO_BREAK)
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:

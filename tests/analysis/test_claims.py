@@ -46,3 +46,13 @@ def test_the_table_has_a_column_for_each_body_of_evidence() -> None:
     assert '<th scope="col">question</th>' in text
     assert "first &lt;b&gt;</th><td>held</td><td></td>" in text
     assert "second</th><td>could not be told</td><td>did not hold: 0 of 3</td>" in text
+
+
+def test_the_table_says_whose_a_claim_is_that_is_not_ours() -> None:
+    claims = [
+        Claim("first", {"live": Finding(True)}),
+        Claim("second", {"live": Finding(None)}, "source"),
+    ]
+    text = table(claims).data
+    assert "first</th><td>held</td>" in text
+    assert "second (source)</th><td>could not be told</td>" in text

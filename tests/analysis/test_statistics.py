@@ -24,6 +24,23 @@ def test_words() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        (NAN,),
+        (1.0, NAN),
+        ([1.0, NAN],),
+        (torch.tensor([[1.0], [NAN]]),),
+        ([0.5], NAN),
+        ({1: NAN}.values(),),
+    ],
+)
+def test_what_is_no_number_tells_nothing(values: tuple) -> None:
+    for verdict in (True, False, None):
+        assert statistics.unless_nan(verdict, *values) is None
+        assert statistics.unless_nan(verdict, 1.0, [INF], torch.tensor(0)) is verdict
+
+
 def test_a_verdict_with_what_was_found() -> None:
     assert statistics.held(True) == "held"
     assert statistics.held(None, "3 of 9") == "could not be told: 3 of 9"
@@ -33,24 +50,24 @@ def test_a_verdict_with_what_was_found() -> None:
     ("ours", "theirs", "told", "found"),
     [
         # Two of the 70 ways to deal eight numbers into two hands of four are as far apart.
-        ([1, 2, 3, 4], [5, 6, 7, 8], True, "16 of 16 pairs, p = 0.0286"),
-        ([5, 6, 7, 8], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.0286"),
+        ([1, 2, 3, 4], [5, 6, 7, 8], True, "16 of 16 pairs, p = 0.029"),
+        ([5, 6, 7, 8], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.029"),
         # Two more ways, one on either side.
-        ([1, 2, 3, 5], [4, 6, 7, 8], None, "15 of 16 pairs, p = 0.0571"),
+        ([1, 2, 3, 5], [4, 6, 7, 8], None, "15 of 16 pairs, p = 0.057"),
         ([1, 2, 3, 4], [1, 2, 3, 4], None, "8 of 16 pairs, p = 1"),
         ([1, 2, 3], [5, 6, 7], None, "9 of 9 pairs, p = 0.1"),
         # Two of the 15 ways to deal six numbers into hands of two and four.
-        ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.133"),
+        ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.13"),
         (range(8), range(8, 16), True, "64 of 64 pairs, p < 0.001"),
-        ([1, 2], [2, 3], None, "3.5 of 4 pairs, p = 0.667"),  # a draw is half a pair
-        ([1, 2], [2.0001, 3], None, "4 of 4 pairs, p = 0.333"),  # and near is no draw
+        ([1, 2], [2, 3], None, "3.5 of 4 pairs, p = 0.67"),  # a draw is half a pair
+        ([1, 2], [2.0001, 3], None, "4 of 4 pairs, p = 0.33"),  # and near is no draw
         # Two of the 45 ways to deal ten numbers into hands of two and eight.
-        ([1, 2], range(3, 11), True, "16 of 16 pairs, p = 0.0444"),
-        ([1, 2, 3, 4], [5, 6, 7, math.nan], True, "16 of 16 pairs, p = 0.0286"),
-        ([5, 6, 7, math.nan], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.0286"),
+        ([1, 2], range(3, 11), True, "16 of 16 pairs, p = 0.044"),
+        ([1, 2, 3, 4], [5, 6, 7, math.nan], True, "16 of 16 pairs, p = 0.029"),
+        ([5, 6, 7, math.nan], [1, 2, 3, 4], False, "0 of 16 pairs, p = 0.029"),
         ([math.inf] * 2, [math.nan] * 2, None, "2 of 4 pairs, p = 1"),
         # Two of 924 ways.
-        (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.00216"),
+        (range(6), range(6, 12), True, "36 of 36 pairs, p = 0.0022"),
     ],
 )
 def test_lower_is_told_by_the_exact_rank_test(

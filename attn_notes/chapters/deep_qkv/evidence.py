@@ -89,6 +89,10 @@ class Crowd:
 
 
 Crowds = Mapping[str, Crowd]
+"""Kind → its seeds."""
+
+Bodies = Mapping[str, Crowds]
+"""Evidence by name, as "live, 16 seeds", and in it each kind's seeds."""
 
 
 def live(run: Run) -> Crowd:
@@ -134,6 +138,22 @@ def crowd(run: results.Record) -> Crowd:
 def recorded(name: str) -> dict[str, Crowd]:
     """A record's runs: `published`, `rank_temperature`, `rates`, `chosen` or `positions`."""
     return {kind: crowd(run) for kind, run in results.load(f"deep_qkv_{name}")["runs"].items()}
+
+
+def beside(live: Crowds) -> dict[str, Crowds]:
+    """What the lesson rests on: what was just trained, and the record at the same rates."""
+    return {
+        f"live, {len(recipe.LIVE.seeds)} seeds": live,
+        f"recorded, {len(recipe.CHOSEN.seeds)} seeds": recorded("chosen"),
+    }
+
+
+def on_record() -> dict[str, Crowds]:
+    """What the page of evidence rests on: each kind at its own rate, and as published."""
+    return {
+        f"own rate, {len(recipe.CHOSEN.seeds)} seeds": recorded("chosen"),
+        f"published settings, {len(recipe.PUBLISHED.seeds)} seeds": recorded("published"),
+    }
 
 
 def sweep() -> dict[str, dict[float, Crowd]]:

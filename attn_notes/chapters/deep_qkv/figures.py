@@ -4,6 +4,7 @@ A title says what the numbers show, so where they may fall either way it is comp
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import fill
 
 import torch
 from jaxtyping import Float
@@ -12,25 +13,15 @@ from torch import Generator, Tensor
 
 from attn_notes import figures
 from attn_notes.analysis import statistics
+from attn_notes.analysis.words import listed
 from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
 from attn_notes.chapters.deep_qkv.evidence import Crowd, Crowds
 from attn_notes.figures import Picture
 from attn_notes.models.deep_qkv import VARIANTS, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
 
-NAMES = {
-    "gated": "gated",
-    "strict": "strict",
-    "plain": "plain",
-    "plain_third": "plain, started at a third",
-    "fixed_gate": "divided by three",
-    "plain, knowable": "plain, two letters out of the loss",
-    "plain, answer": "plain, loss on the answer only",
-    "gated, knowable": "gated, two letters out of the loss",
-    "gated, answer": "gated, loss on the answer only",
-}
-PREDICTED = ("letter 2", "letter 3", "|", "1st", "2nd", "3rd")
-NTH = ("1st", "2nd", "3rd")
+PREDICTED = ("letter 2", "letter 3", "|", *NTH)
 _BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS
 COLOUR = dict(
     zip(
@@ -40,16 +31,6 @@ COLOUR = dict(
     )
 )
 STYLE = {"all": "-", "knowable": "--", "answer": ":"}
-
-
-def step_or_never(step: float) -> str:
-    """A step as it is printed."""
-    return f"{step:,.0f}" if step < evidence.NEVER else "never"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """One, two and three."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 # The lesson
@@ -137,7 +118,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
         colour = COLOUR[spec.variant]
         ax.step(here.steps, share, where="post", color=colour, linestyle=STYLE[spec.part])
         ax.annotate(
-            NAMES[kind] + (f": {step_or_never(here.median)}" if medians else ""),
+            fill(f"{NAMES[kind]}: {step_or_never(here.median)}" if medians else NAMES[kind], 20),
             xy=(float(here.steps[-1]), float(share[-1])),
             xytext=(1.07, height),
             textcoords="axes fraction",
@@ -149,6 +130,7 @@ def draw_race(ax: Axes, crowds: Crowds, *, medians: bool = True) -> None:
         )  # fmt: skip
     ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not converged")
     ax.set_xlim(0, max(float(here.steps[-1]) for here in crowds.values()))
+    ax.locator_params(axis="x", nbins=4)
 
 
 def race_words(crowds: Crowds) -> str:
@@ -159,26 +141,39 @@ def race_words(crowds: Crowds) -> str:
     )
 
 
-def race(crowds: Crowds, title: str) -> Picture:
-    """Who has not yet sorted all 27 inputs for good, against steps."""
+def race(crowds: Crowds, title: str, *, medians: bool = True) -> Picture:
+    """Who has not yet sorted all 27 inputs for good, against steps.
+
+    Args:
+        crowds: the kinds.
+        title: what they show.
+        medians: whether the step by which half of its seeds have stands beside each name.
+    """
     first = next(iter(crowds.values()))
-    with figures.figure(6.6, 0.9 + 0.45 * max(4, len(crowds))) as (fig, ax):
-        draw_race(ax, crowds)
-    return Picture(
-        fig,
-        title,
+    with figures.figure(5.5, 0.9 + 0.45 * max(4, len(crowds))) as (fig, ax):
+        draw_race(ax, crowds, medians=medians)
+    caption = (
         f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
-        "curve that ends above zero has seeds that never do. Beside each name: the step by which "
-        "half of its seeds have.",
-        f"Survival curves. Seeds that converge: {race_words(crowds)}.",
+        "curve that ends above zero has seeds that never do."
+    )
+    if medians:
+        caption += " Beside each name: the step by which half of its seeds have."
+    return Picture(
+        fig, title, caption, f"Survival curves. Seeds that converge: {race_words(crowds)}."
     )
 
 
 def race_title(crowds: Crowds) -> str:
-    """Who is first and who is last, by the mean step."""
-    order = sorted(crowds, key=lambda kind: crowds[kind].delay)
-    first, last = (NAMES[kind] for kind in (order[0], order[-1]))
-    return f"{first.capitalize()}: first. {last.capitalize()}: last"
+    """Who never converges, most first; where everybody does, who is first, by the mean step."""
+    lost = {kind: len(here.arrivals) - here.arrived for kind, here in crowds.items()}
+    never = sorted((kind for kind, n in lost.items() if n), key=lambda kind: -lost[kind])
+    if not never:
+        first = min(crowds, key=lambda kind: crowds[kind].delay)
+        return f"Every seed converges; {NAMES[first]} is first"
+    seeds = len(crowds[never[0]].arrivals)
+    others = "; of the other kinds all do" if len(never) < len(crowds) else ""
+    each = listed([f"{lost[kind]} {NAMES[kind]}" for kind in never])
+    return f"Of {seeds} seeds each, {each} never converge{others}"
 
 
 Effects = Mapping[str, Mapping[str, statistics.Comparison]]
@@ -231,7 +226,7 @@ def effects(found: Effects, title: str) -> Picture:
 def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> Picture:
     """How soon each kind is done at each learning rate."""
     best = {kind: evidence.best_rate(sweep[kind]) for kind in kinds}
-    with figures.figure(6.6, 3.2) as (fig, ax):
+    with figures.figure(5.5, 3.2) as (fig, ax):
         ends = sorted(kinds, key=lambda kind: -list(sweep[kind].values())[-1].delay)
         heights = dict(zip(ends, torch.linspace(0.97, 0.03, len(ends)).tolist(), strict=True))
         for kind in kinds:
@@ -240,7 +235,7 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             ax.plot(list(crowds), delays, STYLE[spec.part], color=colour, marker=".")
             ax.plot(best[kind], crowds[best[kind]].delay, "o", color=colour, markersize=8)
             ax.annotate(
-                NAMES[kind], (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
+                fill(NAMES[kind], 20), (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
                 textcoords="axes fraction", va="center", color=colour, fontsize=10,
                 arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
                             "linewidth": 0.7},
@@ -274,7 +269,7 @@ def loss_curves(crowds: Crowds) -> Picture:
             ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
             ax.plot(here.steps, middle, color=colour)
             ax.set_yscale("log")
-            ax.set_title(NAMES[kind].replace(", ", ",\n").replace(" by", "\nby"), fontsize=10)
+            ax.set_title(fill(NAMES[kind], 15), fontsize=10)
             ax.set_xticks([0, int(here.steps[-1])])
             ends[kind] = float(middle[-1])
         axes[0].set_ylabel("nats above the floor")
@@ -533,9 +528,9 @@ def untrained(variant: str) -> list[Sorter]:
     return recipe.sorters(recipe.KINDS[variant].config, range(recipe.KEPT))
 
 
-def kinds_of(part: str) -> list[str]:
-    """The kinds whose loss counts that part: `all`, `knowable` or `answer`."""
-    return [name for name, kind in recipe.KINDS.items() if kind.part == part]
+def kinds_of(*parts: str) -> list[str]:
+    """The kinds whose loss counts one of these parts: `all`, `knowable` or `answer`."""
+    return [name for part in parts for name, kind in recipe.KINDS.items() if kind.part == part]
 
 
 assert set(COLOUR) == set(VARIANTS)

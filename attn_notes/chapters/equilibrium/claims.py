@@ -1,7 +1,7 @@
 """What chapter 4 says of its evidence: claims with their verdicts, sentences and tables."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from IPython.display import HTML, Markdown
@@ -10,7 +10,8 @@ from torch import Tensor
 from attn_notes import notebook
 from attn_notes.analysis import claims, statistics
 from attn_notes.analysis.claims import Claim
-from attn_notes.analysis.statistics import Finding, Verdict
+from attn_notes.analysis.statistics import Finding, Verdict, unless_nan
+from attn_notes.analysis.words import median, signed, span
 from attn_notes.chapters.equilibrium import estimators, evidence, recipe
 from attn_notes.chapters.equilibrium.evidence import NOT_AEP, QUICKEST, SLOWEST
 from attn_notes.models.equilibrium import Config
@@ -22,34 +23,9 @@ RECORDED, LIVE = "recorded", "live"
 # --- Words for numbers
 
 
-def signed(text: str) -> str:
-    """A number as it is printed, with a minus sign in the place of a hyphen."""
-    return text.replace("-", "−")
-
-
-def span(values: Iterable[float] | Tensor, digits: int) -> str:
-    """From the lowest to the highest."""
-    found = values.tolist() if isinstance(values, Tensor) else list(values)
-    if any(map(math.isnan, found)):
-        return "no number for every seed"
-    return signed(f"{min(found):.{digits}f} to {max(found):.{digits}f}")
-
-
 def thousandths(values: Tensor) -> str:
     """Differences in nats, from the lowest to the highest."""
-    found = span(1000 * values, 1)
-    return found if values.isnan().any() else f"{found} thousandths"
-
-
-def median(values: Tensor) -> float:
-    """The middle one."""
-    return values.quantile(0.5).item()
-
-
-def unless_nan(verdict: Verdict, *values: Iterable[float] | Tensor) -> Verdict:
-    """The verdict, or that it cannot be told where one of the values is no number."""
-    every = [torch.as_tensor(each if isinstance(each, Tensor) else [*each]) for each in values]
-    return None if any(each.isnan().any() for each in every) else verdict
+    return span(1000 * values, 1, " thousandths")
 
 
 def of_seeds(seeds: int) -> str:

@@ -7,8 +7,8 @@ import torch
 
 from attn_notes import figures as house
 from attn_notes.analysis import statistics
+from attn_notes.analysis.words import median, signed
 from attn_notes.chapters.equilibrium import estimators, evidence, recipe
-from attn_notes.chapters.equilibrium.claims import median, signed
 from attn_notes.figures import GREY, INK, Picture
 from attn_notes.models.equilibrium import TOLERANCE
 

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim, corrected
-from attn_notes.analysis.statistics import Finding, Verdict
+from attn_notes.analysis.statistics import Finding, Verdict, unless_nan
+from attn_notes.analysis.words import listed, rounded
 from attn_notes.chapters.triple_product import recipe
 from attn_notes.chapters.triple_product.evidence import (
     ByToken,
@@ -38,38 +39,8 @@ NAMES = {
 """The forms of the volume, and the dot product beside them."""
 
 
-# --- Numbers in words
-
-
-def number(x: float) -> str:
-    """A number in as many digits as a table needs."""
-    if x == 0:
-        return "0"
-    if abs(x) >= 1:
-        return f"{x:,.0f}".replace("-", "−")
-    digits, power = f"{x:.0e}".split("e")
-    superscript = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} × 10{superscript}".replace("-", "−")
-
-
-def of_seeds(values: Tensor, form: str) -> str:
-    """The median of the seeds, and the lowest and the highest in brackets."""
-    low, middle, high = values.sort().values[[0, len(values) // 2, -1]].tolist()
-    return f"{middle:{form}} ({low:{form}}–{high:{form}})"
-
-
 def _score(kind: str) -> str:
     return "dot product" if kind == "dot" else kind
-
-
-def _listed(words: Sequence[str]) -> str:
-    """One, two and three."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def _told(verdict: bool, *numbers: float) -> Verdict:
-    """The verdict, if all that it rests on are numbers."""
-    return None if any(map(math.isnan, numbers)) else verdict
 
 
 # --- Verdicts
@@ -95,14 +66,14 @@ def induction(moved: Transfer) -> Finding:
 
 
 def _copies(share: float, found: str) -> Finding:
-    return Finding(_told(share > SOLVED, share), f"{share:.2f} {found}")
+    return Finding(unless_nan(share > SOLVED, share), f"{share:.2f} {found}")
 
 
 def _solves(accuracies: Tensor) -> Finding:
     """Whether every one of them copies."""
     low, high = accuracies.min().item(), accuracies.max().item()
     found = f"{low:.2f} to {high:.2f} right" if len(accuracies) > 1 else f"{high:.2f} right"
-    return Finding(_told(statistics.every_seed(accuracies, SOLVED), low), found)
+    return Finding(unless_nan(statistics.every_seed(accuracies, SOLVED), low), found)
 
 
 def _never_below(learnings: Mapping[str, Learnings], best: Mapping[str, float]) -> Finding:
@@ -114,25 +85,17 @@ def _never_below(learnings: Mapping[str, Learnings], best: Mapping[str, float]) 
     return Finding(held, f"lowest {gap:.3f} nats above it")
 
 
+ASKED = {
+    ("volume", "dot"): "the volume ends below the dot product, equal steps",
+    ("volume", recipe.WIDER): "… equal parameters",
+    ("angle", "volume"): "the angle ends below the volume",
+    ("angle", recipe.WIDER): "the angle ends below the dot product, equal parameters",
+    ("angle", "line"): "the angle ends below its control, the line",
+}
 PAIRS = {
-    ("one layer", "volume", "dot"): (
-        "One layer: the volume ends below the dot product, equal steps"
-    ),
-    ("one layer", "volume", recipe.WIDER): "One layer: … equal parameters",
-    ("one layer", "angle", "volume"): "One layer: the angle ends below the volume",
-    ("one layer", "angle", recipe.WIDER): (
-        "One layer: the angle ends below the dot product, equal parameters"
-    ),
-    ("one layer", "angle", "line"): "One layer: the angle ends below its control, the line",
-    ("two layers", "volume", "dot"): (
-        "Two layers: the volume ends below the dot product, equal steps"
-    ),
-    ("two layers", "volume", recipe.WIDER): "Two layers: … equal parameters",
-    ("two layers", "angle", "volume"): "Two layers: the angle ends below the volume",
-    ("two layers", "angle", recipe.WIDER): (
-        "Two layers: the angle ends below the dot product, equal parameters"
-    ),
-    ("two layers", "angle", "line"): "Two layers: the angle ends below its control, the line",
+    (layers, *pair): f"{layers.capitalize()}: {text}"
+    for layers in ("one layer", "two layers")
+    for pair, text in ASKED.items()
 }
 """Layers, ours and theirs → the question whether ours ends lower."""
 
@@ -140,7 +103,7 @@ PAIRS = {
 def recorded_column(recorded: Mapping[str, Learnings]) -> str:
     """The name of the recorded evidence, with its seeds."""
     seeds = {run.loss.shape[1] for kinds in recorded.values() for run in kinds.values()}
-    return f"recorded, {_listed([str(n) for n in sorted(seeds)])} seeds"
+    return f"recorded, {listed([str(n) for n in sorted(seeds)])} seeds"
 
 
 def _pairs(seen: Evidence) -> list[Claim]:
@@ -191,7 +154,7 @@ def every(seen: Evidence) -> list[Claim]:
             geometry(
                 "Dot product: “As Magnitude increases, score INCREASES linearly”",
                 Finding(
-                    _told(last.dot > first.dot, last.dot, first.dot),
+                    unless_nan(last.dot > first.dot, last.dot, first.dot),
                     f"{first.dot:.4f} at length {first.length:.0f}, "
                     f"{last.dot:.4f} at {last.length:.0f}",
                 ),
@@ -200,15 +163,15 @@ def every(seen: Evidence) -> list[Claim]:
             geometry(
                 "The same, if the leak is a share of the stranger's length",
                 Finding(
-                    _told(linear, *shared.values()),
+                    unless_nan(linear, *shared.values()),
                     f"{start:.1f} at {least:.0f}, {end:.1f} at {most:.0f}",
                 ),
             ),
             geometry(
                 "Volume: “as Magnitude increases for misaligned vectors, score DECREASES”",
                 Finding(
-                    _told(falls, *volumes),
-                    f"{number(first.volume)} to {number(last.volume)}",
+                    unless_nan(falls, *volumes),
+                    f"{rounded(first.volume)} to {rounded(last.volume)}",
                 ),
                 "source",
             ),
@@ -226,7 +189,8 @@ def every(seen: Evidence) -> list[Claim]:
             geometry(
                 "The published expansion is never negative",
                 Finding(
-                    _told(negative == 0, negative), f"{100 * negative:.0f} % of keys in the plane"
+                    unless_nan(negative == 0, negative),
+                    f"{100 * negative:.0f} % of keys in the plane",
                 ),
             ),
             *_pairs(seen),
@@ -275,7 +239,7 @@ def features(error: float) -> Markdown:
     """How far the quadratic features are from the determinant."""
     return Markdown(
         "On 64 random queries and keys in double precision the two differ by "
-        f"{number(error)} of the largest score. Ordinary attention has fast kernels that never "
+        f"{rounded(error)} of the largest score. Ordinary attention has fast kernels that never "
         "hold all scores at once, and so now has this one. When does that pay?"
     )
 
@@ -334,7 +298,7 @@ def where(tokens: ByToken) -> Markdown:
     uncertain = all(tokens.surplus(kind)[tokens.known :].sum() > 0 for kind in tokens.losses)
 
     def named(kinds: Sequence[str]) -> str:
-        return _listed([f"the {_score(kind)}" for kind in kinds])
+        return listed([f"the {_score(kind)}" for kind in kinds])
 
     if not late:
         first = "Most of the rest falls on the first few tokens."
@@ -446,7 +410,7 @@ def spreads(lowest: float, sharpest: float) -> Markdown:
         "For such vectors the volume's is exactly √(6 (*d* − 1)(*d* − 2)), which grows as *d* in a "
         "wide head: to hold it, divide by *d* to the power of 2.5 instead of 1.5. The angle's "
         "falls, so wide heads would want a larger β to start from. After training, scores reach "
-        f"{number(lowest)}, and the largest weight of a row is {sharpest:.3f} on average: "
+        f"{rounded(lowest)}, and the largest weight of a row is {sharpest:.3f} on average: "
         "this softmax hardly mixes, it chooses."
     )
 
@@ -515,7 +479,7 @@ def _task(seen: Evidence) -> str:
             for learnings in (seen.live, seen.recorded)
         )
     ]
-    varies = f"one does with {_listed([f'the {_score(k)}' for k in copiers])}"
+    varies = f"one does with {listed([f'the {_score(k)}' for k in copiers])}"
     return (
         "And the task did not test what it was meant to test. One layer of any score solves it by "
         f"counting places; when the period varies, {varies if copiers else 'no single layer does'}."

@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from torch.func import stack_module_state
 
 from attn_notes import notebook
+from attn_notes.analysis.words import of_seeds, rounded
 from attn_notes.chapters.triple_product import claims, recipe
 from attn_notes.chapters.triple_product.evidence import (
     ByToken,
@@ -173,8 +174,7 @@ def rounding(found: Mapping[str, Mapping[float, Rounding]]) -> HTML:
                 FORM[form],
                 f"{100 * by_loudness[1.0].negative:.0f} %",
                 *(
-                    f"{claims.number(by_loudness[c].lowest)} to "
-                    f"{claims.number(by_loudness[c].highest)}"
+                    f"{rounded(by_loudness[c].lowest)} to {rounded(by_loudness[c].highest)}"
                     for c in (1.0, 1000.0)
                 ),
             ]
@@ -263,8 +263,8 @@ def _standing(kind: str, run: Learning) -> list[str]:
     return [
         kind,
         f"{run.parameters:,}",
-        claims.of_seeds(run.above_floor[-1], ".3f"),
-        claims.of_seeds(run.accuracy[-1], ".3f"),
+        of_seeds(run.above_floor[-1], 3),
+        of_seeds(run.accuracy[-1], 3),
         f"{1000 * run.seconds_a_step:.1f} ms",
     ]
 
@@ -426,7 +426,7 @@ def circuits(found: Circuits, two: Learnings) -> HTML:
             [
                 kind,
                 *(
-                    claims.of_seeds(values, ".2f")
+                    of_seeds(values, 2)
                     for values in (two[kind].accuracy[-1], found.previous[kind], found.source[kind])
                 ),
             ]
@@ -592,11 +592,13 @@ def plane(drawn: Mapping[str, Places]) -> Picture:
             ax.legend(loc="upper right", fontsize=9, markerscale=2)
         axes[0].set_ylabel("height above the plane")
     ratio = {kind: places.ratio for kind, places in drawn.items()}
+    if max(ratio.values()) < 1:
+        title = "The right source lies lower over the plane than the other keys"
+    else:
+        title = "Where the right source lies, seen from the plane"
     return Picture(
         fig,
-        title="The right source lies lower over the plane than the other keys"
-        if max(ratio.values()) < 1
-        else "Where the right source lies, seen from the plane",
+        title,
         caption="Keys of one trained head, as their queries see them. Under the volume the winner "
         "is the lowest key, under the angle the flattest.",
         alt="Two scatter plots of keys seen from their query's plane. The right source's median "

@@ -51,19 +51,19 @@ TWO: Settings = {
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 SWEPT_ONE: Settings = {"seeds": 4, "steps": 400, "batch": 32, "probe_every": 50}
 SWEPT_TWO: Settings = {"seeds": 4, "steps": 800, "batch": 32, "probe_every": 100}
+_LONG: Settings = {"seeds": 8, "batch": 32}
+_LONG_RATES = {"dot": 3e-2, "angle": 3e-2, "line": 3e-2, WIDER: 3e-2}  # of one layer and of two
 LONG_ONE: Settings = {
-    "seeds": 8,
+    **_LONG,
     "steps": 1200,
-    "batch": 32,
     "probe_every": 50,
-    "lr": {"dot": 3e-2, "volume": 1e-2, "angle": 3e-2, "line": 3e-2, WIDER: 3e-2},
+    "lr": {**_LONG_RATES, "volume": 1e-2},
 }
 LONG_TWO: Settings = {
-    "seeds": 8,
+    **_LONG,
     "steps": 3000,
-    "batch": 32,
     "probe_every": 100,
-    "lr": {"dot": 3e-2, "volume": 3e-3, "angle": 3e-2, "line": 3e-2, WIDER: 3e-2},
+    "lr": {**_LONG_RATES, "volume": 3e-3},
 }
 
 # The cost of each form of the volume: one pass over batches of so many positions, or one sequence.

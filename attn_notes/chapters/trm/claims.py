@@ -17,7 +17,8 @@ from torch import Tensor
 from attn_notes import notebook
 from attn_notes.analysis import claims, statistics
 from attn_notes.analysis.claims import Claim
-from attn_notes.analysis.statistics import LEVEL, Finding, Verdict
+from attn_notes.analysis.statistics import LEVEL, Finding, Verdict, unless_nan
+from attn_notes.analysis.words import median, percent, percents
 from attn_notes.chapters.trm import evidence, recipe
 from attn_notes.chapters.trm.evidence import Live, Puzzles, Recorded
 from attn_notes.chapters.trm.recipe import (
@@ -134,30 +135,6 @@ QUESTIONS = [
     for text, whose, ours, theirs in asked
 ]
 
-# --- Numbers in words
-
-
-def percent(share: float | Tensor, digits: int = 1) -> str:
-    """A share as it is printed, without its sign."""
-    return f"{100 * float(share):.{digits}f}"
-
-
-def span(shares: Float[Tensor, " m"], digits: int = 1) -> str:
-    """From the least share to the largest."""
-    return f"{percent(shares.min(), digits)} to {percent(shares.max(), digits)} %"
-
-
-def median(shares: Float[Tensor, " m"]) -> float:
-    """Of the seeds."""
-    return shares.quantile(0.5).item()
-
-
-def told(verdict: bool, *values: float | Tensor) -> Verdict:
-    """A verdict that cannot be told where a value that it rests on is no number."""
-    flat = (x for value in values for x in torch.as_tensor(value).flatten().tolist())
-    return None if any(map(math.isnan, flat)) else verdict
-
-
 # --- The claims
 
 
@@ -218,7 +195,7 @@ def longer(recorded: Recorded, live: Live | None = None) -> Claim:
 
 def reached(mixed: Float[Tensor, " m"], minimal: Float[Tensor, " m"]) -> Verdict:
     """Whether every seed solves 97 % of the mixed puzzles and 90 % of the minimal ones."""
-    return told(bool((mixed >= 0.97).all() and (minimal >= 0.9).all()), mixed, minimal)
+    return unless_nan(bool((mixed >= 0.97).all() and (minimal >= 0.9).all()), mixed, minimal)
 
 
 def legible(shares: Float[Tensor, " m"], guessing: float) -> Verdict:
@@ -227,7 +204,9 @@ def legible(shares: Float[Tensor, " m"], guessing: float) -> Verdict:
     False where every one's is not, and none where seeds differ.
     """
     clear = shares >= guessing + LEGIBLE
-    return told(bool(clear.all()), shares, guessing) if clear.all() or not clear.any() else None
+    return (
+        unless_nan(bool(clear.all()), shares, guessing) if clear.all() or not clear.any() else None
+    )
 
 
 def on_page(live: Live, recorded: Recorded) -> list[Claim]:
@@ -245,7 +224,8 @@ def on_page(live: Live, recorded: Recorded) -> list[Claim]:
                 f"{percent(shares['mixed'])} and {percent(shares['minimal'])} %",
             ),
             recorded.name: Finding(
-                reached(*late.values()), f"{span(late['mixed'])} and {span(late['minimal'])}"
+                reached(*late.values()),
+                f"{percents(late['mixed'])} and {percents(late['minimal'])}",
             ),
         },
     )
@@ -254,7 +234,7 @@ def on_page(live: Live, recorded: Recorded) -> list[Claim]:
         "No board that is solved at one step is wrong at the next",
         {
             recorded.name: Finding(
-                told(bool((lost == 0).all()), lost),
+                unless_nan(bool((lost == 0).all()), lost),
                 f"lost: {lost.sum():.0f} of {live.boards * len(lost):,} boards in {THINK} steps",
             )
         },
@@ -265,7 +245,7 @@ def on_page(live: Live, recorded: Recorded) -> list[Claim]:
         "saw (within one in a hundred)",
         {
             "live": Finding(
-                told(abs(unseen - live.familiar) <= 0.01, unseen, live.familiar),
+                unless_nan(abs(unseen - live.familiar) <= 0.01, unseen, live.familiar),
                 f"{percent(unseen)} % against {percent(live.familiar)} % of 1,000 mixed",
             )
         },
@@ -279,8 +259,8 @@ def on_page(live: Live, recorded: Recorded) -> list[Claim]:
         {
             recorded.name: Finding(
                 None if readable is None else not readable,
-                f"{span(draft, 0)} of blanks right after the first {thoughts} thoughts, guessing "
-                f"{percent(live.mind.guessing, 0)} %",
+                f"{percents(draft, 0)} of blanks right after the first {thoughts} thoughts, "
+                f"guessing {percent(live.mind.guessing, 0)} %",
             )
         },
         "paper",
@@ -288,15 +268,15 @@ def on_page(live: Live, recorded: Recorded) -> list[Claim]:
     sure = recorded.sure_right()
     knows = Claim(
         "It knows: of the minimal boards that it holds to be right after eight steps 99 % are",
-        {recorded.name: Finding(told(bool(sure.min() >= 0.99), sure), span(sure))},
+        {recorded.name: Finding(unless_nan(bool(sure.min() >= 0.99), sure), percents(sure))},
     )
     steps, early = recorded.stopped()
     stopping = Claim(
         "Stopping where it says “more likely right than not” loses nothing",
         {
             recorded.name: Finding(
-                told(bool((early >= late["minimal"]).all()), early, late["minimal"]),
-                f"{span(early)} of minimal against {span(late['minimal'])}, after "
+                unless_nan(bool((early >= late["minimal"]).all()), early, late["minimal"]),
+                f"{percents(early)} of minimal against {percents(late['minimal'])}, after "
                 f"{steps.min():.2f} to {steps.max():.2f} steps",
             )
         },
@@ -319,7 +299,7 @@ def on_page(live: Live, recorded: Recorded) -> list[Claim]:
 
 def claims_table(live: Live, recorded: Recorded) -> HTML:
     """The page's table of claims."""
-    return claims.table(on_page(live, recorded), "claim or question", whose=True)
+    return claims.table(on_page(live, recorded))
 
 
 def families(recorded: Recorded) -> Markdown:
@@ -555,7 +535,7 @@ def in_mind(live: Live, recorded: Recorded) -> Markdown:
             f"the blanks right in it, where guessing has {percent(live.mind.guessing, 0)} %."
         )
     first, last, given = (
-        span(recorded.legible(name)[use], 0)
+        percents(recorded.legible(name)[use], 0)
         for name, use in (("mind", 0), ("mind", n - 1), ("answer", n))
     )
     return Markdown(
@@ -640,8 +620,9 @@ def one_step(recorded: Recorded) -> Markdown:
     """What becomes of a network trained for one step; halting, and the thinnest difference."""
     at = {step: recorded.solved(ONE_STEP, "minimal", step) for step in (1, 2, THINK)}
     text = (
-        f"A network that was trained for one step still gains from a second ({span(at[1], 0)} of "
-        f"minimal puzzles, then {span(at[2], 0)}), and then drifts: after {THINK} its seeds solve "
+        "A network that was trained for one step still gains from a second "
+        f"({percents(at[1], 0)} of minimal puzzles, then {percents(at[2], 0)}), and then drifts: "
+        f"after {THINK} its seeds solve "
         + ", ".join(percent(share, 0) for share in at[THINK].sort().values)
         + " %. It never learned to leave a right answer alone. "
     )

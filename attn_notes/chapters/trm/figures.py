@@ -8,8 +8,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attn_notes import figures
+from attn_notes.analysis.words import median, percent
 from attn_notes.chapters.trm import claims, evidence, recipe
-from attn_notes.chapters.trm.claims import NAMES, median, percent
+from attn_notes.chapters.trm.claims import NAMES
 from attn_notes.chapters.trm.evidence import Live, Puzzles, Recorded
 from attn_notes.chapters.trm.recipe import (
     DEEP,

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from attn_notes.chapters.deep_qkv import recipe
 from attn_notes.chapters.deep_qkv.evidence import Crowd
+from attn_notes.models.deep_qkv import Config, Sorter
 
 SEEDS = 12
 EARLY = torch.arange(100.0, 100 + 10 * SEEDS, 10)
@@ -33,3 +34,21 @@ def crowds(**changed: Tensor) -> dict[str, Crowd]:
     arrivals = {name.replace("__", ", "): values for name, values in changed.items()}
     assert arrivals.keys() <= recipe.KINDS.keys()
     return {kind: crowd(arrivals.get(kind, EARLY)) for kind in recipe.KINDS}
+
+
+class Fixed(Sorter):
+    """A sorter whose attention is set: head 0 reads the a's, or the first place, head 1 evenly."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(Config("plain"), torch.Generator().manual_seed(0))
+        self.by = by
+
+    def observe(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        logits, attention = super().observe(x)
+        even = torch.ones_like(attention).tril()
+        wanted = even.clone()
+        if self.by == "letter":
+            wanted[:, 0] *= 1e-6 + (x == 1)[:, None].float()
+        else:
+            wanted[:, 0, :, 1:] *= 1e-6
+        return logits, wanted / wanted.sum(-1, keepdim=True)

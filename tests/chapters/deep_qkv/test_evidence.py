@@ -161,3 +161,16 @@ def test_the_finder_takes_the_stacks_it_is_given_and_of_those_who_sort_most() ->
     assert evidence.finder({"plain": mixed}).seed == 5
     assert evidence.finder({"plain": stack}).variant == "plain"  # though nobody sorts them all
     assert good.variant in ("plain", "gated")
+
+
+def test_bodies_of_evidence_are_named_by_their_seeds() -> None:
+    live = {"plain": evidence.recorded("chosen")["plain"]}
+    beside = evidence.beside(live)
+    ours, recorded = beside
+    assert beside[ours] is live and ours == f"live, {len(recipe.LIVE.seeds)} seeds"
+    assert beside[recorded] == evidence.recorded("chosen")
+    for name, crowds in (evidence.on_record() | {recorded: beside[recorded]}).items():
+        assert {name.split(", ")[1]} == {f"{len(c.arrivals)} seeds" for c in crowds.values()}
+    own, published = evidence.on_record().values()
+    assert own["plain"].steps[-1] == recipe.CHOSEN.steps
+    assert published["plain"].steps[-1] == recipe.PUBLISHED.steps

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from attn_notes.analysis.statistics import Comparison
 from attn_notes.chapters.deep_qkv import figures, measure, recipe
-from attn_notes.figures import COLOURS, Picture
+from attn_notes.figures import COLOURS, SHARES, WEIGHTS, Picture
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
@@ -59,6 +59,14 @@ def test_the_parts_of_a_weight() -> None:
     assert_close(product, a @ b)
     assert_close(gate.view(6, 3), product.softmax(-1))
     assert_close(made, base * gate)
+    scales = {
+        ax.get_title("left"): (ax.collections[0].cmap.name, *ax.collections[0].get_clim())
+        for ax in picture.fig.axes
+    }
+    # A gate's entries are shares, from none to all; all else has a sign, with zero in the middle.
+    assert scales.pop("softmax(AB)") == (SHARES.name, 0, 1)
+    for name, (colours, low, high) in scales.items():
+        assert colours == WEIGHTS.name and low == -high, name
     assert picture.title == "Untrained, the gate does not choose: it divides by three"
     assert f"between {gate.min():.2f} and {gate.max():.2f}" in picture.caption
     with torch.no_grad():
@@ -112,7 +120,9 @@ def test_the_race() -> None:
     }
     points = drawn[colour("vermilion"), "-"]  # the first of twelve is there at step 100
     assert points[9].tolist() == [90, 100] and points[10, 1] == pytest.approx(100 * 11 / 12)
-    labels = {t.get_text(): (to_hex(t.get_color()), t.xyann[1]) for t in ax.texts}
+    labels = {
+        t.get_text().replace("\n", " "): (to_hex(t.get_color()), t.xyann[1]) for t in ax.texts
+    }
     assert {text: c for text, (c, _) in labels.items()} == {
         "gated: 150": colour("vermilion"),
         "plain: 150": colour("blue"),
@@ -129,16 +139,37 @@ def test_the_race() -> None:
     assert f"share of {SEEDS} seeds" in picture.caption and not picture.wide
 
 
+def test_a_race_without_medians() -> None:
+    picture = figures.race({"gated": crowd(), "plain": crowd(NEVER)}, "title", medians=False)
+    assert [t.get_text() for t in picture.fig.axes[0].texts] == ["plain", "gated"]
+    assert "half of its seeds" not in picture.caption
+    assert (
+        "Beside each name: the step by which half" in figures.race({"gated": crowd()}, "").caption
+    )
+
+
+def left_over(n: int) -> Tensor:
+    """Arrivals of which the last n never come."""
+    return torch.where(torch.arange(SEEDS) < SEEDS - n, EARLY, math.inf)
+
+
 @pytest.mark.parametrize(
-    ("gated", "fixed", "title"),
+    ("gated", "plain", "fixed", "title"),
     [
-        (EARLY, LATE + 10, "Gated: first. Divided by three: last"),
-        (NEVER, EARLY, "Divided by three: first. Gated: last"),
-        (EARLY, EARLY + 10, "Gated: first. Plain: last"),
+        (EARLY, LATE, LATE, "Every seed converges; gated is first"),
+        (LATE, LATE, EARLY, "Every seed converges; divided by three is first"),
+        (
+            left_over(2), left_over(5), EARLY,
+            "Of 12 seeds each, 5 plain and 2 gated never converge; of the other kinds all do",
+        ),
+        (
+            left_over(2), left_over(1), NEVER,
+            "Of 12 seeds each, 12 divided by three, 2 gated and 1 plain never converge",
+        ),
     ],
-)
-def test_the_title_of_the_race(gated: Tensor, fixed: Tensor, title: str) -> None:
-    crowds = {"gated": crowd(gated), "plain": crowd(LATE), "fixed_gate": crowd(fixed)}
+)  # fmt: skip
+def test_the_title_of_the_race(gated: Tensor, plain: Tensor, fixed: Tensor, title: str) -> None:
+    crowds = {"gated": crowd(gated), "plain": crowd(plain), "fixed_gate": crowd(fixed)}
     assert figures.race_title(crowds) == title
 
 
@@ -180,7 +211,7 @@ def test_rates() -> None:
     assert line(ax, 1).tolist() == [[0.04, early]]
     assert line(ax, 2).tolist() == [[r, late if r == 0.16 else early] for r in recipe.RATES]
     assert line(ax, 3).tolist() == [[0.005, early]]
-    assert [t.get_text() for t in ax.texts] == ["gated", "plain, loss on the answer only"]
+    assert [t.get_text() for t in ax.texts] == ["gated", "plain, loss on the\nanswer only"]
     assert picture.title == "A best rate lies at an end"
     inside = figures.rates({"gated": made["gated"]}, ["gated"])
     assert inside.title == "Every kind has its best rate inside the sweep"
@@ -327,6 +358,7 @@ def test_sensitivities() -> None:
 )
 def test_kinds_of_a_part(part: str, kinds: list[str]) -> None:
     assert figures.kinds_of(part) == kinds
+    assert figures.kinds_of("all", part)[5:] == kinds
 
 
 def test_every_picture_can_be_shown() -> None:

@@ -1,10 +1,9 @@
 """What chapter 1's drawings mean: colours, the names of axes and rows, and who is who."""
 
 import pytest
-import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from torch import Generator, Tensor
+from torch import Generator
 
 from attn_notes import figures as house
 from attn_notes.analysis.statistics import Comparison
@@ -112,29 +111,12 @@ def test_an_effect_compares_the_kinds_that_it_names(question: str, kinds: tuple[
     assert claims.comparisons(made, asked)[question]["made up"].first == 1
 
 
-def test_letters_are_attended_by_the_harder_head_and_by_both() -> None:
-    models = [Sorter(Config("gated"), Generator().manual_seed(s)) for s in range(3)]
-    data = claims.letter_rows({"untrained": models}, 1).data
-    values = [claims.measure.attention_on_written_letter(m) for m in models]
-    rows = [
-        values[1].amax(0),
-        sorted_median([v.amax(0) for v in values]),
-        sorted_median([v.mean(0) for v in values]),
-        claims.measure.share_of_written_letter(),
-    ]
-    places = [data.index("".join(f"<td>{x:.2f}</td>" for x in row.tolist())) for row in rows[-2:]]
-    assert places == sorted(places)
-
-
-def sorted_median(values: list[Tensor]) -> Tensor:
-    return torch.stack(values).median(0).values
-
-
 def test_the_families_and_whose_they_are() -> None:
     found = {claim.text: claim for claim in claims.every({"made up": crowds()})}
-    for text, _, _, family in claims.PAIRS:
-        assert family == ("loss" if "loss" in text.lower() else "weights")
-        assert found[text].family == family
+    for family, questions in claims.PAIRS.items():
+        for text in questions:
+            assert family == ("loss" if "loss" in text.lower() else "weights")
+            assert found[text].family == family
     safer = next(claim for text, claim in found.items() if text.startswith("“Safer”"))
     assert (safer.whose, safer.family) == ("source", "weights")
     made = {
@@ -146,9 +128,3 @@ def test_the_families_and_whose_they_are() -> None:
 
 def test_an_interval_goes_from_low_to_high() -> None:
     assert claims.interval(Comparison(0.3, 0.1, 0.4, 0.01)) == "0.30 (0.10 to 0.40)"
-
-
-def test_a_record_names_its_first_and_last_seed() -> None:
-    seeds = claims.recipe.CHOSEN.seeds
-    row = claims.settings_table().data.split("deep_qkv_chosen")[1].split("</tr>")[0]
-    assert f"{seeds[0]} to {seeds[-1]}<" in row

@@ -304,5 +304,7 @@ def test_the_page_s_table_has_a_column_for_each_body_of_evidence() -> None:
     header, *lines = rows(claims.table(found()))
     assert header == ["claim or question", RECORDED, LIVE]
     assert len(lines) == len(SAID)
-    for text, recorded, live in lines:
+    for (text, recorded, live), claim in zip(lines, found(), strict=True):
         assert bool(recorded) != bool(live) and text
+        assert text.endswith(" (source)") == (claim.whose == "source")
+    assert any(claim.whose == "source" for claim in found())

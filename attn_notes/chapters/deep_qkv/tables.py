@@ -1,0 +1,192 @@
+"""Chapter 1's tables: the blackboard of its lesson, and those of its evidence page."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from IPython.display import HTML
+from torch import Tensor
+
+from attn_notes import notebook
+from attn_notes.analysis.statistics import NO_BREAK
+from attn_notes.analysis.words import listed, number
+from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
+from attn_notes.chapters.deep_qkv.evidence import NEVER, Crowds
+from attn_notes.models.deep_qkv import Sorter
+from attn_notes.tasks import sorting
+
+
+def blackboard(board: evidence.Board) -> HTML:
+    """Attention worked in numbers, a column for each token read."""
+
+    def vector(values: Tensor) -> str:
+        return f"({', '.join(_short(x) for x in values.tolist())})".replace(" ", NO_BREAK)
+
+    rows = [
+        ["key k", *map(vector, board.keys)],
+        ["value v", *map(vector, board.values)],
+        ["score, q·k/√2", *_digits(board.scores, 2)],
+        ["attention", *_digits(board.attention, 2)],
+    ]
+    query, mixture = vector(board.query), vector(board.mixture)
+    return notebook.table([f"q = {query}, mixture = {mixture}", *board.tokens], rows)
+
+
+def _short(x: float) -> str:
+    return number(x, 0 if x == round(x) else 2)
+
+
+def arrivals(crowds: Crowds, rates: Mapping[str, float]) -> HTML:
+    """When each kind is there, and what it cost."""
+    rows = []
+    for kind, here in crowds.items():
+        low, middle, high = here.arrivals.quantile(
+            torch.tensor([0.25, 0.5, 0.75]), interpolation="lower"
+        ).tolist()
+        quartiles = f"({step_or_never(low)} to {step_or_never(high)})".replace(" ", NO_BREAK)
+        each = here.seconds / len(here.arrivals) / float(here.steps[-1])
+        rows.append([
+            NAMES[kind], f"{rates[kind]:g}", f"{here.arrived} of {len(here.arrivals)}",
+            f"{step_or_never(middle)} {quartiles}",
+            "never" if middle == NEVER else f"{middle * each:.2f} s",
+        ])  # fmt: skip
+    return notebook.table(
+        [
+            "weights and loss",
+            "learning rate",
+            "converged",
+            "at step (quartiles)",
+            "compute until then",
+        ],
+        rows,
+        kind="arrivals",
+    )
+
+
+def heads(model: Sorter) -> HTML:
+    """What each head reads when it writes each letter: by letter and by place."""
+    letters, places = measure.attention_by_letter(model), measure.attention_by_place(model)
+    return notebook.table(
+        [
+            "head, writing",
+            *(f"on {x}" for x in sorting.LETTERS),
+            *(f"on the {n} letter" for n in NTH),
+        ],
+        [
+            [
+                f"head {head + 1}, {NTH[i]}",
+                *(f"{x:.2f}" for x in [*letters[head, i].tolist(), *places[head, i].tolist()]),
+            ]
+            for head in range(len(letters))
+            for i in range(3)
+        ],
+    )
+
+
+def letters(models: Mapping[str, Sequence[Sorter]], best: int) -> HTML:
+    """Attention on the letter about to be written: of the clearest head, the seeds, and chance."""
+    rows = []
+    for name, group in models.items():
+        values = torch.stack([measure.attention_on_written_letter(m) for m in group])
+        if name == next(iter(models)):
+            rows.append(
+                [f"seed {best}, the harder of two heads", *_digits(values[best].amax(0), 2)]
+            )
+        rows.append(
+            [
+                f"{name}, the harder of two heads, median",
+                *_digits(values.amax(1).median(0).values, 2),
+            ]
+        )
+        rows.append([f"{name}, both heads, median", *_digits(values.mean(1).median(0).values, 2)])
+    rows.append(
+        ["even attention to all that was read", *_digits(measure.share_of_written_letter(), 2)]
+    )
+    return notebook.table(["attention on the letter being written", *NTH], rows)
+
+
+def _digits(values: Tensor, digits: int = 3) -> list[str]:
+    return [number(x, digits) for x in values.tolist()]
+
+
+PART_OF = {
+    "token.weight": "token embedding",
+    "position.weight": "position embedding",
+    "block.attention.q": "query weights",
+    "block.attention.k": "key weights",
+    "block.attention.v": "value weights",
+    "block.attention.o": "attention's output",
+    "block.feed_forward": "feed-forward",
+    "block.ln1": "LayerNorm before attention",
+    "block.ln2": "LayerNorm before feed-forward",
+    "norm": "last LayerNorm",
+}
+
+
+def spared(scores: Mapping[str, Tensor]) -> HTML:
+    """Part by part, what `measure.scores_without` found."""
+    rows = []
+    for prefix, label in PART_OF.items():
+        here = [x.flatten() for name, x in scores.items() if name.startswith(prefix)]
+        if here:
+            rows.append(_part(label, torch.cat(here)))
+    rows.append(_part("the whole model", torch.cat([x.flatten() for x in scores.values()])))
+    return notebook.table(
+        ["part", "weights", "spared: still 27", "worst score for one weight"], rows
+    )
+
+
+def _part(label: str, scores: Tensor) -> list[object]:
+    return [label, len(scores), int((scores == recipe.SOLVED).sum()), int(scores.min())]
+
+
+def mistakes(model: Sorter, most: int = 8) -> HTML:
+    """The first mistakes of a sorter, with its probabilities."""
+    return notebook.table(
+        ["input", "writes", "right", "first wrong", "p(written)", "p(right)"],
+        [
+            [m.word, m.written, m.right, NTH[m.position],
+             f"{m.probability_written:.2f}", f"{m.probability_right:.2f}"]
+            for m in measure.mistakes(model)[:most]
+        ],
+    )  # fmt: skip
+
+
+def positions(crowds: Crowds) -> HTML:
+    """What sorters without positions reach, beside the least that they could."""
+    exact = sorting.entropies(sorting.all_sequences(), sorting.proportions)
+    rows: list[list[object]] = []
+    for kind, here in crowds.items():
+        last = here.last_losses
+        rows.append([
+            f"{kind}, without positions", f"{here.arrived} of {len(here.arrivals)}",
+            f"{float(last.mean(-1).median()):.4f}",
+            *(f"{x:.3f}" for x in last.median(0).values.tolist()),
+        ])  # fmt: skip
+    rows.append(
+        ["least possible without positions", "", f"{float(exact.mean()):.4f}", *_digits(exact)]
+    )
+    known = sorting.entropies(sorting.all_sequences())
+    rows.append(["least possible with them", "", f"{float(known.mean()):.4f}", *_digits(known)])
+    header = ["weights", "sort all 27", "loss", "letter 2", "letter 3", "|", *NTH]
+    return notebook.table(header, rows)
+
+
+def settings() -> HTML:
+    """How each record was made."""
+    names = ("rates", "chosen", "published", "rank_temperature", "positions")
+    rows = []
+    for name in names:
+        s = evidence.settings(name)
+        lr = s["lr"]
+        if isinstance(lr, dict):
+            rate = "each kind's own"
+        else:
+            rate = listed([f"{x:g}" for x in (lr if isinstance(lr, list) else [lr])])
+        first, count = s["first_seed"], s["seeds"]
+        took = sum(c.seconds for c in evidence.recorded(name).values())
+        rows.append([
+            f"deep_qkv_{name}", f"{first} to {first + count - 1}", f"{s['steps']:,}", rate,
+            s["batch"] or "all 27", f"{took:,.0f} s",
+        ])  # fmt: skip
+    return notebook.table(["record", "seeds", "steps", "learning rate", "batch", "took"], rows)

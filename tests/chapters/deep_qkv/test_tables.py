@@ -1,0 +1,119 @@
+"""Chapter 1's tables, against values worked by hand and models whose attention is known."""
+
+import math
+import re
+
+import pytest
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.chapters.deep_qkv import evidence, measure, recipe, tables
+from attn_notes.chapters.deep_qkv.claims import NTH
+from attn_notes.models.deep_qkv import Config, Sorter
+
+from .made_up import EARLY, NEVER, Fixed, crowd
+
+
+def cells(table: object) -> list[list[str]]:
+    """The cells of each row of a table."""
+    rows = re.findall(r"<tr>(.*?)</tr>", table.data, re.S)
+    return [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row.replace("\u00a0", " ")) for row in rows]
+
+
+def test_arrivals() -> None:
+    half = EARLY.clone()
+    half[6:] = math.inf
+    table = tables.arrivals(
+        {"gated": crowd(EARLY), "plain": crowd(half)}, {"gated": 0.08, "plain": 0.02}
+    )
+    _, gated, plain = cells(table)
+    # Quartiles are seeds' own steps; 24 s for 12 seeds and 1,000 steps is 2 ms a seed and step.
+    assert gated == ["gated", "0.08", "12 of 12", "150 (120 to 180)", "0.30 s"]
+    assert plain == ["plain", "0.02", "6 of 12", "150 (120 to never)", "0.30 s"]
+    never = cells(tables.arrivals({"plain": crowd(NEVER)}, {"plain": 0.02}))[1]
+    assert never[2:] == ["0 of 12", "never (never to never)", "never"]
+
+
+def test_the_blackboard() -> None:
+    """Worked by hand: scores −1/√2, 3/√2 and 0; e to them .493, 8.343 and 1, in all 9.836."""
+    header, keys, values, scores, attention = cells(tables.blackboard(evidence.blackboard()))
+    assert header == ["q = (3, −1), mixture = (3.60, 0.40)", "c", "a", "b"]
+    assert keys[1:] == ["(0, 1)", "(1, 0)", "(0, 0)"]
+    assert values[1:] == ["(0, 4)", "(4, 0)", "(2, 2)"]
+    assert scores[1:] == ["−0.71", "2.12", "0.00"]
+    assert attention[1:] == ["0.05", "0.85", "0.10"]
+    weights = [math.exp(-1 / math.sqrt(2)), math.exp(3 / math.sqrt(2)), 1.0]
+    by_hand = [4 * weights[1] + 2 * weights[2], 4 * weights[0] + 2 * weights[2]]
+    assert evidence.blackboard().mixture.tolist() == pytest.approx(
+        [x / sum(weights) for x in by_hand], rel=1e-6
+    )
+
+
+def test_a_vector_breaks_at_no_line() -> None:
+    """However narrow a cell is."""
+    text = tables.blackboard(evidence.blackboard()).data
+    vectors = re.findall(r"\([^)]*\)", text)
+    assert len(vectors) == 8
+    assert not any(" " in vector for vector in vectors)
+
+
+def test_what_each_head_reads() -> None:
+    rows = cells(tables.heads(Fixed("place")))
+    assert rows[1] == ["head 1, 1st", "0.47", "0.47", "0.47", "1.00", "0.00", "0.00"]
+    assert rows[4][0] == "head 2, 1st" and rows[4][4:] == ["0.25"] * 3
+    letter = cells(tables.heads(Fixed("letter")))[1]
+    assert letter[1] == "1.00" and letter[4:] == ["0.31"] * 3  # (19 / 3 + 8 / 4) / 27
+
+
+def test_spare_table() -> None:
+    scores = {"token.weight": torch.tensor([[27, 27, 20]]), "norm.bias": torch.tensor([26, 27])}
+    assert cells(tables.spared(scores))[1:] == [
+        ["token embedding", "3", "2", "20"],
+        ["last LayerNorm", "2", "1", "26"],
+        ["the whole model", "5", "3", "20"],
+    ]
+
+
+def test_mistakes_are_shown_in_order() -> None:
+    model = Sorter(Config("plain"), torch.Generator().manual_seed(0))
+    rows = cells(tables.mistakes(model, most=3))
+    assert len(rows) == 4
+    for word, written, right, first, *chances in rows[1:]:
+        assert right == "".join(sorted(word)) and written == model.sort(word) != right
+        place = NTH.index(first)
+        assert written[:place] == right[:place] and written[place] != right[place]
+        p = model.trace(word)[place].probabilities
+        assert chances == [f"{p['|abc'.index(x[place])]:.2f}" for x in (written, right)]
+
+
+def test_positions() -> None:
+    made = {"plain": crowd(NEVER), "gated": crowd(EARLY)}
+    rows = cells(tables.positions(made))
+    assert rows[1][:3] == ["plain, without positions", "0 of 12", "5.5000"]
+    assert rows[2][3:] == [f"{x:.3f}" for x in range(3, 9)]
+    assert rows[3][2:] == ["0.4315", "1.179", "1.125", "0.285", "0.000", "0.000", "0.000"]
+    assert rows[4][2:] == ["0.3662", "1.099", "1.099", "0.000", "0.000", "0.000", "0.000"]
+
+
+def test_letters_are_attended_by_the_harder_head_and_by_both() -> None:
+    models = [Sorter(Config("gated"), Generator().manual_seed(s)) for s in range(3)]
+    data = tables.letters({"untrained": models}, 1).data
+    values = [measure.attention_on_written_letter(m) for m in models]
+    rows = [
+        values[1].amax(0),
+        sorted_median([v.amax(0) for v in values]),
+        sorted_median([v.mean(0) for v in values]),
+        measure.share_of_written_letter(),
+    ]
+    places = [data.index("".join(f"<td>{x:.2f}</td>" for x in row.tolist())) for row in rows[-2:]]
+    assert places == sorted(places)
+
+
+def sorted_median(values: list[Tensor]) -> Tensor:
+    return torch.stack(values).median(0).values
+
+
+def test_a_record_names_its_first_and_last_seed() -> None:
+    seeds = recipe.CHOSEN.seeds
+    row = tables.settings().data.split("deep_qkv_chosen")[1].split("</tr>")[0]
+    assert f"{seeds[0]} to {seeds[-1]}<" in row
