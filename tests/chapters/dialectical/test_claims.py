@@ -23,11 +23,11 @@ MIXED = [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
 @pytest.mark.parametrize(
     ("finding", "values", "verdict", "found"),
     [
-        (claims.never_below, [0.2, 0.1], True, "lowest +0.100 nats from it"),
-        (claims.never_below, [0.2, -0.1], False, "lowest −0.100 nats from it"),
+        (claims.never_below, [0.2, 0.1], True, "the lowest ends 0.100 nats above the floor"),
+        (claims.never_below, [0.2, -0.1], False, "the lowest ends 0.100 nats below the floor"),
         (claims.never_below, [0.2, -0.0005], True, None),  # rounding
         (claims.never_below, [0.2, nan], False, None),
-        (claims.near, [0.029, 0.01], True, "0.010 to 0.029 nats above it"),
+        (claims.near, [0.029, 0.01], True, "0.010 to 0.029 nats above the floor"),
         (claims.near, [0.031, 0.01], False, None),
         (claims.near, [0.01, -0.2], False, None),
         (claims.near, [0.01, nan], False, None),
@@ -318,8 +318,9 @@ def test_never_learning_to_predict_is_said_of_every_seed_or_not_at_all() -> None
     made = made_up.recorded()
     made_up.of_inside(made, "published", "loss on prefixes", [11.0] * 8)
     told = sentence(claims.blind(made))
-    assert "loss is 11.0 nats" in told and "stays at 1.30" in told and "ln 7 = 1.95" in told
-    assert "It never learnt to predict" in told
+    assert "model pays 11.0 nats a character (8 recorded seeds" in told
+    assert "costs ln 7 = 1.95; the mended one still pays 1.30." in told
+    assert "The published model never learnt to predict" in told
     made_up.of_inside(made, "published", "loss on prefixes", [11.0] * 7 + [1.9])
     assert "never learnt" not in sentence(claims.blind(made))
 
@@ -379,7 +380,7 @@ def test_what_halting_saves_is_six_less_the_steps_taken() -> None:
     made = made_up.recorded()
     made_up.of_inside(made, "corrected", "first token saves", [0.25] * 4 + [0.75] * 4)
     told = sentence(claims.saved_say(made))
-    assert "save 1.00 of six steps" in told and "25 to 75 %" in told
+    assert "save 1.00 of 6 steps" in told and "25 to 75 %" in told
 
 
 def test_an_effect_is_turned_round_with_its_interval() -> None:
