@@ -72,7 +72,7 @@ def dialectical_published() -> None:
             partial(task.sample, how.batch),
             generators=[Generator().manual_seed(BATCHES + seed) for seed in range(how.seeds)],
             steps=how.steps,
-            optimizer=partial(torch.optim.AdamW, lr=how.lr, fused=True),
+            optimizer=partial(torch.optim.AdamW, lr=how.rate(kind), fused=True),
             clip=1.0,
             probe=lambda model: {"excess": brackets.loss(model, strings) - best},
             probe_every=how.probe_every,

@@ -398,6 +398,14 @@ def parts_say(recorded: Recorded) -> Markdown:
     neither = effect(recorded, "neither", "corrected")
     starved = recorded.steps("no tension gate").mean().item()
     without, whole = (recorded.tension(k)[:, 0] for k in ("no tension gate", "corrected"))
+    outlier = (
+        "The outlier is the kind without a gate that still halts by tension: its loss no longer "
+        f"depends on the tension, nothing keeps that up ({spread(without, 2)} at the first step, "
+        f"where the gate keeps it at {spread(whole, 2)}), and tokens take {number(starved, 1)} "
+        "steps on average."
+    )
+    if recorded.ends["neither"].max() < recorded.ends["no tension gate"].min():
+        outlier += " Where nothing halts that harm is gone: see “neither”."
     return Markdown(
         f"The whole {say('corrected', 'one step')} a single wide step, "
         f"{say('corrected', 'one stream')} one reading and {say('corrected', 'plain recursion')} "
@@ -405,11 +413,7 @@ def parts_say(recorded: Recorded) -> Markdown:
         "alone: our other corrections make the parts do what they are called, and buy no lower "
         f"loss. Two readings without tension {many('neither', 'corrected')} the whole (by "
         f"{thousandths(size(neither))}) and {many('neither', 'one stream')} one reading; whether "
-        "an ordinary second head would give as much we have not tried.\n\n"
-        "The outlier is the kind without a gate that still halts by tension: its loss no longer "
-        f"depends on the tension, nothing keeps that up ({spread(without, 2)} at the first step, "
-        f"where the gate keeps it at {spread(whole, 2)}), and tokens take {number(starved, 1)} "
-        "steps on average."
+        f"an ordinary second head would give as much we have not tried.\n\n{outlier}"
     )
 
 

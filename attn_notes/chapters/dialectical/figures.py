@@ -173,10 +173,10 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
             ax.plot(count.quantile(0.5, 0), excess.quantile(0.5, 0), "o-", color=colour,
                     markersize=3.5, label=label)  # fmt: skip
         # Where no curve comes, with a line to the dot that is meant.
-        for tau, label in ((recipe.WHOLE.tension_tau, (0.83, 0.62)), (0.25, (0.66, 0.9))):
+        for tau, place in ((recipe.WHOLE.tension_tau, (0.83, 0.62)), (0.25, (0.66, 0.9))):
             at = [median(values[:, taus.index(tau)]) for values in swept["tension"]]
             ax.annotate(
-                f"τ₀ = {tau}", at, xytext=label, textcoords="axes fraction", fontsize=10,
+                f"τ₀ = {tau}", at, xytext=place, textcoords="axes fraction", fontsize=10,
                 ha="left", va="center", arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 3},
             )  # fmt: skip
         what = {"moves": "moves that a token keeps, mean", "steps": "steps computed, mean"}[equal]
@@ -538,7 +538,9 @@ def by_depth(recorded: Recorded) -> Picture:
         title=title,
         caption=f"Recorded, {len(recorded.ends['corrected'])} seeds: loss above the best "
         "predictor's by the number of brackets open, and the share of predictions made there. "
-        "Rarer depths are left out.",
+        f"Corrected, the medians go from {number(float(medians.min()))} to "
+        f"{number(float(medians.max()))} nats. Depths with fewer than one prediction in two "
+        "hundred are left out: chance decides there.",
         alt="Corrected, medians: "
         + ", ".join(f"{number(e)} at {d}" for d, e in zip(drawn, medians.tolist(), strict=True))
         + ". Shares: "

@@ -29,6 +29,10 @@ class Setting:
     warmup: int = 50
     probe_every: int = 50
 
+    def rate(self, kind: str) -> float:
+        """The learning rate of one kind."""
+        return self.lr if isinstance(self.lr, float) else self.lr[kind]
+
 
 # --- What is trained
 
