@@ -694,6 +694,11 @@ def test_it_opens_on_what_python_says(visit: Visit) -> None:
     assert losses_shown(put)["string"] == "((b))"  # a b stands there already
     visit.page.evaluate("fake.set('place', 9)")
     assert losses_shown(put)["taken"] == -1
+    visit.page.evaluate("fake.set('before', '((b)a')")  # as if it had been typed
+    assert "Character 5: a became )." in losses_shown(put)["effect"]
+    for other in ("", "(", "((b)?", "((b)_"):  # which no string can have been
+        visit.page.evaluate("(before) => fake.set('before', before)", other)
+        assert losses_shown(put)["effect"].startswith("Change a late character")
     visit.page.evaluate("fake.set('view', 'writing')")
     expect(put.locator(".dh-losses-view")).to_be_hidden()
     expect(put.get_by_label("Prompt", exact=True)).to_be_visible()

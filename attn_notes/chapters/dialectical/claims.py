@@ -285,7 +285,7 @@ def fell(live: Live, recorded: Recorded) -> Markdown:
     ends = (
         f"Your models end at {spread(live.ends[published], 2)} nats as published and at "
         f"{spread(live.ends[mended])} with the mask mended, counted from the floor on "
-        f"{recipe.STRINGS:,} strings. (The lines above and the curves are of {recipe.PROBED} "
+        f"{recipe.STRINGS:,} strings. (The progress line and the curves are of {recipe.PROBED} "
         f"others, so they end a little beside.) Recorded, {recipe.RECORDED.seeds} seeds and "
         f"{recipe.RECORDED.steps} steps: {number(below.mean, 2)} (95 % interval "
         f"{number(below.low, 2)} to {number(below.high, 2)}) and {number(above.mean)} "
