@@ -346,6 +346,7 @@ def test_what_tension_buys_is_said_by_the_comparison(shift: float, words: tuple[
     )
     assert all(word in told for word in (*words, halts, "8 seeds"))
     made_up.halting(made, 0.15, [0.374] * SEEDS)
+    del made.__dict__["tradeoffs"]
     assert "has a loss lower by 1.0 thousandths" in sentence(claims.bought(made))
 
 
