@@ -145,13 +145,12 @@ def _constrained(
     return constrained
 
 
-def traced(
-    function: Callable[..., Any], arguments: tuple[Any, ...], **options: Any
-) -> GraphModule:
+def traced(function: Callable[..., Any], arguments: tuple[Any, ...], **options: Any) -> GraphModule:
     """A function as the flat list of the tensor operations that it does with these arguments.
 
-    `options` are those of `make_fx`, which notes the shape of every result as a fake tensor, and where it is given no mode to
-    make them in it makes one for each, which is most of the time that it takes.
+    `options` are those of `make_fx`. It notes the shape of every result as a fake tensor, and where
+    it is given no mode to make them in it makes one for each, which is most of the time that it
+    takes.
     """
     with tracing(TracingContext(FakeTensorMode(allow_fallback_kernels=True))):
         return make_fx(function, **options)(*arguments)
