@@ -38,6 +38,19 @@ VIEWS = {
 """What reads a view is what reads its base."""
 
 
+def entering(table: dict[str, Operation]) -> Callable[..., Callable[[Operation], Operation]]:
+    """A decorator that enters a function into a table, under the names that it is given."""
+
+    def named(*names: str) -> Callable[[Operation], Operation]:
+        def enter(function: Operation) -> Operation:
+            table.update(dict.fromkeys(names, function))
+            return function
+
+        return enter
+
+    return named
+
+
 class RefusedError(Exception):
     """Why an operation cannot be part of a program, as it is used."""
 
