@@ -62,7 +62,7 @@ class _Watch(TorchDispatchMode):
     """Notes what is drawn; puts other numbers in the place of it if there are any."""
 
     def __init__(self, instead: Sequence[Tensor] | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.draws: list[Draw] = []
         self._instead = instead
         self._within = False  # of a draw that is made of others
@@ -105,6 +105,8 @@ class _Watch(TorchDispatchMode):
         self._within = True
         TRUNCATED(tensor, mean, std, a, b, generator=generator)
         self._within = False
+        if tensor.is_meta:
+            return tensor
         with torch.no_grad():
             return self.note("truncated normal", (mean, std, a, b), tensor)
 
@@ -117,7 +119,7 @@ def _built(build: Build, instead: Sequence[Tensor] | None = None) -> tuple[Numbe
     watch = _Watch(instead)
     with watch, patch.object(nn.init, "trunc_normal_", watch.truncated):
         model = build(Generator().manual_seed(0))
-    numbers = dict(model.named_parameters())
+    numbers: Numbers = dict(model.named_parameters())
     numbers |= {f"buffer.{name}": buffer for name, buffer in model.named_buffers()}
     return {name: tensor.detach().double() for name, tensor in numbers.items()}, watch.draws
 

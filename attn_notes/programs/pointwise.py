@@ -62,8 +62,9 @@ def _sub(low: Lowering, a: Value, b: Value | float, alpha: float = 1) -> Value:
 
 @named("remainder")
 def _remainder(low: Lowering, a: Value, b: Value | float) -> Value:
-    a, b = (low.stored(x) if isinstance(x, Value) else x for x in (a, b))
-    return low.apply("sub", a, low.apply("mul", low.apply("floor", low.apply("div", a, b)), b))
+    first, second = (low.stored(x) if isinstance(x, Value) else x for x in (a, b))
+    whole = low.apply("floor", low.apply("div", first, second))
+    return low.apply("sub", first, low.apply("mul", whole, second))
 
 
 @named("pow")
@@ -88,7 +89,7 @@ def _clamp(
 
 @named("_to_copy")
 def _to_copy(low: Lowering, a: Value, **_: Any) -> Value:
-    before, after = (node.meta["val"].dtype for node in (low.node.args[0], low.node))
+    before, after = (node.meta["val"].dtype for node in (low.node.all_input_nodes[0], low.node))
     if after is torch.bool and before is not torch.bool:
         return low.apply("ne", a, 0.0)
     if before.is_floating_point and not after.is_floating_point:

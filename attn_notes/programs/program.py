@@ -1,5 +1,6 @@
 """Export: a torch function in, an ES module out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from attn_notes.programs.arena import placed
 from attn_notes.programs.loops import addressed
 from attn_notes.programs.lowering import Lowering, RefusedError
 from attn_notes.programs.operations import TABLE
-from attn_notes.programs.tracing import Function, Tensors, refused, traced
+from attn_notes.programs.tracing import Tensors, refused, traced
 from attn_notes.programs.values import Stored
 
 
@@ -38,7 +39,7 @@ class Program:
     outputs: dict[str, Slot]
 
 
-def export(function: Function, inputs: Tensors) -> Program:
+def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     """A torch function as a program.
 
     Args:

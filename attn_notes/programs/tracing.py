@@ -18,7 +18,8 @@ from torch.utils._pytree import tree_flatten
 from attn_notes.training import ensemble
 
 Tensors = dict[str, Tensor]
-Function = Callable[[Tensors], Tensors]
+Function = Callable[[Tensors], Any]
+"""From named tensors to tensors."""
 
 aten = torch.ops.aten
 FURTHER = (

@@ -189,13 +189,15 @@ def viewed(value: Value, change: Change) -> Value | None:
     """A view of a value, by what it does to a layout; None where a leaf has no strides for it."""
     if isinstance(value, Number):
         layout = change(Layout.contiguous(value.shape))
-        return layout and replace(value, shape=layout.shape)
+        return None if layout is None else replace(value, shape=layout.shape)
     if isinstance(value, Stored):
         layout = change(value.layout)
-        return layout and replace(value, layout=layout)
+        return None if layout is None else replace(value, layout=layout)
     if isinstance(value, Picked):
         layout, index = change(value.layout), viewed(value.index, change)
-        return layout and index and replace(value, layout=layout, index=index)
+        if layout is None or index is None:
+            return None
+        return replace(value, layout=layout, index=index)
     arguments = [viewed(argument, change) for argument in value.arguments]
     if any(argument is None for argument in arguments):
         return None

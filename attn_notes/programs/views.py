@@ -80,7 +80,7 @@ def _as_strided(
 ) -> Value:
     """Strides over the memory that torch's tensor has, which need not stand row by row."""
     base: Tensor = low.node.all_input_nodes[0].meta["val"]
-    order = sorted(range(base.ndim), key=lambda d: -base.stride(d))
+    order = sorted(range(base.ndim), key=base.stride, reverse=True)
     whole = base.untyped_storage().nbytes() == base.numel() * base.element_size()
     if not whole or not base.permute(order).is_contiguous():
         raise low.refuse("takes strides over a tensor that is a part of its memory, or overlaps")
