@@ -8,7 +8,6 @@ with a stride of 0, so that a view of an expression is that view of each of its 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 Shape = tuple[int, ...]
 
@@ -22,7 +21,7 @@ class Layout:
     offset: int = 0
 
     @classmethod
-    def contiguous(cls, shape: Sequence[int]) -> Self:
+    def contiguous(cls, shape: Sequence[int]) -> "Layout":
         """Row by row, from 0 on."""
         strides, size = [], 1
         for length in reversed(shape):
