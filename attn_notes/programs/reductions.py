@@ -49,7 +49,7 @@ def _mean(low: Lowering, a: Value, dims: Any = None, keepdim: bool = False, **_:
 
 @named("var_mean")
 def _var_mean(
-    low: Lowering, a: Value, dims: Any = None, correction: float = 1, keepdim: bool = False
+    low: Lowering, a: Value, dims: Any = None, correction: int | float = 1, keepdim: bool = False
 ) -> tuple[Value, Value]:
     a = low.stored(a)
     dims = [d % len(a.shape) for d in dims or range(len(a.shape))]

@@ -100,6 +100,18 @@ def _joined(low: Lowering, parts: Sequence[Value], dim: int, shape: Shape) -> Va
     return target
 
 
+@named("flip")
+def _flip(low: Lowering, a: Value, dims: Sequence[int]) -> Value:
+    turned = {d % len(a.shape) for d in dims}
+
+    def back(layout: Layout) -> Layout:
+        for d in turned:
+            layout = layout.reverse(d)
+        return layout
+
+    return low.view(low.stored(a), back)
+
+
 @named("cat")
 def _cat(low: Lowering, parts: Sequence[Value], dim: int = 0) -> Value:
     shape = tuple(low.node.meta["val"].shape)
@@ -136,7 +148,7 @@ def _select_scatter(low: Lowering, base: Value, source: Value, dim: int, index: 
 
 
 @named("constant_pad_nd")
-def _pad(low: Lowering, a: Value, pad: Sequence[int], value: float = 0.0) -> Value:
+def _pad(low: Lowering, a: Value, pad: Sequence[int], value: int | float = 0.0) -> Value:
     if min(pad, default=0) < 0:
         raise low.refuse("cuts off what it should pad")
     base = Number(tuple(low.node.meta["val"].shape), float(value))

@@ -173,7 +173,6 @@ X: dict[str, Shaped] = {
     "scatter add": lambda x, i: x.scatter_add(1, i % x.shape[1], x.exp()),
     "index add": lambda x, i: x.index_add(0, i[0, 0] % len(x), x[:1].expand(x.shape[2], -1, -1)),
     "index put": lambda x, i: x.index_put((i[0, 0, :1] % x.shape[0],), x[:1] * 2),
-    "one hot": lambda x, i: (F.one_hot(i % 5, 5) * x[..., None]).sum(1),
     "cross entropy": lambda x, i: F.cross_entropy(x[0], i[0, :, 0] % x.shape[2]),
     "cross entropy, ignoring": lambda x, i: F.cross_entropy(
         x.flatten(0, 1), i[..., 0].flatten() % x.shape[2], ignore_index=0, reduction="sum"
