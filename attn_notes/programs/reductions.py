@@ -63,4 +63,9 @@ def _var_mean(
     return low.reshape(variance, shape), low.reshape(mean, shape)
 
 
+@named("var")
+def _var(low: Lowering, a: Value, dims: Any = None, correction: int | float = 1) -> Value:
+    return _var_mean(low, a, dims, correction)[0]
+
+
 TABLE.update(mm=Lowering.multiply, bmm=Lowering.multiply)

@@ -26,6 +26,8 @@ FURTHER = (
     aten._log_softmax,
     aten._softmax,
     aten.addmm,
+    aten.leaky_relu,
+    aten.repeat,
     aten.linalg_vector_norm,
     aten.mean,
     aten.native_layer_norm,

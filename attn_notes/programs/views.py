@@ -149,11 +149,19 @@ def _select_scatter(low: Lowering, base: Value, source: Value, dim: int, index: 
 
 @named("constant_pad_nd")
 def _pad(low: Lowering, a: Value, pad: Sequence[int], value: int | float = 0.0) -> Value:
-    if min(pad, default=0) < 0:
-        raise low.refuse("cuts off what it should pad")
     base = Number(tuple(low.node.meta["val"].shape), float(value))
     before = [*reversed(pad[::2])]
     before = [0] * (len(a.shape) - len(before)) + before
+    for dim, (start, length) in enumerate(zip(before, base.shape, strict=True)):
+        first = max(0, -start)  # less than nothing is put there: some is taken away
+
+        def kept(
+            view: Layout, dim: int = dim, first: int = first, end: int = length - start
+        ) -> Layout:
+            return view.slice(dim, first, max(first, end))
+
+        a = low.view(a, kept)
+    before = [max(0, start) for start in before]
 
     def inside(layout: Layout) -> Layout:
         for dim, start in enumerate(before):
