@@ -9,7 +9,7 @@ from dependencies import imported_names, python_code
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
-ORDER = ("tasks", "models", "training", "analysis", "widgets", "chapters")
+ORDER = ("tasks", "models", "training", "analysis", "programs", "widgets", "chapters")
 """Each may import those before it. What lies beside them is for all that need it."""
 
 STEMS = sorted(path.name for path in (PACKAGE / "chapters").iterdir() if path.name[0] not in "._")

@@ -141,11 +141,35 @@ def loss(
     Raises:
         ValueError: none of the six counts.
     """
-    if not range(LENGTH - 1)[predictions]:
-        raise ValueError(f"predictions must have at least one of {LENGTH - 1}, not {predictions}")
+    counted(predictions)  # which says so where none counts
     sequences = all_sequences()
     losses = token_losses(model(sequences[:, :-1]), sequences)
     return weights @ losses[:, predictions].mean(-1)
+
+
+def counted_loss(model: Callable[[Tensor], Tensor], batch: dict[str, Tensor]) -> Float[Tensor, ""]:
+    """The same over any sequences, in which each prediction counts as much as it is told.
+
+    Args:
+        model: from tokens [b, 6] to logits [b, 6, 4].
+        batch: `tokens` [b, 7], and `counted` [6], which sums to one.
+    """
+    tokens = batch["tokens"]
+    return token_losses(model(tokens[:, :-1]), tokens).mean(0) @ batch["counted"]
+
+
+def counted(predictions: slice) -> Float[Tensor, " 6"]:
+    """An equal share for each of these predictions, for `counted_loss`.
+
+    Raises:
+        ValueError: none of the six is among them.
+    """
+    among = range(LENGTH - 1)[predictions]
+    if not among:
+        raise ValueError(f"predictions must have at least one of {LENGTH - 1}, not {predictions}")
+    shares = torch.zeros(LENGTH - 1)
+    shares[predictions] = 1 / len(among)
+    return shares
 
 
 def probe(model: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:

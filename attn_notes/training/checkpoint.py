@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
+from torch import nn
 
 
 def save(path: Path, state: Any) -> None:
@@ -26,3 +28,13 @@ def save(path: Path, state: Any) -> None:
 def load(path: Path, device: torch.device | str = "cpu") -> Any:
     """What `save` wrote. Nothing in the file is run."""
     return torch.load(path, map_location=device, weights_only=True)
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Fill a model with the weights of a safetensors file, as a page's Download writes them.
+
+    Raises:
+        RuntimeError: the file has other names or shapes than the model's parameters.
+    """
+    buffers = dict(model.named_buffers())  # not trained, so not in the file
+    model.load_state_dict({**buffers, **load_file(path)})

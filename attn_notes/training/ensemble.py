@@ -17,6 +17,7 @@ from torch import Generator, Tensor, nn
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call, grad_and_value, stack_module_state, vmap
+from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
@@ -103,22 +104,34 @@ def _bind(template: nn.Module, parameters: Tensors, buffers: Tensors) -> Model:
     return lambda *inputs: functional_call(template, (parameters, buffers), inputs)
 
 
-def _gradient(
-    template: nn.Module, loss: Callable[[Model, Any], Tensor], clip: float | None
-) -> Callable[[Tensors, Tensors, Any], tuple[Tensors, Tensor]]:
-    """A function of one member's parameters, buffers and batch: its gradient and its loss."""
+def gradient(
+    template: nn.Module,
+    loss: Callable[[Model, Any], Any],
+    clip: float | None,
+    *,
+    has_aux: bool = False,
+) -> Callable[[Tensors, Tensors, Any], tuple[Tensors, Any]]:
+    """A function of one member's parameters, buffers and batch: its gradient and its loss.
 
-    def gradient(parameters: Tensors, buffers: Tensors, batch: Any) -> tuple[Tensors, Tensor]:
-        def value(parameters: Tensors) -> Tensor:
+    Args:
+        template: a model, whose own numbers are not read.
+        loss: loss(model, batch), a scalar.
+        clip: largest norm of the whole gradient.
+        has_aux: as `torch.func.grad` has it: the loss comes in a pair with something else, and what
+            is returned beside the gradient is that pair.
+    """
+
+    def one(parameters: Tensors, buffers: Tensors, batch: Any) -> tuple[Tensors, Any]:
+        def value(parameters: Tensors) -> Any:
             return loss(_bind(template, parameters, buffers), batch)
 
-        grads, at = grad_and_value(value)(parameters)
+        grads, at = grad_and_value(value, has_aux=has_aux)(parameters)
         if clip is not None:
             norm = torch.stack([g.square().sum() for g in grads.values()]).sum().sqrt()
             grads = {name: g * (clip / (norm + 1e-6)).clamp(max=1) for name, g in grads.items()}
         return grads, at
 
-    return gradient
+    return one
 
 
 def _constrained(
@@ -132,14 +145,15 @@ def _constrained(
     return constrained
 
 
-def _traced(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+def traced(function: Callable[..., Any], arguments: tuple[Any, ...], **options: Any) -> GraphModule:
     """A function as the flat list of the tensor operations that it does with these arguments.
 
-    `make_fx` notes the shape of every result as a fake tensor, and where it is given no mode to
-    make them in it makes one for each, which is most of the time that it takes.
+    `options` are those of `make_fx`. It notes the shape of every result as a fake tensor, and where
+    it is given no mode to make them in it makes one for each, which is most of the time that it
+    takes.
     """
     with tracing(TracingContext(FakeTensorMode(allow_fallback_kernels=True))):
-        return make_fx(function)(*arguments)
+        return make_fx(function, **options)(*arguments)
 
 
 class _Group:
@@ -252,12 +266,12 @@ def train(
     def part(group: _Group) -> Any:
         return batch if generators is None else tree_map(lambda t: t[group.index], batch)
 
-    gradient: Callable[..., Any] = _gradient(template, loss, clip)
+    gradients: Callable[..., Any] = gradient(template, loss, clip)
     constrained = _constrained(template, constrain) if constrain else None
     indices: list[slice | int] = list(range(len(members)))
     if type(optimizer([torch.zeros(1)])) in ELEMENTWISE:  # a subclass may do anything
         axes = (0, 0, None if generators is None else 0)
-        gradient = vmap(gradient, axes)
+        gradients = vmap(gradients, axes)
         constrained = vmap(constrained, axes) if constrained else None
         indices = [slice(None)]
     groups = [_Group(i, parameters, buffers, optimizer, schedule) for i in indices]
@@ -267,8 +281,8 @@ def train(
     # for the layers of Python that wrote it down (a quarter of the time with 16 members).
     with torch.device(device):  # what `loss` creates lies beside the parameters
         arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
-        gradient = _traced(gradient, arguments)
-        constrained = _traced(constrained, arguments) if constrained else None
+        gradients = traced(gradients, arguments)
+        constrained = traced(constrained, arguments) if constrained else None
 
     recorded: list[tuple[int, Tensors]] = []
 
@@ -286,7 +300,7 @@ def train(
         if step % probe_every == 0:
             record(step)
         for group in groups:
-            group.step(gradient, part(group))
+            group.step(gradients, part(group))
             if constrained is not None:
                 group.set(constrained(group.parameters, group.buffers, part(group)))
         if generators is not None:

@@ -1,5 +1,8 @@
 // Every weight of the sorter as a cell that can be zeroed.
 
+import { html, number, rove } from "./_page.js";
+import { VOCABULARY } from "./_deep_qkv_model.js";
+
 const projectionTensors = (word, letter) =>
   ["base", "A", "B"].map((part) => ({
     name: `block.attention.${letter}.${part}`,
@@ -100,7 +103,7 @@ function matrices(tensor, shape) {
  * Every weight as a cell. `toggle(matrix, indices)` is called with the cell, or with all cells of
  * a matrix, that the reader wants to zero or to restore; `point` with what they point at.
  */
-function heatMaps(run, formula, { toggle, point }) {
+export function heatMaps(run, formula, { toggle, point }) {
   const cells = {}; // tensor name -> its cells, flat
   const grids = [];
   const shapes = Object.fromEntries(run.names.map((name, n) => [name, run.shapes[n]]));
@@ -247,7 +250,7 @@ function heatMaps(run, formula, { toggle, point }) {
 }
 
 /** The weight shown at full colour: only one weight in twenty is larger. */
-function fullColour(weights) {
+export function fullColour(weights) {
   const sizes = Object.values(weights).flatMap((values) => Array.from(values, Math.abs));
   sizes.sort((x, y) => x - y);
   return Math.max(0.1, Math.ceil(10 * sizes[Math.floor(0.95 * sizes.length)]) / 10 || 0);

@@ -34,7 +34,7 @@ export function unpack(run, seed) {
   return weights;
 }
 
-function softmax(x) {
+export function softmax(x) {
   const max = Math.max(...x);
   const exp = x.map((value) => Math.exp(value - max));
   const sum = exp.reduce((total, value) => total + value, 0);
@@ -59,7 +59,7 @@ function linear(x, W) {
   return y;
 }
 
-const add = (x, y) => x.map((value, i) => value + y[i]);
+export const add = (x, y) => x.map((value, i) => value + y[i]);
 const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
 const argmax = (x) => x.reduce((best, value, i) => (value > x[best] ? i : best), 0);
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
@@ -77,7 +77,7 @@ function transposed(W, columns) {
 
 /** X Wᵀ for all rows of X, one after another in flat arrays. Eight sums go at a time, two rows by four
  * outputs; where fewer are left, the last is done more than once. */
-function product(X, W, inputs) {
+export function product(X, W, inputs) {
   const rows = X.length / inputs;
   const outputs = W.length / inputs;
   const Y = new Float64Array(rows * outputs);

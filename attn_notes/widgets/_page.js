@@ -12,10 +12,10 @@ function element(create, tag, attributes, children) {
   return node;
 }
 
-const html = (tag, attributes = {}, ...children) =>
+export const html = (tag, attributes = {}, ...children) =>
   element((name) => document.createElement(name), tag, attributes, children);
 
-const svg = (tag, attributes = {}, ...children) =>
+export const svg = (tag, attributes = {}, ...children) =>
   element(
     (name) => document.createElementNS("http://www.w3.org/2000/svg", name),
     tag,
@@ -23,13 +23,13 @@ const svg = (tag, attributes = {}, ...children) =>
     children,
   );
 
-const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
+export const hidden = (...children) => html("span", { class: "attn-hidden" }, ...children);
 
 /**
  * What a view does with its model: `save` sets several traits and draws once; `watch` takes by a
  * trait's name what to do when another view, or the notebook, changes it, and gives how to stop.
  */
-function saver(model, draw) {
+export function saver(model, draw) {
   let saving = false;
   function save(values) {
     saving = true;
@@ -65,7 +65,7 @@ function speaker() {
 }
 
 /** A labelled choice; `set` takes pairs of value and text. */
-function select({ uid, name, label, onchange }) {
+export function select({ uid, name, label, onchange }) {
   const box = html("select", { id: `${uid}-${name}`, onchange: () => onchange(box.value) });
   const node = html(
     "span",
@@ -87,7 +87,7 @@ function select({ uid, name, label, onchange }) {
  * A choice with all its options in view: `set` takes triples of value, text and, for its colour, a
  * class.
  */
-function segments({ uid, name, label, onchange }) {
+export function segments({ uid, name, label, onchange }) {
   const node = html("div", { class: "attn-segments", role: "radiogroup", "aria-label": label });
   const boxes = () => [...node.querySelectorAll("input")];
   const set = (options, value) => {
@@ -138,13 +138,13 @@ function menus({ uid, model, save, order = Object.keys, lone = false, ...more })
 }
 
 /** The options of a choice among the first few numbers. */
-const counted = (count, text) => Array.from({ length: count }, (_, i) => [i, text(i)]);
+export const counted = (count, text) => Array.from({ length: count }, (_, i) => [i, text(i)]);
 
-const button = (text, onclick, label) =>
+export const button = (text, onclick, label) =>
   html("button", { type: "button", class: "attn-button", "aria-label": label, onclick }, text);
 
 /** A labelled box to type in; `described` is the id of what says what is allowed. */
-function textBox({ uid, name, label, described, ...more }) {
+export function textBox({ uid, name, label, described, ...more }) {
   const id = `${uid}-${name}`;
   const input = html("input", {
     class: "attn-text",
@@ -161,7 +161,7 @@ function textBox({ uid, name, label, described, ...more }) {
 }
 
 /** Mark what stands in a field as refused, or as taken. */
-function refuse(input, refused) {
+export function refuse(input, refused) {
   if (refused) input.setAttribute("aria-invalid", "true");
   else input.removeAttribute("aria-invalid");
 }
@@ -175,7 +175,7 @@ const sleeper = () =>
   );
 
 /** Move the one tab stop of a set of cells, and the focus with it. */
-function rove(from, to) {
+export function rove(from, to) {
   if (!to) return;
   from?.setAttribute("tabindex", "-1");
   to.setAttribute("tabindex", "0");
@@ -187,7 +187,7 @@ function rove(from, to) {
  * there. Enter and space choose the one that has the focus. `columns` says how many stand side by
  * side where the row is broken into lines.
  */
-function arrows(choose, columns = () => 1) {
+export function arrows(choose, columns = () => 1) {
   return (event) => {
     const cells = [...event.currentTarget.children];
     const i = cells.indexOf(event.target);
@@ -210,7 +210,7 @@ function arrows(choose, columns = () => 1) {
 }
 
 /** Follow the pointer that went down on a node: `move` takes each step in pixels. */
-function follow(node, { pointerId, clientX, clientY }, move, stop) {
+export function follow(node, { pointerId, clientX, clientY }, move, stop) {
   let last = { x: clientX, y: clientY };
   node.setPointerCapture(pointerId);
   const step = (event) => {
@@ -308,7 +308,7 @@ function board(choose) {
 }
 
 /** A bar of a lane. */
-const bar = (column, bottom, height, className = "") =>
+export const bar = (column, bottom, height, className = "") =>
   svg("rect", {
     x: column + 0.15,
     y: bottom - height,
@@ -333,7 +333,7 @@ function player(milliseconds, show) {
   return { play, stop, going: () => timer !== null };
 }
 
-const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
-const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+export const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
+export const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 /** A share as part of a drawing: what is no number is not drawn. */
-const drawn = (share) => (share > 0 ? Math.min(share, 1) : 0);
+export const drawn = (share) => (share > 0 ? Math.min(share, 1) : 0);

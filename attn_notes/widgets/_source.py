@@ -1,25 +1,47 @@
-"""A widget's JavaScript and CSS: the files that widgets share, then its own."""
+"""A widget's JavaScript and CSS, each one text: pages and notebooks take no second file."""
 
+import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 SHARED = ("_model.js", "_page.js")
 
 
 def javascript(stem: str) -> str:
-    """One module, so that a page needs no second file to import from.
+    """One module: `STEM.js` after all that it imports, each file once, their imports left out.
 
-    What widgets share comes first, then the parts of this one by the alphabet, `_STEM_*.js`, then
-    `STEM.js`.
+    A file comes after those that it imports, so that what it reads at once is there.
     """
-    parts = sorted(path.name for path in HERE.glob(f"_{stem}_*.js"))
-    return _read(*SHARED, *parts, f"{stem}.js")
+    if not imported(f"{stem}.js"):
+        parts = sorted(path.name for path in HERE.glob(f"_{stem}_*.js"))
+        return "".join(_read(name) for name in (*SHARED, *parts, f"{stem}.js"))
+    return "".join(IMPORT.sub("", _read(name)) for name in parts_of(f"{stem}.js"))
+
+
+def parts_of(name: str) -> list[str]:
+    """A file and all that it imports, directly or through others, in the order of their use."""
+    found: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        if name not in found:
+            for other in imported(name):
+                visit(other)
+            found[name] = None
+
+    visit(name)
+    return list(found)
+
+
+def imported(name: str) -> list[str]:
+    """The files that a file imports."""
+    return IMPORT.findall(_read(name))
 
 
 def style(stem: str) -> str:
     """The shared colours, then the widget's own rules."""
-    return _read("_theme.css", f"{stem}.css")
+    return _read("_theme.css") + _read(f"{stem}.css")
 
 
-def _read(*names: str) -> str:
-    return "".join((HERE / name).read_text("utf-8") for name in names)
+def _read(name: str) -> str:
+    return (HERE / name).read_text("utf-8")

@@ -1,16 +1,39 @@
-// The ABC sorter of chapter 1: the page around the model of _deep_qkv_model.js. The anywidget model holds
-// what is chosen.
+// The ABC sorter of chapter 1: the page around the model of _deep_qkv_model.js and the panel of
+// _deep_qkv_train.js. The anywidget model holds what is chosen.
+
+import { unpack } from "./_model.js";
+import {
+  arrows,
+  button,
+  hidden,
+  html,
+  number,
+  plural,
+  refuse,
+  saver,
+  select,
+  svg,
+  textBox,
+} from "./_page.js";
+import {
+  LETTERS,
+  LETTERS_PER_WORD,
+  SEP,
+  VARIANTS,
+  VOCABULARY,
+  WORDS,
+  machines,
+  parse,
+  score,
+  sortAll,
+  sorted,
+  written,
+} from "./_deep_qkv_model.js";
+import { sorterTraining } from "./_deep_qkv_train.js";
+import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
 
 // ---------------------------------------------------------------------------------------------
 // Words for the page
-
-const VARIANTS = {
-  gated: { label: "gated", formula: "W = base ⊙ softmax(A B / τ)" },
-  strict: { label: "strict", formula: "W = softmax(A B / τ)" },
-  plain: { label: "plain", formula: "W = base" },
-  plain_third: { label: "plain at a third", formula: "W = base" },
-  fixed_gate: { label: "fixed gate", formula: "W = base / 3" },
-};
 
 const ALLOWED = "Type three letters, each a, b or c, such as cab.";
 const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
@@ -21,7 +44,7 @@ const scoresOf = (() => {
   return (run) => {
     if (!counted.has(run)) {
       const seeds = Array.from({ length: run.seeds }, (_, i) =>
-        score(sortAll(make(unpack(run, i), run.config))),
+        score(sortAll(machines.of(run), unpack(run, i))),
       );
       counted.set(run, seeds);
     }
@@ -33,7 +56,7 @@ const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
 
 /** A letter, or a dash where weights that are not numbers wrote nothing. */
-const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
+export const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
 
 // ---------------------------------------------------------------------------------------------
 // One step: tiles read so far, arcs of attention from the last of them, the letter written
@@ -187,7 +210,8 @@ function wordMap(choose) {
   map.append(...tiles);
 
   /** Mark each word right or wrong, and the one in the box. */
-  function show(answers, current) {
+  function show(steps, current) {
+    const answers = steps.map(written);
     tiles.forEach((node, i) => {
       const right = answers[i] === sorted(WORDS[i]);
       const chosen = WORDS[i] === current;
@@ -208,7 +232,7 @@ function wordMap(choose) {
 // ---------------------------------------------------------------------------------------------
 // The view
 
-function render({ model, el }) {
+async function render({ model, el }) {
   const uid = `abc-${Math.random().toString(36).slice(2)}`;
 
   // What is on the page: the run and seed shown, their weights, the reader's edits of them and
@@ -216,8 +240,7 @@ function render({ model, el }) {
   // and what it did; the first is no edit. Every model seen keeps its own.
   let shown = null;
   const seen = new Map();
-  let sorter = null;
-  let answers = [];
+  let answers = []; // the three steps of each word
   let maps = null; // built when the weights are first looked at
   let origin = null; // {variant, seed}, from which the reader went to a seed that failed
   let sentence = ""; // what the model writes for the word, and whether that is right
@@ -266,13 +289,13 @@ function render({ model, el }) {
       uid,
       name: "variant",
       label: "Model",
-      onchange: (variant) => save({ variant }),
+      onchange: (variant) => leave({ variant }),
     }),
     seed: select({
       uid,
       name: "seed",
       label: "Seed",
-      onchange: (value) => save({ seed: Number(value) }),
+      onchange: (value) => value !== "" && leave({ seed: Number(value) }),
     }),
   };
   const note = html("p", { class: "abc-switch", role: "status" });
@@ -332,6 +355,12 @@ function render({ model, el }) {
     },
   });
 
+  const root = html("div", {
+    class: "attn-widget abc-sorter",
+    role: "group",
+    "aria-label": "The ABC sorter",
+  });
+  const training = sorterTraining({ uid, root, model, follow });
   const asleep = html(
     "p",
     { class: "abc-asleep" },
@@ -379,13 +408,9 @@ function render({ model, el }) {
     ),
     html("div", { class: "abc-more" }, apart, other, note),
     inside,
+    training.node,
   );
-  const root = html(
-    "div",
-    { class: "attn-widget abc-sorter", role: "group", "aria-label": "The ABC sorter" },
-    asleep,
-    awake,
-  );
+  root.append(asleep, awake);
 
   // --- what the reader does
 
@@ -490,14 +515,13 @@ function render({ model, el }) {
       if (weights[name] === shown.original[name]) weights[name] = weights[name].slice();
       weights[name][index] = 0;
     }
-    sorter = make(weights, shown.run.config);
-    answers = sortAll(sorter);
+    answers = sortAll(machines.of(shown.run), weights);
     drawAnswer();
     drawWeights();
   }
 
   function drawAnswer() {
-    const trail = trace(sorter, word());
+    const trail = answers[WORDS.indexOf(word())];
     const answer = written(trail);
     const truth = sorted(word());
     const right = answer === truth;
@@ -532,16 +556,18 @@ function render({ model, el }) {
   }
 
   function fillSelects() {
-    const variants = Object.keys(VARIANTS).filter((name) => model.get("runs")[name]);
+    const runs = model.get("runs");
+    const variants = Object.keys(VARIANTS).filter((name) => runs[name]);
     selects.variant.set(
       variants.map((name) => [name, VARIANTS[name].label]),
       shown.variant,
     );
-    const seeds = scoresOf(shown.run).map((right, i) => [
+    const seeds = (runs[shown.variant] ? scoresOf(runs[shown.variant]) : []).map((right, i) => [
       i,
       right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`,
     ]);
-    selects.seed.set(seeds, shown.seed);
+    if (shown.learning) seeds.push(["", "in training"]);
+    selects.seed.set(seeds, shown.seed ?? "");
     const weights = shown.run.shapes.map((shape) => shape.reduce((size, length) => size * length, 1));
     apart.textContent = `Take it apart: ${plural(
       weights.reduce((sum, size) => sum + size, 0),
@@ -551,7 +577,8 @@ function render({ model, el }) {
     other.textContent = fails(shown) ? "Show a seed that sorts all 27" : "Show a seed that failed";
   }
 
-  const fails = ({ variant, seed: i }) => scoresOf(model.get("runs")[variant])[i] < WORDS.length;
+  const fails = ({ variant, seed: i, learning }) =>
+    (learning ? score(answers) : scoresOf(model.get("runs")[variant])[i]) < WORDS.length;
 
   /**
    * A seed that failed, if the one shown did not, and else one that did not: of the same kind if there is
@@ -575,7 +602,14 @@ function render({ model, el }) {
   function showOther() {
     const { variant, seed: i } = shown;
     const next = otherSeed();
-    origin = fails(shown) ? null : { variant, seed: i };
+    origin = fails(shown) || shown.learning ? null : { variant, seed: i };
+    leave(next);
+  }
+
+  /** Show another model, and be it instead of the one in training. */
+  function leave(next) {
+    training.pause();
+    if (shown.learning) shown = { ...shown, learning: false };
     save(next);
   }
 
@@ -614,8 +648,25 @@ function render({ model, el }) {
       `${plural(zeroed().size || "no", "weight")} zeroed`;
   }
 
+  /** Show a model in training: its weights change under the reader's eyes. */
+  function follow(variant, lesson, original) {
+    if (!shown?.learning || shown.variant !== variant) {
+      const shapes = Object.values(lesson.draws).map(({ shape }) => shape);
+      const run = { ...lesson, names: Object.keys(lesson.draws), shapes };
+      maps = null;
+      note.textContent = "";
+      shown = { run, variant, seed: null, learning: true };
+    }
+    Object.assign(shown, { original, full: fullColour(original) });
+    Object.assign(shown, { edits: [{ zeroed: new Set() }], position: 0 });
+    status.textContent = "";
+    fillSelects();
+    build();
+  }
+
   /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
-  function reload() {
+  async function reload() {
+    await machines.prepare(model.get("runs"));
     if (!shown || !run()) return switchModel();
     const fresh = unpack(run(), shown.seed < run().seeds ? shown.seed : 0);
     if (same(fresh, shown.original)) {
@@ -627,7 +678,8 @@ function render({ model, el }) {
   /** Show what the reader has chosen: another model, or another word for the same one. */
   function draw() {
     if (!shown) return;
-    if (chosen() === shown.variant && seed() === shown.seed) drawAnswer();
+    const same = chosen() === shown.variant && seed() === shown.seed;
+    if (shown.learning || same) drawAnswer();
     else switchModel();
   }
 
@@ -636,8 +688,10 @@ function render({ model, el }) {
     else draw();
   }
 
+  await machines.prepare(model.get("runs"));
   const unwatch = watch({
     runs: reload,
+    lessons: training.reload,
     variant: switchModel,
     seed: switchModel,
     text: readText,
@@ -646,7 +700,11 @@ function render({ model, el }) {
   judge();
   el.append(root);
   switchModel();
-  return unwatch;
+  await training.reload();
+  return () => {
+    unwatch();
+    training.free();
+  };
 }
 
 export default { render };

@@ -12,9 +12,11 @@ import pytest
 import torch
 from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
+from torch.func import stack_module_state
 
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.widgets.deep_qkv import ABCSorter
 
 from ..packed import parameters
 from .conftest import Visit
@@ -57,8 +59,7 @@ def runs(module_page: Page) -> dict[str, Any]:
 
 def rebuild(variant: str, run: dict[str, Any], seed: int) -> Sorter:
     """A torch model with the weights that the page holds."""
-    sizes = {name: run["config"][name] for name in ("rank", "temperature", "embedding", "heads")}
-    model = Sorter(Config(variant=variant, **sizes), Generator())
+    model = Sorter(Config(variant), Generator())
     model.load_state_dict(parameters(run, seed))
     return model
 
@@ -136,33 +137,38 @@ def test_the_chapter_shows_every_variant_over_sixteen_seeds(runs: dict[str, Any]
     assert all(run["seeds"] >= 16 for run in runs.values())
 
 
+# Every step of every word, for each seed of a run, from `window.saved`.
+SORT_ALL = """async (run) => {
+  const { machine, sortAll, unpack } = window.widget;
+  const ready = await machine(run);
+  const seeds = Array.from({ length: run.seeds }, (_, seed) => sortAll(ready, unpack(run, seed)));
+  return JSON.stringify(seeds); // read much faster than as many values one by one
+}"""
+
+
+DOUBLE: dict[str, Any] = {"dtype": torch.float64}
+
+
+def assert_agrees(words: list[list[dict[str, Any]]], model: Sorter) -> None:
+    """What the page computed for all 27 words is what torch computes, in double precision."""
+    letters, probabilities, attentions = sort_all(model.double())
+    assert [sorting.decode([step["choice"] for step in steps]) for steps in words] == letters
+    p = torch.tensor([[step["probabilities"] for step in steps] for steps in words], **DOUBLE)
+    torch.testing.assert_close(p, probabilities, atol=1e-9, rtol=0)
+    assert p[..., sorting.SEP].eq(0).all()
+    for i, expected in enumerate(attentions):
+        a = torch.tensor([steps[i]["attention"] for steps in words], **DOUBLE)
+        torch.testing.assert_close(a, expected, atol=1e-9, rtol=0)
+
+
 def test_javascript_and_torch_agree_on_everything(module_page: Page, runs: dict[str, Any]) -> None:
     for variant, run in runs.items():
-        # JSON is read much faster than as many values one by one
         traces = json.loads(
-            module_page.evaluate(
-                """(variant) => {
-                  const { unpack, make, trace, WORDS } = window.widget;
-                  const run = window.saved.runs[variant];
-                  return JSON.stringify(Array.from({ length: run.seeds }, (_, seed) => {
-                    const model = make(unpack(run, seed), run.config);
-                    return WORDS.map((word) => trace(model, word));
-                  }));
-                }""",
-                variant,
-            )
+            module_page.evaluate(f"(name) => ({SORT_ALL})(saved.runs[name])", variant)
         )
         assert len(traces) == run["seeds"]
         for seed, words in enumerate(traces):
-            letters, probabilities, attentions = sort_all(rebuild(variant, run, seed))
-            found = [sorting.decode([step["choice"] for step in steps]) for steps in words]
-            assert found == letters, (variant, seed)
-            p = torch.tensor([[step["probabilities"] for step in steps] for steps in words])
-            torch.testing.assert_close(p, probabilities, atol=1e-4, rtol=0)
-            assert p[..., sorting.SEP].eq(0).all()
-            for i, expected in enumerate(attentions):
-                a = torch.tensor([steps[i]["attention"] for steps in words])
-                torch.testing.assert_close(a, expected, atol=1e-4, rtol=0)
+            assert_agrees(words, rebuild(variant, run, seed))
 
 
 def test_what_is_shown_is_what_torch_says(widget: Locator, runs: dict[str, Any]) -> None:
@@ -804,48 +810,39 @@ def test_what_is_loaded_is_shown_whatever_was_asked_for(visit: Visit, runs: dict
     assert visit.page.evaluate("[fake.get('variant'), fake.get('seed')]") == [variant, 1]
 
 
-@torch.no_grad()
-def test_without_a_position_table_positions_count_as_zero(
-    module_page: Page, runs: dict[str, Any]
+@pytest.fixture(scope="module")
+def without_positions() -> tuple[dict[str, Any], Sorter]:
+    """A run as the package sends it, of a sorter without a position table, and the sorter."""
+    config = Config(positions=False)
+    model = Sorter(config, Generator().manual_seed(0))
+    sorter = ABCSorter()
+    sorter.load("gated", stack_module_state([model])[0], config)
+    run = dict(sorter.runs["gated"])
+    run["weights"] = list(run["weights"])
+    return run, model
+
+
+GIVE_RUN = "(run) => ({ ...run, weights: new DataView(Uint8Array.from(run.weights).buffer) })"
+
+
+def test_without_a_position_table_positions_count_as_nothing(
+    module_page: Page, without_positions: tuple[dict[str, Any], Sorter]
 ) -> None:
-    variant, run = next(iter(runs.items()))
-    answers = module_page.evaluate(
-        """(variant) => {
-          const run = saved.runs[variant];
-          const { 'position.weight': position, ...weights } = widget.unpack(run, 0);
-          if (!position) throw new Error('there was none');
-          const model = widget.make(weights, run.config);
-          return widget.WORDS.map((word) => widget.trace(model, word));
-        }""",
-        variant,
-    )
-    model = rebuild(variant, run, 0)
-    model.position.weight.zero_()
-    letters, probabilities, _ = sort_all(model)
-    assert [sorting.decode([s["choice"] for s in steps]) for steps in answers] == letters
-    p = torch.tensor([[step["probabilities"] for step in steps] for steps in answers])
-    torch.testing.assert_close(p, probabilities, atol=1e-4, rtol=0)
+    run, model = without_positions
+    (words,) = json.loads(module_page.evaluate(f"(run) => ({SORT_ALL})(({GIVE_RUN})(run))", run))
+    assert_agrees(words, model)
 
 
-def test_a_model_without_a_position_table_is_shown(visit: Visit, runs: dict[str, Any]) -> None:
+def test_a_model_without_a_position_table_is_shown(
+    visit: Visit, without_positions: tuple[dict[str, Any], Sorter]
+) -> None:
+    run, model = without_positions
     visit.page.evaluate(READ_PAGE)
     visit.page.evaluate(FAKE_MODEL, ASLEEP)
-    visit.page.evaluate(
-        """() => {
-          const run = saved.runs.gated;
-          const keep = run.names.map((name) => name !== 'position.weight');
-          const weights = widget.unpack(run, 0);
-          const names = run.names.filter((_, i) => keep[i]);
-          const numbers = names.flatMap((name) => [...weights[name]]);
-          const view = new DataView(new Float32Array(numbers).buffer);
-          const shapes = run.shapes.filter((_, i) => keep[i]);
-          fake.set('runs', { gated: { ...run, names, shapes, seeds: 1, weights: view } });
-        }"""
-    )
+    visit.page.evaluate(f"(run) => fake.set('runs', {{ gated: ({GIVE_RUN})(run) }})", run)
     put = visit.page.locator("#scratch")
     open_weights(put)
-    table = math.prod(runs["gated"]["shapes"][runs["gated"]["names"].index("position.weight")])
-    left = weights_of(runs["gated"]) - table
+    left = sum(p.numel() for p in model.parameters())
     expect(put.locator(".abc-cell")).to_have_count(left)
     expect(put.get_by_role("button", name=f"Take it apart: {left} weights")).to_be_visible()
 
@@ -892,11 +889,12 @@ def test_views_do_not_clash_and_leave_nothing_behind(visit: Visit) -> None:
 
 def test_weights_that_are_not_numbers_sort_nothing(module_page: Page) -> None:
     answers = module_page.evaluate(
-        """() => {
+        """async () => {
           const { weights, ...run } = saved.runs.gated;
           const bytes = new Uint8Array(weights.byteLength).fill(255); // NaN, all of them
-          const model = widget.make(widget.unpack({ ...run, weights: bytes }, 0), run.config);
-          return widget.sortAll(model);
+          const ready = await widget.machine(run);
+          const none = widget.unpack({ ...run, weights: bytes }, 0);
+          return widget.sortAll(ready, none).map(widget.written);
         }"""
     )
     assert answers == ["|||"] * 27

@@ -26,7 +26,7 @@ READ_PAGE = f"""async () => {{
 
 # After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved
 # them but for those given. window.leave() takes the view away, as the view after it does.
-FAKE_MODEL = """(given) => {
+FAKE_MODEL = """async (given) => {
   window.leave?.();
   document.querySelector('#scratch')?.remove();
   const traits = { ...window.saved, ...given };
@@ -48,7 +48,7 @@ FAKE_MODEL = """(given) => {
   const el = document.createElement('div');
   el.id = 'scratch';
   document.querySelector('.attn-widget').parentElement.append(el);
-  window.leave = window.widget.default.render({ model: window.fake, el });
+  window.leave = await window.widget.default.render({ model: window.fake, el });
 }"""
 
 

@@ -1,5 +1,7 @@
 """The Python side of the ABC sorter widget: what it takes, refuses, sends and prints."""
 
+import math
+
 import pytest
 import torch
 from torch import Generator
@@ -31,14 +33,49 @@ def test_weights_arrive_exactly(variant):
     sorter = ABCSorter()
     sorter.load(variant, parameters, config)
     run = sorter.runs[variant]
-    assert run["config"] == {
-        "rank": 5,
-        "temperature": 0.7,
-        "embedding": 6,
-        "heads": 2,
-        "scale": 1 / 3 if variant == "fixed_gate" else 1.0,
-    }
     packed.assert_holds(run, models)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_lesson_has_what_a_page_needs_to_train_one(variant):
+    config = Config(variant=variant, rank=2)
+    sorter = ABCSorter()
+    sorter.teach(variant, config, rate=0.02, steps=700, warmup=30)
+    lesson = sorter.lessons[variant]
+    assert (lesson["rate"], lesson["steps"], lesson["warmup"]) == (0.02, 700, 30)
+    parameters = dict(Sorter(config, Generator()).named_parameters())
+    assert {name: tuple(spec["shape"]) for name, spec in lesson["draws"].items()} == {
+        name: tuple(p.shape) for name, p in parameters.items()
+    }
+    for program in (lesson["observe"], lesson["step"]):
+        assert all(f'"{name}"' in program for name in parameters)
+    assert '"gradient.norm.weight"' in lesson["step"]
+
+
+def test_what_the_losses_count_and_their_floors():
+    losses = ABCSorter().losses
+    assert losses["all"]["counted"] == pytest.approx([1 / 6] * 6)
+    assert losses["all"]["floor"] == pytest.approx(2 * math.log(3) / 6)
+    assert losses["knowable"]["counted"] == pytest.approx([0, 0, *[1 / 4] * 4])
+    assert losses["answer"]["counted"] == pytest.approx([0, 0, 0, *[1 / 3] * 3])
+    assert losses["knowable"]["floor"] == losses["answer"]["floor"] == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"variant": "deep"},
+        {"variant": "plain"},
+        {"rate": 0.0},
+        {"rate": float("inf")},
+        {"steps": 0},
+        {"warmup": 0},
+    ],
+)
+def test_what_cannot_be_taught_is_refused(wrong):
+    given = {"variant": "gated", "config": Config(), "rate": 0.1, "steps": 10, "warmup": 1} | wrong
+    with pytest.raises(ValueError, match=r"variant|rate|steps|warmup|config"):
+        ABCSorter().teach(**given)
 
 
 def test_weights_are_sent_as_a_binary_buffer():

@@ -1,0 +1,39 @@
+"""A torch function as a program that a page runs, without torch and without a server.
+
+`export` traces a function of named tensors once, takes what torch does apart into loops and matrix
+products over one array, and writes them as an ES module:
+
+>>> import torch
+>>> from attn_notes import programs
+>>> def attend(tensors):
+...     scores = tensors["queries"] @ tensors["keys"].T
+...     return {"attention": scores.softmax(-1)}
+>>> examples = {"queries": torch.zeros(3, 2), "keys": torch.zeros(5, 2)}
+>>> program = programs.export(attend, examples)
+>>> program.outputs["attention"].shape
+(3, 5)
+
+A page imports that module, puts numbers into the array and runs it as often as it likes:
+
+    const { size, inputs, outputs, make } = await import(url);
+    const H = new Float32Array(size);          // or Float64Array
+    const run = make(H);
+    H.set(queries, inputs.queries[0]);         // where it starts; inputs.queries[1] is its shape
+    H.set(keys, inputs.keys[0]);
+    run();
+    const attention = H.subarray(outputs.attention[0], outputs.attention[0] + 15);
+
+A run leaves its inputs as they are. Whole numbers and truth values stand in the array as numbers.
+`make(H, { exp, product })` takes another exponential, and a faster product of large matrices:
+`attn_notes/widgets/_program.js` has both, and an optimiser.
+
+What the examples say is their shapes and dtypes; no number of theirs is in the program. What the
+function itself makes, a mask or a table of positions, is: up to `constants.MOST` numbers of it,
+more is refused, as are random numbers and trained tensors that are not inputs. `training.step` is
+such a function: the gradient of a model's loss.
+"""
+
+from attn_notes.programs.program import Program, Slot, export
+from attn_notes.programs.tracing import UnknownOperationError
+
+__all__ = ["Program", "Slot", "UnknownOperationError", "export"]

@@ -1,0 +1,58 @@
+"""One array for all of a program's buffers: where each begins.
+
+Inputs, constants and outputs keep their places. A temporary buffer has one from the kernel that
+first writes it to the last that reads it, so that many share what a few need at a time.
+"""
+
+from collections.abc import Sequence
+
+from attn_notes.programs.kernels import Kernel
+from attn_notes.programs.values import Buffer
+
+ALIGNED = 4
+"""Buffers begin at multiples of so many numbers."""
+
+
+def placed(kernels: Sequence[Kernel], buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
+    """Where each buffer that is in use begins, and how many numbers all of them take."""
+    starts: dict[Buffer, int] = {}
+    end = 0
+    for role in ("input", "constant", "output"):
+        for buffer in buffers:
+            if buffer.role == role:
+                starts[buffer] = end
+                end += _room(buffer)
+    first, last = _lifetimes(kernels)
+    fixed = size = end
+    beginning: dict[int, list[Buffer]] = {}
+    for buffer, when in first.items():
+        if buffer.role == "temporary":
+            beginning.setdefault(when, []).append(buffer)
+    taken: list[Buffer] = []  # in order of their places
+    for now in range(len(kernels)):
+        taken = [buffer for buffer in taken if last[buffer] >= now]
+        for buffer in beginning.get(now, []):
+            start = fixed
+            for other in taken:
+                if starts[other] - start >= _room(buffer):
+                    break
+                start = starts[other] + _room(other)
+            starts[buffer] = start
+            taken = sorted([*taken, buffer], key=starts.__getitem__)
+            size = max(size, start + _room(buffer))
+    return starts, size
+
+
+def _room(buffer: Buffer) -> int:
+    """Its size, rounded up; nothing that has a place has none of its own."""
+    return max(1, -(-buffer.size // ALIGNED)) * ALIGNED
+
+
+def _lifetimes(kernels: Sequence[Kernel]) -> tuple[dict[Buffer, int], dict[Buffer, int]]:
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for when, kernel in enumerate(kernels):
+        for place in kernel.places():
+            first.setdefault(place.buffer, when)
+            last[place.buffer] = when
+    return first, last

@@ -1,0 +1,150 @@
+"""Kernels with addresses for buffers, their loops as few and as long as they can be.
+
+Dimensions through which all of a loop's layouts step evenly become one. Neighbouring loops through
+the same lengths become one too, where none writes what the other reads or writes elsewhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from attn_notes.programs.kernels import Kernel, Loop, Product
+from attn_notes.programs.values import Buffer, Number, Picked, Stored, Value, merged
+
+
+@dataclass(frozen=True)
+class Place:
+    """The number at start + Σ i strides, plus an index where it is computed."""
+
+    start: int
+    strides: tuple[int, ...]
+    index: "Term | None" = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operation on terms."""
+
+    operation: str
+    arguments: tuple["Term", ...]
+
+
+Term = float | Place | Call
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A loop in a loop in a loop: a `kernels.Loop`, or several maps."""
+
+    kind: str
+    lengths: tuple[int, ...]
+    outer: int
+    targets: tuple[Place, ...]
+    terms: tuple[Term, ...]
+    adds: bool
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """A `kernels.Product`: addresses and strides as the page's `product` takes them."""
+
+    sizes: tuple[int, int, int, int]  # B, M, N, K
+    left: tuple[int, int, int, int]  # start, and strides along B, M, K
+    right: tuple[int, int, int, int]  # along B, K, N
+    target: int  # row by row
+
+
+def addressed(kernels: Sequence[Kernel], starts: Mapping[Buffer, int]) -> list[Nest | Matrices]:
+    """The kernels, with these places for their buffers."""
+    done: list[Nest | Matrices] = []
+    for kernel in kernels:
+        if isinstance(kernel, Product):
+            done.append(_matrices(kernel, starts))
+            continue
+        nest = _nest(kernel, starts)
+        if done and isinstance(done[-1], Nest) and _fit(done[-1], nest):
+            before = done.pop()
+            assert isinstance(before, Nest)
+            targets, terms = before.targets + nest.targets, before.terms + nest.terms
+            nest = replace(before, targets=targets, terms=terms)
+        done.append(nest)
+    return done
+
+
+def _matrices(product: Product, starts: Mapping[Buffer, int]) -> Matrices:
+    left, right, target = (place.layout for place in (product.left, product.right, product.target))
+    *batch, M, N = target.shape
+    B, K = batch[0] if batch else 1, left.shape[-1]
+    sa, am, ak = (0, *left.strides)[-3:]
+    sb, bk, bn = (0, *right.strides)[-3:]
+    if sb == 0 and (B == 1 or sa == M * am):  # one matrix on the right: rows of a single left one
+        B, M, sa = 1, B * M, 0
+    a = starts[product.left.buffer] + left.offset
+    b = starts[product.right.buffer] + right.offset
+    return Matrices((B, M, N, K), (a, sa, am, ak), (b, sb, bk, bn), starts[product.target.buffer])
+
+
+def _nest(loop: Loop, starts: Mapping[Buffer, int]) -> Nest:
+    inner = (0,) * (len(loop.shape) - loop.outer)
+    rows = [(*place.layout.strides, *inner)[: len(loop.shape)] for place in loop.places()]
+    outside = merged(loop.shape[: loop.outer], [row[: loop.outer] for row in rows])
+    inside = merged(loop.shape[loop.outer :], [row[loop.outer :] for row in rows])
+    dims = outside + inside
+    order = iter(range(len(rows)))
+
+    def term(value: Value) -> Term:
+        if isinstance(value, Number):
+            return value.number
+        if isinstance(value, (Stored, Picked)):
+            return place(value)
+        return Call(value.operation, tuple(term(argument) for argument in value.arguments))
+
+    def place(value: Stored | Picked) -> Place:
+        which = next(order)
+        start = starts[value.buffer] + value.layout.offset
+        index = term(value.index) if isinstance(value, Picked) else None
+        return Place(start, tuple(strides[which] for _, strides in dims), index)
+
+    value = term(loop.value)
+    lengths = tuple(length for length, _ in dims)
+    return Nest(loop.kind, lengths, len(outside), (place(loop.target),), (value,), loop.adds)
+
+
+def _fit(before: Nest, after: Nest) -> bool:
+    """Whether what two loops do may be done entry by entry."""
+    if not before.kind == after.kind == "map" or before.lengths != after.lengths:
+        return False
+    if before.adds or after.adds:
+        return False
+    places = [[*nest.targets, *_places(nest.terms)] for nest in (before, after)]
+    if any(place.index is not None for both in places for place in both):
+        return False
+    lengths = before.lengths
+    written = [(x, y) for x in before.targets for y in places[1]]
+    written += [(x, y) for x in after.targets for y in places[0]]
+    return not any(_collide(x, y, lengths) for x, y in written)
+
+
+def _collide(x: Place, y: Place, lengths: Sequence[int]) -> bool:
+    """Whether two places may be one at different times."""
+    if (x.start, x.strides) == (y.start, y.strides):
+        # Entry for entry the same, unless several entries are one.
+        return any(stride == 0 for stride in x.strides)
+    (low, high), (least, most) = (_span(place, lengths) for place in (x, y))
+    return low <= most and least <= high
+
+
+def _span(place: Place, lengths: Sequence[int]) -> tuple[int, int]:
+    """The first and the last number that a place may be."""
+    reach = [(n - 1) * stride for n, stride in zip(lengths, place.strides, strict=True)]
+    below, above = (sum(sign(step, 0) for step in reach) for sign in (min, max))
+    return place.start + below, place.start + above
+
+
+def _places(terms: Sequence[Term]) -> Iterator[Place]:
+    for term in terms:
+        if isinstance(term, Place):
+            yield term
+            if term.index is not None:
+                yield from _places([term.index])
+        elif isinstance(term, Call):
+            yield from _places(term.arguments)

@@ -1,0 +1,130 @@
+"""Operations that read and write where other tensors say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from attn_notes.programs.lowering import Lowering, Operation, entering
+from attn_notes.programs.values import Layout, Number, Picked, Shape, Stored, Value
+
+TABLE: dict[str, Operation] = {}
+named = entering(TABLE)
+
+
+def _along(layout: Layout, dim: int, shape: Shape) -> tuple[Layout, int]:
+    """A layout without its step along a dimension, for an index of this shape, and that step."""
+    strides = [0 if d == dim else stride for d, stride in enumerate(layout.strides)]
+    return Layout(shape, tuple(strides), layout.offset), layout.strides[dim]
+
+
+@named("embedding")
+def _embedding(low: Lowering, weight: Value, index: Value, *_: Any, **__: Any) -> Value:
+    base = low.stored(weight)
+    place = low.reshape(low.apply("mul", index, base.layout.strides[0]), [*index.shape, 1])
+    shape = (*index.shape, weight.shape[1])
+    strides = (*[0] * len(index.shape), base.layout.strides[1])
+    return Picked(base.buffer, Layout(shape, strides, base.layout.offset), low.expand(place, shape))
+
+
+@named("gather")
+def _gather(low: Lowering, a: Value, dim: int, index: Value, **_: Any) -> Value:
+    base = low.stored(a)
+    layout, step = _along(base.layout, dim % max(1, len(a.shape)), index.shape)
+    return Picked(base.buffer, layout, low.apply("mul", index, step))
+
+
+def _scattered(
+    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float, *, adds: bool
+) -> Value:
+    target = low.copy(base)
+    layout, step = _along(target.layout, dim % len(base.shape), index.shape)
+    place = Picked(target.buffer, layout, low.apply("mul", index, step))
+    if not isinstance(source, Value):
+        source = Number(index.shape, float(source))
+    for d, length in enumerate(index.shape):  # a source may be longer than its index
+        source = low.view(source, lambda view, d=d, n=length: view.slice(d, 0, n))  # type: ignore[misc]
+    low.store(source, place, adds=adds)
+    return target
+
+
+@named("scatter")
+def _scatter(
+    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float
+) -> Value:
+    dim %= len(base.shape)
+    once = tuple(1 if d == dim else n for d, n in enumerate(base.shape))
+    if index.shape != once:
+        return _scattered(low, base, dim, index, source, adds=False)
+    # One place along the dimension: an expression, which needs no buffer.
+    count = low.constant(torch.arange(base.shape[dim]))
+    here = low.reshape(count, [n if d == dim else 1 for d, n in enumerate(base.shape)])
+    if isinstance(source, Value):
+        source = low.view(source, lambda layout: layout.slice(dim, 0, 1))
+    return low.apply("where", low.apply("eq", here, index), source, base)
+
+
+@named("scatter_add")
+def _scatter_add(low: Lowering, base: Value, dim: int, index: Value, source: Value) -> Value:
+    return _scattered(low, base, dim, index, source, adds=True)
+
+
+def _place(
+    low: Lowering, base: Stored, indices: Sequence[Value | None]
+) -> tuple[Layout, Value, Shape]:
+    """Where tensors that stand for neighbouring dimensions lead, as `tensor[a, b]` has it."""
+    given = [d for d, index in enumerate(indices) if index is not None]
+    if given != list(range(given[0], given[-1] + 1)):
+        raise low.refuse("has indices with a gap between them")
+    tensors = [index for index in indices if index is not None]
+    middle = tuple(torch.broadcast_shapes(*[index.shape for index in tensors]))
+    before, after = base.shape[: given[0]], base.shape[given[-1] + 1 :]
+    shape = (*before, *middle, *after)
+    place: Value = Number(middle, 0.0)
+    for d, index in zip(given, tensors, strict=True):
+        index = low.stored(index)
+        end = low.apply("where", low.apply("lt", index, 0.0), float(base.shape[d]), 0.0)
+        step = float(base.layout.strides[d])
+        place = low.apply("add", place, low.apply("mul", low.apply("add", index, end), step))
+    place = low.reshape(place, [*middle, *[1] * len(after)])
+    strides = base.layout.strides
+    rest = (*strides[: given[0]], *[0] * len(middle), *strides[given[-1] + 1 :])
+    return Layout(shape, rest, base.layout.offset), low.expand(place, shape), shape
+
+
+def _no_mask(low: Lowering) -> None:
+    for node in tree_leaves(low.node.args[1]):
+        if node is not None and node.meta["val"].dtype is torch.bool:
+            raise low.refuse("picks entries by a mask, so that its shape hangs on the data")
+
+
+@named("index")
+def _index(low: Lowering, a: Value, indices: Sequence[Value | None]) -> Value:
+    _no_mask(low)
+    base = low.stored(a)
+    layout, place, _ = _place(low, base, indices)
+    return Picked(base.buffer, layout, place)
+
+
+@named("index_select")
+def _index_select(low: Lowering, a: Value, dim: int, index: Value) -> Value:
+    base = low.stored(a)
+    layout, place, _ = _place(low, base, [*[None] * (dim % len(a.shape)), index])
+    return Picked(base.buffer, layout, place)
+
+
+@named("index_put")
+def _index_put(
+    low: Lowering,
+    base: Value,
+    indices: Sequence[Value | None],
+    value: Value,
+    accumulate: bool = False,
+) -> Value:
+    _no_mask(low)
+    target = low.copy(base)
+    layout, place, shape = _place(low, target, indices)
+    place = Picked(target.buffer, layout, place)
+    low.store(low.expand(value, shape), place, adds=accumulate)
+    return target

@@ -1,0 +1,117 @@
+"""Operations that do the same with every entry."""
+
+from typing import Any
+
+import torch
+
+from attn_notes.programs.lowering import Lowering, Operation, entering
+from attn_notes.programs.values import Number, Value
+
+TABLE: dict[str, Operation] = {}
+named = entering(TABLE)
+
+
+POINTWISE = {
+    **{name: name for name in ("abs", "ceil", "cos", "div", "eq", "exp", "expm1", "floor", "ge")},
+    **{name: name for name in ("gt", "isnan", "le", "log", "log1p", "lt", "mul", "ne", "neg")},
+    **{name: name for name in ("relu", "reciprocal", "rsqrt", "sigmoid", "sign", "sin", "sqrt")},
+    **{name: name for name in ("tan", "tanh", "trunc", "where")},
+    "logical_and": "and",
+    "logical_not": "not",
+    "logical_or": "or",
+    "maximum": "max",
+    "minimum": "min",
+}
+"""Operations on each entry, and what `javascript` calls them."""
+
+
+def _pointwise(name: str) -> Operation:
+    return lambda low, *values: low.apply(name, *values)
+
+
+def _logical(name: str) -> Operation:
+    """An operation on bits, which is one on truth values only."""
+
+    def apply(low: Lowering, *values: Value | int | float) -> Value:
+        if low.node.meta["val"].dtype is not torch.bool:
+            raise low.refuse("is known for truth values only, not for the bits of integers")
+        return low.apply(name, *values)
+
+    return apply
+
+
+TABLE.update({name: _pointwise(ours) for name, ours in POINTWISE.items()})
+TABLE.update({f"bitwise_{name}": _logical(name) for name in ("and", "or", "not")})
+
+
+@named("div")
+def _div(
+    low: Lowering, a: Value | int | float, b: Value | int | float, rounding_mode: str | None = None
+) -> Value:
+    quotient = low.apply("div", a, b)
+    return quotient if rounding_mode is None else low.apply(rounding_mode, quotient)
+
+
+@named("add")
+def _add(
+    low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
+) -> Value:
+    return low.apply("add", a, low.apply("mul", b, alpha))
+
+
+@named("sub")
+def _sub(
+    low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
+) -> Value:
+    return low.apply("sub", a, low.apply("mul", b, alpha))
+
+
+@named("remainder")
+def _remainder(low: Lowering, a: Value | int | float, b: Value | int | float) -> Value:
+    first, second = (low.stored(x) if isinstance(x, Value) else x for x in (a, b))
+    whole = low.apply("floor", low.apply("div", first, second))
+    return low.apply("sub", first, low.apply("mul", whole, second))
+
+
+@named("pow")
+def _pow(low: Lowering, a: Value | int | float, power: Value | int | float) -> Value:
+    known = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+    if isinstance(power, (int, float)) and isinstance(a, Value):
+        if power == 1:
+            return a
+        if power in known:
+            return low.apply(known[power], a)
+    return low.apply("pow", a, power)
+
+
+@named("clamp")
+def _clamp(
+    low: Lowering,
+    a: Value,
+    min: Value | int | float | None = None,
+    max: Value | int | float | None = None,
+) -> Value:
+    if min is not None:
+        a = low.apply("max", a, min)
+    return a if max is None else low.apply("min", a, max)
+
+
+@named("_to_copy")
+def _to_copy(low: Lowering, a: Value, **_: Any) -> Value:
+    before, after = (node.meta["val"].dtype for node in (low.node.all_input_nodes[0], low.node))
+    if after is torch.bool and before is not torch.bool:
+        return low.apply("ne", a, 0.0)
+    if before.is_floating_point and not after.is_floating_point:
+        return low.apply("trunc", a)
+    return a
+
+
+@named("full_like", "fill")
+def _full(low: Lowering, a: Value, number: Value | int | float, **_: Any) -> Value:
+    filled = number if isinstance(number, Value) else Number((), float(number))
+    return low.expand(filled, a.shape)
+
+
+@named("copy")
+def _copy(low: Lowering, a: Value, b: Value, *_: Any) -> Value:
+    return low.expand(b, a.shape)

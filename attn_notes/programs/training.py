@@ -1,0 +1,68 @@
+"""A training step as a program: what it reads are weights and a batch, what it writes gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from attn_notes.programs.program import Program, export
+from attn_notes.programs.tracing import Tensors
+from attn_notes.training import ensemble
+
+
+def step(
+    model: nn.Module,
+    loss: Callable[[ensemble.Model, Any], Any],
+    batch: Tensor | Tensors | tuple[Tensor, ...],
+    *,
+    clip: float | None = None,
+    has_aux: bool = False,
+) -> Program:
+    """The gradient of a model's loss on a batch, as `ensemble.train` takes it of one member.
+
+    Inputs are the parameters, by their names in the model, its buffers as `buffer.NAME`, and the
+    batch: `batch`, or `batch.NAME` of a dictionary's and `batch.0`, ... of a tuple's tensors.
+    Outputs are `gradient.NAME` of each parameter, and `loss`.
+
+    Args:
+        model: its shapes count, its numbers do not.
+        loss: loss(model, batch), a scalar.
+        batch: an example.
+        clip: largest norm of the whole gradient.
+        has_aux: loss(model, batch) returns the loss and a dictionary of further tensors, which
+            become outputs of their names.
+
+    Raises:
+        UnknownOperationError: the step does what no program can do.
+    """
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    buffers = {f"buffer.{name}": b for name, b in model.named_buffers()}
+    descend = ensemble.gradient(model, loss, clip, has_aux=has_aux)
+
+    def function(tensors: Tensors) -> Tensors:
+        grads, at = descend(
+            {name: tensors[name] for name in parameters},
+            {name.removeprefix("buffer."): tensors[name] for name in buffers},
+            unnamed(tensors, batch),
+        )
+        value, aux = at if has_aux else (at, {})
+        return {f"gradient.{name}": grads[name] for name in parameters} | {"loss": value, **aux}
+
+    return export(function, {**parameters, **buffers, **named(batch)})
+
+
+def named(batch: Tensor | Tensors | tuple[Tensor, ...]) -> Tensors:
+    """A batch's tensors by their names as inputs."""
+    if isinstance(batch, Tensor):
+        return {"batch": batch}
+    items = batch.items() if isinstance(batch, dict) else enumerate(batch)
+    return {f"batch.{name}": tensor for name, tensor in items}
+
+
+def unnamed(tensors: Tensors, like: Tensor | Tensors | tuple[Tensor, ...]) -> Any:
+    """A batch of the form of another one, from the inputs."""
+    if isinstance(like, Tensor):
+        return tensors["batch"]
+    if isinstance(like, dict):
+        return {name: tensors[f"batch.{name}"] for name in like}
+    return tuple(tensors[f"batch.{i}"] for i in range(len(like)))

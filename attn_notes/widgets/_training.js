@@ -1,0 +1,207 @@
+// A model in training on the page. The steps are torch's own, traced into a program (attn_notes/programs);
+// AdamW and the schedule stand in _program.js. All of it runs in a Worker, so that the page never waits:
+//
+//   page                                   Worker (this very module, loaded once more)
+//   trainer(esm, …).start(setup)  ──────▶  learn(setup)
+//                        .run()   ──────▶  so many steps, or so many milliseconds of them
+//                                 ◀──────  {step, losses, weights, judged}
+//
+// The page asks for the next steps when it has drawn the last, so a hidden tab asks for none.
+
+import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_program.js";
+
+/**
+ * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }.
+ * `feed(step)` puts the next batch into H; `judge()` measures the model every `every` steps, in numbers
+ * by name. Where a batch is fixed there is nothing to feed.
+ */
+export const TASKS = { fixed: () => ({}) };
+
+/** Import a module from its text; nothing is evaluated, so that a strict policy allows it. */
+export async function importText(text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  try {
+    return await import(url);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Numbers of an input or output, as a view into the array. */
+export const slot = (H, [start, shape]) =>
+  H.subarray(start, start + shape.reduce((product, length) => product * length, 1));
+
+/**
+ * A model ready to learn. `setup` holds the step's `program` (text), how its weights start (`draws`, by
+ * `seed`, unless there are `weights`), its fixed inputs (`given`), its `task` by name with `options`, and
+ * AdamW's `rate`, `decay`, `beta2`, `steps` and `warmup`. `double` computes in float64.
+ */
+export async function learn(setup) {
+  const { seed, draws, weights, given = {}, task = "fixed", options = {}, double = false } = setup;
+  const program = await importText(setup.program);
+  const fast = double || setup.plain ? null : await loadProduct(program.size);
+  const H = double ? new Float64Array(program.size) : fast?.H ?? new Float32Array(program.size);
+  const run = program.make(H, {
+    exp: double ? Math.exp : fastExp,
+    product: fast?.product,
+  });
+  const names = Object.keys(program.outputs)
+    .filter((name) => name.startsWith("gradient."))
+    .map((name) => name.slice("gradient.".length));
+  const generator = random(seed);
+  draw(H, program.inputs, draws, generator);
+  for (const [name, values] of Object.entries({ ...given, ...weights })) {
+    slot(H, program.inputs[name]).set(values);
+  }
+  const { feed, judge, every = Infinity } = TASKS[task]({ H, program, run, random: generator, options });
+  const update = adamw(H, program, setup);
+  const factor = warmupCosine(setup.steps, setup.warmup);
+  const loss = slot(H, program.outputs.loss);
+  let step = 0;
+  let judged = null;
+
+  /** At most so many steps, until so many milliseconds have passed; their losses. */
+  function advance(steps, milliseconds = Infinity) {
+    const losses = [];
+    const until = performance.now() + milliseconds;
+    const last = Math.min(step + steps, setup.steps);
+    while (step < last && performance.now() < until) {
+      feed?.(step);
+      run();
+      losses.push(loss[0]);
+      update(factor(step));
+      step++;
+      if (judge && (step % every === 0 || step === setup.steps)) judged = judge();
+    }
+    return losses;
+  }
+  const read = () =>
+    Object.fromEntries(names.map((name) => [name, slot(H, program.inputs[name]).slice()]));
+  return { advance, read, step: () => step, judged: () => judged };
+}
+
+/** What this module does in a Worker: one answer to each message. */
+function serve(scope) {
+  let learner = null;
+  scope.onmessage = async ({ data: { start, steps, milliseconds } }) => {
+    try {
+      if (start) learner = await learn(start);
+      const losses = learner.advance(steps, milliseconds);
+      const weights = learner.read();
+      scope.postMessage({ losses, step: learner.step(), weights, judged: learner.judged() });
+    } catch (error) {
+      scope.postMessage({ error: String(error) });
+    }
+  };
+}
+
+const { WorkerGlobalScope } = globalThis;
+if (WorkerGlobalScope && globalThis instanceof WorkerGlobalScope) serve(globalThis);
+
+/**
+ * Trains in a Worker made of this module's own text. `report` gets what the Worker says, and `change` the
+ * state: idle, running, paused, done, or failed where a browser has no such Worker.
+ */
+export function trainer({ esm, report, change, pace = () => Infinity }) {
+  let worker = null;
+  let state = "idle";
+  let setup = null;
+  let started = false; // whether the Worker has got the setup
+  let busy = false; // whether it owes an answer
+  let step = 0;
+  let round = 0; // answers to what was asked before a new start are not wanted
+
+  function become(next) {
+    if (state === next) return;
+    state = next;
+    change(state);
+  }
+
+  function hire() {
+    if (worker) return true;
+    try {
+      const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+      worker = new Worker(url, { type: "module" });
+    } catch {
+      become("failed");
+      return false;
+    }
+    worker.onerror = () => become("failed");
+    return true;
+  }
+
+  function ask(steps, milliseconds) {
+    if (!hire()) return;
+    const asked = round;
+    busy = true;
+    worker.onmessage = ({ data }) => {
+      busy = false;
+      if (asked !== round) return state === "running" ? soon() : undefined;
+      if (data.error) {
+        console.error(data.error);
+        become("failed");
+        return;
+      }
+      step = data.step;
+      report(data);
+      if (data.losses.some((value) => !Number.isFinite(value)) || step >= setup.steps) become("done");
+      else if (state === "running") soon();
+    };
+    worker.postMessage({ start: started ? null : setup, steps, milliseconds });
+    started = true;
+  }
+
+  // Once a frame: a page that nobody sees has none.
+  const soon = () => requestAnimationFrame(() => state === "running" && !busy && ask(pace(step), 12));
+
+  function start(next) {
+    round++;
+    setup = next;
+    started = false;
+    step = 0;
+    become("idle");
+  }
+  function go() {
+    if (state === "running" || !setup) return;
+    become("running");
+    if (state === "running") soon();
+  }
+  function pause() {
+    if (state === "running") become("paused");
+  }
+  function once() {
+    if (busy || state === "done" || state === "failed") return;
+    become("paused");
+    ask(1);
+  }
+  function free() {
+    round++;
+    worker?.terminate();
+    worker = null;
+    started = false;
+  }
+  return { start, run: go, pause, once, free, state: () => state };
+}
+
+/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the weights, or null. */
+export function series(esm) {
+  let weights = null;
+  let ended = () => {};
+  const one = trainer({
+    esm,
+    report: (data) => {
+      weights = data.weights;
+    },
+    change: (state) => {
+      if (state === "done") ended(weights);
+      if (state === "failed") ended(null);
+    },
+  });
+  const next = (setup) =>
+    new Promise((resolve) => {
+      ended = resolve;
+      one.start(setup);
+      one.run();
+    });
+  return { next, free: one.free };
+}

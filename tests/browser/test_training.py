@@ -1,0 +1,228 @@
+"""Training in the page: driven from outside as a reader would, judged by torch."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+from torch import Generator
+
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training import checkpoint
+
+from .conftest import Visit
+from .widget_page import READ_PAGE
+
+CHAPTER = "book/deep_qkv.html"
+PATIENCE = 60_000  # milliseconds
+
+
+@pytest.fixture
+def widget(visit: Visit) -> Locator:
+    sorter = visit.page.locator(".abc-sorter")
+    expect(sorter.get_by_role("button", name="Train", exact=True)).to_be_visible()
+    return sorter
+
+
+def told(widget: Locator) -> dict[str, str]:
+    found: dict[str, str] = widget.evaluate("(node) => ({ ...node.dataset })")
+    return found
+
+
+def choose(widget: Locator, **boxes: str) -> None:
+    for label, value in boxes.items():
+        widget.get_by_label(label.capitalize(), exact=True).select_option(value)
+
+
+def pick(widget: Locator, option: str) -> None:
+    widget.get_by_role("radio", name=option, exact=True).check()
+
+
+def train(widget: Locator) -> dict[str, str]:
+    """Press Train and wait for the end."""
+    widget.get_by_role("button", name="Train", exact=True).click()
+    expect(widget).to_have_attribute("data-training", "done", timeout=PATIENCE)
+    return told(widget)
+
+
+def downloaded(page: Page, widget: Locator, folder: Path) -> Path:
+    with page.expect_download() as download:
+        widget.get_by_role("button", name="Download").click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def solved(model: Sorter) -> int:
+    with torch.no_grad():
+        return int(sorting.probe(model)["solved"])
+
+
+def test_what_was_trained_is_a_model_of_the_package(
+    visit: Visit, widget: Locator, tmp_path: Path
+) -> None:
+    """The file's weights, in torch: the score that the page gives, and the words that it shows."""
+    choose(widget, speed="fast")
+    end = train(widget)
+    assert end["step"] == "1000"
+    path = downloaded(visit.page, widget, tmp_path)
+    assert path.name == "abc-sorter-plain.safetensors"
+    model = Sorter(Config("plain"), Generator())
+    checkpoint.load_weights(model, path)
+    assert round(float(end["score"]) * 27) == solved(model)
+    marks = widget.locator(".abc-word:not(.abc-wrong)").count()
+    assert marks == solved(model)
+    weights = sorting.population()
+    # of the step before the last, so the loss after it is near
+    after = sorting.loss(model, weights).item()
+    assert float(end["loss"]) == pytest.approx(after, abs=5e-3)
+    assert float(end["loss"]) >= sorting.FLOOR
+
+
+def test_it_starts_pauses_steps_and_starts_again(widget: Locator) -> None:
+    assert told(widget)["training"] == "idle"
+    widget.get_by_role("button", name="Train", exact=True).click()
+    expect(widget).to_have_attribute("data-training", "running")
+    widget.get_by_role("button", name="Pause").click()
+    expect(widget).to_have_attribute("data-training", "paused")
+    widget.page.wait_for_timeout(100)
+    paused = int(told(widget)["step"])
+    widget.page.wait_for_timeout(200)
+    assert int(told(widget)["step"]) == paused  # nothing moves
+    widget.get_by_role("button", name="One step").click()
+    expect(widget).to_have_attribute("data-step", str(paused + 1))
+    widget.get_by_role("button", name="Another seed").click()
+    expect(widget).to_have_attribute("data-training", "idle")
+    assert told(widget)["step"] == "0"
+
+
+def test_another_seed_starts_elsewhere_and_the_same_one_does_not(widget: Locator) -> None:
+    choose(widget, speed="fast")
+
+    def first_loss() -> str:
+        widget.get_by_role("button", name="One step").click()
+        expect(widget).to_have_attribute("data-step", "1")
+        return told(widget)["loss"]
+
+    before = first_loss()
+    pick(widget, "gated")
+    pick(widget, "plain")
+    assert first_loss() == before
+    widget.get_by_role("button", name="Another seed").click()
+    assert first_loss() != before
+
+
+def test_everything_shown_follows_the_weights(widget: Locator) -> None:
+    answers = "(node) => [...node.querySelectorAll('.abc-word')].map((word) => word.title).join()"
+    before = widget.evaluate(answers)
+    widget.get_by_role("button", name="One step").click()
+    expect(widget).to_have_attribute("data-step", "1")
+    assert widget.evaluate(answers) != before  # hardly trained: not the recorded model's
+    assert "of 27 sorted" in widget.locator(".attn-train-line").first.text_content()
+
+
+def test_most_seeds_reach_the_criterion_within_the_challenge(widget: Locator) -> None:
+    """Sixteen seeds, each judged on all 27 words: the bound is the one that the page sets."""
+    pick(widget, "the four it can know")
+    widget.get_by_role("button", name="16 seeds").click()
+    tally = widget.locator(".attn-challenge [role=status]")
+    expect(tally).to_contain_text("of 16 seeds", timeout=PATIENCE)
+    assert int(tally.text_content().split(": ")[1].split(" of ")[0]) >= 14
+
+
+def test_no_task_keeps_the_page_waiting(visit: Visit, widget: Locator) -> None:
+    visit.page.evaluate(
+        """() => {
+          window.long = [];
+          new PerformanceObserver((list) => long.push(...list.getEntries().map((e) => e.duration)))
+            .observe({ type: 'longtask' });
+        }"""
+    )
+    train(widget)
+    longest: list[float] = visit.page.evaluate("long")
+    assert not [duration for duration in longest if duration > 100], longest
+
+
+def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
+    choose(widget, speed="fast")
+    end = train(widget)
+    widget.get_by_role("button", name="Keep").click()
+    visit.page.reload()
+    expect(widget.get_by_role("button", name="Take back")).to_be_enabled()
+    widget.get_by_role("button", name="Take back").click()
+    assert told(widget)["score"] == end["score"]
+
+
+def test_nonsense_that_was_kept_is_not_taken(visit: Visit, widget: Locator) -> None:
+    visit.page.evaluate(
+        "localStorage.setItem('attention-notes abc sorter plain', '[[\"x\", \"!\"]]')"
+    )
+    visit.page.reload()
+    expect(widget.get_by_role("button", name="Take back")).to_be_disabled()
+
+
+def test_a_rate_that_is_too_high_is_said_to_be(visit: Visit) -> None:
+    """A lesson whose rate makes every number infinite."""
+    visit.page.evaluate(READ_PAGE)
+    answer: Any = visit.page.evaluate(
+        """async () => {
+          const { learn } = widget;
+          const { step, draws, warmup } = saved.lessons.plain;
+          const given = {
+            'batch.tokens': Float32Array.from(saved.sequences),
+            'batch.counted': Float32Array.from(saved.losses.all.counted),
+          };
+          const setup = { program: step, draws, seed: 1, given, rate: 1e30, steps: 20, warmup };
+          const learner = await learn(setup);
+          return learner.advance(20).map(Number.isFinite);
+        }"""
+    )
+    assert answer[0]
+    assert not all(answer)
+
+
+def test_a_page_without_workers_says_so_and_lives_on(visit: Visit) -> None:
+    visit.page.add_init_script("delete window.Worker")
+    visit.page.reload()
+    sorter = visit.page.locator(".abc-sorter")
+    sorter.get_by_role("button", name="Train", exact=True).click()
+    expect(sorter).to_contain_text("This browser cannot train here")
+    expect(sorter).to_have_attribute("data-training", "idle")
+    sorter.get_by_role("button", name="Next word").click()
+    expect(sorter.locator(".abc-output")).not_to_have_text("")
+
+
+def test_the_starting_points_are_the_models_own(visit: Visit) -> None:
+    """Draws of the page, over many seeds, have the mean and spread of torch's starting weights."""
+    visit.page.evaluate(READ_PAGE)
+    drawn: dict[str, list[float]] = visit.page.evaluate(
+        """async () => {
+          const { learn } = widget;
+          const { step, draws, warmup } = saved.lessons.gated;
+          const sums = {};
+          for (let seed = 1; seed <= 60; seed++) {
+            const setup = { program: step, draws, seed, rate: 1, steps: 1, warmup };
+            const weights = (await learn(setup)).read();
+            for (const [name, values] of Object.entries(weights)) {
+              sums[name] ??= [0, 0, 0];
+              for (const x of values) {
+                sums[name][0] += 1;
+                sums[name][1] += x;
+                sums[name][2] += x * x;
+              }
+            }
+          }
+          return sums;
+        }"""
+    )
+    models = [Sorter(Config("gated"), Generator().manual_seed(seed)) for seed in range(60)]
+    for name, (count, total, squares) in drawn.items():
+        torchs = torch.stack([dict(m.named_parameters())[name].detach() for m in models])
+        spread = max(float(torchs.std()), 1e-9)
+        assert abs(total / count - float(torchs.mean())) < 5 * spread / count**0.5 * 2**0.5 + 1e-9
+        mean_square = squares / count
+        assert mean_square == pytest.approx(float(torchs.square().mean()), rel=0.2, abs=1e-9), name
+    assert json.dumps(sorted(drawn)) == json.dumps(sorted(dict(models[0].named_parameters())))
