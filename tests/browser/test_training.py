@@ -200,7 +200,7 @@ def test_a_page_without_workers_says_so_and_lives_on(visit: Visit) -> None:
 def test_it_trains_wherever_the_page_lies(
     where: str, open_page: Callable[..., Visit], site: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Under a policy that allows no code but the page's own, WebAssembly included, and on a disk."""
+    """Under a policy that allows no code but the page's own, no WebAssembly, and on a disk."""
     base = site.as_uri() + "/" if where == "disk" else request.getfixturevalue("strict_server")
     visit = open_page(f"{CHAPTER}?bare", base=base)
     sorter = visit.page.locator(".abc-sorter")
