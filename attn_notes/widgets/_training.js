@@ -183,17 +183,17 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
   return { start, run: go, pause, once, free, state: () => state };
 }
 
-/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the weights, or null. */
+/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the last report, or null. */
 export function series(esm) {
-  let weights = null;
+  let last = null;
   let ended = () => {};
   const one = trainer({
     esm,
     report: (data) => {
-      weights = data.weights;
+      last = data;
     },
     change: (state) => {
-      if (state === "done") ended(weights);
+      if (state === "done") ended(last);
       if (state === "failed") ended(null);
     },
   });
