@@ -12,8 +12,8 @@ import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_prog
 
 /**
  * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }.
- * `feed(step)` puts the next batch into H; `judge()` measures the model every `every` steps, in numbers
- * by name. Where a batch is fixed there is nothing to feed.
+ * `feed(step)` puts the next batch into H; `judge()` measures the model after the first step, every
+ * `every` steps and at the end, in numbers by name. Where a batch is fixed there is nothing to feed.
  */
 export const TASKS = { fixed: () => ({}) };
 
@@ -71,7 +71,7 @@ export async function learn(setup) {
       losses.push(loss[0]);
       update(factor(step));
       step++;
-      if (judge && (step % every === 0 || step === setup.steps)) judged = judge();
+      if (judge && (!judged || step % every === 0 || step === setup.steps)) judged = judge();
     }
     return losses;
   }

@@ -13,7 +13,7 @@ import { KINDS, counts, named } from "./_triple_product_words.js";
 const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const WATCHED = 8; // seconds that a run takes where one wants to see it
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
-const FEW = 12; // sequences where the page itself judges
+const FEW = 6; // sequences where the page itself judges
 const CHALLENGE = { seeds: 8, steps: 60 };
 
 const GUESSES = { question: "Your guess: from which step on does it copy?", options: PARTS };
