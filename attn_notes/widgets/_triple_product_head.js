@@ -3,7 +3,6 @@
 import { argmax, softmax, unpack } from "./_model.js";
 import {
   POWERS,
-  arrows,
   button,
   counted,
   html,
@@ -28,22 +27,12 @@ import {
   source,
   spell,
 } from "./_triple_product_task.js";
-import { cos2, norm, place, times } from "./_triple_product_vectors.js";
-import { KINDS, counts, factor, facts, named, show } from "./_triple_product_words.js";
+import { headScene, reachOf, tokenStrip } from "./_triple_product_tokens.js";
+import { cos2, norm, place } from "./_triple_product_vectors.js";
+import { KINDS, WORDS, counts, factor, facts, named, show } from "./_triple_product_words.js";
 
 const LOUDNESS = [0.1, 100];
 const KNOWN = 0.99; // what the best predictor must be sure of for a token to be right or wrong
-
-const OVER_THE_PLANE =
-  "The plane is that of q and r, drawn to a scale of their own; a key's height is its distance from it.";
-
-const WORDS = {
-  dot:
-    "A key scores by its length along q, here to the right. This head has no r: all the rest of a " +
-    "key is drawn as its height.",
-  volume: `${OVER_THE_PLANE} A key scores by minus that distance squared, times the squared area of q and r: the winner is the lowest key, not the flattest, and may stand upright.`,
-  angle: `${OVER_THE_PLANE} A key scores by its angle to the plane, whatever its length: the winner is the flattest key, not the lowest.`,
-};
 
 /** Names of runs, fewer layers first, then by kind of score: a saved page has them by the alphabet. */
 function inOrder(runs) {
@@ -132,12 +121,7 @@ export function inAHead({ uid, model, save, leave }) {
 
   // --- the tokens
 
-  const strip = html("div", {
-    class: "tp-tokens",
-    role: "radiogroup",
-    "aria-label": "Query position",
-    onkeydown: arrows((i) => ask(i)),
-  });
+  const strip = tokenStrip({ ask: (i) => ask(i), take: (t) => t <= position() && choose(t) });
 
   /** Query from position i; a key that then lies in the future is let go. */
   function ask(i) {
@@ -146,43 +130,6 @@ export function inAHead({ uid, model, save, leave }) {
 
   function choose(j) {
     save(j === model.get("key") ? { key: j } : { key: j, loudness: 1 });
-  }
-
-  function drawTokens(text, i, j, attention) {
-    while (strip.children.length > text.length) strip.lastChild.remove();
-    while (strip.children.length < text.length) {
-      const t = strip.children.length;
-      strip.append(
-        html(
-          "span",
-          { class: "tp-token", role: "radio", onclick: () => ask(t) },
-          html(
-            "span",
-            {
-              class: "tp-bar",
-              onclick: (event) => {
-                event.stopPropagation();
-                if (t <= position()) choose(t);
-              },
-            },
-            html("span", { class: "tp-bar-fill" }),
-          ),
-          html("span", { class: "tp-letter" }),
-        ),
-      );
-    }
-    [...strip.children].forEach((node, t) => {
-      const weight = attention[t];
-      const [bar, letter] = node.children;
-      bar.firstChild.style.transform = `scaleY(${(weight ?? 0).toFixed(4)})`;
-      letter.textContent = LETTERS[text[t]];
-      node.classList.toggle("tp-future", t > i);
-      node.classList.toggle("tp-the-key", t === j);
-      node.setAttribute("aria-checked", t === i);
-      node.setAttribute("tabindex", t === i ? "0" : "-1");
-      const looked = weight === undefined ? "" : `, attention ${weight.toFixed(2)}`;
-      node.setAttribute("aria-label", `${LETTERS[text[t]]} at ${t + 1}${looked}`);
-    });
   }
 
   const view = sceneView({
@@ -224,7 +171,7 @@ export function inAHead({ uid, model, save, leave }) {
     ),
     html("div", { class: "attn-controls tp-ask" }, box.node, another),
     message,
-    strip,
+    strip.node,
     html(
       "p",
       { class: "attn-help" },
@@ -333,10 +280,11 @@ export function inAHead({ uid, model, save, leave }) {
     selects.layer.set(counted(config.layers, (n) => `${n + 1}`), clamp(model.get("layer"), config.layers));
     selects.head.set(counted(config.heads, (n) => `${n + 1}`), clamp(model.get("head"), config.heads));
     selects.key.set(counted(i + 1, (t) => `${LETTERS[text[t]]} at ${t + 1}`), j);
-    drawTokens(text, i, j, attention);
+    strip.draw(text, i, j, attention);
 
     const placed = place(head, i);
-    drawScene(placed, attention, reachOf(place(headOf(still), i).keys), j, name);
+    const reach = reachOf(place(headOf(still), i).keys);
+    view.draw(headScene(placed, attention, reach, j, name));
 
     const distribution = softmax(seen.logits[i]);
     const guess = argmax(distribution);
@@ -378,44 +326,6 @@ export function inAHead({ uid, model, save, leave }) {
     spoken.say(
       `${name(j)} has attention ${attention[j].toFixed(2)}. ${answer.textContent} ${verdict.textContent}`,
     );
-  }
-
-  /** What fits the frame: it is wider than it is high, and the keys mostly stand. */
-  const reachOf = (keys) =>
-    1.05 * Math.max(...keys.map(([x, y, z]) => Math.max(Math.hypot(x, y), z / 1.25)));
-
-  function drawScene(placed, attention, reach, j, name) {
-    const { q, r, keys, flat } = placed;
-    // q and r share a scale of their own: what they say is the plane, and which way is q.
-    const own = (0.8 * reach) / Math.max(norm(q), r ? norm(r) : 0, 1e-12);
-    view.draw({
-      low: true,
-      reach: reach || 1,
-      plane: flat ? null : { e1: [1, 0, 0], e2: [0, 1, 0], radius: 0.92 * reach },
-      axis: flat ? [1, 0, 0] : null,
-      box: null,
-      arrows: [
-        ...Object.entries(r ? { q, r } : { q }).map(([id, x]) => ({
-          id,
-          text: id,
-          at: times(x, own),
-          className: "tp-plane-arrow",
-          weight: 0.6,
-          needed: true,
-          flat: true,
-        })),
-        ...keys.map((at, t) => ({
-          id: String(t),
-          text: name(t),
-          at,
-          foot: attention[t] > 0.05 || t === j ? [at[0], at[1], 0] : null,
-          className: t === j ? "tp-selected" : attention[t] > 0.05 ? "tp-attended" : "tp-faint",
-          chosen: t === j,
-          weight: attention[t],
-          needed: t === j,
-        })),
-      ],
-    });
   }
 
   return {

@@ -41,3 +41,14 @@ export const LAYERS = { 1: "one layer", 2: "two layers" };
 
 /** What a network is called: "volume, one layer". */
 export const named = ({ score: kind, layers }) => `${kind}, ${LAYERS[layers] ?? `${layers} layers`}`;
+
+const OVER_THE_PLANE =
+  "The plane is that of q and r, drawn to a scale of their own; a key's height is its distance from it.";
+
+export const WORDS = {
+  dot:
+    "A key scores by its length along q, here to the right. This head has no r: all the rest of a " +
+    "key is drawn as its height.",
+  volume: `${OVER_THE_PLANE} A key scores by minus that distance squared, times the squared area of q and r: the winner is the lowest key, not the flattest, and may stand upright.`,
+  angle: `${OVER_THE_PLANE} A key scores by its angle to the plane, whatever its length: the winner is the flattest key, not the lowest.`,
+};
