@@ -14,7 +14,7 @@ const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const WATCHED = 8; // seconds that a run takes where one wants to see it
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
 const FEW = 6; // sequences where the page itself judges
-const CHALLENGE = { seeds: 8, steps: 60 };
+const CHALLENGE = { seeds: 8, steps: 150 };
 
 const GUESSES = { question: "Your guess: from which step on does it copy?", options: PARTS };
 
@@ -146,8 +146,8 @@ export function copierTraining({ uid, root, model, follow }) {
         html(
           "p",
           {},
-          `Challenge: one layer, period 12. Choose so that all ${CHALLENGE.seeds} seeds make every copy right ` +
-            `within ${CHALLENGE.steps} steps.`,
+          `Challenge: with one layer and one period, choose so that all ${CHALLENGE.seeds} seeds get every copy ` +
+            `of ${HELD.count} fresh sequences right within ${CHALLENGE.steps} steps.`,
         ),
         challenge,
         tally,
@@ -165,6 +165,10 @@ export function copierTraining({ uid, root, model, follow }) {
   let runner = null;
   /** Train the chosen settings from several seeds, one after another, each judged on the held-out copies. */
   async function runChallenge() {
+    if (choice.layers !== 1 || task().periods.length > 1) {
+      tally.textContent = "The challenge is to do it with one layer and one period.";
+      return;
+    }
     const mine = ++asked;
     panel.pause();
     challenge.disabled = true;
@@ -177,7 +181,7 @@ export function copierTraining({ uid, root, model, follow }) {
       if (mine !== asked) return;
       copied.push(done?.judged?.copied === 1);
       tally.textContent =
-        `${chosen}: ${copied.filter(Boolean).length} of ${copied.length} seeds make every copy right.`;
+        `${chosen}: ${copied.filter(Boolean).length} of ${copied.length} seeds get every copy right.`;
     }
     challenge.disabled = false;
   }
