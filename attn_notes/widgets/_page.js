@@ -52,7 +52,7 @@ export function saver(model, draw) {
 }
 
 /** Say something politely, once the reader pauses. */
-function speaker() {
+export function speaker() {
   const node = html("p", { class: "attn-hidden", "aria-live": "polite" });
   let timer;
   const say = (sentence) => {
@@ -116,9 +116,10 @@ export function segments({ uid, name, label, onchange }) {
 /**
  * The menus of a widget's runs and of the chosen one's seeds: `order` names the runs in a row,
  * `choose` takes one, and `lone` is whether a seed without another is worth a menu. `pick` makes the
- * choice of a run, by `select` or `segments`, and `kind` gives a run's class there.
+ * choice of a run, by `select` or `segments`, and `kind` gives a run's class there. `show` may be told of
+ * a model in training, which is none of the runs: it is chosen then, and has no seed.
  */
-function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
+export function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
   const { choose = (run) => save({ run }), pick = select, kind = () => "" } = more;
   const run = () => model.get("runs")[model.get("run")];
   const seed = () => Math.min(model.get("seed"), run().seeds - 1);
@@ -129,10 +130,11 @@ function menus({ uid, model, save, order = Object.keys, lone = false, ...more })
     label: "Seed",
     onchange: (value) => save({ seed: Number(value) }),
   });
-  function show() {
-    runs.set(order(model.get("runs")).map((name) => [name, name, kind(name)]), model.get("run"));
-    seeds.set(counted(run().seeds, String), seed());
-    seeds.node.hidden = run().seeds === 1 && !lone;
+  function show(learning = "") {
+    const names = order(model.get("runs")).map((name) => [name, name, kind(name)]);
+    runs.set(learning ? [...names, ["", learning]] : names, learning ? "" : model.get("run"));
+    seeds.node.hidden = Boolean(learning) || (run().seeds === 1 && !lone);
+    if (!learning) seeds.set(counted(run().seeds, String), seed());
   }
   return { nodes: [runs.node, seeds.node], run, seed, show };
 }
@@ -167,7 +169,7 @@ export function refuse(input, refused) {
 }
 
 /** What stands in a widget's place until it has a model. */
-const sleeper = () =>
+export const sleeper = () =>
   html(
     "p",
     { class: "attn-asleep" },
@@ -230,7 +232,7 @@ export function follow(node, { pointerId, clientX, clientY }, move, stop) {
  * A slider with its value in words beside it. `min`, `max` and what `set` and `oninput` give are
  * values; `place` and `value` say where on the slider a value stands, and back.
  */
-function slider({ uid, name, label, min = 0, max, step, say, oninput, ...more }) {
+export function slider({ uid, name, label, min = 0, max, step, say, oninput, ...more }) {
   const { place = (x) => x, value = (x) => x, described = null } = more;
   const output = html("output", { class: "attn-value", for: `${uid}-${name}` });
   const input = html("input", {
@@ -260,7 +262,7 @@ function slider({ uid, name, label, min = 0, max, step, say, oninput, ...more })
 }
 
 /** The two directions of a slider over powers of ten. */
-const POWERS = { place: Math.log10, value: (x) => 10 ** x };
+export const POWERS = { place: Math.log10, value: (x) => 10 ** x };
 
 /**
  * Lines of columns, one below the other, each with a caption: a column is about the same thing in

@@ -12,8 +12,8 @@ import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_prog
 
 /**
  * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }.
- * `feed(step)` puts the next batch into H; `judge()` measures the model every `every` steps, in numbers
- * by name. Where a batch is fixed there is nothing to feed.
+ * `feed(step)` puts the next batch into H; `judge()` measures the model after the first step, every
+ * `every` steps and at the end, in numbers by name. Where a batch is fixed there is nothing to feed.
  */
 export const TASKS = { fixed: () => ({}) };
 
@@ -71,7 +71,7 @@ export async function learn(setup) {
       losses.push(loss[0]);
       update(factor(step));
       step++;
-      if (judge && (step % every === 0 || step === setup.steps)) judged = judge();
+      if (judge && (!judged || step % every === 0 || step === setup.steps)) judged = judge();
     }
     return losses;
   }
@@ -202,17 +202,17 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
   return { start, run: go, pause, once, free, state: () => state };
 }
 
-/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the weights, or null. */
+/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the last report, or null. */
 export function series(esm) {
-  let weights = null;
+  let last = null;
   let ended = () => {};
   const one = trainer({
     esm,
     report: (data) => {
-      weights = data.weights;
+      last = data;
     },
     change: (state) => {
-      if (state === "done") ended(weights);
+      if (state === "done") ended(last);
       if (state === "failed") ended(null);
     },
   });

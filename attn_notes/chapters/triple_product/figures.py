@@ -83,6 +83,21 @@ def explorer() -> TripleProductExplorer:
     return widget
 
 
+def teach(widget: TripleProductExplorer) -> None:
+    """Let the reader train every kind in the page, with the settings of the chapter's own training."""
+    for configs, settings in ((recipe.ONE_OF_EACH, recipe.ONE), (recipe.TWO_OF_EACH, recipe.TWO)):
+        for kind, config in configs.items():
+            widget.teach(
+                config,
+                (recipe.FIXED, recipe.RANDOM),
+                rate=settings["lr"][kind],
+                steps=settings["steps"],
+                batch=settings["batch"],
+                warmup=settings["warmup"],
+                copied=claims.SOLVED,
+            )
+
+
 def load(widget: TripleProductExplorer, layers: str, runs: Runs) -> None:
     """Show the first seed of each trained kind in the widget: "one layer" or "two layers"."""
     configs = {"one layer": recipe.ONE_OF_EACH, "two layers": recipe.TWO_OF_EACH}[layers]
