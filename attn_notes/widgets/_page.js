@@ -1,6 +1,7 @@
 // ---------------------------------------------------------------------------------------------
 // Building blocks of the widgets' pages. Text enters a page only as text nodes and attributes.
 
+
 function element(create, tag, attributes, children) {
   const node = create(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -52,7 +53,7 @@ export function saver(model, draw) {
 }
 
 /** Say something politely, once the reader pauses. */
-function speaker() {
+export function speaker() {
   const node = html("p", { class: "attn-hidden", "aria-live": "polite" });
   let timer;
   const say = (sentence) => {
@@ -118,7 +119,7 @@ export function segments({ uid, name, label, onchange }) {
  * `choose` takes one, and `lone` is whether a seed without another is worth a menu. `pick` makes the
  * choice of a run, by `select` or `segments`, and `kind` gives a run's class there.
  */
-function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
+export function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
   const { choose = (run) => save({ run }), pick = select, kind = () => "" } = more;
   const run = () => model.get("runs")[model.get("run")];
   const seed = () => Math.min(model.get("seed"), run().seeds - 1);
@@ -167,7 +168,7 @@ export function refuse(input, refused) {
 }
 
 /** What stands in a widget's place until it has a model. */
-const sleeper = () =>
+export const sleeper = () =>
   html(
     "p",
     { class: "attn-asleep" },
@@ -230,7 +231,7 @@ export function follow(node, { pointerId, clientX, clientY }, move, stop) {
  * A slider with its value in words beside it. `min`, `max` and what `set` and `oninput` give are
  * values; `place` and `value` say where on the slider a value stands, and back.
  */
-function slider({ uid, name, label, min = 0, max, step, say, oninput, ...more }) {
+export function slider({ uid, name, label, min = 0, max, step, say, oninput, ...more }) {
   const { place = (x) => x, value = (x) => x, described = null } = more;
   const output = html("output", { class: "attn-value", for: `${uid}-${name}` });
   const input = html("input", {
@@ -318,7 +319,7 @@ export const bar = (column, bottom, height, className = "") =>
   });
 
 /** Count from one number to another, so many milliseconds each; at once for who wants no motion. */
-function player(milliseconds, show) {
+export function player(milliseconds, show) {
   let timer = null;
   const stop = () => {
     clearTimeout(timer);

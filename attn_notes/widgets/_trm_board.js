@@ -1,9 +1,13 @@
 // The board of the Sudoku explorer, cell by cell, by pointer and by keyboard.
 
-const place = (task, cell) =>
+import { drawn, html, rove } from "./_page.js";
+import { digitsOf } from "./_trm_puzzles.js";
+import { BLANKS, percent } from "./_trm_text.js";
+
+export const place = (task, cell) =>
   `row ${Math.floor(cell / task.side) + 1}, column ${(cell % task.side) + 1}`;
 
-function boardView({ uid, choose, put, refused }) {
+export function boardView({ uid, choose, put, refused }) {
   const node = html("div", {
     class: "trm-board",
     role: "grid",

@@ -1,9 +1,15 @@
 // What stands beside the board: the halting probability as a dial, the way so far as a curve, and one
 // cell, looked at closely.
 
+import { button, drawn, html, number, slider, svg } from "./_page.js";
+import { place } from "./_trm_board.js";
+import { capital, percent } from "./_trm_text.js";
+
+export const LAST = 24; // supervision step
+
 const ARC = "M10 58A50 50 0 0 1 110 58";
 
-function dial() {
+export function dial() {
   const fill = svg("path", { class: "trm-arc trm-arc-fill", d: ARC, pathLength: 1 });
   const value = svg("text", { x: 60, y: 56, class: "trm-dial-value" });
   const picture = svg(
@@ -29,7 +35,7 @@ function dial() {
   return { node, draw };
 }
 
-function courseView({ uid, go }) {
+export function courseView({ uid, go }) {
   const curve = svg("svg", {
     class: "trm-curve",
     viewBox: `0 0 ${LAST} 1`,
@@ -91,7 +97,7 @@ function courseView({ uid, go }) {
 // ---------------------------------------------------------------------------------------------
 // One cell: how likely it holds each digit to be
 
-function closeView(put) {
+export function closeView(put) {
   const title = html("caption", {});
   const body = html("tbody", {});
   const column = (text) => html("th", { scope: "col" }, text);

@@ -5,6 +5,7 @@
 //   boards → deduce → solve
 //                   → grid → dig → sample, drawPuzzle      heldOut: which grids training never draws
 
+
 /** What a shape of boxes comes to: the units of each cell, and the cells of each unit. */
 export function boards({ rows, columns, held_out_share: share }) {
   const side = rows * columns;
@@ -108,7 +109,7 @@ function tightest({ board, possible }) {
 }
 
 /** All ways to fill a board in, one after the other. */
-function* fill(task, board) {
+export function* fill(task, board) {
   const deduced = deduce(task, board);
   if (!deduced) return;
   const [cell] = tightest(deduced);

@@ -110,4 +110,6 @@ async function supervision({ H, program, random: generator, options }) {
   return { feed, after, read, judge, every: judged.every };
 }
 
-TASKS["deep supervision"] = supervision;
+/** Its name as a task. */
+export const DEEP = "deep supervision";
+TASKS[DEEP] = supervision;

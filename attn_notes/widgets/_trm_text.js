@@ -1,5 +1,8 @@
 // What is wrong with a board, in a sentence, and boards as text.
 
+import { number } from "./_page.js";
+import { digitsOf, solve } from "./_trm_puzzles.js";
+
 /**
  * What a board comes to: its solution if there is exactly one; else a fault, the cells that are to
  * blame where a digit stands twice, and whether more clues could mend it.
@@ -26,13 +29,13 @@ export function judge(task, board) {
 }
 
 /** Why a character cannot stand in a cell; one that cannot be seen is named by its number. */
-function noCell(task, character) {
+export function noCell(task, character) {
   const seen = /[\p{L}\p{N}\p{P}\p{S}]/u.test(character);
   const name = seen ? character : `U+${character.codePointAt(0).toString(16).toUpperCase()}`;
   return `‘${name}’ is not a cell: use 1 to ${task.side}, and . for a blank`;
 }
 
-const BLANKS = "0._"; // each is one
+export const BLANKS = "0._"; // each is one
 
 /** A board from text, where blanks are `0`, `.` or `_` and lines around boxes are passed over. */
 export function read(task, text) {
@@ -47,5 +50,14 @@ export function read(task, text) {
   return { board, ...judge(task, board) };
 }
 
-const write = (board) => board.map((digit) => digit || ".").join("");
+export const write = (board) => board.map((digit) => digit || ".").join("");
 
+export const capital = (words) => words[0].toUpperCase() + words.slice(1);
+export const sentence = (words) => `${capital(words)}.`;
+
+/** A probability in words: what is nearly certain is not called certain. */
+export function percent(p) {
+  if (Number.isNaN(p)) return "no number";
+  if (p < 0.005) return "under 1\u00a0%";
+  return p >= 0.995 ? "over 99\u00a0%" : `${number(100 * p, 0)}\u00a0%`;
+}
