@@ -47,8 +47,8 @@ class _Used(TRM):
 
 
 @cache
-def _use(config: Config, boards: int = 1) -> str:
-    """One use of the network on so many boards at once."""
+def use(config: Config, boards: int = 1) -> str:
+    """The program of one use of the network, on so many boards at once."""
     y, z = TRM(config, Generator()).start(boards)
     puzzles = torch.zeros(boards, config.cells, dtype=torch.long)
     inputs = {"puzzles": puzzles, "y": y, "z": z, "seen": torch.ones(1)}
@@ -128,7 +128,7 @@ class SudokuExplorer(anywidget.AnyWidget):
         _check(config, task)
         run = {
             "config": asdict(config),
-            "use": _use(config),
+            "use": use(config),
             **_shape(task),
             **pack(TRM(config, Generator()), numbers, "model", half=half),
         }
@@ -175,8 +175,8 @@ class SudokuExplorer(anywidget.AnyWidget):
         self.lesson = {
             "config": asdict(config),
             **_shape(task),
-            "use": _use(config),
-            "use_many": _use(config, AT_ONCE),
+            "use": use(config),
+            "use_many": use(config, AT_ONCE),
             "sizes": [
                 {"seats": seats, "steps": steps, **_step(config, loss, seats)}
                 for seats, steps in sizes.items()
