@@ -178,7 +178,7 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: heads.correlation(torch.ones(1), torch.ones(1)), "at least two pairs, not 1"),
         (
             lambda: heads.against_depth(
-                {"tension": [heads.Setting(0.1, 1.0, 1.0, 0.2)], "depth": []}, 0.3
+                {"tension": [heads.Stopping(0.1, 1.0, 1.0, 0.2)], "depth": []}, 0.3
             ),
             "tau must be one of 0.1, not 0.3",
         ),

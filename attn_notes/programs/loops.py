@@ -129,11 +129,15 @@ def _collide(x: Place, y: Place, lengths: Sequence[int]) -> bool:
     if (x.start, x.strides) == (y.start, y.strides):
         # Entry for entry the same, unless several entries are one.
         return any(stride == 0 for stride in x.strides)
-    ends = [
-        place.start + sum((n - 1) * s for n, s in zip(lengths, place.strides, strict=True))
-        for place in (x, y)
-    ]
-    return x.start <= ends[1] and y.start <= ends[0]
+    (low, high), (least, most) = (_span(place, lengths) for place in (x, y))
+    return low <= most and least <= high
+
+
+def _span(place: Place, lengths: Sequence[int]) -> tuple[int, int]:
+    """The first and the last number that a place may be."""
+    reach = [(n - 1) * stride for n, stride in zip(lengths, place.strides, strict=True)]
+    below, above = (sum(sign(step, 0) for step in reach) for sign in (min, max))
+    return place.start + below, place.start + above
 
 
 def _places(terms: Sequence[Term]) -> Iterator[Place]:

@@ -149,7 +149,7 @@ class Lowering:
 
     # --- Computation
 
-    def apply(self, operation: str, *arguments: Value | float) -> Value:
+    def apply(self, operation: str, *arguments: Value | int | float) -> Value:
         """An operation on each entry, the arguments broadcast."""
         values = [
             argument if isinstance(argument, Value) else Number((), float(argument))

@@ -36,7 +36,7 @@ def _gather(low: Lowering, a: Value, dim: int, index: Value, **_: Any) -> Value:
 
 
 def _scattered(
-    low: Lowering, base: Value, dim: int, index: Value, source: Value | float, *, adds: bool
+    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float, *, adds: bool
 ) -> Value:
     target = low.copy(base)
     layout, step = _along(target.layout, dim % len(base.shape), index.shape)
@@ -50,7 +50,9 @@ def _scattered(
 
 
 @named("scatter")
-def _scatter(low: Lowering, base: Value, dim: int, index: Value, source: Value | float) -> Value:
+def _scatter(
+    low: Lowering, base: Value, dim: int, index: Value, source: Value | int | float
+) -> Value:
     dim %= len(base.shape)
     once = tuple(1 if d == dim else n for d, n in enumerate(base.shape))
     if index.shape != once:
@@ -102,6 +104,13 @@ def _index(low: Lowering, a: Value, indices: Sequence[Value | None]) -> Value:
     _no_mask(low)
     base = low.stored(a)
     layout, place, _ = _place(low, base, indices)
+    return Picked(base.buffer, layout, place)
+
+
+@named("index_select")
+def _index_select(low: Lowering, a: Value, dim: int, index: Value) -> Value:
+    base = low.stored(a)
+    layout, place, _ = _place(low, base, [*[None] * (dim % len(a.shape)), index])
     return Picked(base.buffer, layout, place)
 
 

@@ -32,7 +32,7 @@ def _pointwise(name: str) -> Operation:
 def _logical(name: str) -> Operation:
     """An operation on bits, which is one on truth values only."""
 
-    def apply(low: Lowering, *values: Value | float) -> Value:
+    def apply(low: Lowering, *values: Value | int | float) -> Value:
         if low.node.meta["val"].dtype is not torch.bool:
             raise low.refuse("is known for truth values only, not for the bits of integers")
         return low.apply(name, *values)
@@ -45,30 +45,36 @@ TABLE.update({f"bitwise_{name}": _logical(name) for name in ("and", "or", "not")
 
 
 @named("div")
-def _div(low: Lowering, a: Value, b: Value | float, rounding_mode: str | None = None) -> Value:
+def _div(
+    low: Lowering, a: Value | int | float, b: Value | int | float, rounding_mode: str | None = None
+) -> Value:
     quotient = low.apply("div", a, b)
     return quotient if rounding_mode is None else low.apply(rounding_mode, quotient)
 
 
 @named("add")
-def _add(low: Lowering, a: Value, b: Value | float, alpha: float = 1) -> Value:
+def _add(
+    low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
+) -> Value:
     return low.apply("add", a, low.apply("mul", b, alpha))
 
 
 @named("sub")
-def _sub(low: Lowering, a: Value, b: Value | float, alpha: float = 1) -> Value:
+def _sub(
+    low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
+) -> Value:
     return low.apply("sub", a, low.apply("mul", b, alpha))
 
 
 @named("remainder")
-def _remainder(low: Lowering, a: Value, b: Value | float) -> Value:
+def _remainder(low: Lowering, a: Value | int | float, b: Value | int | float) -> Value:
     first, second = (low.stored(x) if isinstance(x, Value) else x for x in (a, b))
     whole = low.apply("floor", low.apply("div", first, second))
     return low.apply("sub", first, low.apply("mul", whole, second))
 
 
 @named("pow")
-def _pow(low: Lowering, a: Value | float, power: Value | float) -> Value:
+def _pow(low: Lowering, a: Value | int | float, power: Value | int | float) -> Value:
     known = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
     if isinstance(power, (int, float)) and isinstance(a, Value):
         if power == 1:
@@ -80,7 +86,10 @@ def _pow(low: Lowering, a: Value | float, power: Value | float) -> Value:
 
 @named("clamp")
 def _clamp(
-    low: Lowering, a: Value, min: Value | float | None = None, max: Value | float | None = None
+    low: Lowering,
+    a: Value,
+    min: Value | int | float | None = None,
+    max: Value | int | float | None = None,
 ) -> Value:
     if min is not None:
         a = low.apply("max", a, min)
@@ -98,7 +107,7 @@ def _to_copy(low: Lowering, a: Value, **_: Any) -> Value:
 
 
 @named("full_like", "fill")
-def _full(low: Lowering, a: Value, number: Value | float, **_: Any) -> Value:
+def _full(low: Lowering, a: Value, number: Value | int | float, **_: Any) -> Value:
     filled = number if isinstance(number, Value) else Number((), float(number))
     return low.expand(filled, a.shape)
 

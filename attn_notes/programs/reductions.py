@@ -49,7 +49,7 @@ def _mean(low: Lowering, a: Value, dims: Any = None, keepdim: bool = False, **_:
 
 @named("var_mean")
 def _var_mean(
-    low: Lowering, a: Value, dims: Any = None, correction: float = 1, keepdim: bool = False
+    low: Lowering, a: Value, dims: Any = None, correction: int | float = 1, keepdim: bool = False
 ) -> tuple[Value, Value]:
     a = low.stored(a)
     dims = [d % len(a.shape) for d in dims or range(len(a.shape))]
@@ -61,6 +61,11 @@ def _var_mean(
         return variance, mean
     shape = [n for d, n in enumerate(a.shape) if d not in dims]
     return low.reshape(variance, shape), low.reshape(mean, shape)
+
+
+@named("var")
+def _var(low: Lowering, a: Value, dims: Any = None, correction: int | float = 1) -> Value:
+    return _var_mean(low, a, dims, correction)[0]
 
 
 TABLE.update(mm=Lowering.multiply, bmm=Lowering.multiply)

@@ -66,6 +66,12 @@ class Layout:
         at = range(self.shape[dim])[index]
         return self.slice(dim, at, at + 1).squeeze([dim])
 
+    def reverse(self, dim: int) -> "Layout":
+        """A dimension from its end."""
+        strides = tuple(-stride if d == dim else stride for d, stride in enumerate(self.strides))
+        end = max(0, self.shape[dim] - 1) * self.strides[dim]
+        return replace(self, strides=strides, offset=self.offset + end)
+
     def squeeze(self, dims: Sequence[int]) -> "Layout":
         """Without these dimensions, where they have length 1."""
         gone = {d for d in dims if self.shape[d] == 1}

@@ -100,6 +100,18 @@ def _joined(low: Lowering, parts: Sequence[Value], dim: int, shape: Shape) -> Va
     return target
 
 
+@named("flip")
+def _flip(low: Lowering, a: Value, dims: Sequence[int]) -> Value:
+    turned = {d % len(a.shape) for d in dims}
+
+    def back(layout: Layout) -> Layout:
+        for d in turned:
+            layout = layout.reverse(d)
+        return layout
+
+    return low.view(low.stored(a), back)
+
+
 @named("cat")
 def _cat(low: Lowering, parts: Sequence[Value], dim: int = 0) -> Value:
     shape = tuple(low.node.meta["val"].shape)
@@ -136,12 +148,20 @@ def _select_scatter(low: Lowering, base: Value, source: Value, dim: int, index: 
 
 
 @named("constant_pad_nd")
-def _pad(low: Lowering, a: Value, pad: Sequence[int], value: float = 0.0) -> Value:
-    if min(pad, default=0) < 0:
-        raise low.refuse("cuts off what it should pad")
+def _pad(low: Lowering, a: Value, pad: Sequence[int], value: int | float = 0.0) -> Value:
     base = Number(tuple(low.node.meta["val"].shape), float(value))
     before = [*reversed(pad[::2])]
     before = [0] * (len(a.shape) - len(before)) + before
+    for dim, (start, length) in enumerate(zip(before, base.shape, strict=True)):
+        first = max(0, -start)  # less than nothing is put there: some is taken away
+
+        def kept(
+            view: Layout, dim: int = dim, first: int = first, end: int = length - start
+        ) -> Layout:
+            return view.slice(dim, first, max(first, end))
+
+        a = low.view(a, kept)
+    before = [max(0, start) for start in before]
 
     def inside(layout: Layout) -> Layout:
         for dim, start in enumerate(before):

@@ -5,6 +5,7 @@ import { series } from "./_training.js";
 import { trainPanel } from "./_train_panel.js";
 import { VARIANTS, WORDS, machines, score, sortAll } from "./_deep_qkv_model.js";
 
+const ORDER = ["plain", "fixed_gate", "gated", "strict", "plain_third"]; // the control beside what it controls
 const CHALLENGE = { seeds: 16, steps: 600 };
 const TOP_LOSS = 2; // nats, at the upper edge of the picture
 const WATCHED = 8; // seconds that a run takes where one wants to see it
@@ -49,7 +50,7 @@ export function sorterTraining({ uid, root, model, follow }) {
   let choice = { variant: null, loss: "all", rate: null, total: null, speed: "watch" };
   const lessons = () => model.get("lessons");
   const lesson = () => lessons()[choice.variant];
-  const variants = () => Object.keys(lessons());
+  const variants = () => ORDER.filter((name) => lessons()[name]);
   const rates = () => {
     const best = lesson().rate;
     return [-2, -1, 0, 1, 2].map((power) => best * 2 ** power);

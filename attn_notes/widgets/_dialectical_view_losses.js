@@ -1,9 +1,9 @@
 // What each character of a string costs the model, beside what it costs the best predictor; and what moves
-// when one character is another.
+// when one character is another, is put in or taken out.
 
 const REPLACEMENTS = [..."()ab "];
 const LONGEST_TYPED = 1e4; // no more is looked at
-const HOW_TO_TYPE = "Write with ( ) a b c and spaces; ␣ is a space, ■ the end.";
+const HOW_TO_TYPE = "Write with ( ) a b and spaces; ␣ is a space, ■ the end.";
 const HOW_TO_CHANGE = "Change a late character: does any prediction before it move?";
 const NO_CHANGE = 1e-9; // nats; rounding is far below, and what a model reads is far above
 
@@ -37,11 +37,32 @@ export const moves = (before, now, place) =>
 
 const readAs = (character) => (character === " " ? "a space" : character);
 
+/**
+ * The one character in which two strings differ: {place, from, to}, from 0; `from` is null if it was put
+ * in, `to` if it was taken out. Null if more differs, or nothing.
+ */
+export function difference(before, now) {
+  const [was, is] = [[...before], [...now]];
+  let place = 0;
+  while (place < was.length && was[place] === is[place]) place++;
+  const rest = (characters, from) => characters.slice(from).join("");
+  const [taken, put] = [was.length >= is.length, is.length >= was.length].map(Number);
+  const same = was.length + put === is.length + taken && rest(was, place + taken) === rest(is, place + put);
+  if (before === now || !same) return null;
+  return { place, from: taken ? was[place] : null, to: put ? is[place] : null };
+}
+
 /** What a change of one character did to what had been predicted before it. */
 function tellMoves(moved, { place, from, to }) {
   const sizes = moved.filter(Boolean).map(Math.abs);
   const earlier = Math.max(0, place - 1);
-  const what = `Character ${place + 1}: ${readAs(from)} became ${readAs(to)}.`;
+  const how =
+    from === null
+      ? `${readAs(to)} was put in`
+      : to === null
+        ? `${readAs(from)} was taken out`
+        : `${readAs(from)} became ${readAs(to)}`;
+  const what = `Character ${place + 1}: ${how}.`;
   if (!earlier) return `${what} Nothing was predicted before it.`;
   const moving = `${what} ${sizes.length} of ${plural(earlier, "earlier prediction")} moved`;
   return sizes.length
@@ -63,15 +84,18 @@ function tellMeans(mean) {
 
 function tellImpossible(tokens, impossible, longest) {
   if (impossible < 0) return "";
+  const character = VOCABULARY[tokens[impossible]];
   const why =
     impossible >= longest
       ? `its strings end after ${longest} characters`
-      : `${readAs(VOCABULARY[tokens[impossible]])} cannot be character ${impossible + 1}`;
+      : character === "c"
+        ? "c is in the vocabulary, and no string holds it"
+        : `${readAs(character)} cannot be character ${impossible + 1}`;
   return `The task cannot write this: ${why}. From there on there is no best loss.`;
 }
 
 function lossesView({ uid, model, save, network, about }) {
-  let shown = null; // {text, change, tokens, before, now, moved}
+  let shown = null; // {text, edit, tokens, before, now, moved}
   let best = null; // {task, predict}
 
   const message = html("p", { class: "attn-message", id: `${uid}-fit`, role: "status" });
@@ -81,9 +105,9 @@ function lossesView({ uid, model, save, network, about }) {
     label: "Your string",
     described: `${uid}-fit`,
     oninput: () => {
-      if (!unfit(box.input.value, network().config.context)) {
-        save({ text: box.input.value, place: -1, replacement: "" });
-      } else judge();
+      const text = box.input.value;
+      if (unfit(text, network().config.context) || text === shown?.text) draw();
+      else save({ text, before: shown?.text ?? "", place: -1, replacement: "" });
     },
   });
 
@@ -141,7 +165,7 @@ function lossesView({ uid, model, save, network, about }) {
     node.classList.add("dh-put");
     return { character, node };
   });
-  const back = button("Put back", () => save({ replacement: "" }));
+  const back = button("Put back", undo);
   const place = html("span", { class: "attn-label", id: `${uid}-place` });
   const change = html(
     "div",
@@ -175,10 +199,23 @@ function lossesView({ uid, model, save, network, about }) {
 
   // --- what the reader does
 
-  const take = (i) => save(i === model.get("place") ? { place: i } : { place: i, replacement: "" });
+  /** As `save`, and whatever was typed gives way to what is then shown. */
+  function alter(values) {
+    save(values);
+    fill();
+    draw();
+  }
+
+  const take = (i) => alter(i === model.get("place") ? { place: i } : { place: i, replacement: "" });
 
   function put(character, i = model.get("place")) {
-    save({ place: i, replacement: model.get("text")[i] === character ? "" : character });
+    alter({ before: "", place: i, replacement: model.get("text")[i] === character ? "" : character });
+  }
+
+  /** Undo the one change: what was put in a character's place, or else what was typed. */
+  function undo() {
+    const [before, replacement] = [model.get("before"), model.get("replacement")];
+    alter(before && !replacement ? { text: before, before: "" } : { replacement: "" });
   }
 
   const along = arrows((i) => rove(cells.querySelector('[tabindex="0"]'), cells.children[i]));
@@ -187,13 +224,13 @@ function lossesView({ uid, model, save, network, about }) {
     const i = [...cells.children].indexOf(event.target);
     if (i < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
     if (VOCABULARY.includes(event.key) && event.key !== VOCABULARY[PAD]) put(event.key, i);
-    else if (["Escape", "Backspace", "Delete"].includes(event.key)) save({ replacement: "" });
+    else if (["Escape", "Backspace", "Delete"].includes(event.key)) undo();
     else if (event.key === "Enter") return; // a button's click follows
     else return along(event);
     event.preventDefault();
   }
 
-  /** Say what the box lacks, if anything; what is shown is then of the string before. */
+  /** Say what the box lacks, if anything; the bars are then of the string before, and nothing is said. */
   function judge() {
     const sentence = unfit(box.input.value, network().config.context);
     message.textContent = sentence
@@ -201,33 +238,34 @@ function lossesView({ uid, model, save, network, about }) {
       : tellImpossible(shown.tokens, shown.now.impossible, best.longest) || HOW_TO_TYPE;
     message.classList.toggle("attn-wrong", Boolean(sentence));
     refuse(box.input, Boolean(sentence));
+    return !sentence;
   }
 
   // --- drawing
 
   const tokensOf = (text) => [...text].map((character) => VOCABULARY.indexOf(character));
 
-  /** The change that the reader has made: {place, from, to}; null if none. */
-  function changed(text) {
+  /** The string that is shown, and the one that it was before the reader's last change. */
+  function strings() {
+    const [text, before] = [model.get("text"), model.get("before")];
     const [i, to] = [model.get("place"), model.get("replacement")];
     const token = VOCABULARY.indexOf(to);
-    const none = i < 0 || i >= text.length || token < 0 || token === PAD || text[i] === to;
-    return none ? null : { place: i, from: text[i], to };
+    if (i < 0 || i >= text.length || token < 0 || token === PAD) return { now: text, before };
+    return { now: text.slice(0, i) + to + text.slice(i + 1), before: text };
   }
 
   function compute() {
-    const text = model.get("text");
+    const { now: text, before: was } = strings();
     if (unfit(text, network().config.context)) return;
     const task = model.get("task");
     if (best?.task !== task) best = { task, predict: bestPredictor(task), longest: task.max_length - 1 };
-    const edit = changed(text);
+    const edit = unfit(was, network().config.context) ? null : difference(was, text);
     const tokens = tokensOf(text);
-    const after = edit ? tokens.with(edit.place, VOCABULARY.indexOf(edit.to)) : tokens;
     const cost = (of) => losses(network(), best.predict, of, best.longest);
-    const before = cost(tokens);
-    const now = edit ? cost(after) : before;
+    const now = cost(tokens);
+    const before = edit ? cost(tokensOf(was)) : now;
     const moved = edit ? moves(before.model, now.model, edit.place) : now.model.map(() => 0);
-    shown = { edit, tokens: after, before, now, moved };
+    shown = { text, edit, tokens, before, now, moved };
   }
 
   function drawCells({ tokens, now, before, edit, moved }) {
@@ -241,7 +279,7 @@ function lossesView({ uid, model, save, network, about }) {
     tokens.forEach((token, i) => {
       const cell = cells.children[i];
       cell.textContent = glyphOf(token);
-      cell.classList.toggle("dh-changed", edit?.place === i);
+      cell.classList.toggle("dh-changed", edit?.place === i && edit.to !== null);
       cell.classList.toggle("dh-moved", moved[i] !== 0);
       cell.setAttribute("aria-pressed", i === at);
       cell.setAttribute("tabindex", i === stop ? "0" : "-1");
@@ -319,7 +357,7 @@ function lossesView({ uid, model, save, network, about }) {
 
   function draw() {
     compute();
-    judge();
+    const fits = judge();
     result.hidden = !shown;
     if (!shown) return;
     const { now, edit, tokens, moved } = shown;
@@ -328,9 +366,9 @@ function lossesView({ uid, model, save, network, about }) {
     ours.value.textContent = mean ? number(mean.model) : "–";
     theirs.value.textContent = mean ? number(mean.best) : "–";
     unit.textContent = mean ? `nats a character, mean of ${mean.count}` : "nats a character";
-    verdict.textContent = tellMeans(mean);
+    verdict.textContent = fits ? tellMeans(mean) : "";
     // Of the corrected model it is luck, and no alarm.
-    const alarming = mean?.model < mean?.best && about().published;
+    const alarming = fits && mean?.model < mean?.best && about().published;
     verdict.classList.toggle("attn-wrong", Boolean(alarming));
     lines.resize(now.model.length);
     const at = model.get("place");
@@ -339,17 +377,21 @@ function lossesView({ uid, model, save, network, about }) {
     drawLosses(shown, here);
     drawMoves(shown, here);
     drawChange(shown);
-    effect.textContent = edit ? tellMoves(moved, edit) : HOW_TO_CHANGE;
-    effect.classList.toggle("attn-wrong", moved.some(Boolean));
+    effect.textContent = !fits ? "" : edit ? tellMoves(moved, edit) : HOW_TO_CHANGE;
+    effect.classList.toggle("attn-wrong", fits && moved.some(Boolean));
   }
 
   function fill() {
-    box.input.value = model.get("text");
+    box.input.value = strings().now;
   }
 
   /** What to say to who does not see it. */
   const told = () =>
-    shown ? (shown.edit ? effect.textContent : `${tellKeys()} ${verdict.textContent}`) : "";
+    !shown || box.input.getAttribute("aria-invalid")
+      ? ""
+      : shown.edit
+        ? effect.textContent
+        : `${tellKeys()} ${verdict.textContent}`;
   const tellKeys = () =>
     `${ours.what.textContent}: ${ours.value.textContent}, the best predictor ${theirs.value.textContent} nats a character.`;
 

@@ -42,7 +42,7 @@ export function objection({ prompt, budget, constrained }, context) {
 // Words and signs for the page
 
 const HOW_TO_WRITE =
-  "Write with ( ) a b c and spaces; ␣ is a space, ■ the end. At temperature 0 the likeliest is taken.";
+  "Write with ( ) a b and spaces; ␣ is a space, ■ the end. At temperature 0 the likeliest is taken.";
 
 const taken = (step) => step.seen.filter(({ active }) => active).length;
 const broken = (step) => step.depth < 0 || step.token === PAD;
@@ -84,23 +84,29 @@ function boardView({ uid, choose }) {
   });
   const unspent = html("span", { class: "dh-cells dh-unspent", "aria-hidden": "true" });
   const counts = html("span", { class: "dh-cells dh-counts", "aria-hidden": "true" });
-  const lines = board((column) => {
+  const take = (column) => {
     const i = column - given.children.length;
     if (cells.children[i]) choose(i);
-  });
-  const lanes = Object.fromEntries(
-    ["depth", "tension", "removed", "streams"].map((name) => [name, lines.lane(`dh-${name}`)]),
-  );
-  lines.line("written", "", given, cells, unspent);
-  lines.line("depth", "within what is left", lanes.depth);
-  lines.line("tension", "of the one before", lanes.tension);
-  lines.line("steps", "of the one before", counts);
-  lines.line("removed", "by the grammar", lanes.removed);
-  lines.line("streams", "a⁺ upwards, a⁻ down", lanes.streams);
+  };
+  // What is written, and, for who opens it, what the head did: columns of the same width.
+  const [text, head] = [board(take), board(take)];
+  const lanes = {
+    depth: text.lane("dh-depth"),
+    removed: text.lane("dh-removed"),
+    tension: head.lane("dh-tension"),
+    streams: head.lane("dh-streams"),
+  };
+  text.line("written", "", given, cells, unspent);
+  text.line("depth", "within what is left", lanes.depth);
+  text.line("removed", "by the grammar", lanes.removed);
+  head.line("tension", "of the one before", lanes.tension);
+  head.line("steps", "of the one before", counts);
+  head.line("streams", "a⁺ upwards, a⁻ down", lanes.streams);
   let columns = 1;
 
-  const cell = (className, text) => html("span", { class: `dh-cell ${className}` }, text);
-  const fill = (name, ...content) => lines.fill(lanes[name], ...content);
+  const cell = (className, content) => html("span", { class: `dh-cell ${className}` }, content);
+  const fill = (name, ...content) => text.fill(lanes[name], ...content);
+  const fillHead = (name, ...content) => head.fill(lanes[name], ...content);
 
   function drawCells({ prompt, steps }, chosen) {
     given.replaceChildren(
@@ -171,16 +177,17 @@ function boardView({ uid, choose }) {
   function draw(written, budget, chosen) {
     const { prompt, steps } = written;
     columns = prompt.length + budget;
-    lines.resize(columns);
+    text.resize(columns);
+    head.resize(columns);
     const start = prompt.length;
     const here = start + chosen;
     drawCells(written, chosen);
     drawDepth(written, here);
     const bars = (share, className) =>
       steps.map((step, i) => bar(start + i, 1, drawn(share(step)), className));
-    fill("tension", 1, here, ...bars((step) => step.seen[0].tension, ""));
     fill("removed", 1, here, ...bars((step) => step.removed, "dh-loss"));
-    fill(
+    fillHead("tension", 1, here, ...bars((step) => step.seen[0].tension, ""));
+    fillHead(
       "streams",
       2,
       here,
@@ -189,7 +196,7 @@ function boardView({ uid, choose }) {
     );
   }
 
-  return { node: lines.node, draw };
+  return { node: text.node, head: head.node, draw };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -224,8 +231,8 @@ function choiceView() {
   const plot = html("ol", { class: "dh-steps" });
   const halting = html("p", {});
   const attention = html("p", {});
-  const right = html("div", { class: "dh-right" }, heading, plot, halting, attention);
-  const node = html("div", { class: "dh-columns" }, html("div", { class: "dh-left" }, table), right);
+  const head = html("div", { class: "dh-of-head" }, heading, plot, halting, attention);
+  const node = html("div", { class: "dh-choice" }, table);
 
   function drawTable(step, place, depth, { constrained, stop }) {
     title.textContent = `How ${inWords(step)} at ${place} was chosen`;
@@ -276,7 +283,7 @@ function choiceView() {
 
   function draw(written, i, asked, config) {
     const step = written.steps[i];
-    node.classList.toggle("dh-nothing", !step);
+    for (const part of [node, head]) part.classList.toggle("dh-nothing", !step);
     if (!step) return;
     const place = written.prompt.length + i;
     const before = [...written.text].slice(0, place);
@@ -289,7 +296,7 @@ function choiceView() {
     );
   }
 
-  return { node, draw };
+  return { node, head, draw };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -378,6 +385,13 @@ function writingView({ uid, model, save, network }) {
       "Take a character to see how it was chosen. Shaded: below zero, or too deep to be closed in time.",
     ),
     choice.node,
+    html(
+      "details",
+      { class: "dh-inside" },
+      html("summary", {}, "Inside the head: tension, steps and what it read"),
+      board.head,
+      choice.head,
+    ),
   );
   const node = html(
     "div",

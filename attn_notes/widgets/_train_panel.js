@@ -128,7 +128,7 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
   const node = html(
     "section",
     { class: "attn-train", "aria-label": title },
-    html("h3", { class: "attn-train-title" }, title),
+    html("p", { class: "attn-train-title" }, title),
     html("div", { class: "attn-controls" }, ...settings),
     question,
     html("div", { class: "attn-controls attn-train-buttons" }, go, one, again, ...kept.nodes),

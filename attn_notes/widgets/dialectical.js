@@ -83,8 +83,8 @@ function render({ model, el }) {
     draw();
   }
 
-  const filled = ["prompt", "budget", "text"];
-  const drawn = ["runs", "run", "seed", "view", "task", "place", "replacement", "temperature"];
+  const filled = ["prompt", "budget", "text", "before", "place", "replacement"];
+  const drawn = ["runs", "run", "seed", "view", "task", "temperature"];
   drawn.push("constrained", "stop_on_closed", "draw", "selected");
   const unwatch = watch({
     ...Object.fromEntries(filled.map((name) => [name, fill])),

@@ -1,21 +1,27 @@
 """Chapter 3's recorded runs; their settings stand in the chapter's `recipe`."""
 
 import base64
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Generator, Tensor
 
 from attn_notes.analysis import leaks, results
 from attn_notes.chapters.dialectical import measure, recipe
-from attn_notes.chapters.dialectical.recipe import KINDS, RATES, SIZES, TASK
+from attn_notes.chapters.dialectical.recipe import KINDS, SIZES, TASK, Setting
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch
 from attn_notes.training.comparison import BATCHES, held_out
 from attn_notes.training.ensemble import Run, Tensors, train
 from experiments import experiment
+
+
+def kept(setting: Setting, *names: str) -> results.Record:
+    """What a record says of how its models were trained."""
+    return {name: getattr(setting, name) for name in ("seeds", "steps", "batch", *names)}
 
 
 def curve(run: Run) -> results.Record:
@@ -55,53 +61,51 @@ def held_out_strings() -> Batch:
 @experiment
 def dialectical_published() -> None:
     """The published sizes, steps, batch and rate; as published and as corrected."""
-    task, settings = recipe.FULL_SIZE, recipe.FULL
-    strings = brackets.trim(task.sample(256, held_out()))
+    task, how = recipe.FULL_SIZE, recipe.FULL
+    strings = brackets.trim(task.sample(recipe.PROBED, held_out()))
     best = brackets.loss(task.ideal, strings)
     runs = {}
     for kind, config in {"published": Config(), "corrected": CORRECTED}.items():
-        seeds = range(settings["seeds"])
         run = train(
-            [LanguageModel(config, Generator().manual_seed(seed)) for seed in seeds],
+            [LanguageModel(config, Generator().manual_seed(seed)) for seed in range(how.seeds)],
             brackets.loss,
-            partial(task.sample, settings["batch"]),
-            generators=[Generator().manual_seed(BATCHES + seed) for seed in seeds],
-            steps=settings["steps"],
-            optimizer=partial(torch.optim.AdamW, lr=settings["lr"], fused=True),
+            partial(task.sample, how.batch),
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(how.seeds)],
+            steps=how.steps,
+            optimizer=partial(torch.optim.AdamW, lr=how.rate(kind), fused=True),
             clip=1.0,
             probe=lambda model: {"excess": brackets.loss(model, strings) - best},
-            probe_every=20,
+            probe_every=how.probe_every,
         )
         runs[kind] = curve(run)
-    results.save("dialectical_published", settings, runs)
+    results.save("dialectical_published", kept(how, "lr"), runs)
 
 
 @experiment
 def dialectical_rates() -> None:
     """Every kind at three learning rates, in fewer steps: at which does it learn best?"""
-    rates = (3e-3, 1e-2, 3e-2)
-    settings: dict[str, Any] = dict(seeds=4, steps=300, batch=recipe.BATCH, probe_every=100)
     runs: results.Record = {}
-    for rate in rates:
-        found = measure.train_brackets(KINDS, TASK, lr=rate, **settings)
+    for rate in recipe.TRIED:
+        found = measure.train_brackets(KINDS, TASK, replace(recipe.SWEEP, lr=rate))
         runs |= {f"{kind} {rate}": curve(run) for kind, run in found.items()}
-    results.save("dialectical_rates", {"rates": rates, **SIZES, **settings}, runs)
+    settings = {"rates": recipe.TRIED, **SIZES, **kept(recipe.SWEEP, "probe_every")}
+    results.save("dialectical_rates", settings, runs)
 
 
 @experiment
 def dialectical_parts() -> None:
     """As published, as corrected, and without one part at a time, at equal cost."""
-    settings: dict[str, Any] = dict(**recipe.RECORDED, probe_every=50, lr=RATES)
-    batch = held_out_strings()
+    how, batch = recipe.RECORDED, held_out_strings()
     runs = {}
-    for kind, run in measure.train_brackets(KINDS, TASK, **settings).items():
-        members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
+    for kind, run in measure.train_brackets(KINDS, TASK, how).items():
+        members = [cast(LanguageModel, run.member(i)) for i in range(how.seeds)]
         runs[kind] = curve(run) | {
             "operations": measure.operations(KINDS[kind], TASK.length),
             "head_dim": KINDS[kind].head_dim,
             "members": [seen(member, batch) for member in members],
         }
-    results.save("dialectical_parts", {**SIZES, **settings, "held out": recipe.HELD_OUT}, runs)
+    settings = {**SIZES, **kept(how, "probe_every", "lr"), "held out": recipe.HELD_OUT}
+    results.save("dialectical_parts", settings, runs)
 
 
 @torch.no_grad()
@@ -175,10 +179,8 @@ def packed(parameters: Tensors) -> results.Record:
 @experiment
 def dialectical_inside() -> None:
     """Heads watched while they learn, what they read and where they halt, and one of each kind."""
-    rates = {kind: RATES[kind] for kind in recipe.INSIDE}
-    settings: dict[str, Any] = dict(**recipe.RECORDED, probe_every=recipe.EVERY, lr=rates)
-    batch = held_out_strings()
-    few = brackets.trim(TASK.sample(256, held_out()))
+    how, batch = recipe.WATCHED, held_out_strings()
+    few = brackets.trim(TASK.sample(recipe.PROBED, held_out()))
     runs = {}
     for kind in recipe.INSIDE:
         snapshots: list[Tensors] = []
@@ -186,8 +188,8 @@ def dialectical_inside() -> None:
         def keep(_kind: str, _step: int, p: Tensors, kept: list[Tensors] = snapshots) -> None:
             kept.append({name: value.detach().clone() for name, value in p.items()})
 
-        run = measure.train_brackets({kind: KINDS[kind]}, TASK, **settings, watch=keep)[kind]
-        members = [cast(LanguageModel, run.member(i)) for i in range(settings["seeds"])]
+        run = measure.train_brackets({kind: KINDS[kind]}, TASK, how, watch=keep)[kind]
+        members = [cast(LanguageModel, run.member(i)) for i in range(how.seeds)]
         runs[kind] = curve(run) | {
             "at work": [at_work(run, parameters, few[0]) for parameters in snapshots],
             "best": results.rounded(brackets.loss(TASK.ideal, few).item(), 5),
@@ -198,5 +200,5 @@ def dialectical_inside() -> None:
         }
         if kind == "corrected":
             runs[kind]["halting"] = [halting(member, batch) for member in members]
-    settings |= {"swept": recipe.SWEPT, "text": recipe.LEAK_TEXT}
-    results.save("dialectical_inside", {**SIZES, **settings}, runs)
+    settings = kept(how, "probe_every", "lr") | {"swept": recipe.SWEPT, "text": recipe.LEAK_TEXT}
+    results.save("dialectical_inside", SIZES | settings, runs)

@@ -146,15 +146,18 @@ SORT_ALL = """async (run) => {
 }"""
 
 
+DOUBLE: dict[str, Any] = {"dtype": torch.float64}
+
+
 def assert_agrees(words: list[list[dict[str, Any]]], model: Sorter) -> None:
     """What the page computed for all 27 words is what torch computes, in double precision."""
     letters, probabilities, attentions = sort_all(model.double())
     assert [sorting.decode([step["choice"] for step in steps]) for steps in words] == letters
-    p = torch.tensor([[step["probabilities"] for step in steps] for steps in words]).double()
+    p = torch.tensor([[step["probabilities"] for step in steps] for steps in words], **DOUBLE)
     torch.testing.assert_close(p, probabilities, atol=1e-9, rtol=0)
     assert p[..., sorting.SEP].eq(0).all()
     for i, expected in enumerate(attentions):
-        a = torch.tensor([steps[i]["attention"] for steps in words]).double()
+        a = torch.tensor([steps[i]["attention"] for steps in words], **DOUBLE)
         torch.testing.assert_close(a, expected, atol=1e-9, rtol=0)
 
 

@@ -342,6 +342,11 @@ def cells(widget: Locator) -> Locator:
     return widget.get_by_role("radiogroup", name="Written characters").get_by_role("radio")
 
 
+def inside(widget: Locator) -> Locator:
+    """What opens the tracks and the sentences that are of the head."""
+    return widget.locator(".dh-inside > summary")
+
+
 def verdict(widget: Locator) -> Locator:
     return widget.locator(".dh-writing-view .dh-verdict")
 
@@ -371,7 +376,7 @@ def shown(widget: Locator) -> dict[str, Any]:
             struck: texts('.dh-table s'),
             title: texts('.dh-table caption')[0],
             tensions: texts('.dh-number'),
-            sentences: texts('.dh-right > p'),
+            sentences: texts('.dh-of-head > p'),
             verdict: texts('.dh-verdict')[0],
           };
         }"""
@@ -602,12 +607,15 @@ def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Loc
         expect(cells(widget).nth(i)).to_be_focused()
         assert shown(widget)["selected"] == i
         expect(widget.locator('[role="radio"][tabindex="0"]')).to_have_count(1)
-    box = widget.locator(".dh-tension").bounding_box()
-    assert box
-    visit.page.mouse.click(box["x"] + 5.5 * box["width"] / 14, box["y"] + 5)
-    assert shown(widget)["selected"] == 1  # the sixth character, and four are the prompt's
-    visit.page.mouse.click(box["x"] + 2.5 * box["width"] / 14, box["y"] + 5)
-    assert shown(widget)["selected"] == 1
+    inside(widget).click()
+    for lane, place in (("svg.dh-removed", 1), ("svg.dh-tension", 2)):
+        cells(widget).first.click()
+        widget.locator(lane).scroll_into_view_if_needed()
+        box = widget.locator(lane).bounding_box()
+        assert box
+        for column in (4.5 + place, 2.5):  # four characters are the prompt's, and not chosen
+            visit.page.mouse.click(box["x"] + column * box["width"] / 14, box["y"] + 5)
+            assert shown(widget)["selected"] == place
 
 
 def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
@@ -647,6 +655,26 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     assert shown(widget)["added"] != before
     keyboard.press("Tab")
     expect(widget.locator('[role="radio"][aria-checked="true"]')).to_be_focused()
+    expect(widget.locator(".dh-steps")).to_be_hidden()
+    keyboard.press("Tab")
+    expect(inside(widget)).to_be_focused()
+    keyboard.press("Enter")
+    expect(widget.locator(".dh-steps")).to_be_visible()
+
+
+def test_the_second_widget_opens_on_what_the_grammar_removes(open_page: OpenPage) -> None:
+    """A model that has learnt nothing: it balances, and much is taken from it."""
+    second = open_page(CHAPTER).page.locator(".dialectical.attn-widget").nth(1)
+    expect(second.get_by_role("radio", name="untrained", exact=True)).to_be_checked()
+    expect(second.get_by_role("switch", name="Grammar")).to_be_checked()
+    expect(second.locator(".dh-inside")).not_to_have_attribute("open", "")
+    page = shown(second)
+    assert page["verdict"].startswith("✓ Balanced")
+    removed = [float(label.split(", ")[-1].split()[0]) for label in page["labels"]]
+    assert max(removed) > 0.5
+    assert page["struck"]
+    second.get_by_role("switch", name="Grammar").uncheck()
+    expect(verdict(second)).to_contain_text("✗ It ")
 
 
 def test_drawing_again_and_going_back(visit: Visit, widget: Locator) -> None:
@@ -669,7 +697,7 @@ def test_drawing_again_and_going_back(visit: Visit, widget: Locator) -> None:
 # Requests that cannot be met -------------------------------------------------------------------
 
 
-CHARACTERS = "Write with ( ) a b c and spaces;"
+CHARACTERS = "Write with ( ) a b and spaces;"
 OPEN_FIRST = "Open a bracket before you close it;"
 REFUSED = {
     "": "Write at least one character: a model predicts from what came before.",
@@ -780,6 +808,8 @@ def test_accessible_where_the_grammar_removes_and_where_it_is_off(
     widget.get_by_role("switch", name="Grammar").check()
     assert shown(widget)["struck"]
     findings = check()
+    inside(widget).click()
+    findings += check()
     widget.get_by_role("switch", name="Grammar").uncheck()
     ask(widget, temperature=2)
     expect(verdict(widget)).to_contain_text("✗ It ")
@@ -799,10 +829,11 @@ def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) 
 
 def test_tracks_stand_under_their_characters(widget: Locator) -> None:
     ask(widget, prompt="((a(", budget=11, temperature=0)
-    tracks = [
-        track.bounding_box() for track in widget.locator(".dh-writing-view .attn-track").all()
-    ]
-    assert len(tracks) == 6
+    lines = widget.locator(".dh-writing-view .attn-track").all()
+    assert [line.is_visible() for line in lines] == [True] * 3 + [False] * 3
+    inside(widget).click()
+    assert all(line.is_visible() for line in lines)
+    tracks = [line.bounding_box() for line in lines]
     assert len({(box["x"], box["width"]) for box in tracks if box}) == 1
     first, here = cells(widget).first.bounding_box(), tracks[0]
     assert first and here

@@ -421,7 +421,6 @@ def test_a_loss_of_nothing_and_one_that_is_no_number_are_drawn(visit: Visit) -> 
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
-        ("(c)", 2, "c"),
         (")(", 1, ")"),
         ("())", 3, ")"),
         ("(aaa)", 3, "a"),
@@ -448,6 +447,16 @@ def test_what_the_task_cannot_write_has_no_best_loss(
     else:
         assert page["means"] == ["–", "–"]
         assert page["verdict"] == "There is no best loss to hold the model's against."
+
+
+def test_no_string_of_the_task_holds_a_c(widget: Locator) -> None:
+    """Nothing invites to type one; who does is told why there is no best loss."""
+    expect(message(widget)).to_have_text("Write with ( ) a b and spaces; ␣ is a space, ■ the end.")
+    type_in(widget, "(c)")
+    expect(message(widget)).to_have_text(
+        "The task cannot write this: c is in the vocabulary, and no string holds it. "
+        "From there on there is no best loss."
+    )
 
 
 def test_a_string_longer_than_the_tasks_has_no_best_loss_there(visit: Visit) -> None:
@@ -526,6 +535,103 @@ def test_a_column_is_taken_by_the_pointer(visit: Visit, widget: Locator) -> None
     assert (page["string"], page["taken"]) == ("((a)b)a", -1)
 
 
+def differences(page: Page, pairs: list[tuple[str, str]]) -> list[Any]:
+    found: list[Any] = page.evaluate(
+        "(pairs) => pairs.map(([before, now]) => widget.difference(before, now))", pairs
+    )
+    return found
+
+
+def test_one_character_that_differs_is_found(module_page: Page) -> None:
+    """Every substitution, insertion and removal of short strings, and nothing else."""
+    every = ["".join(s) for n in range(4) for s in itertools.product("(a ", repeat=n)]
+    pairs = [(before, now) for before in every for now in every]
+    for (before, now), found in zip(pairs, differences(module_page, pairs), strict=True):
+        changed = {
+            before[:i] + middle + before[i + taken :]
+            for i in range(len(before) + 1)
+            for taken, middle in itertools.product((0, 1), ("", "(", "a", " "))
+            if i + taken <= len(before)
+        } - {before}
+        assert (found is not None) == (now in changed), (before, now)
+        if found:
+            i = found["place"]
+            assert before[:i] == now[:i] and before[i : i + 1] != now[i : i + 1]
+            taken, put = found["from"] or "", found["to"] or ""
+            assert (taken or put) and now == before[:i] + put + before[i + len(taken) :]
+            assert len(now) - len(before) == len(put) - len(taken)
+
+
+TYPED = [
+    ("(a(b)( )b)", 8, "Character 9: a became b."),
+    ("(a(b)( )a", 9, "Character 10: ) was taken out."),
+    ("(a(b)( )a)b", 10, "Character 11: b was put in."),
+    ("(a(b)a( )a)", 5, "Character 6: a was put in."),
+    ("(a(b)()a)", 6, "Character 7: a space was taken out."),
+]
+
+
+@pytest.mark.parametrize(("after", "place", "what"), TYPED)
+def test_what_is_typed_is_a_change(
+    after: str, place: int, what: str, widget: Locator, module_page: Page, runs: dict[str, Any]
+) -> None:
+    """What is predicted before it moves, or not, as torch says."""
+    task = page_task(module_page)
+    type_in(widget, "bbb")
+    type_in(widget, WHOLE)
+    type_in(widget, after)
+    told = dict[str, bool]()
+    for name, run in runs.items():
+        take_model(widget, name)
+        model = rebuild(run)
+        old, new = (model_losses(model, each, task.length) for each in (WHOLE, after))
+        page = losses_shown(widget)
+        assert page["string"] == after.replace(" ", "␣")
+        assert page["model"] == columns(new)
+        by = [i for i in range(1, place) if abs(new[i - 1] - old[i - 1]) > 1e-9]
+        assert page["marked"] == by
+        assert page["was"] == {str(i): pytest.approx(old[i - 1].item(), abs=1e-5) for i in by}
+        count = f"{len(by)} of {place - 1} earlier predictions moved"
+        assert page["effect"].startswith(f"{what} {count}")
+        assert page["changed"] == (-1 if "out" in what else place)
+        told[run["config"]["mask"]] = bool(by)
+    assert told == {"published": True, "causal": False}
+    widget.get_by_role("button", name="Put back").click()
+    page = losses_shown(widget)
+    assert page["string"] == WHOLE.replace(" ", "␣")
+    assert page["effect"] == "Change a late character: does any prediction before it move?"
+    expect(widget.get_by_label("Your string", exact=True)).to_have_value(WHOLE)
+
+
+def test_a_change_is_kept_until_another_is_made(visit: Visit, widget: Locator) -> None:
+    box = widget.get_by_label("Your string", exact=True)
+    type_in(widget, "((a)b)")
+    change(widget, 4, "a")
+    expect(box).to_have_value("((a)a)")
+    moved = losses_shown(widget)
+    assert "Character 5: b became a." in moved["effect"]
+    box.fill("nonsense")
+    box.fill("((a)a)")  # as it was: the change stands
+    assert losses_shown(widget) == moved
+    box.press("End")
+    box.press("Backspace")  # now from the changed string
+    page = losses_shown(widget)
+    assert page["string"] == "((a)a"
+    assert "Character 6: ) was taken out." in page["effect"]
+    visit.page.keyboard.type("b")
+    assert "Character 6: b was put in." in losses_shown(widget)["effect"]
+    box.fill("(b)")  # another string altogether
+    page = losses_shown(widget)
+    assert page["effect"] == "Change a late character: does any prediction before it move?"
+    assert page["moved"] == page["was"] == {}
+    expect(widget.get_by_role("button", name="Put back")).to_be_disabled()
+    box.fill("(x")
+    change(widget, 1, "a")  # what was refused gives way
+    expect(box).to_have_value("(a)")
+    expect(widget.locator("[aria-invalid]")).to_have_count(0)
+    assert "Nothing was predicted before it." in losses_shown(widget)["effect"]
+
+
 def test_what_happens_is_said_politely(widget: Locator) -> None:
     spoken = widget.locator("[aria-live=polite]").last
     type_in(widget, "((a)b)")
@@ -535,7 +641,7 @@ def test_what_happens_is_said_politely(widget: Locator) -> None:
     expect(message(widget)).to_have_attribute("role", "status")
 
 
-LETTERS = "Write with ( ) a b c and spaces;"
+LETTERS = "Write with ( ) a b and spaces;"
 TWO = "Write at least two characters: nothing comes before the first to predict it from."
 REFUSED = {
     "": TWO,
@@ -560,10 +666,12 @@ def test_nonsense_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Lo
         expect(message(widget)).to_have_text(f"{sentence} {BEFORE}")
         expect(box).to_have_attribute("aria-invalid", "true")
         expect(box).to_have_accessible_description(f"{sentence} {BEFORE}")
-        assert losses_shown(widget) == {**before, "alarm": [*before["alarm"]]} | {
-            "alarm": ["attn-message", *before["alarm"]]
-        }
+        # No word is left that might be of what is typed.
+        unsaid = {"verdict": "", "effect": "", "alarm": ["attn-message"]}
+        assert losses_shown(widget) == before | unsaid
         assert widget.locator("*").count() == elements
+        box.fill("(a)")
+        assert losses_shown(widget) == before
     type_in(widget, "(b)")
     expect(message(widget)).not_to_contain_text(BEFORE)
     expect(widget.locator("[aria-invalid]")).to_have_count(0)
@@ -586,6 +694,11 @@ def test_it_opens_on_what_python_says(visit: Visit) -> None:
     assert losses_shown(put)["string"] == "((b))"  # a b stands there already
     visit.page.evaluate("fake.set('place', 9)")
     assert losses_shown(put)["taken"] == -1
+    visit.page.evaluate("fake.set('before', '((b)a')")  # as if it had been typed
+    assert "Character 5: a became )." in losses_shown(put)["effect"]
+    for other in ("", "(", "((b)?", "((b)_"):  # which no string can have been
+        visit.page.evaluate("(before) => fake.set('before', before)", other)
+        assert losses_shown(put)["effect"].startswith("Change a late character")
     visit.page.evaluate("fake.set('view', 'writing')")
     expect(put.locator(".dh-losses-view")).to_be_hidden()
     expect(put.get_by_label("Prompt", exact=True)).to_be_visible()

@@ -37,6 +37,10 @@ def choose(widget: Locator, **boxes: str) -> None:
         widget.get_by_label(label.capitalize(), exact=True).select_option(value)
 
 
+def pick(widget: Locator, option: str) -> None:
+    widget.get_by_role("radio", name=option, exact=True).check()
+
+
 def train(widget: Locator) -> dict[str, str]:
     """Press Train and wait for the end."""
     widget.get_by_role("button", name="Train", exact=True).click()
@@ -65,6 +69,7 @@ def test_what_was_trained_is_a_model_of_the_package(
     end = train(widget)
     assert end["step"] == "1000"
     path = downloaded(visit.page, widget, tmp_path)
+    assert path.name == "abc-sorter-plain.safetensors"
     model = Sorter(Config("plain"), Generator())
     checkpoint.load_weights(model, path)
     assert round(float(end["score"]) * 27) == solved(model)
@@ -72,7 +77,8 @@ def test_what_was_trained_is_a_model_of_the_package(
     assert marks == solved(model)
     weights = sorting.population()
     # of the step before the last, so the loss after it is near
-    assert float(end["loss"]) == pytest.approx(float(sorting.loss(model, weights)), abs=5e-3)
+    after = sorting.loss(model, weights).item()
+    assert float(end["loss"]) == pytest.approx(after, abs=5e-3)
     assert float(end["loss"]) >= sorting.FLOOR
 
 
@@ -102,8 +108,8 @@ def test_another_seed_starts_elsewhere_and_the_same_one_does_not(widget: Locator
         return told(widget)["loss"]
 
     before = first_loss()
-    widget.get_by_text("gated", exact=True).last.click()
-    widget.get_by_text("plain", exact=True).last.click()
+    pick(widget, "gated")
+    pick(widget, "plain")
     assert first_loss() == before
     widget.get_by_role("button", name="Another seed").click()
     assert first_loss() != before
@@ -120,7 +126,7 @@ def test_everything_shown_follows_the_weights(widget: Locator) -> None:
 
 def test_most_seeds_reach_the_criterion_within_the_challenge(widget: Locator) -> None:
     """Sixteen seeds, each judged on all 27 words: the bound is the one that the page sets."""
-    widget.get_by_text("the four it can know").click()
+    pick(widget, "the four it can know")
     widget.get_by_role("button", name="16 seeds").click()
     tally = widget.locator(".attn-challenge [role=status]")
     expect(tally).to_contain_text("of 16 seeds", timeout=PATIENCE)

@@ -12,10 +12,9 @@ from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Effect, Finding
 from attn_notes.chapters.dialectical import recipe
-from attn_notes.chapters.dialectical.evidence import STRINGS, Live, Recorded
+from attn_notes.chapters.dialectical.evidence import Live, Recorded
 from attn_notes.tasks.brackets import VOCABULARY
 
-NEAR = 0.03  # nats: what "near the floor" means here
 WHOLE_STEPS = recipe.WHOLE.steps
 
 
@@ -34,18 +33,28 @@ def spread(values: Iterable[float] | Tensor, digits: int = 3) -> str:
 # --- Findings: numbers → verdict
 
 
+def lowest(excess: Tensor) -> tuple[bool, float]:
+    """Whether no seed's loss lies below the best predictor's on the same strings, and the least."""
+    return statistics.never_below((e, 0.0) for e in excess.tolist())
+
+
+def falls_below(excess: Tensor) -> bool:
+    """Whether some seed's loss does; one that is no number lies nowhere."""
+    above, gap = lowest(excess)
+    return not above and not math.isnan(gap)
+
+
 def never_below(excess: Tensor) -> Finding:
     """Whether no seed's loss lies below the best predictor's on the same strings."""
-    verdict, gap = statistics.never_below((e, 0.0) for e in excess.tolist())
-    return Finding(verdict, f"lowest {'+' if gap > 0 else ''}{number(gap)} nats from it")
+    verdict, gap = lowest(excess)
+    where = "below" if gap < 0 else "above"
+    return Finding(verdict, f"the lowest ends {number(abs(gap))} nats {where} the floor")
 
 
 def near(excess: Tensor) -> Finding:
-    """Whether every seed ends within 0.03 nats of the best predictor, and none below it."""
-    inside = (
-        bool((excess < NEAR).all()) and statistics.never_below((e, 0.0) for e in excess.tolist())[0]
-    )
-    return Finding(inside, f"{spread(excess)} nats above it")
+    """Whether every seed ends within `recipe.NEAR` of the best predictor, and none below it."""
+    inside = bool((excess < recipe.NEAR).all()) and lowest(excess)[0]
+    return Finding(inside, f"{spread(excess)} nats above the floor")
 
 
 def reads_no_future(leaks: Tensor) -> Finding:
@@ -108,13 +117,13 @@ PARTS = {
 
 def about_parts(recorded: Recorded) -> dict[tuple[str, str], Claim]:
     """What a part contributes, each pair of kinds with p corrected for all of them."""
+
+    def lower(ours: str, theirs: str) -> Finding:
+        told = statistics.ends_lower(recorded.ends[ours], recorded.ends[theirs])
+        return told._replace(found=f"lower in {told.found} of seeds")
+
     asked = [
-        Claim(
-            text,
-            {"recorded": statistics.ends_lower(recorded.ends[a], recorded.ends[b])},
-            family="parts",
-        )
-        for (a, b), text in PARTS.items()
+        Claim(text, {"recorded": lower(*pair)}, family="parts") for pair, text in PARTS.items()
     ]
     return dict(zip(PARTS, tables.corrected(asked), strict=True))
 
@@ -146,7 +155,7 @@ def about_models(recorded: Recorded) -> list[Claim]:
     found = [
         *((f"{name}: no loss lies below the best predictor's", never_below(recorded.ends[kind]))
           for name, kind in watched.items()),
-        *((f"{name}: every seed ends within 0.03 nats above it", near(recorded.ends[kind]))
+        *((f"{name}: every seed ends within {recipe.NEAR} nats above it", near(recorded.ends[kind]))
           for name, kind in list(watched.items())[1:]),
         *((f"{name}: a prediction depends on no later character",
            reads_no_future(recorded.saw(kind, "leak"))) for name, kind in watched.items()),
@@ -226,7 +235,7 @@ def lesson(live: Live, recorded: Recorded) -> list[Claim]:
             here: never_below(live.ends[published]),
             there: never_below(ends["published"]),
         },
-        "With the mask mended it is, and within 0.03 nats of the floor": {
+        f"With the mask mended it is, and within {recipe.NEAR} nats of the floor": {
             here: near(live.ends[mended]),
             there: near(ends["published, masked"]),
         },
@@ -252,12 +261,6 @@ def table(claims: list[Claim]) -> HTML:
 # --- Sentences
 
 
-def relation(finding: Finding) -> str:
-    """What a comparison of losses tells, as the middle of a sentence."""
-    told = {True: "ends lower than", False: "ends higher than", None: "cannot be told from"}
-    return told[finding.verdict]
-
-
 def effect(recorded: Recorded, ours: str, theirs: str) -> Effect:
     """By how many nats the first kind ends above the second, with its interval."""
     generator = Generator().manual_seed(0)
@@ -279,19 +282,21 @@ def fell(live: Live, recorded: Recorded) -> Markdown:
     """Finding 1: where both models end, and the answer to the reader's prediction."""
     published, mended = recipe.LESSON
     below, above = (interval(recorded.ends[k]) for k in ("published", "published, masked"))
-    fault = never_below(live.ends[published]).verdict is False
-    honest = near(recorded.ends["published, masked"]).verdict
-    answer = (
-        "That answers the prediction: with one part mended and nothing else, the model is honest, "
-        "and nearly as good as a model can be."
-    )
-    return Markdown(
+    ends = (
         f"Your models end at {spread(live.ends[published], 2)} nats as published and at "
-        f"{spread(live.ends[mended])} with the mask mended, counted from the floor on {STRINGS:,} "
-        f"strings (the curves are drawn from 256 others, so they end a little beside). Recorded, "
-        f"eight seeds and {recipe.RECORDED['steps']} steps: {number(below.mean, 2)} (95 % interval "
+        f"{spread(live.ends[mended])} with the mask mended, counted from the floor on "
+        f"{recipe.STRINGS:,} strings. (The progress line and the curves are of {recipe.PROBED} "
+        f"others, so they end a little beside.) Recorded, {recipe.RECORDED.seeds} seeds and "
+        f"{recipe.RECORDED.steps} steps: {number(below.mean, 2)} (95 % interval "
         f"{number(below.low, 2)} to {number(below.high, 2)}) and {number(above.mean)} "
-        f"({number(above.low)} to {number(above.high)})." + f" {answer}" * (fault and bool(honest))
+        f"({number(above.low)} to {number(above.high)})."
+    )
+    honest = near(recorded.ends["published, masked"]).verdict
+    if not (falls_below(live.ends[published]) and honest):
+        return Markdown(ends)
+    return Markdown(
+        f"{ends} That answers the prediction: with one part mended and nothing else, the model is "
+        "honest, and nearly as good as a model can be."
     )
 
 
@@ -305,15 +310,15 @@ def blind(recorded: Recorded) -> Markdown:
     alone = recorded.saw("published", "loss on prefixes")
     mended = recorded.saw("published, masked", "loss on prefixes")
     mean, low, high = (number(v, 1) for v in interval(alone))
-    worse = bool((alone > even()).all())
-    return Markdown(
-        "Asked as one asks a model that writes, with nothing after the prefix, the published "
-        f"model's loss is {mean} nats (eight recorded seeds, 95 % interval {low} to {high}); the "
-        f"mended one's stays at {spread(mended, 2)}. Knowing nothing costs ln 7 = "
-        f"{number(even(), 2)}."
-        + " It never learnt to predict; it learnt to read what comes."
-        * worse
+    told = (
+        "A model that writes is given the beginning of a text and nothing after it. So asked, the "
+        f"published model pays {mean} nats a character ({len(alone)} recorded seeds, 95 % interval "
+        f"{low} to {high}), where knowing nothing costs ln {len(VOCABULARY)} = "
+        f"{number(even(), 2)}; the mended one still pays {spread(mended, 2)}."
     )
+    if (alone > even()).all():
+        told += " The published model never learnt to predict; it learnt to read what comes."
+    return Markdown(told)
 
 
 def size(found: Effect) -> Effect:
@@ -337,14 +342,12 @@ def bought(recorded: Recorded) -> Markdown:
     found = halting.findings["recorded"]
     unsure = (
         f"; corrected for asking of {len(recipe.TOLD)} thresholds, that cannot be told from "
-        "nothing "
-        f"({statistics.said(found.p or 1.0)})"
-        if found.verdict is None
-        else ""
+        f"chance ({statistics.said(found.p or 1.0)})"
     )
     return Markdown(
-        f"At the source's threshold, τ₀ = {tau}, halting loses {thousandths(size(saved))} "
-        f"{'more' if saved.mean > 0 else 'less'} than equally many moves for everybody{unsure}. "
+        f"At the source's threshold, τ₀ = {tau}, a model that halts has a loss "
+        f"{'higher' if saved.mean > 0 else 'lower'} by {thousandths(size(saved))} than the same "
+        f"model with equally many moves for every token{unsure if found.verdict is None else ''}. "
         "The fairer rival is a *plain recursion* of equal cost, one attention without tension or "
         "halting, gone round six times. Against it the whole ends "
         f"{'higher' if whole.mean > 0 else 'lower'}, by {thousandths(size(whole))}, "
@@ -385,10 +388,9 @@ def parts_say(recorded: Recorded) -> Markdown:
 
     def say(ours: str, theirs: str) -> str:
         if (ours, theirs) in found:
-            return relation(found[ours, theirs])
-        turned = found[theirs, ours]
-        opposite = None if turned.verdict is None else not turned.verdict
-        return relation(turned._replace(verdict=opposite))
+            return statistics.ending(found[ours, theirs].verdict)
+        turned = found[theirs, ours].verdict
+        return statistics.ending(None if turned is None else not turned)
 
     def many(ours: str, theirs: str) -> str:
         return say(ours, theirs).replace("ends", "end")
@@ -396,6 +398,14 @@ def parts_say(recorded: Recorded) -> Markdown:
     neither = effect(recorded, "neither", "corrected")
     starved = recorded.steps("no tension gate").mean().item()
     without, whole = (recorded.tension(k)[:, 0] for k in ("no tension gate", "corrected"))
+    outlier = (
+        "The outlier is the kind without a gate that still halts by tension: its loss no longer "
+        f"depends on the tension, nothing keeps that up ({spread(without, 2)} at the first step, "
+        f"where the gate keeps it at {spread(whole, 2)}), and tokens take {number(starved, 1)} "
+        "steps on average."
+    )
+    if recorded.ends["neither"].max() < recorded.ends["no tension gate"].min():
+        outlier += " Where nothing halts that harm is gone: see “neither”."
     return Markdown(
         f"The whole {say('corrected', 'one step')} a single wide step, "
         f"{say('corrected', 'one stream')} one reading and {say('corrected', 'plain recursion')} "
@@ -403,11 +413,7 @@ def parts_say(recorded: Recorded) -> Markdown:
         "alone: our other corrections make the parts do what they are called, and buy no lower "
         f"loss. Two readings without tension {many('neither', 'corrected')} the whole (by "
         f"{thousandths(size(neither))}) and {many('neither', 'one stream')} one reading; whether "
-        "an ordinary second head would give as much we have not tried.\n\n"
-        "The outlier is the kind without a gate that still halts by tension: its loss no longer "
-        f"depends on the tension, nothing keeps that up ({spread(without, 2)} at the first step, "
-        f"where the gate keeps it at {spread(whole, 2)}), and tokens take {number(starved, 1)} "
-        "steps on average."
+        f"an ordinary second head would give as much we have not tried.\n\n{outlier}"
     )
 
 
@@ -416,7 +422,7 @@ def saved_say(recorded: Recorded) -> Markdown:
     steps = WHOLE_STEPS - recorded.at_work("corrected")[1][-1, :, 0]
     first = 100 * recorded.saw("corrected", "first token saves")
     return Markdown(
-        f"At the source's threshold the recorded models save {spread(steps, 2)} of six steps. Of "
-        "that the first token of each string, whose two readings have one token to read and so "
-        f"agree, accounts for {spread(first, 0)} %."
+        f"At the source's threshold the recorded models save {spread(steps, 2)} of {WHOLE_STEPS} "
+        "steps. Of that the first token of each string, whose two readings have one token to read "
+        f"and so agree, accounts for {spread(first, 0)} %."
     )

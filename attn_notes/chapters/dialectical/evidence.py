@@ -15,14 +15,12 @@ from torch import Generator, Tensor
 from attn_notes import allowed
 from attn_notes.analysis import leaks, results
 from attn_notes.chapters.dialectical import decoding, measure, recipe
-from attn_notes.chapters.dialectical.measure import Setting, Tradeoff
+from attn_notes.chapters.dialectical.measure import Stopping, Tradeoff
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY, Brackets
 from attn_notes.training.comparison import held_out
 from attn_notes.training.ensemble import Run, Tensors
-
-STRINGS = 1024  # that the reader's models are judged on
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,8 @@ class Live:
 
     Attributes:
         steps: the probed steps.
-        curves: nats above the best predictor's loss, at each of them, on 256 strings.
-        ends: the same after training, on 1,024 strings.
+        curves: nats above the best predictor's loss, at each of them, on `recipe.PROBED` strings.
+        ends: the same after training, on `recipe.STRINGS` others.
         leaks: the largest change of a logit when later tokens are others.
         influence: of the first seed, how far position i moves when token j is another one.
     """
@@ -52,7 +50,7 @@ def loss_of(logits: Tensor, batch: brackets.Batch) -> Tensor:
 def live(runs: Mapping[str, Run], task: Brackets = recipe.TASK) -> Live:
     """Judge trained models on strings that none of them was trained on."""
     allowed.some(runs=runs)
-    batch = brackets.trim(task.sample(STRINGS, held_out()))
+    batch = brackets.trim(task.sample(recipe.STRINGS, held_out()))
     # Strings that come more than once are read once.
     different, which = batch[0].unique(dim=0, return_inverse=True)
     best = brackets.loss(task.ideal, batch)
@@ -108,7 +106,7 @@ class Recorded:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of which eight seeds were recorded."""
+        """The kinds that were recorded."""
         return list(self.parts["runs"])
 
     def members(self, kind: str, what: str) -> list[Any]:
@@ -117,7 +115,7 @@ class Recorded:
 
     @cached_property
     def ends(self) -> dict[str, Float[Tensor, " m"]]:
-        """Nats above the best predictor's loss on 4,096 strings, of every seed of a kind."""
+        """Nats above the best predictor's loss on held-out strings, of every seed of a kind."""
         return {kind: torch.tensor(self.members(kind, "excess")) for kind in self.kinds}
 
     def steps(self, kind: str) -> Float[Tensor, " m"]:
@@ -146,7 +144,7 @@ class Recorded:
     def tradeoffs(self) -> list[Tradeoff]:
         """What halting saves, each seed of the corrected kind."""
         return [
-            {rule: [Setting(*row) for row in rows] for rule, rows in found.items()}
+            {rule: [Stopping(*row) for row in rows] for rule, rows in found.items()}
             for found in self.inside["runs"]["corrected"]["halting"]
         ]
 

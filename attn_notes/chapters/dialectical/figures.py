@@ -1,6 +1,6 @@
 """Chapter 3's figures: results → what is drawn, with its conclusion, caption and description."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -13,13 +13,21 @@ from attn_notes.analysis.statistics import Verdict
 from attn_notes.chapters.dialectical import claims, decoding, measure, recipe
 from attn_notes.chapters.dialectical.claims import number, spread
 from attn_notes.chapters.dialectical.evidence import Live, Recorded
-from attn_notes.figures import COLOURS, GREY, INK, PAPER, Picture
+from attn_notes.figures import COLOURS, FLOOR, GREY, INK, PAPER, Picture
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import Brackets
 
 BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
-COLOUR = {"as published": VERMILION, "mask mended": BLUE, "corrected": GREEN}
+COLOUR = {
+    "as published": VERMILION,
+    "mask mended": BLUE,
+    "corrected": GREEN,
+    "no tension gate": MAUVE,
+    "plain recursion": VIOLET,
+}
+"""A colour is a kind of model, on both pages and in the widget. Everything else is drawn in ink or
+grey: the floor, the best predictor, other kinds, a rule that needs no head, one reading of two."""
 
 
 def shown(text: str) -> list[str]:
@@ -31,6 +39,11 @@ def quoted(text: str, values: Sequence[float], digits: int = 2) -> str:
     """The characters of a text in quotation marks, each with its number."""
     pairs = zip(shown(text), values, strict=True)
     return ", ".join(f"“{c}” {number(v, digits)}" for c, v in pairs)
+
+
+def listed(parts: Iterable[str], separator: str = "; ") -> str:
+    """Some parts as one sentence."""
+    return separator.join(parts) + "."
 
 
 def median(values: Tensor) -> float:
@@ -46,12 +59,12 @@ def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
     cannot = task.entropies(brackets.encode(text)[None])[0].tolist()
     hardest = cannot.index(max(cannot))
     with house.figure(5.5, 2.3) as (fig, ax):
-        ax.bar(range(len(text)), cannot, color=BLUE, width=0.7)
-        ax.axhline(task.floor, color=VERMILION, linestyle=":")
+        ax.bar(range(len(text)), cannot, color=GREY, width=0.7)
+        ax.axhline(task.floor, color=FLOOR, linestyle=":")
         ax.annotate(
             f"the floor, {task.floor:.2f}: the mean over all strings",
             (len(text) - 0.5, 1.7), xytext=(0, 4), textcoords="offset points",
-            ha="right", va="bottom", fontsize=10, color=VERMILION,
+            ha="right", va="bottom", fontsize=10, color=FLOOR,
         )  # fmt: skip
         ax.set_xticks(range(len(text)), shown(text))
         ax.set(xlabel="after this character", ylabel="nats unknown", ylim=(0, 2.1))
@@ -68,19 +81,19 @@ def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
 def falling(live: Live) -> Picture:
     """The loss of each kind against the floor, while it learns."""
     ends = {kind: curve[-1] for kind, curve in live.curves.items()}
-    below = [kind for kind, end in ends.items() if claims.never_below(end).verdict is False]
-    above = [kind for kind, end in ends.items() if float(end.min()) >= 0]
+    below = [kind for kind, end in ends.items() if claims.falls_below(end)]
+    above = [kind for kind, end in ends.items() if claims.never_below(end).verdict]
     last, seeds = int(live.steps[-1]), len(next(iter(ends.values())))
     lowest = min(-0.3, 1.15 * min(float(end.min()) for end in ends.values()))
     with house.figure(5.5, 3.2) as (fig, ax):
         ax.axhspan(lowest, 0, color=GREY, alpha=0.13, linewidth=0)
-        ax.axhline(0, color=INK, linewidth=1)
+        ax.axhline(0, color=FLOOR, linewidth=1)
         ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=10)
         for kind, curve in live.curves.items():
             house.band(ax, live.steps, curve, COLOUR[kind], kind)
             ax.annotate(
-                kind, (last, median(curve[-1])), xytext=(-2, 6), textcoords="offset points",
-                ha="right", va="bottom", fontsize=10, color=COLOUR[kind],
+                kind, (last, median(curve[-1])), xytext=(5, 0), textcoords="offset points",
+                ha="left", va="center", fontsize=10, color=COLOUR[kind],
             )  # fmt: skip
         ax.set(xlabel="step", ylabel="nats above the floor", ylim=(lowest, 0.5), xlim=(0, last))
     if below and above:
@@ -94,15 +107,14 @@ def falling(live: Live) -> Picture:
     return Picture(
         fig,
         title=title,
-        caption="Loss on 256 strings that no model was trained on, less the best predictor's on "
-        f"the same strings; median and middle half of {seeds} seeds.",
+        caption=f"Loss on {recipe.PROBED} strings that no model was trained on, less the best "
+        f"predictor's on the same strings; median and middle half of {seeds} seeds.",
         alt="Loss above the floor against steps. "
-        + "; ".join(
+        + listed(
             f"{kind} it begins at {number(median(live.curves[kind][0]), 2)} and ends at "
             f"{number(median(end))} nats"
             for kind, end in ends.items()
-        )
-        + ".",
+        ),
     )
 
 
@@ -114,7 +126,8 @@ def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Pictur
         for ax, (name, moved) in zip(axes[0], maps.items(), strict=True):
             scaled = (moved / moved.max()).sqrt()
             house.heat_map(ax, scaled, x=shown(letters), y=shown(letters))
-            ax.plot([0, len(letters)], [0, len(letters)], color=VERMILION, linewidth=1)
+            for colour, width in ((PAPER, 3), (INK, 1)):  # seen on dark cells and on light ones
+                ax.plot([0, len(letters)], [0, len(letters)], color=colour, linewidth=width)
             ax.set_title(name, fontsize=10)
             ax.set_xlabel("character that is changed")
         axes[0, 0].set_ylabel("prediction after")
@@ -131,12 +144,11 @@ def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Pictur
         caption="The more a cell stands out, the farther a prediction moves when a character is "
         "replaced. Right of "
         "the line lies the future.",
-        alt="; ".join(
+        alt=listed(
             f"{name}: right of the diagonal {(moved.triu(1) > 0).sum()} of "
             f"{len(letters) * (len(letters) - 1) // 2} cells are above zero"
             for name, moved in maps.items()
-        )
-        + ".",
+        ),
     )
 
 
@@ -152,17 +164,21 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
     taus = [row.at for row in recorded.tradeoffs[0]["tension"]]
     with house.figure(5.5, 3.1) as (fig, ax):
         for rule, colour, label in (
-            ("depth", VERMILION, "all tokens alike"),
-            ("tension", BLUE, "halting by tension"),
+            ("depth", GREY, "all tokens alike"),
+            ("tension", COLOUR["corrected"], "halting by tension"),
         ):
             count, excess = swept[rule]
             for seed in range(len(count)):
                 ax.plot(count[seed], excess[seed], color=colour, alpha=0.4, linewidth=0.7)
             ax.plot(count.quantile(0.5, 0), excess.quantile(0.5, 0), "o-", color=colour,
                     markersize=3.5, label=label)  # fmt: skip
-        for tau in (recipe.WHOLE.tension_tau, 0.25):
+        # Where no curve comes, with a line to the dot that is meant.
+        for tau, place in ((recipe.WHOLE.tension_tau, (0.83, 0.62)), (0.25, (0.66, 0.9))):
             at = [median(values[:, taus.index(tau)]) for values in swept["tension"]]
-            ax.annotate(f"τ₀ = {tau}", at, xytext=(5, 8), textcoords="offset points", fontsize=10)
+            ax.annotate(
+                f"τ₀ = {tau}", at, xytext=place, textcoords="axes fraction", fontsize=10,
+                ha="left", va="center", arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 3},
+            )  # fmt: skip
         what = {"moves": "moves that a token keeps, mean", "steps": "steps computed, mean"}[equal]
         ax.set(xlabel=what, ylabel="nats above the floor", yscale="log")
         ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
@@ -172,11 +188,14 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
         fig.legend(
             *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
         )
-    ahead = [claims.loses_less(recorded.against_depth(tau, equal)).verdict for tau in recipe.TOLD]
+    differences = [recorded.against_depth(tau, equal) for tau in recipe.TOLD]
+    ahead = [claims.loses_less(found).verdict for found in differences]
     if all(v is True for v in ahead):
         title = f"At equal {equal}, halting by tension loses less than stopping all alike"
     elif all(v is False for v in ahead):
         title = f"At equal {equal}, halting by tension loses more than stopping all alike"
+    elif all((d > 0).any() and (d < 0).any() for d in differences):
+        title = f"At equal {equal}, halting by tension helps some seeds and harms others"
     else:
         title = f"At equal {equal}, halting by tension is no clear gain over stopping all alike"
     depth = swept["depth"][1].quantile(0.5, 0).tolist()
@@ -192,12 +211,14 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
         alt=f"Loss above the floor against {what}. All alike, after 0 to 6: "
         + ", ".join(number(e) for e in depth)
         + ". By tension: "
-        + ", ".join(
-            f"{number(e)} at {number(c, 1)} (τ₀ = {tau})"
-            for tau, c, e in rows
-            if tau in (0.0, *recipe.TOLD)
-        )
-        + ".",
+        + listed(
+            (
+                f"{number(e)} at {number(c, 1)} (τ₀ = {tau})"
+                for tau, c, e in rows
+                if tau in (0.0, *recipe.TOLD)
+            ),
+            ", ",
+        ),
     )
 
 
@@ -206,7 +227,9 @@ def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
     allowed.some(writers=writers)
     means = {name: sum(taken) / len(taken) for name, taken in writers.items()}
     with house.figure(5.5, 2.5) as (fig, ax):
-        for (name, taken), colour in zip(writers.items(), (BLUE, VERMILION), strict=False):
+        for (name, taken), colour in zip(
+            writers.items(), (COLOUR["mask mended"], GREY), strict=False
+        ):
             ax.plot(range(1, len(taken) + 1), taken, "o-", color=colour, markersize=3.5, label=name)
         ax.set(xlabel="character written", ylabel="probability removed", ylim=(-0.03, 1.03))
         fig.legend(
@@ -224,11 +247,10 @@ def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
         caption=f"Of what a model would have written after “{prompt}”, the share that the grammar "
         "forbids, at each character. All texts balance.",
         alt="Probability removed at each character. "
-        + "; ".join(
+        + listed(
             f"{name}: mean {number(means[name], 2)}, most {number(max(taken), 2)}"
             for name, taken in writers.items()
-        )
-        + ".",
+        ),
     )
 
 
@@ -245,8 +267,8 @@ def readings(
     more = (plus - minus).abs()
     places = range(len(score))
     with house.figure(5.5, 2.4) as (fig, ax):
-        ax.bar([j - 0.19 for j in places], plus.tolist(), 0.36, color=BLUE, label="a⁺")
-        ax.bar([j + 0.19 for j in places], minus.tolist(), 0.36, color=VERMILION, label="a⁻")
+        ax.bar([j - 0.19 for j in places], plus.tolist(), 0.36, color=INK, label="a⁺")
+        ax.bar([j + 0.19 for j in places], minus.tolist(), 0.36, color=GREY, label="a⁻")
         ax.bar(
             [j - 0.19 if plus[j] >= minus[j] else j + 0.19 for j in places],
             more.tolist(),
@@ -327,11 +349,11 @@ def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Pictur
     here, entropy = measure.tension_and_entropy(model, recipe.TASK, strings)
     with house.figure(5.5, 3.0, columns=2) as (fig, axes):
         steps = torch.arange(1, len(moving) + 1)
-        house.band(axes[0], steps, moving, BLUE, "that still move")
-        house.band(axes[0], steps, every, VERMILION, "all, none halts")
+        house.band(axes[0], steps, moving, COLOUR["corrected"], "that still move")
+        house.band(axes[0], steps, every, GREY, "all, none halts")
         axes[0].set(xlabel="step", ylabel="mean tension", ylim=(0, None))
         axes[0].set_title("along the recursion", fontsize=10)
-        axes[1].scatter(entropy, here, s=5, alpha=0.3, color=BLUE, linewidth=0)
+        axes[1].scatter(entropy, here, s=5, alpha=0.3, color=COLOUR["corrected"], linewidth=0)
         axes[1].set(xlabel="nats unknown", ylabel="tension, first step", ylim=(0, None))
         axes[1].set_title("against what is uncertain", fontsize=10)
         fig.legend(
@@ -355,8 +377,8 @@ def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Pictur
         title=title,
         caption="Recorded. Left: mean tension of the tokens that still move, and of all tokens in "
         "models trained without halting. Right: each dot is a token, of one model; its "
-        "uncertainty is the best predictor's. Their correlation over eight seeds: "
-        f"{spread(recorded.doubt(), 2)}.",
+        "uncertainty is the best predictor's. Their correlation over "
+        f"{len(recorded.doubt())} seeds: {spread(recorded.doubt(), 2)}.",
         alt=f"Left: the median goes from {number(median(moving[0]), 2)} to "
         f"{number(median(moving[-1]), 2)} for tokens that move, from {number(median(every[0]), 2)} "
         f"to {number(median(every[-1]), 2)} without halting. Right: tension against entropy, "
@@ -386,15 +408,14 @@ def training(recorded: Recorded) -> Picture:
         title="As published hardly a token halts; corrected, some do"
         if stays and halts
         else "Steps and tension while the models learn",
-        caption="Recorded, eight seeds: two plots that the source draws. Right, the tension at the "
-        "first step (solid, with its middle half) and at the last (dashed), over the tokens that "
-        "had not halted.",
-        alt="; ".join(
+        caption=f"Recorded, {len(ends['corrected'])} seeds: two plots that the source draws. "
+        "Right, the tension at the first step (solid, with its middle half) and at the last "
+        "(dashed), over the tokens that had not halted.",
+        alt=listed(
             f"{name}: at the end {number(median(e[:, 0]), 2)} steps, tension at the first "
             f"{number(median(e[:, 1]), 2)}, at the last {number(median(e[:, 2]), 2)}"
             for name, e in ends.items()
-        )
-        + ".",
+        ),
     )
 
 
@@ -409,13 +430,13 @@ def ablations(recorded: Recorded) -> Picture:
     with house.figure(5.5, 3.2) as (fig, ax):
         for row, kind in enumerate(ORDER):
             ends = recorded.ends[kind]
-            colour = BLUE if kind == "corrected" else GREY
+            colour = COLOUR[kind] if kind == "corrected" else GREY
             ax.plot(ends, [row] * len(ends), "o", color=colour, alpha=0.55, markersize=5,
                     markeredgewidth=0)  # fmt: skip
             ax.plot([median(ends)] * 2, [row - 0.32, row + 0.32], color=colour, linewidth=2)
         ax.set_yticks(range(len(ORDER)), ORDER)
         ax.invert_yaxis()
-        ax.axvline(claims.NEAR, color=VERMILION, linestyle=":", linewidth=1.2)
+        ax.axvline(recipe.NEAR, color=INK, linestyle=":", linewidth=1.2)
         ax.set(xscale="log", xlabel="nats above the floor")
         ticks = [0.01, 0.02, 0.03, 0.05, 0.1, 0.2]
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -428,11 +449,10 @@ def ablations(recorded: Recorded) -> Picture:
         title="The medians of all but one lie within "
         f"{number(1000 * (max(rest) - min(rest)), 0)} thousandths of a nat of each other; "
         f"the one is “{worst}”",
-        caption="Recorded: loss above the floor on 4,096 strings, a dot a seed, a bar at the "
-        "median. Dotted: 0.03 nats.",
+        caption=f"Recorded: loss above the floor on {recipe.HELD_OUT:,} strings, a dot a seed, a "
+        f"bar at the median. Dotted: {recipe.NEAR} nats.",
         alt="Medians of the loss above the floor: "
-        + ", ".join(f"{kind} {number(m, 4)}" for kind, m in medians.items())
-        + ".",
+        + listed((f"{kind} {number(m, 4)}" for kind, m in medians.items()), ", "),
     )
 
 
@@ -440,8 +460,8 @@ def rates(recorded: Recorded) -> Picture:
     """The loss at three learning rates, and of the published size."""
     sweep, full = recorded.rates, recorded.published
     tried = sweep["settings"]["rates"]
-    drawn = {"corrected": GREEN, "published, masked": BLUE, "no tension gate": MAUVE,
-             "plain recursion": VIOLET, "one step": GREY}  # fmt: skip
+    drawn = {"published, masked": COLOUR["mask mended"], "one step": GREY}
+    drawn |= {kind: COLOUR[kind] for kind in ("corrected", "no tension gate", "plain recursion")}
     with house.figure(5.5, 3.5, columns=2) as (fig, axes):
         for kind, colour in drawn.items():
             ends = torch.tensor([sweep["runs"][f"{kind} {rate}"]["excess"][-1] for rate in tried])
@@ -456,22 +476,24 @@ def rates(recorded: Recorded) -> Picture:
             run = full["runs"][kind]
             curves = torch.tensor(run["excess"])
             house.band(axes[1], torch.tensor(run["steps"]), curves, COLOUR[name])
-        axes[1].axhline(0, color=INK, linewidth=1)
+        axes[1].axhline(0, color=FLOOR, linewidth=1)
         axes[1].set(xlabel="step", ylim=(-0.25, 0.5))
         axes[1].set_title("the published size", fontsize=10)
         fig.legend(
             *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
         )
     large = {kind: torch.tensor(run["excess"][-1]) for kind, run in full["runs"].items()}
-    below = float(large["published"].max()) < 0 < float(large["corrected"].min())
+    below = (
+        claims.falls_below(large["published"]) and claims.never_below(large["corrected"]).verdict
+    )
     return Picture(
         fig,
         title="At the published size, too, the loss ends below the floor"
         if below
         else "At the published size the two do not part at the floor",
         caption=f"Recorded. Left: three learning rates, {sweep['settings']['seeds']} seeds. Right: "
-        "179,338 parameters, batch, rate and steps as published, "
-        f"{full['settings']['seeds']} seeds; vermilion as published, green corrected.",
+        f"{full['runs']['published']['parameters']:,} parameters, batch, rate and steps as "
+        f"published, {full['settings']['seeds']} seeds; vermilion as published, green corrected.",
         alt="Left: loss above the floor against the learning rate. Right: after "
         f"{full['settings']['steps']} steps the published model is at "
         f"{number(median(large['published']), 2)} nats, the corrected one at "
@@ -494,11 +516,11 @@ def by_depth(recorded: Recorded) -> Picture:
         return torch.tensor([[member[d][0] for member in found] for d in drawn])
 
     shares = [recorded.members("corrected", "depth")[0][d][1] for d in drawn]
-    lines = {"corrected": GREEN, "plain recursion": VIOLET, "one step": GREY}
+    lines = {kind: COLOUR.get(kind, GREY) for kind in ("corrected", "plain recursion", "one step")}
     with house.figure(5.5, 3.0, columns=2) as (fig, axes):
         for kind, colour in lines.items():
             house.band(axes[0], torch.arange(len(drawn)), above(kind), colour, kind)
-        axes[0].axhline(0, color=INK, linewidth=0.8)
+        axes[0].axhline(0, color=FLOOR, linewidth=0.8)
         axes[0].set(xlabel="brackets open", ylabel="nats above the floor")
         axes[1].bar(range(len(drawn)), shares, color=GREY, width=0.7)
         axes[1].set(xlabel="brackets open", ylabel="share of predictions")
@@ -508,17 +530,21 @@ def by_depth(recorded: Recorded) -> Picture:
     medians = above("corrected").quantile(0.5, 1)
     worst = int(medians.argmax())
     where = f"{drawn[worst] if worst else 'no'} bracket{'s' * (worst != 1)}"
+    title = f"A prediction loses most with {where} open"
+    if worst == 0:
+        title += ": there a string may end at any moment"
     return Picture(
         fig,
-        title=f"A prediction loses most with {where} open"
-        + ": there a string may end at any moment" * (worst == 0),
-        caption="Recorded, eight seeds: loss above the best predictor's by the number of brackets "
-        "open, and the share of predictions made there. Rarer depths are left out.",
+        title=title,
+        caption=f"Recorded, {len(recorded.ends['corrected'])} seeds: loss above the best "
+        "predictor's by the number of brackets open, and the share of predictions made there. "
+        f"Corrected, the medians go from {number(float(medians.min()))} to "
+        f"{number(float(medians.max()))} nats. Depths with fewer than one prediction in two "
+        "hundred are left out: chance decides there.",
         alt="Corrected, medians: "
         + ", ".join(f"{number(e)} at {d}" for d, e in zip(drawn, medians.tolist(), strict=True))
         + ". Shares: "
-        + ", ".join(f"{100 * share:.1f} %" for share in shares)
-        + ".",
+        + listed((f"{100 * share:.1f} %" for share in shares), ", "),
     )
 
 
@@ -541,8 +567,8 @@ def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Pictur
             for d in range(min(remaining, 6) + 1):
                 ax.plot(remaining, d, "o", color=GREY, markersize=2.5)
         for text, style, colour, label in (
-            (drawn, "o-", BLUE, "with the grammar"),
-            (forbidden, "s--", VERMILION, "what it forbids"),
+            (drawn, "o-", COLOUR["corrected"], "with the grammar"),
+            (forbidden, "s--", INK, "what it forbids"),
         ):
             name = f"{label}: {''.join(shown(text))}"
             ax.plot(*path(text), style, color=colour, markersize=4.5, linewidth=1.4, label=name)

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
-from attn_notes.chapters.dialectical import decoding
+from attn_notes.chapters.dialectical import decoding, recipe
 from attn_notes.models.dialectical import Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Batch, Brackets
@@ -28,48 +28,38 @@ from attn_notes.training.ensemble import Model, Run, Tensors
 def train_brackets(
     configs: Mapping[str, Config],
     task: Brackets,
+    setting: recipe.Setting,
     *,
-    seeds: int,
-    steps: int,
-    batch: int,
-    lr: float | Mapping[str, float],
-    warmup: int = 50,
-    probe_every: int = 50,
     device: torch.device | str = "cpu",
     show: Callable[[str, int, Tensors], None] | None = None,
     watch: Callable[[str, int, Tensors], None] | None = None,
 ) -> dict[str, Run]:
     """Train every kind of model on one task, each from the same seeds and on the same strings.
 
-    What is probed is `excess`: the loss on 256 held-out strings above the best predictor's on the
-    same strings, in nats a token.
+    What is probed is `excess`: the loss on `recipe.PROBED` held-out strings above the best
+    predictor's on the same strings, in nats a token.
 
     Args:
         configs: name of a kind → its parts and sizes.
         task: what they learn.
-        seeds: members 0, 1, ... of each kind.
-        steps: updates of AdamW, the same for every kind.
-        batch: strings a step.
-        lr: learning rate, one for all or one a kind.
-        warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
-        probe_every: steps between two looks at the held-out strings.
+        setting: how they are trained.
         device: where to train.
         show: called after each look with the kind, the step and what was seen.
         watch: the same with the kind, the step and the parameters of all members.
     """
-    x, y = brackets.trim(task.sample(256, held_out()))
+    x, y = brackets.trim(task.sample(recipe.PROBED, held_out()))
     best = brackets.loss(task.ideal, (x, y))
     strings = (x.to(device), y.to(device))
     return train_kinds(
         {kind: partial(LanguageModel, config) for kind, config in configs.items()},
         brackets.loss,
-        partial(task.sample, batch),
-        seeds=seeds,
-        steps=steps,
-        lr=lr,
-        warmup=warmup,
+        partial(task.sample, setting.batch),
+        seeds=setting.seeds,
+        steps=setting.steps,
+        lr=setting.lr,
+        warmup=setting.warmup,
         probe=lambda model: {"excess": brackets.loss(model, strings) - best.to(device)},
-        probe_every=probe_every,
+        probe_every=setting.probe_every,
         device=device,
         show=show,
         watch=watch,
@@ -160,7 +150,7 @@ def with_weights_of(model: LanguageModel, config: Config) -> LanguageModel:
     return other
 
 
-class Setting(NamedTuple):
+class Stopping(NamedTuple):
     """What one rule of stopping comes to: means over the tokens of strings, and the loss there."""
 
     at: float  # the threshold, or the number of moves
@@ -169,7 +159,7 @@ class Setting(NamedTuple):
     excess: float  # nats above the best predictor's on the same strings
 
 
-Tradeoff = dict[str, list[Setting]]
+Tradeoff = dict[str, list[Stopping]]
 """What `halting_tradeoff` returns."""
 
 
@@ -185,10 +175,10 @@ def halting_tradeoff(
     best = brackets.loss(task.ideal, batch).item()
     whole = replace(model.config, halt_eps=0.0, tension_tau=0.0)
 
-    def at(setting: float, config: Config) -> Setting:
+    def at(setting: float, config: Config) -> Stopping:
         logits, observed = with_weights_of(model, config).observe(batch[0])
         excess = brackets.loss(lambda _: logits, batch).item() - best
-        return Setting(setting, mean_steps(observed), mean_moves(observed), excess)
+        return Stopping(setting, mean_steps(observed), mean_moves(observed), excess)
 
     unmoved = at(
         0.0, replace(whole, steps=1, min_steps=1, tension_tau=2.0)
@@ -259,29 +249,14 @@ def at_cost_of(config: Config, other: Config, length: int) -> Config:
     return replace(config, head_dim=nearest)
 
 
-def left_out(config: Config) -> dict[str, Config]:
-    """`config` without one part at a time.
-
-    A plain recursion has one stream, so no tension, no gate, and never halts.
-    """
-    never_halts = replace(config, halt_eps=0.0, tension_tau=0.0)
-    return {
-        "no tension gate": replace(config, tension_gate=False),
-        "no halting": never_halts,
-        "neither": replace(never_halts, tension_gate=False),
-        "one stream": replace(config, streams=1),
-        "plain recursion": replace(never_halts, streams=1, tension_gate=False, learned_gate=False),
-        "one step": replace(config, steps=1),
-    }
-
-
 def ablations(config: Config, length: int) -> dict[str, Config]:
     """`config`, and it without one part at a time, at about the same number of operations.
 
     What is left out is made up for by a wider head, or paid back by a narrower one.
     """
     return {"corrected": config} | {
-        name: at_cost_of(without, config, length) for name, without in left_out(config).items()
+        name: at_cost_of(without, config, length)
+        for name, without in recipe.left_out(config).items()
     }
 
 

@@ -94,7 +94,11 @@ def recorded() -> Recorded:
         {
             "settings": {"seeds": 3, "steps": 200},
             "runs": {
-                "published": {"steps": [0, 200], "excess": [[0.5] * 3, [-0.1] * 3]},
+                "published": {
+                    "parameters": 12345,
+                    "steps": [0, 200],
+                    "excess": [[0.5] * 3, [-0.1] * 3],
+                },
                 "corrected": {"steps": [0, 200], "excess": [[0.5] * 3, [0.2] * 3]},
             },
         },

@@ -1,5 +1,6 @@
 """Every verdict of chapter 3 turns with its evidence, and no other one with it."""
 
+import re
 from collections.abc import Callable
 from math import nan
 
@@ -23,11 +24,11 @@ MIXED = [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
 @pytest.mark.parametrize(
     ("finding", "values", "verdict", "found"),
     [
-        (claims.never_below, [0.2, 0.1], True, "lowest +0.100 nats from it"),
-        (claims.never_below, [0.2, -0.1], False, "lowest −0.100 nats from it"),
+        (claims.never_below, [0.2, 0.1], True, "the lowest ends 0.100 nats above the floor"),
+        (claims.never_below, [0.2, -0.1], False, "the lowest ends 0.100 nats below the floor"),
         (claims.never_below, [0.2, -0.0005], True, None),  # rounding
         (claims.never_below, [0.2, nan], False, None),
-        (claims.near, [0.029, 0.01], True, "0.010 to 0.029 nats above it"),
+        (claims.near, [0.029, 0.01], True, "0.010 to 0.029 nats above the floor"),
         (claims.near, [0.031, 0.01], False, None),
         (claims.near, [0.01, -0.2], False, None),
         (claims.near, [0.01, nan], False, None),
@@ -304,6 +305,7 @@ def test_the_prediction_is_answered_only_if_the_runs_answer_it() -> None:
     made = made_up.recorded()
     made_up.ends(made, "published", [-0.3] * 4 + [-0.2] * 4)
     told = sentence(claims.fell(made_up.live(), made))
+    assert f"on {recipe.STRINGS:,} strings" in told and f"of {recipe.PROBED} others" in told
     assert "−0.30 to −0.20 nats as published" in told and "0.010 to 0.020 with" in told
     assert "−0.25 (95 % interval −0.29 to −0.21)" in told or "−0.25 (95 % interval −0.28" in told
     assert "That answers the prediction" in told
@@ -318,8 +320,9 @@ def test_never_learning_to_predict_is_said_of_every_seed_or_not_at_all() -> None
     made = made_up.recorded()
     made_up.of_inside(made, "published", "loss on prefixes", [11.0] * 8)
     told = sentence(claims.blind(made))
-    assert "loss is 11.0 nats" in told and "stays at 1.30" in told and "ln 7 = 1.95" in told
-    assert "It never learnt to predict" in told
+    assert "model pays 11.0 nats a character (8 recorded seeds" in told
+    assert "costs ln 7 = 1.95; the mended one still pays 1.30." in told
+    assert "The published model never learnt to predict" in told
     made_up.of_inside(made, "published", "loss on prefixes", [11.0] * 7 + [1.9])
     assert "never learnt" not in sentence(claims.blind(made))
 
@@ -337,14 +340,14 @@ def test_what_tension_buys_is_said_by_the_comparison(shift: float, words: tuple[
     made_up.ends(made, "corrected", [excess + shift for excess in made_up.LEVEL])
     made_up.halting(made, 0.15, [0.376] * SEEDS)
     told = sentence(claims.bought(made))
-    assert all(
-        word in told
-        for word in (
-            *words,
-            "loses 1.0 thousandths of a nat (95 % interval 1.0 to 1.0) more than equally",
-            "8 seeds",
-        )
+    halts = (
+        "a model that halts has a loss higher by 1.0 thousandths of a nat (95 % interval 1.0 to "
+        "1.0) than the same model with equally many moves for every token"
     )
+    assert all(word in told for word in (*words, halts, "8 seeds"))
+    made_up.halting(made, 0.15, [0.374] * SEEDS)
+    del made.__dict__["tradeoffs"]
+    assert "has a loss lower by 1.0 thousandths" in sentence(claims.bought(made))
 
 
 def test_what_the_parts_buy_is_said_by_the_comparisons() -> None:
@@ -358,6 +361,43 @@ def test_what_the_parts_buy_is_said_by_the_comparisons() -> None:
     assert "ends higher than plain recursion" in told and "end higher than the mask alone" in told
     assert "end lower than the whole (by 2.0 thousandths" in told
     assert "cannot be told from one reading" in told and "take 2.0 steps" in told
+    assert "that harm is gone" not in told  # all seeds of both end alike
+
+
+def test_the_harm_of_halting_is_gone_only_where_every_seed_ends_lower() -> None:
+    made = made_up.recorded()
+    made_up.ends(made, "no tension gate", [0.05] * SEEDS)
+    gone = "Where nothing halts that harm is gone: see “neither”."
+    assert sentence(claims.parts_say(made)).endswith(gone)
+    made_up.ends(made, "neither", [*made_up.LEVEL[:-1], 0.06])
+    del made.__dict__["ends"]
+    assert gone not in sentence(claims.parts_say(made))
+
+
+@pytest.mark.parametrize(
+    ("values", "falls"),
+    [
+        ([0.1, -0.1], True),
+        ([0.1, -0.5 * statistics.ROUNDING], False),
+        ([0.1, -2 * statistics.ROUNDING], True),
+        ([nan, -0.1], False),
+    ],
+)
+def test_a_loss_falls_below_the_floor_by_more_than_rounding(
+    values: list[float], falls: bool
+) -> None:
+    assert claims.falls_below(torch.tensor(values)) is falls
+
+
+def test_pairs_are_said_to_be_of_seeds() -> None:
+    made = made_up.recorded()
+    made_up.ends(made, "corrected", [0.01] * SEEDS)
+    for claim in claims.about_parts(made).values():
+        assert re.search(
+            r"^lower in [\d.]+ of 64 pairs of seeds$", claim.findings["recorded"].found
+        )
+    whole = claims.about_parts(made)["corrected", "plain recursion"].findings["recorded"]
+    assert whole.found == "lower in 64 of 64 pairs of seeds"
 
 
 def test_what_the_decoders_wrote_is_counted() -> None:
@@ -379,7 +419,7 @@ def test_what_halting_saves_is_six_less_the_steps_taken() -> None:
     made = made_up.recorded()
     made_up.of_inside(made, "corrected", "first token saves", [0.25] * 4 + [0.75] * 4)
     told = sentence(claims.saved_say(made))
-    assert "save 1.00 of six steps" in told and "25 to 75 %" in told
+    assert "save 1.00 of 6 steps" in told and "25 to 75 %" in told
 
 
 def test_an_effect_is_turned_round_with_its_interval() -> None:

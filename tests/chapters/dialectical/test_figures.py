@@ -108,6 +108,21 @@ def test_halting_is_drawn_against_what_is_equal(
     assert f"{rival + side:.3f} at {count:.1f} (τ₀ = 0.15)" in picture.alt
 
 
+@pytest.mark.parametrize(
+    ("losses", "words"),
+    [
+        ([0.3] * 4 + [0.4] * 4, "helps some seeds and harms others"),
+        ([0.375] * 7 + [0.4], "is no clear gain over stopping all alike"),
+    ],
+)
+def test_seeds_that_part_are_said_to(losses: list[float], words: str) -> None:
+    """Three moves for everybody lose 0.375."""
+    made = made_up.recorded()
+    rows = [made_up.sweep(dict.fromkeys(recipe.TOLD, (4.0, 3.0, loss))) for loss in losses]
+    made.inside["runs"]["corrected"]["halting"] = rows
+    assert figures.stopping(made).title == f"At equal moves, halting by tension {words}"
+
+
 def test_what_the_grammar_takes_is_drawn_and_compared() -> None:
     picture = figures.removals({"trained": [0.0, 0.1], "untrained": [0.5, 0.9]}, "((")
     (ax,) = picture.fig.axes
@@ -231,6 +246,7 @@ def test_rates_and_the_published_size_are_drawn_as_recorded() -> None:
     ]  # fmt: skip
     assert picture.title == "At the published size, too, the loss ends below the floor"
     assert "published model is at −0.10 nats, the corrected one at 0.20" in picture.alt
+    assert "12,345 parameters" in picture.caption
     made.published["runs"]["published"]["excess"][-1] = [0.1] * 3
     assert figures.rates(made).title == "At the published size the two do not part at the floor"
 

@@ -1,5 +1,6 @@
 """What chapter 3's drawings and tables mean: colours, and the names of axes, curves and columns."""
 
+import itertools
 import re
 from html import unescape
 
@@ -7,16 +8,18 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 from torch import Generator, Tensor
 
-from attn_notes.chapters.dialectical import claims, figures, recipe, tables
-from attn_notes.figures import COLOURS, GREY
+from attn_notes.chapters.dialectical import claims, evidence, figures, recipe, tables
+from attn_notes.figures import COLOURS, FLOOR, GREY, INK, ON_CELL, PAPER, Picture
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
+from attn_notes.training import comparison
 
 from . import made_up
 
-BLUE, VERMILION, GREEN, _, VIOLET = COLOURS
+BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
 
 
 def colour(ax: Axes, label: str) -> str:
@@ -49,21 +52,103 @@ def test_published_is_vermilion_mended_blue_and_corrected_green() -> None:
 
 def test_bars_floor_rivals_and_texts_have_their_colours(model: LanguageModel) -> None:
     (ax,) = figures.unknown("()").fig.axes
-    assert {to_hex(bar.get_facecolor()) for bar in ax.patches} == {to_hex(BLUE)}
-    assert to_hex(ax.lines[0].get_color()) == to_hex(VERMILION)
+    assert {to_hex(bar.get_facecolor()) for bar in ax.patches} == {to_hex(GREY)}
+    assert to_hex(ax.lines[0].get_color()) == to_hex(FLOOR)
     (ax,) = figures.stopping(made_up.recorded()).fig.axes
-    assert colour(ax, "all tokens alike") == to_hex(VERMILION)
-    assert colour(ax, "halting by tension") == to_hex(BLUE)
+    assert colour(ax, "all tokens alike") == to_hex(GREY)
+    assert colour(ax, "halting by tension") == to_hex(GREEN)
     (ax,) = figures.lattice(model).fig.axes
-    assert colour(ax, "with the grammar") == to_hex(BLUE)
-    assert colour(ax, "what it forbids") == to_hex(VERMILION)
+    assert colour(ax, "with the grammar") == to_hex(GREEN)
+    assert colour(ax, "what it forbids") == to_hex(INK)
+
+
+@pytest.fixture(scope="module")
+def every() -> list[Picture]:
+    """All figures of both pages, of what was recorded."""
+    found, published = evidence.recorded(), evidence.model("published")
+    corrected = evidence.model("corrected")
+    strings, _ = brackets.trim(recipe.TASK.sample(64, comparison.held_out()))
+    live = made_up.live()
+    return [
+        figures.unknown(recipe.LEAK_TEXT),
+        figures.falling(live),
+        figures.influences(live.influence, recipe.LEAK_TEXT),
+        figures.stopping(found),
+        figures.stopping(found, "steps"),
+        figures.removals({"trained": [0.1, 0.2], "untrained": [0.5, 0.6]}, "(("),
+        figures.readings(),
+        figures.masks(published),
+        figures.streams(corrected),
+        figures.tension(found, corrected, strings),
+        figures.training(found),
+        figures.ablations(found),
+        figures.rates(found),
+        figures.by_depth(found),
+        figures.lattice(corrected),
+    ]
+
+
+# What a line or bar in a colour may be; a label begins with it, or the text beside it is it.
+MEANING = {
+    VERMILION: {"as published"},
+    BLUE: {"mask mended", "published, masked", "trained"},
+    GREEN: {"corrected", "halting by tension", "that still move", "with the grammar"},
+    MAUVE: {"no tension gate"},
+    VIOLET: {"plain recursion"},
+}
+
+
+def test_a_colour_is_one_kind_of_model_in_every_drawing(every: list[Picture]) -> None:
+    """Whatever is drawn in a colour and has a name has one of that colour's; all are in use."""
+    used = dict[str, set[str]]()
+    for picture in every:
+        for ax in picture.fig.axes:
+            named = [(d.get_color(), d.get_label()) for d in ax.lines]
+            named += [(b[0].get_facecolor(), b.get_label()) for b in ax.containers if len(b)]
+            for shade, label in named:
+                if not str(label).startswith("_"):
+                    name = str(label).split(":")[0]
+                    used.setdefault(to_hex(shade), set()).add(name)
+    for shade, names in MEANING.items():
+        assert used.get(to_hex(shade)) == names
+    assert set(used) - {to_hex(shade) for shade in MEANING} <= {to_hex(GREY), to_hex(INK)}
+
+
+def test_what_has_no_name_has_no_colour_but_one_of_a_model(every: list[Picture]) -> None:
+    """Bars of the best predictor and lines at the floor are no model's."""
+    for picture in every:
+        for ax in picture.fig.axes:
+            level = [d for d in ax.lines if len(set(map(float, d.get_ydata()))) == 1]
+            flat = [d for d in level if d.get_transform() == ax.get_yaxis_transform()]
+            assert {to_hex(d.get_color()) for d in flat} <= {to_hex(FLOOR)}, picture.title
+            assert {to_hex(t.get_color()) for t in ax.texts} <= {
+                to_hex(c) for c in (INK, VERMILION, BLUE, *ON_CELL.values())
+            }, picture.title
+
+
+def test_no_label_lies_on_a_line(every: list[Picture]) -> None:
+    for picture in every:
+        picture.fig.draw_without_rendering()
+        for ax in picture.fig.axes:
+            if ax.collections and not ax.lines:
+                continue  # numbers in the cells of a heat map
+            for text in ax.texts:
+                box = Text.get_window_extent(text)  # without the line that leads to its dot
+                for bar in itertools.chain(*ax.containers):
+                    assert not box.overlaps(bar.get_window_extent()), picture.title
+                for drawn in ax.lines:
+                    path = drawn.get_transform().transform_path(drawn.get_path())
+                    crossed = path.intersects_bbox(box, filled=False)
+                    assert not crossed, (picture.title, text.get_text(), drawn.get_label())
 
 
 def test_the_future_lies_right_of_the_line() -> None:
     picture = figures.influences({"held": torch.ones(3, 3).tril()}, "( )")
     (ax,) = picture.fig.axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("character that is changed", "prediction after")
-    assert ax.lines[0].get_xydata().tolist() == [[0, 0], [3, 3]]
+    for drawn, right in zip(ax.lines, (PAPER, INK), strict=True):
+        assert drawn.get_xydata().tolist() == [[0, 0], [3, 3]]
+        assert to_hex(drawn.get_color()) == to_hex(right)
     assert "Right of the line lies the future" in picture.caption
 
 
@@ -87,9 +172,10 @@ def test_the_whole_stands_out_among_its_ablations() -> None:
     (ax,) = figures.ablations(made_up.recorded()).fig.axes
     dots = [drawn for drawn in ax.lines if drawn.get_linestyle() == "None"]
     found = dict(zip(figures.ORDER, (to_hex(d.get_color()) for d in dots), strict=True))
-    assert found == {k: to_hex(BLUE if k == "corrected" else GREY) for k in figures.ORDER}
+    assert found == {k: to_hex(GREEN if k == "corrected" else GREY) for k in figures.ORDER}
     (near,) = (drawn for drawn in ax.lines if drawn.get_linestyle() == ":")
-    assert near.get_xdata()[0] == 0.03
+    assert near.get_xdata()[0] == recipe.NEAR
+    assert to_hex(near.get_color()) == to_hex(INK)
 
 
 def test_depths_are_labelled() -> None:

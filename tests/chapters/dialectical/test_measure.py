@@ -8,8 +8,8 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.chapters.dialectical import decoding, measure
-from attn_notes.chapters.dialectical.measure import Setting
+from attn_notes.chapters.dialectical import decoding, measure, recipe
+from attn_notes.chapters.dialectical.measure import Stopping
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets
@@ -38,16 +38,16 @@ def model() -> LanguageModel:
 
 @pytest.mark.slow
 def test_kinds_are_trained_alike_and_judged_by_the_best_predictor() -> None:
-    settings = dict(seeds=2, steps=5, batch=7, lr={"a": 1e-2, "b": 1e-3}, probe_every=5)
+    setting = recipe.Setting(2, steps=5, batch=7, lr={"a": 1e-2, "b": 1e-3}, probe_every=5)
     seen = []
     runs = measure.train_brackets(
         {"a": SMALL, "b": replace(SMALL, streams=1)},
         TASK,
-        **settings,
+        setting,
         show=lambda kind, step, _: seen.append((kind, step)),
     )
     assert seen == [("a", 0), ("a", 5), ("b", 0), ("b", 5)]
-    strings = TASK.sample(256, comparison.held_out())
+    strings = TASK.sample(recipe.PROBED, comparison.held_out())
     for run in runs.values():
         for step, i in ((-1, 0), (-1, 1)):
             loss = brackets.loss(run.member(i), strings) - brackets.loss(TASK.ideal, strings)
@@ -172,7 +172,7 @@ def test_a_threshold_is_weighed_against_equal_moves_or_steps() -> None:
     depth = [(n, n, n, loss) for n, loss in enumerate((1.0, 0.8, 0.4, 0.2))]
     tension = [(0.1, 3.0, 3.0, 0.7), (0.2, 1.25, 0.5, 0.9), (0.4, 2.5, 1.5, 0.0)]
     found = {
-        rule: [Setting(*map(float, row)) for row in rows]
+        rule: [Stopping(*map(float, row)) for row in rows]
         for rule, rows in {"depth": depth, "tension": tension}.items()
     }
     for tau, moves, steps in (

@@ -1,5 +1,6 @@
 """What chapter 3 says in words, held against its records and against a short run of its own."""
 
+from dataclasses import replace
 from math import comb, log
 
 import pytest
@@ -26,7 +27,7 @@ def final(kind: str) -> torch.Tensor:
 
 
 def test_the_lesson_trains_kinds_that_were_recorded_at_their_rate() -> None:
-    assert recipe.SEEDS >= 3
+    assert recipe.LIVE.seeds >= 3
     assert list(recipe.LESSON.values()) == [
         recipe.KINDS["published"], recipe.KINDS["published, masked"]
     ]  # fmt: skip
@@ -36,8 +37,8 @@ def test_the_lesson_trains_kinds_that_were_recorded_at_their_rate() -> None:
         if getattr(recipe.PUBLISHED, field) != getattr(recipe.MENDED, field)
     }
     assert differ == {"mask"}  # "and nothing else"
-    assert recipe.RATES["published"] == recipe.RATES["published, masked"] == recipe.RATE
-    assert recipe.RATES["corrected"] == recipe.RATE
+    for kind in ("published", "published, masked", "corrected"):
+        assert recipe.RATES[kind] == recipe.LIVE.lr
 
 
 def test_the_kinds_cost_what_the_whole_costs() -> None:
@@ -49,7 +50,7 @@ def test_the_kinds_cost_what_the_whole_costs() -> None:
 def test_every_kind_was_recorded_at_the_best_of_three_rates() -> None:
     sweep = results.load("dialectical_rates")
     rates, runs = sweep["settings"]["rates"], sweep["runs"]
-    assert len(rates) == 3
+    assert tuple(rates) == recipe.TRIED and len(rates) == 3
     for kind in recipe.KINDS:
         best = min(rates, key=lambda rate: sum(runs[f"{kind} {rate}"]["excess"][-1]))
         assert recipe.RATES[kind] == best, kind
@@ -80,6 +81,24 @@ def test_the_records_cover_what_the_chapter_says_of_them() -> None:
     assert large["runs"]["published"]["parameters"] == 179_338
     settings = large["settings"]
     assert [settings[k] for k in ("seeds", "steps", "batch", "lr")] == [3, 200, 64, 1e-3]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("parts", recipe.RECORDED),
+        ("inside", recipe.WATCHED),
+        ("rates", recipe.SWEEP),
+        ("published", recipe.FULL),
+    ],
+)
+def test_a_record_was_trained_as_the_recipe_says(name: str, setting: recipe.Setting) -> None:
+    found = results.load(f"dialectical_{name}")["settings"]
+    names = [n for n in ("seeds", "steps", "batch", "probe_every", "lr") if n in found]
+    assert {n: found[n] for n in names} == recorded.kept(setting, *names)
+    assert {n: found[n] for n in recipe.SIZES if n in found} == (
+        {} if name == "published" else recipe.SIZES
+    )
 
 
 def test_what_is_said_of_the_task() -> None:
@@ -149,7 +168,8 @@ def test_the_recorded_weights_are_those_of_the_first_seed() -> None:
 @pytest.fixture(scope="module")
 def short() -> dict[str, Run]:
     """The chapter's training, two seeds and fewer steps."""
-    return measure.train_brackets(recipe.LESSON, recipe.TASK, seeds=2, steps=200, batch=32, lr=1e-2)
+    setting = replace(recipe.LIVE, seeds=2, steps=200)
+    return measure.train_brackets(recipe.LESSON, recipe.TASK, setting)
 
 
 @pytest.mark.long
@@ -177,13 +197,12 @@ def test_the_shortest_recorded_run_can_be_made_again(
 ) -> None:
     """Its first steps, and all of them."""
     record = results.load("dialectical_rates")
-    settings = {k: record["settings"][k] for k in ("seeds", "steps", "batch", "probe_every")}
-    whole = schedules.warmup_cosine(settings["steps"], 50)
+    setting = replace(recipe.SWEEP, lr=1e-2)
+    whole = schedules.warmup_cosine(setting.steps, setting.warmup)
     monkeypatch.setattr(comparison, "warmup_cosine", lambda *_: whole)
-    settings["steps"] = steps
     run = record["runs"]["one step 0.01"]
     kinds = {"one step": recipe.KINDS["one step"]}
-    found = measure.train_brackets(kinds, recipe.TASK, lr=1e-2, **settings)
+    found = measure.train_brackets(kinds, recipe.TASK, replace(setting, steps=steps))
     again = recorded.curve(found["one step"])
     seen = len(again["steps"])
     assert again["steps"] == run["steps"][:seen] and again["steps"][-1] == steps

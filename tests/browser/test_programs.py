@@ -1,0 +1,535 @@
+"""Programs in a page: torch's own numbers, for every operation and for every chapter's step."""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from attn_notes import programs
+from attn_notes.programs import initial, training
+from attn_notes.training import ensemble
+from attn_notes.training.schedules import warmup_cosine
+from attn_notes.widgets import _source
+
+from . import program_page
+from .chapter_steps import STEPS, Step
+from .conftest import STRICT_POLICY, serve
+
+Tensors = dict[str, Tensor]
+FEW = max(2, settings.default.max_examples // 20)  # type: ignore[union-attr]
+"""Examples of each operation."""
+quick = partial(settings, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """An empty page, and in it what a page has around programs."""
+    folder = tmp_path_factory.mktemp("empty")
+    (folder / "index.html").write_text("<!DOCTYPE html><title>empty</title>", "utf-8")
+    context = browser.new_context()
+    with serve(folder) as address:
+        page = context.new_page()
+        page.goto(address)
+        program_page.load_tools(page)
+        yield page
+    context.close()
+
+
+def with_gradient(function: Callable[..., Tensor], names: list[str]) -> Callable[..., Tensors]:
+    """A function's value and, where it is a float, the gradients of the sum of its sines."""
+
+    def whole(tensors: Tensors) -> Tensors:
+        value = function(**tensors)
+        if not value.is_floating_point() or not names:
+            return {"value": value}
+
+        def total(floats: Tensors) -> Tensor:
+            return function(**{**tensors, **floats}).sin().sum()
+
+        grads = torch.func.grad(total)({name: tensors[name] for name in names})
+        return {"value": value, **{f"gradient.{name}": grads[name] for name in names}}
+
+    return whole
+
+
+def assert_same(page: Page, function: Callable[..., Tensor], inputs: Tensors) -> None:
+    """Fail unless a function and its gradients are the same here and in the page."""
+    floats = [name for name, tensor in inputs.items() if tensor.is_floating_point()]
+    whole = with_gradient(function, floats)
+    found = program_page.outputs(page, programs.export(whole, inputs), inputs)
+    for name, tensor in whole(inputs).items():
+        torch.testing.assert_close(
+            found[name], tensor.double(), rtol=1e-11, atol=1e-12, equal_nan=True
+        )
+
+
+# --- Every operation
+
+Shaped = Callable[..., Tensor]
+X: dict[str, Shaped] = {
+    # entry by entry
+    "add": lambda x, y: x + 2 * y,
+    "sub": lambda x, y: torch.sub(x, y, alpha=3),
+    "rsub": lambda x: 2 - x,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / (y * y + 1),
+    "rounded": lambda x, y: torch.div(x * 5, y * y + 1, rounding_mode="floor") + x,
+    "truncated": lambda x: (x * 3).trunc() * x,
+    "remainder": lambda x, y: (x * 5) % (y * y + 0.5),
+    "broadcast": lambda x, y: x[:, :1] * y[0] + y[..., -1:],
+    "neg": lambda x: -x,
+    "exp": lambda x: x.exp(),
+    "expm1": lambda x: x.expm1(),
+    "log": lambda x: (x * x + 0.1).log(),
+    "log1p": lambda x: (x * x).log1p(),
+    "sqrt": lambda x: (x * x + 1).sqrt(),
+    "rsqrt": lambda x: (x * x + 1).rsqrt(),
+    "reciprocal": lambda x: (x * x + 1).reciprocal(),
+    "powers": lambda x: x**2 + (x * x + 1) ** -1 + (x * x + 1) ** 1.7 + x**3,
+    "power of": lambda x, y: (x * x + 1) ** y,
+    "tanh": lambda x: x.tanh(),
+    "sin and cos": lambda x: x.sin() * x.cos(),
+    "sigmoid": lambda x: x.sigmoid(),
+    "silu": lambda x: F.silu(x),
+    "relu": lambda x: F.relu(x),
+    "leaky relu": lambda x: F.leaky_relu(x, 0.1),
+    "softplus": lambda x: F.softplus(x),
+    "log sigmoid": lambda x: F.logsigmoid(x),
+    "abs": lambda x: x.abs(),
+    "sign": lambda x: x.sign() * x,
+    "clamp": lambda x: x.clamp(-0.5, 0.7),
+    "clamp to tensors": lambda x, y: torch.clamp(x, y - 1, y + 1),
+    "maximum": lambda x, y: torch.maximum(x, y) * torch.minimum(x, y),
+    "floor and ceil": lambda x: x.floor() + 2 * x.ceil() + x,
+    "comparisons": lambda x, y: (x < y).double() + 2 * (x >= 0) + 4 * (y == y) + 8 * (x != y) + x,
+    "logic": lambda x, y: ((x > 0) & ~(y > 0) | (x > y)).double() * x,
+    "where": lambda x, y: torch.where(x > y, x, 2.0),
+    "masked fill": lambda x: x.masked_fill(x > 0.5, -math.inf).softmax(-1),
+    "nan to num": lambda x: torch.nan_to_num(x / (x > 0), nan=0.3, posinf=2.0, neginf=-3.0),
+    "to whole": lambda x: (3 * x).long(),
+    "to truth": lambda x: (x * (x > 0)).bool(),
+    # views
+    "transpose": lambda x: x.mT @ x,
+    "reshape of a transpose": lambda x: x.transpose(0, 1).reshape(-1) * 2,
+    "view": lambda x: x.flatten(1).unsqueeze(0).squeeze(0) * 3,
+    "steps": lambda x: x[..., ::2].cos() + x[:, -1:, :1],
+    "select": lambda x: x[0, -1].exp(),
+    "expand": lambda x: x.exp()[:, None].expand(-1, 3, -1, -1).sum(0),
+    "permute": lambda x: x.permute(2, 0, 1).reshape(x.shape[2], -1).sin(),
+    "flip": lambda x: x.flip(1) * 2,
+    "roll": lambda x: x.roll(1, 0) * x,
+    # parts put together
+    "cat": lambda x, y: torch.cat([x, y.exp(), x[:1]], 0),
+    "stack": lambda x, y: torch.stack([x, y], 1).sin(),
+    "split": lambda x: torch.cat([part * i for i, part in enumerate(x.split(1, -1))], 1),
+    "chunk": lambda x: sum(part.sum() * i for i, part in enumerate(x.chunk(2, 0), 1)),
+    "unbind": lambda x: x.unbind(1)[0] * 2,
+    "pad": lambda x: F.pad(x, (1, 2, 0, 1), value=0.5).exp(),
+    "repeat": lambda x: x.repeat(2, 1, 3) * 2,
+    "triu": lambda x: x.triu(1) + x.tril(-1) * 2,
+    # along dimensions
+    "sum": lambda x: x.sum(1) + x.sum((0, 1), keepdim=True)[0] + x.sum(),
+    "mean": lambda x: x.mean((0, 2)) + x.mean(),
+    "amax": lambda x: x.amax(-1) + x.amin(0).sum(),
+    "max": lambda x: x.max(1).values * x.min(1).values,
+    "argmax": lambda x: x.argmax(1) + 10 * x.argmin(1),
+    "argmax of all": lambda x: x.argmax(),
+    "any and all": lambda x: (x > 0).any(1).double() + 2 * (x > 0).all(1) + 4 * (x > 0).any(),
+    "var": lambda x: x.var((1, 2), correction=0) + x.std(correction=0),
+    "norm": lambda x: x.norm(dim=1) + x.norm() + torch.linalg.vector_norm(x, 1, dim=(0, 1)).sum(),
+    "normalize": lambda x: F.normalize(x, dim=-1),
+    "logsumexp": lambda x: x.logsumexp(1),
+    "softmax": lambda x: x.softmax(1),
+    "log softmax": lambda x: x.log_softmax(-1),
+    "layer norm": lambda x: F.layer_norm(x, x.shape[-1:]),
+    "layer norm, weighted": lambda x, y: F.layer_norm(x, x.shape[1:], y[0], y[-1]),
+    "rms norm": lambda x, y: F.rms_norm(x, x.shape[-1:], y[0, 0], 1e-5),
+    "cosine": lambda x, y: F.cosine_similarity(x, y, dim=1),
+    # products
+    "matmul": lambda x, y: x @ y.mT,
+    "one matrix for all": lambda x, y: x @ y[0].mT,
+    "matrix and vector": lambda x, y: (x[0] @ y[0, 0]).sum() + x[0, 0] @ y[0, 0],
+    "einsum": lambda x, y: torch.einsum("abc,dbc->adb", x, y),
+    "linear": lambda x, y: F.linear(x, y[0], y[0, :, 0]),
+    # places that are computed
+    "embedding": lambda x, i: F.embedding(i[0] % x.shape[1], x[0]),
+    "index": lambda x, i: x[i[0, 0] % x.shape[0]],
+    "negative index": lambda x, i: x[:, -1 - i[0] % x.shape[1]],
+    "two indices": lambda x, i: x[i[0] % x.shape[0], i[0] % x.shape[1]],
+    "gather": lambda x, i: x.gather(1, i % x.shape[1]),
+    "scatter": lambda x, i: torch.zeros_like(x).scatter(1, i[:, :1] % x.shape[1], x[:, :1].exp()),
+    "scatter of one": lambda x, i: x.scatter(1, i[:, :1] % x.shape[1], 2.0),
+    "scatter add": lambda x, i: x.scatter_add(1, i % x.shape[1], x.exp()),
+    "index add": lambda x, i: x.index_add(0, i[0, 0] % len(x), x[:1].expand(x.shape[2], -1, -1)),
+    "index put": lambda x, i: x.index_put((i[0, 0, :1] % x.shape[0],), x[:1] * 2),
+    "cross entropy": lambda x, i: F.cross_entropy(x[0], i[0, :, 0] % x.shape[2]),
+    "cross entropy, ignoring": lambda x, i: F.cross_entropy(
+        x.flatten(0, 1), i[..., 0].flatten() % x.shape[2], ignore_index=0, reduction="sum"
+    ),
+    "binary cross entropy": lambda x, y: F.binary_cross_entropy_with_logits(x, (y > 0).double()),
+    # in place
+    "in place": lambda x: x.clone().mul_(2).add_(x)[..., 0].clone().zero_() + x.sum(-1),
+    "in a part": lambda x, y: torch.cat([x, x]).index_fill(0, torch.tensor([0]), 1.5) * 2,
+}  # fmt: skip
+"""Functions of x and y, floats of a shape of three, and of i, whole numbers of that shape."""
+
+
+@pytest.mark.parametrize("name", X)
+def test_an_operation_is_torchs(page: Page, name: str) -> None:
+    function = X[name]
+    wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
+
+    @quick(max_examples=FEW)
+    @given(shape=st.tuples(*[st.integers(1, 5)] * 3), seed=st.integers(0, 99))
+    def same(shape: tuple[int, ...], seed: int) -> None:
+        g = Generator().manual_seed(seed)
+        all_inputs = {
+            "x": torch.randn(shape, generator=g, dtype=torch.float64),
+            "y": torch.randn(shape, generator=g, dtype=torch.float64),
+            "i": torch.randint(0, 30, shape, generator=g),
+        }
+        assert_same(page, function, {each: all_inputs[each] for each in wanted})
+
+    same()
+
+
+# --- Operations after one another
+
+NEXT: list[Callable[[Tensor, Tensor], Tensor]] = [
+    lambda x, y: x + y,
+    lambda x, y: x * y.sigmoid(),
+    lambda x, y: torch.where(x > y, x, y.sin()),
+    lambda x, y: x.softmax(-1),
+    lambda x, y: F.layer_norm(x, x.shape[-1:]),
+    lambda x, y: x.tanh().mT.reshape(x.shape),
+    lambda x, y: x.transpose(0, 1).reshape(x.shape),
+    lambda x, y: x @ (y.mT @ x) / x.shape[-1],
+    lambda x, y: x - x.mean((0, 2), keepdim=True),
+    lambda x, y: x + x[:, :1] * y[..., -1:],
+    lambda x, y: torch.cat([x[..., 1:], y[..., :1] * x[..., :1]], -1),
+    lambda x, y: x.flip(1) + x.exp().sum() / (1 + x.exp().sum()),
+    lambda x, y: torch.stack([x, y], 0).amax(0),
+    lambda x, y: F.pad(x, (1, 0))[..., :-1] + y,
+    lambda x, y: x.clone().index_copy(0, torch.tensor([0]), y[-1:]),
+    lambda x, y: F.silu(x) * x * x,
+]
+"""Each keeps the shape of x."""
+
+
+@quick(max_examples=10 * FEW)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(range(len(NEXT))), st.integers(0, 5)), max_size=8),
+    shape=st.tuples(*[st.integers(1, 4)] * 3),
+)
+def test_operations_after_one_another_are_torchs(
+    page: Page, steps: list[tuple[int, int]], shape: tuple[int, ...]
+) -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        values = [x, y]
+        for which, other in steps:
+            values.append(NEXT[which](values[-1], values[other % len(values)]))
+        return values[-1] * 1.5 + values[len(values) // 2]
+
+    g = Generator().manual_seed(len(steps))
+    inputs = {name: torch.randn(shape, generator=g, dtype=torch.float64) for name in "xy"}
+    assert_same(page, function, inputs)
+
+
+def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
+    def function(tensors: Tensors) -> Tensors:
+        x = tensors["x"]
+        y = x.exp()
+        return {
+            "x": x,
+            "again": x,
+            "y": y,
+            "y too": y,
+            "turned": y.mT,
+            "part": y[1:],
+            "two": x * 0 + 2,
+        }
+
+    inputs = {"x": torch.arange(6.0).reshape(2, 3)}
+    found = program_page.outputs(page, programs.export(function, inputs), inputs)
+    for name, tensor in function(inputs).items():
+        torch.testing.assert_close(found[name], tensor.double(), rtol=1e-6, atol=0)
+
+
+# --- Every chapter's training step
+
+
+def trained(
+    model: torch.nn.Module, step: Step, count: int, **adamw: Any
+) -> tuple[Tensors, Tensors, Tensor, Tensors]:
+    """In torch: the first gradients, the last ones, the last loss and the weights then."""
+    descend = ensemble.gradient(model, step.loss, 1.0)
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer = torch.optim.AdamW(list(weights.values()), **adamw)
+    first: Tensors = {}
+    grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
+    first = grads
+    schedule = warmup_cosine(count, 3)
+    for i in range(count):
+        grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
+        for name, weight in weights.items():
+            weight.grad = grads[name]
+        optimizer.param_groups[0]["lr"] = adamw["lr"] * schedule(i)
+        optimizer.step()
+    return first, grads, loss, weights
+
+
+def inputs_of(model: torch.nn.Module, step: Step) -> Tensors:
+    buffers = {f"buffer.{name}": buffer for name, buffer in model.named_buffers()}
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    return {**parameters, **buffers, **training.named(step.batch)}
+
+
+ADAMW = dict(lr=3e-3, weight_decay=0.1, betas=(0.9, 0.95), eps=1e-7)
+IN_PAGE = "{ rate: 3e-3, decay: 0.1, beta1: 0.9, beta2: 0.95, eps: 1e-7 }"
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) -> None:
+    step = STEPS[name]()
+    model = step.model.double()
+    program = training.step(model, step.loss, step.batch, clip=1.0)
+    inputs = inputs_of(model, step)
+    found = program_page.outputs(page, program, inputs)
+    count = 10 if step.tame else 1
+    first, _, loss, weights = trained(model, step, count, **ADAMW)
+    for parameter, gradient in first.items():
+        assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
+        assert gradient.isfinite().all()
+    assert any(bool(gradient.abs().max() > 1e-4) for gradient in first.values())
+    page.evaluate(
+        f"""(count) => {{
+          const [step, factor] = [tools.adamw(H, program, {IN_PAGE}), tools.warmupCosine(count, 3)];
+          for (let i = 0; i < count; i++) {{ run(); step(factor(i)); }}
+        }}""",
+        count,
+    )
+    torch.testing.assert_close(program_page.read(page)["loss"], loss.double(), rtol=0, atol=1e-9)
+    for parameter, tensor in program_page.read(page, "inputs").items():
+        if parameter in weights:
+            off = (tensor - weights[parameter]).abs().max()
+            assert off <= 1e-9, f"{parameter} is {off:.1e} off after {count} steps"
+
+
+@pytest.mark.parametrize("wasm", [False, True])
+@pytest.mark.parametrize("name", ["deep_qkv gated", "triple_product angle", "trm softmax"])
+def test_a_step_in_single_precision_is_close(page: Page, name: str, wasm: bool) -> None:
+    step = STEPS[name]()
+    model = step.model.double()
+    inputs = inputs_of(model, step)
+    single = {k: v.float() if v.is_floating_point() else v for k, v in inputs.items()}
+    program = training.step(model, step.loss, step.batch, clip=1.0)
+    found = program_page.outputs(page, program, single, single=True, wasm=wasm)
+    first, *_ = trained(model, step, 0, lr=1.0)
+    for parameter, gradient in first.items():
+        off = found[f"gradient.{parameter}"] - gradient
+        assert off.abs().max() <= 1e-5 * max(1.0, float(gradient.abs().max())), parameter
+
+
+# --- What a page has around programs
+
+
+def test_adamw_with_its_own_settings_is_torchs(page: Page) -> None:
+    inputs = {"w": torch.tensor([0.3, -1.2, 0.0], dtype=torch.float64)}
+
+    def quartic(tensors: Tensors) -> Tensors:
+        w = tensors["w"]
+        return {"gradient.w": w**3 - 0.1 * w.square(), "other": w}
+
+    program_page.make(page, programs.export(quartic, inputs), inputs)
+    page.evaluate(
+        "() => { const step = tools.adamw(H, program, { rate: 1e-2 });"
+        " for (let i = 0; i < 50; i++) { run(); step(); } }"
+    )
+    weight = inputs["w"].clone()
+    optimizer = torch.optim.AdamW([weight], lr=1e-2)
+    for _ in range(50):
+        weight.grad = quartic({"w": weight})["gradient.w"]
+        optimizer.step()
+    torch.testing.assert_close(program_page.read(page, "inputs")["w"], weight, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("plan", [(100, 7, 0.1), (30, 0, 0.0), (5, 5, 0.3)])
+def test_the_schedule_is_the_packages(page: Page, plan: tuple[int, int, float]) -> None:
+    found = page.evaluate(
+        "([n, warmup, last]) => { const factor = tools.warmupCosine(n, warmup, last);"
+        " return Array.from({ length: n + 1 }, (_, i) => factor(i)); }",
+        list(plan),
+    )
+    wanted = [warmup_cosine(*plan)(i) for i in range(plan[0] + 1)]
+    assert found == pytest.approx(wanted, rel=1e-14, abs=1e-16)
+
+
+def test_the_fast_exponential_is_close_over_its_range(page: Page) -> None:
+    x = torch.linspace(-87.2, 88.6, 20_011, dtype=torch.float64)
+    found = page.evaluate("(x) => x.map(tools.fastExp)", x.tolist())
+    off = (torch.tensor(found, dtype=torch.float64) / x.exp() - 1).abs().max()
+    assert off < 1e-6
+    assert page.evaluate("[-Infinity, -200, 200, Infinity, 0].map(tools.fastExp)") == [
+        *(0, 0),
+        *(math.inf, math.inf),
+        1,
+    ]
+    assert page.evaluate("Number.isNaN(tools.fastExp(NaN))")
+
+
+def drawn(page: Page, seed: int, method: str, count: int) -> Tensor:
+    numbers = page.evaluate(
+        "([seed, method, count]) => { const random = tools.random(seed);"
+        " return Array.from({ length: count }, () => random[method](6)); }",
+        [seed, method, count],
+    )
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def test_a_seed_gives_the_same_numbers_again_and_another_gives_others(page: Page) -> None:
+    first = drawn(page, 7, "uniform", 50)
+    assert torch.equal(first, drawn(page, 7, "uniform", 50))
+    for other in (6, 8, 7 + 2**31):
+        assert (first - drawn(page, other, "uniform", 50)).abs().min() > 0
+
+
+def test_random_numbers_have_their_distribution(page: Page) -> None:
+    # Kolmogorov and Smirnov: beyond 2.2 / √n once in ten thousand times
+    n = 4000
+    rank = torch.arange(n, dtype=torch.float64) / n
+    uniform = drawn(page, 3, "uniform", n).sort().values
+    normal = torch.special.ndtr(drawn(page, 3, "normal", n)).sort().values
+    for values in (uniform, normal):
+        assert (values - rank).abs().max() < 2.2 / math.sqrt(n)
+        assert values.min() >= 0 and values.max() < 1
+    counts = drawn(page, 3, "below", n).long().bincount(minlength=6)
+    assert len(counts) == 6
+    assert (counts - n / 6).abs().max() < 4.5 * math.sqrt(n * 5 / 36)
+
+
+def test_starting_weights_are_drawn_as_they_are_described(page: Page) -> None:
+    specs = {
+        "uniform": {"shape": [50, 40], "draw": "uniform", "low": -0.3, "high": 0.1},
+        "normal": {"shape": [2000], "draw": "normal", "mean": 2.0, "std": 0.5},
+        "ones": {"shape": [3], "draw": "constant", "value": 1.0},
+        "cut": {
+            **{"shape": [2000], "draw": "truncated normal"},
+            **{"mean": 0.0, "std": 2.0, "low": -2.0, "high": 4.0},
+        },
+        "pair": {
+            **{"shape": [4, 2], "draw": "sum"},
+            "of": [{"shape": [4, 1], "draw": "normal", "mean": 0.0, "std": 1.0}],
+            "terms": [
+                dict(of=0, factor=0.5, count=4, start=0, step=2, advance=1, **{"from": 0}),
+                dict(of=0, factor=-0.5, count=4, start=1, step=2, advance=1, **{"from": 0}),
+            ],
+        },
+    }
+    shapes = {name: torch.zeros(spec["shape"]) for name, spec in specs.items() if name != "absent"}
+    inputs = {name: tensor.double() for name, tensor in shapes.items()}
+    program = programs.export(lambda t: {"sum": sum(x.sum() for x in t.values())}, inputs)
+    program_page.make(page, program, inputs)
+    absent = {"absent": specs["ones"]}  # what a program does not read is left out
+    page.evaluate("(s) => tools.draw(H, program.inputs, s, tools.random(5))", {**specs, **absent})
+    found = program_page.read(page, "inputs")
+    n, limit = 2000, 2.2 / math.sqrt(2000)
+    rank = torch.arange(n, dtype=torch.float64) / n
+    low, high = torch.special.ndtr(torch.tensor([-1.0, 2.0], dtype=torch.float64))
+    shares = {
+        "uniform": (found["uniform"] + 0.3) / 0.4,
+        "normal": torch.special.ndtr((found["normal"] - 2) / 0.5),
+        "cut": (torch.special.ndtr(found["cut"] / 2) - low) / (high - low),
+    }
+    for name, share in shares.items():
+        assert (share.flatten().sort().values - rank).abs().max() < limit, name
+    assert found["ones"].tolist() == [1, 1, 1]
+    assert torch.equal(found["pair"][:, 0], -found["pair"][:, 1])
+    assert found["pair"].abs().min() > 0
+
+
+def test_a_models_draws_are_followed_in_the_page(page: Page) -> None:
+    step = STEPS["dialectical published"]()
+    specs = initial.draws(step.build)
+    program = training.step(step.model, step.loss, step.batch)
+    program_page.make(page, program, inputs_of(step.model, step))
+    page.evaluate("(s) => tools.draw(H, program.inputs, s, tools.random(5))", specs)
+    found = program_page.read(page, "inputs")
+    poles = found["block.head.poles.weight"]
+    plus, minus = poles.chunk(2)
+    assert 0.005 < (plus + minus).std() < 0.02  # what was added to minus plus
+    bound = plus.shape[1] ** -0.5
+    assert 0.8 * bound < plus.abs().max() <= bound
+    assert found["block.ln1.weight"].unique().tolist() == [1.0]
+
+
+PRODUCT = """({ B, M, N, K, a, sa, am, ak, b, sb, bk, bn, c, size, seed }) => {
+  const { H, product } = tools.loadProduct(size);
+  const { normal } = tools.random(seed);
+  for (let i = 0; i < c; i++) H[i] = normal();
+  product(B, M, N, K, a, sa, am, ak, b, sb, bk, bn, c);
+  return [Array.from(H.subarray(0, size)), H.subarray(size).every((x) => Math.abs(x) < 1e9)];
+}"""
+
+
+@quick(max_examples=5 * FEW)
+@given(
+    sizes=st.tuples(st.integers(1, 3), *[st.integers(1, 19)] * 3),
+    turned=st.tuples(st.booleans(), st.booleans()),
+    one=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_the_product_in_webassembly_is_torchs(
+    page: Page,
+    sizes: tuple[int, int, int, int],
+    turned: tuple[bool, bool],
+    one: bool,
+    seed: int,
+) -> None:
+    B, M, N, K = sizes
+    am, ak = (1, M) if turned[0] else (K, 1)
+    bk, bn = (1, K) if turned[1] else (N, 1)
+    start = B * M * K
+    sb = 0 if one else K * N
+    end = start + (K * N if one else B * K * N)
+    size = end + B * M * N
+    given_ = dict(B=B, M=M, N=N, K=K, a=0, sa=M * K, am=am, ak=ak, b=start, sb=sb, bk=bk, bn=bn)
+    numbers, _ = page.evaluate(PRODUCT, {**given_, "c": end, "size": size, "seed": seed})
+    H = torch.tensor(numbers)
+    left = H.as_strided((B, M, K), (M * K, am, ak), 0)
+    right = H.as_strided((B, K, N), (sb, bk, bn), start)
+    torch.testing.assert_close(H[end:].reshape(B, M, N), left @ right, rtol=1e-4, atol=1e-5)
+
+
+def test_there_is_no_product_where_webassembly_may_not_be(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("strict")
+    (folder / "index.html").write_text("<!DOCTYPE html><title>strict</title>", "utf-8")
+    context = browser.new_context()
+    with serve(folder, policy=STRICT_POLICY) as address:
+        page = context.new_page()
+        page.goto(address)
+        program_page.load_tools(page)
+        assert page.evaluate("tools.loadProduct(100)") is None
+        # and a program needs nothing that such a policy forbids
+        inputs = {"x": torch.arange(3.0)}
+        program = programs.export(lambda t: {"y": t["x"].exp().softmax(0)}, inputs)
+        found = program_page.outputs(page, program, inputs)
+        wanted = inputs["x"].double().exp().softmax(0)
+        torch.testing.assert_close(found["y"], wanted, rtol=1e-12, atol=0)
+        page.evaluate("delete window.WebAssembly")
+        assert page.evaluate("tools.loadProduct(100)") is None
+    context.close()
+
+
+def test_the_tools_stand_beside_the_other_parts_of_a_widget(page: Page) -> None:
+    joined = _source._read("_model.js", "_page.js", "_program.js")
+    assert page.evaluate(f"async (text) => Object.keys(await ({program_page.LOAD})(text))", joined)
