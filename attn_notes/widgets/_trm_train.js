@@ -8,6 +8,7 @@ import { DEEP } from "./_trm_supervision.js";
 const TOP_LOSS = 2; // nats, at the upper edge of the picture: at first the likeliest of seven is a guess
 const SUPERVISION = [1, 2, 4, 8, 16];
 const SHORTER = [1, 2 / 3, 1 / 3]; // of a whole run
+const PAUSE = 10; // seconds, longer than a step and a test take
 const SMALL_SCREEN = "(max-width: 40rem)";
 
 const GUESSES = {
@@ -24,7 +25,9 @@ export const share = (part) => `${Math.round(100 * part)}\u00a0%`;
 
 /** How long so many seconds are, in words. */
 const lasting = (seconds) =>
-  seconds < 90 ? `about ${plural(Math.round(seconds / 10) * 10, "second")}` : `about ${plural(Math.round(seconds / 60), "minute")}`;
+  seconds < 90
+    ? `about ${plural(Math.ceil(seconds / 10) * 10, "second")}`
+    : `about ${plural(Math.round(seconds / 60), "minute")}`;
 
 /**
  * The panel of the explorer's training. `follow(lesson, weights)` shows a model as it learns; `reload` is
@@ -34,7 +37,7 @@ export function explorerTraining({ uid, root, model, follow }) {
   const lesson = () => model.get("lesson");
   const taught = () => "sizes" in lesson();
   let choice = null; // {size, supervision, halting, steps}
-  let clock = null; // when a run began, to say how long the rest will take
+  let pace = null; // {at, step, seconds, steps}: how long steps take, pauses left out
 
   const change = (next) => {
     choice = { ...choice, ...next };
@@ -95,7 +98,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       name.replace("buffer.", ""),
       shape,
     ]);
-    clock = null;
+    pace = null;
     return {
       setup: {
         program: choice.size.step,
@@ -125,10 +128,14 @@ export function explorerTraining({ uid, root, model, follow }) {
 
   /** What the last test says, and how long the rest of the run will take. */
   function judge(weights, { judged, step }) {
-    const now = performance.now();
-    clock ??= { step, now };
-    const each = (now - clock.now) / 1000 / (step - clock.step);
-    const left = step > clock.step && step < choice.steps ? `, ${lasting(each * (choice.steps - step))} left` : "";
+    const at = performance.now() / 1000;
+    if (pace && at - pace.at < PAUSE) {
+      pace.seconds += at - pace.at;
+      pace.steps += step - pace.step;
+    }
+    pace = { seconds: 0, steps: 0, ...pace, at, step };
+    const rest = (choice.steps - step) * (pace.seconds / pace.steps);
+    const left = rest > 0 ? `, ${lasting(rest)} left` : "";
     if (!judged) return { score: 0, words: `not tested yet${left}` };
     const { solved, count } = judged;
     const words = `${solved} of ${count} held-out minimal puzzles solved${left}`;

@@ -183,9 +183,9 @@ function render({ model, el }) {
     { class: "attn-help", id: `${uid}-help` },
     "Type a clue, or press its digit in the table; Delete removes it. Bar: probability. Shaded: changed. ✗: wrong.",
   );
-  const root = html(
+  const explorer = html(
     "div",
-    { class: "attn-widget trm", role: "group", "aria-label": "The Sudoku explorer" },
+    { class: "trm-explorer" },
     html(
       "div",
       { class: "attn-controls" },
@@ -227,6 +227,11 @@ function render({ model, el }) {
     text.node,
     message,
     spoken.node,
+  );
+  const root = html(
+    "div",
+    { class: "attn-widget trm", role: "group", "aria-label": "The Sudoku explorer" },
+    explorer,
   );
   const training = explorerTraining({ uid, root, model, follow });
   root.append(training.node);

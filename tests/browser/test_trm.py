@@ -614,7 +614,7 @@ def test_a_board_grows_cell_by_cell(module_page: Page) -> None:
     press(scratch, "Clear")
     many = "More than one solution so far. Add clues, or go back with Start over."
     expect(told(scratch)).to_have_text(many)
-    expect(scratch.get_by_role("button", name="Step")).to_be_disabled()
+    expect(scratch.get_by_role("button", name="Step", exact=True)).to_be_disabled()
     expect(scratch.get_by_label("Step", exact=True).and_(scratch.locator("input"))).to_have_value(
         "0"
     )
@@ -969,7 +969,8 @@ def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) 
     visit = open_page(CHAPTER, width=width)
     widget = visit.page.locator(".trm.attn-widget").first
     settled(widget)
-    assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
+    explorer = widget.locator(".trm-explorer")  # what stands above the panel for training
+    assert_steady_height(explorer, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_without_a_model_there_is_a_board_and_it_wakes_up(module_page: Page) -> None:
