@@ -102,6 +102,27 @@ function serve(scope) {
 const { WorkerGlobalScope } = globalThis;
 if (WorkerGlobalScope && globalThis instanceof WorkerGlobalScope) serve(globalThis);
 
+// What a Worker begins with: it imports the module that it is sent, whose `serve` then listens. Where a
+// page is read from a disk, a Worker may not be a module itself.
+const BEGIN = `onmessage = async ({ data }) => {
+  await import(URL.createObjectURL(new Blob([data], { type: "text/javascript" })));
+  postMessage("ready");
+};`;
+
+/** A Worker that runs this module, once it does. */
+function hire(esm) {
+  return new Promise((resolve, reject) => {
+    const url = URL.createObjectURL(new Blob([BEGIN], { type: "text/javascript" }));
+    const worker = new Worker(url);
+    worker.onmessage = () => {
+      URL.revokeObjectURL(url);
+      resolve(worker);
+    };
+    worker.onerror = reject;
+    worker.postMessage(esm);
+  });
+}
+
 /**
  * Trains in a Worker made of this module's own text. `report` gets what the Worker says, and `change` the
  * state: idle, running, paused, done, or failed where a browser has no such Worker.
@@ -121,38 +142,36 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
     change(state);
   }
 
-  function hire() {
-    if (worker) return true;
+  async function ask(steps, milliseconds) {
+    busy = true;
+    let asked = round;
     try {
-      const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
-      worker = new Worker(url, { type: "module" });
-    } catch {
+      worker ??= hire(esm);
+      const hired = await worker;
+      asked = round; // what is sent is of this round, though the Worker may have taken a while
+      const answer = await new Promise((resolve, reject) => {
+        hired.onmessage = ({ data }) => (data.error ? reject(data.error) : resolve(data));
+        hired.onerror = reject;
+        hired.postMessage({ start: started ? null : setup, steps, milliseconds });
+        started = true;
+      });
+      busy = false;
+      if (asked === round) take(answer);
+    } catch (error) {
+      busy = false;
+      worker = null;
+      if (asked !== round) return;
+      console.info("No training here:", error);
       become("failed");
-      return false;
     }
-    worker.onerror = () => become("failed");
-    return true;
+    if (state === "running") soon();
   }
 
-  function ask(steps, milliseconds) {
-    if (!hire()) return;
-    const asked = round;
-    busy = true;
-    worker.onmessage = ({ data }) => {
-      busy = false;
-      if (asked !== round) return state === "running" ? soon() : undefined;
-      if (data.error) {
-        console.error(data.error);
-        become("failed");
-        return;
-      }
-      step = data.step;
-      report(data);
-      if (data.losses.some((value) => !Number.isFinite(value)) || step >= setup.steps) become("done");
-      else if (state === "running") soon();
-    };
-    worker.postMessage({ start: started ? null : setup, steps, milliseconds });
-    started = true;
+  function take(answer) {
+    step = answer.step;
+    report(answer);
+    const lost = answer.losses.some((value) => !Number.isFinite(value));
+    if (lost || step >= setup.steps) become("done");
   }
 
   // Once a frame: a page that nobody sees has none.
@@ -180,9 +199,9 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
   }
   function free() {
     round++;
-    worker?.terminate();
+    worker?.then((hired) => hired.terminate());
     worker = null;
-    started = false;
+    started = busy = false;
   }
   return { start, run: go, pause, once, free, state: () => state };
 }

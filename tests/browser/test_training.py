@@ -1,6 +1,7 @@
 """Training in the page: driven from outside as a reader would, judged by torch."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,19 @@ def test_a_page_without_workers_says_so_and_lives_on(visit: Visit) -> None:
     expect(sorter).to_have_attribute("data-training", "idle")
     sorter.get_by_role("button", name="Next word").click()
     expect(sorter.locator(".abc-output")).not_to_have_text("")
+
+
+@pytest.mark.parametrize("where", ["strict", "disk"])
+def test_it_trains_wherever_the_page_lies(
+    where: str, open_page: Callable[..., Visit], site: Path, request: pytest.FixtureRequest
+) -> None:
+    """Under a policy that allows no code but the page's own, no WebAssembly, and on a disk."""
+    base = site.as_uri() + "/" if where == "disk" else request.getfixturevalue("strict_server")
+    visit = open_page(f"{CHAPTER}?bare", base=base)
+    sorter = visit.page.locator(".abc-sorter")
+    choose(sorter, speed="fast", steps="300")
+    assert train(sorter)["step"] == "300"
+    visit.assert_clean()
 
 
 def test_the_starting_points_are_the_models_own(visit: Visit) -> None:
