@@ -1,6 +1,7 @@
 // ---------------------------------------------------------------------------------------------
 // Building blocks of the widgets' pages. Text enters a page only as text nodes and attributes.
 
+
 function element(create, tag, attributes, children) {
   const node = create(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -320,7 +321,7 @@ export const bar = (column, bottom, height, className = "") =>
   });
 
 /** Count from one number to another, so many milliseconds each; at once for who wants no motion. */
-function player(milliseconds, show) {
+export function player(milliseconds, show) {
   let timer = null;
   const stop = () => {
     clearTimeout(timer);

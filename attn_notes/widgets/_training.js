@@ -11,9 +11,11 @@
 import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_program.js";
 
 /**
- * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }.
- * `feed(step)` puts the next batch into H; `judge()` measures the model after the first step, every
- * `every` steps and at the end, in numbers by name. Where a batch is fixed there is nothing to feed.
+ * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
+ * a promise of that. `feed(step)` puts the next batch into H; `judge(last)` measures the model after the
+ * first step, every `every` steps and at the last, in numbers by name. Where a batch is fixed there is
+ * nothing to feed. `after()` is called when the weights have been changed, and `read()` gives those that are
+ * to be shown, if not these.
  */
 export const TASKS = { fixed: () => ({}) };
 
@@ -53,7 +55,8 @@ export async function learn(setup) {
   for (const [name, values] of Object.entries({ ...given, ...weights })) {
     slot(H, program.inputs[name]).set(values);
   }
-  const { feed, judge, every = Infinity } = TASKS[task]({ H, program, run, random: generator, options });
+  const between = await TASKS[task]({ H, program, run, random: generator, options });
+  const { feed, after, judge, every = Infinity } = between;
   const update = adamw(H, program, setup);
   const factor = warmupCosine(setup.steps, setup.warmup);
   const loss = slot(H, program.outputs.loss);
@@ -71,12 +74,15 @@ export async function learn(setup) {
       losses.push(loss[0]);
       update(factor(step));
       step++;
-      if (judge && (!judged || step % every === 0 || step === setup.steps)) judged = judge();
+      after?.();
+      const last = step === setup.steps;
+      if (judge && (!judged || last || step % every === 0)) judged = judge(last);
     }
     return losses;
   }
-  const read = () =>
+  const changed = () =>
     Object.fromEntries(names.map((name) => [name, slot(H, program.inputs[name]).slice()]));
+  const read = between.read ?? changed;
   return { advance, read, step: () => step, judged: () => judged };
 }
 

@@ -1,17 +1,25 @@
-"""Chapter 5's widget: a Sudoku board on which the reader's own model thinks, step by step.
+"""Chapter 5's widget: a Sudoku board on which a model thinks, step by step, and can be trained.
 
-The model of `attn_notes.models.trm` and the rules of `attn_notes.tasks.sudoku` run in `trm.js`, the
-model on the weights sent from here, so the widget needs no kernel once a page has been saved.
+One use of the network and a step of its training are torch's own, traced into programs that the
+page runs; the rules of `attn_notes.tasks.sudoku` are written again in JavaScript. So the widget
+needs no kernel once a page has been saved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache, partial
+from typing import Any
 
 import anywidget
+import torch
 import traitlets
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from attn_notes import allowed
 from attn_notes.models.trm import TRM, Config
+from attn_notes.programs import initial, training
+from attn_notes.programs.forward import forward
 from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
@@ -20,6 +28,42 @@ LARGEST_SIDE = 9
 MOST_STEPS = 24
 PUZZLE = "..4...1..2...4..65......3...1...5..."
 """A minimal one whose grid is held out, which rounds of singles solve."""
+AT_ONCE = 20  # puzzles that a model in training is judged on together
+
+
+class _Used(TRM):
+    """The model, one use of its network at a time: the page does the recursion around it."""
+
+    def use(
+        self,
+        puzzles: Int[Tensor, "b c"],
+        y: Float[Tensor, "b t e"],
+        z: Float[Tensor, "b t e"],
+        seen: Float[Tensor, " 1"],
+    ) -> tuple[Float[Tensor, "b t e"], Float[Tensor, "b c v"], Float[Tensor, " b"]]:
+        """A thought, net(x + y + z), or where x is not seen an answer, net(y + z); read by heads."""
+        h = self.net(seen * self.embed(puzzles) + y + z)
+        return h, self.decode(h), self.halt(h[..., 0, :])[..., 0]
+
+
+@cache
+def use(config: Config, boards: int = 1) -> str:
+    """The program of one use of the network, on so many boards at once."""
+    y, z = TRM(config, Generator()).start(boards)
+    puzzles = torch.zeros(boards, config.cells, dtype=torch.long)
+    inputs = {"puzzles": puzzles, "y": y, "z": z, "seen": torch.ones(1)}
+    model = _Used(config, Generator())
+    return forward(model, inputs, ("h", "logits", "halt"), method="use").module
+
+
+def _step(config: Config, loss: Callable[..., Any], seats: int) -> dict[str, Any]:
+    """One step of training on so many seats, and how much memory it works in."""
+    model = TRM(config, Generator())
+    y, z = model.start(seats)
+    boards = torch.zeros(seats, config.cells, dtype=torch.long)
+    batch = {"puzzles": boards, "solutions": boards, "y": y, "z": z}
+    program = training.step(model, loss, batch, has_aux=True)
+    return {"step": program.module, "megabytes": round(4 * program.size / 1e6)}
 
 
 class SudokuExplorer(anywidget.AnyWidget):
@@ -33,9 +77,11 @@ class SudokuExplorer(anywidget.AnyWidget):
     _esm = javascript("trm")
     _css = style("trm")
 
-    # name -> {config, rows, columns, held_out_share, names, shapes, seeds, format, weights}. One
-    # trait, so that weights and the description of them never arrive apart.
+    # name -> {config, use, rows, columns, held_out_share, names, shapes, seeds, format, weights}.
+    # One trait, so that weights and the program that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
+    # What the page needs to train a model; empty where there is nothing to be trained.
+    lesson = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     puzzle = traitlets.Unicode(PUZZLE).tag(sync=True)
@@ -82,9 +128,8 @@ class SudokuExplorer(anywidget.AnyWidget):
         _check(config, task)
         run = {
             "config": asdict(config),
-            "rows": task.rows,
-            "columns": task.columns,
-            "held_out_share": task.held_out_share,
+            "use": use(config),
+            **_shape(task),
             **pack(TRM(config, Generator()), numbers, "model", half=half),
         }
         with self.hold_sync():
@@ -95,8 +140,65 @@ class SudokuExplorer(anywidget.AnyWidget):
                 puzzles, _ = task.sample(1, Generator().manual_seed(0), "minimal")
                 self.puzzle = task.write(puzzles[0])
 
+    def teach(
+        self,
+        config: Config,
+        task: Sudoku,
+        loss: Callable[..., Any],
+        *,
+        sizes: Mapping[int, int],
+        supervision: Mapping[str, Any],
+        optimizer: Mapping[str, float],
+        judged: Mapping[str, int],
+        goal: Mapping[str, Any],
+    ) -> None:
+        """Let the reader train such a model in the page.
+
+        Args:
+            config: its parts and sizes.
+            task: the boards to train on, and what is held out from that.
+            loss: loss(model, batch) of one supervision step, and by name the state that it leaves,
+                `y` and `z`, and `halt`; the batch has `puzzles`, `solutions`, `y` and `z`.
+            sizes: seats → how many steps of the optimiser, the first being offered first.
+            supervision: `steps` of a puzzle at most, the `exploration` of seats that are kept from
+                halting, and the `ema` of the weights.
+            optimizer: AdamW's `rate`, `warmup`, `decay`, `beta1` and `beta2`.
+            judged: how many held-out minimal puzzles are tried `along` the way, and at the `last`
+                step, for how many supervision `steps`, and `probes`, how often.
+            goal: the challenge: `solved`, a share, within so many `steps` of the optimiser.
+
+        Raises:
+            ValueError: a model or boards that the page cannot compute with, or no size.
+        """
+        _check(config, task)
+        allowed.some(sizes=torch.tensor(list(sizes)))
+        self.lesson = {
+            "config": asdict(config),
+            **_shape(task),
+            "use": use(config),
+            "use_many": use(config, AT_ONCE),
+            "sizes": [
+                {"seats": seats, "steps": steps, **_step(config, loss, seats)}
+                for seats, steps in sizes.items()
+            ],
+            "draws": initial.draws(partial(TRM, config)),
+            "supervision": dict(supervision),
+            "optimizer": dict(optimizer),
+            "judged": dict(judged),
+            "goal": dict(goal),
+        }
+
     def __repr__(self) -> str:
         return f"SudokuExplorer: {summary(self.runs, 'model')}"
+
+
+def _shape(task: Sudoku) -> dict[str, Any]:
+    """What the page has to know of boards."""
+    return {
+        "rows": task.rows,
+        "columns": task.columns,
+        "held_out_share": task.held_out_share,
+    }
 
 
 def _check(config: Config, task: Sudoku) -> None:

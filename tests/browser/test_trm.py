@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku, solved
 from attn_notes.widgets._weights import pack
-from attn_notes.widgets.trm import MOST_STEPS, PUZZLE
+from attn_notes.widgets.trm import MOST_STEPS, PUZZLE, use
 
 from ..packed import parameters
 from .conftest import Visit
@@ -69,12 +69,12 @@ IMPOSSIBLE = next(
 SHAPES = [Sudoku(2, 2), Sudoku(2, 3, held_out_share=0.3), Sudoku(3, 2), Sudoku(3, 3)]
 
 # window.models: networks ready to run, of runs whose weights are in base64.
-MAKE_MODELS = """(runs) => {
-  window.models = runs.map(({ weights, ...run }) => {
+MAKE_MODELS = """async (runs) => {
+  window.models = await Promise.all(runs.map(async ({ weights, ...run }) => {
     const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
     const unpacked = widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0);
-    return widget.make(unpacked, run.config);
-  });
+    return widget.make(await widget.machine(run.use), unpacked, run.config);
+  }));
 }"""
 # The first thoughts of a model about a puzzle.
 THINK = """() => {
@@ -125,7 +125,8 @@ def run_of(*models: TRM, task: Sudoku = TASK) -> dict[str, Any]:
     packed = pack(models[0], numbers, "model", half=True)
     weights = base64.b64encode(packed.pop("weights")).decode()
     shape = {"rows": task.rows, "columns": task.columns, "held_out_share": task.held_out_share}
-    return {"config": asdict(models[0].config), **shape, **packed, "weights": weights}
+    config = models[0].config
+    return {"config": asdict(config), "use": use(config), **shape, **packed, "weights": weights}
 
 
 def shape_of(task: Sudoku) -> dict[str, Any]:
@@ -181,10 +182,13 @@ def test_every_kind_of_model_is_that_of_torch(module_page: Page) -> None:
 def page_models(module_page: Page, runs: dict[str, Any]) -> None:
     """window.models: name -> the networks of the page's own runs, one a seed."""
     module_page.evaluate(
-        """() => {
-          window.models = Object.fromEntries(Object.entries(saved.runs).map(([name, run]) => [name,
-            Array.from({ length: run.seeds }, (_, seed) =>
-              widget.make(widget.unpack(run, seed), run.config))]));
+        """async () => {
+          const made = Object.entries(saved.runs).map(async ([name, run]) => {
+            const machine = await widget.machine(run.use);
+            return [name, Array.from({ length: run.seeds }, (_, seed) =>
+              widget.make(machine, widget.unpack(run, seed), run.config))];
+          });
+          window.models = Object.fromEntries(await Promise.all(made));
         }"""
     )
 
@@ -302,7 +306,7 @@ def drawn(page: Page, task: Sudoku, kind: str, n: int) -> Tensor:
     found = page.evaluate(
         """([shape, kind, n]) => {
           const task = widget.boards(shape);
-          return Array.from({ length: n }, () => widget.draw(task, kind));
+          return Array.from({ length: n }, () => widget.drawPuzzle(task, kind));
         }""",
         [shape_of(task), kind, n],
     )
@@ -336,7 +340,7 @@ def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(
     none = Sudoku(2, 2, held_out_share=1e-6)
     assert not none.held_out(none.grids(500, Generator())).any()
     shape = [shape_of(none)]
-    assert module_page.evaluate("([s]) => widget.draw(widget.boards(s), 'easy')", shape) is None
+    assert module_page.evaluate("([s]) => widget.drawPuzzle(widget.boards(s), 'easy')", shape) is None
 
 
 TEXTS = [
@@ -610,7 +614,7 @@ def test_a_board_grows_cell_by_cell(module_page: Page) -> None:
     press(scratch, "Clear")
     many = "More than one solution so far. Add clues, or go back with Start over."
     expect(told(scratch)).to_have_text(many)
-    expect(scratch.get_by_role("button", name="Step")).to_be_disabled()
+    expect(scratch.get_by_role("button", name="Step", exact=True)).to_be_disabled()
     expect(scratch.get_by_label("Step", exact=True).and_(scratch.locator("input"))).to_have_value(
         "0"
     )
@@ -965,7 +969,8 @@ def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) 
     visit = open_page(CHAPTER, width=width)
     widget = visit.page.locator(".trm.attn-widget").first
     settled(widget)
-    assert_steady_height(widget, states(widget, saved_runs(visit.page)), limit)
+    explorer = widget.locator(".trm-explorer")  # what stands above the panel for training
+    assert_steady_height(explorer, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_without_a_model_there_is_a_board_and_it_wakes_up(module_page: Page) -> None:

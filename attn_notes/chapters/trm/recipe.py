@@ -6,6 +6,7 @@ that differ from it in one part, for as many operations in all.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -13,7 +14,7 @@ from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
-from attn_notes.chapters.trm.supervision import Settings
+from attn_notes.chapters.trm.supervision import Settings, step_loss
 from attn_notes.models.trm import TRM, Config, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
 
@@ -85,6 +86,40 @@ USES = LIVE.config.cycles * (LIVE.config.latent_steps + 1)
 
 TRAINED = LIVE.settings.steps
 """Supervision steps that a puzzle has in training, at most."""
+
+# --- What a reader trains in the page
+
+PAGE = {32: 1000, 16: 1800, 64: LIVE.steps}
+"""Seats → steps of the optimiser; the first is offered first, the fewest seats on a phone."""
+JUDGED = dict(along=60, last=300, steps=TRAINED, probes=12)
+GOAL = dict(solved=0.9, steps=LIVE.steps)
+"""The challenge: which share of the puzzles judged last, within so many steps."""
+
+
+def lesson() -> dict[str, Any]:
+    """What `SudokuExplorer.teach` takes."""
+    settings = LIVE.settings
+    return {
+        "config": LIVE.config,
+        "task": TASK,
+        "loss": partial(step_loss, settings=settings),
+        "sizes": PAGE,
+        "supervision": {
+            "steps": settings.steps,
+            "exploration": settings.exploration,
+            "ema": settings.ema,
+        },
+        "optimizer": {
+            "rate": LIVE.lr,
+            "warmup": WARM_UP,
+            "decay": WEIGHT_DECAY,
+            "beta1": BETAS[0],
+            "beta2": BETAS[1],
+        },
+        "judged": JUDGED,
+        "goal": GOAL,
+    }
+
 
 # --- Which puzzles
 

@@ -135,6 +135,22 @@ def halting_loss(halt: Float[Tensor, " *b"], right: Bool[Tensor, " *b"]) -> Floa
     return F.binary_cross_entropy_with_logits(halt, right.to(halt.dtype))
 
 
+def step_loss(
+    model: Callable[..., Output], batch: dict[str, Tensor], settings: Settings
+) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
+    """The loss of one supervision step, and what the next goes on from, as a page trains by it.
+
+    Args:
+        model: of puzzles and a state.
+        batch: `puzzles` and `solutions` [b, c], and the state, `y` and `z` [b, t, e].
+        settings: say which loss, and what halting counts.
+    """
+    state, logits, halt = model(batch["puzzles"], State(batch["y"], batch["z"]))
+    answer = answer_loss(logits, batch["solutions"], settings.loss)
+    halting = halting_loss(halt, solved(logits, batch["solutions"]))
+    return answer + settings.halt_weight * halting, {"y": state.y, "z": state.z, "halt": halt}
+
+
 def vacant(model: TRM, seats: int) -> Carry:
     """Seats that nobody has sat on: all of them draw a puzzle next.
 

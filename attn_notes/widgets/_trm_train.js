@@ -1,0 +1,196 @@
+// Training a model on the page: how many supervision steps a puzzle has, whether it may halt, and how
+// many puzzles are thought about at once.
+
+import { html, plural, segments, select } from "./_page.js";
+import { trainPanel } from "./_train_panel.js";
+import { DEEP } from "./_trm_supervision.js";
+
+const TOP_LOSS = 2; // nats, at the upper edge of the picture: at first the likeliest of seven is a guess
+const SUPERVISION = [1, 2, 4, 8, 16];
+const SHORTER = [1, 2 / 3, 1 / 3]; // of a whole run
+const PAUSE = 10; // seconds, longer than a step and a test take
+const SMALL_SCREEN = "(max-width: 40rem)";
+
+const GUESSES = {
+  question: "Your guess: how many of the held-out minimal puzzles will it solve in the end?",
+  options: [
+    ["0.3", "less than 30\u00a0%"],
+    ["0.6", "30 to 60\u00a0%"],
+    ["0.9", "60 to 90\u00a0%"],
+    ["1", "more"],
+  ],
+};
+
+export const share = (part) => `${Math.round(100 * part)}\u00a0%`;
+
+/** How long so many seconds are, in words. */
+const lasting = (seconds) =>
+  seconds < 90
+    ? `about ${plural(Math.ceil(seconds / 10) * 10, "second")}`
+    : `about ${plural(Math.round(seconds / 60), "minute")}`;
+
+/**
+ * The panel of the explorer's training. `follow(lesson, weights)` shows a model as it learns; `reload` is
+ * called when there is something else to be trained.
+ */
+export function explorerTraining({ uid, root, model, follow }) {
+  const lesson = () => model.get("lesson");
+  const taught = () => "sizes" in lesson();
+  let choice = null; // {size, supervision, halting, steps}
+  let pace = null; // {at, step, seconds, steps}: how long steps take, pauses left out
+
+  const change = (next) => {
+    choice = { ...choice, ...next };
+    show();
+    panel.restart();
+  };
+  const boxes = {
+    supervision: segments({
+      uid,
+      name: "train-supervision",
+      label: "Supervision steps a puzzle has, at most",
+      onchange: (steps) => change({ supervision: Number(steps) }),
+    }),
+    halting: segments({
+      uid,
+      name: "train-halting",
+      label: "Early halting",
+      onchange: (halting) => change({ halting }),
+    }),
+    size: select({
+      uid,
+      name: "train-size",
+      label: "Puzzles at once",
+      onchange: (seats) => change({ size: sizeOf(Number(seats)), steps: sizeOf(Number(seats)).steps }),
+    }),
+    steps: select({
+      uid,
+      name: "train-steps",
+      label: "Steps",
+      onchange: (steps) => change({ steps: Number(steps) }),
+    }),
+  };
+  const sizeOf = (seats) => lesson().sizes.find((size) => size.seats === seats);
+  const named = (text, box) =>
+    html(
+      "span",
+      { class: "attn-choice" },
+      html("span", { class: "attn-label", "aria-hidden": "true" }, text),
+      box.node,
+    );
+
+  function show() {
+    boxes.supervision.set(SUPERVISION.map((steps) => [steps, `${steps}`]), choice.supervision);
+    boxes.halting.set([["on", "on"], ["off", "off"]], choice.halting);
+    const sizes = lesson().sizes.toSorted((one, other) => one.seats - other.seats);
+    boxes.size.set(
+      sizes.map(({ seats, megabytes }) => [seats, `${seats} (${megabytes} MB)`]),
+      choice.size.seats,
+    );
+    const lengths = SHORTER.map((part) => Math.round(choice.size.steps * part));
+    boxes.steps.set(lengths.map((steps) => [steps, `${steps}`]), choice.steps);
+  }
+
+  function plan(seed) {
+    const { config, rows, columns, held_out_share, use_many: use, draws, ...more } = lesson();
+    const { supervision, optimizer, judged } = more;
+    const shapes = Object.entries(draws).map(([name, { shape }]) => [
+      name.replace("buffer.", ""),
+      shape,
+    ]);
+    pace = null;
+    return {
+      setup: {
+        program: choice.size.step,
+        draws,
+        seed,
+        ...optimizer,
+        steps: choice.steps,
+        task: DEEP,
+        options: {
+          board: { rows, columns, held_out_share },
+          config,
+          use,
+          ...supervision,
+          steps: choice.supervision,
+          halting: choice.halting === "on",
+          judged: { ...judged, every: Math.ceil(choice.steps / judged.probes) },
+        },
+      },
+      name: `sudoku ${rows}x${columns}`,
+      shapes: Object.fromEntries(shapes),
+      floor: 0,
+      top: TOP_LOSS,
+      words: "the floor, 0: a puzzle has one solution",
+      criterion: "below, the share of held-out minimal puzzles that it solves",
+    };
+  }
+
+  /** What the last test says, and how long the rest of the run will take. */
+  function judge(weights, { judged, step }) {
+    const at = performance.now() / 1000;
+    if (pace && at - pace.at < PAUSE) {
+      pace.seconds += at - pace.at;
+      pace.steps += step - pace.step;
+    }
+    pace = { seconds: 0, steps: 0, ...pace, at, step };
+    const rest = (choice.steps - step) * (pace.seconds / pace.steps);
+    const left = rest > 0 ? `, ${lasting(rest)} left` : "";
+    if (!judged) return { score: 0, words: `not tested yet${left}` };
+    const { solved, count } = judged;
+    const words = `${solved} of ${count} held-out minimal puzzles solved${left}`;
+    return { score: solved / count, words };
+  }
+
+  function answerTo(guess, history) {
+    const { score, step } = history.at(-1);
+    const { solved, steps } = lesson().goal;
+    const bounds = GUESSES.options.map(([bound]) => bound);
+    const found = bounds.find((bound) => score < Number(bound)) ?? bounds.at(-1);
+    const outcome = `After ${step} steps it solves ${share(score)}.`;
+    const guessed = guess ? (guess === found ? " As you guessed." : " Not as you guessed.") : "";
+    if (step <= steps) {
+      tally.textContent =
+        score >= solved
+          ? `Done: ${share(score)} in ${step} steps.`
+          : `Not yet: ${share(score)} in ${step} steps.`;
+    }
+    return outcome + guessed;
+  }
+
+  const challenge = html("p", {});
+  const tally = html("p", { class: "attn-train-line", role: "status" });
+  const panel = trainPanel({
+    uid,
+    root,
+    esm: model.get("_esm"),
+    title: "Train one here",
+    settings: [
+      named("Supervision steps", boxes.supervision),
+      named("Early halting", boxes.halting),
+      boxes.size.node,
+      boxes.steps.node,
+    ],
+    more: [html("div", { class: "attn-controls attn-challenge" }, challenge, tally)],
+    plan,
+    judge,
+    follow: (weights) => follow(lesson(), weights),
+    guesses: GUESSES,
+    answer: answerTo,
+  });
+
+  function reload() {
+    panel.node.hidden = !taught();
+    if (!taught()) return;
+    const { sizes, supervision, judged, goal } = lesson();
+    const small = matchMedia(SMALL_SCREEN).matches;
+    const size = small ? sizes.reduce((one, other) => (one.seats < other.seats ? one : other)) : sizes[0];
+    choice = { size, steps: size.steps, supervision: supervision.steps, halting: "on" };
+    challenge.textContent =
+      `Challenge: solve ${share(goal.solved)} of ${judged.last} held-out minimal puzzles after ` +
+      `${goal.steps} steps or fewer.`;
+    show();
+    panel.restart();
+  }
+  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
+}
