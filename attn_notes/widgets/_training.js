@@ -75,8 +75,8 @@ export async function learn(setup) {
       update(factor(step));
       step++;
       after?.();
-      const last = step === setup.steps;
-      if (judge && (!judged || last || step % every === 0)) judged = judge(last);
+      const ended = step === setup.steps;
+      if (judge && (!judged || ended || step % every === 0)) judged = judge(ended);
     }
     return losses;
   }
