@@ -1,4 +1,4 @@
-"""What is drawn in a figure, as a reader sees it: whether any words lie on data or on other words."""
+"""What is drawn in a figure, as a reader sees it: whether words lie on data or on other words."""
 
 import itertools
 from unittest.mock import patch
@@ -26,6 +26,7 @@ def crowded(fig: Figure) -> list[str]:
     """
     with house_style():
         boxes = [(text.get_text().strip(), extent(text)) for text in written(fig)]
+        fig.set_layout_engine("none")  # all stays where it is
         data = data_alone(fig)
     found = []
     for said, box in boxes:
