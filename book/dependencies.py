@@ -1,9 +1,9 @@
 """What each chapter's outputs depend on, and the key that stands for all of it.
 
 The key is a hash of the chapter's code cells, of the files that the code can reach, of the versions
-installed and of `running.py` and `settings.py`, which say how a chapter is run. While it stays the same, so do the
-outputs; prose is not part of it. Imports are followed statically, through the chapter and through
-the package.
+installed and of `running.py` and `settings.py`, which say how a chapter is run. While it stays the
+same, so do the outputs; prose is not part of it. Imports are followed statically, through the
+chapter and through the package.
 """
 
 import ast
@@ -219,6 +219,11 @@ def digest(value: Any) -> str:
     return hash_bytes(text.encode())[:16]
 
 
+def how_it_runs() -> list[bytes]:
+    """The files that say how a chapter is run."""
+    return [path.read_bytes() for path in RUNNING]
+
+
 def read_chapter(root: Path, path: Path) -> Chapter:
     """Read a notebook and what it depends on.
 
@@ -249,7 +254,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
             "environment": installed_versions(root),
             "data": data_at_hand() if DOWNLOADS in files else None,
             "python": sys.version_info[:2],
-            "running": [path.read_bytes() for path in RUNNING],
+            "running": how_it_runs(),
         }
     )
     return Chapter(path, notebook, cells, files, key)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 PERSONAL = ("IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL")
-"""How the variables begin in which Matplotlib, IPython and Jupyter are told of a user's settings."""
+"""How the names of variables begin that point Matplotlib, IPython and Jupyter to settings."""
 
 
 def impersonal(folder: Path, besides: tuple[str, ...] = ()) -> dict[str, str]:
@@ -20,9 +20,7 @@ def impersonal(folder: Path, besides: tuple[str, ...] = ()) -> dict[str, str]:
     return kept | {
         "OMP_NUM_THREADS": "1",  # one thread is reproducible to the bit, and two chapters fit
         "IPYTHONDIR": str(folder / "ipython"),
-        "MPLCONFIGDIR": str(
-            folder / "matplotlib"
-        ),  # the list of fonts, which takes a while to make
+        "MPLCONFIGDIR": str(folder / "matplotlib"),  # its list of fonts takes a while
         "JUPYTER_CONFIG_DIR": str(folder / "jupyter" / "config"),
         "JUPYTER_DATA_DIR": str(folder / "jupyter" / "data"),
         "JUPYTER_RUNTIME_DIR": str(folder / "jupyter" / "runtime"),

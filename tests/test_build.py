@@ -229,6 +229,18 @@ def test_key_follows_a_file_it_depends_on(project, name):
     assert chapter(project).key != before
 
 
+def test_key_follows_every_file_that_says_how_it_runs(project, tmp_path, monkeypatch):
+    assert [path.name for path in dependencies.RUNNING] == ["running.py", "settings.py"]
+    copies = [tmp_path / path.name for path in dependencies.RUNNING]
+    monkeypatch.setattr(dependencies, "RUNNING", copies)
+    keys = set()
+    for content in ("aa", "ba", "bb"):
+        for copy, letter in zip(copies, content, strict=True):
+            copy.write_text(letter)
+        keys.add(chapter(project).key)
+    assert len(keys) == 3
+
+
 def test_a_part_of_another_widget_is_not_part_of_the_key(project):
     """`_STEM_part.js` belongs to STEM; what is named after no widget belongs to all."""
     widgets = project / "attn_notes/widgets"
