@@ -32,6 +32,7 @@ import { cos2, norm, place } from "./_triple_product_vectors.js";
 import { KINDS, WORDS, counts, factor, facts, named, show } from "./_triple_product_words.js";
 
 const LOUDNESS = [0.1, 100];
+const HALF = 0.5; // of a head's attention
 const KNOWN = 0.99; // what the best predictor must be sure of for a token to be right or wrong
 
 /** Names of runs, fewer layers first, then by kind of score: a saved page has them by the alphabet. */
@@ -52,8 +53,8 @@ export function inAHead({ uid, model, save, leave }) {
   const models = menus({ uid, model, save, order: inOrder, lone: true, choose: change });
   const { run } = models;
   const selects = {
-    layer: select({ uid, name: "layer", label: "Layer", onchange: (value) => save({ layer: Number(value) }) }),
-    head: select({ uid, name: "head", label: "Head", onchange: (value) => save({ head: Number(value) }) }),
+    layer: select({ uid, name: "layer", label: "Layer", onchange: (value) => sit({ layer: Number(value) }) }),
+    head: select({ uid, name: "head", label: "Head", onchange: (value) => sit({ head: Number(value) }) }),
     key: select({ uid, name: "key", label: "Key", onchange: (value) => choose(Number(value)) }),
   };
 
@@ -90,16 +91,22 @@ export function inAHead({ uid, model, save, leave }) {
     save({ run: name, ...copier() });
   }
 
-  /** The layer and head that look most at the token to be copied next, if there is one. */
-  function copier() {
+  let chosen = false; // whether the reader has chosen where to look while a model is in training
+  function sit(place) {
+    chosen = true;
+    save(place);
+  }
+
+  /** The layer and head that look most, and so much, at the token to be copied next, if there is one. */
+  function copier(least = 0) {
     const text = tokens();
     const from = text && source(text.slice(0, position() + 1), shown.config);
     if (from === null) return {};
     const heads = quiet().layers.flatMap((all, layer) =>
       all.map(({ attention }, head) => ({ layer, head, weight: attention[position()][from] })),
     );
-    const { layer, head } = heads[argmax(heads.map(({ weight }) => weight))];
-    return { layer, head };
+    const { layer, head, weight } = heads[argmax(heads.map((each) => each.weight))];
+    return weight >= least ? { layer, head } : {};
   }
 
   /** Say what the box lacks, if anything; the picture is then of the text before. */
@@ -228,12 +235,18 @@ export function inAHead({ uid, model, save, leave }) {
     shown = { run, seed, config: run.config, model: make(run, unpack(run, seed)) };
   }
 
-  /** Show a model in training; at first on a text of its task. */
+  /** Show a model in training, at first on a text of its task, and the head that copies once there is one. */
   function follow(lesson, task, weights) {
     const config = { ...lesson.config, ...task };
     const before = shown;
     shown = { learning: true, config, model: make(lesson, weights) };
-    if (before?.learning) return drawAll();
+    if (before?.learning && model.get("mode") === "hand") return; // unseen, until it is drawn again
+    if (before?.learning) {
+      const place = chosen ? {} : copier(HALF);
+      const moved = Object.keys(place).some((name) => place[name] !== model.get(name));
+      return moved ? save(place) : drawAll();
+    }
+    chosen = false;
     const text = tokens();
     save({ mode: "head", ...(text && ideal(text, config) ? {} : asked(sequence(config))) });
   }
