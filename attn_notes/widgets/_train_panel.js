@@ -171,7 +171,9 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
 
   function report({ step, losses, weights: now, judged }) {
     if (!losses.length) return;
+    const first = weights === null;
     weights = now;
+    if (first) kept.update();
     const loss = losses.at(-1);
     const { score, words } = judge(weights, { losses, judged, step });
     history.push({ step, score, loss });

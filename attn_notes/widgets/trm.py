@@ -41,7 +41,7 @@ class _Used(TRM):
         z: Float[Tensor, "b t e"],
         seen: Float[Tensor, " 1"],
     ) -> tuple[Float[Tensor, "b t e"], Float[Tensor, "b c v"], Float[Tensor, " b"]]:
-        """A thought, net(x + y + z), or where x is not seen an answer, net(y + z); read by heads."""
+        """A thought, net(x + y + z), or an answer, net(y + z), and what the heads read in it."""
         h = self.net(seen * self.embed(puzzles) + y + z)
         return h, self.decode(h), self.halt(h[..., 0, :])[..., 0]
 
