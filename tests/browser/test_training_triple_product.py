@@ -230,10 +230,12 @@ def test_the_starting_points_are_the_models_own(module_page: Page) -> None:
 
 
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
+    pick(widget, "angle")
     choose(widget, steps="100")
     train(widget)
     widget.get_by_role("button", name="Keep").click()
     visit.page.reload()
+    pick(widget, "angle")
     expect(widget.get_by_role("button", name="Take back")).to_be_enabled()
     widget.get_by_role("button", name="Take back").click()
     assert told(widget)["score"] == "1.000"
