@@ -177,6 +177,7 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
     const loss = losses.at(-1);
     const { score, words } = judge(weights, { losses, judged, step });
     history.push({ step, score, loss });
+    if (history.length === 1) kept.update(); // there is something to keep
     chart.add(step, losses, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
     line.textContent = `Seed ${seed}, step ${step.toLocaleString("en")}: loss ${loss.toFixed(3)} nats, ${words}.`;

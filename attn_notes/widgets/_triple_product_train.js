@@ -50,7 +50,8 @@ export function copierTraining({ uid, root, model, follow }) {
 
   /** A lesson at the rate and for the steps that suit it, or the nearest that there is. */
   const suited = (kind, layers) => {
-    const { config, rate, steps } = of(kind, layers) ?? lessons().find((other) => other.config.score === kind);
+    const ofKind = lessons().find(({ config }) => config.score === kind);
+    const { config, rate, steps } = of(kind, layers) ?? ofKind ?? lessons()[0];
     return { score: config.score, layers: config.layers, rate, total: steps };
   };
 
@@ -86,7 +87,7 @@ export function copierTraining({ uid, root, model, follow }) {
 
   const setup = (seed, steps = choice.total) => ({
     program: lesson().step,
-    draws: lesson().draws,
+    draws: Object.fromEntries(Object.entries(lesson().draws).sort()), // in one order, wherever they were saved
     warmup: lesson().warmup,
     rate: choice.rate,
     seed,
@@ -191,7 +192,7 @@ export function copierTraining({ uid, root, model, follow }) {
     panel.node.hidden = lessons().length === 0;
     if (panel.node.hidden) return;
     if (choice.score === null || !lesson()) {
-      const [{ config }] = lessons();
+      const { config } = model.get("runs")[model.get("run")] ?? lessons()[0]; // the kind that is shown
       choice = { ...choice, ...suited(config.score, config.layers) };
     }
     show();
