@@ -14,13 +14,10 @@ import torch
 from torch import Generator
 
 from attn_notes.analysis import cost
+from attn_notes.chapters.trm import recipe
 from attn_notes.chapters.trm.supervision import Settings, Supervision
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
-
-CHAPTER = Config(
-    norm="tokens", vocabulary=7, cells=36, width=64, multiple=64, latent_steps=3, cycles=1
-)
 
 
 def stepping(config: Config, task: Sudoku, seats: int) -> Supervision:
@@ -57,7 +54,7 @@ def main() -> None:
         drawn = n // 10 if name.startswith("9") else n
         print(f"{name:>24}{drawn / seconds:>20,.0f}")
 
-    runs = {"the chapter's": stepping(CHAPTER, Sudoku(2, 3), 64)}
+    runs = {"the chapter's": stepping(recipe.LIVE.config, recipe.TASK, recipe.LIVE.settings.seats)}
     if arguments.full:
         runs["the published"] = stepping(Config(), Sudoku(3, 3), 4)
     times = cost.seconds({name: run.step for name, run in runs.items()}, arguments.repeats)

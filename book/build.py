@@ -124,7 +124,7 @@ def made_of(root: Path, sources: dict[str, bytes]) -> bytes:
     }
     renderer = [
         Path(__file__).read_bytes(),
-        dependencies.RUNNING.read_bytes(),
+        dependencies.how_it_runs(),
         os.environ.get("SITE_URL"),
     ]
     versions = dependencies.installed_versions(root)

@@ -1,9 +1,9 @@
 """What each chapter's outputs depend on, and the key that stands for all of it.
 
 The key is a hash of the chapter's code cells, of the files that the code can reach, of the versions
-installed and of `running.py`, which says how a chapter is run. While it stays the same, so do the
-outputs; prose is not part of it. Imports are followed statically, through the chapter and through
-the package.
+installed and of `running.py` and `settings.py`, which say how a chapter is run. While it stays the
+same, so do the outputs; prose is not part of it. Imports are followed statically, through the
+chapter and through the package.
 """
 
 import ast
@@ -29,7 +29,7 @@ PACKAGE = "attn_notes"
 DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
 DOWNLOADED = "tinyshakespeare.txt"
 CACHE = "ATTN_NOTES_DATA"  # and the environment variable that names the folder
-RUNNING = Path(__file__).with_name("running.py")
+RUNNING = [Path(__file__).with_name(name) for name in ("running.py", "settings.py")]
 
 
 class BookError(Exception):
@@ -165,14 +165,21 @@ def reachable_modules(root: Path, code: str) -> dict[str, Path]:
 
 
 def data_files(module: Path) -> list[Path]:
-    """Files beside a module that belong to it: those of its name, and those shared as `_name`."""
-    return [
-        path
-        for path in module.parent.iterdir()
-        if path.is_file()
-        and path.suffix != ".py"
-        and (path.name.startswith("_") or path.name.partition(".")[0] == module.stem)
-    ]
+    """Files beside a module that belong to it.
+
+    Those of its name, `STEM.js`; its parts, `_STEM_part.js`; and those that no module is named in,
+    which all share, `_page.js`.
+    """
+    beside = [path for path in module.parent.iterdir() if path.is_file()]
+    stems = {path.stem for path in beside if path.suffix == ".py" and path.name[0] != "_"}
+
+    def belongs(path: Path) -> bool:
+        if not path.name.startswith("_"):
+            return path.name.partition(".")[0] == module.stem
+        named = {stem for stem in stems if path.name.startswith(f"_{stem}_")}
+        return not named or module.stem in named
+
+    return [path for path in beside if path.suffix != ".py" and belongs(path)]
 
 
 def data_folder() -> Path:
@@ -212,6 +219,11 @@ def digest(value: Any) -> str:
     return hash_bytes(text.encode())[:16]
 
 
+def how_it_runs() -> list[bytes]:
+    """The files that say how a chapter is run."""
+    return [path.read_bytes() for path in RUNNING]
+
+
 def read_chapter(root: Path, path: Path) -> Chapter:
     """Read a notebook and what it depends on.
 
@@ -242,7 +254,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
             "environment": installed_versions(root),
             "data": data_at_hand() if DOWNLOADS in files else None,
             "python": sys.version_info[:2],
-            "running": RUNNING.read_bytes(),
+            "running": how_it_runs(),
         }
     )
     return Chapter(path, notebook, cells, files, key)

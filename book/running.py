@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 from dependencies import CACHE, Chapter, data_folder
 from nbformat import NotebookNode
+from settings import impersonal
 
 CELL_TIMEOUT = 1800  # seconds; only a cell that hangs takes so long
 KERNELSPEC = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -114,30 +115,13 @@ def environment(package: Path, home: Path) -> dict[str, str]:
     `package` is the folder whose copy of the package it imports, `home` one that stands in for the
     user's own, with nobody's settings in it.
     """
-    personal = (
-        "PYTHON",
-        "PYTEST_",
-        "JUPYTER_",
-        "IPYTHON",
-        "MPL",
-        "MATPLOTLIB",
-        "XDG_",
-        "ATTN_NOTES_",
-    )
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(personal)}
-    return kept | {
+    besides = ("PYTHON", "PYTEST_", "XDG_", "ATTN_NOTES_")
+    return impersonal(home / ".settings", besides) | {
         CACHE: str(data_folder()),
         "PYTHONPATH": str(package),  # before the one that is installed
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "PYTHONUTF8": "1",
-        "OMP_NUM_THREADS": "1",  # one thread is reproducible to the bit, and two chapters fit
         "MKL_NUM_THREADS": "1",
         "HOME": str(home),  # Windows has another name for it, so what looks there is told as well
-        "IPYTHONDIR": str(home / ".ipython"),
-        "MPLCONFIGDIR": str(home / ".matplotlib"),
-        "JUPYTER_CONFIG_DIR": str(home / ".jupyter"),
-        "JUPYTER_DATA_DIR": str(home / ".jupyter"),
-        "JUPYTER_NO_CONFIG": "1",
-        "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's python3, not one the system has
     }

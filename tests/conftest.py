@@ -13,14 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PERSONAL = ("IPYTHON", "JUPYTER_", "MATPLOTLIB", "MPL")
-KEPT = {
-    "MPLCONFIGDIR": "matplotlib",  # the list of fonts, which takes a while to make
-    "IPYTHONDIR": "ipython",
-    "JUPYTER_CONFIG_DIR": "jupyter/config",
-    "JUPYTER_DATA_DIR": "jupyter/data",
-    "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
-}
+from settings import impersonal
 
 
 def kept_folder() -> Path:
@@ -33,23 +26,10 @@ def kept_folder() -> Path:
     return folder
 
 
-def impersonal() -> dict[str, str]:
-    """The environment's variables without the user's settings, and with places of our own."""
-    folder = kept_folder()
-    own = {name: value for name, value in os.environ.items() if not name.startswith(PERSONAL)}
-    return own | {
-        "OMP_NUM_THREADS": "1",
-        "MPLBACKEND": "agg",
-        "JUPYTER_NO_CONFIG": "1",
-        "JUPYTER_PREFER_ENV_PATH": "1",
-        **{name: str(folder / place) for name, place in KEPT.items()},
-    }
-
-
-settings = impersonal()
-for name in set(os.environ) - set(settings):
+own = impersonal(kept_folder()) | {"MPLBACKEND": "agg"}
+for name in set(os.environ) - set(own):
     del os.environ[name]
-os.environ.update(settings)
+os.environ.update(own)
 
 import jaxtyping  # noqa: E402
 

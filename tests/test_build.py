@@ -26,6 +26,7 @@ import nbformat
 import pytest
 import running
 from dependencies import BookError
+from settings import impersonal
 
 from attn_notes.tasks import text
 
@@ -228,6 +229,31 @@ def test_key_follows_a_file_it_depends_on(project, name):
     assert chapter(project).key != before
 
 
+def test_key_follows_every_file_that_says_how_it_runs(project, tmp_path, monkeypatch):
+    assert [path.name for path in dependencies.RUNNING] == ["running.py", "settings.py"]
+    copies = [tmp_path / path.name for path in dependencies.RUNNING]
+    monkeypatch.setattr(dependencies, "RUNNING", copies)
+    keys = set()
+    for content in ("aa", "ba", "bb"):
+        for copy, letter in zip(copies, content, strict=True):
+            copy.write_text(letter)
+        keys.add(chapter(project).key)
+    assert len(keys) == 3
+
+
+def test_a_part_of_another_widget_is_not_part_of_the_key(project):
+    """`_STEM_part.js` belongs to STEM; what is named after no widget belongs to all."""
+    widgets = project / "attn_notes/widgets"
+    (widgets / "other.py").touch()
+    before = chapter(project).key
+    (widgets / "_other_view.js").write_text("1")
+    assert chapter(project).key == before
+    for part in ("_tiny_view.js", "_any_view.js"):
+        (widgets / part).write_text("1")
+        assert chapter(project).key != before
+        before = chapter(project).key
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -400,6 +426,16 @@ def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(project, tmp_pat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTN_NOTES_DATA", "data")
     assert running.environment(tmp_path, tmp_path)["ATTN_NOTES_DATA"] == str(tmp_path / "data")
+
+
+def test_no_program_of_the_build_and_no_test_has_the_users_settings(tmp_path, monkeypatch):
+    users = ("IPYTHONDIR", "JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "MATPLOTLIBRC", "MPLBACKEND")
+    for name in users:
+        monkeypatch.setenv(name, "the user's")
+    for found in (running.environment(tmp_path, tmp_path), impersonal(tmp_path)):
+        assert "the user's" not in found.values()
+        assert all(found[name].startswith(str(tmp_path)) for name in found if name.endswith("DIR")
+                   and name.startswith(("IPYTHON", "JUPYTER", "MPL")))  # fmt: skip
 
 
 def test_offline_a_sentence_says_so_and_the_build_goes_on(project, tmp_path, monkeypatch, capfd):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import IPython.paths
 import matplotlib as mpl
 import pytest
+from settings import PERSONAL
 
 from . import conftest
 
@@ -54,5 +55,7 @@ def test_nothing_of_the_users_settings_is_read() -> None:
     assert Path(mpl.get_configdir()) == Path(os.environ["MPLCONFIGDIR"])
     assert Path(mpl.matplotlib_fname()).is_relative_to(Path(mpl.__file__).parent)
     assert Path(IPython.paths.get_ipython_dir()) == Path(os.environ["IPYTHONDIR"])
-    for name in conftest.KEPT:
+    kept = [name for name in os.environ if name.startswith(PERSONAL) and name.endswith("DIR")]
+    assert len(kept) == 5
+    for name in kept:
         assert "tests" in os.environ[name], name

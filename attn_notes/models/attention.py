@@ -91,6 +91,11 @@ class StandardAttention(nn.Module):
         self.qkv = linear(width, 3 * heads * head_dim, generator)
         self.o = linear(heads * head_dim, width, generator)
 
+    def project(self, x: Float[Tensor, "*b t e"]) -> tuple[Float[Tensor, "*b h t d"], ...]:
+        """q and k, turned by their positions, and v."""
+        q, k, v = rearrange(self.qkv(x), "... t (n h d) -> n ... h t d", n=3, h=self.heads)
+        return rotate(q), rotate(k), v
+
     def scores(
         self, q: Float[Tensor, "*b h t d"], k: Float[Tensor, "*b h t d"]
     ) -> Float[Tensor, "*b h t t"]:
@@ -101,8 +106,8 @@ class StandardAttention(nn.Module):
         self, x: Float[Tensor, "*b t e"]
     ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
         """Returns the output and each head's attention."""
-        q, k, v = rearrange(self.qkv(x), "... t (n h d) -> n ... h t d", n=3, h=self.heads)
-        attention = causal_softmax(self.scores(rotate(q), rotate(k)))
+        q, k, v = self.project(x)
+        attention = causal_softmax(self.scores(q, k))
         return self.o(rearrange(attention @ v, "... h t d -> ... t (h d)")), attention
 
 

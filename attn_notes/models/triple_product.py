@@ -338,14 +338,37 @@ class AttentionOnly(nn.Module):
         `loudness` multiplies the embedding at each position, to ask what becomes of a token that is
         read louder or more quietly than the others.
         """
+        logits, seen = self._run(x, loudness)
+        return logits, torch.stack([attention for _, attention in seen], -4)
+
+    def look(
+        self, x: Int[Tensor, "*b t"], loudness: Float[Tensor, "*b t"] | None = None
+    ) -> tuple[Tensor, ...]:
+        """What `observe` returns, and what attention was made from.
+
+        Returns:
+            Logits, attention, scores before the mask, q, k and, where the score has a reference, r,
+            turned by their positions. Of each layer's heads, like attention: scores
+            [*b, l, h, t, t], vectors [*b, l, h, t, d].
+        """
+        logits, seen = self._run(x, loudness)
+        found = []
+        for layer, (read, attention) in zip(self.layers, seen, strict=True):
+            *vectors, _ = layer.project(read)
+            found.append([attention, layer.scores(*vectors), *vectors])
+        return logits, *(torch.stack(parts, -4) for parts in zip(*found, strict=True))
+
+    def _run(self, x: Tensor, loudness: Tensor | None) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """Logits, and of each layer what it read and its attention."""
         h = self.embedding(x)
         if loudness is not None:
             h = h * loudness[..., None]
         seen = []
         for i, layer in enumerate(self.layers):
-            y, attention = layer(self.norms[i](h) if self.config.residual else h)
+            read = self.norms[i](h) if self.config.residual else h
+            y, attention = layer(read)
             h = h + y if self.config.residual else y
-            seen.append(attention)
+            seen.append((read, attention))
         if self.config.residual:
             h = self.norms[-1](h)
-        return self.unembedding(h), torch.stack(seen, -4)
+        return self.unembedding(h), seen

@@ -1,10 +1,9 @@
 // The sorter of chapter 1 in the reader's browser. Its forward pass is torch's own, traced into a program
 // (attn_notes/programs): all 27 words at once, so that one run of it says the next letter of each.
 //
-//   unpack, machine → sortAll → written, score      (unpack: _model.js)
+//   unpack, machine → sortAll → written, score      (_model.js, _machines.js)
 
 import { softmax } from "./_model.js";
-import { importText, slot } from "./_training.js";
 
 export const SEP = 0;
 export const VOCABULARY = ["|", "a", "b", "c"];
@@ -35,33 +34,6 @@ export const sorted = (word) => [...word].sort().join("");
 // ---------------------------------------------------------------------------------------------
 // The model
 
-/** The forward pass of a run, ready for weights: its array, and where things stand in it. */
-export async function machine(run) {
-  const program = await importText(run.observe);
-  const H = new Float64Array(program.size);
-  const input = (name) => slot(H, program.inputs[name]);
-  const output = (name) => ({ numbers: slot(H, program.outputs[name]), shape: program.outputs[name][1] });
-  return {
-    names: Object.keys(program.inputs).filter((name) => name !== "tokens"),
-    input,
-    tokens: input("tokens"),
-    logits: output("logits"),
-    attention: output("attention"),
-    run: program.make(H),
-  };
-}
-
-/** The forward pass of each run, imported once for all views. */
-export const machines = (() => {
-  const made = new Map(); // by the program's text
-  async function prepare(runs) {
-    const fresh = Object.values(runs).filter((run) => !made.has(run.observe));
-    const ready = await Promise.all(fresh.map(machine));
-    fresh.forEach((run, i) => made.set(run.observe, ready[i]));
-  }
-  return { prepare, of: (run) => made.get(run.observe) };
-})();
-
 /** Of output `numbers` of this shape the row at these indices. */
 function rowOf({ numbers, shape }, ...indices) {
   const length = shape.at(-1);
@@ -74,8 +46,10 @@ function rowOf({ numbers, shape }, ...indices) {
  * steps: what was read, the next letter's probabilities, each head's attention from the last token
  * read, and the choice.
  */
-export function sortAll({ names, input, tokens, logits, attention, run }, weights) {
-  for (const name of names) input(name).set(weights[name]);
+export function sortAll({ names, input, output, run }, weights) {
+  for (const name of names) if (name in weights) input(name).set(weights[name]);
+  const tokens = input("tokens");
+  const [logits, attention] = [output("logits"), output("attention")];
   const [, heads, length] = attention.shape;
   const contexts = WORDS.map((word) => [...[...word].map((letter) => VOCABULARY.indexOf(letter)), SEP]);
   const steps = WORDS.map(() => []);

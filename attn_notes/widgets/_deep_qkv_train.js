@@ -3,44 +3,23 @@
 import { button, html, segments, select } from "./_page.js";
 import { series } from "./_training.js";
 import { trainPanel } from "./_train_panel.js";
-import { VARIANTS, WORDS, machines, score, sortAll } from "./_deep_qkv_model.js";
+import { machines } from "./_machines.js";
+import { PARTS, comparedWith } from "./_train_guess.js";
+import { VARIANTS, WORDS, score, sortAll } from "./_deep_qkv_model.js";
 
 const ORDER = ["plain", "fixed_gate", "gated", "strict", "plain_third"]; // the control beside what it controls
 const CHALLENGE = { seeds: 16, steps: 600 };
 const TOP_LOSS = 2; // nats, at the upper edge of the picture
 const WATCHED = 8; // seconds that a run takes where one wants to see it
 
-const GUESSES = {
-  question: "Your guess: from which step on does it sort all 27?",
-  options: [
-    ["0.25", "in the first quarter"],
-    ["0.5", "in the second"],
-    ["1", "later"],
-    ["never", "never"],
-  ],
-};
+const GUESSES = { question: "Your guess: from which step on does it sort all 27?", options: PARTS };
 
-/** The first step from which on a run sorted all 27 words; infinite if it does not at its end. */
-export function settled(history) {
-  let first = Infinity;
-  for (const { step, score: share } of history) {
-    if (share < 1) first = Infinity;
-    else if (first === Infinity) first = step;
-  }
-  return first;
-}
-
-function answerTo(guess, history) {
-  const step = settled(history);
-  const total = history.at(-1).step;
-  const found = step === Infinity ? "never" : ["0.25", "0.5", "1"].find((part) => step <= part * total);
-  const outcome =
-    step === Infinity
-      ? `After ${total} steps it sorts ${Math.round(history.at(-1).score * WORDS.length)} of 27, not all.`
-      : `It sorts all 27 from step ${step} on.`;
-  if (!guess) return outcome;
-  return `${outcome} ${guess === found ? "As you guessed." : "Not as you guessed."}`;
-}
+const answerTo = (guess, history) =>
+  comparedWith(guess, history, {
+    reached: (step) => `It sorts all 27 from step ${step} on.`,
+    missed: ({ step, score: share }) =>
+      `After ${step} steps it sorts ${Math.round(share * WORDS.length)} of 27, not all.`,
+  });
 
 /**
  * The panel of the sorter's training. `follow(variant, weights)` shows a model as it learns; `reload` is
@@ -169,9 +148,9 @@ export function sorterTraining({ uid, root, model, follow }) {
     const { variant, loss, rate } = choice;
     runner ??= series(model.get("_esm"));
     for (let seed = 1; seed <= CHALLENGE.seeds; seed++) {
-      const weights = await runner.next(setup(seed, CHALLENGE.steps));
+      const done = await runner.next(setup(seed, CHALLENGE.steps));
       if (mine !== asked) return;
-      judged.push(weights !== null && solved(weights) === WORDS.length);
+      judged.push(done !== null && solved(done.weights) === WORDS.length);
       tally.textContent =
         `${VARIANTS[variant].label}, ${model.get("losses")[loss].label}, rate ${Number(rate.toPrecision(2))}: ` +
         `${judged.filter(Boolean).length} of ${judged.length} seeds sort all 27.`;

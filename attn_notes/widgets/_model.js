@@ -60,7 +60,7 @@ function linear(x, W) {
 }
 
 export const add = (x, y) => x.map((value, i) => value + y[i]);
-const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
+export const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
 export const argmax = (x) => x.reduce((best, value, i) => (value > x[best] ? i : best), 0);
 export const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 const silu = (x) => x / (1 + Math.exp(-x));

@@ -117,7 +117,8 @@ export function segments({ uid, name, label, onchange }) {
 /**
  * The menus of a widget's runs and of the chosen one's seeds: `order` names the runs in a row,
  * `choose` takes one, and `lone` is whether a seed without another is worth a menu. `pick` makes the
- * choice of a run, by `select` or `segments`, and `kind` gives a run's class there.
+ * choice of a run, by `select` or `segments`, and `kind` gives a run's class there. `show` may be told of
+ * a model in training, which is none of the runs: it is chosen then, and has no seed.
  */
 export function menus({ uid, model, save, order = Object.keys, lone = false, ...more }) {
   const { choose = (run) => save({ run }), pick = select, kind = () => "" } = more;
@@ -130,10 +131,11 @@ export function menus({ uid, model, save, order = Object.keys, lone = false, ...
     label: "Seed",
     onchange: (value) => save({ seed: Number(value) }),
   });
-  function show() {
-    runs.set(order(model.get("runs")).map((name) => [name, name, kind(name)]), model.get("run"));
-    seeds.set(counted(run().seeds, String), seed());
-    seeds.node.hidden = run().seeds === 1 && !lone;
+  function show(learning = "") {
+    const names = order(model.get("runs")).map((name) => [name, name, kind(name)]);
+    runs.set(learning ? [...names, ["", learning]] : names, learning ? "" : model.get("run"));
+    seeds.node.hidden = Boolean(learning) || (run().seeds === 1 && !lone);
+    if (!learning) seeds.set(counted(run().seeds, String), seed());
   }
   return { nodes: [runs.node, seeds.node], run, seed, show };
 }
@@ -261,7 +263,7 @@ export function slider({ uid, name, label, min = 0, max, step, say, oninput, ...
 }
 
 /** The two directions of a slider over powers of ten. */
-const POWERS = { place: Math.log10, value: (x) => 10 ** x };
+export const POWERS = { place: Math.log10, value: (x) => 10 ** x };
 
 /**
  * Lines of columns, one below the other, each with a caption: a column is about the same thing in

@@ -12,9 +12,10 @@ import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_prog
 
 /**
  * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
- * a promise of that. `feed(step)` puts the next batch into H; `judge(last)` measures the model every `every`
- * steps and at the last, in numbers by name. Where a batch is fixed there is nothing to feed. `after()` is
- * called when the weights have been changed, and `read()` gives those that are to be shown, if not these.
+ * a promise of that. `feed(step)` puts the next batch into H; `judge(last)` measures the model after the
+ * first step, every `every` steps and at the last, in numbers by name. Where a batch is fixed there is
+ * nothing to feed. `after()` is called when the weights have been changed, and `read()` gives those that are
+ * to be shown, if not these.
  */
 export const TASKS = { fixed: () => ({}) };
 
@@ -74,7 +75,8 @@ export async function learn(setup) {
       update(factor(step));
       step++;
       after?.();
-      if (judge && (step % every === 0 || step === setup.steps)) judged = judge(step === setup.steps);
+      const ended = step === setup.steps;
+      if (judge && (!judged || ended || step % every === 0)) judged = judge(ended);
     }
     return losses;
   }
@@ -206,17 +208,17 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
   return { start, run: go, pause, once, free, state: () => state };
 }
 
-/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the weights, or null. */
+/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the last report, or null. */
 export function series(esm) {
-  let weights = null;
+  let last = null;
   let ended = () => {};
   const one = trainer({
     esm,
     report: (data) => {
-      weights = data.weights;
+      last = data;
     },
     change: (state) => {
-      if (state === "done") ended(weights);
+      if (state === "done") ended(last);
       if (state === "failed") ended(null);
     },
   });

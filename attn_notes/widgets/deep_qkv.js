@@ -1,6 +1,7 @@
 // The ABC sorter of chapter 1: the page around the model of _deep_qkv_model.js and the panel of
 // _deep_qkv_train.js. The anywidget model holds what is chosen.
 
+import { machines } from "./_machines.js";
 import { unpack } from "./_model.js";
 import {
   arrows,
@@ -22,7 +23,6 @@ import {
   VARIANTS,
   VOCABULARY,
   WORDS,
-  machines,
   parse,
   score,
   sortAll,

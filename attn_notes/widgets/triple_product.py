@@ -1,24 +1,101 @@
 """Chapter 2's widget: a space to turn, where a key scores by the volume that it spans.
 
 By hand the reader moves q, r and five keys. In a trained head the same space shows the vectors of
-the models that the notebook has trained; their forward pass runs in `triple_product.js` on the
-weights sent from here, so the widget needs no kernel once a page has been saved.
+models: those that the notebook has trained, or one that the reader trains in the page. Forward pass
+and training step are torch's own, traced into programs that the page runs, so the widget needs no
+kernel once a page has been saved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from string import ascii_lowercase
+from typing import Any
 
 import anywidget
+import torch
 import traitlets
 from torch import Generator, Tensor
 
+from attn_notes import allowed
 from attn_notes.models.triple_product import AttentionOnly, Config
+from attn_notes.programs import initial, training
+from attn_notes.programs.forward import forward
 from attn_notes.tasks.copying import Copying
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
 SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
+
+
+class _Shown(AttentionOnly):
+    """A network with what the page draws of it."""
+
+    def shown(self, tokens: Tensor, loudness: Tensor) -> tuple[Tensor, ...]:
+        # Where a gradient may be asked for torch takes its RMSNorm apart without an operation in
+        # place, which a program does not have.
+        outputs, _ = torch.func.vjp(partial(self.look, tokens), loudness)
+        return tuple(outputs)
+
+
+@cache
+def _observe(config: Config) -> str:
+    """The forward pass on the longest text, one token of it louder: all that is drawn of it."""
+    names = ("logits", "attention", "scores", "q", "k", *(["r"] if config.score != "dot" else []))
+    text = {
+        "tokens": torch.zeros(LONGEST_TEXT, dtype=torch.long),
+        "loudness": torch.ones(LONGEST_TEXT, dtype=torch.double),
+    }
+    return forward(_Shown(config, Generator()).double(), text, names, method="shown").module
+
+
+@cache
+def _step(config: Config, task: Copying, batch: int) -> str:
+    """One step of training: the loss, its gradient, and the share of copies that are right.
+
+    Of the task only the sizes count, and from where on a token can be known.
+    """
+
+    def loss(model: Callable[[Tensor], Tensor], sequences: Tensor) -> tuple[Tensor, dict[str, Any]]:
+        found = task.probe(model, sequences)
+        return found["loss"], {"accuracy": found["accuracy"]}
+
+    sequences = torch.zeros(batch, task.length, dtype=torch.long)
+    return training.step(AttentionOnly(config, Generator()), loss, sequences, has_aux=True).module
+
+
+def _sizes(config: Config) -> dict[str, Any]:
+    return {
+        "score": config.score,
+        "vocabulary": config.vocabulary,
+        "width": config.width,
+        "heads": config.heads,
+        "d": config.d,
+        "layers": config.layers,
+        "residual": config.residual,
+    }
+
+
+def _draws_from(task: Copying) -> dict[str, Any]:
+    return {
+        "vocabulary": task.vocabulary,
+        "periods": list(task.periods),
+        "length": task.length,
+        "floor": task.floor,
+    }
+
+
+def _check(config: Config, task: Copying) -> None:
+    if config.score not in SHOWN:
+        raise ValueError(f"the explorer shows dot, volume and angle, not {config.score}")
+    if config.vocabulary > len(ascii_lowercase):
+        raise ValueError(f"a token is shown as a letter, so not {config.vocabulary} of them")
+    if task.vocabulary != config.vocabulary:
+        raise ValueError(
+            f"the task has {task.vocabulary} tokens and the network {config.vocabulary}"
+        )
+    if task.length > LONGEST_TEXT:
+        raise ValueError(f"sequences of {LONGEST_TEXT} tokens can be shown, not of {task.length}")
 
 
 class TripleProductExplorer(anywidget.AnyWidget):
@@ -38,9 +115,12 @@ class TripleProductExplorer(anywidget.AnyWidget):
     vectors = traitlets.Dict().tag(sync=True)
     selected = traitlets.Int(1, min=0, max=4).tag(sync=True)
 
-    # In a trained head: name -> {config, names, shapes, seeds, weights}. One trait, so that weights
-    # and the description of them never arrive apart.
+    # In a trained head: name -> {config, observe, names, shapes, seeds, weights}. One trait, so that
+    # weights and the program that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
+    # score and layers -> {config, tasks, observe, step, draws, rate, steps, warmup, copied}: what the
+    # page needs to train one.
+    lessons = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     layer = traitlets.Int(0, min=0).tag(sync=True)
@@ -82,30 +162,10 @@ class TripleProductExplorer(anywidget.AnyWidget):
                 `AttentionOnly` with this config.
         """
         name = named(name)
-        if config.score not in SHOWN:
-            raise ValueError(f"the explorer shows dot, volume and angle, not {config.score}")
-        if config.vocabulary > len(ascii_lowercase):
-            raise ValueError(f"a token is shown as a letter, so not {config.vocabulary} of them")
-        if task.vocabulary != config.vocabulary:
-            raise ValueError(
-                f"the task has {task.vocabulary} tokens and the network {config.vocabulary}"
-            )
-        if task.length > LONGEST_TEXT:
-            raise ValueError(
-                f"sequences of {LONGEST_TEXT} tokens can be shown, not of {task.length}"
-            )
+        _check(config, task)
         run = {
-            "config": {
-                "score": config.score,
-                "vocabulary": config.vocabulary,
-                "width": config.width,
-                "heads": config.heads,
-                "d": config.d,
-                "layers": config.layers,
-                "residual": config.residual,
-                "periods": list(task.periods),
-                "length": task.length,
-            },
+            "config": {**_sizes(config), "periods": list(task.periods), "length": task.length},
+            "observe": _observe(config),
             **pack(AttentionOnly(config, Generator()), parameters, "network"),
         }
         with self.hold_sync():
@@ -116,6 +176,56 @@ class TripleProductExplorer(anywidget.AnyWidget):
                 tokens = task.sample(1, Generator().manual_seed(0))[0].tolist()
                 self.text = "".join(ascii_lowercase[token] for token in tokens)
                 self.position = task.length - 2  # the last token is known, and can be checked
+
+    def teach(
+        self,
+        config: Config,
+        tasks: Sequence[Copying],
+        *,
+        rate: float,
+        steps: int,
+        batch: int,
+        warmup: int,
+        copied: float,
+    ) -> None:
+        """Let the reader train such networks in the page.
+
+        Args:
+            config: their sizes and their kind of score; another of the same score and as many
+                layers gives way.
+            tasks: what they may learn, alike but for the periods.
+            rate: the highest learning rate, the one that the page offers first.
+            steps: how long to train, likewise.
+            batch: sequences a step.
+            warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+            copied: the share of copies right that counts as copying, from above 0 to 1.
+
+        Raises:
+            ValueError: as `load` does; no task, or tasks of several lengths or largest periods; a
+                rate that is not positive and finite, less than one step or one sequence, a share
+                that is none.
+        """
+        allowed.some(tasks=tasks)
+        for task in tasks:
+            _check(config, task)
+        if len({(task.length, task.settled.start) for task in tasks}) > 1:
+            raise ValueError("the tasks must have one length and one largest period")
+        allowed.positive(rate=rate, copied=copied)
+        allowed.whole(steps=steps, batch=batch, warmup=warmup)
+        if copied > 1:
+            raise ValueError(f"copied must be a share, at most 1, not {copied}")
+        lesson = {
+            "config": _sizes(config),
+            "tasks": [_draws_from(task) for task in tasks],
+            "observe": _observe(config),
+            "step": _step(config, tasks[0], batch),
+            "draws": initial.draws(partial(AttentionOnly, config)),
+            "rate": rate,
+            "steps": steps,
+            "warmup": warmup,
+            "copied": copied,
+        }
+        self.lessons = {**self.lessons, f"{config.score} {config.layers}": lesson}
 
     def __repr__(self) -> str:
         return f"TripleProductExplorer: {summary(self.runs, 'model')}"

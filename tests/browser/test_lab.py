@@ -191,6 +191,16 @@ def test_the_widget_answers_and_refuses_nonsense(page: Page) -> None:
     expect(message).to_have_text("")
 
 
+def test_a_model_is_trained_beside_the_kernel(page: Page) -> None:
+    """By the page, as on the site: the kernel has nothing to do with it."""
+    widget = shown(page, "setup").locator(".abc-sorter")
+    widget.get_by_label("Speed", exact=True).select_option("fast")
+    widget.get_by_role("button", name="Train", exact=True).click()
+    expect(widget).to_have_attribute("data-training", "done")
+    assert float(widget.get_attribute("data-score") or 0) > 0.5
+    expect(widget.locator(".attn-train-line").first).to_contain_text("of 27 sorted")
+
+
 def test_what_the_site_folds_is_folded(page: Page) -> None:
     tagged = {
         cell["id"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 from torch import Generator
 
 from attn_notes.models.deep_qkv import Config, Sorter
@@ -15,10 +15,10 @@ from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
+from .training_page import PATIENCE, choose, downloaded, pick, told, train
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
-PATIENCE = 60_000  # milliseconds
 
 
 @pytest.fixture
@@ -26,35 +26,6 @@ def widget(visit: Visit) -> Locator:
     sorter = visit.page.locator(".abc-sorter")
     expect(sorter.get_by_role("button", name="Train", exact=True)).to_be_visible()
     return sorter
-
-
-def told(widget: Locator) -> dict[str, str]:
-    found: dict[str, str] = widget.evaluate("(node) => ({ ...node.dataset })")
-    return found
-
-
-def choose(widget: Locator, **boxes: str) -> None:
-    for label, value in boxes.items():
-        widget.get_by_label(label.capitalize(), exact=True).select_option(value)
-
-
-def pick(widget: Locator, option: str) -> None:
-    widget.get_by_role("radio", name=option, exact=True).check()
-
-
-def train(widget: Locator) -> dict[str, str]:
-    """Press Train and wait for the end."""
-    widget.get_by_role("button", name="Train", exact=True).click()
-    expect(widget).to_have_attribute("data-training", "done", timeout=PATIENCE)
-    return told(widget)
-
-
-def downloaded(page: Page, widget: Locator, folder: Path) -> Path:
-    with page.expect_download() as download:
-        widget.get_by_role("button", name="Download").click()
-    path = folder / download.value.suggested_filename
-    download.value.save_as(path)
-    return path
 
 
 def solved(model: Sorter) -> int:

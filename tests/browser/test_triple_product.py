@@ -167,9 +167,10 @@ def test_networks_are_those_of_torch(module_page: Page, runs: dict[str, Any]) ->
             model = rebuild(run, seed)
             for position, factor in ((0, 1), (5, 30), (2, 0.1)):
                 found = module_page.evaluate(
-                    """([name, seed, text, loud]) => {
+                    """async ([name, seed, text, loud]) => {
                       const run = saved.runs[name];
-                      const model = widget.make(widget.unpack(run, seed), run.config);
+                      await widget.machines.prepare([run]);
+                      const model = widget.make(run, widget.unpack(run, seed));
                       const { logits, layers } = widget.forward(model, text, loud);
                       const full = (row) => [...row, ...text.slice(row.length).map(() => 0)];
                       return { logits, attention: layers.map((heads) =>
@@ -183,7 +184,7 @@ def test_networks_are_those_of_torch(module_page: Page, runs: dict[str, Any]) ->
                 logits, attention = model.observe(text[None], loudness)
                 for key, expected in (("logits", logits[0]), ("attention", attention[0])):
                     actual = torch.tensor(found[key], dtype=torch.float64)
-                    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
+                    torch.testing.assert_close(actual, expected, atol=1e-9, rtol=1e-9)
 
 
 def test_the_picture_keeps_what_scores_depend_on(module_page: Page, runs: dict[str, Any]) -> None:
@@ -191,10 +192,11 @@ def test_the_picture_keeps_what_scores_depend_on(module_page: Page, runs: dict[s
     for name, run in runs.items():
         text = task_of(run).sample(1, Generator().manual_seed(3))[0].tolist()
         worst = module_page.evaluate(
-            """([name, text]) => {
+            """async ([name, text]) => {
               const run = saved.runs[name];
               const { score, d } = run.config;
-              const model = widget.make(widget.unpack(run, 0), run.config);
+              await widget.machines.prepare([run]);
+              const model = widget.make(run, widget.unpack(run, 0));
               let worst = 0;
               for (const head of widget.forward(model, text).layers.flat()) {
                 text.forEach((_, i) => {
@@ -258,7 +260,7 @@ def test_drawn_sequences_are_of_the_task(module_page: Page, runs: dict[str, Any]
     for run in runs.values():
         task = task_of(run)
         for text in module_page.evaluate(
-            "(config) => Array.from({ length: 40 }, () => widget.draw(config))", run["config"]
+            "(config) => Array.from({ length: 40 }, () => widget.sequence(config))", run["config"]
         ):
             assert len(text) == task.length
             assert set(text) <= set(range(task.vocabulary))

@@ -409,6 +409,24 @@ def test_attention_is_listed_from_the_first_layer_to_the_last(generator: Generat
     assert_close(model.observe(x)[1][:, 0], first)
 
 
+@pytest.mark.parametrize("score", SCORES)
+def test_what_attention_is_made_from_gives_it_back(score: str, generator: Generator) -> None:
+    config = Config(score, vocabulary=7, width=13, heads=3, head_dim=4, layers=2, residual=True)
+    model = AttentionOnly(config, generator).double().requires_grad_(False)
+    x = torch.randint(0, 7, (2, 11), generator=generator)
+    loudness = 1 + torch.rand(2, 11, generator=generator).double()
+    logits, attention, scores, q, k, *rest = model.look(x, loudness)
+    for found, expected in zip((logits, attention), model.observe(x, loudness), strict=True):
+        assert_close(found, expected)
+    future = torch.ones(11, 11, dtype=torch.bool).triu(1)
+    assert_close(scores.masked_fill(future, -torch.inf).softmax(-1), attention)
+    assert len(rest) == (score in ("volume", "angle"))
+    vectors = (q, k, *rest)
+    assert all(vector.shape == (2, 2, 3, 11, 4) for vector in vectors)
+    again = [layer.scores(*(v[:, i] for v in vectors)) for i, layer in enumerate(model.layers)]
+    assert_close(torch.stack(again, 1), scores)
+
+
 @pytest.mark.parametrize("scale", [1e-13, 1e-9, 1e-6, 1.0, 1e6, 1e15])
 @pytest.mark.parametrize("near", [1.0, 1e-3])
 def test_an_angle_does_not_change_with_the_lengths(

@@ -111,6 +111,55 @@ def test_a_text_that_the_model_cannot_read_is_refused(bad):
     assert explorer.text == before
 
 
+SETTINGS = {"rate": 0.02, "steps": 300, "batch": 3, "warmup": 7, "copied": 0.8}
+
+
+@pytest.mark.parametrize("score", SHOWN)
+def test_a_lesson_is_all_that_training_needs(score):
+    explorer = TripleProductExplorer()
+    sizes = config(score, layers=2, residual=True)
+    tasks = (TASK, Copying(vocabulary=5, length=13, periods=(7,)))
+    explorer.teach(sizes, tasks, **SETTINGS)
+    ((name, lesson),) = explorer.lessons.items()
+    assert name == f"{score} 2"
+    assert {key: lesson[key] for key in ("rate", "steps", "warmup", "copied")} == {
+        key: SETTINGS[key] for key in ("rate", "steps", "warmup", "copied")
+    }
+    assert [task["periods"] for task in lesson["tasks"]] == [[3, 7], [7]]
+    assert [task["floor"] for task in lesson["tasks"]] == [task.floor for task in tasks]
+    shapes = {n: list(p.shape) for n, p in AttentionOnly(sizes, Generator()).named_parameters()}
+    assert {n: spec["shape"] for n, spec in lesson["draws"].items()} == shapes
+    for program in (lesson["observe"], lesson["step"]):
+        assert all(f'"{n}"' in program for n in shapes)
+    assert all(f'"gradient.{n}"' in lesson["step"] for n in shapes)
+    assert '"batch":' in lesson["step"]
+    explorer.teach(sizes, tasks, **SETTINGS | {"rate": 0.1})
+    assert explorer.lessons[name]["rate"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"config": config("line")}, "dot, volume and angle, not line"),
+        ({"tasks": (Copying(7, 13, (3,)),)}, "the task has 7 tokens and the network 5"),
+        ({"tasks": ()}, "tasks"),
+        ({"tasks": (TASK, Copying(5, 12, (7,)))}, "one length and one largest period"),
+        ({"tasks": (TASK, Copying(5, 13, (6,)))}, "one length and one largest period"),
+        ({"rate": 0.0}, "rate"),
+        ({"steps": 0}, "steps"),
+        ({"batch": 0}, "batch"),
+        ({"copied": 0.0}, "copied"),
+        ({"copied": 1.5}, "copied must be a share, at most 1, not 1.5"),
+    ],
+)
+def test_a_bad_lesson_is_refused_and_changes_nothing(change, sentence):
+    explorer = TripleProductExplorer()
+    given = {"config": config(), "tasks": (TASK,)} | SETTINGS | change
+    with pytest.raises(ValueError, match=sentence):
+        explorer.teach(**given)
+    assert explorer.lessons == {}
+
+
 def without(parameters, name):
     return {n: p for n, p in parameters.items() if n != name}
 

@@ -91,11 +91,8 @@ def falling(live: Live) -> Picture:
         ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=10)
         for kind, curve in live.curves.items():
             house.band(ax, live.steps, curve, COLOUR[kind], kind)
-            ax.annotate(
-                kind, (last, median(curve[-1])), xytext=(5, 0), textcoords="offset points",
-                ha="left", va="center", fontsize=10, color=COLOUR[kind],
-            )  # fmt: skip
         ax.set(xlabel="step", ylabel="nats above the floor", ylim=(lowest, 0.5), xlim=(0, last))
+        house.label_lines(ax)
     if below and above:
         title = f"{' and '.join(below).capitalize()} the loss falls through the floor; " + (
             f"{' and '.join(above)} it does not"

@@ -9,21 +9,30 @@ from attn_notes import figures as house
 from attn_notes.analysis import statistics
 from attn_notes.analysis.words import median, signed
 from attn_notes.chapters.equilibrium import estimators, evidence, recipe
-from attn_notes.figures import GREY, INK, Picture
+from attn_notes.figures import (
+    CONTROL,
+    CORRECTED,
+    FLOOR,
+    GREY,
+    INK,
+    MAUVE,
+    PUBLISHED,
+    VIOLET,
+    Picture,
+)
 from attn_notes.models.equilibrium import TOLERANCE
 
-BLUE, VERMILION, GREEN, MAUVE = house.COLOURS[:4]
 KINDS = {
     "BPTT": GREY,
-    "AEP": BLUE,
-    "AEP, clipped": MAUVE,
-    "naive EP": VERMILION,
-    "frozen": GREEN,
+    "AEP": CORRECTED,
+    "AEP, clipped": PUBLISHED,
+    "naive EP": VIOLET,
+    "frozen": CONTROL,
 }
 """The colour of each kind of estimator, in every figure."""
 CORRECTIONS = {"none": "naive EP", "clipped": "AEP, clipped", "full": "AEP"}
 
-ARROWS = {"true": (INK, 0.022), "AEP": (BLUE, 0.009), "naive": (VERMILION, 0.013)}
+ARROWS = {"true": (INK, 0.022), "AEP": (CORRECTED, 0.009), "naive": (VIOLET, 0.013)}
 """Colour and width, so that all can be seen where they lie on each other."""
 
 
@@ -44,14 +53,12 @@ def idea(scenes: Mapping[str, evidence.Scene]) -> Picture:
                 )  # fmt: skip
             ax.plot(*scene.rest, "o", color=INK, markersize=5)
             ax.plot(
-                *scene.target, "x", color=GREEN, markersize=9, markeredgewidth=2.5, label="target"
+                *scene.target, "x", color=MAUVE, markersize=9, markeredgewidth=2.5, label="target"
             )
             ax.set(xlim=(-2, 2), ylim=(-2, 2), xlabel="z₁", aspect="equal")
             ax.set_title(title, fontsize=10)
         axes[0].set_ylabel("z₂")
-        fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9
-        )
+        house.legend_below(fig)
     off = f"{scenes['one way'].off:.0f}"
     return Picture(
         fig,
@@ -75,23 +82,20 @@ def training(found: evidence.Training, live: evidence.Live) -> Picture:
         for kind, colour in KINDS.items():
             house.band(left, torch.tensor(found.steps), found.curves[kind], colour, kind)
         left.plot(live.steps, live.losses, "--", color=INK, linewidth=1, label=f"AEP, live{where}")
-        left.axhline(live.pairs_probed, color=INK, linestyle=":", linewidth=1)
-        left.text(
-            found.steps[-1], live.pairs_probed + 0.006, f"counting pairs{where}",
-            ha="right", va="bottom", fontsize=9,
+        left.axhline(
+            live.pairs_probed, color=FLOOR, linestyle=":", linewidth=1,
+            label=f"counting pairs{where}",
         )  # fmt: skip
         left.set(
             xlabel="step", ylabel="nats a character", ylim=(2.36, 2.9), xlim=(50, found.steps[-1])
         )
         left.set_title("loss on text never seen", fontsize=10)
         for one in apart.T:
-            right.plot(found.steps, one, color=BLUE, alpha=0.6, linewidth=1)
+            right.plot(found.steps, one, color=CORRECTED, alpha=0.6, linewidth=1)
         right.axhline(0, color=GREY, linewidth=1)
         right.set(xlabel="step", ylim=(-21, 21), xlim=(0, found.steps[-1]))
         right.set_title("AEP − BPTT, thousandths", fontsize=10)
-        fig.legend(
-            *left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9
-        )
+        house.legend_below(fig)
     most = f"{apart[-1].abs().max():.1f}"
     return Picture(
         fig,
@@ -118,7 +122,7 @@ def training(found: evidence.Training, live: evidence.Live) -> Picture:
 def rates(found: evidence.Rates) -> Picture:
     """The error of a gradient against β and against nudged steps."""
     orders, betas, falling = found.orders, found.betas, found.falling
-    styles = {"one side": (MAUVE, "s", 1), "both sides": (BLUE, "o", 2)}
+    styles = {"one side": (MAUVE, "s", 1), "both sides": (CORRECTED, "o", 2)}
     with house.figure(5.8, 3.0, columns=2) as (fig, axes):
         left, right = axes
         for name, (colour, marker, power) in styles.items():
@@ -130,16 +134,15 @@ def rates(found: evidence.Rates) -> Picture:
         left.set(xscale="log", yscale="log", xlabel="nudge β", ylabel="relative error")
         left.set_xticks(betas, [f"{beta:g}" for beta in betas])
         left.minorticks_off()
-        left.legend(fontsize=9)
         for name, errors in found.by_steps.items():
             right.plot(found.steps, errors, "o", color=KINDS[name], markersize=4, label=name)
         if falling:
             last, error = falling[-1]
             line = [error * found.radius ** (steps - last) for steps in found.steps]
             label = "ρ to the power of T₂"
-            right.plot(found.steps, line, color=BLUE, linewidth=0.9, label=label)
+            right.plot(found.steps, line, color=CORRECTED, linewidth=0.9, label=label)
         right.set(yscale="log", xlabel="nudged steps T₂")
-        right.legend(fontsize=9)
+        house.legend_below(fig)
     one, both = orders["one side"], orders["both sides"]
     by_theorem = statistics.near([one, both], [1.0, 2.0])
     stays = found.by_steps["naive EP"][-1]
@@ -163,17 +166,17 @@ def nudges(found: evidence.Gradients) -> Picture:
     """The error against β, in two precisions."""
     betas, published = list(found.betas), estimators.PUBLISHED.beta
     with house.figure(5.6, 2.9) as (fig, ax):
-        house.band(ax, torch.tensor(betas), found.double.T, BLUE, "double precision")
-        house.band(ax, torch.tensor(betas), found.single.T, VERMILION, "single precision")
+        house.band(ax, torch.tensor(betas), found.double.T, CORRECTED, "double precision")
+        house.band(ax, torch.tensor(betas), found.single.T, MAUVE, "single precision")
         ax.axvline(published, color=GREY, linestyle=":", linewidth=1.2)
         ax.text(
-            published * 1.25, 0.98, "as published",
-            transform=ax.get_xaxis_transform(), fontsize=9, va="top",
+            published, 1.02, "as published",
+            transform=ax.get_xaxis_transform(), fontsize=10, ha="center",
         )  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="nudge β", ylabel="relative error")
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
         ax.minorticks_off()
-        ax.legend(fontsize=9, loc="lower left")
+        house.legend_below(fig)
     single = found.single.quantile(0.5, 0)
     best = betas[int(single.argmin())]
     worse = single[betas.index(published)] / single.min()
@@ -183,7 +186,7 @@ def nudges(found: evidence.Gradients) -> Picture:
         f"{worse:.0f} times as much",
         f"Recorded: the published block (untrained, {found.batch} × {found.length} characters, "
         f"{found.seeds} seeds), AEP with both sides; what 40 nudged steps of 0.5 leave is the "
-        f"floor of the blue line. In single precision the best of these is β = {best:g}; at the "
+        f"floor in double precision. In single precision the best of these is β = {best:g}; at the "
         f"published one the error is {worse:.0f} times as large.",
         "Relative error of AEP's gradient against β. In double precision it falls with β squared "
         f"to a floor; in single precision it is least, {single.min():.0e}, at β = {best:g}, and "
@@ -209,7 +212,7 @@ def clip(found: evidence.Gradients) -> Picture:
         axes[1].set_yticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
         axes[1].minorticks_off()
         axes[1].set_title("length of the credit, exact = 1", fontsize=10)
-        axes[0].legend(fontsize=9, loc="lower left")
+        house.legend_below(fig)
     worse = bool((found.at("clipped", many) < found.at("clipped", few)).all())
     medians = {
         name: [f"{median(found.at(correction, steps)):.3f} at {steps}" for steps in (few, many)]
@@ -234,18 +237,21 @@ def spectrum(found: evidence.Spectrum) -> Picture:
     free, stretch, turn = found.free, found.symmetric, found.antisymmetric
     with house.figure(5.6, 3.0) as (fig, ax):
         ax.axvspan(0, 1, color=GREY, alpha=0.13, linewidth=0)
-        ax.plot(free.real, free.imag, ".", color=BLUE, markersize=3, alpha=0.5, label="of J")
+        ax.plot(free.real, free.imag, ".", color=CORRECTED, markersize=3, alpha=0.5, label="of J")
         ax.plot(
-            stretch, torch.zeros_like(stretch), "|", color=VERMILION, markersize=12, alpha=0.35,
+            stretch, torch.zeros_like(stretch), "|", color=MAUVE, markersize=12, alpha=0.35,
             label="of its symmetric part",
         )  # fmt: skip
         ax.plot(
-            torch.zeros_like(turn), turn, "_", color=GREEN, markersize=10, alpha=0.35,
+            torch.zeros_like(turn), turn, "_", color=VIOLET, markersize=10, alpha=0.35,
             label="of its antisymmetric part",
         )  # fmt: skip
         ax.set(xlabel="real part", ylabel="imaginary part", xlim=(-4.6, 1), ylim=(-2.5, 2.5))
-        ax.legend(fontsize=9, loc="lower left")
-        ax.text(0.12, -2.1, "moves away", fontsize=9)
+        ax.text(
+            0.5, 1.02, "moves away",
+            transform=ax.get_xaxis_transform(), fontsize=10, ha="center",
+        )  # fmt: skip
+        house.legend_below(fig)
     right, reach, fastest = free.real.max().item(), stretch.max().item(), turn.max().item()
     settles = ": free and AEP's nudged states settle" if right < 0 else ""
     flees = ", so a half-clipped state flees" if reach > 0 else ""
@@ -256,7 +262,7 @@ def spectrum(found: evidence.Spectrum) -> Picture:
         else "The eigenvalues of J and of its parts",
         f"The published block at rest on {recipe.SHORT} characters. No eigenvalue of J lies right "
         f"of {signed(f'{right:.2f}')}{settles}. The symmetric part alone reaches "
-        f"{signed(f'{reach:+.2f}')}{flees}. The antisymmetric part (green) is no small remainder: "
+        f"{signed(f'{reach:+.2f}')}{flees}. The antisymmetric part is no small remainder: "
         f"it turns as fast as {fastest:.1f}.",
         f"Eigenvalues in the complex plane. Those of J lie left of {right:.2f}; those of its "
         f"symmetric part reach {reach:+.2f}, those of its antisymmetric part lie on the imaginary "
@@ -294,7 +300,7 @@ def credit(found: evidence.Credit) -> Picture:
 
 def rest(found: evidence.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
     """What is left of the force as weights grow, and training with nothing held."""
-    colours = dict(zip(found.left, (GREY, VERMILION, BLUE, GREEN), strict=True))
+    colours = dict(zip(found.left, (GREY, PUBLISHED, CORRECTED, MAUVE), strict=True))
     with house.figure(5.8, 3.3, columns=2) as (fig, axes):
         left, right = axes
         for c, values in found.left.items():
@@ -305,13 +311,13 @@ def rest(found: evidence.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
         left.set(
             yscale="log", xlabel="weights, times as large", ylabel="force left", ylim=(5e-8, 20)
         )
-        left.legend(fontsize=9)
         left.set_title("weights grow", fontsize=10)
         for (kind, c), curves in ungoverned.curves.items():
             style = "-" if c == recipe.DAMPINGS[0] else "--"
             right.plot(ungoverned.steps, curves, style, color=KINDS[kind], linewidth=1.1)
         right.set(xlabel="step", ylabel="nats a character", ylim=(2.3, 4.3))
         right.set_title("training, nothing held", fontsize=10)
+        house.legend_below(fig)
     away = ", ".join(
         f"{kind}, c = {c} {ungoverned.ran_away(kind, c)} of {ungoverned.seeds}"
         for kind, c in ungoverned.curves
@@ -331,20 +337,19 @@ def rest(found: evidence.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
 
 def memory(found: evidence.Memory, settling: evidence.Settling) -> Picture:
     """Memory against steps, and how soon the block rests."""
-    ways = dict(zip(settling.left, (GREY, BLUE, VERMILION), strict=True))
+    ways = dict(zip(settling.left, (GREY, MAUVE, CORRECTED), strict=True))
     with house.figure(5.8, 3.0, columns=2) as (fig, axes):
         left, right = axes
         for kind, values in found.peaks.items():
-            colour = KINDS.get(kind, GREEN)
+            colour = KINDS.get(kind, VIOLET)
             left.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
         left.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
-        left.legend(fontsize=9)
         for way, colour in ways.items():
             shown = settling.left[way].clamp(min=1e-7)
             right.plot(shown, color=colour, linewidth=1.4, label=way)
         right.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
         right.set(yscale="log", xlabel="evaluations of the force", ylabel="force left")
-        right.legend(fontsize=8)
+        house.legend_below(fig)
     bptt, aep, adjoint = (found.peaks[kind] for kind in ("BPTT", "AEP", "adjoint"))
     short, long, mixed = (settling.needed(f"ε = {way}") for way in ("0.1", "0.5", "0.5, mixed"))
     needed = ", ".join(f"{settling.needed(way)} with {way}" for way in ways)

@@ -30,28 +30,41 @@ from attn_notes.chapters.triple_product.evidence import (
     Transfer,
     looking_back,
 )
-from attn_notes.figures import COLOURS, GREY, INK, SHARES, Picture, band, figure
+from attn_notes.figures import (
+    CONTROL,
+    CORRECTED,
+    FLOOR,
+    GREY,
+    MAUVE,
+    PUBLISHED,
+    SHARES,
+    VIOLET,
+    Picture,
+    band,
+    figure,
+    label_lines,
+    legend_below,
+)
 from attn_notes.models.triple_product import AttentionOnly, Config, cos2_to_plane, stable_volume
 from attn_notes.widgets.triple_product import TripleProductExplorer
 
 Table = HTML | Markdown
 
-BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
 COLOUR = {
-    "dot": BLUE,
-    "volume": VERMILION,
-    "angle": GREEN,
+    "dot": VIOLET,
+    "volume": PUBLISHED,
+    "angle": CORRECTED,
     recipe.WIDER: MAUVE,
-    "line": VIOLET,
+    "line": CONTROL,
 }
 LINE = {
-    "expanded": (GREY, "-"),
-    "projected": (BLUE, "-"),
-    "residual": (VIOLET, "-"),
-    "stable": (VERMILION, "-"),
-    "features": (GREEN, "-"),
-    "dot": (MAUVE, "-"),
-    "fused dot": (MAUVE, ":"),
+    "expanded": (PUBLISHED, "-"),
+    "projected": (GREY, "-"),
+    "residual": (GREY, "--"),
+    "stable": (GREY, ":"),
+    "features": (CORRECTED, "-"),
+    "dot": (COLOUR["dot"], "-"),
+    "fused dot": (COLOUR["dot"], ":"),
 }
 """Colour and style of each form, and of the dot product beside them."""
 
@@ -68,6 +81,21 @@ def explorer() -> TripleProductExplorer:
             _load(widget, kind, layers, stack_module_state(untrained)[0], config)
     widget.run = "volume, one layer"
     return widget
+
+
+def teach(widget: TripleProductExplorer) -> None:
+    """Let the reader train every kind in the page, with the settings of the chapter's own training."""
+    for configs, settings in ((recipe.ONE_OF_EACH, recipe.ONE), (recipe.TWO_OF_EACH, recipe.TWO)):
+        for kind, config in configs.items():
+            widget.teach(
+                config,
+                (recipe.FIXED, recipe.RANDOM),
+                rate=settings["lr"][kind],
+                steps=settings["steps"],
+                batch=settings["batch"],
+                warmup=settings["warmup"],
+                copied=claims.SOLVED,
+            )
 
 
 def load(widget: TripleProductExplorer, layers: str, runs: Runs) -> None:
@@ -136,11 +164,11 @@ def idea() -> Picture:
             values = score.view(along.shape)
             levels = torch.linspace(values.min().item(), values.max().item(), 9).tolist()
             ax.contourf(along, height, values, levels=levels, cmap=SHARES)
-            arrow = {"arrowstyle": "->", "color": VERMILION, "lw": 2}
+            arrow = {"arrowstyle": "->", "color": MAUVE, "lw": 2}
             ax.annotate("", (1, 0), (0, 0), arrowprops=arrow)
-            ax.text(1.05, 0.08, "q", color=INK)
             ax.set_title(name, fontsize=10)
-            ax.set(aspect="equal", xticks=[-2, 0, 2], yticks=[0, 1, 2])
+            ax.set(aspect="equal", yticks=[0, 1, 2])
+            ax.set_xticks([-2, 0, 1, 2], ["−2", "0", "q", "2"])
         axes[0].set_ylabel("height h")
         axes[1].set_xlabel("the key's coordinate along q")
     return Picture(
@@ -205,9 +233,7 @@ def costs(recorded: Costs) -> Picture:
             axes[1, column].set_xlabel("length of the sequence")
         axes[0, 0].set_ylabel("time")
         axes[1, 0].set_ylabel("peak memory")
-        fig.legend(
-            *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9
-        )
+        legend_below(fig)
     d = recorded.dimensions[0]
     return Picture(
         fig,
@@ -245,7 +271,7 @@ def one_layer(one: Learnings) -> Picture:
         for kind, run in one.items():
             band(ax, run.steps, run.above_floor, COLOUR[kind], kind)
         ax.set(yscale="log", xlabel="step", ylabel="nats above the floor")
-        ax.legend()
+        label_lines(ax)
     return Picture(
         fig,
         title="How one layer learns to copy at one period",
@@ -292,10 +318,10 @@ def where(tokens: ByToken) -> Picture:
         for kind, losses in tokens.losses.items():
             band(ax, predicted, losses, COLOUR[kind], kind)
         ax.step(
-            predicted, tokens.best, where="mid", color=INK, linewidth=1.2, label="best possible"
+            predicted, tokens.best, where="mid", color=FLOOR, linewidth=1.2, label="best possible"
         )
         ax.set(xlabel="predicted token", ylabel="mean loss, nats", ylim=(0, None))
-        ax.legend()
+        label_lines(ax)
     share = {kind: tokens.on_copies(kind) for kind in tokens.losses}
     means = {kind: tokens.means(kind) for kind in tokens.losses}
     unknown = tokens.best[: tokens.known].mean().item()
@@ -358,14 +384,14 @@ def transfer(moved: Transfer) -> Picture:
     with figure(5.6, 2.6) as (fig, ax):
         for kind, accuracy in moved.accuracy.items():
             band(ax, torch.tensor(moved.periods), accuracy, COLOUR[kind], kind)
-        ax.axhline(chance, color=GREY, linestyle=":", linewidth=1)
-        ax.text(16, chance + 0.02, "chance", ha="right", color=INK, fontsize=9)
+        ends = moved.periods[0], moved.periods[-1]
+        ax.plot(ends, [chance] * 2, ":", color=FLOOR, linewidth=1, label="chance")
         ax.set(
             xlabel=f"period at test (trained on {moved.home})",
             ylabel="share of copies right",
             ylim=(0, 1.03),
         )
-        ax.legend()
+        label_lines(ax)
     titles = {
         False: "They have learnt a distance",
         True: "They copy at periods on which they were not trained",
@@ -397,9 +423,9 @@ def two_layers(one: Learnings, two: Learnings) -> Picture:
             band(ax, run.steps, run.accuracy, COLOUR[kind], "two layers")
             ax.set_title(kind, fontsize=10)
             ax.set(ylim=(0, 1.02), xticks=[0, int(run.steps[-1])])
-            ax.legend(loc="lower right", fontsize=9)
         axes[0].set_ylabel("share of copies right")
         axes[1].set_xlabel("step")
+        label_lines(axes[-1])
     ahead = all(run.accuracy[-1].min() > one[kind].accuracy[-1].max() for kind, run in two.items())
     return Picture(
         fig,
@@ -534,7 +560,7 @@ def loudness(loud: Loudness) -> Picture:
             ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
             ax.set_title(title, fontsize=10)
         axes[0].set_ylabel("share right")
-        axes[0].legend(loc="center left", fontsize=9)
+        legend_below(fig)
 
     def at(of: str) -> str:
         return "; ".join(
@@ -585,12 +611,13 @@ def plane(drawn: Mapping[str, Places]) -> Picture:
                 *places.others.T, s=6, color=GREY, alpha=0.6, linewidth=0, label="other keys"
             )
             ax.scatter(
-                *places.right.T, s=8, color=COLOUR[kind], linewidth=0, label="the right source"
-            )
+                *places.right.T, s=8, color=COLOUR[kind], linewidth=0,
+                label=f"the right source, {kind}",
+            )  # fmt: skip
             ax.set_title(kind, fontsize=10)
             ax.set(xlim=(0, None), ylim=(0, None), xlabel="length in the plane")
-            ax.legend(loc="upper right", fontsize=9, markerscale=2)
         axes[0].set_ylabel("height above the plane")
+        legend_below(fig)
     ratio = {kind: places.ratio for kind, places in drawn.items()}
     if max(ratio.values()) < 1:
         title = "The right source lies lower over the plane than the other keys"
@@ -636,7 +663,7 @@ def rates(found: Sweep) -> Picture:
             ax.set(xscale="log", yscale="log", xlabel="learning rate")
             ax.set_title(layers, fontsize=10)
         axes[0].set_ylabel("nats above the floor")
-        axes[1].legend()
+        legend_below(fig)
     best = {
         layers: {score: found.best(layers, score) for score in scores}
         for layers, scores in found.ends.items()
@@ -679,7 +706,7 @@ def recorded(found: Mapping[str, Learnings]) -> Picture:
             ax.set_title(titles[layers], fontsize=10)
             ax.set_xticks([0, int(run.steps[-1])])
         axes[0].set_ylabel("nats above the floor")
-        axes[0].legend(fontsize=8)
+        legend_below(fig)
     seeds = _seeds(found["two layers"])
     return Picture(
         fig,

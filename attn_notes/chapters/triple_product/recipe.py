@@ -37,12 +37,14 @@ ONE: Settings = {
     "seeds": 3,
     "steps": 400,
     "batch": 32,
+    "warmup": 50,
     "lr": {"dot": 3e-2, WIDER: 3e-2, "volume": 1e-2, "angle": 1e-1, "line": 1e-1},
 }
 TWO: Settings = {
     "seeds": 3,
     "steps": 800,
     "batch": 32,
+    "warmup": 50,
     "lr": {"dot": 3e-2, "volume": 3e-3, "angle": 1e-2},
 }
 

@@ -24,11 +24,11 @@ from attn_notes.chapters.trm.recipe import (
     TRM_LIVE,
     USES,
 )
-from attn_notes.figures import GREY, INK, Picture
+from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, VIOLET, Picture
 
-BLUE, VERMILION, GREEN, MAUVE = figures.COLOURS[:4]
-BASELINES = {TRM_LIVE: BLUE, DEEP: VERMILION, EQUAL: GREEN}
-BY_KIND = dict(zip(KINDS, (BLUE, VERMILION), strict=True))
+BASELINES = {TRM_LIVE: OURS, DEEP: MAUVE, EQUAL: CONTROL}
+Y, Z = OURS, VIOLET  # the answer and what is in mind, as in the widget
+BY_KIND = dict(zip(KINDS, (GREY, INK), strict=True))
 MARKS = {1: "o", 2: "s", 4: "^", 16: "D"}  # of the steps after which puzzles are counted
 NONE_LEFT = 5e-4  # a share of zero, on an axis of logarithms
 BOX = (TASK.rows, TASK.columns)
@@ -37,11 +37,6 @@ BOX = (TASK.rows, TASK.columns)
 def dashed(ax: Any, x: Tensor, y: Tensor) -> None:
     """The live run, as a line."""
     ax.plot(x, y, "--", color=INK, linewidth=1.2, label="TRM, live")
-
-
-def legend_below(fig: Any, ax: Any) -> None:
-    """One legend for all panels."""
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
 
 
 def seeds(recorded: Recorded) -> int:
@@ -71,20 +66,20 @@ def idea() -> Picture:
             before = (first - 1.3, 0.2)  # the answer of the step before
             thoughts = [first + float(k) for k in range(n)]
             answer = first + n - 0.15
-            ax.plot(thoughts, [1.2] * n, "o", color=BLUE, markersize=11)
-            ax.plot(answer, 0.2, "s", color=VERMILION, markersize=11)
+            ax.plot(thoughts, [1.2] * n, "o", color=Z, markersize=11)
+            ax.plot(answer, 0.2, "s", color=Y, markersize=11)
             for k, place in enumerate(thoughts):
                 arrow((place, 1.25), (place, 2.2), color=GREY)
                 if step or k:
-                    arrow((place, 1.2), (place - 1 if k else n - 1.0, 1.2), color=BLUE)
+                    arrow((place, 1.2), (place - 1 if k else n - 1.0, 1.2), color=Z)
                 if step:
-                    arrow((place, 1.15), before, color=VERMILION, alpha=0.8)
-            arrow((answer, 0.25), (thoughts[-1], 1.2), color=BLUE)
+                    arrow((place, 1.15), before, color=Y, alpha=0.8)
+            arrow((answer, 0.25), (thoughts[-1], 1.2), color=Z)
             if step:
-                arrow((answer, 0.2), before, color=VERMILION)
+                arrow((answer, 0.2), before, color=Y)
             ax.text(answer, -0.45, "read, judged", ha="center", va="top", fontsize=9)
-            ax.text(thoughts[0] + 0.5, 1.52, "think", ha="center", fontsize=9, color=BLUE)
-            ax.text(answer, -0.1, "answer", ha="center", va="top", fontsize=9, color=VERMILION)
+            ax.text(thoughts[0] + 0.5, 1.52, "think", ha="center", fontsize=9, color=Z)
+            ax.text(answer, -0.1, "answer", ha="center", va="top", fontsize=9, color=Y)
         ax.axvline(n + 0.42, color=INK, linestyle=":", linewidth=1, ymin=0.2, ymax=0.93)
         ax.text(n + 0.42, 2.35, "no gradient across", ha="center", fontsize=9)
     return Picture(
@@ -139,7 +134,7 @@ def difficulty(puzzles: Puzzles) -> Picture:
             )
         ax.set(xlabel="rounds", ylabel="puzzles, %", xlim=(0.3, most + 2.7))
         ax.set_xticks([*range(1, most + 1), most + 2], [*map(str, range(1, most + 1)), "never"])
-        ax.legend(fontsize=9)
+        figures.legend_below(fig)
     harder = mean["minimal"] > mean["mixed"]
     return Picture(
         fig,
@@ -168,7 +163,7 @@ def training(live: Live, recorded: Recorded) -> Picture:
             ax.set(xlabel="minutes of training", ylim=(0, 102))
             ax.set_title(f"held-out {on} puzzles", fontsize=10)
         axes[0].set_ylabel("solved, %")
-        legend_below(fig, axes[0])
+        figures.legend_below(fig)
     ends = {kind: {on: courses[kind][on][1][-1] for on in KINDS} for kind in BASELINES}
     apart = all(
         ends[TRM_LIVE][on].min() > ends[kind][on].max() for kind in (DEEP, EQUAL) for on in KINDS
@@ -205,15 +200,15 @@ def steps(live: Live, recorded: Recorded) -> Picture:
         for ax, on in zip(axes, KINDS, strict=True):
             for kind, colour in BASELINES.items():
                 figures.band(ax, x, shares(kind, on), colour, kind)
-            ax.plot(x, shares(ONE_STEP, on), color=MAUVE, linewidth=1, alpha=0.8)
-            ax.plot([], [], color=MAUVE, linewidth=1, label="trained for one step, each seed")
+            ax.plot(x, shares(ONE_STEP, on), color=GREY, linewidth=1, alpha=0.8)
+            ax.plot([], [], color=GREY, linewidth=1, label="trained for one step, each seed")
             dashed(ax, x, 100 * live.seen[on].right.float().mean(1))
             ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
             ax.set(xlabel="supervision steps at test time", ylim=(0, 102), xlim=(1, THINK))
             ax.set_xticks([1, 4, 8, 12, 16])
             ax.set_title(f"held-out {on} puzzles", fontsize=10)
         axes[0].set_ylabel("solved, %")
-        legend_below(fig, axes[0])
+        figures.legend_below(fig)
     first, last = (percent(live.solved("minimal", step), 0) for step in (1, TRAINED))
     return Picture(
         fig,
@@ -240,14 +235,14 @@ def depth(puzzles: Puzzles, live: Live, recorded: Recorded) -> Picture:
         places = torch.arange(len(groups))
         for step, marker in MARKS.items():
             found = torch.stack([recorded.by_group(name)[step - 1] for name in groups])
-            figures.band(ax, places, 100 * found, BLUE)
+            figures.band(ax, places, 100 * found, OURS)
             ax.plot(
-                places, [100 * share[step - 1] for share in here.values()], marker, color=BLUE,
+                places, [100 * share[step - 1] for share in here.values()], marker, color=OURS,
                 markersize=5, label=f"{step} step{'s' if step > 1 else ''}",
             )  # fmt: skip
         ax.set(xlabel="rounds that the puzzle takes", ylabel="solved, %", ylim=(0, 103))
         ax.set_xticks(places, list(groups))
-        ax.legend(fontsize=9, loc="lower left")
+        figures.legend_below(fig)
     easy, hard = here["1–2"], here["6"]
     return Picture(
         fig,
@@ -319,22 +314,21 @@ def mind(live: Live, recorded: Recorded) -> Picture:
     given = along % USES == 0
     with figures.figure(5.6, 2.7) as (fig, ax):
         for name, chosen, colour, marker, size, label in (
-            ("mind", along > 0, BLUE, "o", 4, "read in z"),
-            ("answer", given, VERMILION, "s", 7, "read in y, where it is given"),
+            ("mind", along > 0, Z, "o", 4, "read in z"),
+            ("answer", given, Y, "s", 7, "read in y, where it is given"),
         ):
             figures.band(ax, along[chosen], 100 * recorded.legible(name)[chosen], colour)
             ax.plot(
                 along[chosen], 100 * shares[name][chosen], marker, color=colour, markersize=size,
                 label=label,
             )  # fmt: skip
-        ax.axhline(guessed, color=GREY, linestyle=":", linewidth=1.2)
-        ax.text(
-            uses, guessed - 3, "guessing among what the clues allow", ha="right", va="top",
-            fontsize=9,
+        ax.axhline(
+            guessed, color=GREY, linestyle=":", linewidth=1.2,
+            label="guessing among what the clues allow",
         )  # fmt: skip
         ax.set(xlabel="uses of the network", ylabel="blanks right, %", ylim=(0, 103))
         ax.set_xticks(list(range(0, uses + 1, USES)))
-        ax.legend(fontsize=9, loc="lower right")
+        figures.legend_below(fig)
     draft = shares["mind"][n - 1 : n]
     return Picture(
         fig,
@@ -363,8 +357,8 @@ def halting(live: Live, recorded: Recorded) -> Picture:
     with figures.figure(5.8, 3.1, columns=2) as (fig, (left, axis)):
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
         for estimate, share in recorded.reliability():
-            left.plot(estimate, share, color=BLUE, linewidth=0.8)
-        left.plot(said, right, "o", color=BLUE, markersize=5)
+            left.plot(estimate, share, color=OURS, linewidth=0.8)
+        left.plot(said, right, "o", color=OURS, markersize=5)
         left.set(xlabel="estimate σ(q)", ylabel="share that is right", aspect="equal")
         along = torch.arange(1, first + 1)
         for on, colour in BY_KIND.items():
@@ -379,7 +373,7 @@ def halting(live: Live, recorded: Recorded) -> Picture:
             fixed = 100 * live.seen[on].right[:first].float().mean(1)
             axis.plot(along, fixed, "x", color=colour, markersize=6, label=f"{on}, all alike")
         axis.set(xlabel="supervision steps, mean", ylabel="solved, %", xlim=(0.9, 4.1))
-        axis.legend(fontsize=8, loc="lower right")
+        figures.legend_below(fig)
         edge = axis.get_xlim()[1]
     off = [
         f"{level:g} ({s.steps:.1f} steps)"
@@ -414,7 +408,7 @@ def parts(recorded: Recorded) -> Picture:
         for ax, on in zip(axes, KINDS, strict=True):
             for place, kind in enumerate(NAMES):
                 values = 100 * recorded.unsolved(kind, on).clamp(min=NONE_LEFT)
-                colour = BASELINES.get(kind, INK)
+                colour = BASELINES.get(kind, GREY)
                 ax.plot(values, [place] * len(values), "o", color=colour, markersize=5, alpha=0.65)
                 ax.plot(median(values), place, "|", color=colour, markersize=14)
             ax.set(

@@ -13,12 +13,10 @@ from torch import Tensor
 from attn_notes import notebook
 from attn_notes.chapters.triple_product import figures, measure, recipe
 from attn_notes.chapters.triple_product.evidence import Example, Floor, Key, Places, Shares, Spread
-from attn_notes.figures import COLOURS, GREY, Picture
+from attn_notes.figures import GREY, Picture
 
 from . import made_up
 from .made_up import learning
-
-BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
 
 
 def lines(ax: Axes) -> dict[str, tuple[list[float], list[float]]]:
@@ -70,9 +68,7 @@ def test_one_layer() -> None:
     for kind, run in one.items():
         x, y = lines(ax)[kind]
         assert x == [0, 50, 1200] and is_median(y, run.loss - 1.0)
-    assert colours(ax) == {
-        "dot": BLUE, "volume": VERMILION, "angle": GREEN, "dot, wider": MAUVE, "line": VIOLET,
-    }  # fmt: skip
+    assert colours(ax) == figures.COLOUR
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
     assert words(ax)[1:] == ("step", "nats above the floor")
     assert "held-out sequences, 3 seeds, median and middle half" in picture.caption
@@ -399,7 +395,10 @@ def test_the_plane() -> None:
         others, right = ax.collections
         assert torch.tensor(others.get_offsets().data).tolist() == seen.others.tolist()
         assert right.get_offsets().data.tolist() == [pytest.approx(p) for p in seen.right.tolist()]
-        assert (others.get_label(), right.get_label()) == ("other keys", "the right source")
+        assert (others.get_label(), right.get_label()) == (
+            "other keys",
+            f"the right source, {kind}",
+        )
     assert words(axes(picture)[0])[2] == "height above the plane"
     assert picture.title == "The right source lies lower over the plane than the other keys"
     assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt

@@ -13,14 +13,12 @@ from attn_notes import figures as house
 from attn_notes.chapters.trm import claims, figures, recipe
 from attn_notes.chapters.trm.evidence import Recorded
 from attn_notes.chapters.trm.recipe import DEEP, EQUAL, NO_HALTING, ONE_STEP, TRM_LIVE
-from attn_notes.figures import COLOURS, GREY, INK, Picture
+from attn_notes.figures import GREY, INK, OURS, Picture
 
 from . import made_up
 from .made_up import GROUPS, KINDS, counted, leave, live, numbers
 
-BLUE, VERMILION, GREEN, MAUVE = COLOURS[:4]
-KIND_COLOURS = dict(zip(KINDS, (BLUE, VERMILION), strict=True))
-BASELINES = {TRM_LIVE: BLUE, DEEP: VERMILION, EQUAL: GREEN}
+KIND_COLOURS, BASELINES = figures.BY_KIND, figures.BASELINES  # test_meaning.py says which
 ROUNDS = {
     "mixed": [1, 2, 3, 4, 5, 6, 7, 3] * 5,
     "minimal": [-1, 2, 3, 4, 5, 6, 9, 6] * 5,
@@ -102,8 +100,8 @@ def test_the_idea() -> None:
     """Three thoughts a step, each fed by the puzzle; in the second by the answer before."""
     picture = check(figures.idea())
     (ax,) = picture.fig.axes
-    thoughts = lines(ax, marker="o", color=BLUE)
-    answers = lines(ax, marker="s", color=VERMILION)
+    thoughts = lines(ax, marker="o", color=figures.Z)
+    answers = lines(ax, marker="s", color=figures.Y)
     assert [len(x.get_xdata()) for x in thoughts] == [3, 3] and len(answers) == 2
     places = [drawn(x)[0] for x in thoughts]
     for at, (answer,) in zip(places, (drawn(x)[0] for x in answers), strict=True):
@@ -212,7 +210,7 @@ def test_the_steps_at_test_time(recorded: Recorded) -> None:
     for ax, on in zip(picture.fig.axes, KINDS, strict=True):
         for kind, colour in BASELINES.items():
             assert_band(ax, colour, every, [by_kind(recorded, kind, on, k) for k in every])
-        thin = [x for x in lines(ax, color=MAUVE) if len(x.get_xdata())]
+        thin = [x for x in lines(ax, color=GREY, linestyle="-") if len(x.get_xdata())]
         found = sorted(drawn(x)[1] for x in thin)
         wanted = sorted([100 * y for y in m[on]["right"]] for m in recorded.members(ONE_STEP))
         assert [y for x in found for y in x] == close([y for x in wanted for y in x], abs=1e-3)
@@ -257,7 +255,7 @@ def test_the_rounds_and_the_steps(
         ]
         assert drawn(marks) == (list(range(7)), close(shares))
         rows = [[one["by rounds"][name][step - 1] for one in recorded.inside] for name in GROUPS]
-        assert_band(ax, BLUE, range(7), rows)
+        assert_band(ax, OURS, range(7), rows)
     assert [x.get_text() for x in ax.get_xticklabels()] == [*GROUPS]
     assert ("need more steps" in picture.title) == told
     assert numbers(picture.alt) == [1, 2, 4, 16, *whole(easy, hard, late)]
@@ -303,8 +301,8 @@ def test_what_is_legible(above: float, recorded: Recorded) -> None:
     (ax,) = picture.fig.axes
     shares = {name: getattr(run.mind.legible, name).tolist() for name in ("mind", "answer")}
     for name, colour, marker, uses in (
-        ("mind", BLUE, "o", range(1, 17)),
-        ("answer", VERMILION, "s", (4, 8, 12, 16)),
+        ("mind", figures.Z, "o", range(1, 17)),
+        ("answer", figures.Y, "s", (4, 8, 12, 16)),
     ):
         rows = [[one["legible"][name][use - 1] for one in recorded.inside] for use in uses]
         assert_band(ax, colour, uses, rows)
@@ -333,7 +331,7 @@ def test_the_estimate_and_stopping_by_it() -> None:
     means = [tuple(mean(x) for x in zip(*each, strict=True)) for each in enough]
     (marks,) = lines(left, marker="o")
     assert [*zip(*drawn(marks), strict=True)] == [close(x, abs=1e-4) for x in means]
-    curves = [[*zip(*drawn(x), strict=True)] for x in lines(left, linestyle="-", color=BLUE)]
+    curves = [[*zip(*drawn(x), strict=True)] for x in lines(left, linestyle="-", color=OURS)]
     assert flat(flat(curves)) == close(
         flat(flat(one["reliability"] for one in recorded.inside)), abs=1e-4
     )
@@ -404,7 +402,7 @@ def test_the_parts(worst: tuple[str, str]) -> None:
             dots, bar = (x for x in ax.lines if place in x.get_ydata())
             assert dots.get_marker() == "o" and drawn(dots)[0] == close(values, abs=1e-3)
             assert bar.get_marker() == "|" and drawn(bar)[0] == close([median(values)], abs=1e-3)
-            assert {dots.get_color(), bar.get_color()} == {BASELINES.get(kind, INK)}
+            assert {dots.get_color(), bar.get_color()} == {BASELINES.get(kind, GREY)}
             if on == "minimal":
                 middles.append(1 - median(right))
     said = re.findall(r"(\S+) %", picture.alt)

@@ -1,0 +1,107 @@
+// What may stand in the space by hand: its limits, the scenes to try, and what there is to say of them.
+
+import { add } from "./_model.js";
+import { norm, planeOf, times } from "./_triple_product_vectors.js";
+
+export const LIMIT = 5; // of a coordinate
+export const LENGTHS = [0.1, 10]; // of a key, as factors
+export const BETA = 8; // of the angle score, as the chapter's models start with
+export const ALLOWED = `A coordinate is a number from −${LIMIT} to ${LIMIT}, such as 1.25.`;
+
+export const START = {
+  q: [2, 0.2, 0.3],
+  r: [-0.3, 1.8, 0.1],
+  keys: [
+    [1.4, 1, 0.4],
+    [0.5, -0.3, 1.6],
+    [-1.4, 0.7, 0.9],
+    [0.9, -1.4, -0.8],
+    [-0.8, -1, 0.7],
+  ],
+  lengths: [1, 1, 1, 1, 1],
+};
+
+export const replace = (list, i, value) => list.map((old, n) => (n === i ? value : old));
+const inThePlane = (a, b) => add(times(START.q, a), times(START.r, b));
+
+export const OPENING = {
+  name: "start again",
+  note:
+    "k₁ lies close to the plane of q and r, so the volume that it spans with them is small, and its " +
+    "score is close to 0, the highest there is. Select another key, or move a tip.",
+  scene: START,
+  selected: 1,
+};
+
+export const PRESETS = [
+  {
+    name: "a loud stranger",
+    note:
+      "A stranger is a key far from the plane: k₂, which has grown long. The volume score gives it " +
+      "nothing, while the dot product follows the little of it that lies along q.",
+    scene: { ...START, keys: replace(START.keys, 1, [0.4, 0, 1.3]), lengths: [1, 5, 1, 1, 1] },
+    selected: 1,
+  },
+  {
+    name: "a loud friend",
+    note:
+      "A friend is the key that ought to win: k₁, lifted a little and grown six times as long. Its " +
+      "height grew with it, so the volume score drops it; the angle score does not notice.",
+    scene: { ...START, keys: replace(START.keys, 0, [1.4, 0.5, 0.5]), lengths: [6, 1, 1, 1, 1] },
+    selected: 0,
+  },
+  {
+    name: "a whisper",
+    note:
+      "A whisper is a very short key: k₂ stands nearly upright, but its volume is almost 0, and the " +
+      "volume score likes it best. k₁ was lifted too: left where it was, it would still win.",
+    scene: { ...START, keys: replace(START.keys, 0, [1.4, 1, 1.3]), lengths: [1, 0.1, 1, 1, 1] },
+    selected: 1,
+  },
+  {
+    name: "−q",
+    note:
+      "All keys were laid into the plane, and all tie at volume 0: k₂ = −q too, the very key that " +
+      "the dot product likes least.",
+    scene: {
+      ...START,
+      keys: [[1, 0], [-1, 0], [0.3, 0.9], [-0.6, 0.5], [0.2, -1]].map((ab) => inThePlane(...ab)),
+    },
+    selected: 1,
+  },
+  {
+    name: "q along r",
+    note:
+      "r was laid along q, so there is no plane left: the area is 0, and so is every volume score, " +
+      "whatever the keys.",
+    scene: { ...START, r: times(START.q, 0.6) },
+    selected: 1,
+  },
+];
+
+/** What to say of these vectors: a scene's own words as long as nothing in it was moved. */
+export function noteOn(now) {
+  const same = ({ scene }) => Object.keys(START).every((part) => `${scene[part]}` === `${now[part]}`);
+  const scene = [OPENING, ...PRESETS].find(same);
+  if (scene) return scene.note;
+  if (planeOf(now.q, now.r)) return "";
+  if (norm(now.q)) return "q and r span no plane, so every volume is 0, and the angle is that to q.";
+  return norm(now.r)
+    ? "There is no q: it is 0, so dot products and volumes are 0 for every key, and what is left of " +
+        "the plane is the line of r. The angle is that to r."
+    : "There is no q and no r: both are 0, and so is every score.";
+}
+
+/** What a key's angle is measured to. */
+export function flatOf(q, r) {
+  if (planeOf(q, r)) return "the plane";
+  return norm(q) ? "q" : norm(r) ? "r" : "nothing";
+}
+
+/** The coordinate that the reader meant, or null. */
+export function coordinate(typed) {
+  const text = typed.trim().replace("−", "-");
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return null;
+  const value = Number(text);
+  return Math.abs(value) <= LIMIT ? value : null;
+}

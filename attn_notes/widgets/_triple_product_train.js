@@ -1,0 +1,206 @@
+// Training a copier on the page: which score, how many layers, which periods, and several seeds in a row.
+
+import { argmax, softmax } from "./_model.js";
+import { button, html, segments, select } from "./_page.js";
+import { series } from "./_training.js";
+import { trainPanel } from "./_train_panel.js";
+import { machines } from "./_machines.js";
+import { PARTS, comparedWith } from "./_train_guess.js";
+import { forward, make } from "./_triple_product_model.js";
+import { bestLoss, heldOut } from "./_triple_product_task.js";
+import { KINDS, counts, named } from "./_triple_product_words.js";
+
+const TOP_LOSS = 3; // nats, at the upper edge of the picture
+const WATCHED = 8; // seconds that a run takes where one wants to see it
+const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
+const FEW = 6; // sequences where the page itself judges
+const CHALLENGE = { seeds: 8, steps: 150 };
+
+const GUESSES = { question: "Your guess: from which step on does it copy?", options: PARTS };
+
+const percent = (share) => `${Number((100 * share).toFixed(1))} %`;
+
+/** How a model does on a few held-out sequences, as the Worker judges it on many. */
+export function judgedHere(network, task) {
+  const sequences = heldOut(task, FEW);
+  const settledFrom = Math.max(...task.periods) - 1;
+  const found = { loss: 0, copied: 0, best: bestLoss(sequences, task) };
+  for (const tokens of sequences) {
+    const { logits } = forward(network, tokens.slice(0, -1));
+    const copies = logits.length - settledFrom;
+    logits.forEach((row, t) => {
+      const next = tokens[t + 1];
+      found.loss -= Math.log(softmax(row)[next]) / logits.length / FEW;
+      if (t >= settledFrom) found.copied += Number(argmax(row) === next) / copies / FEW;
+    });
+  }
+  return found;
+}
+
+/** The panel of a copier's training. `follow(lesson, task, weights)` shows a model as it learns. */
+export function copierTraining({ uid, root, model, follow }) {
+  let choice = { score: null, layers: null, period: 0, rate: null, total: null, speed: "watch" };
+  const lessons = () => Object.values(model.get("lessons"));
+  const of = (kind, layers) =>
+    lessons().find(({ config }) => config.score === kind && config.layers === layers);
+  const lesson = () => of(choice.score, choice.layers);
+  const task = () => lesson().tasks[choice.period] ?? lesson().tasks[0];
+  const rates = () => [-2, -1, 0, 1, 2].map((power) => lesson().rate * 2 ** power);
+  const totals = () => [0.25, 0.5, 1, 2].map((part) => Math.round(part * lesson().steps));
+
+  /** A lesson at the rate and for the steps that suit it, or the nearest that there is. */
+  const suited = (kind, layers) => {
+    const { config, rate, steps } = of(kind, layers) ?? lessons().find((other) => other.config.score === kind);
+    return { score: config.score, layers: config.layers, rate, total: steps };
+  };
+
+  const change = (next) => {
+    choice = { ...choice, ...next };
+    show();
+    if (!("speed" in next)) panel.restart();
+  };
+  const field = (make, name, label, onchange) => make({ uid, name: `train-${name}`, label, onchange });
+  const boxes = {
+    score: field(segments, "score", "Score", (kind) => change(suited(kind, choice.layers))),
+    layers: field(segments, "layers", "Layers", (layers) => change(suited(choice.score, Number(layers)))),
+    period: field(segments, "period", "Period", (period) => change({ period: Number(period) })),
+    rate: field(select, "rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
+    total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
+    speed: field(select, "speed", "Speed", (speed) => change({ speed })),
+  };
+  const withName = (text, { node }) =>
+    html("span", { class: "attn-choice" }, html("span", { class: "attn-label", "aria-hidden": "true" }, text), node);
+  const short = (rate) => `${Number(rate.toPrecision(2))}`;
+
+  function show() {
+    const there = lessons();
+    const layers = [...new Set(there.map(({ config }) => config.layers))].sort((a, b) => a - b);
+    const kinds = KINDS.filter(({ kind }) => there.some(({ config }) => config.score === kind));
+    boxes.score.set(kinds.map(({ kind, name }) => [kind, name]), choice.score);
+    boxes.layers.set(layers.map((count) => [`${count}`, `${count}`]), `${choice.layers}`);
+    boxes.period.set(lesson().tasks.map(({ periods }, i) => [`${i}`, counts(periods)]), `${choice.period}`);
+    boxes.rate.set(rates().map((rate) => [rate, short(rate)]), choice.rate);
+    boxes.total.set(totals().map((total) => [total, `${total}`]), choice.total);
+    boxes.speed.set([["watch", "to watch"], ["fast", "as fast as it can"]], choice.speed);
+  }
+
+  const setup = (seed, steps = choice.total) => ({
+    program: lesson().step,
+    draws: lesson().draws,
+    warmup: lesson().warmup,
+    rate: choice.rate,
+    seed,
+    steps,
+    task: "copying",
+    options: { task: task(), ...HELD },
+  });
+
+  function plan(seed) {
+    const { draws, copied, config } = lesson();
+    const { floor, periods } = task();
+    return {
+      setup: setup(seed),
+      name: `copier ${config.score} ${config.layers} ${counts(periods)}`,
+      shapes: Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape])),
+      floor,
+      top: TOP_LOSS,
+      criterion: `below, copies right, up to ${percent(copied)}`,
+      words: `the floor, ${floor.toFixed(4)}: no predictor is lower`,
+    };
+  }
+
+  function judge(weights, { judged }) {
+    const { copied, loss, best } = judged ?? judgedHere(make(lesson(), weights), task());
+    return {
+      score: Math.min(1, copied / lesson().copied),
+      words: `${percent(copied)} of the copies right, ${(loss - best).toFixed(3)} nats above the best predictor`,
+    };
+  }
+
+  const answerTo = (guess, history) =>
+    comparedWith(guess, history, {
+      reached: (step) => `It copies, with ${percent(lesson().copied)} or more of the copies right, from step ${step} on.`,
+      missed: ({ score: share }) =>
+        `After all steps ${percent(share * lesson().copied)} of the copies are right, not ${percent(lesson().copied)}.`,
+    });
+
+  const tally = html("p", { class: "attn-train-line", role: "status" });
+  const challenge = button(`${CHALLENGE.seeds} seeds`, () => runChallenge());
+  const panel = trainPanel({
+    uid,
+    root,
+    esm: model.get("_esm"),
+    title: "Train one here",
+    settings: [
+      withName("Score", boxes.score),
+      withName("Layers", boxes.layers),
+      withName("Period", boxes.period),
+      boxes.rate.node,
+      boxes.total.node,
+      boxes.speed.node,
+    ],
+    more: [
+      html(
+        "div",
+        { class: "attn-controls attn-challenge" },
+        html(
+          "p",
+          {},
+          `Challenge: with one layer and one period, choose so that all ${CHALLENGE.seeds} seeds get every copy ` +
+            `of ${HELD.count} fresh sequences right within ${CHALLENGE.steps} steps.`,
+        ),
+        challenge,
+        tally,
+      ),
+    ],
+    plan,
+    judge,
+    follow: (weights) => follow(lesson(), task(), weights),
+    guesses: GUESSES,
+    answer: answerTo,
+    pace: () => (choice.speed === "watch" ? Math.max(1, Math.round(choice.total / WATCHED / 60)) : Infinity),
+  });
+
+  let asked = 0;
+  let runner = null;
+  /** Train the chosen settings from several seeds, one after another, each judged on the held-out copies. */
+  async function runChallenge() {
+    if (choice.layers !== 1 || task().periods.length > 1) {
+      tally.textContent = "The challenge is to do it with one layer and one period.";
+      return;
+    }
+    const mine = ++asked;
+    panel.pause();
+    challenge.disabled = true;
+    const copied = [];
+    const chosen = `${named(lesson().config)}, period ${counts(task().periods)}, rate ${short(choice.rate)}`;
+    runner ??= series(model.get("_esm"));
+    const setups = Array.from({ length: CHALLENGE.seeds }, (_, i) => setup(i + 1, CHALLENGE.steps));
+    for (const each of setups) {
+      const done = await runner.next(each);
+      if (mine !== asked) return;
+      copied.push(done?.judged?.copied === 1);
+      tally.textContent =
+        `${chosen}: ${copied.filter(Boolean).length} of ${copied.length} seeds get every copy right.`;
+    }
+    challenge.disabled = false;
+  }
+
+  async function reload() {
+    await machines.prepare(lessons());
+    panel.node.hidden = lessons().length === 0;
+    if (panel.node.hidden) return;
+    if (choice.score === null || !lesson()) {
+      const [{ config }] = lessons();
+      choice = { ...choice, ...suited(config.score, config.layers) };
+    }
+    show();
+    panel.restart();
+  }
+  function free() {
+    asked++;
+    runner?.free();
+    panel.free();
+  }
+  return { node: panel.node, reload, free, pause: panel.pause };
+}

@@ -1,0 +1,78 @@
+"""What is drawn in a figure, as a reader sees it: whether words lie on data or on other words."""
+
+import itertools
+from unittest.mock import patch
+
+import numpy as np
+from matplotlib.axis import Axis
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.spines import Spine
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from attn_notes.figures import ON_CELL, house_style
+
+SEEN = 32  # of 255: what differs from white by less is a grid line or the shade of a region
+MARGIN = 0.15  # of a line's height: above and below most letters it is empty
+
+
+def crowded(fig: Figure) -> list[str]:
+    """Words of a figure that lie on data, or on other words; empty if a reader can read them all.
+
+    The numbers in the cells of a heat map are meant to lie there: `ON_CELL` has their colours.
+    """
+    with house_style():
+        boxes = [(text.get_text().strip(), extent(text)) for text in written(fig)]
+        fig.set_layout_engine("none")  # all stays where it is
+        data = data_alone(fig)
+    found = []
+    for said, box in boxes:
+        x0, y0, x1, y1 = (max(round(edge), 0) for edge in box.extents)
+        if data[y0:y1, x0:x1].any():
+            found.append(f"{said!r} lies on data")
+    for (one, a), (two, b) in itertools.combinations(boxes, 2):
+        common = Bbox.intersection(a, b)
+        if common is not None and min(common.width, common.height) > 0:
+            found.append(f"{one!r} lies on {two!r}")
+    return found
+
+
+def written(fig: Figure) -> list[Text]:
+    """All texts that are drawn, less the numbers in cells."""
+    found: list[Text] = []
+
+    def record(text: Text, renderer: RendererBase) -> None:
+        if text.get_visible() and text.get_text().strip():
+            found.append(text)
+
+    with patch.object(Text, "draw", record):
+        FigureCanvasAgg(fig).draw()
+    return [text for text in found if text.get_color() not in ON_CELL.values()]
+
+
+def extent(text: Text) -> Bbox:
+    """The place of its letters, in pixels from the lower left."""
+    x0, y0, x1, y1 = Text.get_window_extent(text).extents
+    air = MARGIN * (y1 - y0) / (1 + text.get_text().count("\n"))
+    return Bbox.from_extents(x0 + 1, y0 + air, x1 - 1, y1 - air)
+
+
+def data_alone(fig: Figure) -> np.ndarray:
+    """Where there is colour when words, legends and axes are left out; rows from the lowest up."""
+
+    def nothing(self: object, renderer: RendererBase) -> None:
+        pass
+
+    canvas = FigureCanvasAgg(fig)
+    with (
+        patch.object(Text, "draw", nothing), patch.object(Legend, "draw", nothing),
+        patch.object(Axis, "draw", nothing), patch.object(Spine, "draw", nothing),
+    ):  # fmt: skip
+        canvas.draw()
+    red_green_blue_alpha = np.asarray(canvas.buffer_rgba()).astype(int)[::-1]
+    colour, alpha = red_green_blue_alpha[..., :3], red_green_blue_alpha[..., 3:]
+    on_white = (colour * alpha + 255 * (255 - alpha)) // 255
+    return (255 - on_white).max(-1) > SEEN
