@@ -293,18 +293,19 @@ function render({ model, el }) {
   }
 
   function lookAhead() {
-    ahead = begin(latest, 0, clues());
+    const found = read(boards(latest), model.get("puzzle"));
+    const idle = draft || found.fault; // no puzzle to think about
+    ahead = begin(latest, 0, found.board ?? []);
     latest = null;
     const goOn = () => {
       if (gone) return;
-      const { board: its } = ahead;
-      if (!draft && !puzzle().fault && !thinkOn(ahead, goOn)) {
+      if (!idle && !thinkOn(ahead, goOn)) {
         if (ahead.source) setTimeout(goOn);
         return;
       }
       following = true;
       learner = ahead.run;
-      if (write(its) === write(clues())) [thinking, at] = [ahead, model.get("step")];
+      if (!idle) [thinking, at] = [ahead, model.get("step")];
       ahead = null;
       show();
       if (latest) lookAhead();

@@ -31,7 +31,7 @@ PUZZLE = "..4...1..2...4..65......3...1...5..."
 AT_ONCE = 20  # puzzles that a model in training is judged on together
 
 
-class _Used(TRM):
+class Used(TRM):
     """The model, one use of its network at a time: the page does the recursion around it."""
 
     def use(
@@ -52,7 +52,7 @@ def use(config: Config, boards: int = 1) -> str:
     y, z = TRM(config, Generator()).start(boards)
     puzzles = torch.zeros(boards, config.cells, dtype=torch.long)
     inputs = {"puzzles": puzzles, "y": y, "z": z, "seen": torch.ones(1)}
-    model = _Used(config, Generator())
+    model = Used(config, Generator())
     return forward(model, inputs, ("h", "logits", "halt"), method="use").module
 
 

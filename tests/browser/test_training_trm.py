@@ -1,4 +1,4 @@
-"""Deep supervision in the page of chapter 5: its puzzles and its steps against Python's, its panel."""
+"""Deep supervision in the page of chapter 5: its puzzles and steps against Python's, its panel."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets.trm import SudokuExplorer
 
 from .conftest import Visit
-from .training_page import downloaded, one_step, pick, told
+from .training_page import downloaded, one_step, pick, told, train
 from .widget_page import FAKE_MODEL
 
 CHAPTER = "book/trm.html"
@@ -344,6 +344,30 @@ def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
     widget.get_by_role("button", name="Take back").click()
     expect(widget.get_by_label("Model", exact=True)).to_have_value("in training")
     assert widget.evaluate(answers) == before
+
+
+@pytest.mark.parametrize(("goal", "guess"), [(0.0, "less than 30\u00a0%"), (1.1, "more")])
+def test_the_end_answers_the_guess_and_judges_the_challenge(
+    goal: float, guess: str, module_page: Page
+) -> None:
+    """In three steps of a model for other boards, which solves next to nothing."""
+    given = lesson(SMALL, TINY, SETTINGS, 3, 1e-3) | {"goal": {"solved": goal, "steps": 3}}
+    module_page.evaluate(FAKE_MODEL, {"lesson": given})
+    scratch = module_page.locator("#scratch .trm")
+    pick(scratch, guess)
+    end = train(scratch)
+    assert end["step"] == "3"
+    share = f"{100 * float(end['score']):.0f}\u00a0%"
+    as_guessed = "As you guessed." if guess.startswith("less") else "Not as you guessed."
+    expect(scratch.locator(".attn-train-said")).to_have_text(
+        f"After 3 steps it solves {share}. {as_guessed}"
+    )
+    verdict = "Not yet" if goal else "Done"
+    expect(scratch.locator(".attn-challenge [role=status]")).to_have_text(
+        f"{verdict}: {share} in 3 steps."
+    )
+    expect(scratch.get_by_label("Model", exact=True)).to_have_value("in training")
+    expect(scratch.get_by_role("gridcell")).to_have_count(16)
 
 
 def test_without_a_lesson_there_is_no_panel(module_page: Page) -> None:

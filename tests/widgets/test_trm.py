@@ -1,5 +1,6 @@
 """The Python side of the Sudoku explorer: what it takes, refuses, sends and prints."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,9 +8,10 @@ import torch
 from torch import Generator
 from traitlets import TraitError
 
+from attn_notes.chapters.trm import recipe
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
-from attn_notes.widgets.trm import PUZZLE, SudokuExplorer
+from attn_notes.widgets.trm import PUZZLE, SudokuExplorer, Used
 
 from .. import packed
 
@@ -173,3 +175,54 @@ def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
         widget.load(**given)
     assert widget.runs == {}
     assert widget.run == ""
+
+
+def teach(widget, **change):
+    given = recipe.lesson() | {"config": SMALL, "sizes": {3: 7, 2: 5}}
+    widget.teach(**given | change)
+
+
+def test_a_lesson_has_a_step_for_each_size_and_all_that_is_drawn():
+    widget = SudokuExplorer()
+    assert widget.lesson == {}
+    teach(widget)
+    lesson = widget.lesson
+    assert [(size["seats"], size["steps"]) for size in lesson["sizes"]] == [(3, 7), (2, 5)]
+    for size in lesson["sizes"]:
+        (seats,) = re.findall(r'"batch.puzzles":\[\d+,\[(\d+),36\]\]', size["step"])
+        assert int(seats) == size["seats"]
+    model = TRM(SMALL, Generator())
+    names = {name.removeprefix("buffer.") for name in lesson["draws"]}
+    assert names == model.state_dict().keys()
+    assert (lesson["rows"], lesson["columns"], lesson["held_out_share"]) == (2, 3, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"sizes": {}}, "sizes"),
+        ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5"),
+        ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp'"),
+    ],
+)
+def test_a_bad_lesson_says_what_is_wrong(change, sentence):
+    widget = SudokuExplorer()
+    with pytest.raises(ValueError, match=sentence):
+        teach(widget, **change)
+    assert widget.lesson == {}
+
+
+def test_a_use_of_the_network_is_a_thought_or_an_answer():
+    """Around it, the recursion is the model's own."""
+    model = Used(SMALL, Generator().manual_seed(1)).requires_grad_(False)
+    puzzles, _ = TASK.sample(3, Generator().manual_seed(2))
+    y, z = model.start(3)
+    for _ in range(SMALL.cycles):
+        for _ in range(SMALL.latent_steps):
+            z, mind, _ = model.use(puzzles, y, z, torch.ones(1))
+        y, logits, halt = model.use(puzzles, y, z, torch.zeros(1))
+    expected = model(puzzles)
+    torch.testing.assert_close(y, expected.state.y)
+    torch.testing.assert_close(logits, expected.logits)
+    torch.testing.assert_close(halt, expected.halt)
+    torch.testing.assert_close(mind, model.decode(expected.state.z))

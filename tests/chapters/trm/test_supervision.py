@@ -1,5 +1,6 @@
 import math
 import time
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +19,7 @@ from attn_notes.chapters.trm.supervision import (
     halts,
     seat,
     stablemax_cross_entropy,
+    step_loss,
     train,
     vacant,
 )
@@ -95,6 +97,19 @@ def test_halting_loss_by_hand() -> None:
     right = torch.tensor([True, False, False])
     expected = (math.log(2) + math.log(1 + math.exp(2)) + math.log(1 + math.exp(-1))) / 3
     assert halting_loss(halt, right).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "stablemax"])
+def test_a_pages_step_is_a_runs_step(loss: str) -> None:
+    run = begin(replace(SETTINGS, loss=loss, halt_weight=0.3))
+    model = deepcopy(run.model)
+    start = model.start(SETTINGS.seats)
+    seen = run.step()
+    batch = {"puzzles": run.carry.puzzles, "solutions": run.carry.solutions}
+    found, left = step_loss(model, batch | {"y": start.y, "z": start.z}, run.settings)
+    assert_close(found, seen.answer + 0.3 * seen.halting)
+    assert_close((left["y"], left["z"]), tuple(run.carry.state))
+    assert left["halt"].shape == (SETTINGS.seats,)
 
 
 def test_only_who_leaves_is_replaced() -> None:
