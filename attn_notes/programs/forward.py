@@ -48,6 +48,10 @@ def forward(
         held = {f"model.{name}": given[name] for name in weights}
         found = functional_call(called, held, tuple(given[name] for name in inputs))
         tensors = (found,) if isinstance(found, Tensor) else found
+        if len(tensors) != len(outputs):
+            raise ValueError(
+                f"{method} returns {len(tensors)} tensors, and {len(outputs)} names are given"
+            )
         return dict(zip(outputs, tensors, strict=True))
 
     return export(function, {**weights, **inputs})

@@ -1,0 +1,192 @@
+"""Strides of a program's values: where torch's own views have the same entries."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attn_notes.programs.values import (
+    Applied,
+    Buffer,
+    Layout,
+    Number,
+    Picked,
+    Stored,
+    Value,
+    leaves,
+    merged,
+    viewed,
+)
+
+SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
+
+
+def entries(layout: Layout) -> Tensor:
+    """The places that a layout names, in its shape: what torch reads of 0, 1, 2, ... there."""
+    found = torch.full(layout.shape, layout.offset)
+    for d, (length, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
+        steps = torch.arange(length) * stride
+        found = found + steps.reshape([-1 if other == d else 1 for other in range(found.ndim)])
+    return found
+
+
+def draw_view(data: st.DataObject, layout: Layout, tensor: Tensor) -> tuple[Layout, Tensor]:
+    """The same view of both."""
+    kinds = ["permute", "unsqueeze", "expand"]
+    dim = data.draw(st.integers(0, max(0, tensor.ndim - 1)))
+    if tensor.ndim:
+        kinds += ["slice", "select", "squeeze", "flip"]
+    match data.draw(st.sampled_from(kinds)):
+        case "permute":
+            dims = data.draw(st.permutations(range(tensor.ndim)))
+            return layout.permute(dims), tensor.permute(dims)
+        case "unsqueeze":
+            return layout.unsqueeze(dim), tensor.unsqueeze(dim)
+        case "expand":
+            shape = [3 if n == 1 else n for n in tensor.shape]
+            return layout.expand([2, *shape]), tensor.expand(2, *shape)
+        case "slice":
+            length = tensor.shape[dim]
+            start = data.draw(st.integers(-length, length - 1))
+            stop = data.draw(st.none() | st.integers(-length, length + 2))
+            step = data.draw(st.integers(1, 3))
+            index = (slice(None),) * dim + (slice(start, stop, step),)
+            return layout.slice(dim, start, stop, step), tensor[index]
+        case "select":
+            if not tensor.shape[dim]:
+                return layout, tensor
+            at = data.draw(st.integers(-tensor.shape[dim], tensor.shape[dim] - 1))
+            return layout.select(dim, at), tensor.select(dim, at)
+        case "squeeze":
+            return layout.squeeze([dim]), tensor.squeeze(dim)
+        case _:
+            return layout.reverse(dim), tensor.flip(dim)
+
+
+@given(SHAPES, st.data())
+def test_views_of_views_are_torchs(shape: tuple[int, ...], data: st.DataObject) -> None:
+    layout = Layout.contiguous(shape)
+    tensor = torch.arange(layout.size).reshape(shape)
+    for _ in range(data.draw(st.integers(0, 5))):
+        layout, tensor = draw_view(data, layout, tensor)
+        assert layout.shape == tuple(tensor.shape)
+        if tensor.numel():
+            assert torch.equal(entries(layout), tensor)
+
+
+def factored(data: st.DataObject, size: int) -> list[int]:
+    """A shape of so many entries."""
+    shape, left = [], size
+    while left > 1:
+        shape.append(data.draw(st.sampled_from([n for n in range(2, left + 1) if left % n == 0])))
+        left //= shape[-1]
+    return data.draw(st.permutations([*shape, *[1] * data.draw(st.integers(0, 2))]))
+
+
+@given(SHAPES, st.data())
+def test_a_reshape_needs_a_copy_where_torchs_view_does(
+    shape: tuple[int, ...], data: st.DataObject
+) -> None:
+    size = Layout.contiguous(shape).size
+    memory = torch.arange(size)
+    tensor, layout = memory.reshape(shape), Layout.contiguous(shape)
+    dims = data.draw(st.permutations(range(len(shape))))
+    tensor, layout = tensor.permute(dims), layout.permute(dims)
+    if tensor.shape[0] > 1 and data.draw(st.booleans()):
+        tensor, layout = tensor[::2], layout.slice(0, None, None, 2)
+    wanted = factored(data, tensor.numel())
+    found = layout.reshape(wanted)
+    try:
+        seen = tensor.view(wanted)
+    except RuntimeError:
+        assert found is None
+    else:
+        assert found is not None
+        assert torch.equal(entries(found), seen)
+
+
+def test_a_reshape_of_nothing_is_nothing() -> None:
+    assert Layout.contiguous((0, 3)).reshape((2, 0, 5)) == Layout.contiguous((2, 0, 5))
+
+
+@given(SHAPES, st.data())
+def test_merged_dimensions_go_through_the_same_entries(
+    shape: tuple[int, ...], data: st.DataObject
+) -> None:
+    dims = data.draw(st.permutations(range(len(shape))))
+    strided = Layout.contiguous([shape[d] for d in dims]).permute(
+        sorted(range(len(dims)), key=dims.__getitem__)
+    )
+    layouts = [Layout.contiguous(shape), strided, Layout(shape, (0,) * len(shape))]
+    found = merged(shape, [layout.strides for layout in layouts])
+    lengths = tuple(length for length, _ in found)
+    assert 1 not in lengths
+    for i, layout in enumerate(layouts):
+        short = Layout(lengths, tuple(steps[i] for _, steps in found))
+        assert torch.equal(entries(short).flatten(), entries(layout).flatten())
+
+
+def test_what_lies_row_by_row_is_one_dimension() -> None:
+    rows = Layout.contiguous((2, 3, 5))
+    assert merged(rows.shape, [rows.strides]) == [(30, (1,))]
+    turned = rows.permute((1, 0, 2))
+    assert len(merged(turned.shape, [turned.strides])) == 3
+
+
+@pytest.mark.parametrize(
+    ("layout", "plain"),
+    [
+        (Layout.contiguous((2, 3)), True),
+        (Layout((2, 3), (3, 1), 7), True),
+        (Layout((1, 3), (99, 1)), True),  # a step that is never taken
+        (Layout((3, 2), (1, 3)), False),
+        (Layout((2, 3), (0, 1)), False),
+    ],
+)
+def test_contiguous_is_row_by_row_wherever_it_begins(layout: Layout, plain: bool) -> None:
+    assert layout.is_contiguous is plain
+
+
+# --- Values
+
+
+def turn(layout: Layout) -> Layout:
+    return layout.permute((1, 0))
+
+
+def flatten(layout: Layout) -> Layout | None:
+    return layout.reshape((layout.size,))
+
+
+def test_a_view_of_an_expression_is_one_of_each_leaf() -> None:
+    a, b = Buffer(6), Buffer(6)
+    rows = Layout.contiguous((2, 3))
+    index = Stored(b, rows)
+    value: Value = Applied(
+        (2, 3), "add", (Stored(a, rows), Picked(a, Layout((2, 3), (0, 1)), index))
+    )
+    value = Applied((2, 3), "mul", (value, Number((2, 3), 2.0)))
+    seen = viewed(value, turn)
+    assert isinstance(seen, Applied)
+    assert seen.shape == (3, 2)
+    assert isinstance(seen.arguments[1], Number)
+    assert seen.arguments[1].shape == (3, 2)
+    assert [leaf.layout.strides for leaf in leaves(seen)] == [(1, 3), (1, 0), (1, 3)]
+    assert [leaf.buffer for leaf in leaves(seen)] == [a, a, b]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda stored: stored,
+        lambda stored: Applied((3, 2), "exp", (stored,)),
+        lambda stored: Picked(Buffer(6), Layout.contiguous((3, 2)), stored),
+    ],
+)
+def test_where_a_leaf_has_no_strides_there_is_no_view(wrap: Callable[[Stored], Value]) -> None:
+    turned = Stored(Buffer(6), turn(Layout.contiguous((2, 3))))
+    assert viewed(wrap(turned), flatten) is None
+    assert viewed(Number((3, 2), 1.0), flatten) == Number((6,), 1.0)
