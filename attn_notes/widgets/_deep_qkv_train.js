@@ -8,6 +8,7 @@ import { PARTS, comparedWith } from "./_train_guess.js";
 import { VARIANTS, WORDS, score, sortAll } from "./_deep_qkv_model.js";
 
 const ORDER = ["plain", "fixed_gate", "gated", "strict", "plain_third"]; // the control beside what it controls
+const COUNTED = ["all", "knowable", "answer"];
 const CHALLENGE = { seeds: 16, steps: 600 };
 const TOP_LOSS = 2; // nats, at the upper edge of the picture
 const WATCHED = 8; // seconds that a run takes where one wants to see it
@@ -60,8 +61,8 @@ export function sorterTraining({ uid, root, model, follow }) {
 
   function show() {
     boxes.variant.set(variants().map((name) => [name, VARIANTS[name].label]), choice.variant);
-    const losses = Object.entries(model.get("losses"));
-    boxes.loss.set(losses.map(([key, { label }]) => [key, label]), choice.loss);
+    const losses = model.get("losses"); // saved by the alphabet, as all that stands by name
+    boxes.loss.set(COUNTED.map((key) => [key, losses[key].label]), choice.loss);
     boxes.rate.set(rates().map((rate) => [rate, `${Number(rate.toPrecision(2))}`]), choice.rate);
     boxes.total.set(totals().map((total) => [total, `${total}`]), choice.total);
     boxes.speed.set([["watch", "to watch"], ["fast", "as fast as it can"]], choice.speed);
