@@ -454,3 +454,19 @@ def test_links_between_pages_resolve(site: Path) -> None:
             if not target.is_file() or (place and place not in pages[target].names):
                 broken.append(f"{path.relative_to(site.resolve())}: {link}")
     assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_wider_than_its_place_shows_that_it_goes_on(
+    theme: str, open_page: Callable[..., Visit]
+) -> None:
+    """A shadow at either end, in both themes, of everything that is scrolled on a phone."""
+    visit = open_page("book/evidence/dialectical.html", width=390, theme=theme)
+    shadows: list[int] = visit.page.evaluate(
+        """() => [...document.querySelectorAll('.output.text_html, div.highlight pre')]
+          .filter((node) => node.scrollWidth > node.clientWidth + 1)
+          .map((node) => getComputedStyle(node).backgroundImage.split('linear-gradient').length - 1)
+        """
+    )
+    assert len(shadows) > 3
+    assert set(shadows) == {4}
