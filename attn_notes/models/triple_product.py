@@ -358,9 +358,7 @@ class AttentionOnly(nn.Module):
             found.append([attention, layer.scores(*vectors), *vectors])
         return logits, *(torch.stack(parts, -4) for parts in zip(*found, strict=True))
 
-    def _run(
-        self, x: Tensor, loudness: Tensor | None
-    ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    def _run(self, x: Tensor, loudness: Tensor | None) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
         """Logits, and of each layer what it read and its attention."""
         h = self.embedding(x)
         if loudness is not None:

@@ -22,6 +22,7 @@ NAMES = {"dot": "dot product", "volume": "volume", "angle": "angle"}
 HELD_OUT = 256  # sequences to judge by
 
 
+
 @pytest.fixture
 def widget(visit: Visit) -> Locator:
     explorer = visit.page.locator(".triple-product").first
@@ -171,7 +172,9 @@ def test_the_best_predictor_is_judged_on_the_same_sequences(
     module_page: Page, task: Copying
 ) -> None:
     x = held_out(module_page, task, 40)
-    best = module_page.evaluate("([x, task]) => widget.bestLoss(x, task)", [x.tolist(), sent(task)])
+    best = module_page.evaluate(
+        "([x, task]) => widget.bestLoss(x, task)", [x.tolist(), sent(task)]
+    )
     assert best == pytest.approx(mean_loss(task.ideal(x), x), abs=1e-5)
     assert len({tuple(row) for row in x.tolist()}) == 40
 

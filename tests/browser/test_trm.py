@@ -340,9 +340,7 @@ def test_where_no_class_is_held_out_any_is_drawn_and_none_is_sought_forever(
     none = Sudoku(2, 2, held_out_share=1e-6)
     assert not none.held_out(none.grids(500, Generator())).any()
     shape = [shape_of(none)]
-    assert (
-        module_page.evaluate("([s]) => widget.drawPuzzle(widget.boards(s), 'easy')", shape) is None
-    )
+    assert module_page.evaluate("([s]) => widget.drawPuzzle(widget.boards(s), 'easy')", shape) is None
 
 
 TEXTS = [

@@ -111,7 +111,7 @@ def test_strides_over_whole_memory_are_followed() -> None:
 )
 def test_strides_over_a_part_are_refused(part: Callable[[Tensor], Tensor]) -> None:
     """They count from where the whole begins, of which the part would know nothing."""
-    with pytest.raises(programs.UnknownOperationError, match="as_strided.* a part of its memory"):
+    with pytest.raises(programs.UnknownOperationError, match=r"as_strided.* a part of its memory"):
         programs.export(lambda t: {"y": part(t["x"]).as_strided((2,), (1,), 0) + 1}, X)
 
 

@@ -395,10 +395,7 @@ def test_the_plane() -> None:
         others, right = ax.collections
         assert torch.tensor(others.get_offsets().data).tolist() == seen.others.tolist()
         assert right.get_offsets().data.tolist() == [pytest.approx(p) for p in seen.right.tolist()]
-        assert (others.get_label(), right.get_label()) == (
-            "other keys",
-            f"the right source, {kind}",
-        )
+        assert (others.get_label(), right.get_label()) == ("other keys", f"the right source, {kind}")
     assert words(axes(picture)[0])[2] == "height above the plane"
     assert picture.title == "The right source lies lower over the plane than the other keys"
     assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt
