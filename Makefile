@@ -23,7 +23,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve lab style units check test test-all test-excerpt experiments benchmark strip clean
+.PHONY: book serve lab style units check test test-all test-excerpt experiments benchmark bench strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -67,6 +67,10 @@ experiments: $(INSTALLED)
 
 benchmark: $(INSTALLED)
 	@for file in benchmarks/$(or $(CHAPTER),[!_]*).py; do $(RUN) $$file || exit; done
+
+# What a training step costs in a page, beside torch's own.
+bench: $(INSTALLED)
+	@$(RUN) benchmarks/programs.py
 
 strip: $(INSTALLED)
 	@$(RUN) book/build.py strip

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Generator, nn
 
+from attn_notes import programs
 from attn_notes.analysis import cost, leaks, statistics
 from attn_notes.chapters.deep_qkv import measure as sorters
 from attn_notes.chapters.dialectical import decoding
@@ -22,8 +23,10 @@ from attn_notes.chapters.trm import full_size, supervision
 from attn_notes.chapters.trm import measure as thinking
 from attn_notes.chapters.trm import recipe as thinking_recipe
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
+from attn_notes.programs.forward import forward
 from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, schedules
+from attn_notes.widgets.deep_qkv import ABCSorter
 
 NAN, INF = math.nan, math.inf
 TEXT = text.Text("abracadabra" * 10)
@@ -65,6 +68,12 @@ def train_kinds(**change: Any) -> object:
     return comparison.train_kinds(
         {"one": lambda generator: nn.Linear(1, 1)}, sample=lambda g: torch.ones(1, 1), **settings
     )
+
+
+def teach(**change: Any) -> None:
+    """Let a sorter be trained in the page."""
+    settings = {"variant": "gated", "rate": 0.1, "steps": 10, "warmup": 2, **change}
+    ABCSorter().teach(settings.pop("variant"), deep_qkv.Config(), **settings)
 
 
 REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
@@ -284,6 +293,36 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
             ),
             "names that begin with 'block.', and the model has blok.weight",
         ),
+    ],
+    "programs": [
+        (
+            lambda: programs.export(lambda t: t, {}),
+            "a program has at least one input, and there is none",
+        ),
+        (
+            lambda: programs.export(lambda t: {}, {"x": torch.ones(1)}),
+            "a program has at least one output, and there is none",
+        ),
+        (
+            lambda: forward(nn.Linear(1, 1), {"weight": torch.ones(1)}, ("y",)),
+            "weight: name of an input and of a parameter",
+        ),
+        (
+            lambda: forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z")),
+            "forward returns 1 tensors, and 2 names are given",
+        ),
+        *(
+            (partial(teach, **{name: value}), sentence)
+            for name, value, sentence in (
+                ("variant", "soft", "variant must be one of gated, strict"),
+                ("variant", "plain", "the config is of a gated model, not of a plain one"),
+                ("rate", NAN, "rate must be positive and finite"),
+                ("rate", 0.0, "rate must be positive and finite"),
+                ("steps", 0, "steps must be at least 1, not 0"),
+                ("warmup", 0, "warmup must be at least 1, not 0"),
+            )
+        ),
+        (lambda: sorting.counted(slice(6, None)), "predictions must have at least one of 6"),
     ],
     "the rest": [
         (lambda: cost.seconds({}, repeats=0), "repeats must be at least 1"),

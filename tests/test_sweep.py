@@ -54,6 +54,14 @@ COUNTS = (0, 1, 2, 3, -1, 10**12)
 LEFT_OUT = {
     "tasks.sorting.entropies": "takes a function; tests/tasks/test_sorting.py",
     "tasks.sorting.proportions": "takes a function; tests/tasks/test_sorting.py",
+    "tasks.sorting.counted_loss": "takes a batch by its names; tests/tasks/test_sorting.py",
+    **{
+        f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
+        for name in (
+            *("arena", "forward", "initial", "javascript", "loops", "lowering", "matrices"),
+            *("program", "tracing", "training", "values"),
+        )
+    },
     "chapters.trm.full_size": "a program: its command line is swept in its own tests",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
@@ -262,7 +270,7 @@ OF_A_PAGE = {"recipe", "evidence", "claims", "figures", "tables", "checks"}
 def public() -> Iterator[tuple[str, Any]]:
     """Every public function under its name, and its module's name before it."""
     modules = []
-    for part in ("tasks", "models", "training", "analysis", "chapters"):
+    for part in ("tasks", "models", "training", "analysis", "programs", "chapters"):
         package = importlib.import_module(f"attn_notes.{part}")
         modules += [
             importlib.import_module(found.name)

@@ -47,7 +47,7 @@ def number(value: float) -> str:
 
 def _step(data: Sequence[float]) -> float | None:
     """By what whole number each is larger than the one before, if by the same."""
-    if len(data) < 3:
+    if len(data) < 3 or any(str(x) == "-0.0" for x in data):  # a sum is never that
         return None
     step = data[1] - data[0]
     even = all(data[0] + i * step == x for i, x in enumerate(data))

@@ -216,17 +216,17 @@ class Lowering:
         """What an operation comes to that no input has a part in."""
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             raise self.refuse("draws random numbers, which are inputs of a program")
-        if "empty" in _name(node):  # whatever stands there is not read, and is always the same
+        if "empty" in name_of(node):  # whatever stands there is not read, and is always the same
             return torch.zeros(node.meta["val"].shape, dtype=node.meta["val"].dtype)
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), folded.__getitem__)
         assert callable(node.target)
         return node.target(*args, **kwargs)
 
     def _lower(self, node: fx.Node, value: Callable[[fx.Node], Any]) -> Any:
-        if _name(node) not in self.operations:
+        if name_of(node) not in self.operations:
             raise self.refuse("is not among the operations of a program")
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), value)
-        result = self.operations[_name(node)](self, *args, **kwargs)
+        result = self.operations[name_of(node)](self, *args, **kwargs)
         if isinstance(result, (Applied, Picked)) and _uses(node) > 1:
             result = self.copy(result)
         return result
@@ -261,7 +261,7 @@ def _simplified(operation: str, values: list[Value], shape: Shape) -> Value:
     return Applied(shape, operation, tuple(values))
 
 
-def _name(node: fx.Node) -> str:
+def name_of(node: fx.Node) -> str:
     """An operation without its overload: `aten.sum.dim_IntList` → `sum`."""
     return str(getattr(node.target, "__name__", node.target)).split(".")[0]
 
@@ -271,5 +271,5 @@ def _uses(node: fx.Node) -> int:
     total = 0
     for user in node.users:
         reads = sum(leaf is node for leaf in tree_leaves((user.args, user.kwargs)))
-        total += _uses(user) if _name(user) in VIEWS else reads
+        total += _uses(user) if name_of(user) in VIEWS else reads
     return total

@@ -55,14 +55,24 @@ def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
     table = {**core_aten_decompositions(), **get_decompositions(FURTHER)}
     if refuse is not None:
         table[refuse] = _stop
-    plain = functionalize(function, remove="mutations")
-    module = ensemble.traced(plain, (inputs,), decomposition_table=table)
+    module = _flat(function, inputs, table)
+    if any(_mutates(node) for node in module.graph.nodes):  # what an operation is made of may
+        module = _flat(module, inputs, table)
     module.graph.eliminate_dead_code()
     for node in module.graph.nodes:
         if node.op == "get_attr":
             node.meta["constant"] = getattr(module, node.target)
     _share(module.graph)
     return module.graph
+
+
+def _flat(function: Function, inputs: Tensors, table: Any) -> fx.GraphModule:
+    plain = functionalize(function, remove="mutations")
+    return ensemble.traced(plain, (inputs,), decomposition_table=table)
+
+
+def _mutates(node: fx.Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
 
 
 def _share(graph: fx.Graph) -> None:

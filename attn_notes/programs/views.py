@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from attn_notes.programs.lowering import Lowering, Operation, entering
+from attn_notes.programs.lowering import VIEWS, Lowering, Operation, entering, name_of
 from attn_notes.programs.values import Layout, Number, Shape, Stored, Value
 
 TABLE: dict[str, Operation] = {}
@@ -79,9 +79,14 @@ def _as_strided(
     low: Lowering, a: Value, size: Sequence[int], stride: Sequence[int], offset: int | None = None
 ) -> Value:
     """Strides over the memory that torch's tensor has, which need not stand row by row."""
-    base: Tensor = low.node.all_input_nodes[0].meta["val"]
+    node = low.node.all_input_nodes[0]
+    base: Tensor = node.meta["val"]
     order = sorted(range(base.ndim), key=base.stride, reverse=True)
     whole = base.untyped_storage().nbytes() == base.numel() * base.element_size()
+    # A part has a memory of its own in the graph, and the strides are over that of the whole.
+    while (name := name_of(node)) in VIEWS and name not in ("clone", "_to_copy"):
+        whole = whole and name not in ("select", "slice")
+        node = node.all_input_nodes[0]
     if not whole or not base.permute(order).is_contiguous():
         raise low.refuse("takes strides over a tensor that is a part of its memory, or overlaps")
     ordered = low.stored(low.permute(a, order))

@@ -82,7 +82,15 @@ def block(estimator: estimators.Estimator) -> Step:
 
 def thinker(loss: str, **parts: Any) -> Step:
     config = trm.Config(
-        vocabulary=5, cells=16, width=14, multiple=3, heads=7, latent_steps=2, cycles=2, **parts
+        vocabulary=5,
+        cells=16,
+        width=14,
+        multiple=3,
+        heads=7,
+        layers=1,
+        latent_steps=2,
+        cycles=2,
+        **parts,
     )
     g = Generator().manual_seed(1)
     seats = 3

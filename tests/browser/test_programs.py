@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 from torch import Generator, Tensor
@@ -24,8 +24,11 @@ from .chapter_steps import STEPS, Step
 from .conftest import STRICT_POLICY, serve
 
 Tensors = dict[str, Tensor]
-FEW = max(2, settings.default.max_examples // 20)  # type: ignore[union-attr]
-"""Examples of each operation."""
+MOST = settings.default.max_examples  # type: ignore[union-attr]
+FEW = MOST // 10
+"""Examples of what is quick."""
+THOROUGH = MOST > 60
+"""Whether each operation is tried at more sizes than the odd ones that are written here."""
 quick = partial(settings, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -187,8 +190,9 @@ def test_an_operation_is_torchs(page: Page, name: str) -> None:
     function = X[name]
     wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
 
-    @quick(max_examples=FEW)
+    @quick(max_examples=MOST // 20, phases=[*Phase] if THOROUGH else [Phase.explicit])
     @given(shape=st.tuples(*[st.integers(1, 5)] * 3), seed=st.integers(0, 99))
+    @example(shape=(3, 2, 5), seed=1)
     def same(shape: tuple[int, ...], seed: int) -> None:
         g = Generator().manual_seed(seed)
         all_inputs = {
@@ -224,7 +228,7 @@ NEXT: list[Callable[[Tensor, Tensor], Tensor]] = [
 """Each keeps the shape of x."""
 
 
-@quick(max_examples=10 * FEW)
+@quick(max_examples=2 * FEW)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(range(len(NEXT))), st.integers(0, 5)), max_size=8),
     shape=st.tuples(*[st.integers(1, 4)] * 3),
@@ -286,6 +290,14 @@ def trained(
     return first, grads, loss, weights
 
 
+@cache
+def exported(name: str) -> tuple[Step, torch.nn.Module, programs.Program]:
+    """A chapter's step in double precision, traced once for all tests."""
+    step = STEPS[name]()
+    model = step.model.double()
+    return step, model, training.step(model, step.loss, step.batch, clip=1.0)
+
+
 def inputs_of(model: torch.nn.Module, step: Step) -> Tensors:
     buffers = {f"buffer.{name}": buffer for name, buffer in model.named_buffers()}
     parameters = {name: p.detach() for name, p in model.named_parameters()}
@@ -298,9 +310,7 @@ IN_PAGE = "{ rate: 3e-3, decay: 0.1, beta1: 0.9, beta2: 0.95, eps: 1e-7 }"
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) -> None:
-    step = STEPS[name]()
-    model = step.model.double()
-    program = training.step(model, step.loss, step.batch, clip=1.0)
+    step, model, program = exported(name)
     inputs = inputs_of(model, step)
     found = program_page.outputs(page, program, inputs)
     count = 10 if step.tame else 1
@@ -326,11 +336,9 @@ def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) ->
 @pytest.mark.parametrize("wasm", [False, True])
 @pytest.mark.parametrize("name", ["deep_qkv gated", "triple_product angle", "trm softmax"])
 def test_a_step_in_single_precision_is_close(page: Page, name: str, wasm: bool) -> None:
-    step = STEPS[name]()
-    model = step.model.double()
+    step, model, program = exported(name)
     inputs = inputs_of(model, step)
     single = {k: v.float() if v.is_floating_point() else v for k, v in inputs.items()}
-    program = training.step(model, step.loss, step.batch, clip=1.0)
     found = program_page.outputs(page, program, single, single=True, wasm=wasm)
     first, *_ = trained(model, step, 0, lr=1.0)
     for parameter, gradient in first.items():
@@ -479,7 +487,7 @@ PRODUCT = """({ B, M, N, K, a, sa, am, ak, b, sb, bk, bn, c, size, seed }) => {
 }"""
 
 
-@quick(max_examples=5 * FEW)
+@quick(max_examples=3 * FEW)
 @given(
     sizes=st.tuples(st.integers(1, 3), *[st.integers(1, 19)] * 3),
     turned=st.tuples(st.booleans(), st.booleans()),
@@ -531,5 +539,5 @@ def test_there_is_no_product_where_webassembly_may_not_be(
 
 
 def test_the_tools_stand_beside_the_other_parts_of_a_widget(page: Page) -> None:
-    joined = _source._read("_model.js", "_page.js", "_program.js")
+    joined = "".join(map(_source._read, ("_model.js", "_page.js", "_program.js")))
     assert page.evaluate(f"async (text) => Object.keys(await ({program_page.LOAD})(text))", joined)

@@ -19,7 +19,8 @@ def read(text: str) -> float:
 
 
 def bits(numbers: Sequence[float]) -> list[bytes]:
-    return ["nan" if math.isnan(x) else struct.pack("d", x) for x in numbers]
+    """To tell zeros of either sign apart; all that are no numbers are one."""
+    return [b"nan" if math.isnan(x) else struct.pack("d", x) for x in numbers]
 
 
 def written(text: str) -> tuple[int, list[float]]:
@@ -79,8 +80,8 @@ def test_lengths_are_those_of_the_texts() -> None:
     assert constants.length([]) == 2
 
 
-def test_a_zeros_sign_is_kept() -> None:
-    data = [0.0, -0.0] * 5
+@pytest.mark.parametrize("data", [[0.0, -0.0] * 5, [-0.0] * 3, [-2.0, -1.0, -0.0, 1.0]])
+def test_a_zeros_sign_is_kept(data: list[float]) -> None:
     assert bits(written(constants.javascript(data, 0))[1]) == bits(data)
 
 

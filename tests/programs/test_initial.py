@@ -175,9 +175,7 @@ def test_places_in_a_transpose_are_told_apart() -> None:
     numbers = torch.zeros(60 * 40)
     for t in spec["terms"]:
         i = torch.arange(t["count"])
-        numbers[t["start"] + i * t["step"]] += (
-            t["factor"] * drawn[t["from"] + i * t["advance"]]
-        )
+        numbers[t["start"] + i * t["step"]] += t["factor"] * drawn[t["from"] + i * t["advance"]]
     assert torch.equal(numbers.reshape(40, 60), drawn.reshape(60, 40).T)
 
 

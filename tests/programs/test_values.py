@@ -37,7 +37,7 @@ def draw_view(data: st.DataObject, layout: Layout, tensor: Tensor) -> tuple[Layo
     """The same view of both."""
     kinds = ["permute", "unsqueeze", "expand"]
     dim = data.draw(st.integers(0, max(0, tensor.ndim - 1)))
-    if tensor.ndim:
+    if tensor.ndim and tensor.numel():
         kinds += ["slice", "select", "squeeze", "flip"]
     match data.draw(st.sampled_from(kinds)):
         case "permute":
@@ -56,8 +56,6 @@ def draw_view(data: st.DataObject, layout: Layout, tensor: Tensor) -> tuple[Layo
             index = (slice(None),) * dim + (slice(start, stop, step),)
             return layout.slice(dim, start, stop, step), tensor[index]
         case "select":
-            if not tensor.shape[dim]:
-                return layout, tensor
             at = data.draw(st.integers(-tensor.shape[dim], tensor.shape[dim] - 1))
             return layout.select(dim, at), tensor.select(dim, at)
         case "squeeze":
