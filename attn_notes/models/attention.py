@@ -92,7 +92,7 @@ class StandardAttention(nn.Module):
         self.o = linear(heads * head_dim, width, generator)
 
     def project(self, x: Float[Tensor, "*b t e"]) -> tuple[Float[Tensor, "*b h t d"], ...]:
-        """q and k, turned by their positions, and v."""
+        """Queries and keys, turned by their positions, and values."""
         q, k, v = rearrange(self.qkv(x), "... t (n h d) -> n ... h t d", n=3, h=self.heads)
         return rotate(q), rotate(k), v
 

@@ -33,6 +33,7 @@ are the source's names of the projections.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from einops import rearrange
@@ -307,6 +308,10 @@ def make_attention(
             return TripleProductAttention(*sizes, score=config.score, form=config.form)
 
 
+_Layer = tuple[Any, Tensor, Tensor]
+"""A layer, what it read, its attention."""
+
+
 class AttentionOnly(nn.Module):
     """Embedding, attention layers and nothing else, output matrix.
 
@@ -339,7 +344,7 @@ class AttentionOnly(nn.Module):
         read louder or more quietly than the others.
         """
         logits, seen = self._run(x, loudness)
-        return logits, torch.stack([attention for _, attention in seen], -4)
+        return logits, torch.stack([attention for *_, attention in seen], -4)
 
     def look(
         self, x: Int[Tensor, "*b t"], loudness: Float[Tensor, "*b t"] | None = None
@@ -353,13 +358,13 @@ class AttentionOnly(nn.Module):
         """
         logits, seen = self._run(x, loudness)
         found = []
-        for layer, (read, attention) in zip(self.layers, seen, strict=True):
+        for layer, read, attention in seen:
             *vectors, _ = layer.project(read)
             found.append([attention, layer.scores(*vectors), *vectors])
         return logits, *(torch.stack(parts, -4) for parts in zip(*found, strict=True))
 
-    def _run(self, x: Tensor, loudness: Tensor | None) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """Logits, and of each layer what it read and its attention."""
+    def _run(self, x: Tensor, loudness: Tensor | None) -> tuple[Tensor, list[_Layer]]:
+        """Logits, and each layer with what it read and its attention."""
         h = self.embedding(x)
         if loudness is not None:
             h = h * loudness[..., None]
@@ -368,7 +373,7 @@ class AttentionOnly(nn.Module):
             read = self.norms[i](h) if self.config.residual else h
             y, attention = layer(read)
             h = h + y if self.config.residual else y
-            seen.append((read, attention))
+            seen.append((layer, read, attention))
         if self.config.residual:
             h = self.norms[-1](h)
         return self.unembedding(h), seen

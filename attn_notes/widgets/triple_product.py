@@ -34,8 +34,7 @@ class _Shown(AttentionOnly):
     def shown(self, tokens: Tensor, loudness: Tensor) -> tuple[Tensor, ...]:
         # Where a gradient may be asked for torch takes its RMSNorm apart without an operation in
         # place, which a program does not have.
-        outputs, _ = torch.func.vjp(partial(self.look, tokens), loudness)
-        return tuple(outputs)
+        return tuple(torch.func.vjp(partial(self.look, tokens), loudness)[0])
 
 
 @cache
@@ -115,11 +114,11 @@ class TripleProductExplorer(anywidget.AnyWidget):
     vectors = traitlets.Dict().tag(sync=True)
     selected = traitlets.Int(1, min=0, max=4).tag(sync=True)
 
-    # In a trained head: name -> {config, observe, names, shapes, seeds, weights}. One trait, so that
-    # weights and the program that reads them never arrive apart.
+    # In a trained head: name -> {config, observe, names, shapes, seeds, weights}. One trait, so
+    # that weights and the program that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
-    # score and layers -> {config, tasks, observe, step, draws, rate, steps, warmup, copied}: what the
-    # page needs to train one.
+    # score and layers -> {config, tasks, observe, step, draws, rate, steps, warmup, copied}: what
+    # the page needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)

@@ -22,7 +22,6 @@ NAMES = {"dot": "dot product", "volume": "volume", "angle": "angle"}
 HELD_OUT = 256  # sequences to judge by
 
 
-
 @pytest.fixture
 def widget(visit: Visit) -> Locator:
     explorer = visit.page.locator(".triple-product").first
@@ -69,7 +68,8 @@ def test_one_layer_learns_to_copy_at_its_period(
     assert found["accuracy"] >= claims.SOLVED
     share = f"{100 * float(found['accuracy']):.1f}".removesuffix(".0")
     above = float(found["loss"]) - mean_loss(recipe.FIXED.ideal(x), x)
-    assert f"{share} % of the copies right" in (line := line_of(widget))
+    line = line_of(widget)
+    assert f"{share} % of the copies right" in line
     shown = float(line.split("right, ")[1].split(" nats")[0])
     assert shown == pytest.approx(above, abs=1e-3)
     assert above > 0
@@ -172,9 +172,7 @@ def test_the_best_predictor_is_judged_on_the_same_sequences(
     module_page: Page, task: Copying
 ) -> None:
     x = held_out(module_page, task, 40)
-    best = module_page.evaluate(
-        "([x, task]) => widget.bestLoss(x, task)", [x.tolist(), sent(task)]
-    )
+    best = module_page.evaluate("([x, task]) => widget.bestLoss(x, task)", [x.tolist(), sent(task)])
     assert best == pytest.approx(mean_loss(task.ideal(x), x), abs=1e-5)
     assert len({tuple(row) for row in x.tolist()}) == 40
 

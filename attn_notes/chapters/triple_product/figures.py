@@ -84,7 +84,7 @@ def explorer() -> TripleProductExplorer:
 
 
 def teach(widget: TripleProductExplorer) -> None:
-    """Let the reader train every kind in the page, with the settings of the chapter's own training."""
+    """Let the reader train every kind in the page, with the settings of the live training."""
     for configs, settings in ((recipe.ONE_OF_EACH, recipe.ONE), (recipe.TWO_OF_EACH, recipe.TWO)):
         for kind, config in configs.items():
             widget.teach(
