@@ -1,13 +1,12 @@
 // The Sudoku explorer of chapter 5: the page around the network of _trm_model.js, the boards of
 // _trm_puzzles.js and the panel of _trm_train.js. The anywidget model holds what is chosen.
 
-import { argmax, sigmoid, softmax, unpack } from "./_model.js";
+import { sigmoid, unpack } from "./_model.js";
 import {
   button,
   html,
   menus,
   player,
-  plural,
   refuse,
   saver,
   sleeper,
@@ -18,23 +17,14 @@ import { boardView } from "./_trm_board.js";
 import { LAST, closeView, courseView, dial } from "./_trm_course.js";
 import { machines, make, think } from "./_trm_model.js";
 import { SOUGHT_IN_VAIN, blank, boards, drawPuzzle, heldOut } from "./_trm_puzzles.js";
-import { judge, noCell, percent, read, sentence, write } from "./_trm_text.js";
+import { contents, reading, score, tell } from "./_trm_reading.js";
+import { judge, noCell, read, sentence, write } from "./_trm_text.js";
 import { explorerTraining } from "./_trm_train.js";
 
 const SHOWN = { answer: "its answer", mind: "what is in mind" };
 const FROM_BEFORE = "The board is from before.";
 const howToWrite = (task) =>
   `${task.cells} cells, row by row: 1 to ${task.side}, and . for a blank.`;
-
-/** What a thought says of every cell, by the answer or by what is in mind. */
-function reading(thought, task, shown) {
-  const flat = shown === "mind" ? thought.mind : thought.logits;
-  const size = task.side + 1;
-  const shares = Array.from({ length: task.cells }, (_, cell) =>
-    softmax(flat.subarray(cell * size, (cell + 1) * size)),
-  );
-  return { shares, digits: shares.map(argmax) };
-}
 
 const WITHOUT_MODEL = { rows: 2, columns: 3, held_out_share: 0.1 };
 const LEARNING = "in training"; // what the model is called that the reader trains
@@ -324,64 +314,12 @@ function render({ model, el }) {
     return selected < 0 || selected >= task.cells ? first : selected;
   }
 
-  /** How many blanks are right, and whether everything is, the clues too. */
-  function score(digits, { board, solution }) {
-    const right = digits.map((digit, cell) => digit === solution[cell]);
-    const blanks = board.filter((digit) => !digit).length;
-    return {
-      blanks,
-      right: right.filter((ok, cell) => ok && !board[cell]).length,
-      misread: right.filter((ok, cell) => !ok && board[cell]).length,
-    };
-  }
-
-  /** What has come of the puzzle; of a step, by what the board shows of it. */
-  function tell(found, seen, before) {
-    if (draft) {
-      const { fault, open } = judge(task, draft);
-      const what = open ? "More than one solution so far." : sentence(fault);
-      return `${what} ${open ? "Add clues, or go back with Start over." : "Start over goes back."}`;
-    }
-    if (found.fault) return `${sentence(found.fault)} Draw a puzzle, or type one.`;
-    const { blanks, right, misread } = score(seen ? seen.digits : found.board, found);
-    if (!seen && !blanks) return "Complete and right: no blank is left to fill.";
-    if (!seen) {
-      const invites = run() ? " Step or Play lets the model think." : "";
-      return `${plural(blanks, "blank")}, one solution.${invites}`;
-    }
-    const changed = before
-      ? seen.digits.filter((digit, i) => !found.board[i] && digit !== before.digits[i]).length
-      : null;
-    const inMind = model.get("shown") === "mind";
-    const solved = right === blanks && !misread && !inMind;
-    const whole = plural(blanks, "blank");
-    const filled = solved ? `solved, all ${whole} right` : `${right} of ${whole} right`;
-    const parts = [
-      at === LAST && !solved && !inMind && "not solved",
-      blanks ? filled : "no blank to fill",
-      misread && `${plural(misread, "clue")} misread`,
-      changed !== null && `${changed} changed`,
-    ];
-    const said = parts.filter(Boolean).join(", ");
-    if (inMind) return `Step ${at}, in mind: ${said}.`; // the dial is about its answer
-    const sure = percent(sigmoid(thinking.thoughts[at - 1].halt));
-    return `Step ${at}: ${said}; the model is ${sure} sure.`;
-  }
-
-  /** What stands in every cell. */
-  function contents(found, seen, before) {
-    const { clash = [] } = draft ? judge(task, draft) : {};
-    return clues().map((clue, i) => {
-      if (!seen) return { digit: clue, clue: clue > 0, clash: clash.includes(i) };
-      return {
-        digit: clue || seen.digits[i],
-        clue: clue > 0,
-        sure: seen.shares[i][seen.digits[i]],
-        wrong: seen.digits[i] !== found.solution[i],
-        changed: Boolean(before) && !clue && before.digits[i] !== seen.digits[i],
-      };
-    });
-  }
+  /** What the board is, and what is shown of the step that is on it. */
+  const scene = (found, seen, before) => {
+    const wrong = draft && judge(task, draft);
+    const halt = seen && thinking.thoughts[at - 1].halt;
+    return { found, seen, before, draft: wrong, at, mind: model.get("shown") === "mind", halt };
+  };
 
   function show() {
     task = boards(run() ?? WITHOUT_MODEL);
@@ -405,7 +343,7 @@ function render({ model, el }) {
     asleep.hidden = Boolean(run());
     choices.hidden = !run();
     if (run()) models.show();
-    board.draw(task, contents(found, seen, before), cell, kind);
+    board.draw(task, contents(clues(), scene(found, seen, before)), cell, kind);
     const shares = seen && [both.answer, both.mind].map(([here]) => here.shares[cell]);
     close.draw(task, cell, clues()[cell], shares);
     gauge.draw(seen ? sigmoid(thoughts[at - 1].halt) : null);
@@ -421,7 +359,7 @@ function render({ model, el }) {
     back.disabled = !wakes || model.get("step") === 0;
     next.disabled = !wakes || model.get("step") === LAST;
     play.textContent = plays.going() ? "Pause" : "Play";
-    told.textContent = tell(found, seen, before);
+    told.textContent = tell(scene(found, seen, before), Boolean(run()));
     told.classList.toggle("attn-wrong", draft ? !judge(task, draft).open : Boolean(found.fault));
     origin.textContent = originOf(found, wakes);
     weigh();
