@@ -66,6 +66,9 @@ LEFT_OUT = {
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
     "training.ensemble.train": "takes functions; tests/test_refusals.py",
+    "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
+    "training.ensemble.traced": "takes a function; tests/programs/",
+    "chapters.trm.supervision.step_loss": "takes a batch by its names; test_training_trm.py",
     "chapters.trm.supervision.seat": "takes what a step hands on",
     "chapters.trm.supervision.train": "takes a run; its settings are swept",
     "chapters.trm.measure.learn": "takes a run; its settings are swept",
@@ -384,7 +387,7 @@ def test_it_answers_or_refuses_by_name(name: str) -> None:
         signal.signal(signal.SIGALRM, late)
         signal.alarm(LONGEST)
         try:
-            result = function(given_["self"], *rest) if rest else function(**given_)
+            result = function(*given_.values(), *rest) if rest else function(**given_)
             if inspect.isgenerator(result):
                 result = list(result)
         except TimeoutError:

@@ -16,7 +16,12 @@ def signed(text: str) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with so many digits after the point."""
+    """A number with so many digits after the point.
+
+    Raises:
+        ValueError: fewer than no digits.
+    """
+    allowed.whole(0, digits=digits)
     return signed(f"{value:.{digits}f}")
 
 
@@ -40,7 +45,7 @@ def span(values: Iterable[float] | Tensor, digits: int, unit: str = "") -> str:
     """From the lowest to the highest, or that some are no number.
 
     Raises:
-        ValueError: no values.
+        ValueError: no values, or fewer than no digits.
     """
     found = values.flatten().tolist() if isinstance(values, Tensor) else list(values)
     allowed.some(values=found)
@@ -49,8 +54,12 @@ def span(values: Iterable[float] | Tensor, digits: int, unit: str = "") -> str:
     return f"{number(min(found), digits)} to {number(max(found), digits)}{unit}"
 
 
-def percent(share: float | Tensor, digits: int = 1) -> str:
-    """A share in percent, without the sign."""
+def percent(share: float | Float[Tensor, ""], digits: int = 1) -> str:
+    """A share in percent, without the sign.
+
+    Raises:
+        ValueError: fewer than no digits.
+    """
     return number(100 * float(share), digits)
 
 
