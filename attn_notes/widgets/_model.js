@@ -41,7 +41,7 @@ export function softmax(x) {
   return exp.map((value) => value / sum);
 }
 
-function layerNorm(x, scale, shift) {
+export function layerNorm(x, scale, shift) {
   const mean = x.reduce((total, value) => total + value, 0) / x.length;
   const variance = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
   const deviation = Math.sqrt(variance + EPS);
@@ -66,7 +66,7 @@ export const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 const silu = (x) => x / (1 + Math.exp(-x));
 
 /** Columns for rows, of a flat matrix with so many columns. */
-function transposed(W, columns) {
+export function transposed(W, columns) {
   const rows = W.length / columns;
   const T = new Float64Array(W.length);
   for (let i = 0; i < rows; i++) {
