@@ -2,8 +2,8 @@
 // model. A state is a flat Float64Array. What takes many steps is a generator of its states, so that a
 // page may stop in between; `finish` runs it to its end.
 //
-// A system is {force(z), gradient(z), at(z)}: the field F, the gradient of the cost, and of the Jacobian
-// J at z the two products {jvp(v), vjp(u)}.
+// A system is {force(z), gradient(z), at(z)}: the field F, the gradient of the cost, and with the Jacobian
+// J at z {back(v), curl(v)}: Jᵀ v and (J − Jᵀ) v.
 
 import { add, dot } from "./_model.js";
 
@@ -29,24 +29,23 @@ export function finish(states) {
 
 /** The exact credit at rest: Jᵀ a + g = 0, solved by relaxing a. */
 export function* implicit(system, z, relaxation) {
-  const { vjp } = system.at(z);
+  const { back } = system.at(z);
   const g = system.gradient(z);
-  return yield* path((a) => add(vjp(a), g), z.map(() => 0), relaxation);
+  return yield* path((a) => add(back(a), g), z.map(() => 0), relaxation);
 }
 
 /** The field that a state follows once it is nudged from z by β. */
 export function nudge(system, z, { correction, beta }) {
   const pushed = (state) => along(system.force(state), system.gradient(state), -beta);
   if (correction === "none") return pushed;
-  const { jvp, vjp } = system.at(z);
+  const { curl } = system.at(z);
   return (state) => {
     const force = pushed(state);
-    const v = minus(state, z);
-    const curl = minus(jvp(v), vjp(v));
-    const length = norm(curl);
+    const turn = curl(minus(state, z));
+    const length = norm(turn);
     // The published 1e-8 also keeps 0 / 0 away.
     const most = correction === "clipped" && length ? (norm(force) + 1e-8) / length : 1;
-    return along(force, curl, -Math.min(1, most));
+    return along(force, turn, -Math.min(1, most));
   };
 }
 

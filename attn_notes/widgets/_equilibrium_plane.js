@@ -41,8 +41,8 @@ export function plane({ x, target, coupling, rotation }) {
       const [a, d] = [0, 1].map((i) => -1 - (rho[i] * slope[i] * heard[i]) / 2);
       const [b, c] = W.map((w) => slope[0] * w * slope[1]);
       return {
-        jvp: ([v, w]) => Float64Array.of(a * v + b * w, c * v + d * w),
-        vjp: ([v, w]) => Float64Array.of(a * v + c * w, b * v + d * w),
+        back: ([v, w]) => Float64Array.of(a * v + c * w, b * v + d * w),
+        curl: ([v, w]) => Float64Array.of((b - c) * w, (c - b) * v),
         // The real part of the rightmost of J's two eigenvalues.
         abscissa: (a + d) / 2 + Math.sqrt(Math.max(0, ((a - d) / 2) ** 2 + b * c)),
       };
@@ -97,7 +97,7 @@ function angleOf(u, v) {
 
 /** x after every step of learning by one method, with where z rests then and what that costs. It
  * ends early where no state comes to rest. */
-export function learn({ beta, steps, ...setting }, correction) {
+export function descend({ beta, steps, ...setting }, correction) {
   const relaxation = { steps, step: PLANE.step };
   const lessons = [];
   let x = Float64Array.from(setting.x);

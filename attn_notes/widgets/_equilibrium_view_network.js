@@ -17,7 +17,15 @@ import {
   textBox,
 } from "./_page.js";
 import { inSlices } from "./_equilibrium_credit.js";
-import { ESTIMATES, crediting, make, read, settle } from "./_equilibrium_network.js";
+import {
+  ESTIMATES,
+  crediting,
+  make,
+  prepare,
+  prepared,
+  read,
+  settle,
+} from "./_equilibrium_network.js";
 import {
   NAMES_OF,
   glyphOf,
@@ -38,6 +46,7 @@ export function networkView({ uid, model, save, say }) {
   let shown = null; // the text at rest, and what has been read from its states so far
   let blamed = { key: "", sizes: {} }; // the credit that has been computed so far
   let stopBlaming = () => {};
+  let left = false;
 
   const models = menus({ uid, model, save });
   const { run } = models;
@@ -168,7 +177,7 @@ export function networkView({ uid, model, save, say }) {
     const network =
       shown?.run === now && shown.seed === seed
         ? shown.network
-        : make(unpack(now, seed), now.config);
+        : make(unpack(now, seed), now);
     const known = [...now.characters];
     const characters = [...text];
     const tokens = characters.map((character) => known.indexOf(character));
@@ -352,6 +361,10 @@ export function networkView({ uid, model, save, say }) {
     awake.hidden = !run();
     if (!run()) return;
     models.show();
+    if (!prepared(run())) {
+      prepare(model.get("runs")).then(() => left || draw());
+      return;
+    }
     if (!objection(model.get("text"), run())) relax(model.get("text"));
     judge();
     result.hidden = !shown;
@@ -386,6 +399,7 @@ export function networkView({ uid, model, save, say }) {
   }
 
   const leave = () => {
+    left = true;
     plays.stop();
     stopBlaming();
   };

@@ -14,8 +14,8 @@ import {
   PLANE,
   PRESETS,
   comparable,
+  descend,
   examine,
-  learn,
   plane,
 } from "./_equilibrium_plane.js";
 import { NAMES_OF, tiny } from "./_equilibrium_text.js";
@@ -38,7 +38,7 @@ export function planeView({ uid, model, save, say }) {
     const method = model.get("method");
     const key = JSON.stringify([now, method, model.get("learned")]);
     if (cached.key !== key) {
-      const lessons = model.get("learned") ? learn(now, method) : [];
+      const lessons = model.get("learned") ? descend(now, method) : [];
       const count = Math.min(model.get("learned"), lessons.length - 1);
       const x = lessons[count]?.x ?? now.x;
       cached = { key, seen: { ...examine({ ...now, x }), x, lessons, count } };

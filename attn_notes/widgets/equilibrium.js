@@ -1,13 +1,15 @@
 // The explorer of chapter 4 in the reader's browser, in double precision.
 //
 //   path → implicit, nudged              _credit: how a state moves, and credit from that
-//   plane, examine, learn                _plane: two numbers
-//   make → settle → read, credits        _network
+//   plane, examine, descend              _plane: two numbers
+//   prepare → make → settle → read, credits
+//                                        _network: torch's own functions, as programs
 //   objection                            _text: what a text lacks, in a sentence
 //   planeView, networkView               the two panels
 //   render                               the view; the anywidget model holds what is chosen
 
 import { arrows, html, saver, speaker } from "./_page.js";
+import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
 import { planeView } from "./_equilibrium_view_plane.js";
 
@@ -15,7 +17,7 @@ const PANELS = { plane: "Two numbers", network: "The network" };
 const DRAWN = ["panel", "coupling", "rotation", "parameter", "target", "method", "beta", "steps"]
   .concat(["learned", "runs", "run", "seed", "step", "selected"]); // the text is also filled in
 
-function render({ model, el }) {
+async function render({ model, el }) {
   const uid = `eq-${Math.random().toString(36).slice(2)}`;
   const spoken = speaker();
   const { save, watch } = saver(model, draw);
@@ -77,6 +79,7 @@ function render({ model, el }) {
     draw();
   }
 
+  await prepare(model.get("runs"));
   const unwatch = watch({
     text: fill,
     ...Object.fromEntries(DRAWN.map((name) => [name, draw])),
