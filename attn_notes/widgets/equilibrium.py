@@ -2,20 +2,25 @@
 
 With two numbers the reader drags a target through the chapter's `plane` and sees where each of its
 `estimators` points. In the network the same estimators run through the reader's own
-`attn_notes.models.equilibrium`. Both run in `equilibrium.js`, the network on the weights sent from
-here, so the widget needs no kernel once a page has been saved.
+`attn_notes.models.equilibrium`. Both run in the page: the plane by its formulas, the network by
+programs traced from torch, on the weights sent from here. So the widget needs no kernel once a page
+has been saved.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import anywidget
 import numpy as np
+import torch
 import traitlets
 from torch import Generator, Tensor
+from torch.func import grad, vjp
 
 from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel
+from attn_notes.programs.forward import forward
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
@@ -24,6 +29,69 @@ FAINTEST, STRONGEST = 0.001, 3.0  # nudge
 MOST_STEPS = 400
 LESSONS = 30  # steps of learning
 LINE = "To be, or not to b"
+SHORTEST = 16  # characters, of the programs that read no more than so many
+
+
+class _Parts(LanguageModel):
+    """What the page does with a model, each a method to be traced.
+
+    Rows of a state may be more than a text has characters: attention is causal, so what stands in
+    those after it reaches none of the others.
+    """
+
+    def force(self, x: Tensor, z: Tensor) -> Tensor:
+        """F(z; x)."""
+        return self.block(z, x)
+
+    def say(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of a state, and where each position looks: the mean over heads."""
+        return self.unembedding(z), self.block.attend(z)[1].mean(-3)
+
+    def slope(self, state: Tensor, wanted: Tensor) -> Tensor:
+        """The gradient of −log p of a character, given one-hot, in the state of one position."""
+        return grad(lambda z: -(self.unembedding(z).log_softmax(-1) * wanted).sum())(state)
+
+    def back(self, z: Tensor, v: Tensor) -> Tensor:
+        """Jᵀ v, with the Jacobian J = ∂F/∂z."""
+        return vjp(self._field, z)[1](v)[0]
+
+    def curl(self, z: Tensor, v: Tensor) -> Tensor:
+        """(J − Jᵀ) v, J being the transposed of the linear map Jᵀ."""
+        transposed = vjp(self._field, z)[1]
+        jacobian = vjp(lambda u: transposed(u)[0], torch.zeros_like(z))[1]
+        return jacobian(v)[0] - transposed(v)[0]
+
+    def _field(self, z: Tensor) -> Tensor:
+        return self.block(z, torch.zeros_like(z))  # J does not depend on x
+
+
+@cache
+def _programs(config: Config) -> list[dict[str, Any]]:
+    """The network's programs, for texts of at most `length` characters, the shortest first."""
+    lengths = [config.context]
+    while lengths[0] > SHORTEST:
+        lengths.insert(0, -(-lengths[0] // 2))
+    return [{"length": length, "parts": _traced(config, length)} for length in lengths]
+
+
+def _traced(config: Config, length: int) -> dict[str, str]:
+    model = _Parts(config, Generator())
+    z = torch.zeros(length, config.width)
+    tokens = torch.zeros(length, dtype=torch.long)
+    state, wanted = torch.zeros(config.width), torch.zeros(config.vocabulary)
+    inputs: dict[str, dict[str, Tensor]] = {
+        "embed": {"tokens": tokens},
+        "force": {"x": z, "z": z},
+        "say": {"z": z},
+        "slope": {"state": state, "wanted": wanted},
+        "back": {"z": z, "v": z},
+        "curl": {"z": z, "v": z},
+    }
+    outputs = {part: (part,) for part in inputs} | {"say": ("logits", "attention")}
+    return {
+        part: forward(model, examples, outputs[part], method=part).module
+        for part, examples in inputs.items()
+    }
 
 
 def point(x: float, y: float) -> "traitlets.List[float]":
@@ -55,8 +123,8 @@ class EquilibriumExplorer(anywidget.AnyWidget):
     steps = traitlets.Int(100, min=1, max=MOST_STEPS).tag(sync=True)  # nudged ones
     learned = traitlets.Int(0, min=0, max=LESSONS).tag(sync=True)  # steps of learning
 
-    # The network: name -> {config, characters, names, shapes, seeds, format, weights}. One trait,
-    # so that weights and the description of them never arrive apart.
+    # The network: name -> {config, characters, programs, names, shapes, seeds, format, weights}.
+    # One trait, so that weights and what reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
@@ -120,6 +188,7 @@ class EquilibriumExplorer(anywidget.AnyWidget):
         run = {
             "config": asdict(config),
             "characters": characters,
+            "programs": _programs(config),
             **pack(model, numbers, "model", half=True),
         }
         with self.hold_sync():

@@ -25,7 +25,7 @@ from attn_notes.models.equilibrium import (
     residual,
 )
 from attn_notes.widgets._weights import pack
-from attn_notes.widgets.equilibrium import EquilibriumExplorer
+from attn_notes.widgets.equilibrium import EquilibriumExplorer, _programs
 
 from ..packed import parameters
 from .conftest import Visit
@@ -56,11 +56,12 @@ CONFIGS = [
 ]
 
 # window.models: networks ready to run, of runs whose weights are in base64.
-MAKE_MODELS = """(runs) => {
+MAKE_MODELS = """async (runs) => {
+  await widget.prepare(runs);
   window.models = runs.map(({ weights, ...run }) => {
     const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
     const unpacked = widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0);
-    return widget.make(unpacked, run.config);
+    return widget.make(unpacked, run);
   });
 }"""
 
@@ -100,7 +101,9 @@ def run_of(*models: LanguageModel) -> dict[str, Any]:
     packed = pack(models[0], {**trained, **fixed}, "model", half=True)
     weights = base64.b64encode(packed.pop("weights")).decode()
     config = asdict(models[0].config)
-    return {"config": config, "characters": CHARACTERS, **packed, "weights": weights}
+    programs = _programs(models[0].config)
+    run = {"config": config, "characters": CHARACTERS, "programs": programs}
+    return {**run, **packed, "weights": weights}
 
 
 def send(page: Page, models: list[LanguageModel]) -> None:
@@ -198,7 +201,7 @@ def test_learning_follows_the_estimate(module_page: Page) -> None:
     for correction in CORRECTIONS:
         nudged = Nudged(correction, 0.1, Relaxation(25, plane.REST.step), symmetric=False)
         found = module_page.evaluate(
-            """([setting, correction]) => widget.learn(setting, correction)
+            """([setting, correction]) => widget.descend(setting, correction)
               .map(({ x, cost }) => ({ x: [...x], cost }))""",
             [setting, correction],
         )
@@ -312,10 +315,11 @@ def test_every_kind_of_model_is_that_of_torch(module_page: Page) -> None:
 def test_the_models_of_the_page_are_those_of_torch(module_page: Page, runs: dict[str, Any]) -> None:
     for name, run in runs.items():
         module_page.evaluate(
-            """(name) => {
-              const { seeds, config } = saved.runs[name];
-              window.models = Array.from({ length: seeds }, (_, seed) =>
-                widget.make(widget.unpack(saved.runs[name], seed), config));
+            """async (name) => {
+              const run = saved.runs[name];
+              await widget.prepare({ run });
+              window.models = Array.from({ length: run.seeds }, (_, seed) =>
+                widget.make(widget.unpack(run, seed), run));
             }""",
             name,
         )
@@ -359,8 +363,9 @@ def put_in(module_page: Page, *models: LanguageModel, **traits: Any) -> Locator:
     module_page.evaluate(FAKE_MODEL, {**given, **traits})
     if models:
         module_page.evaluate(
-            """({ weights, ...run }) => {
+            """async ({ weights, ...run }) => {
               const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
+              await widget.prepare({ run });
               fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
             }""",
             run_of(*models),

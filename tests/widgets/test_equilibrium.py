@@ -58,6 +58,19 @@ def test_weights_and_all_settings_arrive_exactly(config):
             assert torch.equal(found[name].float(), tensor)
 
 
+@pytest.mark.parametrize("context", [1, 16, 17, 32, 70])
+def test_every_text_has_a_program_at_most_twice_as_long(context):
+    widget = EquilibriumExplorer()
+    load(widget, config=replace(FIXED, context=context), seeds=1)
+    programs = widget.runs["a name"]["programs"]
+    lengths = [program["length"] for program in programs]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == context
+    for n in range(1, context + 1):
+        assert next(length for length in lengths if length >= n) <= max(16, 2 * n)
+    assert len({frozenset(program["parts"]) for program in programs}) == 1
+
+
 def test_weights_are_sent_as_a_binary_buffer_of_half_precision():
     widget = EquilibriumExplorer()
     (model, *_) = load(widget, "one")

@@ -1,0 +1,401 @@
+// Two numbers: the plane, what can be moved in it, and what comes of it.
+
+import { add } from "./_model.js";
+import { POWERS, button, follow, html, number, player, plural, slider, svg } from "./_page.js";
+import { along, minus } from "./_equilibrium_credit.js";
+import { SIZE, UNIT, across, below, cut, flow, inside, trace } from "./_equilibrium_drawing.js";
+import {
+  AT_REST,
+  EDGE,
+  LESSONS,
+  METHODS,
+  MOST_STEPS,
+  NUDGES,
+  PLANE,
+  PRESETS,
+  comparable,
+  descend,
+  examine,
+  plane,
+} from "./_equilibrium_plane.js";
+import { NAMES_OF, tiny } from "./_equilibrium_text.js";
+
+export function planeView({ uid, model, save, say }) {
+  let cached = { key: "", seen: null };
+
+  const setting = () => ({
+    x: model.get("parameter"),
+    target: model.get("target"),
+    coupling: model.get("coupling"),
+    rotation: model.get("rotation"),
+    beta: model.get("beta"),
+    steps: model.get("steps"),
+  });
+
+  /** What there is to see now: the lessons learned so far, and the state after the last of them. */
+  function look() {
+    const now = setting();
+    const method = model.get("method");
+    const key = JSON.stringify([now, method, model.get("learned")]);
+    if (cached.key !== key) {
+      const lessons = model.get("learned") ? descend(now, method) : [];
+      const count = Math.min(model.get("learned"), lessons.length - 1);
+      const x = lessons[count]?.x ?? now.x;
+      cached = { key, seen: { ...examine({ ...now, x }), x, lessons, count } };
+    }
+    return cached.seen;
+  }
+
+  // --- the plane itself
+
+  const ground = svg("g", { "aria-hidden": "true" });
+  const help = `${uid}-plane-help`;
+
+  /** Something to drag: `get` says where it is, `put` takes where it should be. */
+  function handle(id, shape, get, put) {
+    const move = (at) => put(at.map(inside));
+    const node = svg(
+      "g",
+      {
+        class: `eq-handle eq-${id}`,
+        role: "button",
+        tabindex: "0",
+        "aria-describedby": help,
+        onpointerdown: (event) => {
+          if (event.button) return;
+          const scale = (2 * EDGE) / picture.getBoundingClientRect().width;
+          let at = get();
+          follow(
+            node,
+            event,
+            (dx, dy) => {
+              at = [at[0] + scale * dx, at[1] - scale * dy];
+              move(at);
+            },
+            () => node.classList.remove("eq-held"),
+          );
+          node.classList.add("eq-held");
+        },
+        // A finger drags and does not scroll; of touch-action, parts of a drawing know nothing.
+        ontouchmove: (event) => event.preventDefault(),
+        onkeydown: (event) => {
+          const step = {
+            ArrowLeft: [-1, 0],
+            ArrowRight: [1, 0],
+            ArrowDown: [0, -1],
+            ArrowUp: [0, 1],
+          }[event.key];
+          if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+          event.preventDefault();
+          move(along(get(), step, event.shiftKey ? 0.5 : 0.1));
+        },
+      },
+      svg("circle", { class: "eq-hit", r: 22 }),
+      svg("circle", { class: "eq-halo", r: 13 }),
+      shape,
+      svg("text", { class: "eq-name", x: 12, y: -9, "aria-hidden": "true" }, id),
+    );
+    return node;
+  }
+
+  const cross = svg("path", { class: "eq-shape", d: "M-8 0H8M0 -8V8" });
+  const square = svg("rect", { class: "eq-shape", x: -6, y: -6, width: 12, height: 12 });
+  const handles = {
+    y: handle("y", cross, () => model.get("target"), (target) => save({ target })),
+    x: handle(
+      "x",
+      square,
+      () => Array.from(look().x),
+      (parameter) => {
+        lessons.stop();
+        save({ parameter, learned: 0 });
+      },
+    ),
+  };
+  const picture = svg(
+    "svg",
+    {
+      class: "eq-plane",
+      viewBox: `0 0 ${SIZE} ${SIZE}`,
+      role: "application",
+      "aria-label": "The plane: a target y and an input x to move, and where the state rests",
+    },
+    ground,
+    handles.x,
+    handles.y,
+  );
+
+  /** An arrow at the state, in the plane's own units, cut where the plane ends. */
+  function arrow(from, by, className) {
+    const { at, beyond } = cut(from, add(from, by));
+    const [dx, dy] = minus(at, from);
+    const size = Math.hypot(dx, dy) * UNIT;
+    const head = Math.min(13, size);
+    // Two chevrons where it goes on beyond the plane.
+    const chevron = (end) => `M${end - 8} -6L${end} 0L${end - 8} 6`;
+    const turn = (Math.atan2(-dy, dx) * 180) / Math.PI;
+    return svg(
+      "g",
+      {
+        class: `eq-arrow ${className}`,
+        transform: `translate(${across(from[0])} ${below(from[1])}) rotate(${turn})`,
+      },
+      svg("path", { class: "eq-shaft", d: `M0 0H${Math.max(0, size - head)}` }),
+      beyond
+        ? svg("path", { class: "eq-tip", d: chevron(size - 6) + chevron(size) })
+        : svg("path", {
+            class: "eq-head",
+            d: `M${size} 0L${size - head} ${head / 2.6}V${-head / 2.6}Z`,
+          }),
+    );
+  }
+
+  const disc = (z, r, className) =>
+    svg("circle", { cx: across(z[0]), cy: below(z[1]), r, class: className });
+
+  function drawPlane(seen) {
+    const { z, x, methods, credit, lessons: taught, count } = seen;
+    const method = model.get("method");
+    const target = model.get("target");
+    const circles = Array.from({ length: 16 }, (_, i) =>
+      disc(target, (UNIT * (i + 1)) / 2, "eq-cost"),
+    );
+    const system = plane({ ...setting(), x });
+    const parts = [...circles, svg("path", { class: "eq-flow", d: flow(system.force) })];
+    if (count > 0) {
+      const way = taught.slice(0, count + 1);
+      parts.push(
+        svg("path", { class: "eq-lesson-x", d: trace(way.map((lesson) => lesson.x)) }),
+        svg("path", { class: `eq-lesson eq-${method}`, d: trace(way.map((lesson) => lesson.z)) }),
+        ...way.map((lesson) => disc(lesson.z, 2.5, `eq-taught eq-${method}`)),
+      );
+    }
+    if (comparable(seen)) {
+      parts.push(arrow(z, credit.map((c) => -c), "eq-true"));
+      const last = METHODS.filter((name) => name !== method).concat(method);
+      for (const name of last.filter((each) => !methods[each].away)) {
+        const chosen = name === method ? "eq-chosen" : "";
+        parts.push(arrow(z, methods[name].credit.map((c) => -c), `eq-${name} ${chosen}`));
+      }
+      const { way, away } = methods[method];
+      if (!away) {
+        const larger = way.map((state) => along(z, minus(state, z), 1 / model.get("beta")));
+        parts.push(svg("path", { class: `eq-larger eq-${method}`, d: trace(larger) }));
+      }
+      parts.push(
+        svg("path", { class: `eq-way eq-${method}`, d: trace(way) }),
+        disc(way.at(-1), 4, `eq-end eq-${method}`),
+      );
+    }
+    if (seen.left < AT_REST) {
+      const label = svg("text", { class: "eq-name", x: across(z[0]) - 12, y: below(z[1]) + 22 }, "z*");
+      parts.push(disc(z, 6, "eq-rest"), label);
+    }
+    ground.replaceChildren(...parts);
+    for (const [id, at] of Object.entries({ x, y: target })) {
+      const [a, b] = Array.from(at, inside);
+      handles[id].setAttribute("transform", `translate(${across(a)} ${below(b)})`);
+      const name = { x: "The input x", y: "The target y" }[id];
+      handles[id].setAttribute("aria-label", `${name} at ${number(at[0])}, ${number(at[1])}`);
+    }
+  }
+
+  // --- what is asked for
+
+  const sample = (name) =>
+    svg(
+      "svg",
+      { class: `eq-sample eq-${name}`, viewBox: "0 0 34 12", "aria-hidden": "true" },
+      svg("path", { class: "eq-shaft", d: "M1 6H24" }),
+      svg("path", { class: "eq-head", d: "M33 6L22 10.5V1.5Z" }),
+    );
+  const rows = METHODS.map((method) => {
+    const input = html("input", {
+      type: "radio",
+      name: `${uid}-method`,
+      value: method,
+      "aria-describedby": `${uid}-${method}`,
+      onchange: () => save({ method }),
+    });
+    const angle = html("span", { class: "eq-figure" });
+    const length = html("span", { class: "eq-figure" });
+    const node = html(
+      "div",
+      { class: "eq-row" },
+      html("label", {}, input, sample(method), NAMES_OF[method]),
+      html("span", { class: "eq-figures", id: `${uid}-${method}` }, angle, " ", length),
+    );
+    return { method, input, angle, length, node };
+  });
+  const legend = html(
+    "div",
+    { class: "eq-legend", role: "radiogroup", "aria-label": "Method" },
+    html(
+      "div",
+      { class: "eq-row eq-head-row" },
+      html("span", {}, sample("true"), "true, −dC/dx"),
+      html(
+        "span",
+        { class: "eq-figures" },
+        ...["angle", "length"].map((name) => html("span", { class: "eq-figure" }, name)),
+      ),
+    ),
+    ...rows.map(({ node }) => node),
+  );
+
+  const sliders = {
+    rotation: slider({
+      uid,
+      name: "rotation",
+      label: "Rotation ω",
+      min: -EDGE,
+      max: EDGE,
+      step: 0.1,
+      say: (value) => number(value, 1),
+      oninput: (rotation) => save({ rotation }),
+    }),
+    coupling: slider({
+      uid,
+      name: "coupling",
+      label: "Coupling σ",
+      min: -EDGE,
+      max: EDGE,
+      step: 0.1,
+      say: (value) => number(value, 1),
+      oninput: (coupling) => save({ coupling }),
+    }),
+    beta: slider({
+      uid,
+      name: "beta",
+      label: "Nudge β",
+      ...POWERS,
+      min: NUDGES[0],
+      max: NUDGES[1],
+      step: "any",
+      say: (value) => value.toPrecision(2),
+      oninput: (beta) => save({ beta: Math.max(NUDGES[0], Math.min(NUDGES[1], beta)) }),
+    }),
+    steps: slider({
+      uid,
+      name: "steps",
+      label: "Nudged steps",
+      min: 1,
+      max: MOST_STEPS,
+      step: 1,
+      say: (value) => String(value),
+      oninput: (steps) => save({ steps }),
+    }),
+  };
+
+  const lessons = player(60, (learned) => save({ learned }));
+  const start = button("Learn", () => {
+    const learned = model.get("learned");
+    lessons.play(learned < LESSONS ? learned : 0, LESSONS);
+  });
+  const over = button("Start over", () => {
+    lessons.stop();
+    save({ learned: 0 });
+  });
+  const verdict = html("p", { class: "eq-verdict" });
+  const lesson = html("p", { class: "eq-lesson-text" });
+  const node = html(
+    "div",
+    {},
+    html(
+      "div",
+      { class: "eq-presets", role: "group", "aria-label": "Forces to try" },
+      ...PRESETS.map(({ name, ...values }) =>
+        button(name, () => {
+          lessons.stop();
+          save(values);
+        }),
+      ),
+    ),
+    html(
+      "div",
+      { class: "eq-columns" },
+      html(
+        "div",
+        { class: "eq-left" },
+        picture,
+        html(
+          "p",
+          { class: "attn-help", id: help },
+          "Drag the target y or the input x, or move them with the arrow keys, with Shift farther. " +
+            "Rings: the cost. Dotted: the nudged path, 1/β as large.",
+        ),
+      ),
+      html(
+        "div",
+        { class: "eq-right" },
+        legend,
+        verdict,
+        ...Object.values(sliders).map((each) => each.node),
+        html("div", { class: "eq-buttons" }, start, over),
+        lesson,
+      ),
+    ),
+  );
+
+  // --- in words
+
+  function judge(seen, method) {
+    if (seen.left >= AT_REST || Number.isNaN(seen.left)) {
+      return (
+        `The state does not come to rest: after ${PLANE.steps} steps the force is still ` +
+        `${tiny(seen.left)}. Without a state at rest there is no gradient.`
+      );
+    }
+    if (seen.abscissa >= 0) {
+      return (
+        "The state stands still, but the slightest push drives it away: J has an eigenvalue of " +
+        `${number(seen.abscissa)}. There is no gradient here.`
+      );
+    }
+    if (!comparable(seen)) return "The state rests on the target. Nothing is left to learn.";
+    const name = method === "none" ? "Naive" : NAMES_OF[method];
+    const { angle, length, away, moving } = seen.methods[method];
+    if (away) {
+      return (
+        `${name}: the nudged state runs away. It ended ${number(length, 0)} times as far as it ` +
+        "should, so there is no arrow to draw."
+      );
+    }
+    const points =
+      `${name} points ${number(angle, 0)}° away from the true gradient, at ${number(length)} of ` +
+      "its length.";
+    if (angle > 90) return `${points} A small step along it goes uphill.`;
+    const still = moving > 0.1 ? " The nudged state still moves: take more steps." : "";
+    return points + still;
+  }
+
+  function learnedSo({ lessons: taught, count }, method) {
+    if (!taught.length) return `Learn takes ${LESSONS} steps of x against the method's gradient.`;
+    const cost = (i) => taught[i].cost.toPrecision(2);
+    const name = NAMES_OF[method];
+    const so = `${plural(count, "step")} by ${name}: the cost went from ${cost(0)} to ${cost(count)}.`;
+    return taught.length <= LESSONS ? `${so} Then no state came to rest.` : so;
+  }
+
+  function draw() {
+    const seen = look();
+    const method = model.get("method");
+    drawPlane(seen);
+    for (const { method: name, input, angle, length, node: row } of rows) {
+      const found = comparable(seen) && seen.methods[name];
+      input.checked = name === method;
+      row.classList.toggle("eq-chosen", name === method);
+      angle.textContent = !found || found.away ? "–" : `${number(found.angle, 0)}°`;
+      length.textContent = !found ? "–" : found.away ? "away" : `× ${number(found.length)}`;
+    }
+    for (const name of ["rotation", "coupling", "beta", "steps"]) sliders[name].set(model.get(name));
+    verdict.textContent = judge(seen, method);
+    const uphill = comparable(seen) && seen.methods[method].angle > 90;
+    verdict.classList.toggle("attn-wrong", uphill || !seen.rests || Boolean(seen.methods?.[method].away));
+    lesson.textContent = learnedSo(seen, method);
+    over.disabled = model.get("learned") === 0;
+    say(`${verdict.textContent} ${seen.lessons.length ? lesson.textContent : ""}`.trim());
+  }
+
+  return { node, draw, leave: lessons.stop };
+}
