@@ -1,6 +1,8 @@
 // The networks of chapter 3 in the reader's browser: torch's own forward pass, traced into programs
 // (attn_notes/programs) for texts of a few lengths. A shorter text is padded, and padding is masked.
 
+import { machines } from "./_machines.js";
+
 /** A model ready to run: a run or a lesson, whose programs they are, with weights by name. */
 export const make = ({ observe, config }, weights) => ({
   config,
@@ -15,7 +17,7 @@ export const prepare = (runs) =>
   );
 
 /** Rows of so many numbers each, from an output whose last axis they are: the first `count` of [place]. */
-function rows({ numbers, shape }, place, count, width = shape.at(-1)) {
+export function rows({ numbers, shape }, place, count, width = shape.at(-1)) {
   const [height, all] = shape.slice(-2);
   return Array.from({ length: count }, (_, i) => {
     const start = (place * height + i) * all;

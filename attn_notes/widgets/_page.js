@@ -269,7 +269,7 @@ export const POWERS = { place: Math.log10, value: (x) => 10 ** x };
  * Lines of columns, one below the other, each with a caption: a column is about the same thing in
  * every line. `choose` takes the column that was clicked.
  */
-function board(choose) {
+export function board(choose) {
   let columns = 1;
   const node = html("div", {
     class: "attn-board",

@@ -9,6 +9,14 @@
 //   _dialectical_train.js            the panel in which a model is trained
 //   render                           the page; the anywidget model holds what is chosen
 
+import { unpack } from "./_model.js";
+import { html, menus, saver, segments, sleeper, speaker } from "./_page.js";
+import { make, prepare } from "./_dialectical_model.js";
+import { inOrder, isPublished } from "./_dialectical_runs.js";
+import { bracketTraining } from "./_dialectical_train.js";
+import { lossesView } from "./_dialectical_view_losses.js";
+import { writingView } from "./_dialectical_view_writing.js";
+
 const VIEWS = { losses: "Losses", writing: "Writing" };
 
 const SELDOM = 1000; // milliseconds between two texts written by a model in training
