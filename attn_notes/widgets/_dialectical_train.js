@@ -90,7 +90,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       setup: {
         program, draws, warmup, rate, seed, steps,
         task: "brackets",
-        options: { task: model.get("task"), ...HELD },
+        options: { task: lesson().task, ...HELD },
       },
       name: `brackets ${choice.name}`,
       shapes: Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape])),
@@ -102,7 +102,7 @@ export function bracketTraining({ uid, root, model, follow }) {
   }
 
   function judge(weights, { judged }) {
-    last = judged ?? judgedHere(make(lesson(), weights), model.get("task"));
+    last = judged ?? judgedHere(make(lesson(), weights), lesson().task);
     return { score: scored(last, lesson().near), words: worded(last) };
   }
 

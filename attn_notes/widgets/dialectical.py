@@ -70,9 +70,7 @@ def _observe(config: Config) -> list[tuple[int, str]]:
 def _step(config: Config, length: int, batch: int) -> str:
     """One step of training: the loss, its gradient, and what each prediction costs."""
 
-    def loss(
-        model: Callable[[Tensor], Tensor], strings: Batch
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(model: Callable[[Tensor], Tensor], strings: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         x, y = strings
         costs = token_losses(model(x), y)
         return costs.sum() / (y != PAD).sum(), {"costs": costs}
@@ -107,8 +105,8 @@ class BracketGenerator(anywidget.AnyWidget):
     # name -> {config, observe, names, shapes, seeds, weights}. One trait, so that weights and the
     # programs that read them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
-    # name -> {config, observe, step, draws, rate, steps, warmup, floor, near}: what the page needs
-    # to train one.
+    # name -> {config, task, observe, step, draws, rate, steps, warmup, floor, near}: what the page
+    # needs to train one.
     lessons = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
@@ -134,8 +132,7 @@ class BracketGenerator(anywidget.AnyWidget):
     selected = traitlets.Int(-1, min=-1).tag(sync=True)
 
     def __init__(self, task: Brackets | None = None, **traits: Any) -> None:
-        self._brackets = task or Brackets()
-        super().__init__(task=asdict(self._brackets), **traits)
+        super().__init__(task=asdict(task or Brackets()), **traits)
 
     @traitlets.validate("prompt")
     def _legal(self, proposal: traitlets.Bunch) -> str:
@@ -190,6 +187,7 @@ class BracketGenerator(anywidget.AnyWidget):
         self,
         name: str,
         config: Config,
+        task: Brackets,
         *,
         rate: float,
         steps: int,
@@ -197,11 +195,12 @@ class BracketGenerator(anywidget.AnyWidget):
         warmup: int,
         near: float,
     ) -> None:
-        """Let the reader train such a model in the page, on strings of the widget's task.
+        """Let the reader train such a model in the page.
 
         Args:
             name: what the reader chooses it by; another lesson of this name gives way.
             config: its parts and sizes.
+            task: what it learns.
             rate: the highest learning rate, the one that the page offers first.
             steps: how long to train, likewise.
             batch: strings a step.
@@ -215,13 +214,13 @@ class BracketGenerator(anywidget.AnyWidget):
         """
         name = named(name)
         _check(config)
-        task = self._brackets
         if config.context < task.length:
             raise ValueError(f"strings have {task.length} characters, the context {config.context}")
         allowed.positive(rate=rate, near=near)
         allowed.whole(steps=steps, batch=batch, warmup=warmup)
         lesson = {
             "config": asdict(config),
+            "task": asdict(task),
             "observe": _observe(config),
             "step": _step(config, task.length, batch),
             "draws": initial.draws(partial(LanguageModel, config)),

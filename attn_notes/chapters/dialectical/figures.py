@@ -37,6 +37,7 @@ def teach(widget: BracketGenerator) -> None:
         widget.teach(
             name,
             config,
+            recipe.TASK,
             rate=recipe.IN_PAGE.rate(name),
             steps=recipe.IN_PAGE.steps,
             batch=recipe.IN_PAGE.batch,
