@@ -2,7 +2,10 @@
 // there are few strings of brackets, each with a known probability, and filler grows after each
 // bracket by a known law.
 
-const FILLERS = [..."ab "].map((character) => VOCABULARY.indexOf(character));
+import { forward } from "./_dialectical_model.js";
+import { CLOSE, OPEN, SPACE, VOCABULARY, depthOf } from "./_dialectical_text.js";
+
+export const FILLERS = [..."ab "].map((character) => VOCABULARY.indexOf(character));
 
 /** What `write(n)` puts together without its filler: [word, level of each bracket, probability]. */
 function shapes(n, level) {
@@ -90,7 +93,7 @@ export function bestPredictor({ pairs, max_length: most, filler }) {
 }
 
 /** −log of a token's share among these logits, in nats. */
-function crossEntropy(logits, token) {
+export function crossEntropy(logits, token) {
   const largest = Math.max(...logits);
   const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
   return Math.log(sum) + largest - logits[token];

@@ -1,6 +1,21 @@
 // What each character of a string costs the model, beside what it costs the best predictor; and what moves
 // when one character is another, is put in or taken out.
 
+import {
+  arrows,
+  board,
+  button,
+  html,
+  number,
+  plural,
+  refuse,
+  rove,
+  svg,
+  textBox,
+} from "./_page.js";
+import { bestPredictor, losses } from "./_dialectical_task.js";
+import { FROM_BEFORE, NAMES, PAD, VOCABULARY, glyphOf, unknownIn } from "./_dialectical_text.js";
+
 const REPLACEMENTS = [..."()ab "];
 const LONGEST_TYPED = 1e4; // no more is looked at
 const HOW_TO_TYPE = "Write with ( ) a b and spaces; ␣ is a space, ■ the end.";
@@ -94,7 +109,7 @@ function tellImpossible(tokens, impossible, longest) {
   return `The task cannot write this: ${why}. From there on there is no best loss.`;
 }
 
-function lossesView({ uid, model, save, network, about }) {
+export function lossesView({ uid, model, save, network, about }) {
   let shown = null; // {text, edit, tokens, before, now, moved}
   let best = null; // {task, predict}
 

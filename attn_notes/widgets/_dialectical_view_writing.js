@@ -1,5 +1,37 @@
 // What a model writes, freely or within the grammar, and how each character was chosen.
 
+import { argmax } from "./_model.js";
+import {
+  arrows,
+  bar,
+  board,
+  button,
+  drawn,
+  hidden,
+  html,
+  number,
+  plural,
+  refuse,
+  slider,
+  svg,
+  textBox,
+} from "./_page.js";
+import {
+  FROM_BEFORE,
+  NAMES,
+  PAD,
+  VOCABULARY,
+  after,
+  depthOf,
+  ends,
+  faults,
+  generate,
+  glyph,
+  glyphOf,
+  inWords,
+  unknownIn,
+} from "./_dialectical_text.js";
+
 const LARGEST_BUDGET = 60;
 const HOTTEST = 2; // temperature
 
@@ -44,8 +76,8 @@ export function objection({ prompt, budget, constrained }, context) {
 const HOW_TO_WRITE =
   "Write with ( ) a b and spaces; ␣ is a space, ■ the end. At temperature 0 the likeliest is taken.";
 
-const taken = (step) => step.seen.filter(({ active }) => active).length;
-const broken = (step) => step.depth < 0 || step.token === PAD;
+export const taken = (step) => step.seen.filter(({ active }) => active).length;
+export const broken = (step) => step.depth < 0 || step.token === PAD;
 
 function verdictOn({ text, prompt, ended }, budget) {
   const found = faults(text);
@@ -302,7 +334,7 @@ function choiceView() {
 // ---------------------------------------------------------------------------------------------
 // The view
 
-function writingView({ uid, model, save, network }) {
+export function writingView({ uid, model, save, network }) {
   let shown = null; // {network, request, written}
 
   const message = html("p", { class: "attn-message", id: `${uid}-message`, role: "status" });

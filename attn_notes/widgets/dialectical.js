@@ -1,27 +1,33 @@
 // Chapter 3's widget: what each character costs a model beside the best predictor, and what the model writes.
 //
-//   _dialectical_model.js            unpack → forward → generate → faults: pure, from bytes to texts
+//   _dialectical_model.js            make → forward: torch's forward pass, as a program
+//   _dialectical_text.js             generate → faults: pure, from logits to texts
 //   _dialectical_task.js             bestPredictor, losses: pure as well
 //   _dialectical_view_losses.js      a string with its losses; one character is changed
 //   _dialectical_view_writing.js     a text with its tracks; one choice, looked at closely
+//   _dialectical_learn.js            strings to learn from and to judge by, in a Worker
+//   _dialectical_train.js            the panel in which a model is trained
 //   render                           the page; the anywidget model holds what is chosen
+
+import { unpack } from "./_model.js";
+import { html, menus, saver, segments, sleeper, speaker } from "./_page.js";
+import { make, prepare } from "./_dialectical_model.js";
+import { inOrder, isPublished } from "./_dialectical_runs.js";
+import { bracketTraining } from "./_dialectical_train.js";
+import { lossesView } from "./_dialectical_view_losses.js";
+import { writingView } from "./_dialectical_view_writing.js";
 
 const VIEWS = { losses: "Losses", writing: "Writing" };
 
-const isPublished = ({ config }) => config.mask === "published";
+const SELDOM = 1000; // milliseconds between two texts written by a model in training
 
-/** Names of runs, those as published first: a saved page has them by the alphabet. */
-function inOrder(runs) {
-  return Object.entries(runs)
-    .sort(([, a], [, b]) => isPublished(b) - isPublished(a))
-    .map(([name]) => name);
-}
-
-function render({ model, el }) {
+async function render({ model, el }) {
   const uid = `dh-${Math.random().toString(36).slice(2)}`;
   const spoken = speaker();
   const { save, watch } = saver(model, draw);
   let known = null; // {run, seed, network}
+  let learning = null; // {name, network}: the model in training, while it is what is shown
+  let late = 0; // the timer of a drawing that waits
 
   const tabs = segments({ uid, name: "view", label: "What to look at", onchange: (view) => save({ view }) });
   tabs.set(Object.entries(VIEWS));
@@ -31,21 +37,45 @@ function render({ model, el }) {
     save,
     order: inOrder,
     pick: segments,
+    choose: (run) => {
+      release();
+      if (run === model.get("run")) draw();
+      else save({ run });
+    },
     kind: (name) => (isPublished(model.get("runs")[name]) ? "attn-theirs" : "attn-ours"),
   });
 
   /** The chosen model, ready to run. */
   function network() {
+    if (learning) return learning.network;
     const [run, seed] = [models.run(), models.seed()];
     if (known?.run !== run || known.seed !== seed) {
-      known = { run, seed, network: { weights: unpack(run, seed), config: run.config } };
+      known = { run, seed, network: make(run, unpack(run, seed)) };
     }
     return known.network;
   }
 
   const shared = { uid, model, save, network };
-  const about = () => ({ name: model.get("run"), published: isPublished(models.run()) });
+  const published = () => isPublished(network());
+  const about = () => ({ name: learning?.name ?? model.get("run"), published: published() });
   const views = { losses: lossesView({ ...shared, about }), writing: writingView(shared) };
+
+  /** Show a model as it learns. What it writes takes longer than a frame, so it writes now and then. */
+  function follow(lesson, name, weights) {
+    learning = { name: `in training: ${name}`, network: make(lesson, weights) };
+    if (model.get("view") === "losses") draw();
+    else late ||= setTimeout(drawLate, SELDOM);
+  }
+  function drawLate() {
+    late = 0;
+    draw();
+  }
+  /** Show a loaded model again. */
+  function release() {
+    learning = null;
+    training.pause();
+  }
+
   const asleep = sleeper();
   const awake = html(
     "div",
@@ -61,20 +91,22 @@ function render({ model, el }) {
     awake,
     spoken.node,
   );
+  const training = bracketTraining({ uid, root, model, follow });
+  root.append(training.node);
 
   function draw() {
-    const run = models.run();
-    asleep.hidden = Boolean(run);
-    awake.hidden = !run;
-    if (!run) return;
+    const there = Boolean(learning || models.run());
+    asleep.hidden = there;
+    awake.hidden = !there;
+    if (!there) return;
     tabs.set(Object.entries(VIEWS), model.get("view"));
-    models.show();
-    root.classList.toggle("dh-as-published", isPublished(run));
+    models.show(learning?.name);
+    root.classList.toggle("dh-as-published", published());
     for (const [name, view] of Object.entries(views)) {
       view.node.hidden = name !== model.get("view");
       if (!view.node.hidden) view.draw();
     }
-    spoken.say(views[model.get("view")].told());
+    if (!learning) spoken.say(views[model.get("view")].told());
   }
 
   /** Show what the model now holds: another view, or the notebook, has changed it. */
@@ -83,17 +115,35 @@ function render({ model, el }) {
     draw();
   }
 
+  /** Another run or seed was asked for by whoever does not sit at this view. */
+  function drawOther() {
+    if (learning) release();
+    draw();
+  }
+
+  async function reload() {
+    await prepare(model.get("runs"));
+    known = null;
+    fill();
+  }
+
   const filled = ["prompt", "budget", "text", "before", "place", "replacement"];
-  const drawn = ["runs", "run", "seed", "view", "task", "temperature"];
+  const drawn = ["view", "task", "temperature"];
   drawn.push("constrained", "stop_on_closed", "draw", "selected");
   const unwatch = watch({
     ...Object.fromEntries(filled.map((name) => [name, fill])),
     ...Object.fromEntries(drawn.map((name) => [name, draw])),
+    run: drawOther,
+    seed: drawOther,
+    runs: reload,
+    lessons: training.reload,
   });
   el.append(root);
-  fill();
+  await Promise.all([reload(), training.reload()]);
   return () => {
     unwatch();
+    clearTimeout(late);
+    training.free();
     spoken.quiet();
   };
 }

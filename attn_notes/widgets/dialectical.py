@@ -1,21 +1,25 @@
 """Chapter 3's widget: what each character costs a model, and what a model writes.
 
-The forward pass of `attn_notes.models.dialectical`, the best predictor of
-`attn_notes.tasks.brackets` and what `attn_notes.tasks.grammar` leaves of what a model wants to
-write run in JavaScript on the weights sent from here, so the widget needs no kernel once a page has
-been saved.
+Forward pass and training step are torch's own, traced into programs that the page runs; the best
+predictor of `attn_notes.tasks.brackets` and what `attn_notes.tasks.grammar` leaves of what a model
+wants to write stand in JavaScript. So the widget needs no kernel once a page has been saved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache, partial
 from typing import Any
 
 import anywidget
+import torch
 import traitlets
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
+from torch.func import functional_call
 
+from attn_notes import allowed
 from attn_notes.models.dialectical import Config, LanguageModel
-from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets, encode
+from attn_notes.programs import export, initial, training
+from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch, Brackets, encode, token_losses
 from attn_notes.tasks.grammar import BRACKETS
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
@@ -23,6 +27,64 @@ from attn_notes.widgets._weights import named, pack, summary
 LARGEST_BUDGET = 60
 HOTTEST = 2.0
 VIEWS = ("losses", "writing")
+SHORT = 32  # characters: most texts are no longer, and a program for them takes half the time
+OBSERVED = ("logits", "attention", "tension", "active")
+
+
+class _Observer(nn.Module):
+    """A model that gives all that the page draws of it."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, ...]:
+        logits, seen = self.model.observe(tokens)
+        return logits, seen.attention, seen.tension, seen.active.to(logits.dtype)
+
+
+@cache
+def _observe(config: Config) -> list[tuple[int, str]]:
+    """The forward pass for texts of up to so many characters, shorter ones padded."""
+    model = LanguageModel(config, Generator()).double()
+    observer = _Observer(model)
+
+    def function(given: dict[str, Tensor]) -> dict[str, Tensor]:
+        def look(weights: dict[str, Tensor]) -> Any:
+            held = {f"model.{name}": weight for name, weight in weights.items()}
+            return functional_call(observer, held, (given["tokens"],))
+
+        # Where a gradient may be asked for, torch takes its cosine apart without an operation in
+        # place, which a program does not have.
+        seen, _ = torch.func.vjp(look, {name: given[name] for name in weights})
+        return dict(zip(OBSERVED, seen, strict=True))
+
+    weights = {name: p.detach() for name, p in model.named_parameters()}
+    return [
+        (n, export(function, {**weights, "tokens": torch.zeros(n, dtype=torch.long)}).module)
+        for n in sorted({min(SHORT, config.context), config.context})
+    ]
+
+
+@cache
+def _step(config: Config, length: int, batch: int) -> str:
+    """One step of training: the loss, its gradient, and what each prediction costs."""
+
+    def loss(model: Callable[[Tensor], Tensor], strings: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        x, y = strings
+        costs = token_losses(model(x), y)
+        return costs.sum() / (y != PAD).sum(), {"costs": costs}
+
+    strings = torch.zeros(batch, length, dtype=torch.long)
+    model = LanguageModel(config, Generator())
+    return training.step(model, loss, (strings, strings.clone()), has_aux=True).module
+
+
+def _check(config: Config) -> None:
+    if config.vocabulary != len(VOCABULARY):
+        raise ValueError(f"the task has {len(VOCABULARY)} tokens, not {config.vocabulary}")
+    if config.pad != PAD:
+        raise ValueError(f"the task's padding is token {PAD}, not {config.pad}")
 
 
 class BracketGenerator(anywidget.AnyWidget):
@@ -40,9 +102,12 @@ class BracketGenerator(anywidget.AnyWidget):
     _esm = javascript("dialectical")
     _css = style("dialectical")
 
-    # name -> {config, names, shapes, seeds, weights}. One trait, so that weights and the
-    # description of them never arrive apart.
+    # name -> {config, observe, names, shapes, seeds, weights}. One trait, so that weights and the
+    # programs that read them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
+    # name -> {config, task, observe, step, draws, rate, steps, warmup, floor, near}: what the page
+    # needs to train one.
+    lessons = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     view = traitlets.Enum(VIEWS, default_value=VIEWS[0]).tag(sync=True)
@@ -109,16 +174,63 @@ class BracketGenerator(anywidget.AnyWidget):
                 with this config.
         """
         name = named(name)
-        if config.vocabulary != len(VOCABULARY):
-            raise ValueError(f"the task has {len(VOCABULARY)} tokens, not {config.vocabulary}")
-        if config.pad != PAD:
-            raise ValueError(f"the task's padding is token {PAD}, not {config.pad}")
+        _check(config)
         model = LanguageModel(config, Generator())
-        run = {"config": asdict(config), **pack(model, parameters, "model")}
+        packed = pack(model, parameters, "model")
+        run = {"config": asdict(config), "observe": _observe(config), **packed}
         with self.hold_sync():
             self.runs = {**self.runs, name: run}
             if self.run not in self.runs:
                 self.run = name
+
+    def teach(
+        self,
+        name: str,
+        config: Config,
+        task: Brackets,
+        *,
+        rate: float,
+        steps: int,
+        batch: int,
+        warmup: int,
+        near: float,
+    ) -> None:
+        """Let the reader train such a model in the page.
+
+        Args:
+            name: what the reader chooses it by; another lesson of this name gives way.
+            config: its parts and sizes.
+            task: what it learns.
+            rate: the highest learning rate, the one that the page offers first.
+            steps: how long to train, likewise.
+            batch: strings a step.
+            warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+            near: how close to the best predictor's loss is close enough, in nats.
+
+        Raises:
+            ValueError: a name, vocabulary or padding as in `load`; a context that is shorter than
+                the task's strings; a rate or a distance that is not positive and finite, less than
+                one step or one string.
+        """
+        name = named(name)
+        _check(config)
+        if config.context < task.length:
+            raise ValueError(f"strings have {task.length} characters, the context {config.context}")
+        allowed.positive(rate=rate, near=near)
+        allowed.whole(steps=steps, batch=batch, warmup=warmup)
+        lesson = {
+            "config": asdict(config),
+            "task": asdict(task),
+            "observe": _observe(config),
+            "step": _step(config, task.length, batch),
+            "draws": initial.draws(partial(LanguageModel, config)),
+            "rate": rate,
+            "steps": steps,
+            "warmup": warmup,
+            "floor": task.floor,
+            "near": near,
+        }
+        self.lessons = {**self.lessons, name: lesson}
 
     def __repr__(self) -> str:
         return f"BracketGenerator: {summary(self.runs, 'model')}"

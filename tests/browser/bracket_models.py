@@ -13,6 +13,7 @@ from torch.func import stack_module_state
 from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import VOCABULARY
 from attn_notes.widgets._weights import pack
+from attn_notes.widgets.dialectical import _observe
 
 from ..packed import parameters
 from .conftest import Visit
@@ -39,13 +40,11 @@ KINDS = [
 ]
 
 # window.models: networks ready to run, of runs whose weights are in base64.
-MAKE_MODELS = """(runs) => {
+MAKE_MODELS = """async (runs) => {
+  await widget.prepare(runs);
   window.models = runs.map(({ weights, ...run }) => {
     const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
-    return {
-      weights: widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0),
-      config: run.config,
-    };
+    return widget.make(run, widget.unpack({ ...run, weights: new DataView(bytes.buffer) }, 0));
   });
 }"""
 
@@ -78,9 +77,15 @@ def wanting(**wishes: float) -> LanguageModel:
 
 def run_of(*models: LanguageModel) -> dict[str, Any]:
     """One run with a seed for each of these models, as a page saves it."""
+    observe = _observe(models[0].config)
     packed = pack(models[0], stack_module_state([*models])[0], "model")
     weights = base64.b64encode(packed.pop("weights")).decode()
-    return {"config": asdict(models[0].config), **packed, "weights": weights}
+    return {
+        "config": asdict(models[0].config),
+        "observe": observe,
+        **packed,
+        "weights": weights,
+    }
 
 
 def send(page: Page, models: list[LanguageModel]) -> None:

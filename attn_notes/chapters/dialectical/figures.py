@@ -17,6 +17,7 @@ from attn_notes.figures import COLOURS, FLOOR, GREY, INK, PAPER, Picture
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import Brackets
+from attn_notes.widgets.dialectical import BracketGenerator
 
 BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
 COLOUR = {
@@ -28,6 +29,21 @@ COLOUR = {
 }
 """A colour is a kind of model, on both pages and in the widget. Everything else is drawn in ink or
 grey: the floor, the best predictor, other kinds, a rule that needs no head, one reading of two."""
+
+
+def teach(widget: BracketGenerator) -> None:
+    """Let the reader train the lesson's models, and the one with all parts mended, in the page."""
+    for name, config in {**recipe.LESSON, "all five mended": recipe.WHOLE}.items():
+        widget.teach(
+            name,
+            config,
+            recipe.TASK,
+            rate=recipe.IN_PAGE.rate(name),
+            steps=recipe.IN_PAGE.steps,
+            batch=recipe.IN_PAGE.batch,
+            warmup=recipe.IN_PAGE.warmup,
+            near=recipe.NEAR_IN_PAGE,
+        )
 
 
 def shown(text: str) -> list[str]:

@@ -80,6 +80,8 @@ RATES = dict.fromkeys(KINDS, 1e-2) | {"no tension gate": 3e-3}
 """Each kind's own: the best of `TRIED`."""
 LIVE = Setting(seeds=3, steps=400, batch=32, lr=1e-2)
 """What the lesson trains while it is read."""
+IN_PAGE = Setting(seeds=1, steps=200, batch=32, lr=1e-2)
+"""What a reader trains in the page: half the lesson's steps, about half a minute."""
 RECORDED = Setting(seeds=8, steps=600, batch=32, lr=RATES)
 INSIDE = ("corrected", "published", "published, masked")
 """The kinds whose heads were watched while they learnt."""
@@ -97,6 +99,7 @@ PROBED = 256  # strings looked at while training
 STRINGS = 1024  # that the reader's models are judged on
 HELD_OUT = 4096  # that the recorded ones are
 NEAR = 0.03  # nats: what "near the floor" means here
+NEAR_IN_PAGE = 0.05  # nats: what it means after fewer steps, in the page
 
 THRESHOLDS = [*(round(0.05 * i, 2) for i in range(11)), 1.0]
 SWEPT = 2048  # strings that thresholds are swept on

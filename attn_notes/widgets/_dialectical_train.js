@@ -1,0 +1,165 @@
+// Training a model of brackets on the page: mask published or mended, which rate, how many steps.
+
+import { html, segments, select } from "./_page.js";
+import { trainPanel } from "./_train_panel.js";
+import { bestCosts, changed, following, heldOut } from "./_dialectical_learn.js";
+import { forward, make, prepare } from "./_dialectical_model.js";
+import { inOrder } from "./_dialectical_runs.js";
+import { crossEntropy } from "./_dialectical_task.js";
+
+const TOP_LOSS = 2; // nats, at the upper edge of the picture
+const HELD = { few: 128, many: 512, every: 25 }; // strings to judge by, and steps from one judgement to the next
+const HERE = 4; // strings where the page itself judges
+const EVEN = Math.log(7); // what it costs to find all tokens as likely
+const CHALLENGE = 0.03; // nats
+/** A prediction that a later character moves by more has read ahead; single precision rounds below. */
+export const READS_AHEAD = 1e-4;
+
+const GUESSES = {
+  question: "Your guess: where does the loss end?",
+  options: [
+    ["above", "above the floor"],
+    ["near", "just above it"],
+    ["below", "below it"],
+  ],
+};
+
+/** How a model does on a few held-out strings, as the Worker judges it on many. */
+export function judgedHere(network, task) {
+  const strings = heldOut(task, HERE);
+  const costs = (tokens, targets) => {
+    const { logits } = forward(network, tokens);
+    return logits.map((row, t) => crossEntropy(row, targets[t]));
+  };
+  const { nats, count } = bestCosts(strings, task);
+  const loss = strings.flatMap((tokens) => costs(tokens, following(tokens))).reduce((sum, cost) => sum + cost, 0);
+  const [original, ...others] = changed(strings[0]);
+  const { tokens, place } = others.at(-1);
+  const [before, now] = [original.tokens, tokens].map((each) => costs(each, following(original.tokens)));
+  const leak = Math.max(...before.slice(0, place).map((cost, t) => Math.abs(cost - now[t])));
+  return { loss: loss / count, best: nats / count, leak, last: false };
+}
+
+/** The share of the way from guessing evenly to `near` nats above the best; 0 for who reads ahead. */
+export function scored({ loss, best, leak }, near) {
+  if (!(leak < READS_AHEAD)) return 0;
+  return Math.min(1, Math.max(0, (EVEN - loss) / (EVEN - best - near)));
+}
+
+/** How the loss stands to the floor, and whether the model is honest, in words. */
+export function worded({ loss, best, leak }) {
+  const by = loss - best;
+  const where = `${Math.abs(by).toFixed(3)} nats ${by < 0 ? "below" : "above"} the best predictor`;
+  if (leak < READS_AHEAD) return `${where}, and no prediction reads ahead`;
+  return `${where}, but it reads ahead: a later character moves a prediction by up to ${leak.toFixed(2)} nats`;
+}
+
+/** The panel of a training. `follow(lesson, name, weights)` shows a model as it learns. */
+export function bracketTraining({ uid, root, model, follow }) {
+  let choice = { name: null, rate: null, total: null };
+  let last = null; // the last judgement of the run
+  const lessons = () => model.get("lessons");
+  const lesson = () => lessons()[choice.name];
+  const rates = () => [-2, -1, 0, 1, 2].map((power) => lesson().rate * 2 ** power);
+  const totals = () => [0.25, 0.5, 1, 2].map((part) => Math.round(part * lesson().steps));
+  const suited = (name) => ({ name, rate: lessons()[name].rate, total: lessons()[name].steps });
+
+  const change = (next) => {
+    choice = { ...choice, ...next };
+    show();
+    panel.restart();
+  };
+  const field = (make, name, label, onchange) => make({ uid, name: `train-${name}`, label, onchange });
+  const boxes = {
+    name: field(segments, "name", "What learns", (name) => change(suited(name))),
+    rate: field(select, "rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
+    total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
+  };
+
+  function show() {
+    boxes.name.set(inOrder(lessons()).map((name) => [name, name]), choice.name);
+    boxes.rate.set(rates().map((rate) => [rate, `${Number(rate.toPrecision(2))}`]), choice.rate);
+    boxes.total.set(totals().map((total) => [total, `${total}`]), choice.total);
+  }
+
+  function plan(seed) {
+    const { step: program, draws, warmup, floor, near } = lesson();
+    const { rate, total: steps } = choice;
+    last = null;
+    return {
+      setup: {
+        program, draws, warmup, rate, seed, steps,
+        task: "brackets",
+        options: { task: lesson().task, ...HELD },
+      },
+      name: `brackets ${choice.name}`,
+      shapes: Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape])),
+      floor,
+      top: TOP_LOSS,
+      criterion: `below, how near an honest model is, up to ${near} nats`,
+      words: `the floor, ${floor.toFixed(4)}: lower is who reads ahead`,
+    };
+  }
+
+  function judge(weights, { judged }) {
+    last = judged ?? judgedHere(make(lesson(), weights), lesson().task);
+    return { score: scored(last, lesson().near), words: worded(last) };
+  }
+
+  function answer(guess) {
+    const by = last.loss - last.best;
+    const found = by < 0 ? "below" : by <= lesson().near ? "near" : "above";
+    const outcome =
+      last.leak >= READS_AHEAD
+        ? `It reads ahead, so its loss says nothing of how well it predicts: it ends at ${by.toFixed(3)} nats from the floor.`
+        : `It ends ${by.toFixed(3)} nats above the floor of these strings and reads nothing ahead.`;
+    tell();
+    if (!guess) return outcome;
+    return `${outcome} ${guess === found ? "As you guessed." : "Not as you guessed."}`;
+  }
+
+  const tally = html("p", { class: "attn-train-line", role: "status" });
+  /** Whether the run that has ended meets the challenge. */
+  function tell() {
+    const by = last.loss - last.best;
+    const met = by < CHALLENGE && last.leak < READS_AHEAD;
+    const why = last.leak < READS_AHEAD ? `${by.toFixed(4)} nats` : "it reads ahead";
+    tally.textContent = met ? `Met: ${why}, and nothing read ahead.` : `Not met: ${why}.`;
+  }
+
+  const panel = trainPanel({
+    uid,
+    root,
+    esm: model.get("_esm"),
+    title: "Train one here",
+    settings: [boxes.name.node, boxes.rate.node, boxes.total.node],
+    more: [
+      html(
+        "div",
+        { class: "attn-controls attn-challenge" },
+        html(
+          "p",
+          {},
+          `Challenge: end less than ${CHALLENGE} nats above the best predictor on ${HELD.many} fresh strings, with ` +
+            "no prediction that moves when a later character is changed. Each run is judged at its end.",
+        ),
+        tally,
+      ),
+    ],
+    plan,
+    judge,
+    follow: (weights) => follow(lesson(), choice.name, weights),
+    guesses: GUESSES,
+    answer,
+  });
+
+  async function reload() {
+    await prepare(lessons());
+    panel.node.hidden = Object.keys(lessons()).length === 0;
+    if (panel.node.hidden) return;
+    if (!lesson()) choice = suited(inOrder(lessons())[0]);
+    show();
+    panel.restart();
+  }
+  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
+}
