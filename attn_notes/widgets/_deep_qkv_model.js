@@ -80,5 +80,8 @@ export function sortAll({ names, input, output, run }, weights) {
 
 export const written = (steps) => steps.map((step) => VOCABULARY[step.choice]).join("");
 
+/** A letter, or a dash where weights that are not numbers wrote nothing. */
+export const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
+
 /** How many of the 27 words came out in order. */
 export const score = (steps) => steps.filter((three, w) => written(three) === sorted(WORDS[w])).length;

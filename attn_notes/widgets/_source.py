@@ -5,7 +5,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
-SHARED = ("_model.js", "_page.js")
 
 
 def javascript(stem: str) -> str:
@@ -13,9 +12,6 @@ def javascript(stem: str) -> str:
 
     A file comes after those that it imports, so that what it reads at once is there.
     """
-    if not imported(f"{stem}.js"):
-        parts = sorted(path.name for path in HERE.glob(f"_{stem}_*.js"))
-        return "".join(_read(name) for name in (*SHARED, *parts, f"{stem}.js"))
     return "".join(IMPORT.sub("", _read(name)) for name in parts_of(f"{stem}.js"))
 
 
