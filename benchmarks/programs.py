@@ -169,7 +169,7 @@ def main() -> None:
             model, loss, batch, has_aux = step
             program = training.step(model, loss, batch, clip=1.0, has_aux=has_aux)
             inside = [InPage(open_page(), step, program, wasm) for wasm in (False, True)]
-            works = [partial(torch_seconds, in_torch(step))]
+            works: list[Callable[[int], float]] = [partial(torch_seconds, in_torch(step))]
             works += [each.seconds for each in inside]
             counts = [enough(work) for work in works]
             taken: list[list[float]] = [[] for _ in works]
