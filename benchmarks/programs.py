@@ -31,7 +31,7 @@ from attn_notes.chapters.trm.supervision import step_loss
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.models.triple_product import AttentionOnly
-from attn_notes.programs import training
+from attn_notes.programs import Program, training
 from attn_notes.tasks import brackets, copying, sorting
 from attn_notes.training import ensemble
 
@@ -40,7 +40,6 @@ from tests.browser import program_page
 from tests.browser.conftest import FLAGS, find_browser
 
 SHORTEST = 0.25  # seconds that are timed at once
-SINGLE = {True: "page, WebAssembly", False: "page"}
 Step = tuple[nn.Module, Callable[..., Any], dict[str, Tensor], bool]
 """A model, its loss, a batch, and whether the loss returns something else as well."""
 
@@ -104,14 +103,13 @@ def in_torch(step: Step) -> Callable[[], None]:
 class InPage:
     """A program in a page of its own."""
 
-    def __init__(self, page: Page, step: Step, wasm: bool) -> None:
-        model, loss, batch, has_aux = step
-        self.program = training.step(model, loss, batch, clip=1.0, has_aux=has_aux)
+    def __init__(self, page: Page, step: Step, program: Program, wasm: bool) -> None:
+        model, _, batch, _ = step
         inputs = {name: p.detach() for name, p in model.named_parameters()}
         inputs |= {f"buffer.{name}": b for name, b in model.named_buffers()}
         inputs |= training.named(batch)
         program_page.load_tools(page)
-        program_page.make(page, self.program, inputs, single=True, wasm=wasm)
+        program_page.make(page, program, inputs, single=True, wasm=wasm)
         page.evaluate(
             "() => { const step = tools.adamw(H, program, { rate: 1e-4 });"
             " window.steps = (n) => { for (let i = 0; i < n; i++) { run(); step(); } }; }"
@@ -162,15 +160,17 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     print("milliseconds of the processor a step; in brackets how many of torch's steps that is")
-    columns = f"{'torch':>9}{SINGLE[False]:>18}{SINGLE[True]:>20}{'array':>9}{'gzip':>8}"
+    columns = f"{'torch':>9}{'page':>18}{'page, WebAssembly':>20}{'array':>9}{'gzip':>8}"
     print(f"{'chapter':<18}{columns}")
     with pages() as open_page:
         for name, make in STEPS.items():
             torch.manual_seed(0)
             step = make()
-            inside = {wasm: InPage(open_page(), step, wasm) for wasm in (False, True)}
-            works = [partial(torch_seconds, in_torch(step))]
-            works += [each.seconds for each in inside.values()]
+            model, loss, batch, has_aux = step
+            program = training.step(model, loss, batch, clip=1.0, has_aux=has_aux)
+            inside = [InPage(open_page(), step, program, wasm) for wasm in (False, True)]
+            works: list[Callable[[int], float]] = [partial(torch_seconds, in_torch(step))]
+            works += [each.seconds for each in inside]
             counts = [enough(work) for work in works]
             taken: list[list[float]] = [[] for _ in works]
             for _ in range(rounds):
@@ -178,11 +178,10 @@ def main() -> None:
                     all_.append(1000 * work(count) / count)
             ours, plain, fast = map(statistics.median, taken)
             cells = [f"{ms:.2f} ({ms / ours:.2f})" for ms in (plain, fast)]
-            program = inside[False].program
             sizes = f"{4 * program.size / 1e6:>6.1f} MB"
             packed = f"{len(gzip.compress(program.module.encode())) / 1e3:>5.0f} kB"
             print(f"{name:<18}{ours:>9.2f}{cells[0]:>18}{cells[1]:>20}{sizes}{packed}", flush=True)
-            for each in inside.values():
+            for each in inside:
                 each.page.context.close()
 
 

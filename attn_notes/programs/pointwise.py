@@ -16,6 +16,8 @@ POINTWISE = {
     **{name: name for name in ("gt", "isnan", "le", "log", "log1p", "lt", "mul", "ne", "neg")},
     **{name: name for name in ("relu", "reciprocal", "rsqrt", "sigmoid", "sign", "sin", "sqrt")},
     **{name: name for name in ("tan", "tanh", "trunc", "where")},
+    "clamp_max": "min",
+    "clamp_min": "max",
     "logical_and": "and",
     "logical_not": "not",
     "logical_or": "or",

@@ -55,9 +55,11 @@ def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
     table = {**core_aten_decompositions(), **get_decompositions(FURTHER)}
     if refuse is not None:
         table[refuse] = _stop
-    module = _flat(function, inputs, table)
-    if any(_mutates(node) for node in module.graph.nodes):  # what an operation is made of may
-        module = _flat(module, inputs, table)
+    plain = functionalize(function, remove="mutations")
+    module = ensemble.traced(plain, (inputs,), decomposition_table=table)
+    for node in module.graph.nodes:
+        if _mutates(node):
+            _renew(node)
     module.graph.eliminate_dead_code()
     for node in module.graph.nodes:
         if node.op == "get_attr":
@@ -66,13 +68,19 @@ def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
     return module.graph
 
 
-def _flat(function: Function, inputs: Tensors, table: Any) -> fx.GraphModule:
-    plain = functionalize(function, remove="mutations")
-    return ensemble.traced(plain, (inputs,), decomposition_table=table)
-
-
 def _mutates(node: fx.Node) -> bool:
     return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+
+
+def _renew(node: fx.Node) -> None:
+    """A new result in place of a mutation, as there is within what torch takes apart."""
+    base = node.args[0]
+    assert isinstance(base, fx.Node)
+    nodes = list(node.graph.nodes)
+    later = set(nodes[nodes.index(node) + 1 :])
+    name, _, overload = str(node.target).removeprefix("aten.").partition(".")
+    node.target = getattr(getattr(aten, name.removesuffix("_")), overload)
+    base.replace_all_uses_with(node, later.__contains__)
 
 
 def _share(graph: fx.Graph) -> None:

@@ -121,3 +121,18 @@ def test_forbid_sep_leaves_the_rest() -> None:
     masked = sorting.forbid_sep(logits)
     assert (masked[..., sorting.SEP] == -math.inf).all()
     assert torch.equal(masked[..., 1:], logits[..., 1:])
+
+
+@pytest.mark.parametrize("part", [sorting.ALL, sorting.KNOWABLE, sorting.OUTPUTS, slice(1, 2)])
+def test_predictions_that_are_told_to_count_are_those_of_a_part(part: slice) -> None:
+    model = Sorter(Config(), Generator().manual_seed(1))
+    shares = sorting.counted(part)
+    assert_close(shares.sum(), torch.tensor(1.0))
+    batch = {"tokens": sorting.all_sequences(), "counted": shares}
+    wanted = sorting.loss(model, sorting.population(), predictions=part)
+    assert_close(sorting.counted_loss(model, batch), wanted)
+
+
+def test_no_prediction_that_counts_is_refused() -> None:
+    with pytest.raises(ValueError, match="predictions must have at least one of 6"):
+        sorting.counted(slice(6, None))

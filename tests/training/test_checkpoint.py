@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import Generator, Tensor
 
 from attn_notes.chapters.trm.supervision import Settings, Supervision
@@ -132,3 +133,30 @@ def test_a_save_that_fails_leaves_the_old_file(
     checkpoint.save(path, {"done": 2})
     assert checkpoint.load(path)["done"] == 2
     assert [p.name for p in path.parent.iterdir()] == ["run.pt"]
+
+
+def test_weights_of_a_file_fill_a_model(tmp_path: Path) -> None:
+    first, second = (TRM(CONFIG, Generator().manual_seed(seed)) for seed in (1, 2))
+    buffer = second.y_init.clone()
+    path = tmp_path / "weights.safetensors"
+    save_file({name: p.detach() for name, p in first.named_parameters()}, path)
+    checkpoint.load_weights(second, path)
+    for name, parameter in first.named_parameters():
+        assert torch.equal(second.get_parameter(name), parameter), name
+    assert torch.equal(second.y_init, buffer)  # is not trained
+
+
+@pytest.mark.parametrize("change", ["missing", "more", "another shape"])
+def test_weights_of_another_model_are_refused(tmp_path: Path, change: str) -> None:
+    model = TRM(CONFIG, Generator().manual_seed(1))
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    match change:
+        case "missing":
+            del weights["halt.bias"]
+        case "more":
+            weights["more"] = torch.ones(1)
+        case _:
+            weights["halt.bias"] = torch.ones(2)
+    save_file(weights, tmp_path / "weights.safetensors")
+    with pytest.raises(RuntimeError, match="more" if change == "more" else r"halt\.bias"):
+        checkpoint.load_weights(model, tmp_path / "weights.safetensors")
