@@ -1,4 +1,4 @@
-"""Training models of brackets in the page: driven from outside as a reader would, judged by torch."""
+"""Training models of brackets in the page: driven as a reader would, judged by torch."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_a_mended_model_comes_within_the_criterion(
 def test_the_published_mask_reads_ahead_and_counts_for_nothing(
     visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:
-    """The leak in the page is torch's: one later character changed, and the largest move before it."""
+    """The leak in the page is torch's: the largest move before a character that is changed."""
     choose(widget, steps="100")
     end = train(widget)
     assert end["score"] == "0.000"
