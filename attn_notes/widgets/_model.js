@@ -48,22 +48,10 @@ function layerNorm(x, scale, shift) {
   return x.map((value, i) => ((value - mean) / deviation) * scale[i] + shift[i]);
 }
 
-/** x Wᵀ, as torch's Linear: one row of the flat W for each output. */
-function linear(x, W) {
-  const y = new Array(W.length / x.length);
-  for (let i = 0; i < y.length; i++) {
-    let sum = 0;
-    for (let j = 0; j < x.length; j++) sum += W[i * x.length + j] * x[j];
-    y[i] = sum;
-  }
-  return y;
-}
-
 export const add = (x, y) => x.map((value, i) => value + y[i]);
 export const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
 export const argmax = (x) => x.reduce((best, value, i) => (value > x[best] ? i : best), 0);
 export const sigmoid = (x) => 1 / (1 + Math.exp(-x));
-const silu = (x) => x / (1 + Math.exp(-x));
 
 /** Columns for rows, of a flat matrix with so many columns. */
 function transposed(W, columns) {
