@@ -72,6 +72,7 @@ def test_a_mended_model_comes_within_the_criterion(
     pick(widget, "just above it")
     end = train(widget)
     assert (end["step"], end["score"]) == (str(recipe.IN_PAGE.steps), "1.000")
+    expect(widget.locator(".attn-train-said")).to_contain_text("As you guessed.")
     model = trained(visit.page, widget, tmp_path, MENDED)
     batch = batched(held_out(module_page, recipe.TASK, HELD_OUT), recipe.TASK)
     loss, best = (float(brackets.loss(m, batch)) for m in (model, recipe.TASK.ideal))
@@ -79,7 +80,6 @@ def test_a_mended_model_comes_within_the_criterion(
     line = line_of(widget)
     assert float(line.split("nats, ")[1].split(" nats")[0]) == pytest.approx(loss - best, abs=1e-3)
     assert "no prediction reads ahead" in line
-    expect(widget.locator(".attn-train-said")).to_contain_text("As you guessed.")
 
 
 def test_the_published_mask_reads_ahead_and_counts_for_nothing(
