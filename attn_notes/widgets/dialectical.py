@@ -56,7 +56,7 @@ def _observe(config: Config) -> list[tuple[int, str]]:
 
         # Where a gradient may be asked for, torch takes its cosine apart without an operation in
         # place, which a program does not have.
-        seen, _ = torch.func.vjp(look, {name: given[name] for name in weights})
+        seen = torch.func.vjp(look, {name: given[name] for name in weights})[0]
         return dict(zip(OBSERVED, seen, strict=True))
 
     weights = {name: p.detach() for name, p in model.named_parameters()}

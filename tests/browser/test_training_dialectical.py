@@ -1,4 +1,4 @@
-"""Training models of brackets in the page: driven from outside as a reader would, judged by torch."""
+"""Training models of brackets in the page: driven as a reader would, judged by torch."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -72,6 +72,7 @@ def test_a_mended_model_comes_within_the_criterion(
     pick(widget, "just above it")
     end = train(widget)
     assert (end["step"], end["score"]) == (str(recipe.IN_PAGE.steps), "1.000")
+    expect(widget.locator(".attn-train-said")).to_contain_text("As you guessed.")
     model = trained(visit.page, widget, tmp_path, MENDED)
     batch = batched(held_out(module_page, recipe.TASK, HELD_OUT), recipe.TASK)
     loss, best = (float(brackets.loss(m, batch)) for m in (model, recipe.TASK.ideal))
@@ -79,13 +80,12 @@ def test_a_mended_model_comes_within_the_criterion(
     line = line_of(widget)
     assert float(line.split("nats, ")[1].split(" nats")[0]) == pytest.approx(loss - best, abs=1e-3)
     assert "no prediction reads ahead" in line
-    expect(widget.locator(".attn-train-said")).to_contain_text("As you guessed.")
 
 
 def test_the_published_mask_reads_ahead_and_counts_for_nothing(
     visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:
-    """The leak in the page is torch's: one later character changed, and the largest move before it."""
+    """The leak in the page is torch's: the largest move before a character that is changed."""
     choose(widget, steps="100")
     end = train(widget)
     assert end["score"] == "0.000"
