@@ -1,8 +1,6 @@
 // What the forward passes of the book's widgets share, in double precision. A widget's own file
 // comes after this one in the same module.
 
-const EPS = 1e-5; // of LayerNorm and RMSNorm
-
 /** The number that these 16 bits stand for in half precision. */
 function half(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
@@ -41,26 +39,7 @@ export function softmax(x) {
   return exp.map((value) => value / sum);
 }
 
-function layerNorm(x, scale, shift) {
-  const mean = x.reduce((total, value) => total + value, 0) / x.length;
-  const variance = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
-  const deviation = Math.sqrt(variance + EPS);
-  return x.map((value, i) => ((value - mean) / deviation) * scale[i] + shift[i]);
-}
-
-/** x Wᵀ, as torch's Linear: one row of the flat W for each output. */
-function linear(x, W) {
-  const y = new Array(W.length / x.length);
-  for (let i = 0; i < y.length; i++) {
-    let sum = 0;
-    for (let j = 0; j < x.length; j++) sum += W[i * x.length + j] * x[j];
-    y[i] = sum;
-  }
-  return y;
-}
-
 export const add = (x, y) => x.map((value, i) => value + y[i]);
 export const dot = (x, y) => x.reduce((total, value, i) => total + value * y[i], 0);
 export const argmax = (x) => x.reduce((best, value, i) => (value > x[best] ? i : best), 0);
 export const sigmoid = (x) => 1 / (1 + Math.exp(-x));
-const silu = (x) => x / (1 + Math.exp(-x));
