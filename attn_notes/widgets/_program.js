@@ -131,8 +131,9 @@ export function draw(H, inputs, specs, { uniform, normal }) {
     }
     return numbers;
   };
-  for (const [name, spec] of Object.entries(specs)) {
-    if (name in inputs) H.set(many(spec), inputs[name][0]);
+  // By the alphabet: a saved page keeps names in another order than a kernel, and the seed is the same.
+  for (const name of Object.keys(specs).sort()) {
+    if (name in inputs) H.set(many(specs[name]), inputs[name][0]);
   }
 }
 

@@ -87,7 +87,7 @@ export function copierTraining({ uid, root, model, follow }) {
 
   const setup = (seed, steps = choice.total) => ({
     program: lesson().step,
-    draws: Object.fromEntries(Object.entries(lesson().draws).sort()), // in one order, wherever they were saved
+    draws: lesson().draws,
     warmup: lesson().warmup,
     rate: choice.rate,
     seed,
