@@ -354,7 +354,7 @@ class AttentionOnly(nn.Module):
         Returns:
             Logits, attention, scores before the mask, q, k and, where the score has a reference, r,
             turned by their positions. Of each layer's heads, like attention: scores
-            [*b, l, h, t, t], vectors [*b, l, h, t, d].
+            `[*b, l, h, t, t]`, vectors `[*b, l, h, t, d]`.
         """
         logits, seen = self._run(x, loudness)
         found = []
