@@ -2,9 +2,10 @@
 
 export const isPublished = ({ config }) => config.mask === "published";
 
-/** Names of runs, those as published first: a saved page has them by the alphabet. */
+/** Names of runs by how much of them is mended, as published first: a saved page has them by the alphabet. */
 export function inOrder(runs) {
-  return Object.entries(runs)
-    .sort(([, a], [, b]) => isPublished(b) - isPublished(a))
-    .map(([name]) => name);
+  const all = Object.entries(runs);
+  const published = all.find(([, run]) => isPublished(run))?.[1].config ?? {};
+  const mended = ({ config }) => Object.keys(config).filter((key) => config[key] !== published[key]).length;
+  return all.sort(([, a], [, b]) => mended(a) - mended(b)).map(([name]) => name);
 }

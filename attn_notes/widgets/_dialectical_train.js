@@ -8,6 +8,7 @@ import { inOrder } from "./_dialectical_runs.js";
 import { crossEntropy } from "./_dialectical_task.js";
 
 const TOP_LOSS = 2; // nats, at the upper edge of the picture
+const BELOW = 0.5; // nats of room under the floor, for who reads ahead
 const HELD = { few: 128, many: 512, every: 25 }; // strings to judge by, and steps from one judgement to the next
 const HERE = 4; // strings where the page itself judges
 const EVEN = Math.log(7); // what it costs to find all tokens as likely
@@ -96,6 +97,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       shapes: Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape])),
       floor,
       top: TOP_LOSS,
+      bottom: floor - BELOW,
       criterion: `below, how near an honest model is, up to ${near} nats`,
       words: `the floor, ${floor.toFixed(4)}: lower is who reads ahead`,
     };
@@ -108,11 +110,12 @@ export function bracketTraining({ uid, root, model, follow }) {
 
   function answer(guess) {
     const by = last.loss - last.best;
+    const where = `${Math.abs(by).toFixed(3)} nats ${by < 0 ? "below" : "above"} the best predictor of these strings`;
     const found = by < 0 ? "below" : by <= lesson().near ? "near" : "above";
     const outcome =
       last.leak >= READS_AHEAD
-        ? `It reads ahead, so its loss says nothing of how well it predicts: it ends at ${by.toFixed(3)} nats from the floor.`
-        : `It ends ${by.toFixed(3)} nats above the floor of these strings and reads nothing ahead.`;
+        ? `It reads ahead: that it ends ${where} says nothing of how well it predicts.`
+        : `It ends ${where}, and reads nothing ahead.`;
     tell();
     if (!guess) return outcome;
     return `${outcome} ${guess === found ? "As you guessed." : "Not as you guessed."}`;

@@ -38,8 +38,9 @@ function lossChart() {
   };
 
   /** A new run: what was drawn turns grey where it was on the same scale, else it goes. */
-  function begin({ setup, floor, top: highest, words, criterion }) {
-    const next = { steps: setup.steps, top: highest, bottom: floor - 0.08 * (highest - floor), floor };
+  function begin({ setup, floor, top: highest, words, criterion, ...more }) {
+    const { bottom = floor - 0.08 * (highest - floor) } = more;
+    const next = { steps: setup.steps, top: highest, bottom, floor };
     const same = JSON.stringify(next) === JSON.stringify(scale);
     if (!same) earlier.replaceChildren();
     else if (points.length > 1) {
@@ -78,8 +79,9 @@ function lossChart() {
  * The panel. `root` carries data-training, data-step, data-loss and data-score for whoever drives it.
  *
  *   settings  nodes of the choices; whoever changes one calls `restart`
- *   plan(seed)  {setup, name, shapes, floor, top, words, criterion}: what to train, what its weights
- *               are kept as, and the picture's scale with names for the floor and for what is reached
+ *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion}: what to train, what its
+ *               weights are kept as, and the picture's scale (`bottom` if there is something to see below
+ *               the floor) with names for the floor and for what is reached
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands below
