@@ -79,7 +79,7 @@ async function render({ model, el }) {
   const asleep = sleeper();
   const awake = html(
     "div",
-    {},
+    { class: "dh-explorer" },
     html("div", { class: "attn-controls dh-top" }, tabs.node, ...models.nodes),
     views.losses.node,
     views.writing.node,

@@ -282,8 +282,14 @@ def message(widget: Locator) -> Locator:
     return widget.locator(".dh-losses-view .attn-message")
 
 
+def model_named(widget: Locator, name: str) -> Locator:
+    return widget.get_by_role("radiogroup", name="Model").get_by_role(
+        "radio", name=name, exact=True
+    )
+
+
 def take_model(widget: Locator, name: str) -> None:
-    widget.get_by_role("radio", name=name, exact=True).check()
+    model_named(widget, name).check()
 
 
 def page_task(page: Page) -> Brackets:
@@ -476,7 +482,7 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     keyboard = visit.page.keyboard
     widget.get_by_role("radio", name="Losses").focus()
     keyboard.press("Tab")
-    expect(widget.get_by_role("radio", name="as published")).to_be_focused()
+    expect(model_named(widget, "as published")).to_be_focused()
     keyboard.press("Tab")
     expect(widget.get_by_label("Your string", exact=True)).to_be_focused()
     keyboard.press("ControlOrMeta+a")
@@ -510,9 +516,9 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     expect(widget.get_by_role("button", name="Put ( there")).to_be_focused()
     keyboard.press("Enter")
     assert losses_shown(widget)["string"] == "((a(b)"
-    widget.get_by_role("radio", name="as published").focus()
+    model_named(widget, "as published").focus()
     keyboard.press("ArrowRight")
-    expect(widget.get_by_role("radio", name="mask mended")).to_be_checked()
+    expect(model_named(widget, "mask mended")).to_be_checked()
     assert "0 of 2 earlier predictions moved." in losses_shown(widget)["effect"]
 
 
@@ -722,7 +728,8 @@ def states(widget: Locator) -> Iterator[str]:
 def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER + "?bare", width=width)
     widget = visit.page.locator(".dialectical.attn-widget").first
-    assert_steady_height(widget, states(widget), limit)
+    explorer = widget.locator(".dh-explorer")  # what stands above the panel for training
+    assert_steady_height(explorer, states(widget), limit)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

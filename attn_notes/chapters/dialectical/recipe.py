@@ -80,8 +80,8 @@ RATES = dict.fromkeys(KINDS, 1e-2) | {"no tension gate": 3e-3}
 """Each kind's own: the best of `TRIED`."""
 LIVE = Setting(seeds=3, steps=400, batch=32, lr=1e-2)
 """What the lesson trains while it is read."""
-IN_PAGE = Setting(seeds=1, steps=200, batch=32, lr=1e-2)
-"""What a reader trains in the page: half the lesson's steps, about half a minute."""
+IN_PAGE = Setting(seeds=1, steps=300, batch=32, lr=1e-2)
+"""What a reader trains in the page: three quarters of the lesson's steps, in half a minute."""
 RECORDED = Setting(seeds=8, steps=600, batch=32, lr=RATES)
 INSIDE = ("corrected", "published", "published, masked")
 """The kinds whose heads were watched while they learnt."""
