@@ -23,7 +23,7 @@ const answerTo = (guess, history) =>
   });
 
 /**
- * The panel of the sorter's training. `follow(variant, weights)` shows a model as it learns; `reload` is
+ * The panel of the sorter's training. `follow(variant, lesson, weights, steps)` shows a model as it learns; `reload` is
  * called when other runs have arrived.
  */
 export function sorterTraining({ uid, root, model, follow }) {
@@ -98,8 +98,10 @@ export function sorterTraining({ uid, root, model, follow }) {
   }
 
   const solved = (weights) => score(sortAll(machines.of(lesson()), weights));
+  let steps = null; // of each word, by the weights that were judged last
   const judge = (weights) => {
-    const right = solved(weights);
+    steps = sortAll(machines.of(lesson()), weights);
+    const right = score(steps);
     return { score: right / WORDS.length, words: `${right} of ${WORDS.length} sorted` };
   };
 
@@ -132,7 +134,7 @@ export function sorterTraining({ uid, root, model, follow }) {
     ],
     plan,
     judge,
-    follow: (weights) => follow(choice.variant, lesson(), weights),
+    follow: (weights) => follow(choice.variant, lesson(), weights, steps),
     guesses: GUESSES,
     answer: answerTo,
     pace: () => (choice.speed === "watch" ? Math.max(1, Math.round(choice.total / WATCHED / 60)) : Infinity),

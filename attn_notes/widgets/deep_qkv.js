@@ -459,7 +459,7 @@ async function render({ model, el }) {
   }
 
   /** Show a model in training: its weights change under the reader's eyes. */
-  function follow(variant, lesson, original) {
+  function follow(variant, lesson, original, steps) {
     if (!shown?.learning || shown.variant !== variant) {
       const shapes = Object.values(lesson.draws).map(({ shape }) => shape);
       const run = { ...lesson, names: Object.keys(lesson.draws), shapes };
@@ -470,8 +470,10 @@ async function render({ model, el }) {
     Object.assign(shown, { original, full: fullColour(original) });
     Object.assign(shown, { edits: [{ zeroed: new Set() }], position: 0 });
     status.textContent = "";
+    answers = steps;
     fillSelects();
-    build();
+    drawAnswer();
+    drawWeights();
   }
 
   /** New weights arrived; those of a model that is not on the page are no reason to redraw it. */
