@@ -179,6 +179,8 @@ STRESSED = {
     "square of its length", "started at a third", "step", "the answer only", "trained",
     "two letters out of the loss", "vector", "one of the two heads looks for a letter; which?",
     "divided by three", "deep supervision", "halting",
+    "train", "16 seeds",  # buttons of the page
+    "compute until then",
     # titles of sources
     "aep for the lm's causal attention (equilibrium reformulation), on real text",
     "deep attention 1", "less is more: recursive reasoning with tiny networks",

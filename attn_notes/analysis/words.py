@@ -54,12 +54,14 @@ def span(values: Iterable[float] | Tensor, digits: int, unit: str = "") -> str:
     return f"{number(min(found), digits)} to {number(max(found), digits)}{unit}"
 
 
-def percent(share: float | Float[Tensor, ""], digits: int = 1) -> str:
-    """A share in percent, without the sign.
+def percent(share: float | Tensor, digits: int = 1) -> str:
+    """A share, one number, in percent without the sign.
 
     Raises:
-        ValueError: fewer than no digits.
+        ValueError: a tensor of more than one number or none, or fewer than no digits.
     """
+    if isinstance(share, Tensor) and share.numel() != 1:
+        raise ValueError(f"a share is one number, and these are {share.numel()}")
     return number(100 * float(share), digits)
 
 

@@ -86,7 +86,7 @@ def test_the_published_mask_reads_ahead_and_counts_for_nothing(
     visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:
     """The leak in the page is torch's: the largest move before a character that is changed."""
-    choose(widget, steps="100")
+    choose(widget, steps=str(recipe.IN_PAGE.steps // 2))
     end = train(widget)
     assert end["score"] == "0.000"
     model = trained(visit.page, widget, tmp_path, PUBLISHED)

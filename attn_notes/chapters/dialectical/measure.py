@@ -70,7 +70,8 @@ def train_brackets(
 def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tuple[float, float]]:
     """Depth of nesting → mean loss above the best predictor's there, and the share of tokens.
 
-    The depth is the number of brackets open when the prediction is made.
+    The depth is the number of brackets open when the prediction is made; one at which no prediction
+    is made is left out.
 
     Raises:
         ValueError: no string, or none with a token; strings that the task refuses.
@@ -83,6 +84,7 @@ def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tup
     return {
         d: (above[depths == d].mean().item(), (depths == d).sum().item() / total)
         for d in range(int(depths.max()) + 1)
+        if (depths == d).any()
     }
 
 
