@@ -111,3 +111,13 @@ def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
         run_of(*models),
     )
     return visit.page.locator("#scratch")
+
+
+def model_named(widget: Locator, name: str) -> Locator:
+    return widget.get_by_role("radiogroup", name="Model").get_by_role(
+        "radio", name=name, exact=True
+    )
+
+
+def take_model(widget: Locator, name: str) -> None:
+    model_named(widget, name).check()

@@ -23,9 +23,11 @@ from .bracket_models import (
     SMALL,
     close,
     far_from_start,
+    model_named,
     put_in,
     rebuild,
     send,
+    take_model,
     wanting,
 )
 from .conftest import Visit
@@ -339,16 +341,6 @@ def ask(widget: Locator, **fields: str | int | float) -> None:
     """Fill in Prompt, Budget, Temperature."""
     for name, value in fields.items():
         widget.get_by_label(name.capitalize(), exact=True).fill(str(value))
-
-
-def model_named(widget: Locator, name: str) -> Locator:
-    return widget.get_by_role("radiogroup", name="Model").get_by_role(
-        "radio", name=name, exact=True
-    )
-
-
-def take_model(widget: Locator, name: str) -> None:
-    model_named(widget, name).check()
 
 
 def cells(widget: Locator) -> Locator:

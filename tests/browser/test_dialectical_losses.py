@@ -23,7 +23,17 @@ from attn_notes.tasks.brackets import (
     token_losses,
 )
 
-from .bracket_models import KINDS, SMALL, far_from_start, put_in, rebuild, send, wanting
+from .bracket_models import (
+    KINDS,
+    SMALL,
+    far_from_start,
+    model_named,
+    put_in,
+    rebuild,
+    send,
+    take_model,
+    wanting,
+)
 from .conftest import Visit
 from .widget_page import assert_large_enough, assert_steady_height, light_and_dark, saved_runs
 
@@ -280,16 +290,6 @@ def typed(widget: Locator) -> Locator:
 
 def message(widget: Locator) -> Locator:
     return widget.locator(".dh-losses-view .attn-message")
-
-
-def model_named(widget: Locator, name: str) -> Locator:
-    return widget.get_by_role("radiogroup", name="Model").get_by_role(
-        "radio", name=name, exact=True
-    )
-
-
-def take_model(widget: Locator, name: str) -> None:
-    model_named(widget, name).check()
 
 
 def page_task(page: Page) -> Brackets:
