@@ -4,6 +4,7 @@
 import { unpack } from "./_model.js";
 import { button, hidden, html, number, plural, refuse, saver, select, textBox } from "./_page.js";
 import { machines } from "./_machines.js";
+import { opens } from "./_open.js";
 import { wordMap } from "./_deep_qkv_map.js";
 import {
   VARIANTS,
@@ -513,7 +514,11 @@ async function render({ model, el }) {
   el.append(root);
   switchModel();
   await training.reload();
+  const close = opens(root, {
+    failed: () => shown && !fails(shown) && otherSeed() && showOther(),
+  });
   return () => {
+    close();
     unwatch();
     training.free();
   };

@@ -11,6 +11,7 @@
 
 import { unpack } from "./_model.js";
 import { html, menus, saver, segments, sleeper, speaker } from "./_page.js";
+import { opens } from "./_open.js";
 import { make, prepare } from "./_dialectical_model.js";
 import { inOrder, isPublished } from "./_dialectical_runs.js";
 import { bracketTraining } from "./_dialectical_train.js";
@@ -140,7 +141,18 @@ async function render({ model, el }) {
   });
   el.append(root);
   await Promise.all([reload(), training.reload()]);
+
+  /** Show the losses of a model that does not read ahead. */
+  function showMended() {
+    const runs = model.get("runs");
+    const run = inOrder(runs).find((name) => !isPublished(runs[name]));
+    if (run === undefined) return;
+    release();
+    save({ view: "losses", run });
+  }
+  const close = opens(root, { mended: showMended });
   return () => {
+    close();
     unwatch();
     clearTimeout(late);
     training.free();
