@@ -7,7 +7,8 @@
 //   <script type="application/vnd.jupyter.widget-view+json">{"model_id": id}</script>
 //
 // For each view this imports the widget's own module, gives it a model with the saved state and
-// lets it render after the view's script element. A widget that cannot be shown leaves a plain
+// lets it render after the view's script element, as soon as the parser has passed it: a reader plays
+// while the rest of a long page is still being read. A widget that cannot be shown leaves a plain
 // sentence in its place and an error in the console.
 
 (() => {
@@ -99,14 +100,19 @@
     };
   }
 
-  const saved = Object.assign({}, ...scripts("state").map((s) => JSON.parse(s.textContent).state));
+  // While the browser is still reading the page, its last element may be there in part only.
+  const reading = () => document.readyState === "loading";
+  const whole = (script) => Boolean(script.nextSibling) || !reading();
+
+  const parsed = once((script) => JSON.parse(script.textContent).state);
+  const savedOf = (id) => scripts("state").filter(whole).map(parsed).find((saved) => id in saved)?.[id];
   const leaving = new AbortController();
   const moduleOf = once(importModule);
   const styleOf = once(addStyle);
 
   // Its views share a model, and `initialize` runs once for it.
   const modelOf = once(async (id) => {
-    const entry = saved[id];
+    const entry = savedOf(id);
     if (!entry) throw new Error(`the page holds no state of the widget model ${id}`);
     if (entry.model_module !== "anywidget") {
       throw new Error(`${entry.model_module} needs a kernel; only anywidgets live on a page`);
@@ -125,12 +131,14 @@
     if (typeof callback === "function") leaving.signal.addEventListener("abort", callback);
   }
 
+  const idOf = (script) => JSON.parse(script.textContent).model_id;
+
   async function mount(script) {
     const el = document.createElement("div");
     el.className = "live-widget-view";
     script.after(el);
     try {
-      const { model, widget } = await modelOf(JSON.parse(script.textContent).model_id);
+      const { model, widget } = await modelOf(idOf(script));
       cleanUpWith(await widget.render?.({ model, el, signal: leaving.signal }));
       el.dataset.state = "ready";
     } catch (error) {
@@ -140,7 +148,23 @@
     }
   }
 
+  // A view whose state is still to come waits; at the end of the page it waits no longer.
+  const begun = new WeakSet();
+  function mountWhatIsThere() {
+    for (const script of scripts("view")) {
+      if (begun.has(script) || (reading() && !(whole(script) && savedOf(idOf(script))))) continue;
+      begun.add(script);
+      mount(script);
+    }
+  }
+
   // A page that the browser keeps for the back button stays alive.
   addEventListener("pagehide", ({ persisted }) => persisted || leaving.abort());
-  for (const script of scripts("view")) mount(script);
+  const arrivals = new MutationObserver(mountWhatIsThere);
+  arrivals.observe(document, { childList: true, subtree: true });
+  document.addEventListener("readystatechange", () => {
+    arrivals.disconnect();
+    mountWhatIsThere();
+  }, { once: true });
+  mountWhatIsThere();
 })();

@@ -2,8 +2,10 @@
 
 import base64
 import json
+import threading
 from collections.abc import Callable
 from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -57,7 +59,7 @@ def mount(tmp_path: Path, open_page: Callable[..., Visit]) -> Mount:
     host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
     (tmp_path / "host.js").write_text(host, "utf-8")
 
-    def mount(models: dict[str, Any], views: list[str]) -> Visit:
+    def mount(models: dict[str, Any], views: list[str], script: str = "script") -> Visit:
         mime = "application/vnd.jupyter.widget-"
         state = json.dumps({"state": models}).replace("</", r"<\/")
         places = "".join(
@@ -68,7 +70,7 @@ def mount(tmp_path: Path, open_page: Callable[..., Visit]) -> Mount:
         (tmp_path / "page.html").write_text(
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
             f'<script type="{mime}state+json">{state}</script>'
-            f'<script defer src="host.js"></script><body>{places}',
+            f'<{script} src="host.js"></script><body>{places}',
             "utf-8",
         )
         return open_page("page.html", base=tmp_path.as_uri() + "/")
@@ -80,11 +82,56 @@ def texts(page: Page) -> list[str]:
     return page.locator(".live-widget-view").all_inner_texts()
 
 
-def test_views_of_one_model_share_it(mount: Mount) -> None:
-    visit = mount({"a": model(COUNTER, n=2), "b": model(COUNTER, n=7)}, ["a", "b", "a"])
+@pytest.mark.parametrize("script", ["script", "script defer", "script async"])
+def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
+    models = {"a": model(COUNTER, n=2), "b": model(COUNTER, n=7)}
+    visit = mount(models, ["a", "b", "a"], script)
     visit.page.locator("#view0 button").click()
     assert texts(visit.page) == ["3", "7", "3"]
     assert visit.page.evaluate("window.initialized") == 2
+    visit.assert_clean()
+
+
+def test_a_widget_does_not_wait_for_the_rest_of_its_page(open_page: Callable[..., Visit]) -> None:
+    """Below it stands a script that does not come before the widget has asked for something."""
+    mime = "application/vnd.jupyter.widget-"
+    state = json.dumps(
+        {"state": {"a": model(render('await fetch("asked"); el.textContent = "on";'))}}
+    )
+    page = (
+        '<!DOCTYPE html><html lang="en"><title>A page</title><script src="host.js"></script><body>'
+        f'<script type="{mime}state+json">{state}</script>'
+        f'<script type="{mime}view+json">{{"model_id": "a"}}</script><p>Text.</p>'
+        '<script src="slow.js"></script><p>The end.</p>'
+    )
+    asked = threading.Event()
+    waited = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
+            if self.path == "/asked":
+                asked.set()
+            elif self.path == "/slow.js":
+                waited.append(asked.wait(20))
+            kind = "text/html" if self.path == "/" else "text/javascript"
+            content = {"/": page, "/host.js": host}.get(self.path, "// nothing").encode()
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        visit = open_page("", base=f"http://127.0.0.1:{server.server_port}/")
+        assert texts(visit.page) == ["on"]
+        server.shutdown()
+    assert waited == [True]
     visit.assert_clean()
 
 

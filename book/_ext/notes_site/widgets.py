@@ -58,7 +58,7 @@ class LiveWidget(SphinxDirective):
             raise self.error(f"{name}: {error.args[0]}") from error
         state["state"][model]["state"] |= self.options.get("set", {})
         NbMetadataCollector.add_js_file(  # as myst-nb does for the chapter's page
-            self.env, self.env.docname, "widget_host", HOST, {"defer": "defer"}
+            self.env, self.env.docname, "widget_host", HOST, {}
         )
         view = {"version_major": 2, "version_minor": 0, "model_id": model}
         html = _script(STATE, state) + _place(_script(VIEW, view), self.arguments[0])
