@@ -1,0 +1,80 @@
+"""What holds in every chapter while it trains in the page: access, nonsense, a phone."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import Visit
+from .training_page import PATIENCE, told
+from .widget_page import light_and_dark
+
+CHAPTERS = ("deep_qkv", "triple_product", "dialectical", "trm")
+NONSENSE = ("<img src=x onerror=document.title='run'>", "\u202eabc((", "9" * 500, "")
+
+# What runs off the side of the widget, or is under a finger and smaller than a fingertip.
+AMISS = """(widget) => {
+  const { left, right } = widget.getBoundingClientRect();
+  const shown = [...widget.querySelectorAll(".attn-train button, .attn-train select")]
+    .filter((part) => part.checkVisibility());
+  const faults = shown.filter((part) => {
+    const box = part.getBoundingClientRect();
+    return box.left < left - 1 || box.right > right + 1 || box.height < 24 || box.width < 24;
+  });
+  return [shown.length, faults.map((part) => part.textContent)];
+}"""
+
+
+@pytest.fixture(params=CHAPTERS)
+def running(
+    request: pytest.FixtureRequest, open_page: Callable[..., Visit]
+) -> tuple[Visit, Locator]:
+    """A chapter's widget on a phone, a few steps after Train was pressed."""
+    visit = open_page(f"book/{request.param}.html?bare", width=390)
+    widget = visit.page.locator(".attn-widget").first
+    widget.get_by_role("button", name="Train", exact=True).click()
+    steps(visit, widget)
+    return visit, widget
+
+
+def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
+    """Wait until so many further steps are taken, or the training is over."""
+    until = int(told(widget)["step"]) + more
+    visit.page.wait_for_function(
+        """(until) => {
+          const { training, step } = document.querySelector('.attn-widget').dataset;
+          return training === 'done' || Number(step) >= until;
+        }""",
+        arg=until,
+        timeout=PATIENCE,
+    )
+
+
+def test_it_can_be_used_by_everybody_while_it_trains(
+    running: tuple[Visit, Locator], axe: Callable[..., list[str]]
+) -> None:
+    visit, widget = running
+    assert light_and_dark(visit.page, axe) == []
+    buttons, faults = widget.evaluate(AMISS)
+    assert buttons >= 3 and faults == []
+    pause = widget.get_by_role("button", name="Pause")
+    if told(widget)["training"] == "running":
+        pause.focus()
+        visit.page.keyboard.press("Enter")
+        expect(widget).not_to_have_attribute("data-training", "running")
+    visit.assert_clean()
+
+
+def test_nonsense_typed_meanwhile_changes_nothing(running: tuple[Visit, Locator]) -> None:
+    visit, widget = running
+    boxes = widget.locator("input[type=text]")
+    for i in range(boxes.count()):
+        for text in NONSENSE:
+            if boxes.nth(i).is_visible():
+                boxes.nth(i).fill(text)
+                boxes.nth(i).press("Enter")
+    steps(visit, widget)
+    assert widget.locator("img").count() == 0
+    assert visit.page.title() != "run"
+    assert told(widget)["loss"] not in ("", "NaN")
+    visit.assert_clean()
