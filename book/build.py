@@ -125,7 +125,7 @@ def made_of(root: Path, sources: dict[str, bytes]) -> bytes:
     renderer = [
         Path(__file__).read_bytes(),
         dependencies.how_it_runs(),
-        os.environ.get("SITE_URL"),
+        *map(os.environ.get, ("SITE_URL", "SITE_REPOSITORY")),
     ]
     versions = dependencies.installed_versions(root)
     return dependencies.digest([sources, versions, renderer, pages]).encode()

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ PARTS = (
     "icons",
     "mathjax",
     "punctuation",
+    "repository",
     "stills",
     "theme",
     "widgets",
@@ -102,6 +104,17 @@ def test_a_notebook_without_the_widget_is_refused(part: dict[str, ModuleType]) -
 
 PIXEL = "![{alt}](pixel.svg)\n"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+REPOSITORY = "https://github.com/somebody/notes"
+SOURCE = """# Source
+
+```{repository}
+It is [here](REPOSITORY). Type
+
+    git clone REPOSITORY
+```
+
+The end.
+"""
 PRESS = "https://aclanthology.org/E17-2025/"
 CITING = (
     f"[Press and Wolf (2017)]({PRESS}), [(Graves, 2016)](https://arxiv.org/abs/1603.08983) and "
@@ -127,6 +140,7 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     shutil.copy(ROOT / "book" / "references.bib", book)
     (book / "pixel.svg").write_text(SVG, "utf-8")
     (book / "index.md").write_text("# Good\n\n" + PIXEL.format(alt="One empty pixel."), "utf-8")
+    (book / "source.md").write_text(SOURCE, "utf-8")
     for name, (text, _) in FAULTS.items():
         (book / f"{name}.md").write_text(f"# Fault\n\n{text}", "utf-8")
     with figures.figure() as (fig, _):
@@ -147,7 +161,7 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         nbformat.write(drawing, book / f"{name}.ipynb")
     (book / "reference").mkdir()
     (book / "reference" / "bibliography.md").write_text("# Works\n\n```{bibliography}\n```\n")
-    names = [*FAULTS, *outputs, "reference/bibliography"]
+    names = [*FAULTS, *outputs, "source", "reference/bibliography"]
     chapters = "".join(f"  - file: book/{name}\n" for name in names)
     (folder / "_toc.yml").write_text(
         f"format: jb-book\nroot: book/index\nchapters:\n{chapters}", "utf-8"
@@ -157,6 +171,7 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         capture_output=True,
         text=True,
         encoding="utf-8",
+        env=os.environ | {"SITE_REPOSITORY": REPOSITORY},
     )
     assert build.returncode != 0
     return folder / "_build" / "html", build.stderr
@@ -185,6 +200,20 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book
     assert "drawn.ipynb" not in log_of_faulty_book
+
+
+@pytest.mark.slow
+def test_the_repository_is_named_where_it_is_known(faulty_book: tuple[Path, str]) -> None:
+    page = (faulty_book[0] / "book" / "source.html").read_text("utf-8")
+    assert f'href="{REPOSITORY}"' in page and f"git clone {REPOSITORY}" in page
+    assert "source.md" not in faulty_book[1]
+
+
+def test_without_an_address_nothing_is_said(part: dict[str, ModuleType]) -> None:
+    filled = part["repository"].filled
+    assert filled(["[here](REPOSITORY)"], "") == []
+    with pytest.raises(ValueError, match="SITE_REPOSITORY is 'notes'; it begins with https://"):
+        filled(["[here](REPOSITORY)"], "notes")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from notes_site import (
     icons,
     mathjax,
     punctuation,
+    repository,
     stills,
     theme,
     widgets,
@@ -22,7 +23,10 @@ from notes_site import (
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
-    of_text, of_outputs = (citations, docstrings, punctuation), (widgets, stills, alt_text)
+    of_text, of_outputs = (
+        (citations, docstrings, punctuation, repository),
+        (widgets, stills, alt_text),
+    )
     for part in (theme, icons, mathjax, *of_text, *of_outputs):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
