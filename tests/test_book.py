@@ -8,6 +8,8 @@ import pytest
 from dependencies import read_chapter
 from experiments import every_experiment
 
+from attn_notes.analysis import pretrained
+
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
 
@@ -62,9 +64,10 @@ def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
 
 
 def test_every_record_can_be_made_again() -> None:
-    """Each experiment has its file, and each file is found and named by its chapter."""
+    """Each experiment has its file, and each file is found, and named by its chapter or says so."""
     experiments = every_experiment()
     records = {path.stem for path in (ROOT / "attn_notes" / "results").glob("*.json")}
+    records |= {pretrained.about(name)["made_by"] for name in pretrained.names()}
     assert records == set(experiments), "run: make experiments"
     for name, run in experiments.items():
         assert name.startswith(f"{run.__module__.removeprefix('experiments.')}_")

@@ -79,6 +79,7 @@ LEFT_OUT = {
     "chapters.dialectical.measure.against_depth": "takes what `halting_tradeoff` returns",
     "chapters.dialectical.measure.ablations": "takes seconds; `at_cost_of` is swept",
     "analysis.results": "files: tests/analysis/test_results.py",
+    "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
     "tasks.text.tiny_shakespeare": "downloads",
 }
 MAY_BE_NO_NUMBER = {

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import pooch
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
@@ -232,6 +231,8 @@ def tiny_shakespeare() -> Text:
     with no network. Where it cannot be had, its beginning is returned, which comes with this
     package, and `FallbackWarning` says why.
     """
+    import pooch  # so that the tasks can be imported without it
+
     folder = Path(os.environ.get(CACHE) or pooch.os_cache("attn-notes"))
     there = folder / NAME
     pooch.get_logger().setLevel("WARNING")  # that it downloads need not stand on a page

@@ -1,11 +1,13 @@
-"""Checkpoints that are whole at every moment, however a run ends."""
+"""Checkpoints that are whole at every moment, however a run ends; weights alone, as safetensors.
+
+The second half needs the package `safetensors`, which is imported where it is used.
+"""
 
 import os
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from torch import nn
 
 
@@ -36,5 +38,23 @@ def load_weights(model: nn.Module, path: Path) -> None:
     Raises:
         RuntimeError: the file has other names or shapes than the model's parameters.
     """
-    buffers = dict(model.named_buffers())  # not trained, so not in the file
+    from safetensors.torch import load_file
+
+    buffers = dict(model.named_buffers())  # not trained, so not in a page's file
     model.load_state_dict({**buffers, **load_file(path)})
+
+
+def save_weights(model: nn.Module, path: Path, header: dict[str, str]) -> None:
+    """Write parameters and buffers as a safetensors file, with texts by name in its header."""
+    from safetensors.torch import save_file
+
+    weights = {name: p.detach().cpu().contiguous() for name, p in model.state_dict().items()}
+    save_file(weights, path, metadata=header)
+
+
+def header(path: Path) -> dict[str, str]:
+    """The texts in the header of a safetensors file; none if it has none."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        return dict(file.metadata() or {})

@@ -8,6 +8,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+import attn_notes
+
 # Copied to `_static` by the theme and by Jupyter Book's extensions; no page here asks for them.
 UNUSED = (
     "locales",
@@ -75,6 +77,8 @@ def _set_address(config: Any, site: str) -> None:
 
 def _add_templates(app: Sphinx, config: Any) -> None:
     config.templates_path.insert(0, str(Path(__file__).parent / "templates"))
+    config.version = config.release = attn_notes.__version__
+    config.copyright += f", version {attn_notes.__version__}"  # at the foot of every page
 
 
 def _mend_page(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:

@@ -1,0 +1,97 @@
+"""Trained weights, one model a chapter, as safetensors files of the package.
+
+>>> import torch
+>>> from attn_notes.analysis import pretrained
+>>> pretrained.names()
+['deep-qkv', 'dialectical', 'equilibrium', 'triple-product', 'trm-6x6']
+>>> pretrained.load("deep-qkv").sort("cab")
+'abc'
+
+`book/experiments/weights.py` makes the files. Each says in its header which model it is of, its
+settings, and what it was trained on: see `about`.
+"""
+
+import json
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Generator, nn
+
+from attn_notes.analysis import results
+from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
+from attn_notes.training import checkpoint
+
+MODELS: dict[str, tuple[type[nn.Module], type[Any]]] = {
+    "Sorter": (deep_qkv.Sorter, deep_qkv.Config),
+    "AttentionOnly": (triple_product.AttentionOnly, triple_product.Config),
+    "dialectical.LanguageModel": (dialectical.LanguageModel, dialectical.Config),
+    "equilibrium.LanguageModel": (equilibrium.LanguageModel, equilibrium.Config),
+    "TRM": (trm.TRM, trm.Config),
+}
+"""What a file may hold: a model and its settings."""
+
+
+def names() -> list[str]:
+    """What `load` takes."""
+    return sorted(path.stem for path in results.folder().glob("*.safetensors"))
+
+
+def load(name: str, device: torch.device | str = "cpu") -> nn.Module:
+    """A trained model, ready to run.
+
+    Raises:
+        FileNotFoundError: there is none of that name; says which there are.
+    """
+    said = about(name)
+    model, config = MODELS[said["model"]]
+    made = model(_settings(config, said["config"]), Generator())
+    checkpoint.load_weights(made, _path(name))
+    return made.to(device).eval()
+
+
+def about(name: str) -> dict[str, Any]:
+    """What a file says of its model: `model`, `config`, and `trained`, on what and how far.
+
+    Raises:
+        FileNotFoundError: there is none of that name; says which there are.
+    """
+    return {key: json.loads(value) for key, value in checkpoint.header(_path(name)).items()}
+
+
+def save(name: str, model: nn.Module, config: Any, **said: Any) -> Path:
+    """Write a model's parameters, with what is to be known of them, for `load` to read.
+
+    Raises:
+        ValueError: a model that is none of `MODELS`.
+    """
+    kinds = [kind for kind, (made, _) in MODELS.items() if type(model) is made]
+    if not kinds:
+        raise ValueError(f"{type(model).__name__} is none of {', '.join(MODELS)}")
+    path = results.folder() / f"{name}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = {"model": kinds[0], "config": asdict(cast(Any, config)), **said}
+    checkpoint.save_weights(model, path, {key: json.dumps(value) for key, value in known.items()})
+    return path
+
+
+def _path(name: str) -> Path:
+    path = results.folder() / f"{name}.safetensors"
+    if name not in names():
+        known = ", ".join(names()) or "none"
+        raise FileNotFoundError(
+            f"no trained model {name!r} in {results.folder()}; there are: {known}"
+        )
+    return path
+
+
+def _settings(config: type[Any], values: dict[str, Any]) -> Any:
+    """A model's settings from what JSON has kept of them, settings within settings included."""
+    defaults = {field.name: field.default for field in fields(config)}
+    within = {
+        name: type(default)(**values[name])
+        for name, default in defaults.items()
+        if is_dataclass(default) and not isinstance(default, type)
+    }
+    return config(**values | within)

@@ -1,0 +1,114 @@
+"""The package by itself: its version, its first level, and what it asks for."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import attn_notes
+
+ROOT = Path(__file__).parents[1]
+NAMES = [name for name in attn_notes.__all__ if not name.startswith("_")]
+
+# Refuses every distribution but those that the package asks for, and what these ask for themselves.
+ALONE = """
+import re, sys
+from importlib.metadata import packages_distributions, requires, PackageNotFoundError
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+wanted, left = set(), ["attn-notes"]
+while left:
+    name = canonical(left.pop())
+    if name not in wanted:
+        wanted.add(name)
+        try:
+            asked = requires(name) or []
+        except PackageNotFoundError:
+            continue
+        left += [re.match(r"[\\w.-]+", one)[0] for one in asked if "extra ==" not in one]
+print(*sorted(wanted))
+tops = packages_distributions()
+refused = {top for top, owners in tops.items() if not {canonical(o) for o in owners} & wanted}
+
+class Guarded:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in refused:
+            return self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Guarded, sys.meta_path)
+"""
+
+
+def test_one_version_stands_everywhere() -> None:
+    version = attn_notes.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"] == version
+    changes = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert changes[0] == version and len(set(changes)) == len(changes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_level_has_what_its_module_has(name: str) -> None:
+    found = getattr(attn_notes, name)
+    assert getattr(importlib.import_module(found.__module__), name) is found
+    assert found.__module__.startswith("attn_notes.")
+    assert name in dir(attn_notes)
+
+
+def test_what_is_not_there_is_said() -> None:
+    with pytest.raises(AttributeError, match="module 'attn_notes' has no attribute 'GPT'"):
+        _ = attn_notes.GPT
+
+
+def test_type_checkers_are_told_the_same_names() -> None:
+    tree = ast.parse((ROOT / "attn_notes" / "__init__.pyi").read_text("utf-8"))
+    told = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert told == {name: f"{getattr(attn_notes, name).__module__}.{name}" for name in NAMES}
+    assert (ROOT / "attn_notes" / "py.typed").is_file()
+
+
+@pytest.mark.slow
+def test_models_tasks_training_and_programs_need_four_packages() -> None:
+    """In a process that finds nothing else; and one that is asked for is named."""
+    program = (
+        ALONE
+        + """
+import importlib, pkgutil, attn_notes
+for room in ("tasks", "models", "training", "programs"):
+    package = importlib.import_module(f"attn_notes.{room}")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"attn_notes.{room}.{module.name}")
+import torch
+from attn_notes.models.deep_qkv import Config
+print(attn_notes.Sorter(Config(), torch.Generator()).sort("cab"))
+try:
+    attn_notes.load("deep-qkv")
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr[-2000:]
+    wanted, written, missing = done.stdout.splitlines()
+    assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
+    assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())
+    assert re.fullmatch("[abc]{3}", written)
+    assert missing == "safetensors"
