@@ -23,13 +23,16 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve lab style units check test test-all test-excerpt experiments benchmark bench strip clean
+.PHONY: book serve editions lab style units check test test-all test-excerpt experiments benchmark bench strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
 
 serve: $(INSTALLED)
 	@$(RUN) book/build.py serve --port $(PORT)
+
+editions: $(INSTALLED)
+	@$(RUN) book/build.py editions
 
 lab: $(INSTALLED)
 	$(RUN) -m jupyterlab book

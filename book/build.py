@@ -3,6 +3,7 @@
     python book/build.py book           execute what is stale, then render
     python book/build.py execute        only execute
     python book/build.py site           only render
+    python book/build.py editions       the notebooks for other places: see editions.py
     python book/build.py serve          look at the site on http://localhost:8000
     python book/build.py strip          remove the outputs from the notebooks and fold them again,
                                         before a commit
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import dependencies
+import editions
 import execution
 import files
 import nbformat
@@ -249,7 +251,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["book", "execute", "site", "serve", "strip"])
+    parser.add_argument(
+        "command", choices=["book", "execute", "site", "editions", "serve", "strip"]
+    )
     parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -259,6 +263,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command in ("book", "site"):
             site(options.root)
             print("The book is in _build/html/index.html. To read it: make serve")
+        if options.command == "editions":
+            for path in editions.editions(options.root):
+                print(path.relative_to(options.root))
         if options.command == "serve":
             serve(options.root, options.port)
         if options.command == "strip":

@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import editions
+
 from attn_notes.exercises import Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -40,9 +42,7 @@ def names(chapter: Path) -> list[str]:
 
 def solution(chapter: Path, name: str) -> str:
     """The code of an exercise's printed solution."""
-    text = cells(chapter)[f"exercise-{name}-solution"]
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    return code
+    return editions.solution(cells(chapter)[f"exercise-{name}-solution"])
 
 
 def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:

@@ -1,0 +1,177 @@
+"""The notebooks for other places: nothing in them that must not be, and they run."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import editions
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from . import exercises
+from .test_wheel import AWAY, NOT_ASTRAY, PIP
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = [path.relative_to(ROOT / "book") for path in (*exercises.CHAPTERS, *exercises.EVIDENCE)]
+EDITIONS = ("student", "instructor", "plain")
+EXERCISES = [(page, name) for page in NOTEBOOKS for name in exercises.names(ROOT / "book" / page)]
+RAW = re.compile(r":::|^```\{|\{[a-z:]+\}`", re.MULTILINE)  # MyST that Markdown does not know
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which all editions were unpacked."""
+    folder = tmp_path_factory.mktemp("editions")
+    for path in editions.editions(ROOT, folder / "made"):
+        zipfile.ZipFile(path).extractall(folder)
+    return folder
+
+
+def cells(made: Path, edition: str, page: Path) -> list[NotebookNode]:
+    notebook = nbformat.read(made / f"attention-notes-{edition}" / page, as_version=4)
+    nbformat.validate(notebook)
+    return list(notebook.cells)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_an_edition_has_every_page_and_the_wheel(edition: str, made: Path) -> None:
+    folder = made / f"attention-notes-{edition}"
+    assert {path.relative_to(folder) for path in folder.rglob("*.ipynb")} == set(NOTEBOOKS)
+    (wheel,) = folder.glob("*.whl")
+    assert "attn_notes/results/deep-qkv.safetensors" in zipfile.ZipFile(wheel).namelist()
+    assert edition in (folder / "README.txt").read_text("utf-8")
+    assert (folder / "LICENSE").is_file()
+    assert bool(list(folder.rglob("teaching/*.md"))) == (edition == "instructor")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_no_link_is_dead(edition: str, made: Path) -> None:
+    folder = made / f"attention-notes-{edition}"
+    for page in NOTEBOOKS:
+        for cell in cells(made, edition, page):
+            if cell.cell_type == "markdown":
+                for _, target in editions.LINK.findall(cell.source):
+                    inside = not re.match(r"[a-z]+:|#", target)
+                    assert not inside or (folder / page.parent / target).is_file(), (page, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", ["student", "plain"])
+@pytest.mark.parametrize(("page", "name"), EXERCISES, ids=lambda part: str(part))
+def test_a_student_finds_no_solution(page: Path, name: str, edition: str, made: Path) -> None:
+    """Not a line of its code that stands nowhere else; the hint is there."""
+    source = ROOT / "book" / page
+    code = exercises.solution(source, name)
+    stands = exercises.cells(source)
+    others = [text for cell, text in stands.items() if not cell.endswith("solution")]
+    telling = [
+        line.strip()
+        for line in code.splitlines()
+        if len(line.strip()) > 12 and not any(line.strip() in other for other in others)
+    ]
+    text = "\n".join(cell.source for cell in cells(made, edition, page))
+    assert telling and not [line for line in telling if line in text]
+    cell = f"exercise-{name}-solution"
+    kept = [c.source for c in cells(made, edition, page) if c.id == cell]
+    assert any("Hint" in text for text in kept) == ("Hint" in stands[cell])
+
+
+@pytest.mark.slow
+def test_plain_markdown_has_no_directive(made: Path) -> None:
+    seen = 0
+    for page in NOTEBOOKS:
+        for cell in cells(made, "plain", page):
+            if cell.cell_type == "markdown":
+                assert not RAW.findall(cell.source), (page, cell.id)
+                seen += "<details>" in cell.source
+            elif "hide-input" in cell.metadata.get("tags", []):
+                assert cell.metadata["cellView"] == "form"
+    assert seen > len(EXERCISES) / 2  # hints
+    assert RAW.findall(":::{dropdown} Hint\nx\n:::") and RAW.findall("{cite:t}`a`")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "name"), EXERCISES, ids=lambda part: str(part))
+def test_an_instructors_cell_has_the_solution_before_its_check(
+    page: Path, name: str, made: Path
+) -> None:
+    """Which passes: tests/test_book.py runs every one."""
+    source = ROOT / "book" / page
+    (cell,) = (c for c in cells(made, "instructor", page) if c.id == f"exercise-{name}-cell")
+    check = exercises.cells(source)[cell.id].strip().splitlines()[-1]
+    assert cell.source.startswith(exercises.solution(source, name).strip())
+    assert cell.source.endswith(f"\n{check}") and "your answer" not in cell.source
+
+
+def test_the_first_cell_installs_what_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command))
+    notebook = nbformat.read(ROOT / "book" / "deep_qkv.ipynb", as_version=4)
+    known, unknown = (
+        editions.in_plain(notebook, repository).cells[1].source
+        for repository in ("https://github.com/somebody/notes", "")
+    )
+    monkeypatch.chdir(tmp_path)
+    exec(unknown, {})  # the package is there
+    assert asked == []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="beside this notebook"):
+        exec(unknown, {})
+    exec(known, {})
+    assert asked.pop()[-1] == "attn-notes[book] @ git+https://github.com/somebody/notes"
+    (tmp_path / "attn_notes-9.9.9-py3-none-any.whl").touch()
+    for source in (known, unknown):
+        exec(source, {})
+        assert asked.pop()[-1].startswith(f"attn-notes[book] @ {tmp_path.as_uri()}/attn_notes-9")
+
+
+@pytest.fixture(scope="module")
+def environment(made: Path) -> dict[str, str]:
+    """The variables of a kernel that finds the package where an edition's wheel was installed."""
+    (wheel,) = (made / "attention-notes-plain").glob("*.whl")
+    folder = made / "installed"
+    options = ["--quiet", "--no-deps", "--no-index", "--no-compile", "--target", folder]
+    subprocess.run([*PIP, "install", *options, wheel], check=True)
+    return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder)}
+
+
+SHORT = {
+    ("plain", Path("evidence/deep_qkv.ipynb")),
+    ("student", Path("evidence/dialectical.ipynb")),
+}
+
+
+@pytest.mark.parametrize(
+    ("edition", "page"),
+    [
+        pytest.param(
+            *(edition, page),
+            marks=pytest.mark.slow if (edition, page) in SHORT else pytest.mark.long,
+            id=f"{edition}-{page}",
+        )
+        for edition in EDITIONS
+        for page in NOTEBOOKS
+    ],
+)
+def test_a_page_runs_where_there_is_nothing_but_its_edition(
+    edition: str, page: Path, made: Path, environment: dict[str, str]
+) -> None:
+    folder = made / f"attention-notes-{edition}"
+    notebook = nbformat.read(folder / page, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
+    notebook.cells.append(nbformat.v4.new_code_cell(f"import sys\n{NOT_ASTRAY}"))
+    here = str((folder / page).parent)
+    client = NotebookClient(notebook, timeout=900, resources={"metadata": {"path": here}})
+    client.execute(env=environment)
+    assert json.dumps(notebook.cells[-1].outputs) == "[]"
