@@ -156,7 +156,7 @@ def pages() -> Iterator[Callable[[], Page]]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9, help="how often each takes its turn")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn")
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     print("milliseconds of the processor a step; in brackets how many of torch's steps that is")
