@@ -1,6 +1,7 @@
 // Training a model of brackets on the page: mask published or mended, which rate, how many steps.
 
 import { html, segments, select } from "./_page.js";
+import { challengeRow, ratesAround, shapesOf, stepsOf, tallyLine } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { bestCosts, changed, following, heldOut } from "./_dialectical_learn.js";
 import { forward, make, prepare } from "./_dialectical_model.js";
@@ -61,8 +62,6 @@ export function bracketTraining({ uid, root, model, follow }) {
   let last = null; // the last judgement of the run
   const lessons = () => model.get("lessons");
   const lesson = () => lessons()[choice.name];
-  const rates = () => [-2, -1, 0, 1, 2].map((power) => lesson().rate * 2 ** power);
-  const totals = () => [0.25, 0.5, 1, 2].map((part) => Math.round(part * lesson().steps));
   const suited = (name) => ({ name, rate: lessons()[name].rate, total: lessons()[name].steps });
 
   const change = (next) => {
@@ -79,8 +78,8 @@ export function bracketTraining({ uid, root, model, follow }) {
 
   function show() {
     boxes.name.set(inOrder(lessons()).map((name) => [name, name]), choice.name);
-    boxes.rate.set(rates().map((rate) => [rate, `${Number(rate.toPrecision(2))}`]), choice.rate);
-    boxes.total.set(totals().map((total) => [total, `${total}`]), choice.total);
+    boxes.rate.set(ratesAround(lesson().rate), choice.rate);
+    boxes.total.set(stepsOf(lesson().steps, [0.25, 0.5, 1, 2]), choice.total);
   }
 
   function plan(seed) {
@@ -94,7 +93,7 @@ export function bracketTraining({ uid, root, model, follow }) {
         options: { task: lesson().task, ...HELD },
       },
       name: `brackets ${choice.name}`,
-      shapes: Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape])),
+      shapes: shapesOf(draws),
       floor,
       top: TOP_LOSS,
       bottom: floor - BELOW,
@@ -121,7 +120,7 @@ export function bracketTraining({ uid, root, model, follow }) {
     return `${outcome} ${guess === found ? "As you guessed." : "Not as you guessed."}`;
   }
 
-  const tally = html("p", { class: "attn-train-line", role: "status" });
+  const tally = tallyLine();
   /** Whether the run that has ended meets the challenge. */
   function tell() {
     const by = last.loss - last.best;
@@ -137,9 +136,7 @@ export function bracketTraining({ uid, root, model, follow }) {
     title: "Train one here",
     settings: [boxes.name.node, boxes.rate.node, boxes.total.node],
     more: [
-      html(
-        "div",
-        { class: "attn-controls attn-challenge" },
+      challengeRow(
         html(
           "p",
           {},

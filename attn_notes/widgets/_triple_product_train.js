@@ -1,8 +1,8 @@
 // Training a copier on the page: which score, how many layers, which periods, and several seeds in a row.
 
 import { argmax, softmax } from "./_model.js";
-import { button, html, segments, select } from "./_page.js";
-import { series } from "./_training.js";
+import { segments, select } from "./_page.js";
+import { SPEEDS, labelled, paceOf, ratesAround, seedsChallenge, shapesOf, short, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
 import { PARTS, comparedWith } from "./_train_guess.js";
@@ -11,7 +11,6 @@ import { bestLoss, heldOut } from "./_triple_product_task.js";
 import { KINDS, counts, named } from "./_triple_product_words.js";
 
 const TOP_LOSS = 3; // nats, at the upper edge of the picture
-const WATCHED = 8; // seconds that a run takes where one wants to see it
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
 const FEW = 6; // sequences where the page itself judges
 const CHALLENGE = { seeds: 8, steps: 150 };
@@ -45,9 +44,6 @@ export function copierTraining({ uid, root, model, follow }) {
     lessons().find(({ config }) => config.score === kind && config.layers === layers);
   const lesson = () => of(choice.score, choice.layers);
   const task = () => lesson().tasks[choice.period] ?? lesson().tasks[0];
-  const rates = () => [-2, -1, 0, 1, 2].map((power) => lesson().rate * 2 ** power);
-  const totals = () => [0.25, 0.5, 1, 2].map((part) => Math.round(part * lesson().steps));
-
   /** A lesson at the rate and for the steps that suit it, or the nearest that there is. */
   const suited = (kind, layers) => {
     const ofKind = lessons().find(({ config }) => config.score === kind);
@@ -69,10 +65,6 @@ export function copierTraining({ uid, root, model, follow }) {
     total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
     speed: field(select, "speed", "Speed", (speed) => change({ speed })),
   };
-  const withName = (text, { node }) =>
-    html("span", { class: "attn-choice" }, html("span", { class: "attn-label", "aria-hidden": "true" }, text), node);
-  const short = (rate) => `${Number(rate.toPrecision(2))}`;
-
   function show() {
     const there = lessons();
     const layers = [...new Set(there.map(({ config }) => config.layers))].sort((a, b) => a - b);
@@ -80,9 +72,9 @@ export function copierTraining({ uid, root, model, follow }) {
     boxes.score.set(kinds.map(({ kind, name }) => [kind, name]), choice.score);
     boxes.layers.set(layers.map((count) => [`${count}`, `${count}`]), `${choice.layers}`);
     boxes.period.set(lesson().tasks.map(({ periods }, i) => [`${i}`, counts(periods)]), `${choice.period}`);
-    boxes.rate.set(rates().map((rate) => [rate, short(rate)]), choice.rate);
-    boxes.total.set(totals().map((total) => [total, `${total}`]), choice.total);
-    boxes.speed.set([["watch", "to watch"], ["fast", "as fast as it can"]], choice.speed);
+    boxes.rate.set(ratesAround(lesson().rate), choice.rate);
+    boxes.total.set(stepsOf(lesson().steps, [0.25, 0.5, 1, 2]), choice.total);
+    boxes.speed.set(SPEEDS, choice.speed);
   }
 
   const setup = (seed, steps = choice.total) => ({
@@ -102,7 +94,7 @@ export function copierTraining({ uid, root, model, follow }) {
     return {
       setup: setup(seed),
       name: `copier ${config.score} ${config.layers} ${counts(periods)}`,
-      shapes: Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape])),
+      shapes: shapesOf(draws),
       floor,
       top: TOP_LOSS,
       criterion: `below, copies right, up to ${percent(copied)}`,
@@ -125,67 +117,46 @@ export function copierTraining({ uid, root, model, follow }) {
         `After all steps ${percent(share * lesson().copied)} of the copies are right, not ${percent(lesson().copied)}.`,
     });
 
-  const tally = html("p", { class: "attn-train-line", role: "status" });
-  const challenge = button(`${CHALLENGE.seeds} seeds`, () => runChallenge());
+  const challenge = seedsChallenge({
+    esm: model.get("_esm"),
+    text:
+      `Challenge: with one layer and one period, choose so that all ${CHALLENGE.seeds} seeds get every copy ` +
+      `of ${HELD.count} fresh sequences right within ${CHALLENGE.steps} steps.`,
+    seeds: CHALLENGE.seeds,
+    begin: () => {
+      if (choice.layers !== 1 || task().periods.length > 1) {
+        return { refused: "The challenge is to do it with one layer and one period." };
+      }
+      panel.pause();
+      const chosen = `${named(lesson().config)}, period ${counts(task().periods)}, rate ${short(choice.rate)}`;
+      return {
+        setup: (seed) => setup(seed, CHALLENGE.steps),
+        passed: ({ judged }) => judged?.copied === 1,
+        words: (met, tried) => `${chosen}: ${met} of ${tried} seeds get every copy right.`,
+      };
+    },
+  });
   const panel = trainPanel({
     uid,
     root,
     esm: model.get("_esm"),
     title: "Train one here",
     settings: [
-      withName("Score", boxes.score),
-      withName("Layers", boxes.layers),
-      withName("Period", boxes.period),
+      labelled("Score", boxes.score),
+      labelled("Layers", boxes.layers),
+      labelled("Period", boxes.period),
       boxes.rate.node,
       boxes.total.node,
       boxes.speed.node,
     ],
-    more: [
-      html(
-        "div",
-        { class: "attn-controls attn-challenge" },
-        html(
-          "p",
-          {},
-          `Challenge: with one layer and one period, choose so that all ${CHALLENGE.seeds} seeds get every copy ` +
-            `of ${HELD.count} fresh sequences right within ${CHALLENGE.steps} steps.`,
-        ),
-        challenge,
-        tally,
-      ),
-    ],
+    more: [challenge.node],
     plan,
     judge,
     follow: (weights) => follow(lesson(), task(), weights),
     guesses: GUESSES,
     answer: answerTo,
-    pace: () => (choice.speed === "watch" ? Math.max(1, Math.round(choice.total / WATCHED / 60)) : Infinity),
+    pace: () => paceOf(choice),
   });
-
-  let asked = 0;
-  let runner = null;
-  /** Train the chosen settings from several seeds, one after another, each judged on the held-out copies. */
-  async function runChallenge() {
-    if (choice.layers !== 1 || task().periods.length > 1) {
-      tally.textContent = "The challenge is to do it with one layer and one period.";
-      return;
-    }
-    const mine = ++asked;
-    panel.pause();
-    challenge.disabled = true;
-    const copied = [];
-    const chosen = `${named(lesson().config)}, period ${counts(task().periods)}, rate ${short(choice.rate)}`;
-    runner ??= series(model.get("_esm"));
-    const setups = Array.from({ length: CHALLENGE.seeds }, (_, i) => setup(i + 1, CHALLENGE.steps));
-    for (const each of setups) {
-      const done = await runner.next(each);
-      if (mine !== asked) return;
-      copied.push(done?.judged?.copied === 1);
-      tally.textContent =
-        `${chosen}: ${copied.filter(Boolean).length} of ${copied.length} seeds get every copy right.`;
-    }
-    challenge.disabled = false;
-  }
 
   async function reload() {
     await machines.prepare(lessons());
@@ -199,8 +170,7 @@ export function copierTraining({ uid, root, model, follow }) {
     panel.restart();
   }
   function free() {
-    asked++;
-    runner?.free();
+    challenge.free();
     panel.free();
   }
   return { node: panel.node, reload, free, pause: panel.pause };

@@ -2,6 +2,7 @@
 // many puzzles are thought about at once.
 
 import { html, plural, segments, select } from "./_page.js";
+import { challengeRow, labelled, stepsOf, tallyLine } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { DEEP } from "./_trm_supervision.js";
 
@@ -71,14 +72,6 @@ export function explorerTraining({ uid, root, model, follow }) {
     }),
   };
   const sizeOf = (seats) => lesson().sizes.find((size) => size.seats === seats);
-  const named = (text, box) =>
-    html(
-      "span",
-      { class: "attn-choice" },
-      html("span", { class: "attn-label", "aria-hidden": "true" }, text),
-      box.node,
-    );
-
   function show() {
     boxes.supervision.set(SUPERVISION.map((steps) => [steps, `${steps}`]), choice.supervision);
     boxes.halting.set([["on", "on"], ["off", "off"]], choice.halting);
@@ -87,8 +80,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       sizes.map(({ seats, megabytes }) => [seats, `${seats} (${megabytes} MB)`]),
       choice.size.seats,
     );
-    const lengths = SHORTER.map((part) => Math.round(choice.size.steps * part));
-    boxes.steps.set(lengths.map((steps) => [steps, `${steps}`]), choice.steps);
+    boxes.steps.set(stepsOf(choice.size.steps, SHORTER), choice.steps);
   }
 
   function plan(seed) {
@@ -159,19 +151,19 @@ export function explorerTraining({ uid, root, model, follow }) {
   }
 
   const challenge = html("p", {});
-  const tally = html("p", { class: "attn-train-line", role: "status" });
+  const tally = tallyLine();
   const panel = trainPanel({
     uid,
     root,
     esm: model.get("_esm"),
     title: "Train one here",
     settings: [
-      named("Supervision steps", boxes.supervision),
-      named("Early halting", boxes.halting),
+      labelled("Supervision steps", boxes.supervision),
+      labelled("Early halting", boxes.halting),
       boxes.size.node,
       boxes.steps.node,
     ],
-    more: [html("div", { class: "attn-controls attn-challenge" }, challenge, tally)],
+    more: [challengeRow(challenge, tally)],
     plan,
     judge,
     follow: (weights) => follow(lesson(), weights),
