@@ -8,6 +8,7 @@ chapter's cell `setup`, and `exercise-setup` where a chapter has one.
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,19 @@ def solution(chapter: Path, name: str) -> str:
     return editions.solution(cells(chapter)[f"exercise-{name}-solution"])
 
 
+@cache
+def set_up(chapter: Path) -> dict[str, Any]:
+    """The names that a reader has after the chapter's setup, which takes seconds."""
+    sources, scope = cells(chapter), {}
+    for part in (sources["setup"], sources.get("exercise-setup", "")):
+        exec(part, scope)
+    return scope
+
+
 def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
     """The names that a reader has after the chapter's setup and some code of their own."""
-    sources, scope = cells(chapter), {}
-    for part in (sources["setup"], sources.get("exercise-setup", ""), code):
-        exec(part, scope)
+    scope = dict(set_up(chapter))
+    exec(code, scope)
     return scope
 
 

@@ -19,10 +19,11 @@ EXERCISES = [
     for chapter in CHAPTERS + EVIDENCE
     for name in exercises.names(chapter)
 ]
-TRAINING = {"deep_qkv-rescue"}
 every_exercise = pytest.mark.parametrize(("chapter", "name"), EXERCISES)
 
 
+# The first of a chapter's needs its setup, which traces what the page is to run.
+@pytest.mark.slow
 @every_exercise
 def test_a_stub_is_told_that_there_is_no_answer(chapter: Path, name: str) -> None:
     outcome = exercises.outcome(chapter, name)
@@ -30,16 +31,8 @@ def test_a_stub_is_told_that_there_is_no_answer(chapter: Path, name: str) -> Non
     assert "there is no answer yet" in repr(outcome)
 
 
-# A solution that trains takes as long as its training.
-@pytest.mark.parametrize(
-    ("chapter", "name"),
-    [
-        pytest.param(
-            *param.values, id=param.id, marks=[pytest.mark.slow] if param.id in TRAINING else []
-        )
-        for param in EXERCISES
-    ],
-)
+@pytest.mark.slow
+@every_exercise
 def test_a_solution_passes(chapter: Path, name: str) -> None:
     outcome = exercises.outcome(chapter, name, exercises.solution(chapter, name))
     assert outcome.passed, outcome
