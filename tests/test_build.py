@@ -23,6 +23,7 @@ import execution
 import files
 import matplotlib
 import nbformat
+import pooch
 import pytest
 import running
 from dependencies import BookError
@@ -464,7 +465,7 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
         asked.append((Path(path) / fname).resolve())
         raise OSError
 
-    monkeypatch.setattr(text.pooch, "retrieve", retrieve)
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
     assert (dependencies.DOWNLOADED, dependencies.CACHE) == (text.NAME, text.CACHE)
     assert Path(text.__file__) == ROOT / dependencies.DOWNLOADS
     for folder in ("", str(tmp_path)):
@@ -803,7 +804,7 @@ def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypat
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setenv(text.CACHE, str(tmp_path / "locked"))
-    monkeypatch.setattr(text.pooch, "retrieve", denied)
+    monkeypatch.setattr(pooch, "retrieve", denied)
     monkeypatch.setattr(Path, "stat", denied)
     assert dependencies.data_at_hand() == {}
     with pytest.warns(text.FallbackWarning):

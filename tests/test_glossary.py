@@ -174,7 +174,7 @@ def test_a_chapters_own_words_are_explained(stem: str) -> None:
 STRESSED = {
     "an earlier instance of the present token", "and references", "beyond", "dot product",
     "earlier", "every", "everything", "exactly", "falls", "in", "in a trained head", "is",
-    "later", "learn", "mended", "mostly", "neither", "one way", "one way, strong", "past",
+    "later", "learn", "mostly", "neither", "one way", "one way, strong", "past",
     "published, masked", "query", "random", "rotation", "sampled", "share",
     "square of its length", "started at a third", "step", "the answer only", "trained",
     "two letters out of the loss", "vector", "one of the two heads looks for a letter; which?",

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import pooch
 import pytest
 import torch
 from hypothesis import given, settings
@@ -261,7 +262,7 @@ def test_without_the_variable_the_systems_cache_is_used(
 ) -> None:
     serve(PLAY)
     monkeypatch.setenv("ATTN_NOTES_DATA", "")
-    monkeypatch.setattr(module.pooch, "os_cache", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     tiny_shakespeare()
     assert [p.name for p in (tmp_path / "cache").rglob("*.txt")] == ["tinyshakespeare.txt"]
     assert (tmp_path / "cache" / "attn-notes" / "tinyshakespeare.txt").read_bytes() == PLAY

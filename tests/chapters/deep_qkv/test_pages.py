@@ -23,6 +23,7 @@ def test_the_exercise_of_the_evidence_page() -> None:
     assert exercises.outcome(EVIDENCE, "rank", exercises.solution(EVIDENCE, "rank")).passed
 
 
+@pytest.mark.slow  # the first to run the lesson's setup
 def test_the_lessons_model_is_the_packages() -> None:
     """Its cell, run with other weights, off the start, where a LayerNorm is trivial."""
     scope = exercises.after_setup(LESSON, exercises.cells(LESSON)["model-cell"])

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import pooch
 import pytest
 import torch
 from experiments import equilibrium as recorded
@@ -12,7 +13,6 @@ from attn_notes.analysis import cost, results
 from attn_notes.chapters.equilibrium import estimators, evidence, measure, recipe
 from attn_notes.chapters.equilibrium.estimators import Nudged
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
-from attn_notes.tasks import text as texts
 from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.training.ensemble import Run
 
@@ -94,10 +94,10 @@ def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
     def nothing(*_: object, **__: object) -> str:
         raise OSError("no network")
 
-    monkeypatch.setattr(texts.pooch, "retrieve", nothing)
+    monkeypatch.setattr(pooch, "retrieve", nothing)
     text, excerpt = evidence.read_text()
     assert excerpt and text == TEXT
-    monkeypatch.setattr(texts.pooch, "retrieve", lambda *_, **__: str(FALLBACK))
+    monkeypatch.setattr(pooch, "retrieve", lambda *_, **__: str(FALLBACK))
     assert evidence.read_text() == (TEXT, False)
 
 
