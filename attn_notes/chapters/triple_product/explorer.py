@@ -1,7 +1,9 @@
 """Chapter 2's widget, filled: with recorded models, then with those trained live."""
 
 from collections.abc import Callable, Mapping
+from string import ascii_lowercase
 
+import torch
 from torch import Tensor
 
 from attn_notes import notebook
@@ -13,6 +15,8 @@ CONFIGS = {"one layer": recipe.ONE_OF_EACH, "two layers": recipe.TWO_OF_EACH}
 
 ELSEWHERE = "gcafbnkdhpe" * 2
 """A text with a period of 11, one less than the one that a single layer is trained on."""
+ASKED = len(ELSEWHERE) - 4
+"""The position from which the widget asks, when it opens."""
 
 
 def explorer() -> TripleProductExplorer:
@@ -26,8 +30,17 @@ def explorer() -> TripleProductExplorer:
             _load(widget, kind, layers, evidence.weights(layers, kind))
     _teach(widget)
     widget.mode, widget.run = "head", "dot, one layer"
-    widget.text, widget.position = ELSEWHERE, len(ELSEWHERE) - 4
+    widget.text, widget.position = ELSEWHERE, ASKED
+    widget.head = _head_that_counts()
     return widget
+
+
+def _head_that_counts() -> int:
+    """The head that looks most to where the source would be if the text had the right period."""
+    tokens = torch.tensor([ascii_lowercase.index(letter) for letter in ELSEWHERE])
+    with torch.no_grad():
+        _, attention = evidence.trained("one layer", "dot").observe(tokens)
+    return int(attention[0, :, ASKED, ASKED + 1 - recipe.HALF].argmax())
 
 
 def load(widget: TripleProductExplorer, layers: str, runs: Runs) -> None:
