@@ -716,10 +716,14 @@ def test_another_model_keeps_the_text_and_opens_on_its_copying_head(
             expect(head.locator(".tp-verdict")).not_to_contain_text("fits this text")
         else:
             assert chosen == [0, 0], name
-            expect(head.locator(".tp-verdict")).to_have_text(
-                f"None of the model's periods (12) fits this text; one fits {EXAMPLE}. "
-                f"It goes on with {text[i + 1]}."
+            expect(head.locator(".tp-verdict")).to_contain_text(
+                "This text repeats after 7, and the model has seen sequences that repeat after 12 "
+                "only."
             )
+            guess = head.locator(".tp-answer strong").text_content()
+            copies = guess == text[i + 1]
+            said = "✓ It copies all the same." if copies else f"✗ The text goes on with {text[i + 1]}."
+            expect(head.locator(".tp-verdict")).to_contain_text(said)
 
 
 def test_a_text_that_does_not_repeat_has_no_right_answer(
@@ -736,6 +740,23 @@ def test_a_text_that_does_not_repeat_has_no_right_answer(
         )
         head.get_by_label("Text", exact=True).fill(EXAMPLE)
         expect(head.locator(".tp-verdict")).to_have_text(re.compile("^[✓✗]"))
+
+
+def test_a_text_shorter_than_the_period_it_was_trained_on(
+    head: Locator, runs: dict[str, Any]
+) -> None:
+    """Three letters again and again: nothing in it rules a period of 12 out, and yet it repeats."""
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        head.get_by_label("Text", exact=True).fill("abcabcab")
+        periods = {(12,): "12", tuple(range(6, 13)): "6 to 12"}[tuple(run["config"]["periods"])]
+        verdict = head.locator(".tp-verdict")
+        expect(verdict).to_contain_text(
+            f"This text repeats after 3, and the model has seen sequences that repeat after {periods}"
+        )
+        guess = head.locator(".tp-answer strong").text_content()
+        expect(verdict).to_contain_text("✓ It copies" if guess == "b" else "goes on with b.")
+    head.get_by_label("Text", exact=True).fill(EXAMPLE)
 
 
 def test_the_winner_is_named(head: Locator, runs: dict[str, Any]) -> None:
