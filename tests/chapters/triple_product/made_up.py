@@ -75,13 +75,13 @@ def loudness(**at: float) -> Loudness:
 def transfer(
     home: float = 0.99, elsewhere: float = 0.2, trained: tuple[int, ...] = (12,), **one: float
 ) -> Transfer:
-    """Two seeds; `one` changes the last seed of a kind, at home (`dot_home`) or elsewhere."""
+    """Two seeds; `one` changes the last seed of a kind: at 12 (`dot_home`), 11 (`dot_near`), 14."""
     periods = (10, 11, 12, 14)
     at = [[home if p in trained else 0.1, home if p in trained else elsewhere] for p in periods]
     accuracy = {kind: torch.tensor(at) for kind in recipe.KINDS}
     for name, value in one.items():
         kind, place = name.split("_")
-        accuracy[kind][2 if place == "home" else 3, 1] = value
+        accuracy[kind][{"home": 2, "near": 1}.get(place, 3), 1] = value
     return Transfer(periods, trained, accuracy)
 
 

@@ -107,11 +107,17 @@ def loud(**change: float) -> dict[str, Any]:
         (STRICT, one(elsewhere=NAN), None, "nan"),
         (STRICT, one(dot_away=NAN), None, "nan"),
         (STRICT, one(angle_home=NAN), None, "nan"),
-        (VARIED, {}, True, "at the hardest period dot product 0.95 to 0.95, volume 0.95"),
+        (
+            VARIED,
+            {},
+            True,
+            "dot product 0.95 to 0.95, volume 0.95 to 0.95, angle 0.95 to 0.95 right",
+        ),
         (VARIED, many(home=0.8), False, "dot product 0.80 to 0.80"),
-        (VARIED, many(dot_home=0.85), False, "dot product 0.85 to 0.95"),
-        (VARIED, many(angle_home=0.2), True, "angle 0.20 to 0.95"),
-        (VARIED, many(dot_home=NAN), None, "no number"),
+        (VARIED, many(dot_near=0.85), False, "dot product 0.85 to 0.95"),
+        (VARIED, many(dot_home=0.2), True, "dot product 0.95 to 0.95"),
+        (VARIED, many(angle_near=0.2), True, "angle 0.20 to 0.95"),
+        (VARIED, many(dot_near=NAN), None, "no number"),
         (WHISPER, {}, False, "0.12 (0.11 to 0.13) of the other copies right"),
         (WHISPER, loud(others_volume_01=0.93), True, "0.93 (0.92 to 0.94) of the other"),
         (WHISPER, loud(others_volume_01=NAN), None, "nan"),
@@ -406,6 +412,7 @@ def test_what_is_said_of_the_distance() -> None:
     assert "guessing is right 0.06 of the time" in text
     assert "copy more by 0.80 (" in text and "8 recorded seeds" in text
     assert "two layers that saw period 12 only get 0.10 to 0.20 right at 11." in text
+    assert "copy less and less: 0.10 at 14." in text
     assert "their distance alone, for and against, can get 0.82 right at the varied" in text
     assert "at a possible distance 0.85. The dot product gets 0.95, so it does more" in text
     for reach in (made_up.reach(near=0.96), made_up.reach(fitted=0.96)):
