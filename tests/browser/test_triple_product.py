@@ -41,8 +41,8 @@ SIZES = ("score", "vocabulary", "width", "heads", "layers", "residual")
 
 @pytest.fixture
 def widget(module_page: Page) -> Locator:
-    """The explorer as the page saved it: by hand, and in sight of the mouse."""
-    module_page.evaluate(FAKE_MODEL, {})
+    """The explorer as the page saved it, but by hand, and in sight of the mouse."""
+    module_page.evaluate(FAKE_MODEL, {"mode": "hand"})
     widget = module_page.locator("#scratch")
     widget.locator(".tp-scene:visible").scroll_into_view_if_needed()
     return widget
