@@ -19,6 +19,7 @@ from attn_notes.chapters.dialectical import measure as heads
 from attn_notes.chapters.equilibrium import estimators, governor, plane
 from attn_notes.chapters.equilibrium import measure as forces
 from attn_notes.chapters.triple_product import measure as volumes
+from attn_notes.chapters.triple_product import rules
 from attn_notes.chapters.trm import full_size, supervision
 from attn_notes.chapters.trm import measure as thinking
 from attn_notes.chapters.trm import recipe as thinking_recipe
@@ -239,8 +240,8 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: volumes.by_offset(torch.eye(3), slice(3, None)), "rows must have at least one"),
         (lambda: volumes.transfer([], 3, [2], generator()), "models must have at least one"),
         (
-            lambda: volumes.last_occurrence(copying.Copying(3, 4, (2,)), 0, generator()),
-            "tokens must be at least 1",
+            lambda: rules.reach(copying.Copying(3, 4, (2,)), generator(), 0),
+            "n must be at least 1",
         ),
     ],
     "trm": [

@@ -23,6 +23,7 @@ import {
   example,
   ideal,
   parse,
+  periodOf,
   sequence,
   source,
   spell,
@@ -40,6 +41,38 @@ function inOrder(runs) {
   const rank = ({ config }) => KINDS.findIndex(({ kind }) => kind === config.score);
   const before = ([, a], [, b]) => a.config.layers - b.config.layers || rank(a) - rank(b);
   return Object.entries(runs).sort(before).map(([name]) => name);
+}
+
+/** What is to be said of a guess after position i, and whether it is right, if that can be known. */
+function judged(text, i, guess, config) {
+  const read = text.slice(0, i + 1);
+  const best = ideal(read, config);
+  const due = best && argmax(best);
+  if (best !== null && best[due] > KNOWN) {
+    const right = due === guess;
+    return { right, said: right ? "✓ That is right." : `✗ The text goes on with ${LETTERS[due]}.` };
+  }
+  const own = periodOf(read);
+  if (own !== null && !config.periods.includes(own)) {
+    const next = read[read.length - own];
+    const right = guess === next;
+    return {
+      right,
+      said:
+        `This text repeats after ${own}, and the model has seen sequences that repeat after ` +
+        `${counts(config.periods)} only. ` +
+        (right ? "✓ It copies all the same." : `✗ The text goes on with ${LETTERS[next]}.`),
+    };
+  }
+  if (best !== null) {
+    return { said: `It cannot be known yet: the best possible predictor gives ${best[guess].toFixed(2)}.` };
+  }
+  const next = i + 1 < text.length ? ` It goes on with ${LETTERS[text[i + 1]]}.` : "";
+  return {
+    said:
+      `None of the model's periods (${counts(config.periods)}) fits this text; one fits ` +
+      `${example(config)}.${next}`,
+  };
 }
 
 export function inAHead({ uid, model, save, leave }) {
@@ -89,6 +122,13 @@ export function inAHead({ uid, model, save, leave }) {
     release();
     take(model.get("runs")[name]);
     save({ run: name, ...copier() });
+  }
+
+  /** Show a model with a text, and of its heads the one that copies, if one does. */
+  function open(name, text) {
+    if (!(name in model.get("runs"))) return;
+    save({ mode: "head", ...asked(parse(text, LETTERS.length)) });
+    change(name);
   }
 
   let chosen = false; // whether the reader has chosen where to look while a model is in training
@@ -306,21 +346,10 @@ export function inAHead({ uid, model, save, leave }) {
       html("strong", {}, LETTERS[guess]),
       ` with probability ${distribution[guess].toFixed(2)}.`,
     );
-    const best = ideal(text.slice(0, i + 1), config);
-    const due = best && argmax(best);
-    const known = best !== null && best[due] > KNOWN;
-    verdict.classList.toggle("tp-wrong", known && due !== guess);
-    verdict.classList.toggle("tp-right-answer", known && due === guess);
-    if (best === null) {
-      const next = i + 1 < text.length ? ` It goes on with ${LETTERS[text[i + 1]]}.` : "";
-      verdict.textContent =
-        `None of the model's periods (${counts(config.periods)}) fits this text; one fits ` +
-        `${example(config)}.${next}`;
-    } else if (!known) {
-      verdict.textContent = `It cannot be known yet: the best possible predictor gives ${best[guess].toFixed(2)}.`;
-    } else {
-      verdict.textContent = due === guess ? "✓ That is right." : `✗ The text goes on with ${LETTERS[due]}.`;
-    }
+    const { said, right } = judged(text, i, guess, config);
+    verdict.classList.toggle("tp-wrong", right === false);
+    verdict.classList.toggle("tp-right-answer", right === true);
+    verdict.textContent = said;
 
     const height = placed.keys[j][2];
     title.textContent = `The key ${name(j)}`;
@@ -346,6 +375,7 @@ export function inAHead({ uid, model, save, leave }) {
     draw: drawAll,
     follow,
     release,
+    open,
     learning: () => Boolean(shown?.learning),
     leave() {
       view.leave();

@@ -26,6 +26,14 @@ export function ideal(tokens, { periods, vocabulary }) {
   return sum ? joint.map((value) => value / sum) : null;
 }
 
+const SURE = 3; // repeated tokens, for a text to repeat by more than chance
+
+/** The shortest period with which these tokens repeat, whatever the task's, or null. */
+export function periodOf(tokens) {
+  for (let p = 1; p <= tokens.length - SURE; p++) if (repeats(tokens, p)) return p;
+  return null;
+}
+
 /** Where the token after `tokens` stands one period earlier, or null where none of the task's periods
  * has come round. */
 export function source(tokens, { periods }) {

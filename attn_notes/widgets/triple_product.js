@@ -3,9 +3,14 @@
 
 import { html, saver } from "./_page.js";
 import { machines } from "./_machines.js";
+import { opens } from "./_open.js";
 import { byHand } from "./_triple_product_hand.js";
 import { inAHead } from "./_triple_product_head.js";
 import { copierTraining } from "./_triple_product_train.js";
+
+// Texts that links in the page open: one repeats after twelve letters, one after eleven.
+const TWELVE = "gcafbnkdhpejgcafbnkdhpej";
+const ELEVEN = "gcafbnkdhpegcafbnkdhpe";
 
 async function render({ model, el }) {
   const uid = `tp-${Math.random().toString(36).slice(2)}`;
@@ -69,7 +74,15 @@ async function render({ model, el }) {
   });
   el.append(root);
   await Promise.all([reload(), training.reload()]);
+  const { open } = modes.head;
+  const close = opens(root, {
+    twelve: () => open("dot, one layer", TWELVE),
+    eleven: () => open("dot, one layer", ELEVEN),
+    "two-layers": () => open("dot, two layers", ELEVEN),
+    space: () => save({ mode: "hand" }),
+  });
   return () => {
+    close();
     unwatch();
     training.free();
     for (const mode of Object.values(modes)) mode.leave();

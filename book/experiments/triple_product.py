@@ -1,11 +1,13 @@
 """Chapter 2's recorded runs."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from torch import Generator
+import numpy as np
+from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.triple_product import measure, recipe
+from attn_notes.chapters.triple_product import learnt, measure, recipe
 from attn_notes.models.triple_product import SCORES, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
@@ -22,6 +24,13 @@ def summary(run: Run) -> results.Record:
         "loss": [[round(x, 4) for x in row] for row in run.history["loss"].tolist()],
         "accuracy": [[round(x, 4) for x in row] for row in run.history["accuracy"].tolist()],
     }
+
+
+def kept(found: Mapping[str, Tensor]) -> dict[str, Any]:
+    """What was found of each kind, to four digits."""
+    return {kind: [[round(x, 4) for x in row] for row in values.tolist()]
+            if values.ndim > 1 else [round(x, 4) for x in values.tolist()]
+            for kind, values in found.items()}  # fmt: skip
 
 
 def compare(
@@ -49,6 +58,52 @@ def triple_product_rates() -> None:
         ):
             runs[f"{name} {rate}"] = compare(scores(configs), task, settings | {"lr": rate})
     results.save("triple_product_rates", {"rates": recipe.RATES, "one": one, "two": two}, runs)
+
+
+@experiment
+def triple_product_lesson() -> None:
+    """The lesson's training with eight seeds, what they do then, and the weights of the first."""
+    seeds = {"seeds": recipe.RECORDED}
+    one, two = recipe.ONE | seeds, recipe.TWO | seeds
+    trained = {
+        name: measure.train_comparison(configs, recipe.TASKS[name], **settings)
+        for name, configs, settings in (
+            ("one layer", recipe.ONE_LAYER, one),
+            ("one layer, random period", recipe.ONE_OF_EACH, one),
+            ("two layers", recipe.TWO_LAYERS, two),
+            ("two layers, period 12", recipe.TWO_OF_EACH, two),
+        )
+    }
+    single = trained["one layer"]
+    loud, circuits = learnt.loudness(single), learnt.circuits(trained["two layers"])
+    lowest, sharpest = learnt.trained_scores(single)
+    runs = {name: {kind: summary(run) for kind, run in runs.items()}
+            for name, runs in trained.items()}  # fmt: skip
+    found = {
+        "transfer": {
+            name: kept(learnt.transfer(
+                {kind: runs[kind] for kind in recipe.KINDS}, recipe.TASKS[name]
+            ).accuracy)
+            for name, runs in trained.items()
+        },
+        "by token": kept(learnt.by_token(single).losses),
+        "offsets": kept(learnt.offsets(single)),
+        "others": kept(loud.others),
+        "own": kept(loud.own),
+        "previous": kept(circuits.previous),
+        "source": kept(circuits.source),
+        "lowest": lowest,
+        "sharpest": sharpest,
+    }  # fmt: skip
+    settings = {"one": one, "two": two}
+    results.save("triple_product_lesson", settings, runs | {"found": found})
+    weights = {
+        f"{name}:{kind}:{parameter}": values[:1].numpy()
+        for name in ("one layer", "two layers")
+        for kind in recipe.KINDS
+        for parameter, values in trained[name][kind].parameters.items()
+    }
+    np.savez_compressed(results.folder() / "triple_product_lesson.npz", **weights)  # type: ignore[arg-type]
 
 
 @experiment

@@ -41,8 +41,8 @@ SIZES = ("score", "vocabulary", "width", "heads", "layers", "residual")
 
 @pytest.fixture
 def widget(module_page: Page) -> Locator:
-    """The explorer as the page saved it: by hand, and in sight of the mouse."""
-    module_page.evaluate(FAKE_MODEL, {})
+    """The explorer as the page saved it, but by hand, and in sight of the mouse."""
+    module_page.evaluate(FAKE_MODEL, {"mode": "hand"})
     widget = module_page.locator("#scratch")
     widget.locator(".tp-scene:visible").scroll_into_view_if_needed()
     return widget
@@ -716,10 +716,14 @@ def test_another_model_keeps_the_text_and_opens_on_its_copying_head(
             expect(head.locator(".tp-verdict")).not_to_contain_text("fits this text")
         else:
             assert chosen == [0, 0], name
-            expect(head.locator(".tp-verdict")).to_have_text(
-                f"None of the model's periods (12) fits this text; one fits {EXAMPLE}. "
-                f"It goes on with {text[i + 1]}."
+            expect(head.locator(".tp-verdict")).to_contain_text(
+                "This text repeats after 7, and the model has seen sequences that repeat after 12 "
+                "only."
             )
+            guess = head.locator(".tp-answer strong").text_content()
+            due = text[i + 1]
+            said = "It copies all the same." if guess == due else f"The text goes on with {due}."
+            expect(head.locator(".tp-verdict")).to_contain_text(said)
 
 
 def test_a_text_that_does_not_repeat_has_no_right_answer(
@@ -736,6 +740,24 @@ def test_a_text_that_does_not_repeat_has_no_right_answer(
         )
         head.get_by_label("Text", exact=True).fill(EXAMPLE)
         expect(head.locator(".tp-verdict")).to_have_text(re.compile("^[✓✗]"))
+
+
+def test_a_text_shorter_than_the_period_it_was_trained_on(
+    head: Locator, runs: dict[str, Any]
+) -> None:
+    """Three letters again and again: nothing in it rules a period of 12 out, and yet it repeats."""
+    for name, run in runs.items():
+        head.get_by_label("Model", exact=True).select_option(name)
+        head.get_by_label("Text", exact=True).fill("abcabcab")
+        periods = {(12,): "12", tuple(range(6, 13)): "6 to 12"}[tuple(run["config"]["periods"])]
+        verdict = head.locator(".tp-verdict")
+        expect(verdict).to_contain_text(
+            "This text repeats after 3, and the model has seen sequences that repeat after "
+            f"{periods} only."
+        )
+        guess = head.locator(".tp-answer strong").text_content()
+        expect(verdict).to_contain_text("✓ It copies" if guess == "b" else "goes on with b.")
+    head.get_by_label("Text", exact=True).fill(EXAMPLE)
 
 
 def test_the_winner_is_named(head: Locator, runs: dict[str, Any]) -> None:

@@ -35,35 +35,66 @@ SMALL = [
     Copying(2, 11, (2, 3, 5)),
     Copying(3, 9, (4, 2)),
     Copying(5, 5, (1, 3)),
+    Copying(2, 8, (2, 4)),
+    Copying(2, 5, (1, 2)),
+    Copying(2, 9, (8, 6, 4, 3)),
+    Copying(2, 7, (1, 2, 3, 4, 5, 6)),
 ]
 
 
 @pytest.mark.parametrize("task", SMALL)
-def test_the_best_predictor_reaches_the_exact_floor(task: Copying) -> None:
+def test_the_floor_is_exact(task: Copying) -> None:
+    """Against every sequence written out, and the best predictor on each of them."""
     sequences = enumerate_task(task)
+    exact = exact_floor(sequences)
+    assert task.floor == pytest.approx(exact, rel=1e-12)
     x = torch.tensor([*sequences])
     losses = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(1)
-    exact = exact_floor(sequences)
     assert (torch.tensor([*sequences.values()]) @ losses).item() == pytest.approx(exact, rel=1e-5)
-    # The closed form may only be above, by what sequences of two periods save.
-    assert task.floor >= exact - 1e-12
-    if len(task.periods) == 1:
-        assert task.floor == pytest.approx(exact)
-    twice = sum(p for s, p in sequences.items() if p > 1.5 / 2 ** len(s))  # an easy overcount
-    most = (twice + 1) * math.log(len(task.periods)) / (task.length - 1)
-    assert task.floor - exact <= most + 1e-12  # Pythons before and after 3.12 add differently
 
 
-def test_the_closed_form_is_exact_where_periods_are_told_apart() -> None:
-    """With more tokens two periods in one sequence get rare: the gap falls as V^-(p' - gcd)."""
+@pytest.mark.parametrize(
+    ("task", "floor"),
+    [
+        (Copying(2, 8, (2, 4)), 0.25238),
+        (Copying(2, 5, (1, 2)), 0.1406),
+        (Copying(7, 13, (3, 5)), 0.544155),
+    ],
+)
+def test_floors_that_others_have_counted(task: Copying, floor: float) -> None:
+    assert task.floor == pytest.approx(floor, abs=10.0 ** (2 - len(str(floor))) / 2)
+
+
+def one_period_each(task: Copying) -> float:
+    """The formula that counts a sequence as having one period."""
+    n = len(task.periods)
+    fresh = sum(p - 1 for p in task.periods) / n
+    return (fresh * math.log(task.vocabulary) + math.log(n)) / (task.length - 1)
+
+
+def test_the_formula_is_above_by_what_sequences_of_two_periods_save() -> None:
+    """With more tokens they get rare: the gap falls as V^-(p' - gcd)."""
     gaps = []
     for vocabulary in (2, 4, 8):
         task = Copying(vocabulary, 7, (2, 3))
-        gaps.append(task.floor - exact_floor(enumerate_task(task)))
+        gaps.append(one_period_each(task) - task.floor)
     assert gaps[0] > gaps[1] > gaps[2] > 0
     # One sequence in V² that has period 3 is constant, and has period 2 too.
     for vocabulary, gap in zip((2, 4, 8), gaps, strict=True):
         assert gap <= 2 * math.log(2) * vocabulary**-1 / 6
+    for task in SMALL:
+        gap = one_period_each(task) - task.floor
+        assert gap == pytest.approx(0) if len(task.periods) == 1 else gap > 0
+    chapter = Copying(16, 24, tuple(range(6, 13)))
+    assert 0 < one_period_each(chapter) - chapter.floor < 1e-7
+
+
+def test_the_floor_of_large_tasks_is_a_number() -> None:
+    """Where 1000^-150 is no double, and with every period there is."""
+    task = Copying(1000, 420, (150, 200))
+    assert task.floor == pytest.approx(one_period_each(task))
+    many = Copying(3, 18, tuple(range(1, 18)))
+    assert 0 < many.floor < one_period_each(many)
 
 
 def test_the_chapters_floors() -> None:

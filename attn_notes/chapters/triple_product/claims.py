@@ -1,4 +1,4 @@
-"""What chapter 2 says of its evidence: every verdict, and every sentence that rests on numbers."""
+"""What chapter 2 claims of its evidence: every verdict, and the sentences of its lesson."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,24 +6,18 @@ from itertools import pairwise
 
 import torch
 from IPython.display import Markdown
-from torch import Tensor
+from torch import Generator, Tensor
 
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim, corrected
-from attn_notes.analysis.statistics import Finding, Verdict, unless_nan
-from attn_notes.analysis.words import listed, rounded
+from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
+from attn_notes.analysis.words import listed, number, rounded, span
 from attn_notes.chapters.triple_product import recipe
-from attn_notes.chapters.triple_product.evidence import (
-    ByToken,
-    Circuits,
-    Costs,
-    Evidence,
-    Learnings,
-    Loudness,
-    Transfer,
-)
+from attn_notes.chapters.triple_product.evidence import Bodies, Body
+from attn_notes.chapters.triple_product.geometry import Resilience, Rounding
+from attn_notes.chapters.triple_product.learnt import Loudness, Transfer
+from attn_notes.chapters.triple_product.rules import Reach
 
-HERE = "here, live or by geometry"
 LOWER = "which kind ends lower"  # the family of all comparisons of two kinds
 SOLVED = 0.9  # a share of copies right that counts as copying
 
@@ -38,9 +32,24 @@ NAMES = {
 }
 """The forms of the volume, and the dot product beside them."""
 
+STRICT = "The fixed copy “strictly tests induction heads”"
+VARIED = (
+    "Two layers with the dot product that have seen periods from 6 to 12 copy at 11: nine in ten, "
+    "every seed"
+)
+DEEP = "Two layers that have seen period 12 alone copy at others too"
+WHISPER = (
+    "“You must be in the plane to play”: a token at a tenth of its size does not disturb the other "
+    "copies"
+)
+STRANGER = "With the volume the other copies survive a token 100 times as loud"
+FRIEND = "With the volume the right token keeps its copy when it is 3 times as loud"
+ANGLE_FRIEND = "… with the angle"
 
-def _score(kind: str) -> str:
-    return "dot product" if kind == "dot" else kind
+
+def score_name(kind: str) -> str:
+    """A kind of score as a sentence has it."""
+    return {"dot": "dot product", recipe.WIDER: "wider dot product"}.get(kind, kind)
 
 
 # --- Verdicts
@@ -61,12 +70,24 @@ def induction(moved: Transfer) -> Finding:
     elsewhere = torch.cat([moved.elsewhere(kind).flatten() for kind in moved.accuracy]).max().item()
     return Finding(
         strictly_tests_induction(home, elsewhere),
-        f"one layer gets at least {home:.3f} right, at other periods at most {elsewhere:.2f}",
+        f"at {recipe.HALF} at least {home:.3f} right, at other periods at most {elsewhere:.2f}",
     )
 
 
-def _copies(share: float, found: str) -> Finding:
-    return Finding(unless_nan(share > SOLVED, share), f"{share:.2f} {found}")
+def varied(moved: Transfer) -> Finding:
+    """Whether models with the dot product that have seen many periods copy at the one asked for."""
+    right = {kind: moved.at(kind, recipe.HALF - 1) for kind in moved.accuracy}
+    found = ", ".join(f"{score_name(kind)} {span(each, 2)}" for kind, each in right.items())
+    return Finding(
+        unless_nan(statistics.every_seed(right["dot"], SOLVED), right["dot"]), f"{found} right"
+    )
+
+
+def _copies(shares: Tensor, found: str) -> Finding:
+    """Whether the median seed copies."""
+    middle = float(shares.median())
+    seeds = "" if len(shares) == 1 else f" ({span(shares, 2)})"
+    return Finding(unless_nan(middle > SOLVED, shares), f"{middle:.2f}{seeds} {found}")
 
 
 def _solves(accuracies: Tensor) -> Finding:
@@ -76,10 +97,10 @@ def _solves(accuracies: Tensor) -> Finding:
     return Finding(unless_nan(statistics.every_seed(accuracies, SOLVED), low), found)
 
 
-def _never_below(learnings: Mapping[str, Learnings], best: Mapping[str, float]) -> Finding:
+def _never_below(body: Body, best: Mapping[str, float]) -> Finding:
     held, gap = statistics.never_below(
         (learning.loss.min().item(), best[name])
-        for name, kinds in learnings.items()
+        for name, kinds in body.learnings.items()
         for learning in kinds.values()
     )
     return Finding(held, f"lowest {gap:.3f} nats above it")
@@ -91,6 +112,7 @@ ASKED = {
     ("angle", "volume"): "the angle ends below the volume",
     ("angle", recipe.WIDER): "the angle ends below the dot product, equal parameters",
     ("angle", "line"): "the angle ends below its control, the line",
+    ("line", "dot"): "the line ends below the dot product",
 }
 PAIRS = {
     (layers, *pair): f"{layers.capitalize()}: {text}"
@@ -100,259 +122,238 @@ PAIRS = {
 """Layers, ours and theirs → the question whether ours ends lower."""
 
 
-def recorded_column(recorded: Mapping[str, Learnings]) -> str:
-    """The name of the recorded evidence, with its seeds."""
-    seeds = {run.loss.shape[1] for kinds in recorded.values() for run in kinds.values()}
-    return f"recorded, {listed([str(n) for n in sorted(seeds)])} seeds"
-
-
-def _pairs(seen: Evidence) -> list[Claim]:
+def _pairs(bodies: Bodies) -> list[Claim]:
     """Of every pair, in each body of evidence that has both kinds."""
     claims = []
     for (layers, ours, theirs), text in PAIRS.items():
-        findings = {
-            column: statistics.ends_lower(kinds[ours].loss[-1], kinds[theirs].loss[-1])
-            for column, kinds in (
-                (HERE, seen.live[layers]),
-                (recorded_column(seen.recorded), seen.recorded[layers]),
-            )
-            if {ours, theirs} <= kinds.keys()
-        }
+        findings = {}
+        for column, body in bodies.items():
+            kinds = body.learnings[layers]
+            if {ours, theirs} <= kinds.keys():
+                ends = (kinds[kind].loss[-1] for kind in (ours, theirs))
+                findings[column] = statistics.ends_lower(*ends)
         claims.append(Claim(text, findings, family=LOWER))
     return claims
 
 
-def every(seen: Evidence) -> list[Claim]:
-    """The chapter's claims and questions with their verdicts, comparisons corrected by Holm."""
-    there = recorded_column(seen.recorded)
-    strangers = seen.resilience.strangers
-    first, last = strangers[0], strangers[-1]
-    volumes = [key.volume for key in strangers]
-    falls = all(after < before for before, after in pairwise(volumes))
-    shared = seen.resilience.shared
-    (least, start), *_, (most, end) = sorted(shared.items())
-    linear = all(abs(dot / (0.1 * length) - 1) < 1e-5 for length, dot in shared.items())
-    negative = seen.rounding["expanded"][1.0].negative
+def of_models(bodies: Bodies, best: Mapping[str, float]) -> list[Claim]:
+    """What trained models tell, comparisons corrected by Holm within a body of evidence.
 
-    def geometry(text: str, finding: Finding, whose: str = "ours") -> Claim:
-        return Claim(text, {HERE: finding}, whose)
+    `best` is the best predictor's loss on the sequences of each of `recipe.TASKS`.
+    """
+    moved = {column: body.moved for column, body in bodies.items()}
+    loud = {column: body.loud for column, body in bodies.items() if body.loud is not None}
 
-    def both(text: str, layers: str, kind: str, any_seed: bool) -> Claim:
+    def heard(what: str, kind: str, factor: float, found: str) -> dict[str, Finding]:
+        return {c: _copies(each.of(what, kind, factor), found) for c, each in loud.items()}
+
+    def where(name: str) -> dict[str, Transfer]:
+        return {column: at[name] for column, at in moved.items() if name in at}
+
+    def both(layers: str, kind: str, any_seed: bool) -> dict[str, Finding]:
         findings = {}
-        for column, learnings in ((HERE, seen.live), (there, seen.recorded)):
-            right = learnings[layers][kind].accuracy[-1]
+        for column, body in bodies.items():
+            right = body.right(layers, kind)
             findings[column] = _solves(right.max()[None] if any_seed else right)
-        return Claim(text, findings)
+        return findings
 
+    random = "one layer, random period"
     return corrected(
         [
-            geometry(
-                "The fixed copy “strictly tests induction heads”",
-                induction(seen.moved),
-                "source",
+            Claim(STRICT, {c: induction(m) for c, m in where("one layer").items()}, "source"),
+            Claim(VARIED, {c: varied(m) for c, m in where("two layers").items()}),
+            Claim(
+                DEEP,
+                {c: induction(m) for c, m in where("two layers, period 12").items()},
             ),
-            geometry(
-                "Dot product: “As Magnitude increases, score INCREASES linearly”",
-                Finding(
-                    unless_nan(last.dot > first.dot, last.dot, first.dot),
-                    f"{first.dot:.4f} at length {first.length:.0f}, "
-                    f"{last.dot:.4f} at {last.length:.0f}",
-                ),
-                "source",
-            ),
-            geometry(
-                "The same, if the leak is a share of the stranger's length",
-                Finding(
-                    unless_nan(linear, *shared.values()),
-                    f"{start:.1f} at {least:.0f}, {end:.1f} at {most:.0f}",
-                ),
-            ),
-            geometry(
-                "Volume: “as Magnitude increases for misaligned vectors, score DECREASES”",
-                Finding(
-                    unless_nan(falls, *volumes),
-                    f"{rounded(first.volume)} to {rounded(last.volume)}",
-                ),
-                "source",
-            ),
-            geometry(
-                "“You must be in the plane to play”: a token at a tenth of its size does not "
-                "disturb the other copies",
-                _copies(seen.loud.at("others", "volume", 0.1), "of the other copies right"),
-                "source",
-            ),
-            geometry(
-                "The right token keeps its copy when it is 3 times as loud, with the volume",
-                _copies(seen.loud.at("own", "volume", 3.0), "right"),
-            ),
-            geometry("… with the angle", _copies(seen.loud.at("own", "angle", 3.0), "right")),
-            geometry(
-                "The published expansion is never negative",
-                Finding(
-                    unless_nan(negative == 0, negative),
-                    f"{100 * negative:.0f} % of keys in the plane",
-                ),
-            ),
-            *_pairs(seen),
+            Claim(WHISPER, heard("others", "volume", 0.1, "of the other copies right"), "source"),
+            Claim(STRANGER, heard("others", "volume", 100.0, "of the other copies right")),
+            Claim(FRIEND, heard("own", "volume", 3.0, "right")),
+            Claim(ANGLE_FRIEND, heard("own", "angle", 3.0, "right")),
+            *_pairs(bodies),
             *(
-                both(
-                    f"One layer with the {_score(kind)} copies at a random period: "
+                Claim(
+                    f"One layer with the {score_name(kind)} copies at a random period: "
                     "nine in ten, any seed",
-                    "one layer, random period",
-                    kind,
-                    True,
+                    both(random, kind, True),
                 )
                 for kind in recipe.KINDS
             ),
             *(
-                both(
-                    f"Two layers with the {_score(kind)} copy at a random period: "
+                Claim(
+                    f"Two layers with the {score_name(kind)} copy at a random period: "
                     "nine in ten, every seed",
-                    "two layers",
-                    kind,
-                    False,
+                    both("two layers", kind, False),
                 )
                 for kind in recipe.KINDS
             ),
             Claim(
                 "No loss lies below the best predictor's on the same sequences",
-                {
-                    HERE: _never_below(seen.live, seen.best),
-                    there: _never_below(seen.recorded, seen.best),
-                },
+                {column: _never_below(body, best) for column, body in bodies.items()},
             ),
         ]
     )
 
 
-def recorded(found: Sequence[Claim], layers: str, ours: str, theirs: str) -> Finding:
-    """What the records say of a pair, after correction."""
-    (claim,) = (c for c in found if c.text == PAIRS[layers, ours, theirs])
-    (finding,) = (f for column, f in claim.findings.items() if column != HERE)
-    return finding
-
-
-# --- Sentences
-
-
-def features(error: float) -> Markdown:
-    """How far the quadratic features are from the determinant."""
-    return Markdown(
-        "On 64 random queries and keys in double precision the two differ by "
-        f"{rounded(error)} of the largest score. Ordinary attention has fast kernels that never "
-        "hold all scores at once, and so now has this one. When does that pay?"
-    )
-
-
-def features_pay(costs: Costs) -> bool:
-    """Whether, at the longest, features beat the expansion, and more so in smaller heads."""
-    gains = [costs.gain(d, "features") for d in sorted(costs.dimensions)]
-    return all(gain > 1 for gain in gains) and all(
-        small > large for small, large in pairwise(gains)
-    )
-
-
-def fused_dot_is_cheapest(costs: Costs) -> bool:
-    """Whether the fused dot product took least time, at every length."""
-    return all(
-        run["fused dot"]["seconds"] < min(run[form]["seconds"] for form in run if "dot" not in form)
-        for run in costs.runs.values()
-    )
-
-
-def costs(recorded: Costs, times: Mapping[str, float]) -> Markdown:
-    """When the features pay, and what is fastest at this chapter's size."""
-
-    def paying(d: int) -> str:
-        n = recorded.features_pay_from(d)
-        return f"from {n} positions on" if n else "at none of these lengths"
-
-    quickest = min(times, key=lambda form: times[form])
-    opening = "The features pay for long sequences and small heads: with"
-    speeds = ", ".join(
-        f"*{NAMES[form]}* {times['expanded'] / seconds:.2f}"
-        for form, seconds in times.items()
-        if form != "expanded"
-    )
-    return Markdown(
-        f"{opening if features_pay(recorded) else 'With'} *d* = 8 they are the fastest of the "
-        f"exact forms {paying(8)}, with *d* = 16 {paying(16)}. "
-        f"At {recorded.lengths[-1]} positions and *d* = 8 they need "
-        f"{100 * recorded.memory(8, 'features'):.0f} % of the published memory, because no matrix "
-        "of all scores is ever held."
-        + (
-            " No form is as cheap as the dot product through the same fused kernel."
-            if fused_dot_is_cheapest(recorded)
-            else ""
-        )
-        + "\n\nAt the size of this chapter, timed just now, speed against the published "
-        f"expansion: {speeds}. Fastest is *{NAMES[quickest]}*. The models below use "
-        f"*{NAMES['projected']}*, whose sign is right."
-    )
-
-
-def where(tokens: ByToken) -> Markdown:
-    """On which tokens the surplus over the best possible loss falls."""
-    early = [kind for kind in tokens.losses if tokens.early(kind) > 0.5]
-    late = [kind for kind in tokens.losses if kind not in early]
-    uncertain = all(tokens.surplus(kind)[tokens.known :].sum() > 0 for kind in tokens.losses)
-
-    def named(kinds: Sequence[str]) -> str:
-        return listed([f"the {_score(kind)}" for kind in kinds])
-
-    if not late:
-        first = "Most of the rest falls on the first few tokens."
-    elif early:
-        first = (
-            f"Most of the rest falls on the first four predictions with {named(early)}; with "
-            f"{named(late)} it is spread over more of them."
-        )
-    else:
-        first = "The rest is spread over many tokens."
-    return Markdown(
-        (
-            "Not only there: a surplus is left on the copies too, which are right but not certain. "
-            if uncertain
-            else ""
-        )
-        + f"{first} These models do not know that they are still in the first half. They look back "
-        "for a source where there is none yet, have only a few keys to choose from, and bet on "
-        "one. That is a hint at how they copy."
-    )
-
-
-def circuit(found: Circuits, two: Learnings) -> Markdown:
-    """Whether the two parts of an induction circuit stand out, and what is not explained."""
-    right = {kind: two[kind].accuracy[-1].median().item() for kind in found.source}
-    clear = [
-        kind
-        for kind in found.source
-        if right[kind] > SOLVED
-        and min(part[kind].median().item() for part in (found.previous, found.source))
-        > 5 * found.even
+def of_formula(rounding: Mapping[str, Mapping[float, Rounding]], scene: Resilience) -> list[Claim]:
+    """What the formulas tell, with nothing trained."""
+    strangers = scene.strangers
+    first, last = strangers[0], strangers[-1]
+    volumes = [key.volume for key in strangers]
+    falls = all(after < before for before, after in pairwise(volumes))
+    shared = scene.shared
+    (least, start), *_, (most, end) = sorted(shared.items())
+    linear = all(abs(dot / (0.1 * length) - 1) < 1e-5 for length, dot in shared.items())
+    negative = rounding["expanded"][1.0].negative
+    found = "computed"
+    return [
+        Claim(
+            "Dot product: “As Magnitude increases, score INCREASES linearly”",
+            {
+                found: Finding(
+                    unless_nan(last.dot > first.dot, last.dot, first.dot),
+                    f"{first.dot:.4f} at length {first.length:.0f}, "
+                    f"{last.dot:.4f} at {last.length:.0f}",
+                )
+            },
+            "source",
+        ),
+        Claim(
+            "The same, if the leak is a share of the stranger's length",
+            {
+                found: Finding(
+                    unless_nan(linear, *shared.values()),
+                    f"{start:.1f} at {least:.0f}, {end:.1f} at {most:.0f}",
+                )
+            },
+        ),
+        Claim(
+            "Volume: “as Magnitude increases for misaligned vectors, score DECREASES”",
+            {
+                found: Finding(
+                    unless_nan(falls, *volumes),
+                    f"{rounded(first.volume)} to {rounded(last.volume)}",
+                )
+            },
+            "source",
+        ),
+        Claim(
+            "The published expansion is never negative",
+            {
+                found: Finding(
+                    unless_nan(negative == 0, negative),
+                    f"{100 * negative:.0f} % of keys in the plane",
+                )
+            },
+        ),
     ]
-    rule, longer_rule = found.rules
+
+
+def lesson(bodies: Bodies, best: Mapping[str, float]) -> list[Claim]:
+    """The five that the lesson ends on, as `of_models` has told and corrected them."""
+    found = {claim.text: claim for claim in of_models(bodies, best)}
+    loud = found[ANGLE_FRIEND]
+    return [
+        found[STRICT],
+        found[VARIED],
+        found[FRIEND],
+        Claim(FRIEND.replace("volume", "angle"), loud.findings, loud.whose),
+        found[PAIRS["two layers", "angle", recipe.WIDER]],
+    ]
+
+
+# --- Effects
+
+
+EFFECTS = {
+    "angle": ("angle", recipe.WIDER),
+    "line": ("line", "dot"),
+}
+"""Whose loss is held against whose: a dot product of the same number of parameters."""
+
+
+def _complete(bodies: Bodies, layers: str) -> list[Body]:
+    """The bodies of evidence with every kind that an effect is made of, in their order."""
+    needed = {kind for pair in EFFECTS.values() for kind in pair}
+    return [body for body in bodies.values() if needed <= body.learnings[layers].keys()]
+
+
+def _gap(ours: Tensor, theirs: Tensor) -> Effect:
+    return statistics.difference(ours, theirs, Generator().manual_seed(0))
+
+
+def effects(bodies: Bodies, layers: str) -> dict[str, dict[str, Effect]]:
+    """Steps of training → score → its loss at the end less that of the dot product, in nats.
+
+    Of every body of evidence that has all four kinds; those with fewer say nothing of it.
+    """
+    return {
+        f"{body.steps(layers):,} steps": {
+            name: _gap(*(body.learnings[layers][kind].loss[-1] for kind in pair))
+            for name, pair in EFFECTS.items()
+        }
+        for body in _complete(bodies, layers)
+    }
+
+
+def sign(effect: Effect) -> int:
+    """Below zero, above it, or 0 where the interval holds both."""
+    return -1 if effect.high < 0 else int(effect.low > 0)
+
+
+def effects_title(found: Mapping[str, Mapping[str, Effect]]) -> str:
+    """What the effects of both lengths of training say of the angle, with two layers."""
+    (short, early), *_, (long, late) = found.items()
+    words = {-1: "lower", 0: "level", 1: "higher"}
+    ends = [words[sign(each["angle"])] for each in (early, late)]
+    if ends == ["higher", "lower"]:
+        return f"The angle is behind the dot product after {short} and ahead after {long}"
+    if ends[0] == ends[1]:
+        return f"The angle ends {ends[0]} after {short} and after {long}"
+    return f"The angle ends {ends[0]} after {short}, {ends[1]} after {long}"
+
+
+def _said(effect: Effect) -> str:
+    return f"{number(effect.mean)} nats ({number(effect.low)} to {number(effect.high)})"
+
+
+# --- Sentences of the lesson
+
+
+def distance(bodies: Bodies, reach: Reach) -> Markdown:
+    """Finding 1: what the first models copy at the next period, and what the second do."""
+    near = recipe.HALF - 1
+    body = next(each for each in bodies.values() if {*recipe.TASKS} <= each.moved.keys())
+    one, two, deep = (
+        body.moved[name] for name in ("one layer", "two layers", "two layers, period 12")
+    )
+    gap = _gap(two.at("dot", near), one.at("dot", near))
+    ours = next(iter(bodies.values()))
+    answer = listed(
+        [f"{score_name(k)} {span(ours.moved['one layer'].at(k, near), 2)}" for k in recipe.KINDS]
+    )
+    alone = span(torch.cat([deep.at(kind, near) for kind in recipe.KINDS]), 2)
+    right = {kind: body.right("two layers", kind).median().item() for kind in recipe.KINDS}
+    top = max(right, key=lambda kind: right[kind])
+    furthest = max(two.periods)
     return Markdown(
-        "The last two columns are the mean attention that the best head of each layer gives to "
-        "the places where an induction circuit looks: in layer 1 one place back, in layer 2 at "
-        "the right source, one period less one back. Attending evenly a head would give either "
-        f"about {found.even:.2f}. "
+        f"So, your prediction: at period {near} your one-layer models copy {answer}; guessing is "
+        f"right {1 / recipe.FIXED.vocabulary:.2f} of the time. Two layers that have seen many "
+        f"periods copy more by {number(gap.mean, 2)} ({number(gap.low, 2)} to "
+        f"{number(gap.high, 2)}; dot product, {body.seeds} recorded seeds, 95 % interval). The "
+        f"depth alone does not do it: two layers that saw period {recipe.HALF} only get {alone} "
+        f"right at {near}. And beyond the periods that they have seen, two layers copy less and "
+        f"less: {float(two.at('dot', furthest).median()):.2f} at {furthest}."
+        "\n\nIs it induction now? Not before the easier ways are ruled out. A "
+        "rule that weighs letters by their distance alone, for and against, can get "
+        f"{reach.fitted:.2f} right at the varied periods, one that matches the present letter at a "
+        f"possible distance {reach.near:.2f}. The "
+        f"{score_name(top)} gets {right[top]:.2f}"
         + (
-            f"Both parts stand out, five times that and more, with {', '.join(clear)}."
-            if clear
-            else "Both parts do not stand out clearly with any score."
+            ", so it does more than either."
+            if right[top] > max(reach.near, reach.fitted)
+            else ", so one of the two may be all that it does."
         )
-        + "\n\n"
-        + (
-            "It cannot be the textbook rule alone."
-            if max(right.values()) > rule
-            else "The textbook rule alone would do as well."
-        )
-        + " With 16 letters a letter often returns within a period, and to predict what followed "
-        f"its last occurrence is right for only {rule:.2f} of these copies; after the last "
-        f"occurrence of the last *two* letters it is {longer_rule:.2f}. Models that do better than "
-        "the first use more of the past: several earlier occurrences of the letter, or more "
-        "letters than one. Which, we have not taken apart."
     )
 
 
@@ -366,121 +367,83 @@ def loses_loud_friends(loud: Loudness) -> bool:
     return loud.at("own", "volume", 3.0) < SOLVED
 
 
-def loudness(loud: Loudness) -> Markdown:
-    """What each score makes of a loud token and of one that whispers."""
-
-    def at(of: str, kind: str, factor: float) -> str:
-        return f"{loud.at(of, kind, factor):.2f}"
-
-    def right(of: str, kind: str, factor: float) -> bool:
-        return loud.at(of, kind, factor) > SOLVED
-
-    steady = right("others", "angle", 3.0) and right("own", "angle", 3.0)
-    drowned = not right("others", "angle", 100.0)
-    unheard = not right("own", "angle", 0.1)
+def loud_meaning(bodies: Bodies) -> Markdown:
+    """Finding 2: what loudness costs each score, with its interval."""
+    body = [each for each in bodies.values() if each.loud is not None][-1]
+    loud = body.loud
+    assert loud is not None
+    gap = _gap(loud.of("own", "angle", 3.0), loud.of("own", "volume", 3.0))
+    whisper = loud.at("others", "volume", 0.1)
+    keeps = "keeps" if silences_strangers(loud) else "does not keep"
     return Markdown(
-        f"The volume {'keeps' if silences_strangers(loud) else 'does not keep'} its promise about "
-        f"loud strangers: at a factor of 100 it still gets {at('others', 'volume', 100.0)} of the "
-        f"other copies right, the dot product {at('others', 'dot', 100.0)}. "
+        f"The volume {keeps} its promise: a stranger 100 times as loud leaves "
+        f"{loud.at('others', 'volume', 100.0):.2f} of the other copies right (dot product "
+        f"{loud.at('others', 'dot', 100.0):.2f}). But it cannot tell a loud stranger from a loud "
+        "friend. Make the *right* token three times as loud, and "
+        f"{loud.at('own', 'volume', 3.0):.2f} of its copies are right, with the angle "
+        f"{loud.at('own', 'angle', 3.0):.2f}, a difference of {number(gap.mean, 2)} "
+        f"({number(gap.low, 2)} to {number(gap.high, 2)}, {body.seeds} "
+        "recorded seeds). And a whisper, a key near zero and so near every plane, "
+        + ("disturbs nobody" if whisper > SOLVED else "is heard by everyone")
+        + f": with one token at a tenth, {whisper:.2f} of the other copies are right."
+    )
+
+
+def when(bodies: Bodies) -> Markdown:
+    """Finding 3: where the angle ends at both lengths of training, and its control with it."""
+    layers = "two layers"
+    (short, early), *_, (long, late) = effects(bodies, layers).items()
+    complete = _complete(bodies, layers)
+    (angle, dot, line), last = (
+        [
+            [body.right(layers, kind).median().item() for body in complete]
+            for kind in ("angle", recipe.WIDER, "line")
+        ],
+        complete[-1].learnings[layers],
+    )
+    control = sign(_gap(last["angle"].loss[-1], last["line"].loss[-1]))
+    return Markdown(
+        f"After {short} the angle's loss less that of a dot product with as many parameters is "
+        f"{_said(early['angle'])}, after {long} {_said(late['angle'])}; above zero is worse. "
+        f"In copies right, after {short}: angle {angle[0]:.2f}, dot product {dot[0]:.2f}; after "
+        f"{long}: {angle[-1]:.2f} and {dot[-1]:.2f}. The control, the *line*, has no plane: β "
+        f"times the squared cosine between key and query ({line[0]:.2f} and {line[-1]:.2f} "
+        f"right). After {long} "
+        + {
+            -1: "the angle ends below it, so the reference buys something, or the fifth matrix "
+            "that comes with it does.",
+            0: "the two cannot be told apart, so it cannot be said that the plane is what helps.",
+            1: "the angle ends above it: the plane is not what helps.",
+        }[control]
+    )
+
+
+def retold(found: Sequence[Claim], bodies: Bodies) -> Markdown:
+    """The lesson in three sentences; `found` is what `lesson` returns."""
+    strict, many, *_, pair = found
+    cheated = all(f.verdict is False for f in strict.findings.values())
+    mended = any(f.verdict for f in many.findings.values())
+    ends = [f.verdict for f in pair.findings.values()]
+    steps = [body.steps("two layers") for body in _complete(bodies, "two layers")]
+    return Markdown(
+        (
+            "A test for induction was passed by models that had learnt a distance, and changing "
+            "the distance showed it. "
+            if cheated
+            else "Whether these models had learnt a distance cannot be said. "
+        )
         + (
-            "But the same loudness on the *right* token costs it that token's copy: "
-            if loses_loud_friends(loud)
-            else "Loudness on the *right* token does not cost it that token's copy: "
+            "Where the period varies, two layers find where to copy from. "
+            if mended
+            else "Where the period varies, not every seed of two layers copies at every period. "
         )
-        + f"{at('own', 'volume', 3.0)} are right at a factor of 3. And a whisper, near the plane "
-        "because it is near zero, "
-        + ("disturbs nobody" if right("others", "volume", 0.1) else "is heard by everyone")
-        + f": with one token at a tenth, {at('others', 'volume', 0.1)} of the other copies are "
-        "right. What it gates is the height, which is length times angle.\n\n"
-        "The angle's score does not change with loudness at all, "
-        + ("and neither" if steady else "though not both of")
-        + f" its others ({at('others', 'angle', 3.0)}) {'nor' if steady else 'and'} its own "
-        f"({at('own', 'angle', 3.0)}) {'mind' if steady else 'survive'} a factor of 3. But the "
-        "*values* are as loud as their token: a very loud one "
-        + ("drowns the others" if drowned else "could drown the others, and does not")
-        + f" ({at('others', 'angle', 100.0)} at 100), and one that whispers is found and "
-        + ("not understood" if unheard else "understood all the same")
-        + f" ({at('own', 'angle', 0.1)} of its own copies at a tenth)."
-    )
-
-
-def spreads(lowest: float, sharpest: float) -> Markdown:
-    """What power of d holds the volume's spread, and how far training takes the scores."""
-    return Markdown(
-        "For such vectors the volume's is exactly √(6 (*d* − 1)(*d* − 2)), which grows as *d* in a "
-        "wide head: to hold it, divide by *d* to the power of 2.5 instead of 1.5. The angle's "
-        "falls, so wide heads would want a larger β to start from. After training, scores reach "
-        f"{rounded(lowest)}, and the largest weight of a row is {sharpest:.3f} on average: "
-        "this softmax hardly mixes, it chooses."
-    )
-
-
-def answer(found: Sequence[Claim], seen: Evidence) -> Markdown:
-    """So what does the plane buy?"""
-
-    def ends(layers: str, ours: str, theirs: str) -> str:
-        return statistics.ending(recorded(found, layers, ours, theirs).verdict)
-
-    silenced = (
-        "A loud stranger is silenced, as the author hoped; what does it is"
-        if silences_strangers(seen.loud)
-        else "A loud stranger is not silenced here, as the author had hoped; the volume sees"
-    )
-    steps = {
-        name: int(max(run.steps[-1] for run in kinds.values()))
-        for name, kinds in seen.recorded.items()
-    }
-    live = seen.live["two layers"]
-    plane = {n: recorded(found, n, "angle", "line") for n in ("one layer", "two layers")}
-    sure = {n: f" ({statistics.said(f.p or 0.0)})" for n, f in plane.items()}
-    right = {kind: live[kind].accuracy[-1].median().item() for kind in ("dot", "angle")}
-    return Markdown(
-        f"{silenced} the key's height, which a friend's length raises as well, and which a whisper "
-        "does not have. The corrected score drops the lengths. At equal parameters, with one "
-        f"layer, the volume {ends('one layer', 'volume', recipe.WIDER)} the dot product and the "
-        f"angle {ends('one layer', 'angle', recipe.WIDER)} it; with two, the volume "
-        f"{ends('two layers', 'volume', recipe.WIDER)} the dot product and the angle "
-        f"{ends('two layers', 'angle', recipe.WIDER)} it "
-        f"({recorded_column(seen.recorded).removeprefix('recorded, ')} each, recorded, "
-        f"{steps['one layer']:,} and {steps['two layers']:,} steps). After the "
-        f"{int(live['dot'].steps[-1]):,} steps run here two layers copy {right['dot']:.2f} with "
-        f"the dot product and {right['angle']:.2f} with the angle.\n\n"
-        "Is it the plane that helps the angle? With one layer the angle "
-        f"{ends('one layer', 'angle', 'line')} its control, which has a query and no "
-        f"plane{sure['one layer']}; with two it {ends('two layers', 'angle', 'line')} "
-        f"it{sure['two layers']}. "
-        + (
-            "So here the reference buys something, or the parameters that come with it do: the "
-            "angle has a fifth matrix, its control has four, and we did not run a wider control."
-            if all(finding.verdict for finding in plane.values())
-            else "So we cannot say that the reference buys anything in both: a squared cosine, "
-            "without lengths, has most of what helps."
+        + "Against the dot product of as many parameters the angle "
+        + listed(
+            [
+                f"{statistics.ending(verdict).removesuffix(' than').removesuffix(' from')} after "
+                f"{n:,} steps"
+                for n, verdict in zip(steps, ends, strict=True)
+            ]
         )
-        + f"\n\n{_task(seen)}"
-    )
-
-
-def _task(seen: Evidence) -> str:
-    """Whether the task tested what it was meant to test."""
-    told = induction(seen.moved).verdict
-    if told is None:
-        return "Whether the task tests what it was meant to test could not be told here."
-    if told:
-        return (
-            "And the task tested what it was meant to test: who copies at one period copies at "
-            "others."
-        )
-    random = "one layer, random period"
-    copiers = [
-        kind
-        for kind in recipe.KINDS
-        if any(
-            learnings[random][kind].accuracy[-1].max() > SOLVED
-            for learnings in (seen.live, seen.recorded)
-        )
-    ]
-    varies = f"one does with {listed([f'the {_score(k)}' for k in copiers])}"
-    return (
-        "And the task did not test what it was meant to test. One layer of any score solves it by "
-        f"counting places; when the period varies, {varies if copiers else 'no single layer does'}."
+        + "."
     )

@@ -1,43 +1,29 @@
 """What chapter 2 has found, live and recorded, as values: no sentence, no drawing.
 
 Live results are made from trained runs as `measure.train_comparison` returns them, by kind. Tensors
-have the seeds, m of them, as their last dimension, unless something else is said.
+have the seeds, m of them, as their last dimension, unless something else is said. What trained
+models do is in `learnt`, what the scores make of vectors in `geometry`, simple rules in `rules`.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, cast
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from attn_notes import allowed
 from attn_notes.analysis import cost, results
-from attn_notes.chapters.triple_product import measure, recipe
-from attn_notes.models.triple_product import (
-    VOLUMES,
-    AttentionOnly,
-    TripleProductAttention,
-    cos2_to_plane,
-    expanded_volume,
-    quadratic_features,
-    stable_volume,
-)
+from attn_notes.chapters.triple_product import learnt, measure, recipe
+from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
+from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
-from attn_notes.training.ensemble import Run
-
-Runs = Mapping[str, Run]
-"""Kind → its trained models."""
-
-
-def members(run: Run) -> list[AttentionOnly]:
-    """Every trained model of a kind."""
-    return [cast(AttentionOnly, run.member(s)) for s in range(run.history["loss"].shape[1])]
-
 
 # --- The task
 
@@ -94,39 +80,16 @@ def best_losses() -> dict[str, float]:
     return {name: best(task) for name, task in recipe.TASKS.items()}
 
 
-# --- One determinant, several ways
+def unknown(n: int = 1000) -> dict[str, Float[Tensor, " t"]]:
+    """Task → what the best predictor still pays for each token, in nats, on n sequences."""
+    found = {}
+    for name, task in (("always 12", recipe.FIXED), ("6 to 12", recipe.RANDOM)):
+        x = task.sample(n, Generator().manual_seed(2))
+        found[name] = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(0)
+    return found
 
 
-class Rounding(NamedTuple):
-    """What a form makes of keys in the plane: share of negative volumes, lowest, highest score."""
-
-    negative: float
-    lowest: float
-    highest: float
-
-
-LOUD = (1.0, 1000.0)  # what the keys are multiplied by
-
-
-def rounding() -> dict[str, dict[float, Rounding]]:
-    """Form → loudness of the keys → what rounding makes of 4,000 keys in the plane."""
-    return {
-        form: {
-            loudness: Rounding(
-                *measure.wrong_signs(form, 16, loudness, 4000, Generator().manual_seed(3))
-            )
-            for loudness in LOUD
-        }
-        for form in VOLUMES
-    }
-
-
-def features_error() -> float:
-    """How far features and determinant differ in double precision, of the largest score."""
-    q, k, r = torch.randn(3, 64, 16, generator=Generator().manual_seed(4), dtype=torch.float64)
-    phi, psi = quadratic_features(q, k, r)
-    volume = expanded_volume(q, k, r)
-    return ((phi @ psi.mT + volume).abs().max() / volume.max()).item()
+# --- What each form of the determinant costs
 
 
 def fastest_from(
@@ -242,25 +205,6 @@ def learning(runs: Runs, task: Copying) -> dict[str, Learning]:
     }
 
 
-def recorded() -> dict[str, dict[str, Learning]]:
-    """Of the recorded comparison: one of `recipe.TASKS` → kind → how it learns."""
-    runs = results.load("triple_product_copying")["runs"]
-    return {
-        name: {
-            kind: Learning(
-                recipe.TASKS[name].floor,
-                torch.tensor(run["steps"]),
-                torch.tensor(run["loss"]),
-                torch.tensor(run["accuracy"]),
-                run["parameters"],
-                run["seconds"],
-            )
-            for kind, run in kinds.items()
-        }
-        for name, kinds in runs.items()
-    }
-
-
 @dataclass(frozen=True)
 class Sweep:
     """Every score at every learning rate: nats above the floor at the end [rates, m].
@@ -303,378 +247,187 @@ def sweep() -> Sweep:
     )
 
 
-# --- Where the loss is, and where they look
+# --- All that the claims rest on, one body of evidence at a time
 
 
 @dataclass(frozen=True)
-class ByToken:
-    """The loss of each predicted token, with one layer and one period.
+class Body:
+    """What one lot of trained models shows: those of a live run, or of a record.
 
     Args:
-        losses: kind → [t, m].
-        best: the best predictor's [t].
-        known: the first prediction that can be known.
+        learnings: one of `recipe.TASKS` → kind → how it learns.
+        moved: likewise → at other periods, where that was tried.
+        loud: one layer with a loud token, where that was tried.
     """
 
-    losses: Mapping[str, Tensor]
-    best: Float[Tensor, " t"]
-    known: int
+    learnings: Mapping[str, Learnings]
+    moved: Mapping[str, Transfer] = field(default_factory=dict)
+    loud: Loudness | None = None
 
-    def surplus(self, kind: str) -> Float[Tensor, " t"]:
-        """The mean loss above the best possible."""
-        return self.losses[kind].mean(1) - self.best
+    @property
+    def seeds(self) -> int:
+        """Of each kind."""
+        return seeds(next(iter(self.learnings.values())))
 
-    def on_copies(self, kind: str) -> float:
-        """The share of the surplus that is on the copies."""
-        surplus = self.surplus(kind)
-        return (surplus[self.known :].sum() / surplus.sum()).item()
+    def steps(self, name: str) -> int:
+        """Of training, one of `recipe.TASKS`."""
+        return int(next(iter(self.learnings[name].values())).steps[-1])
 
-    def early(self, kind: str, first: int = 4) -> float:
-        """Of the surplus on what cannot be known, the share on the first few predictions."""
-        surplus = self.surplus(kind)[: self.known]
-        return (surplus[:first].sum() / surplus.sum()).item()
-
-    def means(self, kind: str) -> tuple[float, float]:
-        """The mean loss of what cannot be known, and of the copies."""
-        losses = self.losses[kind]
-        return losses[: self.known].mean().item(), losses[self.known :].mean().item()
+    def right(self, name: str, kind: str) -> Float[Tensor, " m"]:
+        """The share of copies right at the end."""
+        return self.learnings[name][kind].accuracy[-1]
 
 
-@torch.no_grad()
-def by_token(one: Runs) -> ByToken:
-    """Of trained one-layer models, on 512 sequences of the fixed period."""
+Bodies = Mapping[str, Body]
+"""Evidence by name, as "recorded, 8 seeds"."""
+
+
+def seeds(learnings: Learnings) -> int:
+    """How many were trained of each kind."""
+    return next(iter(learnings.values())).loss.shape[1]
+
+
+def live(trained: Mapping[str, Runs]) -> Body:
+    """Of models trained here: one of `recipe.TASKS` → their runs."""
+    return Body(
+        {name: learning(runs, recipe.TASKS[name]) for name, runs in trained.items()},
+        {name: learnt.transfer(runs, recipe.TASKS[name]) for name, runs in trained.items()},
+        learnt.loudness(trained["one layer"]),
+    )
+
+
+def recorded() -> Body:
+    """Of models trained as the lesson's are, with more seeds."""
+    record, found = _lesson(), _lesson()["found"]
+    return Body(
+        _read({name: kinds for name, kinds in record.items() if name != "found"}),
+        {
+            name: Transfer(recipe.TESTED, recipe.TASKS[name].periods, _tensors(accuracy))
+            for name, accuracy in found["transfer"].items()
+        },
+        Loudness(recipe.FACTORS, _tensors(found["others"]), _tensors(found["own"])),
+    )
+
+
+def longer() -> Body:
+    """Of models trained for more steps."""
+    return Body(_read(results.load("triple_product_copying")["runs"]))
+
+
+def on_record() -> dict[str, Body]:
+    """Both records, by their names."""
+    at_once, long = recorded(), longer()
+    return {
+        f"recorded, {at_once.seeds} seeds": at_once,
+        f"longer, {long.seeds} seeds": long,
+    }
+
+
+def beside(ours: Body) -> dict[str, Body]:
+    """Models trained here, and both records."""
+    return {f"live, {ours.seeds} seeds": ours} | on_record()
+
+
+def by_token() -> ByToken:
+    """The loss of each token, recorded."""
     task = recipe.FIXED
     x = task.sample(512, Generator().manual_seed(6))
-    losses = {
-        kind: torch.stack(
-            [prediction.token_losses(m(x[:, :-1]), x).mean(0) for m in members(one[kind])], 1
-        )
-        for kind in recipe.KINDS
-    }
     best = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(0)
-    return ByToken(losses, best, task.settled.start)
+    return ByToken(_tensors(_lesson()["found"]["by token"]), best, task.settled.start)
 
 
-def _noise() -> Int[Tensor, "n t"]:
-    """Random sequences, in which there is nothing to find."""
-    generator = Generator().manual_seed(7)
-    return torch.randint(
-        recipe.FIXED.vocabulary, (256, recipe.FIXED.length - 1), generator=generator
-    )
+def offsets() -> dict[str, Float[Tensor, "t m"]]:
+    """Where heads look on random letters, recorded."""
+    return _tensors(_lesson()["found"]["offsets"])
 
 
-@torch.no_grad()
-def offsets(one: Runs) -> dict[str, Float[Tensor, "m h t"]]:
-    """Kind → mean attention at each distance back on random sequences, of each seed and head."""
-    rows, noise = slice(recipe.HALF, None), _noise()
+def circuits() -> Circuits:
+    """The parts of an induction circuit, recorded."""
+    found = _lesson()["found"]
+    return Circuits(_tensors(found["previous"]), _tensors(found["source"]), learnt.evenly())
+
+
+def trained_scores() -> tuple[float, float]:
+    """The volume's lowest score and the mean largest weight of a row, recorded."""
+    found = _lesson()["found"]
+    return found["lowest"], found["sharpest"]
+
+
+@cache
+def _lesson() -> results.Record:
+    runs: results.Record = results.load("triple_product_lesson")["runs"]
+    return runs
+
+
+def _tensors(found: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {kind: torch.tensor(values) for kind, values in found.items()}
+
+
+def _read(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Learning]]:
     return {
-        kind: torch.stack(
-            [measure.by_offset(m.observe(noise)[1][:, 0].mean(0), rows) for m in members(one[kind])]
-        )
-        for kind in recipe.KINDS
-    }
-
-
-def looking_back(profile: Float[Tensor, "m h t"]) -> Float[Tensor, "m t"]:
-    """Of each seed the head that looks most to where the source of a copy is: 11 places back."""
-    source = recipe.HALF - 1
-    return torch.stack([heads[heads[:, source].argmax()] for heads in profile])
-
-
-@dataclass(frozen=True)
-class Transfer:
-    """Share of copies right at several periods, of models trained at one of them.
-
-    Args:
-        periods: at test.
-        home: the one they were trained on.
-        accuracy: kind → [periods, m].
-    """
-
-    periods: Sequence[int]
-    home: int
-    accuracy: Mapping[str, Tensor]
-
-    def at_home(self, kind: str) -> Tensor:
-        """[m]."""
-        return self.accuracy[kind][self.periods.index(self.home)]
-
-    def elsewhere(self, kind: str) -> Tensor:
-        """[periods − 1, m]."""
-        i = self.periods.index(self.home)
-        return torch.cat([self.accuracy[kind][:i], self.accuracy[kind][i + 1 :]])
-
-
-def transfer(one: Runs) -> Transfer:
-    """Of trained one-layer models."""
-    half, vocabulary = recipe.HALF, recipe.FIXED.vocabulary
-    periods = sorted({6, 8, 10, half - 1, half, half + 1, 14, 16})
-    accuracy = {
-        kind: measure.transfer(members(one[kind]), vocabulary, periods, Generator().manual_seed(8))
-        for kind in recipe.KINDS
-    }
-    return Transfer(periods, half, accuracy)
-
-
-# --- Two layers
-
-
-@dataclass(frozen=True)
-class Circuits:
-    """How far two layers are an induction circuit.
-
-    Args:
-        previous: score → mean attention one place back of the best head of layer 1, [m].
-        source: score → mean attention at the right source of the best head of layer 2, [m].
-        even: what a head would give either if it attended evenly.
-        rules: how often the textbook rule is right after the last one letter, and the last two.
-    """
-
-    previous: Mapping[str, Tensor]
-    source: Mapping[str, Tensor]
-    even: float
-    rules: tuple[float, float]
-
-
-def circuits(two: Runs) -> Circuits:
-    """Of trained two-layer models."""
-    task = recipe.RANDOM
-    found = {
-        kind: torch.stack(
-            [
-                measure.induction(m.observe, task, Generator().manual_seed(9))
-                for m in members(two[kind])
-            ]
-        )
-        for kind in recipe.KINDS
-    }
-    one, more = (measure.last_occurrence(task, n, Generator().manual_seed(13)) for n in (1, 2))
-    return Circuits(
-        {kind: heads[:, 0, :, 0].amax(1) for kind, heads in found.items()},
-        {kind: heads[:, 1, :, 1].amax(1) for kind, heads in found.items()},
-        (1 / torch.arange(task.periods[0] + 1, task.length)).mean().item(),
-        (one, more),
-    )
-
-
-# --- Loud strangers, loud friends and whispers
-
-
-class Key(NamedTuple):
-    """A key of the source's scene and its three scores, unscaled."""
-
-    name: str
-    length: float
-    dot: float
-    volume: float
-    angle: float
-
-
-@dataclass(frozen=True)
-class Resilience:
-    """The source's table, its friend first, and the dot product where the leak is a share."""
-
-    keys: Sequence[Key]
-    shared: Mapping[float, float]  # length of the stranger → its dot product
-
-    @property
-    def strangers(self) -> Sequence[Key]:
-        """Without the friend."""
-        return self.keys[1:]
-
-
-def resilience() -> Resilience:
-    """The source's scene."""
-    keys = []
-    for i, (length, dot, volume) in enumerate(measure.resilience_table()):
-        s = measure.scene(length)
-        k = s.stranger if i else s.friend
-        angle = measure.single_score("angle", s.q, k, s.r)
-        keys.append(Key("stranger" if i else "friend", length, dot, volume, angle))
-    shared = {}
-    for key in keys[1:]:
-        s = measure.scene(key.length, leak_scales=True)
-        shared[key.length] = measure.single_score("dot", s.q, s.stranger, s.r)
-    return Resilience(keys, shared)
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Attention on the friend, over a grid.
-
-    Args:
-        across: what a column stands for [columns].
-        up: what a row stands for [rows].
-        of: name of a map → [rows, columns].
-    """
-
-    across: Tensor
-    up: Tensor
-    of: Mapping[str, Tensor]
-
-
-def against_stranger(leak_scales: bool, n: int = 41) -> Shares:
-    """Over length and leak of the stranger; the leak is a length, or a share of the stranger."""
-    magnitudes, leaks = torch.logspace(0, 2, n), torch.linspace(0, 0.5, n)
-
-    def share(score: str, magnitude: float, leak: float) -> float:
-        scene = measure.scene(magnitude, leak, leak_scales=leak_scales)
-        return measure.share_of_friend(score, scene)
-
-    return Shares(
-        magnitudes,
-        leaks,
-        {
-            score: torch.tensor(
-                [[share(score, m, leak) for m in magnitudes.tolist()] for leak in leaks.tolist()]
+        name: {
+            kind: Learning(
+                recipe.TASKS[name].floor,
+                torch.tensor(run["steps"]),
+                torch.tensor(run["loss"]),
+                torch.tensor(run["accuracy"]),
+                run["parameters"],
+                run["seconds"],
             )
-            for score in recipe.KINDS
-        },
-    )
-
-
-def off_the_plane(n: int = 41) -> Shares:
-    """Over length and tilt of the friend, in degrees, against a short stranger."""
-    lengths, tilts = torch.logspace(-1, 1, n), torch.linspace(0, 0.5, n)
-
-    def share(score: str, tilt: float, length: float) -> float:
-        return measure.share_of_friend(score, measure.scene(0.5, 0.0, tilt=tilt), length)
-
-    return Shares(
-        lengths,
-        torch.rad2deg(tilts),
-        {
-            score: torch.tensor(
-                [[share(score, tilt, x) for x in lengths.tolist()] for tilt in tilts.tolist()]
-            )
-            for score in recipe.KINDS
-        },
-    )
-
-
-@dataclass(frozen=True)
-class Loudness:
-    """Share of copies right when one token's embedding is multiplied.
-
-    Args:
-        factors: by which.
-        others: kind → copies whose source is another token, [factors, m].
-        own: kind → the copy whose source is the loud one, [factors, m].
-    """
-
-    factors: Sequence[float]
-    others: Mapping[str, Tensor]
-    own: Mapping[str, Tensor]
-
-    def at(self, of: str, kind: str, factor: float) -> float:
-        """The median over seeds at a factor, of the `others` or the token's `own` copy."""
-        accuracy = {"others": self.others, "own": self.own}[of][kind]
-        return accuracy[self.factors.index(factor)].median().item()
-
-
-def loudness(one: Runs) -> Loudness:
-    """Of trained one-layer models."""
-    factors = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
-    found = {
-        kind: torch.tensor(
-            [
-                [
-                    measure.accuracy_at_loudness(m, recipe.FIXED, c, Generator().manual_seed(10))
-                    for m in members(one[kind])
-                ]
-                for c in factors
-            ]
-        )
-        for kind in recipe.KINDS
+            for kind, run in kinds.items()
+        }
+        for name, kinds in runs.items()
     }
-    return Loudness(
-        factors,
-        {kind: both[..., 0] for kind, both in found.items()},
-        {kind: both[..., 1] for kind, both in found.items()},
-    )
 
 
-# --- Inside a head
+def weights(layers: str, kind: str) -> dict[str, Tensor]:
+    """The recorded weights of the first seed, "one layer" or "two layers", stacked as one [1, …].
 
-
-class Places(NamedTuple):
-    """Keys seen from their query's plane: length in it and height above it, [n, 2] each."""
-
-    right: Float[Tensor, "n 2"]
-    others: Float[Tensor, "k 2"]
-
-    @property
-    def ratio(self) -> float:
-        """The right source's median height, as a multiple of the others'."""
-        return (self.right[:, 1].median() / self.others[:, 1].median()).item()
-
-
-def places(one: Runs, kind: str, profile: Float[Tensor, "m h t"], n: int = 40) -> Places:
-    """For the first seed's head that looks most to the source, over n sequences.
-
-    `profile` is what `offsets` found of this kind.
+    Raises:
+        ValueError: layers or a kind of which none were kept.
     """
-    model = members(one[kind])[0]
-    layer = cast(TripleProductAttention, model.layers[0])
-    head = int(profile[0, :, recipe.HALF - 1].argmax())
-    right, others = [], []
-    for row in recipe.FIXED.sample(n, Generator().manual_seed(11)):
-        embedded = model.embedding(row).detach()
-        for query in range(recipe.HALF, 2 * recipe.HALF - 1, 4):
-            keys, _ = measure.plane_coordinates(layer, embedded, head, query)
-            place = torch.stack([keys[:, :2].norm(dim=1), keys[:, 2]], 1)
-            source = query - recipe.HALF + 1
-            right.append(place[source])
-            others.append(torch.cat([place[:source], place[source + 1 :]])[::5])
-    return Places(torch.stack(right), torch.cat(others))
+    allowed.one_of(("one layer", "two layers"), layers=layers)
+    allowed.one_of(recipe.KINDS, kind=kind)
+    prefix = f"{layers}:{kind}:"
+    with np.load(results.folder() / "triple_product_lesson.npz") as kept:
+        return {
+            name.removeprefix(prefix): torch.from_numpy(kept[name])
+            for name in kept.files
+            if name.startswith(prefix)
+        }
 
 
-class Spread(NamedTuple):
-    """Standard deviation of each score as it stands in the softmax, over queries and keys."""
+def trained(layers: str, kind: str) -> AttentionOnly:
+    """The recorded model of the first seed."""
+    configs = {"one layer": recipe.ONE_LAYER, "two layers": recipe.TWO_LAYERS}
+    model = AttentionOnly(configs[layers][kind], Generator())
+    model.load_state_dict({name: p[0] for name, p in weights(layers, kind).items()})
+    return model
 
-    d: int
-    dot: float
-    volume: float
-    angle: float
+
+class How(NamedTuple):
+    """How a record was made."""
+
+    seeds: int
+    steps: str
+    rates: str
+    took: str
 
 
-def spreads() -> list[Spread]:
-    """For vectors of independent standard normal numbers, at three dimensions."""
-    found = []
-    for d in (4, 16, 64):
-        q, k, r = torch.randn(3, 512, d, generator=Generator().manual_seed(12))
-        scores = (q @ k.T / d**0.5, stable_volume(q, k, r) / d**1.5, 8 * cos2_to_plane(q, k, r))
-        found.append(Spread(d, *(score.std().item() for score in scores)))
+def settings() -> dict[str, How]:
+    """The last part of a record's name → how it was made."""
+    found = {}
+    for name in ("rates", "lesson", "copying"):
+        record = results.load(f"triple_product_{name}")
+        how, runs = record["settings"], record["runs"]
+        each = [how["one"], how["two"]]
+        took = sum(
+            run["seconds"]
+            for group, kinds in runs.items()
+            if group != "found"
+            for run in kinds.values()
+        )
+        rates = "five for each score" if name == "rates" else "each score's own"
+        steps = " and ".join(f"{one['steps']:,}" for one in each)
+        found[name] = How(each[0]["seeds"], steps, rates, f"{took:,.0f} s")
     return found
-
-
-def trained_scores(one: Runs) -> tuple[float, float]:
-    """The trained volume's lowest score and mean largest weight of a row, on random letters."""
-    found = [measure.score_spread(m, _noise()) for m in members(one["volume"])]
-    return min(x["lowest"] for x in found), sum(x["sharpest"] for x in found) / len(found)
-
-
-# --- All that the claims rest on
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the table of claims rests on.
-
-    Args:
-        live: one of `recipe.TASKS` → kind → how it learns here.
-        recorded: likewise, from the record.
-        best: likewise → the best predictor's loss on the same sequences.
-        moved: one layer at other periods.
-        loud: one layer with a loud token.
-        rounding: form → loudness → what rounding makes of keys in the plane.
-        resilience: the source's table.
-    """
-
-    live: Mapping[str, Learnings]
-    recorded: Mapping[str, Learnings]
-    best: Mapping[str, float]
-    moved: Transfer
-    loud: Loudness
-    rounding: Mapping[str, Mapping[float, Rounding]]
-    resilience: Resilience

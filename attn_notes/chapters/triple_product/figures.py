@@ -1,43 +1,22 @@
-"""Chapter 2's figures and tables, and what its widget is given: functions of its evidence."""
+"""Chapter 2's figures of models and what they cost: functions of its evidence."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import torch
-from IPython.display import HTML, Markdown
-from torch import Generator, Tensor
-from torch.func import stack_module_state
+from torch import Tensor
 
-from attn_notes import notebook
-from attn_notes.analysis.words import of_seeds, rounded
-from attn_notes.chapters.triple_product import claims, recipe
-from attn_notes.chapters.triple_product.evidence import (
-    ByToken,
-    Circuits,
-    Costs,
-    Example,
-    Floor,
-    Learning,
-    Learnings,
-    Loudness,
-    Places,
-    Resilience,
-    Rounding,
-    Runs,
-    Shares,
-    Spread,
-    Sweep,
-    Transfer,
-    looking_back,
-)
+from attn_notes.analysis.statistics import Effect
+from attn_notes.chapters.triple_product import claims, readings, recipe
+from attn_notes.chapters.triple_product.evidence import Costs, Learnings, Sweep, seeds
+from attn_notes.chapters.triple_product.learnt import ByToken, Loudness, Places, Transfer
 from attn_notes.figures import (
     CONTROL,
     CORRECTED,
     FLOOR,
     GREY,
+    INK,
     MAUVE,
     PUBLISHED,
-    SHARES,
     VIOLET,
     Picture,
     band,
@@ -45,10 +24,6 @@ from attn_notes.figures import (
     label_lines,
     legend_below,
 )
-from attn_notes.models.triple_product import AttentionOnly, Config, cos2_to_plane, stable_volume
-from attn_notes.widgets.triple_product import TripleProductExplorer
-
-Table = HTML | Markdown
 
 COLOUR = {
     "dot": VIOLET,
@@ -57,6 +32,14 @@ COLOUR = {
     recipe.WIDER: MAUVE,
     "line": CONTROL,
 }
+TRAINED = {
+    "one layer": "one layer,\ntrained at 12",
+    "one layer, random period": "one layer,\ntrained at 6 to 12",
+    "two layers": "two layers,\ntrained at 6 to 12",
+    "two layers, period 12": "two layers,\ntrained at 12",
+}
+"""What stands over a panel, by the names of `recipe.TASKS`."""
+
 LINE = {
     "expanded": (PUBLISHED, "-"),
     "projected": (GREY, "-"),
@@ -69,146 +52,7 @@ LINE = {
 """Colour and style of each form, and of the dot product beside them."""
 
 
-# --- The widget
-
-
-def explorer() -> TripleProductExplorer:
-    """The widget with one untrained model of each kind."""
-    widget = TripleProductExplorer()
-    for layers, configs in (("one layer", recipe.ONE_OF_EACH), ("two layers", recipe.TWO_OF_EACH)):
-        for kind, config in configs.items():
-            untrained = [AttentionOnly(config, Generator().manual_seed(0))]
-            _load(widget, kind, layers, stack_module_state(untrained)[0], config)
-    widget.run = "volume, one layer"
-    return widget
-
-
-def teach(widget: TripleProductExplorer) -> None:
-    """Let the reader train every kind in the page, with the settings of the live training."""
-    for configs, settings in ((recipe.ONE_OF_EACH, recipe.ONE), (recipe.TWO_OF_EACH, recipe.TWO)):
-        for kind, config in configs.items():
-            widget.teach(
-                config,
-                (recipe.FIXED, recipe.RANDOM),
-                rate=settings["lr"][kind],
-                steps=settings["steps"],
-                batch=settings["batch"],
-                warmup=settings["warmup"],
-                copied=claims.SOLVED,
-            )
-
-
-def load(widget: TripleProductExplorer, layers: str, runs: Runs) -> None:
-    """Show the first seed of each trained kind in the widget: "one layer" or "two layers"."""
-    configs = {"one layer": recipe.ONE_OF_EACH, "two layers": recipe.TWO_OF_EACH}[layers]
-    for kind, config in configs.items():
-        first = {name: p[:1] for name, p in runs[kind].parameters.items()}
-        _load(widget, kind, layers, first, config)
-
-
-def _load(
-    widget: TripleProductExplorer,
-    kind: str,
-    layers: str,
-    parameters: Mapping[str, Tensor],
-    config: Config,
-) -> None:
-    widget.load(f"{kind}, {layers}", parameters, config, recipe.TASKS[layers])
-
-
-def progress(line: notebook.Progress) -> Callable[[str, int, dict[str, Tensor]], None]:
-    """What `train_comparison` calls after each look at the models."""
-
-    def show(kind: str, step: int, seen: dict[str, Tensor]) -> None:
-        line(f"{kind}, step {step}: {100 * seen['accuracy'].mean():.0f} % of the copies are right")
-
-    return show
-
-
-# --- The task
-
-
-def examples(found: Sequence[Example]) -> HTML:
-    """Sequences of both tasks."""
-    return notebook.table(["task", "period", "a sequence"], found, kind="sequences")
-
-
-def floors(found: Sequence[Floor]) -> HTML:
-    """The formula beside the best predictor."""
-    return notebook.table(
-        ["task", "floor", "best predictor, 4000 sequences", "knowing nothing"],
-        [
-            [f.task, f"{f.floor:.4f}", f"{f.mean:.4f} ± {f.margin:.4f}", f"{f.ignorance:.4f}"]
-            for f in found
-        ],
-    )
-
-
-# --- The idea
-
-
-def idea() -> Picture:
-    """What each score sees of a key's place."""
-    along, height = torch.meshgrid(
-        torch.linspace(-2, 2, 81), torch.linspace(0, 2, 41), indexing="xy"
-    )
-    keys = torch.stack([along, torch.zeros_like(along), height], -1).flatten(0, 1)
-    q, r = torch.eye(3)[:1], torch.eye(3)[1:2]
-    panels = {
-        "dot product": q @ keys.T,
-        "volume": -stable_volume(q, keys, r),
-        "angle": cos2_to_plane(q, keys, r),
-    }
-    with figure(5.6, 2.2, columns=3, sharey=True) as (fig, axes):
-        for ax, (name, score) in zip(axes, panels.items(), strict=True):
-            values = score.view(along.shape)
-            levels = torch.linspace(values.min().item(), values.max().item(), 9).tolist()
-            ax.contourf(along, height, values, levels=levels, cmap=SHARES)
-            arrow = {"arrowstyle": "->", "color": MAUVE, "lw": 2}
-            ax.annotate("", (1, 0), (0, 0), arrowprops=arrow)
-            ax.set_title(name, fontsize=10)
-            ax.set(aspect="equal", yticks=[0, 1, 2])
-            ax.set_xticks([-2, 0, 1, 2], ["−2", "0", "q", "2"])
-        axes[0].set_ylabel("height h")
-        axes[1].set_xlabel("the key's coordinate along q")
-    return Picture(
-        fig,
-        title="The volume sees a key's height above the plane, the angle its direction",
-        caption="What each score sees of a key: the more a place stands out from the page, the "
-        "higher. The dot product sees how far it reaches along q, the volume how high it stands "
-        "above the plane, the angle only its direction.",
-        alt="Contours of three scores over a key's place. The dot product changes along q only, "
-        "in upright stripes. The volume changes with the height only, in level stripes that get "
-        "narrower. The angle changes from ray to ray out of the origin.",
-    )
-
-
 # --- One determinant, several ways
-
-FORM = {
-    "expanded": "expanded, as published",
-    "projected": "A²‖k‖² less A²‖projection‖², not below 0",
-    "residual": "A²‖k − projection‖²",
-    "stable": "the second in double precision",
-}
-
-
-def rounding(found: Mapping[str, Mapping[float, Rounding]]) -> HTML:
-    """What rounding makes of keys in the plane, whose volume is zero."""
-    return notebook.table(
-        ["form", "negative volumes", "scores", "scores, keys 1000 times as long"],
-        [
-            [
-                FORM[form],
-                f"{100 * by_loudness[1.0].negative:.0f} %",
-                *(
-                    f"{rounded(by_loudness[c].lowest)} to {rounded(by_loudness[c].highest)}"
-                    for c in (1.0, 1000.0)
-                ),
-            ]
-            for form, by_loudness in found.items()
-        ],
-    )
 
 
 def costs(recorded: Costs) -> Picture:
@@ -238,7 +82,7 @@ def costs(recorded: Costs) -> Picture:
     return Picture(
         fig,
         title="Quadratic features pay for long sequences and small heads"
-        if claims.features_pay(recorded)
+        if readings.features_pay(recorded)
         else "What each form takes, against the published expansion",
         caption="A forward and backward pass of each form, recorded on one CPU thread, as "
         "multiples of what the published expansion takes: below 1 is better. Batches of "
@@ -251,11 +95,31 @@ def costs(recorded: Costs) -> Picture:
     )
 
 
-# --- How the kinds learn
+# --- The floor, and how the kinds learn
 
 
-def _seeds(learnings: Learnings) -> int:
-    return next(iter(learnings.values())).loss.shape[1]
+def unknown(best: Mapping[str, Tensor]) -> Picture:
+    """What the best predictor still pays for each token: task → [t]."""
+    styles = dict(zip(best, ("-", "--"), strict=True))
+    with figure(5.5, 2.5) as (fig, ax):
+        for name, losses in best.items():
+            places = torch.arange(2, len(losses) + 2)
+            ax.step(places, losses, styles[name], where="mid", color=FLOOR, label=f"period {name}")
+        ax.set(xlabel="predicted token", ylabel="nats", ylim=(0, None))
+        ax.set_xticks([2, 7, 12, 13, 18, 24])
+        legend_below(fig)
+    said = "; ".join(
+        f"period {name}: {losses[:5].mean():.2f} nats for the first five, {losses[-5:].mean():.2f} "
+        f"for the last five, {losses.mean():.2f} on average"
+        for name, losses in best.items()
+    )
+    return Picture(
+        fig,
+        title="What nobody can know: the first letters, and for a moment the period",
+        caption="What the best possible predictor pays, token by token. Where the period may be "
+        "anything from 6 to 12, it soon suspects a repetition and is soon sure.",
+        alt=f"What the best possible predictor pays for each token. {said}.",
+    )
 
 
 def _medians(learnings: Learnings) -> str:
@@ -276,39 +140,47 @@ def one_layer(one: Learnings) -> Picture:
         fig,
         title="How one layer learns to copy at one period",
         caption="One layer, period 12: loss above the floor on held-out sequences, "
-        f"{_seeds(one)} seeds, median and middle half.",
+        f"{seeds(one)} seeds, median and middle half.",
         alt="Loss above the floor against steps, log scale, one layer, one period. Medians at the "
         f"end: {_medians(one)} nats.",
     )
 
 
-STANDING = ["score", "parameters", "above floor", "copies right", "a step"]
-
-
-def _standing(kind: str, run: Learning) -> list[str]:
-    return [
-        kind,
-        f"{run.parameters:,}",
-        of_seeds(run.above_floor[-1], 3),
-        of_seeds(run.accuracy[-1], 3),
-        f"{1000 * run.seconds_a_step:.1f} ms",
-    ]
-
-
-def standings(one: Learnings) -> list[Table]:
-    """Who stands where at the end: at equal width, and at equal parameters."""
-    found: list[Table] = []
-    for text, kinds in (
-        (
-            "Equal width and equal steps. Nats above the floor and share of copies right, each as "
-            "median (lowest–highest) of the seeds; time for one seed:",
-            (*recipe.KINDS, "line"),
+def learning(found: Mapping[str, Learnings]) -> Picture:
+    """The loss against the steps, beside the floor: one of `recipe.TASKS` → kinds."""
+    with figure(5.8, 2.9, columns=len(found), sharey=True) as (fig, axes):
+        for ax, (name, kinds) in zip(axes, found.items(), strict=True):
+            for kind, run in kinds.items():
+                band(ax, run.steps, run.loss, COLOUR[kind], kind)
+            floor = recipe.TASKS[name].floor
+            ax.axhline(floor, color=FLOOR, linestyle="--", linewidth=1, label="floor")
+            ax.set_title(TRAINED[name], fontsize=10)
+            ax.set(ylim=(1, 3), xlabel="step")
+            ax.set_xticks([0, int(run.steps[-1])])
+        axes[0].set_ylabel("loss, nats")
+        legend_below(fig)
+    near = {
+        name: max(float(run.above_floor[-1].median()) for run in kinds.values())
+        for name, kinds in found.items()
+    }
+    reached = [name for name, gap in near.items() if gap < 0.3]
+    title = {
+        True: "All come near their floor",
+        False: "Where the period varies, one layer stays far above the floor",
+        None: "The loss beside the floor",
+    }[True if len(reached) == len(near) else
+      False if {*near} - {*reached} == {"one layer, random period"} else None]  # fmt: skip
+    return Picture(
+        fig,
+        title,
+        caption=f"Held-out sequences, {seeds(next(iter(found.values())))} seeds: median and middle "
+        "half. Dashed: no predictor is lower.",
+        alt="Loss against steps. Above the floor at the end, medians: "
+        + " ".join(
+            f"{TRAINED[name].replace(chr(10), ' ')}: {_medians(kinds)}."
+            for name, kinds in found.items()
         ),
-        ("Equal parameters and equal steps:", (recipe.WIDER, "volume")),
-    ):
-        rows = [_standing(kind, one[kind]) for kind in kinds]
-        found += [Markdown(text), notebook.table(STANDING, rows)]
-    return found
+    )
 
 
 def where(tokens: ByToken) -> Picture:
@@ -348,20 +220,17 @@ def where(tokens: ByToken) -> Picture:
 
 
 def offsets(found: Mapping[str, Tensor]) -> Picture:
-    """Where trained heads look on random sequences: kind → [m, h, t]."""
+    """Where trained heads look on random sequences: kind → [t, m]."""
     source = recipe.HALF - 1
-    heads = {kind: looking_back(profile) for kind, profile in found.items()}
     with figure(5.8, 2.3, columns=3, sharey=True) as (fig, axes):
-        for ax, (kind, profiles) in zip(axes, heads.items(), strict=True):
-            for profile in profiles:
-                ax.plot(profile, color=COLOUR[kind], alpha=0.8, linewidth=1.3)
+        for ax, (kind, profiles) in zip(axes, found.items(), strict=True):
+            ax.plot(profiles, color=COLOUR[kind], alpha=0.8, linewidth=1.3)
             ax.axvline(source, color=GREY, linestyle=":", linewidth=1)
             ax.set_title(kind, fontsize=10)
             ax.set_xticks([0, source, 2 * source])
         axes[0].set(ylabel="mean attention", ylim=(0, 1))
         axes[1].set_xlabel("places back")
-    sharpest = {kind: profiles[:, source] for kind, profiles in heads.items()}
-    there = all(bool((profiles.argmax(1) == source).all()) for profiles in heads.values())
+    there = all(bool((profiles.argmax(0) == source).all()) for profiles in found.values())
     return Picture(
         fig,
         title=f"With nothing to find, they still look {source} places back"
@@ -372,43 +241,57 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
         alt="Mean attention by distance on random sequences, the head of each seed that looks most "
         f"to {source} places back. There it gives "
         + ", ".join(
-            f"{kind} {value.min():.2f} to {value.max():.2f}" for kind, value in sharpest.items()
+            f"{kind} {profiles[source].min():.2f} to {profiles[source].max():.2f}"
+            for kind, profiles in found.items()
         )
         + ".",
     )
 
 
-def transfer(moved: Transfer) -> Picture:
-    """Share of copies right at other periods than the one of training."""
+def transfer(moved: Mapping[str, Transfer]) -> Picture:
+    """Share of copies right by period: one of `recipe.TASKS` → where it was tried."""
     chance = 1 / recipe.FIXED.vocabulary
-    with figure(5.6, 2.6) as (fig, ax):
-        for kind, accuracy in moved.accuracy.items():
-            band(ax, torch.tensor(moved.periods), accuracy, COLOUR[kind], kind)
-        ends = moved.periods[0], moved.periods[-1]
-        ax.plot(ends, [chance] * 2, ":", color=FLOOR, linewidth=1, label="chance")
-        ax.set(
-            xlabel=f"period at test (trained on {moved.home})",
-            ylabel="share of copies right",
-            ylim=(0, 1.03),
-        )
-        label_lines(ax)
+    with figure(2.9 * len(moved), 2.9, columns=len(moved), sharey=True, squeeze=False) as (
+        fig, grid
+    ):  # fmt: skip
+        axes = grid[0]
+        for ax, (name, each) in zip(axes, moved.items(), strict=True):
+            seen = [p for p in each.periods if p in each.home]
+            ax.axvspan(min(seen) - 0.4, max(seen) + 0.4, color=GREY, alpha=0.12, linewidth=0)
+            for kind, accuracy in each.accuracy.items():
+                band(ax, torch.tensor(each.periods), accuracy, COLOUR[kind], kind)
+            ax.axhline(chance, color=FLOOR, linestyle=":", linewidth=1, label="chance")
+            ax.set_title(TRAINED[name], fontsize=10)
+            ax.set(ylim=(0, 1.03), xlabel="period at test")
+            ax.set_xticks(each.periods[::2])
+        axes[0].set_ylabel("share of copies right")
+        legend_below(fig)
+    told = {name: claims.induction(each).verdict for name, each in moved.items()}
+    one = told.get("one layer")
     titles = {
-        False: "They have learnt a distance",
+        False: "Trained at one period, one layer has learnt a distance",
         True: "They copy at periods on which they were not trained",
         None: "How well they copy at periods on which they were not trained",
     }
+
+    def said(name: str, each: Transfer) -> str:
+        home, away = ([f"{kind} {float(at(kind).min() if low else at(kind).max()):.2f}"
+                       for kind in each.accuracy] for at, low in
+                      ((each.at_home, True), (each.elsewhere, False)))  # fmt: skip
+        return (
+            f"{TRAINED[name].replace(chr(10), ' ')}: where they were trained at least "
+            f"{', '.join(home)}; elsewhere at most {', '.join(away)}."
+        )
+
     return Picture(
         fig,
-        title=titles[claims.induction(moved).verdict],
-        caption=f"One layer, trained on period {moved.home} and tested on others, in sequences of "
-        "two periods. (Where a sequence is too short to look 11 back, as at 6, a head falls back "
-        "on its second choice.)",
-        alt=f"Share of copies right against the period at test. At {moved.home}, on which they "
-        "were trained: "
-        + ", ".join(f"{kind} {moved.at_home(kind).min():.2f}" for kind in moved.accuracy)
-        + " at least. At every other period at most "
-        + ", ".join(f"{kind} {moved.elsewhere(kind).max():.2f}" for kind in moved.accuracy)
-        + f"; chance is {chance:.2f}.",
+        title=titles[one],
+        caption="Trained at the shaded periods, tested at others, in sequences of two periods: "
+        "median of the seeds and middle half. (Where a sequence is too short to look 11 back, a "
+        "head falls back on its second choice.)",
+        alt="Share of copies right against the period at test. "
+        + " ".join(said(name, each) for name, each in moved.items())
+        + f" Chance is {chance:.2f}.",
     )
 
 
@@ -418,7 +301,8 @@ def transfer(moved: Transfer) -> Picture:
 def two_layers(one: Learnings, two: Learnings) -> Picture:
     """Share of copies right at random periods, one layer and two."""
     with figure(5.8, 2.8, columns=3, sharey=True) as (fig, axes):
-        for ax, (kind, run) in zip(axes, two.items(), strict=True):
+        for ax, kind in zip(axes, one, strict=True):
+            run = two[kind]
             band(ax, one[kind].steps, one[kind].accuracy, GREY, "one layer")
             band(ax, run.steps, run.accuracy, COLOUR[kind], "two layers")
             ax.set_title(kind, fontsize=10)
@@ -426,127 +310,25 @@ def two_layers(one: Learnings, two: Learnings) -> Picture:
         axes[0].set_ylabel("share of copies right")
         axes[1].set_xlabel("step")
         label_lines(axes[-1])
-    ahead = all(run.accuracy[-1].min() > one[kind].accuracy[-1].max() for kind, run in two.items())
+    ends = {kind: (one[kind].accuracy[-1], two[kind].accuracy[-1]) for kind in one}
+    ahead = all(both.min() > single.max() for single, both in ends.values())
     return Picture(
         fig,
         title="Where the period varies, two layers copy more than one with every score"
         if ahead
         else "One layer and two where the period varies",
         caption="Period drawn from 6 to 12: share of copies right among the last twelve tokens, "
-        f"{_seeds(two)} seeds, median and middle half.",
+        f"{seeds(two)} seeds, median and middle half.",
         alt="Share of copies right on sequences of random period. At the end, medians: "
         + "; ".join(
-            f"{kind} {one[kind].accuracy[-1].median():.2f} with one layer, "
-            f"{run.accuracy[-1].median():.2f} with two"
-            for kind, run in two.items()
+            f"{kind} {single.median():.2f} with one layer, {both.median():.2f} with two"
+            for kind, (single, both) in ends.items()
         )
         + ".",
     )
 
 
-def circuits(found: Circuits, two: Learnings) -> HTML:
-    """How far two layers are an induction circuit, beside how well they copy."""
-    return notebook.table(
-        ["two layers with", "copies right", "layer 1, one back", "layer 2, at the source"],
-        [
-            [
-                kind,
-                *(
-                    of_seeds(values, 2)
-                    for values in (two[kind].accuracy[-1], found.previous[kind], found.source[kind])
-                ),
-            ]
-            for kind in found.source
-        ],
-    )
-
-
 # --- Loud strangers, loud friends and whispers
-
-
-def resilience(found: Resilience) -> HTML:
-    """The source's table, and one column more."""
-    return notebook.table(
-        ["key", "q · k", "−det G", "cos² to the plane"],
-        [
-            [
-                f"{key.name}, length {key.length:.0f}",
-                *(f"{x:.4f}".replace("-", "−") for x in (key.dot, key.volume, key.angle)),
-            ]
-            for key in found.keys
-        ],
-    )
-
-
-def _map(ax: Any, shares: Shares, kind: str) -> Any:
-    """Draw attention on the friend over the grid, and return what a colour bar needs."""
-    levels = [i / 10 for i in range(11)]
-    mesh = ax.contourf(shares.across, shares.up, shares.of[kind], levels=levels, cmap=SHARES)
-    ax.set(xscale="log")
-    return mesh
-
-
-def _above(x: float) -> str:
-    """In two decimals, rounded down."""
-    return f"{int(100 * x) / 100:.2f}"
-
-
-def strangers(length: Shares, share: Shares) -> Picture:
-    """Attention on the friend where the leak is a length, and where it is a share."""
-    rows = (length, "leak, as a length"), (share, "leak, as a share")
-    with figure(5.8, 3.7, rows=2, columns=3, sharex=True, sharey=True) as (fig, axes):
-        for row, (shares, label) in enumerate(rows):
-            for ax, kind in zip(axes[row], shares.of, strict=True):
-                mesh = _map(ax, shares, kind)
-                ax.set_xticks([1, 10, 100], ["1", "10", "100"])
-                if row == 0:
-                    ax.set_title(kind, fontsize=10)
-            axes[row, 0].set_ylabel(label)
-        axes[1, 1].set_xlabel("length of the stranger")
-        fig.colorbar(mesh, ax=axes, label="attention on the friend", ticks=[0, 0.5, 1])
-    fixed, shared = length.of["dot"], share.of["dot"]
-    still = bool((fixed.amax(1) - fixed.amin(1) < 1e-6).all())
-    wins = still and bool(shared.min() < 0.5)
-    lowest = min(length.of["angle"].min().item(), share.of["angle"].min().item())
-    return Picture(
-        fig,
-        title="A longer stranger wins the dot product only if its leak grows with it"
-        if wins
-        else "Attention on the friend, against one stranger",
-        caption="Attention on the friend, against one stranger. Above, the leak is a length, as "
-        "published: the dot product does not change with the stranger's length. Below it is a "
-        "share of it. (Unscaled scores, the angle times its β of 8.)",
-        alt="Attention on the friend over the stranger's length and leak. With a fixed leak the "
-        f"dot product keeps between {fixed.min():.2f} and {fixed.max():.2f} whatever the length; "
-        f"with a leak that is a share of the length it falls to {shared.min():.2f}. The volume "
-        f"rises to {share.of['volume'].max():.2f} in both. The angle stays above {_above(lowest)}.",
-    )
-
-
-def off_the_plane(shares: Shares) -> Picture:
-    """Attention on a friend that leans out of the plane."""
-    with figure(5.8, 2.4, columns=3, sharex=True, sharey=True) as (fig, axes):
-        for ax, kind in zip(axes, shares.of, strict=True):
-            mesh = _map(ax, shares, kind)
-            ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
-            ax.set_title(kind, fontsize=10)
-        axes[0].set_ylabel("tilt, degrees")
-        axes[1].set_xlabel("length of the friend")
-        fig.colorbar(mesh, ax=axes, label="attention on the friend", ticks=[0, 0.5, 1])
-    volume = shares.of["volume"][shares.up > 0]
-    falls = bool((volume.diff(dim=1) <= 0).all() and (volume[:, -1] < volume[:, 0]).all())
-    return Picture(
-        fig,
-        title="The longer a friend off the plane, the less the volume attends to it"
-        if falls
-        else "Attention on a friend off the plane",
-        caption="What the gate costs: a friend a few degrees off the plane, against a short "
-        "stranger (length 0.5, at right angles).",
-        alt="Attention on a friend that leans out of the plane, against a stranger of length 0.5 "
-        f"at right angles to it. With the volume a long friend falls to {volume.min():.2f} at the "
-        "largest tilt; with the dot product it rises with its length to "
-        f"{shares.of['dot'].max():.2f}; with the angle its length changes nothing.",
-    )
 
 
 def loudness(loud: Loudness) -> Picture:
@@ -568,7 +350,7 @@ def loudness(loud: Loudness) -> Picture:
             for kind in loud.own
         )
 
-    seeds = next(iter(loud.own.values())).shape[1]
+    count = next(iter(loud.own.values())).shape[1]
     both = claims.silences_strangers(loud) and claims.loses_loud_friends(loud)
     return Picture(
         fig,
@@ -576,27 +358,9 @@ def loudness(loud: Loudness) -> Picture:
         if both
         else "One token made louder or quieter",
         caption="One token made louder or quieter in trained one-layer models: median of "
-        f"{seeds} seeds and middle half.",
+        f"{count} seeds and middle half.",
         alt="Share of copies right when one token's embedding is multiplied. Other copies at a "
         f"factor of 0.1, 3 and 100: {at('others')}. The token's own copy: {at('own')}.",
-    )
-
-
-def loudness_table(loud: Loudness) -> HTML:
-    """The same at three factors."""
-    return notebook.table(
-        ["share right", "others, × 0.1", "× 3", "× 100", "its own, × 0.1", "× 3", "× 100"],
-        [
-            [
-                kind,
-                *(
-                    f"{loud.at(of, kind, c):.2f}"
-                    for of in ("others", "own")
-                    for c in (0.1, 3.0, 100.0)
-                ),
-            ]
-            for kind in loud.own
-        ],
     )
 
 
@@ -635,20 +399,42 @@ def plane(drawn: Mapping[str, Places]) -> Picture:
     )
 
 
-def spreads(found: Sequence[Spread], lowest: float, sharpest: float) -> list[Table]:
-    """How far each score spreads at three dimensions, and how far training takes the volume."""
-    return [
-        Markdown(
-            "The source divides by *d*√*d* because the determinant is of degree six. Is that the "
-            "right power? The spread (standard deviation, over queries and keys together) of each "
-            "score as it stands in the softmax, for vectors of independent standard normal numbers:"
-        ),
-        notebook.table(
-            ["d", "dot product, over √d", "volume, over d√d", "angle, times 8"],
-            [[s.d, f"{s.dot:.2f}", f"{s.volume:.1f}", f"{s.angle:.2f}"] for s in found],
-        ),
-        claims.spreads(lowest, sharpest),
-    ]
+# --- Who ends lower
+
+
+def effects(found: Mapping[str, Mapping[str, Effect]]) -> Picture:
+    """Steps of training → score → its loss less the dot product's, with intervals."""
+    names = list(next(iter(found.values())))
+    with figure(5.5, 0.9 + 0.62 * len(names)) as (fig, ax):
+        ax.axvline(0, color=GREY, linewidth=1)
+        for row, name in enumerate(names):
+            for i, (steps, each) in enumerate(found.items()):
+                e, y = each[name], row + 0.28 * (i - (len(found) - 1) / 2)
+                ax.plot([e.low, e.high], [y, y], color=COLOUR[name], linewidth=2)
+                ax.plot(
+                    e.mean, y, "os"[i % 2], color=COLOUR[name], markersize=6,
+                    fillstyle=("none", "full")[i % 2], label=steps if row == 0 else None,
+                )  # fmt: skip
+        ax.set_yticks(range(len(names)), names)
+        ax.set(ylim=(len(names) - 0.4, -0.6), xlabel="nats above the dot product")
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        legend = legend_below(fig)
+        for handle in legend.legend_handles:
+            handle.set_color(INK)
+    said = " ".join(
+        f"{name}, {steps}: {e.mean:+.3f} ({e.low:+.3f} to {e.high:+.3f}).".replace("-", "−")
+        for name in names
+        for steps, each in found.items()
+        for e in [each[name]]
+    )
+    return Picture(
+        fig,
+        claims.effects_title(found),
+        "Two layers, periods 6 to 12: the loss at the end less that of a dot product with as many "
+        "parameters, with its 95 % interval over recorded seeds. Left of zero is better.",
+        f"Loss less the dot product's, in nats. {said}",
+    )
 
 
 # --- More seeds, more steps
@@ -693,25 +479,20 @@ def rates(found: Sweep) -> Picture:
 
 def recorded(found: Mapping[str, Learnings]) -> Picture:
     """The comparison with more seeds and more steps."""
-    titles = {
-        "one layer": "one layer,\nperiod 12",
-        "one layer, random period": "one layer,\nperiod 6 to 12",
-        "two layers": "two layers,\nperiod 6 to 12",
-    }
     with figure(5.8, 2.9, columns=3, sharey=True) as (fig, axes):
         for ax, (layers, kinds) in zip(axes, found.items(), strict=True):
             for kind, run in kinds.items():
                 band(ax, run.steps, run.above_floor, COLOUR[kind], kind)
             ax.set(yscale="log", xlabel="step")
-            ax.set_title(titles[layers], fontsize=10)
+            ax.set_title(TRAINED[layers], fontsize=10)
             ax.set_xticks([0, int(run.steps[-1])])
         axes[0].set_ylabel("nats above the floor")
         legend_below(fig)
-    seeds = _seeds(found["two layers"])
+    count = seeds(found["two layers"])
     return Picture(
         fig,
         title="The same comparison with more seeds and more steps",
-        caption=f"Recorded: {seeds} seeds, median and middle half.",
-        alt=f"Recorded losses above the floor, {seeds} seeds. Medians at the end: "
+        caption=f"Recorded: {count} seeds, median and middle half.",
+        alt=f"Recorded losses above the floor, {count} seeds. Medians at the end: "
         + " ".join(f"{layers}: {_medians(kinds)}." for layers, kinds in found.items()),
     )

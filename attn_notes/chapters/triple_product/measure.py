@@ -248,22 +248,28 @@ def accuracy_at_loudness(
 def transfer(
     models: Sequence[Callable[[Tensor], Tensor]],
     vocabulary: int,
-    halves: Sequence[int],
+    periods: Sequence[int],
     generator: Generator,
+    *,
+    length: int = 24,
     n: int = 256,
-) -> Float[Tensor, "h m"]:
-    """Accuracy on the second half where the first has another length, for each half and model.
+) -> Float[Tensor, "p m"]:
+    """Share of copies right at each period and of each model, whatever they were trained on.
+
+    In sequences of `length` tokens, or of two periods where that is more. Counted are as many
+    tokens as half the length, the last ones: they can be known at every period up to that half.
 
     Raises:
-        ValueError: no model, no half or an impossible one, no sequence.
+        ValueError: no model, no period or an impossible one, no sequence, a length below 2.
     """
-    allowed.some(models=models, halves=halves)
+    allowed.some(models=models, periods=periods)
     allowed.whole(n=n)
+    allowed.whole(2, length=length)
     rows = []
-    for half in halves:
-        task = Copying(vocabulary, 2 * half, (half,))
-        x = task.sample(n, generator)
-        rows.append(torch.stack([task.probe(model, x)["accuracy"] for model in models]))
+    for period in periods:
+        x = Copying(vocabulary, max(length, 2 * period), (period,)).sample(n, generator)
+        right = [model(x[:, :-1]).argmax(-1) == x[:, 1:] for model in models]
+        rows.append(torch.stack([r[:, -(length // 2) :].float().mean() for r in right]))
     return torch.stack(rows)
 
 
@@ -312,27 +318,6 @@ def induction(
         offsets = by_offset(attention.mean(0), slice(period, None))
         found.append(offsets[..., [1, period - 1]])
     return torch.stack(found).mean(0)
-
-
-def last_occurrence(task: Copying, tokens: int, generator: Generator, n: int = 4096) -> float:
-    """Accuracy of the textbook rule: predict what followed the last time.
-
-    The last time that the present `tokens` tokens were read in this order; where they never were,
-    the rule predicts nothing. Over the predictions that can be known.
-
-    Raises:
-        ValueError: no sequence, or more tokens than there are before a prediction can be known.
-    """
-    allowed.whole(n=n)
-    allowed.whole(1, max(task.periods), tokens=tokens)
-    x = task.sample(n, generator)
-    windows = x.unfold(1, tokens, 1)  # window w ends at position w + tokens − 1
-    same = (windows[:, :, None] == windows[:, None, :]).all(-1).tril(-1)[:, :-1]
-    places = torch.arange(same.shape[-1])
-    last = torch.where(same, places, -1).amax(-1)
-    following = x.gather(1, (last + tokens).clamp(min=0))
-    right = (following == x[:, tokens:]) & (last >= 0)
-    return right[:, task.settled.start - tokens + 1 :].float().mean().item()
 
 
 # --- A head, drawn

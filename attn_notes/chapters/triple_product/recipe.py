@@ -26,8 +26,16 @@ CONTENDERS = {kind: ONE_LAYER[kind] for kind in ("dot", WIDER, "volume", "angle"
 ONE_OF_EACH = {kind: ONE_LAYER[kind] for kind in KINDS}
 TWO_OF_EACH = {kind: TWO_LAYERS[kind] for kind in KINDS}
 
-TASKS = {"one layer": FIXED, "one layer, random period": RANDOM, "two layers": RANDOM}
+TASKS = {
+    "one layer": FIXED,
+    "one layer, random period": RANDOM,
+    "two layers": RANDOM,
+    "two layers, period 12": FIXED,
+}
 """What is trained on what, by the names that the records have."""
+
+TESTED = tuple(range(HALF // 2, 17))  # periods at which trained models are tried
+FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # of one token's embedding
 
 Settings = dict[str, Any]
 """Settings of `measure.train_comparison`."""
@@ -45,8 +53,9 @@ TWO: Settings = {
     "steps": 800,
     "batch": 32,
     "warmup": 50,
-    "lr": {"dot": 3e-2, "volume": 3e-3, "angle": 1e-2},
+    "lr": {"dot": 3e-2, WIDER: 3e-2, "volume": 3e-3, "angle": 1e-2, "line": 1e-2},
 }
+RECORDED = 8  # seeds at these very settings, of which the live ones are the first
 
 # Recorded. Dot product and volume have their best rates; the angle and the line do better at 0.1
 # with one layer and at 0.01 with two, in the few steps of the sweep.

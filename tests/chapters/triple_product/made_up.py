@@ -8,30 +8,27 @@ import torch
 from torch import Tensor
 
 from attn_notes.chapters.triple_product import recipe
-from attn_notes.chapters.triple_product.evidence import (
-    ByToken,
-    Circuits,
-    Costs,
-    Evidence,
-    Key,
-    Learning,
-    Loudness,
-    Resilience,
-    Rounding,
-    Sweep,
-    Transfer,
-)
+from attn_notes.chapters.triple_product.evidence import Body, Costs, Learning, Sweep
+from attn_notes.chapters.triple_product.geometry import Key, Resilience, Rounding
+from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Transfer
+from attn_notes.chapters.triple_product.rules import Reach
 
-LIVE, RECORDED = 6, 8  # seeds, of which either can tell
+LIVE, RECORDED, LONGER = "live, 6 seeds", "recorded, 8 seeds", "longer, 8 seeds"
+BODIES = {LIVE: 6, RECORDED: 8, LONGER: 8}  # seeds, of which each can tell
 
 
-def learning(end: float = 1.5, right: Sequence[float] | float = 0.95, seeds: int = 8) -> Learning:
+def learning(
+    end: float = 1.5,
+    right: Sequence[float] | float = 0.95,
+    seeds: int = 8,
+    steps: int = 1200,
+) -> Learning:
     """Seed s ends at a loss of `end` + s / 1000 and an accuracy of `right`, from 3 and 0."""
     accuracy = torch.tensor([right] * seeds if isinstance(right, float) else right)
     last = end + torch.arange(len(accuracy)) / 1000
     return Learning(
         floor=1.0,
-        steps=torch.tensor([0, 50, 1200]),
+        steps=torch.tensor([0, 50, steps]),
         loss=torch.stack([torch.full_like(last, 3.0), last + 0.5, last]),
         accuracy=torch.stack([torch.zeros(len(accuracy)), accuracy / 2, accuracy]),
         parameters=5120,
@@ -43,12 +40,12 @@ def kinds(names: Sequence[str], **settings: Any) -> dict[str, Learning]:
     return {kind: learning(**settings) for kind in names}
 
 
-def learnings(seeds: int, two: Sequence[str]) -> dict[str, dict[str, Learning]]:
+def learnings(seeds: int, steps: int, two: Sequence[str]) -> dict[str, dict[str, Learning]]:
     """One layer copies at one period and not at a random one, two layers do."""
     return {
-        "one layer": kinds(list(recipe.CONTENDERS), seeds=seeds),
-        "one layer, random period": kinds(recipe.KINDS, right=0.4, seeds=seeds),
-        "two layers": kinds(two, seeds=seeds),
+        "one layer": kinds(two, seeds=seeds, steps=steps),
+        "one layer, random period": kinds(recipe.KINDS, right=0.4, seeds=seeds, steps=steps),
+        "two layers": kinds(two, seeds=seeds, steps=steps),
     }
 
 
@@ -75,15 +72,28 @@ def loudness(**at: float) -> Loudness:
     )
 
 
-def transfer(home: float = 0.99, elsewhere: float = 0.2, **one: float) -> Transfer:
-    """Two seeds; `one` changes the last seed of a kind, at home (`dot_home`) or elsewhere."""
-    accuracy = {
-        kind: torch.tensor([[0.1, 0.1], [home, home], [0.1, elsewhere]]) for kind in recipe.KINDS
-    }
+def transfer(
+    home: float = 0.99, elsewhere: float = 0.2, trained: tuple[int, ...] = (12,), **one: float
+) -> Transfer:
+    """Two seeds; `one` changes the last seed of a kind: at 12 (`dot_home`), 11 (`dot_near`), 14."""
+    periods = (10, 11, 12, 14)
+    at = [[home if p in trained else 0.1, home if p in trained else elsewhere] for p in periods]
+    accuracy = {kind: torch.tensor(at) for kind in recipe.KINDS}
     for name, value in one.items():
         kind, place = name.split("_")
-        accuracy[kind][1 if place == "home" else 2, 1] = value
-    return Transfer([10, 12, 14], 12, accuracy)
+        accuracy[kind][{"home": 2, "near": 1}.get(place, 3), 1] = value
+    return Transfer(periods, trained, accuracy)
+
+
+def moved(**one: Transfer) -> dict[str, Transfer]:
+    """As found: who has seen one period copies there alone. `one_layer=…` changes one."""
+    found = {
+        "one layer": transfer(),
+        "one layer, random period": transfer(0.4, 0.4, (10, 11, 12)),
+        "two layers": transfer(0.95, 0.7, (10, 11, 12)),
+        "two layers, period 12": transfer(),
+    }
+    return found | {name.replace("__", ", ").replace("_", " "): t for name, t in one.items()}
 
 
 def resilience(
@@ -108,18 +118,36 @@ def rounding(negative: float = 0.44) -> dict[str, dict[float, Rounding]]:
     }
 
 
-def evidence(**change: Any) -> Evidence:
+def body(name: str, **change: Any) -> Body:
     """All as the chapter found it, in round numbers, with every pair level; or changed."""
-    seen = Evidence(
-        live=learnings(LIVE, recipe.KINDS),
-        recorded=learnings(RECORDED, list(recipe.CONTENDERS)),
-        best=dict.fromkeys(recipe.TASKS, 1.0),
-        moved=transfer(),
-        loud=loudness(),
-        rounding=rounding(),
-        resilience=resilience(),
-    )
+    seeds = BODIES[name]
+    if name == LONGER:
+        seen = Body(learnings(seeds, 3000, list(recipe.CONTENDERS)))
+    elif name == LIVE:
+        three = {n: t for n, t in moved().items() if n != "two layers, period 12"}
+        seen = Body(learnings(seeds, 800, recipe.KINDS), three, loudness())
+    else:
+        seen = Body(learnings(seeds, 800, list(recipe.CONTENDERS)), moved(), loudness())
+        seen.learnings["two layers, period 12"] = kinds(recipe.KINDS, steps=800)
     return replace(seen, **change)
+
+
+def bodies(**change: Any) -> dict[str, Body]:
+    """All three; `change` in each that has what is changed."""
+    found = {}
+    for name in BODIES:
+        seen = body(name)
+        has = {k: v for k, v in change.items() if k == "learnings" or getattr(seen, k)}
+        found[name] = replace(seen, **has)
+    return found
+
+
+BEST = dict.fromkeys(recipe.TASKS, 1.0)
+"""The best predictor's losses."""
+
+
+def reach(near: float = 0.85, fitted: float = 0.82) -> Reach:
+    return Reach(0.33, 0.34, fitted, 0.62, 0.8, 0.71, near, 0.94)
 
 
 def costs(features: Sequence[float] = (8.0, 2.0, 0.5), fused: float = 0.01) -> Costs:
@@ -161,7 +189,7 @@ def circuits(part: float = 0.5) -> Circuits:
 
     previous = {"dot": seeds(0.85), "volume": seeds(part), "angle": seeds(0.49)}
     source = {"dot": seeds(0.76), "volume": seeds(0.66), "angle": seeds(part)}
-    return Circuits(previous, source, 0.08, (0.62, 0.94))
+    return Circuits(previous, source, 0.08)
 
 
 def sweep(volume: int = 0) -> Sweep:

@@ -70,10 +70,21 @@ ONES = torch.ones(3)
         (checks.floor, without_periods, "nobody knows which"),
         (checks.floor, period_every_time, "once a sequence"),
         (checks.floor, longest_only, "for periods 3 and 5 it should be 0.54424"),
-        (checks.floor, two_at_most, "periods = (11, 29, (4, 6, 8))"),
+        (checks.floor, two_at_most, "(6, 7, 8, 9, 10, 11, 12))"),
         (checks.floor, lambda v, n, p: "much", "return a number, not str"),
         (checks.floor, lambda v, n, p: None, "no answer yet"),
         (checks.floor, fail, "your code stopped with RuntimeError: boom"),
+        (checks.uncountable, None, "no answer yet"),
+        (checks.uncountable, [7, 8], "give a dictionary"),
+        (checks.uncountable, {7: "half", 8: 0.5}, "return a number, not str"),
+        (checks.uncountable, {13: 1.0}, "whole numbers from 1 to 12"),
+        (checks.uncountable, {7.5: 1.0}, "whole numbers from 1 to 12"),
+        (checks.uncountable, {7: 1.5, 8: -0.5}, "zero or above"),
+        (checks.uncountable, {7: math.inf}, "zero or above"),
+        (checks.uncountable, {7: 0.5}, "yours sum to 0.5"),
+        (checks.uncountable, {}, "yours sum to 0"),
+        (checks.uncountable, {12: 1.0}, "looks 12 places back is right 1.0000 of the time"),
+        (checks.uncountable, dict.fromkeys(range(6, 13), 1 / 7), "12 places back is right 0.3304"),
         (checks.negative_volume, torch.ones(2, 5), "give three vectors"),
         (checks.negative_volume, (ONES, "r", ONES), "should be torch tensors"),
         (checks.floor, lambda v, n, p: p[0] * math.log(v) / n, "given and never predicted"),
@@ -134,3 +145,30 @@ def test_other_right_answers_pass() -> None:
     assert checks.deaf_to_loudness(cos2_to_plane).passed
     assert checks.deaf_to_loudness(lambda q, k, r: cos2_to_plane(q, k, r).sqrt()).passed
     assert checks.deaf_to_loudness(lambda q, k, r: cos2_to_plane(q, k, r).acos().neg()).passed
+
+
+def nearly(vocabulary, length, periods):
+    """The formula, which counts a sequence as having one period."""
+    bits = math.log(len(periods))
+    return without_periods(vocabulary, length, periods) + bits / (length - 1)
+
+
+def test_both_floors_pass_and_each_is_told_what_it_is() -> None:
+    exact = checks.floor(lambda v, n, p: Copying(v, n, tuple(p)).floor)
+    assert exact.passed and "exact" in exact.message
+    # 0.544155 by writing out all sequences of 7 letters and periods 3 and 5.
+    assert Copying(7, 13, (3, 5)).floor == pytest.approx(0.544155, abs=5e-7)
+    rough = checks.floor(nearly)
+    assert rough.passed and "0.544155 for periods 3 and 5 here, not 0.544240" in rough.message
+
+
+def test_proposals_of_periods_are_scored() -> None:
+    for weights, said in (
+        (dict.fromkeys(range(7, 13), 1 / 6), "0.2188, by the rule"),
+        (dict.fromkeys(range(7, 12), 1 / 5), "0.2500, by the rule that looks 7 back; the least"),
+        ({12: 1 / 8, 6: 0.0} | dict.fromkeys(range(7, 12), 7 / 40), "0.2266"),
+    ):
+        outcome = checks.uncountable(weights)
+        assert outcome.passed and said in outcome.message
+        best = "no spread of periods goes lower" in outcome.message
+        assert best == ("0.2188" in said)

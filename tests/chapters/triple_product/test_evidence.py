@@ -2,13 +2,15 @@
 
 import math
 import re
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from attn_notes.analysis import results
-from attn_notes.chapters.triple_product import evidence, measure, recipe
-from attn_notes.chapters.triple_product.evidence import Runs, fastest_from
+from attn_notes.chapters.triple_product import evidence, geometry, learnt, measure, recipe
+from attn_notes.chapters.triple_product.evidence import Body, fastest_from
+from attn_notes.chapters.triple_product.learnt import Runs
 from attn_notes.tasks.copying import Copying
 
 from . import made_up
@@ -62,10 +64,11 @@ def test_the_best_predictor_reaches_the_floor() -> None:
     assert best.keys() == recipe.TASKS.keys()
     assert best["one layer"] == pytest.approx(recipe.FIXED.floor, abs=1e-5)
     assert best["two layers"] == best["one layer, random period"] != best["one layer"]
+    assert best["two layers, period 12"] == best["one layer"]
 
 
 def test_features_are_the_determinant_up_to_rounding() -> None:
-    assert 0 < evidence.features_error() < 1e-14
+    assert 0 < geometry.features_error() < 1e-14
 
 
 def test_costs_are_ratios_to_the_published_expansion() -> None:
@@ -79,30 +82,69 @@ def test_costs_are_ratios_to_the_published_expansion() -> None:
 
 def test_the_spread_of_the_volume_is_the_one_in_closed_form() -> None:
     """det G of three normal vectors is a product of χ² with d, d − 1 and d − 2 degrees."""
-    found = evidence.spreads()
+    found = geometry.spreads()
     for s in found:
         product = math.prod(d * (d + 2) for d in (s.d, s.d - 1, s.d - 2))  # E of the square
         mean = math.prod((s.d, s.d - 1, s.d - 2))
         exact = math.sqrt(product - mean**2) / s.d**1.5
-        assert exact == pytest.approx(math.sqrt(6 * (s.d - 1) * (s.d - 2)))
+        assert exact == pytest.approx(s.exact)
         assert s.volume == pytest.approx(exact, rel=0.1)
         assert s.dot == pytest.approx(1, rel=0.1)
     assert found[0].angle > found[1].angle > found[2].angle
 
 
-def test_the_record_is_read_as_it_stands() -> None:
-    runs, learnt = results.load("triple_product_copying")["runs"], evidence.recorded()
-    assert learnt.keys() == runs.keys() == recipe.TASKS.keys()
+@pytest.mark.parametrize(
+    ("record", "body"),
+    [("lesson", evidence.recorded), ("copying", evidence.longer)],
+)
+def test_a_record_is_read_as_it_stands(record: str, body: Callable[[], Body]) -> None:
+    runs, seen = results.load(f"triple_product_{record}")["runs"], body()
+    found = runs.pop("found", None)
+    assert seen.learnings.keys() == runs.keys() <= recipe.TASKS.keys()
     for layers, kinds in runs.items():
-        assert learnt[layers].keys() == kinds.keys()
+        assert seen.learnings[layers].keys() == kinds.keys()
         for kind, run in kinds.items():
-            ours = learnt[layers][kind]
+            ours = seen.learnings[layers][kind]
             assert ours.loss.tolist() == [pytest.approx(row) for row in run["loss"]]
             assert ours.accuracy.tolist() == [pytest.approx(row) for row in run["accuracy"]]
             assert ours.above_floor[-1, 0] == pytest.approx(
                 run["loss"][-1][0] - recipe.TASKS[layers].floor, abs=1e-5
             )
             assert ours.steps.tolist() == run["steps"]
+            assert seen.right(layers, kind).tolist() == pytest.approx(run["accuracy"][-1])
+        assert seen.steps(layers) == next(iter(kinds.values()))["steps"][-1]
+    assert seen.seeds == 8
+    if found is None:
+        assert not seen.moved and seen.loud is None
+        return
+    assert seen.loud is not None
+    for name, kinds in found["transfer"].items():
+        moved = seen.moved[name]
+        assert (moved.periods, moved.home) == (recipe.TESTED, recipe.TASKS[name].periods)
+        for kind, rows in kinds.items():
+            assert moved.at(kind, 11).tolist() == pytest.approx(rows[recipe.TESTED.index(11)])
+    assert seen.loud.of("own", "dot", 3.0).tolist() == pytest.approx(
+        found["own"]["dot"][recipe.FACTORS.index(3.0)]
+    )
+    assert evidence.by_token().losses["dot"].tolist() == [
+        pytest.approx(row) for row in found["by token"]["dot"]
+    ]
+
+
+def test_what_is_recorded_is_what_the_kept_weights_do() -> None:
+    """The first seed of each: the same copies at other periods, rounding aside."""
+    moved = evidence.recorded().moved
+    for layers in ("one layer", "two layers"):
+        for kind in recipe.KINDS:
+            model = evidence.trained(layers, kind)
+            generator = torch.Generator().manual_seed(8)
+            again = measure.transfer([model], 16, recipe.TESTED, generator)[:, 0]
+            there = torch.stack([moved[layers].at(kind, p)[0] for p in recipe.TESTED])
+            assert (again - there).abs().max() < 0.01
+    with pytest.raises(ValueError, match="layers must be one of"):
+        evidence.weights("three layers", "dot")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        evidence.weights("one layer", "line")
 
 
 def test_the_sweep_is_read_as_it_stands() -> None:
@@ -135,11 +177,19 @@ def test_a_surplus_is_shared_out() -> None:
 def test_periods_at_home_and_elsewhere() -> None:
     moved = made_up.transfer(home=0.99, elsewhere=0.2, dot_home=0.7, dot_away=0.3)
     assert moved.at_home("dot").tolist() == pytest.approx([0.99, 0.7])
-    assert moved.elsewhere("dot").flatten().tolist() == pytest.approx([0.1, 0.1, 0.1, 0.3])
+    assert moved.at("dot", 14).tolist() == pytest.approx([0.1, 0.3])
+    assert moved.elsewhere("dot").max() == pytest.approx(0.3)
+    both = made_up.transfer(0.9, 0.4, (10, 12), dot_home=0.5)
+    assert both.at_home("dot").tolist() == pytest.approx([0.9, 0.5])  # its worst
+    # A period that divides one of training is served by the same distance.
+    accuracy = {"dot": torch.tensor([[1.0], [0.2], [1.0]])}
+    assert learnt.Transfer((6, 8, 12), (12,), accuracy).elsewhere("dot").tolist() == [
+        [pytest.approx(0.2)]
+    ]
 
 
 def test_the_resilience_table_has_its_angle() -> None:
-    found = evidence.resilience()
+    found = geometry.resilience()
     assert [key.length for key in found.keys] == [1, 1, 5, 10, 50, 100]
     assert found.keys[0].name == "friend" and {key.name for key in found.strangers} == {"stranger"}
     assert found.keys[0].angle == pytest.approx(1)
@@ -157,15 +207,15 @@ def untrained() -> Runs:
 
 
 def test_untrained_models_are_read_seed_by_seed(untrained: Runs) -> None:
-    learnt = evidence.learning(untrained, recipe.FIXED)
-    assert {kind: run.parameters for kind, run in learnt.items()} == {
+    found = evidence.learning(untrained, recipe.FIXED)
+    assert {kind: run.parameters for kind, run in found.items()} == {
         "dot": 5120, "volume": 6144, "angle": 6146,
     }  # fmt: skip
-    members = evidence.members(untrained["dot"])
+    members = learnt.members(untrained["dot"])
     assert len(members) == 2
     task = recipe.FIXED
     x = task.sample(512, torch.Generator().manual_seed(6))
-    tokens = evidence.by_token(untrained)
+    tokens = learnt.by_token(untrained)
     assert tokens.known == 11
     for s, member in enumerate(members):
         mean = task.probe(member, x)["loss"].item()
@@ -174,23 +224,35 @@ def test_untrained_models_are_read_seed_by_seed(untrained: Runs) -> None:
 
 
 def test_untrained_models_look_everywhere_and_copy_nothing(untrained: Runs) -> None:
-    offsets = evidence.offsets(untrained)
-    for profile in offsets.values():
-        assert profile.shape[0] == 2 and profile.shape[2] == 23
-        assert profile.sum(-1).tolist() == [pytest.approx([1] * profile.shape[1], abs=1e-4)] * 2
-        best = evidence.looking_back(profile)
-        assert best[:, 11].tolist() == profile[:, :, 11].amax(1).tolist()
-    moved = evidence.transfer(untrained)
-    assert moved.home == 12 and moved.periods == [6, 8, 10, 11, 12, 13, 14, 16]
-    assert max(a.max().item() for a in moved.accuracy.values()) < 0.2
-    places = evidence.places(untrained, "volume", offsets["volume"], n=2)
+    offsets = learnt.offsets(untrained)
+    for kind, profile in offsets.items():
+        assert profile.shape == (23, 2)
+        assert profile.sum(0).tolist() == pytest.approx([1] * 2, abs=1e-4)
+        # Of two heads the one that looks most 11 back.
+        noise = torch.randint(16, (256, 23), generator=torch.Generator().manual_seed(7))
+        _, attention = learnt.members(untrained[kind])[1].observe(noise)
+        each = measure.by_offset(attention[:, 0].mean(0), slice(12, None))
+        assert profile[11, 1].item() == pytest.approx(each[:, 11].max().item(), abs=1e-5)
+    moved = learnt.transfer(untrained, recipe.FIXED)
+    assert moved.home == (12,) and moved.periods == recipe.TESTED == tuple(range(6, 17))
+    assert max(a.max().item() for a in moved.accuracy.values()) < 0.3
+    places = learnt.places(learnt.members(untrained["volume"])[0], n=2)
     assert places.right.shape == (6, 2)
     assert places.right.min() >= 0 and places.others.min() >= 0
 
 
+def test_a_live_body_is_made_of_its_runs(untrained: Runs) -> None:
+    body = evidence.live({"one layer": untrained})
+    assert body.seeds == 2 and body.steps("one layer") == 0
+    assert body.moved["one layer"].home == (12,) and body.loud is not None
+    names = list(evidence.beside(body))
+    assert names == ["live, 2 seeds", "recorded, 8 seeds", "longer, 8 seeds"]
+    assert list(evidence.on_record()) == names[1:]
+
+
 def test_loudness_is_of_others_and_of_its_own(untrained: Runs) -> None:
-    loud = evidence.loudness({kind: untrained[kind] for kind in recipe.KINDS})
-    model = evidence.members(untrained["volume"])[1]
+    loud = learnt.loudness({kind: untrained[kind] for kind in recipe.KINDS})
+    model = learnt.members(untrained["volume"])[1]
     generator = torch.Generator().manual_seed(10)
     others, own = measure.accuracy_at_loudness(model, recipe.FIXED, 3.0, generator)
     i = loud.factors.index(3.0)
@@ -203,12 +265,12 @@ def test_loudness_is_of_others_and_of_its_own(untrained: Runs) -> None:
 
 def test_a_stranger_takes_what_the_formula_says() -> None:
     """Dot product: friend 1/√2 against the leak. Volume: 0 against −length²."""
-    fixed, shared = evidence.against_stranger(False, 3), evidence.against_stranger(True, 3)
+    fixed, shared = geometry.against_stranger(False, 3), geometry.against_stranger(True, 3)
     for shares, leak in ((fixed, 0.5), (shared, 50.0)):  # the last leak, a stranger of 100
         right = 1 / (1 + math.exp(leak - 0.5**0.5))
         assert shares.of["dot"][-1, -1] == pytest.approx(right, abs=1e-4)
         assert shares.of["volume"][0, 0] == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-4)
-    tilted = evidence.off_the_plane(3)
+    tilted = geometry.off_the_plane(3)
     height = (10 * math.sin(0.5)) ** 2
     assert tilted.of["volume"][-1, -1] == pytest.approx(1 / (1 + math.exp(height - 0.25)), abs=1e-4)
     assert tilted.up[-1] == pytest.approx(math.degrees(0.5))
@@ -219,6 +281,9 @@ def test_the_recipe_is_what_was_recorded() -> None:
     assert copying == {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}
     rates = results.load("triple_product_rates")["settings"]
     assert rates == {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO}
+    seeds = {"seeds": recipe.RECORDED}
+    lesson = results.load("triple_product_lesson")["settings"]
+    assert lesson == {"one": recipe.ONE | seeds, "two": recipe.TWO | seeds}
     assert results.load("triple_product_cost")["settings"] == {
         "heads": recipe.HEADS,
         "lengths": [*recipe.LENGTHS],

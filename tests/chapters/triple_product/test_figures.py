@@ -6,17 +6,19 @@ from collections.abc import Mapping
 
 import pytest
 import torch
-from IPython.display import Markdown
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from attn_notes import notebook
-from attn_notes.chapters.triple_product import figures, measure, recipe
-from attn_notes.chapters.triple_product.evidence import Example, Floor, Key, Places, Shares, Spread
+from attn_notes.analysis.statistics import Effect
+from attn_notes.chapters.triple_product import evidence, figures, recipe, shapes
+from attn_notes.chapters.triple_product.geometry import Shares
+from attn_notes.chapters.triple_product.learnt import Places
 from attn_notes.figures import GREY, Picture
 
 from . import made_up
 from .made_up import learning
+
+THREE = ("one layer", "one layer, random period", "two layers")  # tasks of the longer record
 
 
 def lines(ax: Axes) -> dict[str, tuple[list[float], list[float]]]:
@@ -77,27 +79,6 @@ def test_one_layer() -> None:
     )
 
 
-def test_who_stands_where() -> None:
-    one = {kind: learning(end=1.2, right=[0.7, 0.9, 0.8]) for kind in recipe.CONTENDERS}
-    one["volume"] = learning(end=1.4, right=[0.7, 0.9, 0.8])
-    equal_width, first, equal_parameters, second = figures.standings(one)
-    assert isinstance(equal_width, Markdown) and "Equal width and equal steps" in equal_width.data
-    assert "median (lowest–highest)" in equal_width.data
-    assert "Equal parameters" in equal_parameters.data
-    header = ["score", "parameters", "above floor", "copies right", "a step"]
-    # 12 seconds for 1,200 steps of three seeds
-    of_dot = ["5,120", "0.201 (0.200–0.202)", "0.800 (0.700–0.900)", "3.3 ms"]
-    of_volume = ["5,120", "0.401 (0.400–0.402)", "0.800 (0.700–0.900)", "3.3 ms"]
-    assert rows(first) == [
-        header,
-        ["dot", *of_dot],
-        ["volume", *of_volume],
-        ["angle", *of_dot],
-        ["line", *of_dot],
-    ]
-    assert rows(second) == [header, ["dot, wider", *of_dot], ["volume", *of_volume]]
-
-
 def test_where_the_loss_is() -> None:
     tokens = made_up.by_token()
     picture = figures.where(tokens)
@@ -141,7 +122,7 @@ def test_two_layers() -> None:
 def test_the_recorded_comparison() -> None:
     found = {
         layers: {"dot": learning(1.1 + i / 10), "angle": learning(1.2 + i / 10)}
-        for i, layers in enumerate(recipe.TASKS)
+        for i, layers in enumerate(THREE)
     }
     picture = figures.recorded(found)
     titles = ["one layer, period 12", "one layer, period 6 to 12", "two layers, period 6 to 12"]
@@ -172,55 +153,120 @@ def test_the_rates() -> None:
     assert figures.rates(made_up.sweep(2)).title == "Every score at five learning rates"
 
 
+def test_learning_beside_the_floor() -> None:
+    one, two = "one layer, random period", "two layers"
+    found = {
+        name: {kind: learning(end=1.4 + i / 10, seeds=3) for i, kind in enumerate(recipe.KINDS)}
+        for name in ("one layer", one, two)
+    }
+    picture = figures.learning(found)
+    for ax, (name, kinds) in zip(axes(picture), found.items(), strict=True):
+        assert words(ax)[:2] == (figures.TRAINED[name], "step")
+        assert list(lines(ax)["floor"][1]) == [recipe.TASKS[name].floor] * 2
+        for kind, run in kinds.items():
+            assert is_median(lines(ax)[kind][1], run.loss)
+    assert picture.title == "The loss beside the floor"  # 0.4 to 0.6 above it, every one
+    assert "one layer, trained at 12: dot 0.401, volume 0.501, angle 0.601." in picture.alt
+    assert "3 seeds" in picture.caption
+
+    def with_ends(**ends: float) -> str:
+        each = {name.replace("_", " ").replace("one layer random", "one layer, random"): end
+                for name, end in ends.items()}  # fmt: skip
+        return figures.learning(
+            {name: {"dot": learning(end=each[name])} for name in ("one layer", one, two)}
+        ).title
+
+    near = with_ends(one_layer=1.1, one_layer_random_period=1.1, two_layers=1.1)
+    far = with_ends(one_layer=1.1, one_layer_random_period=2.1, two_layers=1.1)
+    both = with_ends(one_layer=1.1, one_layer_random_period=2.1, two_layers=2.1)
+    assert near == "All come near their floor"
+    assert far == "Where the period varies, one layer stays far above the floor"
+    assert both == "The loss beside the floor"
+
+
+def test_what_cannot_be_known() -> None:
+    best = evidence.unknown(200)
+    picture = figures.unknown(best)
+    (ax,) = axes(picture)
+    for name, losses in best.items():
+        x, y = lines(ax)[f"period {name}"]
+        assert x == list(range(2, 25)) and y == pytest.approx(losses.tolist())
+    assert "period always 12: 2.77 nats for the first five, 0.00 for the last five" in picture.alt
+    assert words(ax)[1:] == ("predicted token", "nats")
+
+
+def test_effects_stand_where_their_numbers_say() -> None:
+    found = {
+        "800 steps": {"angle": Effect(0.2, 0.1, 0.3), "line": Effect(0.25, 0.15, 0.35)},
+        "3,000 steps": {"angle": Effect(-0.02, -0.03, -0.01), "line": Effect(0.0, -0.01, 0.01)},
+    }
+    picture = figures.effects(found)
+    (ax,) = axes(picture)
+    drawn = [(line.get_xdata(), line.get_ydata(), line.get_color()) for line in ax.lines[1:]]
+    for row, name in enumerate(("angle", "line")):
+        for i, each in enumerate(found.values()):
+            interval, point = drawn[4 * row + 2 * i : 4 * row + 2 * i + 2]
+            assert list(interval[0]) == [each[name].low, each[name].high]
+            assert list(point[0]) == [each[name].mean]
+            assert interval[2] == point[2] == figures.COLOUR[name]
+            assert abs(point[1][0] - row) < 0.5
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["angle", "line"]
+    assert words(ax)[1] == "nats above the dot product"
+    assert picture.title.startswith("The angle is behind the dot product after 800 steps")
+    assert "angle, 3,000 steps: −0.020 (−0.030 to −0.010)." in picture.alt
+    assert "Left of zero is better" in picture.caption
+
+
 # --- Place or token
 
 
 def test_where_heads_look() -> None:
-    """Of two seeds with two heads each the one that looks most 11 back."""
-    profile = torch.full((2, 2, 23), 0.01)
-    profile[0, 1, 11], profile[1, 0, 11] = 0.6, 0.7
+    profile = torch.full((23, 2), 0.01)
+    profile[11] = torch.tensor([0.6, 0.7])
     found = dict.fromkeys(recipe.KINDS, profile)
     picture = figures.offsets(found)
     for ax, kind in zip(axes(picture), recipe.KINDS, strict=True):
         first, second, mark = ax.lines
-        assert list(first.get_ydata()) == profile[0, 1].tolist()
-        assert list(second.get_ydata()) == profile[1, 0].tolist()
+        assert list(first.get_ydata()) == profile[:, 0].tolist()
+        assert list(second.get_ydata()) == profile[:, 1].tolist()
         assert first.get_color() == figures.COLOUR[kind] and set(mark.get_xdata()) == {11}
         assert words(ax)[0] == kind
     assert picture.title == "With nothing to find, they still look 11 places back"
     assert "There it gives dot 0.60 to 0.70, volume 0.60 to 0.70" in picture.alt
     elsewhere = profile.clone()
-    elsewhere[1, 0, 5] = 0.8
+    elsewhere[5, 1] = 0.8
     picture = figures.offsets({**found, "angle": elsewhere})
     assert picture.title == "Where they look when there is nothing to find"
 
 
 def test_transfer() -> None:
-    moved = made_up.transfer(home=0.98, elsewhere=0.3, dot_home=0.95)
+    moved = {
+        "one layer": made_up.transfer(home=0.98, elsewhere=0.3, dot_home=0.95),
+        "two layers": made_up.transfer(0.9, 0.4, (10, 11, 12)),
+    }
     picture = figures.transfer(moved)
-    (ax,) = axes(picture)
-    for kind, accuracy in moved.accuracy.items():
-        x, y = lines(ax)[kind]
-        assert x == [10, 12, 14] and is_median(y, accuracy)
-    assert any(list(line.get_ydata()) == [1 / 16] * 2 for line in ax.lines)
-    assert words(ax)[1:] == ("period at test (trained on 12)", "share of copies right")
-    assert picture.title == "They have learnt a distance"
-    assert "dot 0.95, volume 0.98, angle 0.98 at least. At every other" in picture.alt
-    assert "at most dot 0.30, volume 0.30, angle 0.30; chance is 0.06." in picture.alt
-    copies = figures.transfer(made_up.transfer(elsewhere=0.95))
+    titles = ("one layer,\ntrained at 12", "two layers,\ntrained at 6 to 12")
+    for ax, each, title in zip(axes(picture), moved.values(), titles, strict=True):
+        for kind, accuracy in each.accuracy.items():
+            x, y = lines(ax)[kind]
+            assert x == [10, 11, 12, 14] and is_median(y, accuracy)
+            assert colours(ax)[kind] == figures.COLOUR[kind]
+        assert list(lines(ax)["chance"][1]) == [1 / 16] * 2
+        assert words(ax)[:2] == (title, "period at test")
+        (shade,) = ax.patches
+        low, high = shade.get_x(), shade.get_x() + shade.get_width()
+        assert [p for p in x if low < p < high] == [*each.home]
+    assert words(axes(picture)[0])[2] == "share of copies right"
+    assert picture.title == "Trained at one period, one layer has learnt a distance"
+    assert "one layer, trained at 12: where they were trained at least dot 0.95, volume 0.98, " \
+        "angle 0.98; elsewhere at most dot 0.30" in picture.alt  # fmt: skip
+    assert "two layers, trained at 6 to 12: where they were trained at least dot 0.90, volume " \
+        "0.90, angle 0.90; elsewhere at most dot 0.40" in picture.alt  # fmt: skip
+    assert picture.alt.endswith("Chance is 0.06.")
+    copies = figures.transfer({"one layer": made_up.transfer(elsewhere=0.95)})
     assert copies.title == "They copy at periods on which they were not trained"
-    for moved in (made_up.transfer(home=0.5), made_up.transfer(elsewhere=math.nan)):
-        assert figures.transfer(moved).title.startswith("How well they copy")
-
-
-def test_the_parts_of_a_circuit() -> None:
-    two = {kind: learning(right=[0.6, 0.7, 0.9]) for kind in recipe.KINDS}
-    assert rows(figures.circuits(made_up.circuits(), two)) == [
-        ["two layers with", "copies right", "layer 1, one back", "layer 2, at the source"],
-        ["dot", "0.70 (0.60–0.90)", "0.85 (0.83–0.87)", "0.76 (0.74–0.78)"],
-        ["volume", "0.70 (0.60–0.90)", "0.50 (0.48–0.52)", "0.66 (0.64–0.68)"],
-        ["angle", "0.70 (0.60–0.90)", "0.49 (0.47–0.51)", "0.50 (0.48–0.52)"],
-    ]
+    for each in (made_up.transfer(home=0.5), made_up.transfer(elsewhere=math.nan)):
+        assert figures.transfer({"one layer": each}).title.startswith("How well they copy")
 
 
 # --- One determinant, several ways
@@ -247,13 +293,6 @@ def test_costs() -> None:
     assert slow.title == "What each form takes, against the published expansion"
 
 
-def test_rounding() -> None:
-    assert rows(figures.rounding(made_up.rounding()))[1:] == [
-        ["expanded, as published", "44 %", "−1 × 10⁻³ to 5 × 10⁻⁴", "−768 to 320"],
-        ["A²‖k‖² less A²‖projection‖², not below 0", "0 %", "−7 × 10⁻⁴ to 0", "−512 to 0"],
-    ]
-
-
 # --- Geometry
 
 
@@ -266,7 +305,7 @@ def levels(ax: Axes) -> list[tuple[float, float, Tensor]]:
 
 def test_the_idea() -> None:
     """The dot product is highest at the right, the volume at the bottom, the angle level there."""
-    picture = figures.idea()
+    picture = shapes.idea()
     dot, volume, angle = axes(picture)
     assert [words(ax)[0] for ax in (dot, volume, angle)] == ["dot product", "volume", "angle"]
     assert levels(dot)[-1][2][:, 0].min() == pytest.approx(1.5)  # −2 to 2 in eight steps
@@ -292,7 +331,7 @@ def shares(**of: Tensor) -> Shares:
 
 
 def test_attention_on_the_friend_is_drawn_where_it_is() -> None:
-    picture = figures.strangers(shares(), shares(volume=grid(0.05, 0.95)))
+    picture = shapes.strangers(shares(), shares(volume=grid(0.05, 0.95)))
     panels = axes(picture)
     assert [words(ax)[0] for ax in panels] == ["dot", "volume", "angle", "", "", ""]
     assert [words(panels[i])[2] for i in (0, 3)] == ["leak, as a length", "leak, as a share"]
@@ -304,7 +343,7 @@ def test_attention_on_the_friend_is_drawn_where_it_is() -> None:
         assert bool(edge > 10) == at_right
         assert corners[:, 1].min() > 0.1 and corners[:, 1].max() == pytest.approx(0.5)
         assert ax.get_xscale() == "log"
-    tilted = figures.off_the_plane(shares(angle=grid(0.05, 0.95)))
+    tilted = shapes.off_the_plane(shares(angle=grid(0.05, 0.95)))
     for ax, kind in zip(axes(tilted), recipe.KINDS, strict=True):
         assert words(ax)[0] == kind
         assert (levels(ax)[-1][2][:, 0].max() > 25) == (kind != "angle")
@@ -317,7 +356,7 @@ def test_what_is_said_of_strangers() -> None:
         dot=torch.tensor([[0.67] * 4, [0.6] * 4, [0.55] * 4]), angle=grid(0.9996, 0.9996)
     )
     shared = shares(dot=grid(0.02, 0.6), volume=grid(0.97, 0.5), angle=grid(0.998, 0.998))
-    picture = figures.strangers(fixed, shared)
+    picture = shapes.strangers(fixed, shared)
     assert picture.title == "A longer stranger wins the dot product only if its leak grows with it"
     assert "keeps between 0.55 and 0.67 whatever the length; with a leak that" in picture.alt
     assert (
@@ -325,31 +364,20 @@ def test_what_is_said_of_strangers() -> None:
         in picture.alt
     )
     plain = "Attention on the friend, against one stranger"
-    assert figures.strangers(shares(), shared).title == plain  # it changes with the length
-    assert figures.strangers(fixed, shares(dot=grid(0.6, 0.7))).title == plain  # and never wins
+    assert shapes.strangers(shares(), shared).title == plain  # it changes with the length
+    assert shapes.strangers(fixed, shares(dot=grid(0.6, 0.7))).title == plain  # and never wins
 
 
 def test_what_is_said_of_a_friend_off_the_plane() -> None:
     falling = torch.tensor([[0.5] * 4, [0.5, 0.4, 0.2, 0.1], [0.5, 0.3, 0.1, 0.03]])
-    picture = figures.off_the_plane(shares(volume=falling, dot=grid(0.98)))
+    picture = shapes.off_the_plane(shares(volume=falling, dot=grid(0.98)))
     assert picture.title == "The longer a friend off the plane, the less the volume attends to it"
     assert "falls to 0.03 at the largest tilt" in picture.alt
     assert "rises with its length to 0.98" in picture.alt
     plain = "Attention on a friend off the plane"
-    assert figures.off_the_plane(shares(volume=falling.flip(1))).title == plain
+    assert shapes.off_the_plane(shares(volume=falling.flip(1))).title == plain
     falling[2, 3] = 0.2  # up again at the end
-    assert figures.off_the_plane(shares(volume=falling)).title == plain
-
-
-def test_the_resilience_table() -> None:
-    assert rows(figures.resilience(made_up.resilience(dots=(0.1, -0.2, 0.3)))) == [
-        ["key", "q · k", "−det G", "cos² to the plane"],
-        ["friend, length 1", "0.7071", "−0.0000", "1.0000"],
-        ["stranger, length 1", "0.1000", "−1.0000", "0.0099"],
-        ["stranger, length 5", "−0.2000", "−25.0000", "0.0099"],
-        ["stranger, length 100", "0.3000", "−10000.0000", "0.0099"],
-    ]
-    assert Key._fields[2:] == ("dot", "volume", "angle")
+    assert shapes.off_the_plane(shares(volume=falling)).title == plain
 
 
 def test_loudness() -> None:
@@ -371,15 +399,9 @@ def test_loudness() -> None:
     for change in ({"others_volume_100": 0.3}, {"own_volume_3": 0.95}):
         turned = figures.loudness(made_up.loudness(**change))
         assert turned.title == "One token made louder or quieter"
-    assert rows(figures.loudness_table(loud)) == [
-        ["share right", "others, × 0.1", "× 3", "× 100", "its own, × 0.1", "× 3", "× 100"],
-        ["dot", "1.00", "0.50", "0.11", "0.05", "0.94", "0.93"],
-        ["volume", "0.12", "0.98", "0.97", "0.92", "0.08", "0.03"],
-        ["angle", "0.99", "0.96", "0.52", "0.15", "0.95", "0.99"],
-    ]
 
 
-# --- Inside a head, and the task
+# --- Inside a head
 
 
 def places(height: float) -> Places:
@@ -404,44 +426,3 @@ def test_the_plane() -> None:
     assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt
     turned = figures.plane({"volume": places(0.8), "angle": places(2.5)})
     assert turned.title == "Where the right source lies, seen from the plane"
-
-
-def test_the_tables_of_the_task() -> None:
-    floors = figures.floors([Floor("period 12", 1.326, 1.3261, 0.0002, 2.7726)])
-    assert rows(floors)[1] == ["period 12", "1.3260", "1.3261 ± 0.0002", "2.7726"]
-    examples = figures.examples([Example("always 12", 12, "abc abc")])
-    assert rows(examples)[1] == ["always 12", "12", "abc abc"] and "sequences" in examples.data
-    _, table, after = figures.spreads([Spread(4, 0.95, 6.14, 2.31)], -34143.0, 0.996)
-    assert rows(table)[1] == ["4", "0.95", "6.1", "2.31"]
-    assert "−34,143" in after.data
-
-
-# --- The widget
-
-
-def test_the_widget_starts_untrained_and_is_given_the_first_seed() -> None:
-    widget = figures.explorer()
-    names = [f"{k}, {n}" for n in ("one layer", "two layers") for k in recipe.KINDS]
-    assert list(widget.runs) == names and widget.run == "volume, one layer"
-    assert widget.runs["dot, one layer"]["config"]["periods"] == [12]
-    assert widget.runs["dot, two layers"]["config"]["periods"] == [6, 7, 8, 9, 10, 11, 12]
-    before = dict(widget.runs)
-    two = measure.train_comparison(
-        recipe.TWO_OF_EACH, recipe.RANDOM, **(recipe.TWO | {"seeds": 2, "steps": 1})
-    )
-    figures.load(widget, "two layers", two)
-    for name in names:
-        changed = widget.runs[name] != before[name]
-        assert changed == name.endswith("two layers")
-        assert widget.runs[name]["seeds"] == 1
-
-
-def test_progress_says_how_many_copies_are_right() -> None:
-    said: list[str] = []
-
-    class Line(notebook.Progress):
-        def __call__(self, text: str) -> None:
-            said.append(text)
-
-    figures.progress(Line())("dot", 25, {"accuracy": torch.tensor([0.2, 0.4])})
-    assert said == ["dot, step 25: 30 % of the copies are right"]

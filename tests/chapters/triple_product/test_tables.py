@@ -1,0 +1,121 @@
+"""What chapter 2's tables show of made-up results."""
+
+import re
+
+from IPython.display import Markdown
+
+from attn_notes.chapters.triple_product import geometry, recipe, tables
+from attn_notes.chapters.triple_product.evidence import Example, Floor
+from attn_notes.chapters.triple_product.geometry import Key, Spread
+
+from . import made_up
+from .made_up import LONGER, RECORDED, bodies, learning
+
+
+def rows(table: object) -> list[list[str]]:
+    text = table.data  # type: ignore[attr-defined]
+    return [
+        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)]
+        for row in re.findall(r"<tr>(.*?)</tr>", text)
+    ]
+
+
+def test_who_stands_where() -> None:
+    one = {kind: learning(end=1.2, right=[0.7, 0.9, 0.8]) for kind in recipe.CONTENDERS}
+    one["volume"] = learning(end=1.4, right=[0.7, 0.9, 0.8])
+    equal_width, first, equal_parameters, second = tables.standings(one)
+    assert isinstance(equal_width, Markdown) and "Equal width and equal steps" in equal_width.data
+    assert "median (lowest–highest)" in equal_width.data
+    assert "Equal parameters" in equal_parameters.data
+    header = ["score", "parameters", "above floor", "copies right", "a step"]
+    # 12 seconds for 1,200 steps of three seeds
+    of_dot = ["5,120", "0.201 (0.200–0.202)", "0.800 (0.700–0.900)", "3.3 ms"]
+    of_volume = ["5,120", "0.401 (0.400–0.402)", "0.800 (0.700–0.900)", "3.3 ms"]
+    assert rows(first) == [
+        header,
+        ["dot", *of_dot],
+        ["volume", *of_volume],
+        ["angle", *of_dot],
+        ["line", *of_dot],
+    ]
+    assert rows(second) == [header, ["dot, wider", *of_dot], ["volume", *of_volume]]
+
+
+def test_the_parts_of_a_circuit() -> None:
+    two = {kind: learning(right=[0.6, 0.7, 0.9]) for kind in recipe.KINDS}
+    assert rows(tables.circuits(made_up.circuits(), two)) == [
+        ["two layers with", "copies right", "layer 1, one back", "layer 2, at the source"],
+        ["dot", "0.70 (0.60–0.90)", "0.85 (0.83–0.87)", "0.76 (0.74–0.78)"],
+        ["volume", "0.70 (0.60–0.90)", "0.50 (0.48–0.52)", "0.66 (0.64–0.68)"],
+        ["angle", "0.70 (0.60–0.90)", "0.49 (0.47–0.51)", "0.50 (0.48–0.52)"],
+    ]
+
+
+def test_rounding() -> None:
+    assert rows(tables.rounding(made_up.rounding()))[1:] == [
+        ["expanded, as published", "44 %", "−1 × 10⁻³ to 5 × 10⁻⁴", "−768 to 320"],
+        ["A²‖k‖² less A²‖projection‖², not below 0", "0 %", "−7 × 10⁻⁴ to 0", "−512 to 0"],
+    ]
+
+
+def test_the_resilience_table() -> None:
+    assert rows(tables.resilience(made_up.resilience(dots=(0.1, -0.2, 0.3)))) == [
+        ["key", "q · k", "−det G", "cos² to the plane"],
+        ["friend, length 1", "0.7071", "−0.0000", "1.0000"],
+        ["stranger, length 1", "0.1000", "−1.0000", "0.0099"],
+        ["stranger, length 5", "−0.2000", "−25.0000", "0.0099"],
+        ["stranger, length 100", "0.3000", "−10000.0000", "0.0099"],
+    ]
+    assert Key._fields[2:] == ("dot", "volume", "angle")
+
+
+def test_the_tables_of_the_task() -> None:
+    floors = tables.floors([Floor("period 12", 1.326, 1.3261, 0.0002, 2.7726)])
+    assert rows(floors)[1] == ["period 12", "1.3260", "1.3261 ± 0.0002", "2.7726"]
+    examples = tables.examples([Example("always 12", 12, "abc abc")])
+    assert rows(examples)[1] == ["always 12", "12", "abc abc"] and "sequences" in examples.data
+    table = tables.spreads([Spread(4, 0.95, 6.14, 2.31)])
+    assert rows(table)[1] == ["4", "0.95", "6.1", "6.0", "2.31"]
+
+
+def test_the_blackboard_is_what_a_hand_works_out() -> None:
+    """q = (2, 0, 0) and r = (1, 1, 0): the area is 2 · 1, the height the third coordinate."""
+    no_break = "\u00a0"
+    header, *keys = rows(tables.blackboard(geometry.blackboard()))
+    assert header[0].replace(no_break, " ") == "q = (2, 0, 0), r = (1, 1, 0), area A = 2"
+    assert header[1:] == ["q · k", "height h", "det G = A²h²", "cos²"]
+    assert [[key[0].replace(no_break, " "), *key[1:]] for key in keys] == [
+        ["in the plane: (1, 2, 0)", "2", "0", "0", "1.00"],
+        ["above it: (1, 2, 1)", "2", "1", "4", "0.83"],  # 5 of 6
+        ["doubled: (2, 4, 2)", "4", "2", "16", "0.83"],
+    ]
+
+
+def test_models_stand_beside_the_rules() -> None:
+    seen = bodies()
+    found = rows(tables.rules(made_up.reach(), made_up.reach(0.9), seen[RECORDED], seen[LONGER]))
+    assert found[0] == ["rule, or model", "period 12", "period 6 to 12"]
+    assert found[1] == ["the best single distance, whatever stands there", "0.33", "0.33"]
+    named = {row[0]: row[1:] for row in found}
+    assert named["the same, at distances that a period allows"] == ["0.85", "0.90"]
+    assert named["one layer, dot product, 800 steps"] == ["0.95", "0.40"]
+    assert named["two layers, angle, 800 steps"] == ["0.95", "0.95"]
+    assert named["two layers, volume, 3,000 steps"] == ["", "0.95"]
+    assert len(found) == 1 + 7 + 1 + 9
+
+
+def test_how_the_records_were_made() -> None:
+    found = {row[0]: row[1:] for row in rows(tables.settings())[1:]}
+    lesson = found["triple_product_lesson"]
+    assert lesson[:2] == [str(recipe.RECORDED), f"{recipe.ONE['steps']} and {recipe.TWO['steps']}"]
+    assert found["triple_product_copying"][1] == "1,200 and 3,000"
+    assert found["triple_product_rates"][2] == "five for each score"
+
+
+def test_loudness() -> None:
+    assert rows(tables.loudness_table(made_up.loudness())) == [
+        ["share right", "others, × 0.1", "× 3", "× 100", "its own, × 0.1", "× 3", "× 100"],
+        ["dot", "1.00", "0.50", "0.11", "0.05", "0.94", "0.93"],
+        ["volume", "0.12", "0.98", "0.97", "0.92", "0.08", "0.03"],
+        ["angle", "0.99", "0.96", "0.52", "0.15", "0.95", "0.99"],
+    ]
