@@ -41,7 +41,7 @@ KINDS = "between kinds, by their recorded ends"
 
 
 def comparisons(training: evidence.Training) -> dict[str, Claim]:
-    """What is asked of two kinds by their ends: `taught`, `clip` and `naive`, corrected together."""
+    """What is asked of two kinds by their ends, each under a name, corrected together."""
 
     def lower(ours: str, theirs: str) -> Mapping[str, Finding]:
         ends = training.ends[ours], training.ends[theirs]
@@ -200,23 +200,27 @@ def of_training(training: evidence.Training, ungoverned: evidence.Ungoverned) ->
 NAMED = dict(zip(NOT_AEP, ("BPTT through twelve steps", "the adjoint relaxation"), strict=True))
 
 
-def of_costs(memory: probes.Memory, costs: probes.Costs) -> list[Claim]:
-    """What a gradient costs in memory and in time."""
+def of_memory(memory: probes.Memory) -> Claim:
+    """What a gradient holds."""
     aep, bptt = memory.peaks["AEP"], memory.peaks["BPTT"]
     flat = statistics.near([aep[-1]], [aep[0]]) and bptt[-1] > 4 * bptt[0]
+    return Claim(
+        "AEP's memory does not grow with the steps; BPTT's does",
+        recorded(
+            unless_nan(flat, aep, bptt),
+            f"{aep[0]:.1f} and {aep[-1]:.1f} MiB, {bptt[0]:.1f} and {bptt[-1]:.1f}",
+        ),
+    )
+
+
+def of_time(costs: probes.Costs) -> list[Claim]:
+    """What a gradient takes."""
     faster = {way: costs.faster(way) for way in costs.seconds}
     quick = faster[QUICKEST] >= 4 and costs.cosines[QUICKEST] >= costs.cosines[SLOWEST]
-    beside = " and ".join(f"{faster[way]:.1f} ({way})" for way in NOT_AEP)
-    least = min(costs.seconds[way] for way in costs.seconds if way.startswith("AEP"))
-    first = all(least < costs.seconds[way] for way in NOT_AEP)
+    beside = listed([f"{faster[way]:.1f} ({way})" for way in NOT_AEP])
+    ms = {way: f"{1000 * seconds:.0f} ms" for way, seconds in costs.seconds.items()}
+    first = all(of_aep(costs) < costs.seconds[way] for way in NOT_AEP)
     return [
-        Claim(
-            "AEP's memory does not grow with the steps; BPTT's does",
-            recorded(
-                unless_nan(flat, aep, bptt),
-                f"{aep[0]:.1f} and {aep[-1]:.1f} MiB, {bptt[0]:.1f} and {bptt[-1]:.1f}",
-            ),
-        ),
         Claim(
             "A gradient at least 4 times faster than step by step, at no lower cosine",
             recorded(
@@ -231,12 +235,16 @@ def of_costs(memory: probes.Memory, costs: probes.Costs) -> list[Claim]:
             "AEP is the quickest way to this gradient",
             recorded(
                 unless_nan(first, costs.seconds.values()),
-                f"milliseconds: {1000 * costs.seconds[QUICKEST]:.0f} by AEP with one side, "
-                f"{1000 * costs.seconds['AEP, longer steps']:.0f} with both; "
-                + listed([f"{1000 * costs.seconds[way]:.0f} by {NAMED[way]}" for way in NOT_AEP]),
+                f"{ms[QUICKEST]} by AEP with one side, {ms['AEP, longer steps']} with both; "
+                + listed([f"{ms[way]} by {NAMED[way]}" for way in NOT_AEP]),
             ),
         ),
     ]
+
+
+def of_aep(costs: probes.Costs) -> float:
+    """Seconds that the quickest way of AEP takes."""
+    return min(seconds for way, seconds in costs.seconds.items() if way.startswith("AEP"))
 
 
 def found(
@@ -254,7 +262,8 @@ def found(
         *of_rates(rates),
         *of_rest(rests),
         *of_training(training, ungoverned),
-        *of_costs(memory, costs),
+        of_memory(memory),
+        *of_time(costs),
     ]
 
 
@@ -262,7 +271,6 @@ def lesson(
     training: evidence.Training,
     gradients: evidence.Gradients,
     rates: probes.Rates,
-    memory: probes.Memory,
     costs: probes.Costs,
     live: evidence.Live,
 ) -> list[Claim]:
@@ -278,8 +286,8 @@ def lesson(
             f"{signed(f'{1000 * apart.item():+.1f}')} thousandths from the first recorded seed",
         )
     )
-    both = Claim(trained.text, trained.findings | {LIVE: here})
-    return [published, more, of_rates(rates)[0], both, of_costs(memory, costs)[-1]]
+    both = Claim(trained.text, {**trained.findings, LIVE: here})
+    return [published, more, of_rates(rates)[0], both, of_time(costs)[-1]]
 
 
 # --- Sentences
@@ -321,11 +329,10 @@ def less(ours: Tensor, theirs: Tensor) -> Effect:
 
 def by(effect: Effect) -> str:
     """An effect with its interval, in nats."""
+    if effect.low <= 0 <= effect.high:
+        interval = f"({number(effect.low, 3)} to {number(effect.high, 3)})"
+        return f"{number(effect.mean, 3)} nats {interval}"
     low, high = sorted((abs(effect.low), abs(effect.high)))
-    if effect.low < 0 < effect.high:
-        return (
-            f"{number(effect.mean, 3)} nats ({number(effect.low, 3)} to {number(effect.high, 3)})"
-        )
     way = "below" if effect.mean < 0 else "above"
     return f"{number(abs(effect.mean), 3)} nats {way} ({number(low, 3)} to {number(high, 3)})"
 
@@ -341,14 +348,14 @@ def taught(training: evidence.Training) -> Markdown:
         None: "Whether the naive gradient is better than none cannot be told.",
     }[verdicts["naive"]]
     return Markdown(
-        f"{training.seeds} seeds of each kind, recorded on the whole text. *Frozen* is the control: "
-        "its attention stays as it was drawn, and only the read-out learns. Mean differences from it, "
-        "same seeds, with 95 % intervals: AEP "
+        f"{training.seeds} seeds of each kind, recorded on the whole text. *Frozen* is the "
+        "control: its attention stays as it was drawn, and only the read-out learns. Mean "
+        "differences from it, same seeds, with 95 % intervals: AEP "
         f"{frozen['AEP']}; clipped {frozen['AEP, clipped']}; naive {frozen['naive EP']}. {naive} "
-        f"AEP and BPTT end within {training.apart.abs().max():.3f} nats of each other in every seed. "
-        f"And the level? AEP's median is {median(ends['AEP']):.3f} where counting pairs comes to "
-        f"{counted['pairs']:.3f} and counting with four characters of context to "
-        f"{counted['fives']:.3f}: it has learnt about what pairs know."
+        f"AEP and BPTT end within {training.apart.abs().max():.3f} nats of each other in every "
+        f"seed. And the level? AEP's median is {median(ends['AEP']):.3f} where counting pairs "
+        f"comes to {counted['pairs']:.3f} and counting with four characters of context to "
+        f"{counted['fives']:.3f}."
     )
 
 
@@ -356,8 +363,7 @@ def quickest(costs: probes.Costs) -> Markdown:
     """What AEP costs in time, beside what needs no nudge."""
     ms = {way: f"{1000 * seconds:.0f} ms" for way, seconds in costs.seconds.items()}
     others = listed([f"{ms[way]} by {NAMED[way]}" for way in NOT_AEP])
-    least = min(seconds for way, seconds in costs.seconds.items() if way.startswith("AEP"))
-    faster = [way for way in NOT_AEP if costs.seconds[way] < least]
+    faster = [way for way in NOT_AEP if costs.seconds[way] < of_aep(costs)]
     so = (
         "On a computer AEP is not the quickest way to this gradient."
         if faster

@@ -6,7 +6,7 @@ Recorded runs read the whole text, a live one what it could get; no value mixes 
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from attn_notes.chapters.equilibrium.probes import (
     Settling,
     Spectrum,
 )
-from attn_notes.models import equilibrium
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel, Relaxation
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
@@ -112,8 +111,7 @@ def trained() -> tuple[LanguageModel, str]:
     """The recorded model that AEP trained first, and its vocabulary in order."""
     record = results.load("equilibrium_rates")
     characters = record["settings"]["characters"]
-    config = replace(equilibrium.CORRECTED, context=recipe.LENGTH, vocabulary=len(characters))
-    model = LanguageModel(config, Generator().manual_seed(0))
+    model = LanguageModel(recipe.corrected_for(characters), Generator().manual_seed(0))
     with np.load(results.folder() / "equilibrium_trained.npz") as packed:
         weights = {name: torch.from_numpy(packed[name]).float() for name in packed.files}
     model.load_state_dict(weights, strict=False)  # the embedding is the seed's own

@@ -424,35 +424,42 @@ def rest(found: probes.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
     )
 
 
-def memory(found: probes.Memory, settling: probes.Settling) -> Picture:
-    """Memory against steps, and how soon the block rests."""
-    ways = dict(zip(settling.left, (GREY, MAUVE, CORRECTED), strict=True))
-    with house.figure(5.8, 3.0, columns=2) as (fig, axes):
-        left, right = axes
+def memory(found: probes.Memory) -> Picture:
+    """Memory against steps."""
+    with house.figure(5.6, 2.7) as (fig, ax):
         for kind, values in found.peaks.items():
             colour = KINDS.get(kind, VIOLET)
-            left.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
-        left.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
-        for way, colour in ways.items():
-            shown = settling.left[way].clamp(min=1e-7)
-            right.plot(shown, color=colour, linewidth=1.4, label=way)
-        right.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
-        right.set(yscale="log", xlabel="evaluations of the force", ylabel="force left")
+            ax.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
+        ax.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
         house.legend_below(fig)
     bptt, aep, adjoint = (found.peaks[kind] for kind in ("BPTT", "AEP", "adjoint"))
-    short, long, mixed = (settling.needed(f"ε = {way}") for way in ("0.1", "0.5", "0.5, mixed"))
-    needed = ", ".join(f"{settling.needed(way)} with {way}" for way in ways)
     flat = bptt[-1] > 2 * bptt[0] and statistics.near([aep[-1]], [aep[0]])
     return Picture(
         fig,
-        "BPTT's memory grows with the steps, AEP's does not"
-        if flat
-        else "Memory against steps, and the way to rest",
-        "Left: 4 pieces of 32 characters, the trained block. Right: the published block comes to "
-        f"rest. The longer step reaches a thousandth after {long} evaluations instead of {short}; "
-        f"mixing the last three states, as Anderson's method does, takes {mixed}.",
-        "Left: memory at the peak against steps. BPTT grows from "
-        f"{bptt[0]:.1f} to {bptt[-1]:.1f} MiB, AEP stays at {aep[-1]:.1f}, the adjoint at "
-        f"{adjoint[-1]:.1f}. Right: force left against evaluations; below a thousandth after "
-        f"{needed}.",
+        "BPTT's memory grows with the steps, AEP's does not" if flat else "Memory against steps",
+        f"Recorded: one gradient of the block on 4 pieces of {recipe.LENGTH} characters.",
+        "Memory at the peak against steps. BPTT goes from "
+        f"{bptt[0]:.1f} to {bptt[-1]:.1f} MiB, AEP from {aep[0]:.1f} to {aep[-1]:.1f}, the adjoint "
+        f"relaxation from {adjoint[0]:.1f} to {adjoint[-1]:.1f}.",
+    )
+
+
+def settling(found: probes.Settling) -> Picture:
+    """How soon the published block rests."""
+    ways = dict(zip(found.left, (GREY, MAUVE, CORRECTED), strict=True))
+    with house.figure(5.6, 2.7) as (fig, ax):
+        for way, colour in ways.items():
+            shown = found.left[way].clamp(min=1e-7)
+            ax.plot(shown, color=colour, linewidth=1.4, label=way)
+        ax.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
+        ax.set(yscale="log", xlabel="evaluations of the force", ylabel="force left")
+        house.legend_below(fig)
+    short, long, mixed = (found.needed(way) for way in ("ε = 0.1", "ε = 0.5", "ε = 0.5, mixed"))
+    needed = ", ".join(f"{found.needed(way)} with {way}" for way in ways)
+    return Picture(
+        fig,
+        f"A longer step rests after {long} evaluations instead of {short}",
+        "Recorded: the published block comes to rest. Below the dotted line a thousandth of the "
+        f"force is left; mixing the last three states takes {mixed} evaluations to get there.",
+        f"Force left against evaluations; below a thousandth after {needed}.",
     )

@@ -66,8 +66,9 @@ def jacobian(z: Float[Tensor, " 2"], w: Float[Tensor, " 2"]) -> Float[Tensor, "2
 
 
 def learning(gradient: Float[Tensor, " 2"], w: Float[Tensor, " 2"]) -> Float[Tensor, " 2"]:
-    """What of a gradient the weights follow: a weight of 0 is no connection and learns nothing, and
-    two equal ones are one weight, learning together.
+    """What of a gradient the weights follow.
+
+    A weight of 0 is no connection and learns nothing; two equal ones are one weight.
     """
     gradient = gradient * (w != 0)
     return gradient.mean().expand(2) if w[0] == w[1] else gradient

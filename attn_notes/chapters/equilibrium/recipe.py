@@ -17,12 +17,22 @@ PUBLISHED_BATCH = 16
 
 def corrected(text: Text) -> Config:
     """The corrected block for pieces of this text."""
-    return replace(equilibrium.CORRECTED, context=LENGTH, vocabulary=len(text.characters))
+    return corrected_for(text.characters)
+
+
+def corrected_for(characters: str) -> Config:
+    """The corrected block for a vocabulary."""
+    return replace(equilibrium.CORRECTED, context=LENGTH, vocabulary=len(characters))
 
 
 def published(text: Text) -> Config:
     """The published block for this text."""
-    return Config(vocabulary=len(text.characters))
+    return published_for(text.characters)
+
+
+def published_for(characters: str) -> Config:
+    """The published block for a vocabulary."""
+    return Config(vocabulary=len(characters))
 
 
 # --- Training
