@@ -33,7 +33,7 @@ def blackboard(board: evidence.Board) -> HTML:
 def short(x: float) -> str:
     """A number as one writes it on a blackboard: whole if it is, else with two digits."""
     whole = abs(x - round(x)) < 1e-9
-    return number(round(x) if whole else x, 0 if whole else 2)
+    return number(float(round(x)) if whole else x, 0 if whole else 2)
 
 
 KNOWS = {
