@@ -18,7 +18,7 @@ export const NUDGES = [0.001, 3];
 export const MOST_STEPS = 400;
 export const LESSONS = 30;
 const LONGEST = 0.12; // the first step of learning, in weights
-export const SHOWN = 10; // an arrow is so many times as far as the first step goes
+export const SHOWN = 20; // an arrow is so many times as far as the first step goes
 const AWAY = 5; // times as far as it should have come: the nudged state has run away
 const NOTHING = 1e-9; // of a gradient
 

@@ -192,7 +192,7 @@ def test_every_gradient_in_the_plane_is_that_of_the_estimators(module_page: Page
         # Where an arrow ends: a small step of the weights, and how far the state then comes.
         h = 1e-6
         moved = plane.REST(plane.force(x, w - h * exact / exact.norm()), x) - z
-        close(seen["reach"], 10 * plane.LONGEST * moved[0] / h, 1e-3)
+        close(seen["reach"], 20 * plane.LONGEST * moved[0] / h, 1e-3)
     assert resting > 5  # the others have no credit
 
 
