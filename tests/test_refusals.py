@@ -222,7 +222,11 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: forces.eigenvalues(NAN * torch.eye(4), 2), "j must be finite"),
         (lambda: forces.symmetric_eigenvalues(NAN * torch.eye(4)), "j must be finite"),
         (lambda: forces.antisymmetric_eigenvalues(NAN * torch.eye(4)), "j must be finite"),
-        (lambda: plane.weights(NAN, 1.0), "coupling must be a finite number"),
+        (
+            lambda: plane.force(torch.zeros(1, 2), torch.tensor([NAN, 1.0])),
+            "w must be finite numbers, and some are not",
+        ),
+        (lambda: plane.step_of(plane.LESSONS), "lesson must be at most 29, not 30"),
     ],
     "triple_product": [
         (lambda: triple_product.Config(vocabulary=0), "vocabulary must be at least 1"),

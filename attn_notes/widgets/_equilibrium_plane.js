@@ -1,5 +1,5 @@
 // Two numbers: the plane of attn_notes/chapters/equilibrium/plane.py, all that is seen of one setting of
-// it, and learning in it.
+// it, and learning in it. What learns are the weights.
 
 import { dot } from "./_model.js";
 import {
@@ -13,22 +13,24 @@ import {
   path,
 } from "./_equilibrium_credit.js";
 
-export const EDGE = 3; // of the plane, and of what couples
+export const EDGE = 3; // of the plane, and of the weights
 export const NUDGES = [0.001, 3];
 export const MOST_STEPS = 400;
 export const LESSONS = 30;
-const RATE = 0.3; // of learning, η
+const LONGEST = 0.12; // the first step of learning, in weights
+export const SHOWN = 20; // an arrow is so many times as far as the first step goes
 const AWAY = 5; // times as far as it should have come: the nudged state has run away
+const NOTHING = 1e-9; // of a gradient
 
 export const PLANE = { steps: 1000, step: 0.1 }; // what comes to rest in the plane
 export const AT_REST = 1e-6; // of a force in the plane
 
-/** F(z; x) = x − z + ρ'(z) W ρ(z) with ρ(z) = 2 tanh(z / 2), and the cost ½ ‖z − y‖². */
-export function plane({ x, target, coupling, rotation }) {
-  const W = [coupling - rotation, coupling + rotation]; // what the first hears, what the second does
+/** F(z; w) = x − z + ρ'(z) W ρ(z) with ρ(z) = 2 tanh(z / 2), and the cost ½ ‖z − y‖². */
+export function plane({ x, target, weights }) {
   const look = (z) => {
     const rho = z.map((value) => 2 * Math.tanh(value / 2));
-    return { slope: rho.map((r) => 1 - (r * r) / 4), rho, heard: [W[0] * rho[1], W[1] * rho[0]] };
+    const slope = rho.map((r) => 1 - (r * r) / 4);
+    return { slope, rho, heard: [weights[0] * rho[1], weights[1] * rho[0]] };
   };
   return {
     force(z) {
@@ -36,13 +38,20 @@ export function plane({ x, target, coupling, rotation }) {
       return z.map((value, i) => x[i] - value + slope[i] * heard[i]);
     },
     gradient: (z) => minus(z, target),
+    /** ∂F/∂w at z, whose one moves the first number only and whose other the second. */
+    byWeights(z) {
+      const { slope, rho } = look(z);
+      return [slope[0] * rho[1], slope[1] * rho[0]];
+    },
     at(z) {
       const { slope, rho, heard } = look(z);
       const [a, d] = [0, 1].map((i) => -1 - (rho[i] * slope[i] * heard[i]) / 2);
-      const [b, c] = W.map((w) => slope[0] * w * slope[1]);
+      const [b, c] = weights.map((w) => slope[0] * w * slope[1]);
       return {
         back: ([v, w]) => Float64Array.of(a * v + c * w, b * v + d * w),
         curl: ([v, w]) => Float64Array.of((b - c) * w, (c - b) * v),
+        // −J⁻¹ v: how far the state at rest goes under a small force v.
+        yields: ([v, w]) => Float64Array.of(b * w - d * v, c * v - a * w).map((u) => u / (a * d - b * c)),
         // The real part of the rightmost of J's two eigenvalues.
         abscissa: (a + d) / 2 + Math.sqrt(Math.max(0, ((a - d) / 2) ** 2 + b * c)),
       };
@@ -51,41 +60,70 @@ export function plane({ x, target, coupling, rotation }) {
 }
 
 export const METHODS = ["none", "full", "clipped"];
+export const WAYS = ["true", ...METHODS];
 
-/** All that is seen of one setting: the state at rest, and the credit by every method. */
+/** What of a gradient the weights follow: a weight of 0 is no connection, two equal ones are one. */
+export function learning(gradient, weights) {
+  const own = gradient.map((value, i) => (weights[i] === 0 ? 0 : value));
+  return weights[0] === weights[1] ? own.map(() => (own[0] + own[1]) / 2) : own;
+}
+
+/** The gradient by the weights that a credit makes, as far as they follow it. */
+const byCredit = (system, z, credit, weights) =>
+  learning(system.byWeights(z).map((value, i) => value * credit[i]), weights);
+
+/** A direction against the gradient, one long; null if there is none. */
+function stepAgainst(gradient) {
+  const size = norm(gradient);
+  return size > NOTHING && size < Infinity ? gradient.map((value) => -value / size) : null;
+}
+
+/** All that is seen of one setting: the state at rest, and what every method makes of it. */
 export function examine({ beta, steps, ...setting }) {
   const system = plane(setting);
   const z = finish(path(system.force, Float64Array.from(setting.x), PLANE));
   const left = norm(system.force(z));
-  const { abscissa } = system.at(z);
+  const { abscissa, yields } = system.at(z);
   const seen = { z, left, abscissa, rests: left < AT_REST && abscissa < 0, cost: costAt(system, z) };
   if (!seen.rests) return seen;
   const credit = finish(implicit(system, z, PLANE));
   const push = norm(system.gradient(z));
+  const gradient = byCredit(system, z, credit, setting.weights);
+  /** Where the first step goes, SHOWN times as far: nowhere if there is none. */
+  const reach = (step) => {
+    const pushed = system.byWeights(z).map((value, i) => value * (step?.[i] ?? 0));
+    return yields(pushed).map((value) => SHOWN * LONGEST * value);
+  };
+  const step = stepAgainst(gradient);
+  const exact = { credit, gradient, step, reach: reach(step) };
   const methods = Object.fromEntries(
     METHODS.map((correction) => {
       const field = nudge(system, z, { correction, beta });
       const way = [z, ...path(field, z, { steps, step: PLANE.step })];
-      const moved = minus(z, way.at(-1));
-      const guess = moved.map((value) => value / beta);
+      const guess = minus(z, way.at(-1)).map((value) => value / beta);
+      const found = byCredit(system, z, guess, setting.weights);
+      const step = stepAgainst(found);
       return [
         correction,
         {
           credit: guess,
+          gradient: found,
+          step,
+          reach: reach(step),
           way,
           moving: norm(field(way.at(-1))) / (beta * push), // against its first push
-          length: norm(guess) / norm(credit),
-          angle: angleOf(guess, credit),
+          length: norm(found) / norm(gradient),
+          angle: step ? angleOf(found, gradient) : NaN,
           away: !(norm(guess) <= AWAY * norm(credit)),
         },
       ];
     }),
   );
-  return { ...seen, credit, push, methods };
+  return { ...seen, credit, push, exact, methods };
 }
 
-/** Whether there is a gradient to compare with: a state at rest, and not on the target. */
-export const comparable = ({ rests, push }) => rests && push > 1e-9;
+/** Whether there is a gradient to compare with: a state at rest, and weights that can do better. */
+export const comparable = ({ rests, exact }) => Boolean(rests && exact.step);
 
 const costAt = (system, z) => dot(system.gradient(z), system.gradient(z)) / 2;
 
@@ -95,36 +133,49 @@ function angleOf(u, v) {
   return (Math.acos(Math.max(-1, Math.min(1, cosine))) * 180) / Math.PI;
 }
 
-/** x after every step of learning by one method, with where z rests then and what that costs. It
- * ends early where no state comes to rest. */
-export function descend({ beta, steps, ...setting }, correction) {
+/** The weights after every step of learning by one method, with where z rests then and what that costs.
+ * All steps of one lesson are of one length, whoever takes them. It ends early where no state comes to
+ * rest, or where the method has come to no number. */
+export function descend({ beta, steps, ...setting }, method) {
   const relaxation = { steps, step: PLANE.step };
   const lessons = [];
-  let x = Float64Array.from(setting.x);
+  let weights = Array.from(setting.weights);
   while (lessons.length <= LESSONS) {
-    const system = plane({ ...setting, x });
-    const z = finish(path(system.force, x, PLANE));
+    const system = plane({ ...setting, weights });
+    const z = finish(path(system.force, Float64Array.from(setting.x), PLANE));
     if (!(norm(system.force(z)) < AT_REST && system.at(z).abscissa < 0)) break;
-    lessons.push({ x, z, cost: costAt(system, z) });
-    const guess = finish(nudged(system, z, { correction, beta, relaxation, symmetric: false }));
-    x = along(x, guess, -RATE);
+    lessons.push({ weights, z, cost: costAt(system, z) });
+    const credit =
+      method === "true"
+        ? finish(implicit(system, z, PLANE))
+        : finish(nudged(system, z, { correction: method, beta, relaxation, symmetric: false }));
+    if (!credit.every(Number.isFinite)) break;
+    const step = stepAgainst(byCredit(system, z, credit, weights));
+    const length = LONGEST * (1 - (lessons.length - 1) / LESSONS);
+    if (step) weights = along(weights, step, length);
   }
   return lessons;
 }
 
-/** Forces to try. */
+/** Weights to try; `opens` is how a link in the text calls them. */
 export const PRESETS = [
-  { name: "Conservative", coupling: 0.5, rotation: 0, parameter: [-1.2, 0.6], target: [0.9, 0.2] },
-  { name: "Rotation", coupling: 0, rotation: 1.7, parameter: [0.5, -2.3], target: [-0.2, 0] },
-  { name: "One way", coupling: 0.6, rotation: 0.6, parameter: [-0.6, 0.8], target: [-1.4, 1.6] },
-  {
-    name: "One way, strong",
-    coupling: 1.4,
-    rotation: 1.4,
-    parameter: [0.2, -0.1],
-    target: [-0.1, 1.4],
-    method: "clipped",
-    beta: 0.02,
-    steps: 400,
-  },
-].map((preset) => ({ beta: 0.1, steps: 100, learned: 0, ...preset }));
+  ["Opposed", "opposed", { weights: [-1.6, 1.6], input: [1, -0.9], target: [1.8, -1] }],
+  ["Mutual", "mutual", { weights: [-0.5, -0.5], input: [0.1, 0.3], target: [-1.3, 1.5] }],
+  ["One way", "oneway", { weights: [0, 1.3], input: [0.4, -0.2], target: [1.4, -0.7] }],
+  [
+    "With the clip",
+    "clip",
+    {
+      weights: [-1.2, 2.1],
+      input: [-0.8, -1.5],
+      target: [1.3, -1.4],
+      method: "clipped",
+      beta: 0.02,
+      steps: 400,
+    },
+  ],
+].map(([name, opens, state]) => ({
+  name,
+  opens,
+  state: { method: "none", beta: 0.1, steps: 100, learned: 0, ...state },
+}));

@@ -1,7 +1,7 @@
 // Two numbers: the plane, what can be moved in it, and what comes of it.
 
 import { add } from "./_model.js";
-import { POWERS, button, follow, html, number, player, plural, slider, svg } from "./_page.js";
+import { POWERS, button, follow, html, number, player, slider, svg } from "./_page.js";
 import { along, minus } from "./_equilibrium_credit.js";
 import { SIZE, UNIT, across, below, cut, flow, inside, trace } from "./_equilibrium_drawing.js";
 import {
@@ -11,37 +11,53 @@ import {
   METHODS,
   MOST_STEPS,
   NUDGES,
-  PLANE,
   PRESETS,
+  SHOWN,
+  WAYS,
   comparable,
   descend,
   examine,
   plane,
 } from "./_equilibrium_plane.js";
-import { NAMES_OF, tiny } from "./_equilibrium_text.js";
+import { judge, learnedSo } from "./_equilibrium_plane_words.js";
+import { NAMES_OF } from "./_equilibrium_text.js";
+
+/** A cost in two digits, without a power of ten. */
+const brief = (cost) => (cost < 0.00005 ? "0.0000" : number(cost, cost < 0.1 ? 4 : 2));
 
 export function planeView({ uid, model, save, say }) {
   let cached = { key: "", seen: null };
+  let taught = { key: "", courses: null };
 
   const setting = () => ({
-    x: model.get("parameter"),
+    x: model.get("input"),
     target: model.get("target"),
-    coupling: model.get("coupling"),
-    rotation: model.get("rotation"),
+    weights: model.get("weights"),
     beta: model.get("beta"),
     steps: model.get("steps"),
   });
+
+  /** What every way has learned from one setting, worked out once. */
+  function coursesOf(now) {
+    const key = JSON.stringify(now);
+    if (taught.key !== key) {
+      taught = { key, courses: Object.fromEntries(WAYS.map((way) => [way, descend(now, way)])) };
+    }
+    return taught.courses;
+  }
 
   /** What there is to see now: the lessons learned so far, and the state after the last of them. */
   function look() {
     const now = setting();
     const method = model.get("method");
-    const key = JSON.stringify([now, method, model.get("learned")]);
+    const learned = model.get("learned");
+    const key = JSON.stringify([now, method, learned]);
     if (cached.key !== key) {
-      const lessons = model.get("learned") ? descend(now, method) : [];
-      const count = Math.min(model.get("learned"), lessons.length - 1);
-      const x = lessons[count]?.x ?? now.x;
-      cached = { key, seen: { ...examine({ ...now, x }), x, lessons, count } };
+      const courses = learned ? coursesOf(now) : null;
+      const count = courses?.true.length ? learned : 0;
+      const own = courses?.[method] ?? [];
+      const weights = own[Math.min(count, own.length - 1)]?.weights ?? now.weights;
+      cached = { key, seen: { ...examine({ ...now, weights }), weights, courses, count } };
     }
     return cached.seen;
   }
@@ -105,10 +121,10 @@ export function planeView({ uid, model, save, say }) {
     x: handle(
       "x",
       square,
-      () => Array.from(look().x),
-      (parameter) => {
+      () => model.get("input"),
+      (input) => {
         lessons.stop();
-        save({ parameter, learned: 0 });
+        save({ input, learned: 0 });
       },
     ),
   };
@@ -118,7 +134,7 @@ export function planeView({ uid, model, save, say }) {
       class: "eq-plane",
       viewBox: `0 0 ${SIZE} ${SIZE}`,
       role: "application",
-      "aria-label": "The plane: a target y and an input x to move, and where the state rests",
+      "aria-label": "The plane: a target y and a pull x to move, and where the state rests",
     },
     ground,
     handles.x,
@@ -154,28 +170,29 @@ export function planeView({ uid, model, save, say }) {
     svg("circle", { cx: across(z[0]), cy: below(z[1]), r, class: className });
 
   function drawPlane(seen) {
-    const { z, x, methods, credit, lessons: taught, count } = seen;
+    const { z, exact, methods, courses, count } = seen;
     const method = model.get("method");
+    const x = model.get("input");
     const target = model.get("target");
     const circles = Array.from({ length: 16 }, (_, i) =>
       disc(target, (UNIT * (i + 1)) / 2, "eq-cost"),
     );
-    const system = plane({ ...setting(), x });
+    const system = plane({ ...setting(), weights: seen.weights });
     const parts = [...circles, svg("path", { class: "eq-flow", d: flow(system.force) })];
     if (count > 0) {
-      const way = taught.slice(0, count + 1);
-      parts.push(
-        svg("path", { class: "eq-lesson-x", d: trace(way.map((lesson) => lesson.x)) }),
-        svg("path", { class: `eq-lesson eq-${method}`, d: trace(way.map((lesson) => lesson.z)) }),
-        ...way.map((lesson) => disc(lesson.z, 2.5, `eq-taught eq-${method}`)),
-      );
+      for (const name of WAYS.filter((each) => each !== method).concat(method)) {
+        const way = courses[name].slice(0, count + 1).map((lesson) => lesson.z);
+        const chosen = name === method ? "eq-chosen" : "";
+        parts.push(svg("path", { class: `eq-lesson eq-${name} ${chosen}`, d: trace(way) }));
+        parts.push(disc(way.at(-1), 4, `eq-taught eq-${name}`));
+      }
     }
     if (comparable(seen)) {
-      parts.push(arrow(z, credit.map((c) => -c), "eq-true"));
+      parts.push(arrow(z, exact.reach, "eq-true"));
       const last = METHODS.filter((name) => name !== method).concat(method);
-      for (const name of last.filter((each) => !methods[each].away)) {
+      for (const name of last.filter((each) => methods[each].step && !methods[each].away)) {
         const chosen = name === method ? "eq-chosen" : "";
-        parts.push(arrow(z, methods[name].credit.map((c) => -c), `eq-${name} ${chosen}`));
+        parts.push(arrow(z, methods[name].reach, `eq-${name} ${chosen}`));
       }
       const { way, away } = methods[method];
       if (!away) {
@@ -195,7 +212,7 @@ export function planeView({ uid, model, save, say }) {
     for (const [id, at] of Object.entries({ x, y: target })) {
       const [a, b] = Array.from(at, inside);
       handles[id].setAttribute("transform", `translate(${across(a)} ${below(b)})`);
-      const name = { x: "The input x", y: "The target y" }[id];
+      const name = { x: "The pull x", y: "The target y" }[id];
       handles[id].setAttribute("aria-label", `${name} at ${number(at[0])}, ${number(at[1])}`);
     }
   }
@@ -219,50 +236,64 @@ export function planeView({ uid, model, save, say }) {
     });
     const angle = html("span", { class: "eq-figure" });
     const length = html("span", { class: "eq-figure" });
+    const cost = html("span", { class: "eq-figure" });
     const node = html(
       "div",
       { class: "eq-row" },
       html("label", {}, input, sample(method), NAMES_OF[method]),
-      html("span", { class: "eq-figures", id: `${uid}-${method}` }, angle, " ", length),
+      html("span", { class: "eq-figures", id: `${uid}-${method}` }, angle, " ", length, " ", cost),
     );
-    return { method, input, angle, length, node };
+    return { method, input, angle, length, cost, node };
   });
+  const trueCost = html("span", { class: "eq-figure" });
   const legend = html(
     "div",
     { class: "eq-legend", role: "radiogroup", "aria-label": "Method" },
     html(
       "div",
       { class: "eq-row eq-head-row" },
-      html("span", {}, sample("true"), "true, −dC/dx"),
+      html("span", {}),
       html(
         "span",
         { class: "eq-figures" },
-        ...["angle", "length"].map((name) => html("span", { class: "eq-figure" }, name)),
+        ...["angle", "length", "cost"].map((name) => html("span", { class: "eq-figure" }, name)),
       ),
+    ),
+    html(
+      "div",
+      { class: "eq-row eq-true-row" },
+      html("span", {}, sample("true"), "true gradient"),
+      html("span", { class: "eq-figures" }, trueCost),
     ),
     ...rows.map(({ node }) => node),
   );
 
+  /** Give one of the weights another start. */
+  function turn(i, value) {
+    lessons.stop();
+    save({ weights: model.get("weights").map((old, k) => (k === i ? value : old)), learned: 0 });
+  }
+
   const sliders = {
-    rotation: slider({
+    first: slider({
       uid,
-      name: "rotation",
-      label: "Rotation ω",
+      name: "first",
+      label: "Weight w₁₂",
       min: -EDGE,
       max: EDGE,
       step: 0.1,
       say: (value) => number(value, 1),
-      oninput: (rotation) => save({ rotation }),
+      oninput: (value) => turn(0, value),
     }),
-    coupling: slider({
+    second: slider({
       uid,
-      name: "coupling",
-      label: "Coupling σ",
+      name: "second",
+      label: "Weight w₂₁",
       min: -EDGE,
       max: EDGE,
       step: 0.1,
       say: (value) => number(value, 1),
-      oninput: (coupling) => save({ coupling }),
+      oninput: (value) => turn(1, value),
     }),
     beta: slider({
       uid,
@@ -296,6 +327,12 @@ export function planeView({ uid, model, save, say }) {
     lessons.stop();
     save({ learned: 0 });
   });
+  /** Show a preset from the beginning. */
+  function show({ state }) {
+    lessons.stop();
+    save({ panel: "plane", ...state });
+  }
+
   const verdict = html("p", { class: "eq-verdict" });
   const lesson = html("p", { class: "eq-lesson-text" });
   const node = html(
@@ -303,13 +340,8 @@ export function planeView({ uid, model, save, say }) {
     {},
     html(
       "div",
-      { class: "eq-presets", role: "group", "aria-label": "Forces to try" },
-      ...PRESETS.map(({ name, ...values }) =>
-        button(name, () => {
-          lessons.stop();
-          save(values);
-        }),
-      ),
+      { class: "eq-presets", role: "group", "aria-label": "Weights to try" },
+      ...PRESETS.map((preset) => button(preset.name, () => show(preset))),
     ),
     html(
       "div",
@@ -321,8 +353,10 @@ export function planeView({ uid, model, save, say }) {
         html(
           "p",
           { class: "attn-help", id: help },
-          "Drag the target y or the input x, or move them with the arrow keys, with Shift farther. " +
-            "Rings: the cost. Dotted: the nudged path, 1/β as large.",
+          "Drag the target y or the pull x, or move them with the arrow keys, with Shift farther. " +
+            "Rings: the cost. Arrows: where a step of the weights by each method takes the state, " +
+            `${SHOWN} times as far. Dotted: the nudged path, 1/β as large. A weight of 0 is no ` +
+            "connection and stays 0; two equal ones are one weight.",
         ),
       ),
       html(
@@ -337,65 +371,37 @@ export function planeView({ uid, model, save, say }) {
     ),
   );
 
-  // --- in words
-
-  function judge(seen, method) {
-    if (seen.left >= AT_REST || Number.isNaN(seen.left)) {
-      return (
-        `The state does not come to rest: after ${PLANE.steps} steps the force is still ` +
-        `${tiny(seen.left)}. Without a state at rest there is no gradient.`
-      );
-    }
-    if (seen.abscissa >= 0) {
-      return (
-        "The state stands still, but the slightest push drives it away: J has an eigenvalue of " +
-        `${number(seen.abscissa)}. There is no gradient here.`
-      );
-    }
-    if (!comparable(seen)) return "The state rests on the target. Nothing is left to learn.";
-    const name = method === "none" ? "Naive" : NAMES_OF[method];
-    const { angle, length, away, moving } = seen.methods[method];
-    if (away) {
-      return (
-        `${name}: the nudged state runs away. It ended ${number(length, 0)} times as far as it ` +
-        "should, so there is no arrow to draw."
-      );
-    }
-    const points =
-      `${name} points ${number(angle, 0)}° away from the true gradient, at ${number(length)} of ` +
-      "its length.";
-    if (angle > 90) return `${points} A small step along it goes uphill.`;
-    const still = moving > 0.1 ? " The nudged state still moves: take more steps." : "";
-    return points + still;
-  }
-
-  function learnedSo({ lessons: taught, count }, method) {
-    if (!taught.length) return `Learn takes ${LESSONS} steps of x against the method's gradient.`;
-    const cost = (i) => taught[i].cost.toPrecision(2);
-    const name = NAMES_OF[method];
-    const so = `${plural(count, "step")} by ${name}: the cost went from ${cost(0)} to ${cost(count)}.`;
-    return taught.length <= LESSONS ? `${so} Then no state came to rest.` : so;
-  }
-
   function draw() {
     const seen = look();
     const method = model.get("method");
     drawPlane(seen);
-    for (const { method: name, input, angle, length, node: row } of rows) {
+    const costOf = (way) => {
+      const course = seen.courses?.[way] ?? [];
+      const cost = seen.count ? course[Math.min(seen.count, course.length - 1)]?.cost : seen.cost;
+      return seen.rests || seen.count ? brief(cost) : "–";
+    };
+    trueCost.textContent = costOf("true");
+    for (const { method: name, input, angle, length, cost, node: row } of rows) {
       const found = comparable(seen) && seen.methods[name];
+      const none = !found || found.away || !found.step;
       input.checked = name === method;
       row.classList.toggle("eq-chosen", name === method);
-      angle.textContent = !found || found.away ? "–" : `${number(found.angle, 0)}°`;
+      angle.textContent = none ? "–" : `${number(found.angle, 0)}°`;
       length.textContent = !found ? "–" : found.away ? "away" : `× ${number(found.length)}`;
+      cost.textContent = costOf(name);
     }
-    for (const name of ["rotation", "coupling", "beta", "steps"]) sliders[name].set(model.get(name));
+    const [first, second] = model.get("weights");
+    sliders.first.set(first);
+    sliders.second.set(second);
+    for (const name of ["beta", "steps"]) sliders[name].set(model.get(name));
     verdict.textContent = judge(seen, method);
     const uphill = comparable(seen) && seen.methods[method].angle > 90;
     verdict.classList.toggle("attn-wrong", uphill || !seen.rests || Boolean(seen.methods?.[method].away));
-    lesson.textContent = learnedSo(seen, method);
+    lesson.textContent = learnedSo(seen.courses, seen.count);
     over.disabled = model.get("learned") === 0;
-    say(`${verdict.textContent} ${seen.lessons.length ? lesson.textContent : ""}`.trim());
+    say(`${verdict.textContent} ${seen.count ? lesson.textContent : ""}`.trim());
   }
 
-  return { node, draw, leave: lessons.stop };
+  const opens = PRESETS.map((preset) => [preset.opens, () => show(preset)]);
+  return { node, draw, opens: Object.fromEntries(opens), leave: lessons.stop };
 }

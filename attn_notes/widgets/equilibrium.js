@@ -8,13 +8,14 @@
 //   planeView, networkView               the two panels
 //   render                               the view; the anywidget model holds what is chosen
 
+import { opens } from "./_open.js";
 import { arrows, html, saver, speaker } from "./_page.js";
 import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
 import { planeView } from "./_equilibrium_view_plane.js";
 
 const PANELS = { plane: "Two numbers", network: "The network" };
-const DRAWN = ["panel", "coupling", "rotation", "parameter", "target", "method", "beta", "steps"]
+const DRAWN = ["panel", "weights", "input", "target", "method", "beta", "steps"]
   .concat(["learned", "runs", "run", "seed", "step", "selected"]); // the text is also filled in
 
 async function render({ model, el }) {
@@ -86,7 +87,9 @@ async function render({ model, el }) {
   });
   el.append(root);
   fill();
+  const shut = opens(root, views.plane.opens);
   return () => {
+    shut();
     unwatch();
     for (const view of Object.values(views)) view.leave();
     spoken.quiet();

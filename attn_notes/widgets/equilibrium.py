@@ -1,10 +1,10 @@
 """Chapter 4's widget: a state that relaxes, is nudged, and whose difference is the gradient.
 
-With two numbers the reader drags a target through the chapter's `plane` and sees where each of its
-`estimators` points. In the network the same estimators run through the reader's own
-`attn_notes.models.equilibrium`. Both run in the page: the plane by its formulas, the network by
-programs traced from torch, on the weights sent from here. So the widget needs no kernel once a page
-has been saved.
+With two numbers the reader drags a target through the chapter's `plane`, sees where each of its
+`estimators` would turn the weights, and lets all of them learn. In the network the same estimators
+run through the reader's own `attn_notes.models.equilibrium`. Both run in the page: the plane by its
+formulas, the network by programs traced from torch, on the weights sent from here. So the widget
+needs no kernel once a page has been saved.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ import traitlets
 from torch import Generator, Tensor
 from torch.func import grad, vjp
 
-from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel
+from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel, asymmetry
 from attn_notes.programs.forward import forward
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
-EDGE = 3.0  # of the plane, and of what couples
+EDGE = 3.0  # of the plane, and of the weights
 FAINTEST, STRONGEST = 0.001, 3.0  # nudge
 MOST_STEPS = 400
 LESSONS = 30  # steps of learning
@@ -56,10 +56,8 @@ class _Parts(LanguageModel):
         return vjp(self._field, z)[1](v)[0]
 
     def curl(self, z: Tensor, v: Tensor) -> Tensor:
-        """(J − Jᵀ) v, J being the transposed of the linear map Jᵀ."""
-        transposed = vjp(self._field, z)[1]
-        jacobian = vjp(lambda u: transposed(u)[0], torch.zeros_like(z))[1]
-        return jacobian(v)[0] - transposed(v)[0]
+        """(J − Jᵀ) v."""
+        return asymmetry(self._field, z)(v)
 
     def _field(self, z: Tensor) -> Tensor:
         return self.block(z, torch.zeros_like(z))  # J does not depend on x
@@ -114,10 +112,9 @@ class EquilibriumExplorer(anywidget.AnyWidget):
     panel = traitlets.Enum(("plane", "network"), default_value="plane").tag(sync=True)
 
     # Two numbers.
-    coupling = traitlets.Float(0.0, min=-EDGE, max=EDGE).tag(sync=True)  # σ
-    rotation = traitlets.Float(1.7, min=-EDGE, max=EDGE).tag(sync=True)  # ω
-    parameter = point(0.5, -2.3)  # x, before anything was learned
-    target = point(-0.2, 0.0)  # y
+    weights = point(-1.6, 1.6)  # w₁₂ and w₂₁, before anything was learned
+    input = point(1.0, -0.9)  # x, what pulls each number by itself
+    target = point(1.8, -1.0)  # y
     method = traitlets.Enum(CORRECTIONS, default_value="none").tag(sync=True)
     beta = traitlets.Float(0.1, min=FAINTEST, max=STRONGEST).tag(sync=True)
     steps = traitlets.Int(100, min=1, max=MOST_STEPS).tag(sync=True)  # nudged ones
@@ -132,7 +129,7 @@ class EquilibriumExplorer(anywidget.AnyWidget):
     step = traitlets.Int(-1, min=-1).tag(sync=True)  # of the relaxation; -1: the last
     selected = traitlets.Int(-1, min=-1).tag(sync=True)  # character; -1: the one in the middle
 
-    @traitlets.validate("coupling", "rotation", "parameter", "target", "beta")
+    @traitlets.validate("weights", "input", "target", "beta")
     def _numbers(self, proposal: traitlets.Bunch) -> Any:
         value = proposal["value"]
         if not np.isfinite(value).all():  # what is no number is within any limits

@@ -1,11 +1,14 @@
 """Chapter 4's recorded runs."""
 
+import math
+from dataclasses import asdict
 from typing import Any, cast
 
-from torch import Generator
+import numpy as np
+from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.equilibrium import estimators, measure, recipe
+from attn_notes.chapters.equilibrium import estimators, evidence, measure, probes, recipe
 from attn_notes.chapters.equilibrium.estimators import EXACT, Estimator, Nudged
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text, tiny_shakespeare
@@ -41,6 +44,18 @@ def seen(model: LanguageModel, text: Text, estimator: Estimator) -> results.Reco
     }
 
 
+def counted(text: Text) -> results.Record:
+    """What counting loses on the pieces of the curves, and on those that ends are judged by."""
+    pieces = {"probed": recipe.PROBED, "judged": recipe.JUDGED}
+    return {
+        part: {
+            name: results.rounded(measure.count_loss(text, order, recipe.LENGTH, most), 5)
+            for name, order in recipe.ORDERS.items()
+        }
+        for part, most in pieces.items()
+    }
+
+
 def settings(seeds: int) -> dict[str, Any]:
     """What `measure.train_estimators` is told, and the record tells."""
     return {
@@ -61,10 +76,17 @@ def equilibrium_training() -> None:
     for kind, run in trained.items():
         members = [cast(LanguageModel, run.member(i)) for i in range(recipe.SEEDS)]
         runs[kind] = curve(run) | {
-            "members": [seen(member, text, recipe.ESTIMATORS[kind]) for member in members]
+            "members": [seen(member, text, recipe.ESTIMATORS[kind]) for member in members],
+            "text": measure.written(members[0], text),
         }
     sizes = {"length": recipe.LENGTH, "validation pieces": recipe.JUDGED}
-    results.save("equilibrium_training", sizes | how, runs)
+    of_text = {"characters": len(text.content), "counted": counted(text)}
+    results.save("equilibrium_training", sizes | how | of_text, runs)
+    # The trained model that is looked into: AEP's first seed. What it is not taught, its embedding,
+    # the seed draws again.
+    weights = trained["AEP"].member(0).named_parameters()
+    packed = {name: p.detach().cpu().numpy().astype(np.float16) for name, p in weights}
+    np.savez_compressed(results.folder() / "equilibrium_trained.npz", **packed)  # type: ignore[arg-type]
 
 
 @experiment
@@ -113,3 +135,64 @@ def equilibrium_gradients() -> None:
     how = {"seeds": recipe.GRADIENT_SEEDS, "batch": batch, "length": length, "steps": steps}
     how |= {"betas": recipe.NUDGES, "step": recipe.GRADIENT_STEP}
     results.save("equilibrium_gradients", how, runs)
+
+
+def digits(value: Any, keep: int = 4) -> Any:
+    """A number, or all in a list or a record, in so many digits; None for what is not finite."""
+    if isinstance(value, dict):
+        return {str(key): digits(each, keep) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [digits(each, keep) for each in value]
+    if isinstance(value, Tensor):
+        return digits(value.tolist(), keep)
+    if isinstance(value, float):
+        return float(f"{value:.{keep}g}") if math.isfinite(value) else None
+    return value
+
+
+@experiment
+def equilibrium_rates() -> None:
+    """How the recorded trained model's gradient errs, and where its credit goes."""
+    text = tiny_shakespeare()
+    pieces = measure.spread(text.held_out(recipe.LENGTH), 2)
+    short = text.held_out(recipe.SHORT)[recipe.CREDIT_PIECE]
+    settings = {"characters": text.characters, "pieces": pieces.tolist(), "short": short.tolist()}
+    results.save("equilibrium_rates", settings, {})  # for what reads the model
+    model, characters = evidence.trained()
+    found = asdict(probes.rates(model, pieces))
+    credit = probes.credit(model, short, characters)
+    runs = {
+        "rates": digits(found, 6),
+        "credit": {"letters": credit.letters, "maps": digits(credit.maps)},
+    }
+    results.save("equilibrium_rates", settings, runs)
+
+
+@experiment
+def equilibrium_rest() -> None:
+    """Where the block comes to rest, and where it does not: the spectrum, and what is left."""
+    text = Text.read(FALLBACK)  # which a test has at hand
+    spectrum = probes.spectrum(text)
+    runs = {
+        "spectrum": {
+            "free": digits([spectrum.free.real, spectrum.free.imag]),
+            "symmetric": digits(spectrum.symmetric),
+            "antisymmetric": digits(spectrum.antisymmetric),
+        },
+        "rests": [digits(asdict(each)) for each in probes.rests(text)],
+        "scaled": digits(asdict(probes.scaled(text))),
+        "settling": digits(dict(probes.settling(text).left)),
+    }
+    results.save("equilibrium_rest", {"characters": len(text.content)}, runs)
+
+
+@experiment
+def equilibrium_costs() -> None:
+    """What one gradient takes and holds, by each way to it, side by side."""
+    text = Text.read(FALLBACK)
+    runs = {
+        "costs": digits(asdict(probes.costs(text))),
+        "memory": digits(asdict(probes.memory(text))),
+    }
+    settings = {"batch": recipe.PUBLISHED_BATCH, "length": recipe.PUBLISHED_LENGTH, "threads": 1}
+    results.save("equilibrium_costs", settings, runs)

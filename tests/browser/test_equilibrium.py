@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from torch.func import stack_module_state
 
 from attn_notes.chapters.equilibrium import plane
-from attn_notes.chapters.equilibrium.estimators import CORRECTIONS, Implicit, Nudged
+from attn_notes.chapters.equilibrium.estimators import CORRECTIONS, Estimator, Implicit, Nudged
 from attn_notes.models.equilibrium import (
     CORRECTED,
     TOLERANCE,
@@ -123,56 +123,59 @@ def close(actual: Any, expected: Tensor, rtol: float = 1e-6) -> None:
 
 
 def settings(n: int) -> Iterator[dict[str, Any]]:
-    """Settings of the plane, as far as the sliders go."""
+    """Settings of the plane, as far as the sliders go; some weights missing, some equal."""
     generator = Generator().manual_seed(11)
 
     def some(low: float, high: float, *shape: int) -> Any:
         u = torch.rand(shape, generator=generator, dtype=torch.float64)
         return (low + (high - low) * u).tolist()
 
-    for _ in range(n):
+    for i in range(n):
+        weights = some(-3, 3, 2)
         yield {
             "x": some(-3, 3, 2),
             "target": some(-3, 3, 2),
-            "coupling": some(-3, 3),
-            "rotation": some(-3, 3),
+            "weights": [weights, [0.0, weights[1]], [weights[0] / 3] * 2][i % 3],
             "beta": 10 ** some(-3, math.log10(3)),
             "steps": int(some(1, 400)),
         }
 
 
-def credit_of(
-    estimator: Implicit | Nudged, setting: dict[str, Any], z: Tensor | None = None
-) -> Tensor:
-    """The credit of x, where its state comes to rest, or at z, where that is known."""
-    x = torch.tensor([setting["x"]], dtype=torch.float64)
-    force = plane.force(x, setting["coupling"], setting["rotation"])
-    cost = plane.cost(torch.tensor(setting["target"], dtype=torch.float64))
-    return estimator.last_credit(force, cost, plane.REST(force, x) if z is None else z)[0]
+def vector(values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
 
 
-def exact_credit(j: Tensor, setting: dict[str, Any], z: Tensor) -> Tensor:
-    """−J⁻ᵀ ∂C/∂z, from F(z; x) = 0 and ∂F/∂x = 1."""
-    return torch.linalg.solve(j.mT, torch.tensor(setting["target"], dtype=torch.float64) - z[0])
+def gradient_of(estimator: Estimator, setting: dict[str, Any], weights: Any = None) -> Tensor:
+    """dC/dw as an estimator has it, as far as the weights follow it."""
+    w = vector(setting["weights"] if weights is None else weights).requires_grad_()
+    x = vector([setting["x"]])
+    value = estimator(plane.force(x, w), plane.cost(vector(setting["target"])), x, plane.REST)
+    return plane.learning(torch.autograd.grad(value, w)[0], w.detach())
 
 
-def test_every_credit_in_the_plane_is_that_of_the_estimators(module_page: Page) -> None:
-    given = list(settings(10))
+def way_of(correction: str, setting: dict[str, Any]) -> Nudged:
+    relaxation = Relaxation(setting["steps"], plane.REST.step)
+    return Nudged(correction, setting["beta"], relaxation, symmetric=False)
+
+
+def test_every_gradient_in_the_plane_is_that_of_the_estimators(module_page: Page) -> None:
+    given = list(settings(12))
     found = module_page.evaluate(
         """(settings) => settings.map((setting) => {
-          const { z, rests, abscissa, credit, methods = {} } = widget.examine(setting);
-          const all = Object.entries(methods).map(([name, { credit }]) => [name, [...credit]]);
-          return { z: [...z], rests, abscissa, credit: credit && [...credit],
+          const { z, rests, abscissa, exact, methods = {} } = widget.examine(setting);
+          const all = Object.entries(methods).map(([name, { gradient }]) => [name, [...gradient]]);
+          return { z: [...z], rests, abscissa, exact: exact && [...exact.gradient],
+                   reach: exact?.step && [...exact.reach], step: exact?.step,
                    methods: Object.fromEntries(all) };
         })""",
         given,
     )
     resting = 0
     for setting, seen in zip(given, found, strict=True):
-        x = torch.tensor([setting["x"]], dtype=torch.float64)
-        force = plane.force(x, setting["coupling"], setting["rotation"])
+        x, w = vector([setting["x"]]), vector(setting["weights"])
+        force = plane.force(x, w)
         z = plane.REST(force, x)
-        j = plane.jacobian(z[0], setting["coupling"], setting["rotation"])
+        j = plane.jacobian(z[0], w)
         assert seen["rests"] == (
             bool(force(z).norm() < 1e-6) and bool(torch.linalg.eigvals(j).real.max() < 0)
         )
@@ -181,37 +184,52 @@ def test_every_credit_in_the_plane_is_that_of_the_estimators(module_page: Page) 
         resting += 1
         close(seen["z"], z[0], 1e-9)
         assert seen["abscissa"] == pytest.approx(torch.linalg.eigvals(j).real.max().item())
-        close(seen["credit"], exact_credit(j, setting, z), 1e-9)
+        exact = gradient_of(Implicit(plane.REST), setting)
+        close(seen["exact"], exact, 1e-9)
         for correction in CORRECTIONS:
-            relaxation = Relaxation(setting["steps"], plane.REST.step)
-            nudged = Nudged(correction, setting["beta"], relaxation, symmetric=False)
-            close(seen["methods"][correction], credit_of(nudged, setting, z), 1e-9)
+            expected = gradient_of(way_of(correction, setting), setting)
+            close(seen["methods"][correction], expected, 1e-8)
+        # Where an arrow ends: a small step of the weights, and how far the state then comes.
+        h = 1e-6
+        moved = plane.REST(plane.force(x, w - h * exact / exact.norm()), x) - z
+        close(seen["reach"], 20 * plane.LONGEST * moved[0] / h, 1e-3)
     assert resting > 5  # the others have no credit
 
 
-def test_learning_follows_the_estimate(module_page: Page) -> None:
-    setting = {
-        "x": [0.5, -2.3],
-        "target": [-0.2, 0.0],
-        "coupling": 0.0,
-        "rotation": 1.7,
-        "beta": 0.1,
-        "steps": 25,
-    }
-    for correction in CORRECTIONS:
-        nudged = Nudged(correction, 0.1, Relaxation(25, plane.REST.step), symmetric=False)
+OPPOSED = {"x": [1.0, -0.9], "target": [1.8, -1.0], "weights": [-1.6, 1.6], "beta": 0.1,
+           "steps": 100}  # fmt: skip
+
+
+def test_learning_takes_steps_of_one_length_against_each_gradient(module_page: Page) -> None:
+    ends = {}
+    for way in ("true", *CORRECTIONS):
         found = module_page.evaluate(
-            """([setting, correction]) => widget.descend(setting, correction)
-              .map(({ x, cost }) => ({ x: [...x], cost }))""",
-            [setting, correction],
+            """([setting, way]) => widget.descend(setting, way)
+              .map(({ weights, cost }) => ({ weights: [...weights], cost }))""",
+            [OPPOSED, way],
         )
-        assert len(found) == 31
-        for here, there in itertools.pairwise(found[:4]):
-            credit = credit_of(nudged, setting | {"x": here["x"]})
-            close(there["x"], torch.tensor(here["x"], dtype=torch.float64) - 0.3 * credit, 1e-9)
-        # Where the force turns, naive comes to nothing and the corrected ones arrive.
-        share = found[-1]["cost"] / found[0]["cost"]
-        assert share > 0.5 if correction == "none" else share < 0.05
+        assert len(found) == plane.LESSONS + 1
+        for lesson, (here, there) in enumerate(itertools.pairwise(found)):
+            step = vector(there["weights"]) - vector(here["weights"])
+            assert step.norm().item() == pytest.approx(plane.step_of(lesson))
+            if lesson < 3:
+                estimator = Implicit(plane.REST) if way == "true" else way_of(way, OPPOSED)
+                gradient = gradient_of(estimator, OPPOSED, here["weights"])
+                close(step / step.norm(), -gradient / gradient.norm(), 1e-6)
+        ends[way] = found[-1]["cost"] / found[0]["cost"]
+    # Where weights are opposed, naive loses ground and the others arrive.
+    assert ends["none"] > 1 > 0.01 > max(ends["true"], ends["full"])
+
+
+def test_missing_weights_stay_missing_and_equal_ones_equal(module_page: Page) -> None:
+    for weights in ([0.0, 1.3], [-0.5, -0.5]):
+        found = module_page.evaluate(
+            "(setting) => widget.descend(setting, 'full').map(({ weights }) => [...weights])",
+            OPPOSED | {"weights": weights},
+        )
+        assert len(found) > 5 and found[-1] != weights
+        for first, second in found:
+            assert (first == 0) if weights[0] == 0 else (first == second)
 
 
 # Against torch: the network ---------------------------------------------------------------------
@@ -377,15 +395,15 @@ def verdict(widget: Locator) -> Locator:
     return widget.locator(".eq-verdict")
 
 
-def figures(widget: Locator) -> dict[str, tuple[str, str]]:
-    """Angle and length of every method, as they are written."""
+def figures(widget: Locator) -> dict[str, tuple[str, str, str]]:
+    """Angle, length and cost of every method, as they are written."""
     rows = widget.locator(".eq-row:has(input)").evaluate_all(
         """all => all.map((row) => [
           row.querySelector('label').textContent,
           [...row.querySelectorAll('.eq-figure')].map((e) => e.textContent),
         ])"""
     )
-    return {name: (angle, length) for name, (angle, length) in rows}
+    return {name: (angle, length, cost) for name, (angle, length, cost) in rows}
 
 
 def preset(widget: Locator, name: str) -> None:
@@ -398,97 +416,175 @@ def arrows(widget: Locator) -> list[str]:
     )
 
 
-def test_the_first_thing_seen_is_that_three_arrows_disagree(widget: Locator) -> None:
+def test_the_first_thing_seen_is_that_the_naive_arrow_goes_uphill(widget: Locator) -> None:
     expect(widget.get_by_role("tab", name="Two numbers")).to_have_attribute("aria-selected", "true")
     assert sorted(arrows(widget)) == ["eq-clipped", "eq-full", "eq-none", "eq-true"]
-    found = {name: float(angle[:-1]) for name, (angle, _) in figures(widget).items()}
-    assert found["naive"] > 90 and 20 < found["AEP, clipped"] < 90 and found["AEP"] < 10
-    expect(verdict(widget)).to_contain_text("A small step along it goes uphill.")
+    found = {name: float(angle[:-1]) for name, (angle, *_) in figures(widget).items()}
+    assert found["naive"] > 90 and found["AEP"] < 10
+    expect(verdict(widget)).to_contain_text("A small step that way goes uphill.")
 
 
-def direction(widget: Locator, name: str) -> Tensor:
-    """Where an arrow of the plane points, in the plane, whose second number grows upwards."""
-    transform = widget.locator(f".eq-arrow.{name}").get_attribute("transform") or ""
-    turn = math.radians(float(transform.partition("rotate(")[2].rstrip(")")))
-    return torch.tensor([math.cos(turn), -math.sin(turn)], dtype=torch.float64)
+NAMES = {"naive": "none", "AEP": "full", "AEP, clipped": "clipped"}
 
 
 def test_the_figures_are_those_of_the_estimators(widget: Locator) -> None:
-    preset(widget, "Rotation")
-    setting = {
-        "x": [0.5, -2.3],
-        "target": [-0.2, 0.0],
-        "coupling": 0.0,
-        "rotation": 1.7,
-        "beta": 0.1,
-        "steps": 100,
-    }
-    true = credit_of(Implicit(plane.REST), setting)
-    close(direction(widget, "eq-true"), -true / true.norm())  # downhill
-    names = {"naive": "none", "AEP": "full", "AEP, clipped": "clipped"}
-    for name, (angle, length) in figures(widget).items():
-        nudged = Nudged(names[name], 0.1, Relaxation(100, 0.1), symmetric=False)
-        found = credit_of(nudged, setting)
+    preset(widget, "Opposed")
+    true = gradient_of(Implicit(plane.REST), OPPOSED)
+    for name, (angle, length, _) in figures(widget).items():
+        found = gradient_of(way_of(NAMES[name], OPPOSED), OPPOSED)
         cosine = torch.cosine_similarity(found, true, dim=0)
         assert angle == f"{math.degrees(math.acos(cosine)):.0f}°"
         assert length == f"× {(found.norm() / true.norm()).item():.2f}"
-        close(direction(widget, f"eq-{names[name]}"), -found / found.norm())
         widget.get_by_label(name, exact=True).check()
-        expect(verdict(widget)).to_contain_text(f"points {angle} away")
+        expect(verdict(widget)).to_contain_text(f"{angle} away from the true step")
         assert ("uphill" in (verdict(widget).text_content() or "")) == (cosine < 0)
 
 
-def test_each_force_makes_its_point(widget: Locator) -> None:
-    preset(widget, "Conservative")
-    assert figures(widget)["naive"] == figures(widget)["AEP"]
+def test_each_pair_of_weights_makes_its_point(widget: Locator) -> None:
+    """Mutual: all agree. One way: naive turns round. With the clip: the clipped arrow is off."""
+    preset(widget, "Mutual")
+    assert {angle for angle, *_ in figures(widget).values()} == {"0°"}
     preset(widget, "One way")
-    assert float(figures(widget)["naive"][0][:-1]) > 45 > float(figures(widget)["AEP"][0][:-1])
-    preset(widget, "One way, strong")
-    expect(verdict(widget)).to_contain_text("runs away")
-    assert figures(widget)["AEP, clipped"] == ("–", "away")
-    assert "eq-clipped" not in arrows(widget)
-    steps = widget.get_by_label("Nudged steps")
-    steps.fill("20")
-    expect(verdict(widget)).not_to_contain_text("runs away")
-    assert "eq-clipped" in arrows(widget)
+    found = figures(widget)
+    assert (found["naive"][0], found["AEP"][0]) == ("180°", "0°")
+    preset(widget, "With the clip")
+    found = figures(widget)
+    assert float(found["AEP, clipped"][0][:-1]) > 30 > 10 > float(found["AEP"][0][:-1])
+    assert widget.get_by_label("AEP, clipped").is_checked()
 
 
-def test_learning_naively_goes_around_and_aep_arrives(widget: Locator) -> None:
-    preset(widget, "Rotation")
+def learn(widget: Locator) -> dict[str, float]:
+    """The cost that each method ends with."""
+    widget.get_by_role("button", name="Learn").click()
     lesson = widget.locator(".eq-lesson-text")
-    over = widget.get_by_role("button", name="Start over")
-    expect(over).to_be_disabled()
-    costs = {}
-    for name in ("naive", "AEP"):
-        widget.get_by_label(name, exact=True).check()
-        widget.get_by_role("button", name="Learn").click()
-        expect(lesson).to_contain_text(f"30 steps by {name}: ")
-        words = (lesson.text_content() or "").rstrip(".").split()  # … from 1.2 to 0.95.
-        costs[name] = float(words[-1]) / float(words[-3])
-    assert costs["naive"] > 0.5
-    assert costs["AEP"] < 0.05
-    over.click()
-    expect(lesson).to_contain_text("Learn takes 30 steps")
+    expect(lesson).to_contain_text("After 30 steps the cost")
+    true = widget.locator(".eq-true-row .eq-figure").text_content() or ""
+    costs = {name: float(cost) for name, (*_, cost) in figures(widget).items()}
+    return costs | {"true": float(true)}
+
+
+@pytest.mark.parametrize(
+    ("name", "loses", "gains"),
+    [
+        ("Mutual", [], ["naive", "AEP", "AEP, clipped"]),
+        ("Opposed", ["naive"], ["AEP"]),
+        ("One way", ["naive"], ["AEP"]),
+        ("With the clip", ["naive"], ["AEP"]),
+    ],
+)
+def test_learning_shows_who_loses_ground(
+    widget: Locator, name: str, loses: list[str], gains: list[str]
+) -> None:
+    preset(widget, name)
+    expect(widget.get_by_role("button", name="Start over")).to_be_disabled()
+    before = float(figures(widget)["AEP"][2])
+    costs = learn(widget)
+    said = widget.locator(".eq-lesson-text").text_content() or ""
+    for method in gains:
+        assert costs[method] < before and abs(costs[method] - costs["true"]) < 0.01 * before
+    for method in loses:
+        assert costs[method] > before
+    if loses:
+        assert "Farther from the target than at first: Naive." in said
+    else:
+        assert "Farther" not in said
+    if name == "With the clip":
+        assert before > costs["AEP, clipped"] > 1.5 * costs["true"]
+    assert widget.locator(".eq-lesson").count() == 4  # all side by side
+    widget.get_by_role("button", name="Start over").click()
+    expect(widget.locator(".eq-lesson-text")).to_contain_text("Learn takes 30 steps")
+
+
+def test_what_is_said_is_true_of_every_setting(module_page: Page) -> None:
+    """The presets, random settings and the ends of the sliders, each with every method."""
+    walked = module_page.evaluate(
+        """(settings) => {
+          const presets = widget.PRESETS.map(({ state }) => ({
+            x: state.input, target: state.target, weights: state.weights,
+            beta: state.beta, steps: state.steps }));
+          return [...presets, ...settings].flatMap((setting) => {
+            const seen = widget.examine(setting);
+            const courses = Object.fromEntries(
+              widget.WAYS.map((way) => [way, widget.descend(setting, way)]));
+            const costs = Object.fromEntries(
+              widget.WAYS.map((way) => [way, courses[way].map(({ cost }) => cost)]));
+            const learned = courses.true.length ? widget.learnedSo(courses, 30) : null;
+            const small = (step) => widget.examine({ ...setting,
+              weights: setting.weights.map((w, i) => w + 1e-5 * step[i]) }).cost;
+            return widget.METHODS.map((method) => {
+              const found = seen.methods?.[method];
+              return { said: widget.judge(seen, method), learned, costs, method,
+                rests: seen.rests, cost: seen.cost, push: seen.push ?? null,
+                step: found?.step ?? null, away: found?.away ?? null, angle: found?.angle ?? null,
+                after: found?.step ? small(found.step) : null,
+                possible: Boolean(seen.exact?.step) };
+            });
+          });
+        }""",
+        list(settings(30))
+        + [
+            OPPOSED | {"weights": w, "target": y, "steps": n}
+            for w in ([0.0, 0.0], [3.0, 3.0], [-3.0, 3.0], [0.0, -3.0])
+            for y in ([1.0, -0.9], [-3.0, 3.0])
+            for n in (1, 400)
+        ],
+    )
+    kinds = set()
+    for found in walked:
+        said = found["said"]
+        if not found["rests"]:
+            assert "here is no gradient" in said
+            kinds.add("restless")
+        elif not found["possible"]:
+            assert "Nothing is left to learn" in said or "No small step of these weights" in said
+            assert ("target" in said.split(".")[0]) and (found["push"] < 1e-9) == (
+                "Nothing is left" in said
+            )
+            kinds.add("impossible")
+        elif found["away"]:
+            assert "runs away" in said
+            kinds.add("away")
+        elif found["step"] is None:
+            assert "finds no gradient" in said
+        else:
+            # Where the angle is near a right one the cost all but stays, up to rounding.
+            if abs(found["angle"] - 90) > 0.5:
+                assert ("uphill" in said) == (found["after"] > found["cost"])
+                kinds.add("uphill" if "uphill" in said else "downhill")
+            assert f"{found['angle']:.0f}°" in said or round(found["angle"] % 1, 3) == 0.5
+        if found["learned"] is None:
+            continue
+        names = {"true": "True gradient", "none": "Naive", "full": "AEP",
+                 "clipped": "AEP, clipped"}  # fmt: skip
+        lost = [names[w] for w, costs in found["costs"].items() if costs[-1] > costs[0]]
+        stopped = [names[w] for w, costs in found["costs"].items() if len(costs) <= 30]
+        farther = re.search(r"than at first: (.*?)\.(?: |$)", found["learned"])
+        assert (farther[1] if farther else "") == ", ".join(lost)
+        ended = re.search(r"learning ends: (.*?)\.$", found["learned"])
+        assert (ended[1] if ended else "") == ", ".join(stopped)
+    assert kinds == {"restless", "impossible", "away", "uphill", "downhill"}
 
 
 def test_where_nothing_rests_no_arrow_is_drawn(module_page: Page) -> None:
-    scene = {"coupling": 3.0, "rotation": 0.0, "parameter": [0.0, 0.0], "target": [1.0, 1.0]}
+    scene = {"weights": [3.0, 3.0], "input": [0.0, 0.0], "target": [1.0, 1.0]}
     scratch = put_in(module_page, **scene)
     expect(verdict(scratch)).to_contain_text("the slightest push drives it away")
     assert arrows(scratch) == []
-    assert set(figures(scratch).values()) == {("–", "–")}
-    module_page.evaluate("fake.set('coupling', 0); fake.set('target', [0, 0])")
+    assert set(figures(scratch).values()) == {("–", "–", "–")}
+    module_page.evaluate("fake.set('weights', [0, 0]); fake.set('target', [0, 0])")
     expect(verdict(scratch)).to_have_text(
         "The state rests on the target. Nothing is left to learn."
     )
     assert arrows(scratch) == []
-    module_page.evaluate("fake.set('target', [1, 0]); fake.set('coupling', 1)")
+    module_page.evaluate("fake.set('target', [1, 0])")
+    expect(verdict(scratch)).to_contain_text("No small step of these weights")
+    module_page.evaluate("fake.set('weights', [1, 1])")
     expect(verdict(scratch)).to_contain_text("There is no gradient here.")
 
 
 def test_a_state_that_never_stands_still_is_said_to_be_so(module_page: Page) -> None:
     """Just above where the middle loses its hold, a state leaves it slowly."""
-    scene = {"coupling": 1.0001, "rotation": 0.0, "parameter": [1e-3, 1e-3], "target": [1.0, 1.0]}
+    scene = {"weights": [1.0001, 1.0001], "input": [1e-3, 1e-3], "target": [1.0, 1.0]}
     scratch = put_in(module_page, **scene)
     expect(verdict(scratch)).to_contain_text("does not come to rest")
     assert arrows(scratch) == []
@@ -497,18 +593,19 @@ def test_a_state_that_never_stands_still_is_said_to_be_so(module_page: Page) -> 
 def test_sliders_go_just_as_far_as_python_lets_them(module_page: Page) -> None:
     scratch = put_in(module_page)
     traits = EquilibriumExplorer.class_traits()
-    for label, name in (
-        ("Rotation ω", "rotation"),
-        ("Coupling σ", "coupling"),
-        ("Nudge β", "beta"),
-        ("Nudged steps", "steps"),
-    ):
+    for label, name in (("Nudge β", "beta"), ("Nudged steps", "steps")):
         slider = scratch.get_by_label(label)
         for key, end in (("Home", "min"), ("End", "max")):
             slider.press(key)
             found = module_page.evaluate("(name) => fake.get(name)", name)
             assert found == pytest.approx(getattr(traits[name], end))
             EquilibriumExplorer(**{name: found})  # and not a hair beyond
+    for i, label in enumerate(("Weight w₁₂", "Weight w₂₁")):
+        for key, end in (("Home", -3.0), ("End", 3.0)):
+            scratch.get_by_label(label).press(key)
+            found = module_page.evaluate("fake.get('weights')")
+            assert found[i] == end
+            EquilibriumExplorer(weights=found)
 
 
 def where(widget: Locator, name: str) -> list[float]:
@@ -519,7 +616,8 @@ def where(widget: Locator, name: str) -> list[float]:
 def test_the_target_is_dragged_by_pointer_and_moved_by_keys(
     module_page: Page, widget: Locator
 ) -> None:
-    preset(widget, "Rotation")
+    preset(widget, "Opposed")
+    module_page.evaluate("fake.set('target', [-0.2, 0])")
     target = widget.locator(".eq-handle.eq-y")
     target.scroll_into_view_if_needed()
     assert where(widget, "y") == [-0.2, 0.0]
@@ -544,7 +642,7 @@ def test_the_target_is_dragged_by_pointer_and_moved_by_keys(
         assert where(widget, "y")[0] == expected
     widget.locator(".eq-handle.eq-x").focus()
     module_page.keyboard.press("ArrowUp")
-    assert where(widget, "x") == [0.5, -2.2]
+    assert where(widget, "x") == [1.0, -0.8]
 
 
 def test_a_finger_drags_the_target(module_page: Page, browser: Any, server: str) -> None:
@@ -561,7 +659,7 @@ def test_a_finger_drags_the_target(module_page: Page, browser: Any, server: str)
     for kind, dy in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60), ("touchEnd", None)):
         points = [] if dy is None else [{"x": x, "y": y + dy}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    expect(target).to_have_attribute("aria-label", re.compile("at −0.20, −1.0"))
+    expect(target).to_have_attribute("aria-label", re.compile("at 1.80, −2"))
     assert page.evaluate("scrollY") == scrolled
     context.close()
 
@@ -780,15 +878,15 @@ def test_everything_by_the_keyboard_alone(module_page: Page) -> None:
     keyboard.press("Tab")
     keyboard.press("ArrowDown")
     expect(scratch.get_by_label("AEP", exact=True)).to_be_checked()
-    expect(verdict(scratch)).to_contain_text("AEP points")
+    expect(verdict(scratch)).to_contain_text("AEP turns")
     keyboard.press("Tab")
-    before = scratch.get_by_label("Rotation ω").input_value()
+    before = scratch.get_by_label("Weight w₁₂").input_value()
     keyboard.press("ArrowRight")
-    assert scratch.get_by_label("Rotation ω").input_value() != before
+    assert scratch.get_by_label("Weight w₁₂").input_value() != before
     for _ in range(4):
         keyboard.press("Tab")
     keyboard.press("Enter")
-    expect(scratch.locator(".eq-lesson-text")).to_contain_text("30 steps by AEP")
+    expect(scratch.locator(".eq-lesson-text")).to_contain_text("After 30 steps")
     keyboard.press("Tab")
     keyboard.press("Enter")
     expect(scratch.locator(".eq-lesson-text")).to_contain_text("Learn takes")
@@ -891,7 +989,7 @@ def test_a_model_that_cannot_read_the_text_leaves_the_picture_and_says_so(
 def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
     """What a reader may come to see, one after another."""
     widget.get_by_role("tab", name="Two numbers").click()
-    for name in ("Conservative", "Rotation", "One way", "One way, strong"):
+    for name in ("Mutual", "Opposed", "One way", "With the clip"):
         preset(widget, name)
         yield name
     widget.get_by_role("button", name="Learn").click()
@@ -920,7 +1018,7 @@ def test_accessible_in_both_panels_and_when_things_go_wrong(
     visit = open_page(CHAPTER + "?bare", width=width)
     widget = visit.page.locator(".equilibrium.attn-widget").first
     findings = light_and_dark(visit.page, axe)
-    preset(widget, "One way, strong")
+    preset(widget, "With the clip")
     widget.get_by_role("button", name="Learn").click()
     findings += light_and_dark(visit.page, axe)
     network(widget)
@@ -992,9 +1090,9 @@ def test_a_change_from_elsewhere_is_shown(module_page: Page) -> None:
 def test_a_change_is_said_to_who_cannot_see_it(module_page: Page) -> None:
     scratch = put_in(module_page, some_model(STILL, 3), panel="plane", method="none")
     spoken = scratch.locator("[aria-live=polite]")
-    expect(spoken).to_contain_text("Naive points")
+    expect(spoken).to_contain_text("Naive turns")
     scratch.get_by_label("AEP", exact=True).check()
-    expect(spoken).to_contain_text("AEP points")
+    expect(spoken).to_contain_text("AEP turns")
     network(scratch)
     expect(spoken).to_contain_text("At step 20 the force is")
 

@@ -120,22 +120,30 @@ EXPECTED = {
     """,
     "equilibrium": """
         + . As published, AEP's gradient points along the true one
-        + . Naive equilibrium propagation's does not
         - . More nudged steps bring the published gradient closer
-        + . Without the clip they do
-        . + Its error is of first order in β with one side, of second with both
-        . + After the first ones, each nudged step shrinks its error
-        . - Damping, c > 0, makes the state come to rest
-        . - The published test tells whether it has
-        + . Trained by AEP a model ends within 0.02 nats of BPTT
-        . * The same, live, against the recorded first seed
-        + . The same where nothing holds either of them, damping 3
-        - . The same with the published damping of 1
-        ? . The clip costs: AEP ends lower without
-        ? . Naive equilibrium propagation teaches attention something
-        * . AEP ends below the loss of counting pairs
-        . + AEP's memory does not grow with the steps; BPTT's does
-        . * A gradient at least 4 times faster than step by step
+        + . Its error is of first order in β with one side, of second with both
+        + * Trained by AEP a model ends within 0.02 nats of BPTT
+        - . AEP is the quickest way to this gradient
+    """,
+    "evidence/equilibrium": """
+        + As published, AEP's gradient points along the true one
+        + Naive equilibrium propagation's does not
+        - More nudged steps bring the published gradient closer
+        + Without the clip they do
+        + Its error is of first order in β with one side, of second with both
+        + After the first ones, each nudged step shrinks its error
+        - Damping, c > 0, makes the state come to rest
+        - The published test tells whether it has
+        + Trained by AEP a model ends within 0.02 nats of BPTT
+        + The same where nothing holds either of them, damping 3
+        - The same with the published damping of 1
+        + AEP teaches attention something: it ends lower than frozen
+        + The clip costs: AEP ends lower without
+        - Naive equilibrium propagation teaches attention something
+        + AEP ends below the loss of counting pairs
+        + AEP's memory does not grow with the steps; BPTT's does
+        + A gradient at least 4 times faster than step by step
+        - AEP is the quickest way to this gradient
     """,
     "trm": """
         + + Trained live it solves 97 % of held-out mixed and 90 % of held-out minimal puzzles

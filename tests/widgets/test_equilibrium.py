@@ -130,12 +130,11 @@ def test_a_text_that_cannot_be_read_is_refused(text, sentence):
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("coupling", (-3.1, 3.1, math.nan)),
-        ("rotation", (-3.1, 3.1)),
+        ("weights", ([0.0], [-3.1, 0.0], [0.0, math.nan])),
         ("beta", (0.0, 0.0009, 3.1)),
         ("steps", (0, 401)),
         ("learned", (-1, 31)),
-        ("parameter", ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"])),
+        ("input", ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"])),
         ("target", ([], [-3.1, 0.0])),
         ("method", ("half",)),
         ("panel", ("text",)),

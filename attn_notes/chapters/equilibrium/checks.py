@@ -1,12 +1,19 @@
 """Chapter 4's checks."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
+from torch.func import grad
 
+from attn_notes.chapters.equilibrium import evidence, measure, recipe
+from attn_notes.chapters.equilibrium.estimators import Implicit, Nudged, with_credit
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.models.equilibrium import Field, LanguageModel, Relaxation
+from attn_notes.tasks.prediction import token_losses
 
 
 def _vector(value: Any, n: int, name: str) -> Tensor:
@@ -194,3 +201,71 @@ def best_nudge(answer: Callable[[float, float], float]) -> str:
             f"for {curvature} and {rounding} it should be {right:.5g}, not {value:.5g}.",
         )
     return "at the best β the rounding costs twice what the theorem does."
+
+
+ALLOWED = 1e-3
+"""How far from the exact gradient, as a share of its length, an answer to `fewest` may be."""
+
+
+def nudged_gradient(
+    model: LanguageModel,
+    batch: Int[Tensor, "b n"],
+    rest: Sequence[float],
+    nudge: Sequence[float],
+    beta: float,
+) -> Float[Tensor, "4 e e"]:
+    """AEP's gradient by Q, K, V and O with steps of any lengths, free and nudged both ways.
+
+    Raises:
+        ValueError: a β that is not positive and finite.
+    """
+    start = model.embed(batch[:, :-1])
+    force = model.block.force(start)
+
+    def cost(z: Tensor) -> Tensor:
+        return token_losses(model.unembedding(z), batch).mean()
+
+    def follow(field: Field, z: Tensor, steps: Sequence[float]) -> Tensor:
+        for step in steps:
+            z = z + step * field(z)
+        return z
+
+    with torch.no_grad():
+        z = follow(force, start, rest)
+        correct = Nudged("full", beta, Relaxation(0, 1.0)).corrected(force, z)
+
+        def nudged(side: float) -> Tensor:
+            def field(u: Tensor) -> Tensor:
+                return correct(force(u) - side * grad(cost)(u), u - z)
+
+            return follow(field, z, nudge)
+
+        credit = (nudged(-beta) - nudged(beta)) / (2 * beta)
+    return measure.of_attention(model, with_credit(force, cost, z, credit))
+
+
+def _steps(value: Any, name: str) -> list[float]:
+    """The lengths of steps."""
+    if not isinstance(value, list | tuple) or not value:
+        raise WrongError(f"the {name} are a list of lengths, at least one.")
+    return [number(each) for each in value]
+
+
+@check
+def fewest(answer: tuple[list[float], list[float], float]) -> str:
+    """AEP on the recorded trained model, within a thousandth of the exact gradient."""
+    if not isinstance(answer, tuple | list) or len(answer) != 3:
+        raise WrongError("give three things: the free steps, the nudged steps, and β.")
+    rest, nudge = _steps(answer[0], "free steps"), _steps(answer[1], "nudged steps")
+    beta = number(answer[2])
+    need(math.isfinite(beta) and beta > 0, "β is a positive number.")
+    model = evidence.trained()[0].double()
+    batch = evidence.pieces()
+    enough = recipe.ENOUGH
+    settled = measure.with_relaxation(model, enough)
+    exact = measure.attention_gradient(settled, batch, Implicit(enough))
+    error = measure.relative_error(nudged_gradient(model, batch, rest, nudge, beta), exact)
+    count = len(rest) + 2 * len(nudge)
+    said = f"{count} evaluations of the force, and {error:.1e} of the gradient is wrong"
+    need(error <= ALLOWED, f"{said}: at most {ALLOWED:g} is allowed.")
+    return f"{said}."

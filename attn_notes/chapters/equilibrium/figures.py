@@ -8,7 +8,9 @@ import torch
 from attn_notes import figures as house
 from attn_notes.analysis import statistics
 from attn_notes.analysis.words import median, signed
-from attn_notes.chapters.equilibrium import estimators, evidence, recipe
+from attn_notes.chapters.equilibrium import estimators, evidence, probes, recipe
+from attn_notes.chapters.equilibrium.claims import CLOSE
+from attn_notes.chapters.equilibrium.tables import KNOWS
 from attn_notes.figures import (
     CONTROL,
     CORRECTED,
@@ -64,7 +66,7 @@ def idea(scenes: Mapping[str, evidence.Scene]) -> Picture:
         fig,
         f"Where forces go one way, the naive arrow is off by {off}°",
         "Grey: the force. Dot: the state at rest; cross: where it should rest. Arrows: which way "
-        "each method would move the input. Left, each number pulls the other as hard as it is "
+        "each method would push the state. Left, each number pulls the other as hard as it is "
         f"pulled; right, only the second feels the first, and the naive arrow is off by {off}°.",
         "Two force fields on a plane, each with the state at rest, a target and three arrows from "
         "the state. With mutual forces all arrows are one. Where the second number feels the first "
@@ -73,19 +75,111 @@ def idea(scenes: Mapping[str, evidence.Scene]) -> Picture:
     )
 
 
-def training(found: evidence.Training, live: evidence.Live) -> Picture:
+def yardsticks(found: evidence.Yardsticks) -> Picture:
+    """What counting comes to, before anything is trained."""
+    which = "the excerpt" if found.excerpt else "the whole text"
+    values = {"nothing": found.nothing} | {KNOWS[n]: nats for n, nats in found.counted.items()}
+    with house.figure(5.6, 2.4) as (fig, ax):
+        rows = range(len(values))
+        ax.barh(rows, list(values.values()), color=FLOOR, height=0.55)
+        for row, nats in zip(rows, values.values(), strict=True):
+            ax.annotate(
+                f"{nats:.2f}", (nats, row), (5, 0), textcoords="offset points",
+                va="center", fontsize=10,
+            )  # fmt: skip
+        ax.set_yticks(rows, list(values))
+        ax.set(xlim=(0, 4.8), ylim=(len(values) - 0.5, -0.5), xlabel="nats a character")
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+    pairs, fives = found.counted["pairs"], found.counted["fives"]
+    return Picture(
+        fig,
+        f"Yardsticks: counting pairs comes to {pairs:.2f}, four characters of context to "
+        f"{fives:.2f}",
+        f"What a predictor loses that knows nothing, then how frequent each character is, the one "
+        f"before as well, and so on. Counted on {which}, judged on the {recipe.PROBED} pieces of "
+        "text on which the next figure watches the model learn.",
+        "Bars, in nats a character: "
+        + "; ".join(f"{name} {nats:.3f}" for name, nats in values.items())
+        + ".",
+    )
+
+
+SHORTLY = {"one": "frequencies", "pairs": "pairs", "threes": "threes", "fives": "fives"}
+"""Names of yardsticks beside a line."""
+
+
+def live(found: evidence.Live) -> Picture:
+    """The loss of the page's own run, over the yardsticks of the same text."""
+    counted = found.yardsticks.counted
+    which = "the excerpt" if found.excerpt else "the whole text"
+    with house.figure(5.6, 3.0) as (fig, ax):
+        for name, nats in counted.items():
+            ax.axhline(nats, color=FLOOR, linestyle=":", linewidth=1)
+            ax.annotate(
+                f"{SHORTLY[name]} {nats:.2f}", (1, nats), (6, 0), va="center", fontsize=10,
+                xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+            )  # fmt: skip
+        ax.plot(found.steps, found.losses, "o-", color=KINDS["AEP"], markersize=4)
+        ax.set(xlabel="step", ylabel="nats a character", xlim=(0, None), ylim=(1.5, 4.4))
+    end, pairs = found.end, counted["pairs"]
+    title = (
+        "Trained by AEP, it gets below counting pairs"
+        if end < pairs
+        else "Trained by AEP, it does not get below counting pairs"
+    )
+    return Picture(
+        fig,
+        title,
+        f"The model that you have just trained, on {which}; dotted, counting on the same pieces: "
+        "how frequent each character is, pairs, groups of three and of five.",
+        f"The loss falls from {found.losses[0]:.2f} to {end:.3f} nats a character in "
+        f"{found.steps[-1]} steps. Dotted lines: "
+        + ", ".join(f"{SHORTLY[name]} {nats:.3f}" for name, nats in counted.items())
+        + ".",
+    )
+
+
+def ends(found: evidence.Training) -> Picture:
+    """Where each kind ends, seed by seed, between the yardsticks of counting."""
+    kinds = list(KINDS)
+    with house.figure(5.6, 3.0) as (fig, ax):
+        for name, nats in found.counted.items():
+            ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
+            ax.annotate(
+                f"{SHORTLY[name]}\n{nats:.2f}", (nats, 1), (0, 4), ha="center", fontsize=10,
+                xycoords=ax.get_xaxis_transform(), textcoords="offset points",
+            )  # fmt: skip
+        for row, kind in enumerate(kinds):
+            values = found.ends[kind]
+            ax.plot(values, [row] * len(values), "o", color=KINDS[kind], markersize=6, alpha=0.6)
+        ax.set_yticks(range(len(kinds)), kinds)
+        ax.set(xlim=(1.5, 3.45), ylim=(len(kinds) - 0.5, -0.5), xlabel="nats a character")
+        ax.tick_params(axis="y", length=0)
+    aep, bptt, pairs = median(found.ends["AEP"]), median(found.ends["BPTT"]), found.counted["pairs"]
+    level = abs(aep - bptt) < CLOSE and abs(aep - pairs) < 0.1
+    return Picture(
+        fig,
+        "AEP ends where BPTT does: at the level of counting pairs"
+        if level
+        else "Where each kind ends, beside counting",
+        f"Recorded on the whole text: {found.seeds} seeds of each kind, a dot each, on "
+        f"{recipe.JUDGED:,} pieces of text never seen; dotted, counting on the same pieces.",
+        "Ends in nats a character, from the best seed to the worst: "
+        + "; ".join(f"{k} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds)
+        + ". Counting: "
+        + ", ".join(f"{SHORTLY[name]} {nats:.3f}" for name, nats in found.counted.items())
+        + ".",
+    )
+
+
+def training(found: evidence.Training) -> Picture:
     """Loss along training by each kind, and how far AEP is from BPTT."""
-    where = ", excerpt" if live.excerpt else ""
     apart = 1000 * (found.curves["AEP"] - found.curves["BPTT"])
     with house.figure(5.8, 3.3, columns=2, width_ratios=[3, 2]) as (fig, axes):
         left, right = axes
         for kind, colour in KINDS.items():
             house.band(left, torch.tensor(found.steps), found.curves[kind], colour, kind)
-        left.plot(live.steps, live.losses, "--", color=INK, linewidth=1, label=f"AEP, live{where}")
-        left.axhline(
-            live.pairs_probed, color=FLOOR, linestyle=":", linewidth=1,
-            label=f"counting pairs{where}",
-        )  # fmt: skip
         left.set(
             xlabel="step", ylabel="nats a character", ylim=(2.36, 2.9), xlim=(50, found.steps[-1])
         )
@@ -101,25 +195,18 @@ def training(found: evidence.Training, live: evidence.Live) -> Picture:
         fig,
         f"Seed by seed AEP ends within {most} thousandths of a nat of BPTT",
         f"Left: {found.seeds} recorded seeds of each way to the gradient (median and middle half), "
-        "the live run dashed; dotted, counting pairs on the same 128 pieces. "
-        + (
-            "This run read the excerpt: the dashed and the dotted line are the excerpt's, the "
-            "bands are the whole text's, and cannot be compared with them. "
-            if live.excerpt
-            else ""
-        )
-        + "Right: each recorded seed by AEP less the same seed by BPTT, on the same batches; the "
+        f"on {recipe.PROBED} pieces of the whole text. "
+        "Right: each recorded seed by AEP less the same seed by BPTT, on the same batches; the "
         "frame is ±0.02 nats. Where a curve leaves the frame, seeds had run away and were caught "
         "again (by the governor, see below).",
-        "Left: validation loss against steps. Recorded medians at the end: "
+        "Left: validation loss against steps. Medians at the end: "
         + ", ".join(f"{kind} {median(found.curves[kind][-1]):.3f}" for kind in KINDS)
-        + f"; the live AEP run{' on the excerpt' if live.excerpt else ''} {live.end:.3f}. "
-        "Right: the difference between AEP and BPTT for each seed, at the end at most "
+        + ". Right: the difference between AEP and BPTT for each seed, at the end at most "
         f"{most} thousandths of a nat.",
     )
 
 
-def rates(found: evidence.Rates) -> Picture:
+def rates(found: probes.Rates) -> Picture:
     """The error of a gradient against β and against nudged steps."""
     orders, betas, falling = found.orders, found.betas, found.falling
     styles = {"one side": (MAUVE, "s", 1), "both sides": (CORRECTED, "o", 2)}
@@ -145,7 +232,8 @@ def rates(found: evidence.Rates) -> Picture:
         house.legend_below(fig)
     one, both = orders["one side"], orders["both sides"]
     by_theorem = statistics.near([one, both], [1.0, 2.0])
-    stays = found.by_steps["naive EP"][-1]
+    stays, clipped = found.by_steps["naive EP"][-1], found.by_steps["AEP, clipped"]
+    best = min(clipped)
     return Picture(
         fig,
         "AEP's error falls as the theorem says: with β, and with β²"
@@ -153,12 +241,13 @@ def rates(found: evidence.Rates) -> Picture:
         else f"AEP's error falls with β to the {one:.2f} and to the {both:.2f}",
         "Relative error of the gradient by Q, K, V and O. Left: against β; lines of slope 1 and 2. "
         "Right: against nudged steps; after the first ones AEP's error falls by "
-        f"{found.factor:.3f} in each, and the spectral radius is {found.radius:.3f}. The naive "
-        f"gradient's stays at {stays:.2f}.",
+        f"{found.factor:.3f} in each, and the spectral radius is {found.radius:.3f}. Clipped, "
+        f"it never falls below {best:.2g}; the naive gradient's stays at {stays:.2f}.",
         "Left: the relative error of the gradient against β between logarithmic axes; "
         f"slope {one:.2f} with one side, {both:.2f} with both. "
         f"Right: against nudged steps; AEP's falls by {found.factor:.3f} a step between 1e-6 and "
-        f"5e-10, the spectral radius is {found.radius:.3f}; naive stays at {stays:.2f}.",
+        f"5e-10, the spectral radius is {found.radius:.3f}; clipped never falls "
+        f"below {best:.2g} and ends at {clipped[-1]:.2g}; naive stays at {stays:.2f}.",
     )
 
 
@@ -232,7 +321,7 @@ def clip(found: evidence.Gradients) -> Picture:
     )
 
 
-def spectrum(found: evidence.Spectrum) -> Picture:
+def spectrum(found: probes.Spectrum) -> Picture:
     """Eigenvalues of the Jacobian and of its two parts."""
     free, stretch, turn = found.free, found.symmetric, found.antisymmetric
     with house.figure(5.6, 3.0) as (fig, ax):
@@ -270,7 +359,7 @@ def spectrum(found: evidence.Spectrum) -> Picture:
     )
 
 
-def credit(found: evidence.Credit) -> Picture:
+def credit(found: probes.Credit) -> Picture:
     """Which states are told of each prediction, by AEP and by the naive method."""
     letters = list(found.letters)
     with house.figure(5.8, 3.3, columns=2) as (fig, axes):
@@ -298,7 +387,7 @@ def credit(found: evidence.Credit) -> Picture:
     )
 
 
-def rest(found: evidence.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
+def rest(found: probes.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
     """What is left of the force as weights grow, and training with nothing held."""
     colours = dict(zip(found.left, (GREY, PUBLISHED, CORRECTED, MAUVE), strict=True))
     with house.figure(5.8, 3.3, columns=2) as (fig, axes):
@@ -335,35 +424,42 @@ def rest(found: evidence.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
     )
 
 
-def memory(found: evidence.Memory, settling: evidence.Settling) -> Picture:
-    """Memory against steps, and how soon the block rests."""
-    ways = dict(zip(settling.left, (GREY, MAUVE, CORRECTED), strict=True))
-    with house.figure(5.8, 3.0, columns=2) as (fig, axes):
-        left, right = axes
+def memory(found: probes.Memory) -> Picture:
+    """Memory against steps."""
+    with house.figure(5.6, 2.7) as (fig, ax):
         for kind, values in found.peaks.items():
             colour = KINDS.get(kind, VIOLET)
-            left.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
-        left.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
-        for way, colour in ways.items():
-            shown = settling.left[way].clamp(min=1e-7)
-            right.plot(shown, color=colour, linewidth=1.4, label=way)
-        right.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
-        right.set(yscale="log", xlabel="evaluations of the force", ylabel="force left")
+            ax.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
+        ax.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
         house.legend_below(fig)
     bptt, aep, adjoint = (found.peaks[kind] for kind in ("BPTT", "AEP", "adjoint"))
-    short, long, mixed = (settling.needed(f"ε = {way}") for way in ("0.1", "0.5", "0.5, mixed"))
-    needed = ", ".join(f"{settling.needed(way)} with {way}" for way in ways)
     flat = bptt[-1] > 2 * bptt[0] and statistics.near([aep[-1]], [aep[0]])
     return Picture(
         fig,
-        "BPTT's memory grows with the steps, AEP's does not"
-        if flat
-        else "Memory against steps, and the way to rest",
-        "Left: 4 pieces of 32 characters, the trained block. Right: the published block comes to "
-        f"rest. The longer step reaches a thousandth after {long} evaluations instead of {short}; "
-        f"mixing the last three states, as Anderson's method does, takes {mixed}.",
-        "Left: memory at the peak against steps. BPTT grows from "
-        f"{bptt[0]:.1f} to {bptt[-1]:.1f} MiB, AEP stays at {aep[-1]:.1f}, the adjoint at "
-        f"{adjoint[-1]:.1f}. Right: force left against evaluations; below a thousandth after "
-        f"{needed}.",
+        "BPTT's memory grows with the steps, AEP's does not" if flat else "Memory against steps",
+        f"Recorded: one gradient of the block on 4 pieces of {recipe.LENGTH} characters.",
+        "Memory at the peak against steps. BPTT goes from "
+        f"{bptt[0]:.1f} to {bptt[-1]:.1f} MiB, AEP from {aep[0]:.1f} to {aep[-1]:.1f}, the adjoint "
+        f"relaxation from {adjoint[0]:.1f} to {adjoint[-1]:.1f}.",
+    )
+
+
+def settling(found: probes.Settling) -> Picture:
+    """How soon the published block rests."""
+    ways = dict(zip(found.left, (GREY, MAUVE, CORRECTED), strict=True))
+    with house.figure(5.6, 2.7) as (fig, ax):
+        for way, colour in ways.items():
+            shown = found.left[way].clamp(min=1e-7)
+            ax.plot(shown, color=colour, linewidth=1.4, label=way)
+        ax.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
+        ax.set(yscale="log", xlabel="evaluations of the force", ylabel="force left")
+        house.legend_below(fig)
+    short, long, mixed = (found.needed(way) for way in ("ε = 0.1", "ε = 0.5", "ε = 0.5, mixed"))
+    needed = ", ".join(f"{found.needed(way)} with {way}" for way in ways)
+    return Picture(
+        fig,
+        f"A longer step rests after {long} evaluations instead of {short}",
+        "Recorded: the published block comes to rest. Below the dotted line a thousandth of the "
+        f"force is left; mixing the last three states takes {mixed} evaluations to get there.",
+        f"Force left against evaluations; below a thousandth after {needed}.",
     )

@@ -144,6 +144,39 @@ def count_loss(text: Text, order: int, length: int, most: int) -> float:
     return spread(per_character[: pieces * length].view(pieces, length), most).mean().item()
 
 
+@torch.no_grad()
+def write(
+    model: LanguageModel,
+    prompt: Int[Tensor, " t"],
+    length: int,
+    generator: Generator,
+    temperature: float = 1.0,
+) -> Int[Tensor, " n"]:
+    """Go on from a prompt, one character drawn after the other; what was drawn [length].
+
+    The model sees as many characters as it reads at most, the last ones.
+
+    Raises:
+        ValueError: an empty prompt, no length, or a temperature that is not positive and finite.
+    """
+    allowed.some(prompt=prompt)
+    allowed.whole(length=length)
+    allowed.positive(temperature=temperature)
+    written = prompt
+    for _ in range(length):
+        logits = model(written[None, -model.config.context :])[0, -1]
+        drawn = (logits / temperature).softmax(-1).multinomial(1, generator=generator)
+        written = torch.cat([written, drawn])
+    return written[len(prompt) :]
+
+
+def written(model: LanguageModel, text: Text) -> str:
+    """How a trained model goes on from `recipe.PROMPT`, always drawn alike."""
+    prompt = text.encode(recipe.PROMPT)
+    drawn = write(model, prompt, recipe.WRITTEN, Generator().manual_seed(0), recipe.TEMPERATURE)
+    return text.decode(drawn.tolist())
+
+
 # --- A gradient beside the exact one
 
 

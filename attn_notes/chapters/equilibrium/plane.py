@@ -1,17 +1,18 @@
-"""The smallest place with chapter 4's problem: two numbers, coupled both ways and one way.
+"""The smallest place with chapter 4's problem: two numbers, coupled both ways or one way.
 
-    F(z; x) = x − z + ρ'(z) W ρ(z)        ρ(z) = 2 tanh(z / 2),   W = [[0, σ − ω], [σ + ω, 0]]
+    F(z; w) = x − z + ρ'(z) W ρ(z)        ρ(z) = 2 tanh(z / 2),   W = [[0, w₁₂], [w₂₁, 0]]
     C(z) = ½ ‖z − y‖²
 
-With a symmetric W this is the force of Scellier and Bengio, "Equilibrium Propagation" (2017),
-arXiv 1602.05179: downhill of an energy, so that J = Jᵀ and naive is right. That is σ. What ω adds
-is no slope of anything: it turns. With σ = ω the second number hears the first and is not heard, as
+With equal weights this is the force of Scellier and Bengio, "Equilibrium Propagation" (2017),
+arXiv 1602.05179: downhill of an energy, so that J = Jᵀ and naive is right. Where they differ the
+force is no slope of anything. With w₁₂ = 0 the second number hears the first and is not heard, as
 under a causal mask.
 
-The parameter is x itself: ∂F/∂x = 1, so that dC/dx is the credit a, and an estimator of
-`attn_notes.chapters.equilibrium.estimators` run from x has it as the gradient with respect to x.
+What learns are the weights: dC/dw₁₂ = a₁ ρ'(z₁) ρ(z₂) and dC/dw₂₁ = a₂ ρ'(z₂) ρ(z₁) with the credit
+a, so that an estimator of `attn_notes.chapters.equilibrium.estimators`, run with weights that ask
+for a gradient, has it. Two rules keep a pair what it is, as `learning` says.
 
-Symbols: coupling = σ, rotation = ω, target = y.
+Symbols: x = what pulls each number by itself, y = target.
 """
 
 import torch
@@ -25,14 +26,22 @@ from attn_notes.models.equilibrium import Field, Relaxation
 REST = Relaxation(steps=1000, step=0.1)
 """Long enough to come to rest, there and back, where the slowest direction contracts by 0.3."""
 
+LESSONS, LONGEST = 30, 0.12
+"""Steps of learning, and how long the first of them is; see `step_of`."""
 
-def force(x: Float[Tensor, "*b 1 2"], coupling: float, rotation: float) -> Field:
-    """F(·; x), the field that two numbers follow; each row of the batch is a pair of its own."""
-    w = weights(coupling, rotation).to(x)
+
+def force(x: Float[Tensor, "*b 1 2"], w: Float[Tensor, " 2"]) -> Field:
+    """F(·; w), the field that two numbers follow; each row of the batch is a pair of its own.
+
+    Raises:
+        ValueError: a weight that is not finite.
+    """
+    allowed.finite(w=w.detach())
+    heard = w.to(x)
 
     def field(z: Float[Tensor, "*b 1 2"]) -> Float[Tensor, "*b 1 2"]:
         rho, slope = squash(z)
-        return x - z + slope * (rho @ w.mT)
+        return x - z + slope * heard * rho.flip(-1)
 
     return field
 
@@ -43,24 +52,33 @@ def squash(z: Float[Tensor, "*b"]) -> tuple[Float[Tensor, "*b"], Float[Tensor, "
     return rho, 1 - rho.square() / 4
 
 
-def weights(coupling: float, rotation: float) -> Float[Tensor, "2 2"]:
-    """W, in double precision: row i is what number i hears.
-
-    Raises:
-        ValueError: a coupling or rotation that is not finite.
-    """
-    allowed.number(coupling=coupling, rotation=rotation)
-    heard, told = coupling - rotation, coupling + rotation
-    return torch.tensor([[0.0, heard], [told, 0.0]], dtype=torch.float64)
-
-
 def cost(target: Float[Tensor, " 2"]) -> Cost:
     """C, half the square of the distance to the target; of a batch, the sum."""
     return lambda z: (z - target).square().sum() / 2
 
 
-def jacobian(z: Float[Tensor, " 2"], coupling: float, rotation: float) -> Float[Tensor, "2 2"]:
+def jacobian(z: Float[Tensor, " 2"], w: Float[Tensor, " 2"]) -> Float[Tensor, "2 2"]:
     """J = ∂F/∂z, a row for each component of the force."""
-    w = weights(coupling, rotation).to(z)
+    heard = w.to(z)
     rho, slope = squash(z)
-    return slope[:, None] * w * slope - torch.diag(1 + rho * slope * (w @ rho) / 2)
+    couples = torch.diag(heard)[[1, 0]].T  # W
+    return slope[:, None] * couples * slope - torch.diag(1 + rho * slope * heard * rho.flip(-1) / 2)
+
+
+def learning(gradient: Float[Tensor, " 2"], w: Float[Tensor, " 2"]) -> Float[Tensor, " 2"]:
+    """What of a gradient the weights follow.
+
+    A weight of 0 is no connection and learns nothing; two equal ones are one weight.
+    """
+    gradient = gradient * (w != 0)
+    return gradient.mean().expand(2) if w[0] == w[1] else gradient
+
+
+def step_of(lesson: int) -> float:
+    """How long a step of the weights is, whoever takes it: each shorter than the one before.
+
+    Raises:
+        ValueError: a lesson below 0 or not below `LESSONS`.
+    """
+    allowed.whole(0, LESSONS - 1, lesson=lesson)
+    return LONGEST * (1 - lesson / LESSONS)

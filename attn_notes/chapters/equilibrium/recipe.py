@@ -17,12 +17,22 @@ PUBLISHED_BATCH = 16
 
 def corrected(text: Text) -> Config:
     """The corrected block for pieces of this text."""
-    return replace(equilibrium.CORRECTED, context=LENGTH, vocabulary=len(text.characters))
+    return corrected_for(text.characters)
+
+
+def corrected_for(characters: str) -> Config:
+    """The corrected block for a vocabulary."""
+    return replace(equilibrium.CORRECTED, context=LENGTH, vocabulary=len(characters))
 
 
 def published(text: Text) -> Config:
     """The published block for this text."""
-    return Config(vocabulary=len(text.characters))
+    return published_for(text.characters)
+
+
+def published_for(characters: str) -> Config:
+    """The published block for a vocabulary."""
+    return Config(vocabulary=len(characters))
 
 
 # --- Training
@@ -31,10 +41,16 @@ STEPS = 400
 BATCH = 16  # pieces a step
 RATE = 2e-3  # of the block, by AdamW
 PROBE_EVERY = 50  # steps
-SEEDS = 4  # recorded, under the governor
+SEEDS = 8  # recorded, under the governor
 UNGOVERNED_SEEDS = 3
 PROBED = 128  # pieces of the validation part at each probe
 JUDGED = 1024  # and at the end
+ORDERS = {"one": 1, "pairs": 2, "threes": 3, "fives": 5}
+"""What is counted as a yardstick: how many characters in a row."""
+PROMPT = "\n\nMENENIUS:\n"
+"""What a trained model is asked to go on from."""
+WRITTEN = 100  # characters
+TEMPERATURE = 0.7  # the lower, the surer a model keeps to what it thinks likely
 
 ESTIMATORS: dict[str, Estimator] = {
     "BPTT": estimators.bptt,

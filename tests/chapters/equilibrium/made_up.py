@@ -8,19 +8,22 @@ import torch
 from torch import Tensor
 
 from attn_notes.chapters.equilibrium.evidence import (
-    Costs,
-    Credit,
     Gradients,
     Live,
+    Scene,
+    Training,
+    Ungoverned,
+    Yardsticks,
+)
+from attn_notes.chapters.equilibrium.probes import (
+    Costs,
+    Credit,
     Memory,
     Rates,
     Rest,
     Scaled,
-    Scene,
     Settling,
     Spectrum,
-    Training,
-    Ungoverned,
 )
 
 
@@ -40,7 +43,10 @@ ENDS = {
 }
 
 
-def training(seeds: int = 8, **ends: Tensor) -> Training:
+COUNTED = {"one": 3.311, "pairs": 2.482, "threes": 2.041, "fives": 1.713}
+
+
+def training(seeds: int = 8, counted: dict[str, float] | None = None, **ends: Tensor) -> Training:
     """Every curve ends 0.01 below its end on more pieces."""
     found = {kind: evenly(*first, seeds) for kind, first in ENDS.items()} | ends
     return Training(
@@ -48,6 +54,9 @@ def training(seeds: int = 8, **ends: Tensor) -> Training:
         {kind: torch.stack([end * 0 + 4.2, end + 0.1, end - 0.01]) for kind, end in found.items()},
         found,
         {kind: evenly(0.1 * i + 0.3, 0.01, seeds) for i, kind in enumerate(ENDS)},
+        COUNTED | (counted or {}),
+        {kind: f"\nthe {kind} of\n" for kind in ENDS},
+        1234,
     )
 
 
@@ -100,10 +109,14 @@ def gradients(**late: Tensor) -> Gradients:
     )
 
 
-def live(**change: Any) -> Live:
+def yardsticks(excerpt: bool = False) -> Yardsticks:
+    return Yardsticks(4.174, {"one": 3.3, "pairs": 2.471, "threes": 2.03, "fives": 1.7}, excerpt)
+
+
+def live(excerpt: bool = False, **change: Any) -> Live:
     """A run that ends 7 thousandths above BPTT's first seed."""
     losses = torch.tensor([4.2, 2.6, 2.437])
-    return replace(Live((0, 200, 400), losses, False, 2.471, 2.482, 1.713), **change)
+    return replace(Live((0, 200, 400), losses, yardsticks(excerpt), "the the\nto be"), **change)
 
 
 def rates(one: float = 1.0, both: float = 2.0, factor: float = 0.6, **change: Any) -> Rates:
@@ -117,7 +130,11 @@ def rates(one: float = 1.0, both: float = 2.0, factor: float = 0.6, **change: An
                 "both sides": [0.05 * beta**both for beta in betas],
             },
             steps,
-            {"AEP": [1e-5 * factor**s for s in steps], "naive EP": [0.52] * len(steps)},
+            {
+                "AEP": [1e-5 * factor**s for s in steps],
+                "AEP, clipped": [0.04 + 0.01 * abs(s - 8) for s in steps],
+                "naive EP": [0.52] * len(steps),
+            },
             0.61,
         ),
         **change,

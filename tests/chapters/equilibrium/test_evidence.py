@@ -10,7 +10,7 @@ from experiments import equilibrium as recorded
 from torch import Generator, Tensor
 
 from attn_notes.analysis import cost, results
-from attn_notes.chapters.equilibrium import estimators, evidence, measure, recipe
+from attn_notes.chapters.equilibrium import estimators, evidence, measure, probes, recipe
 from attn_notes.chapters.equilibrium.estimators import Nudged
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text
@@ -27,11 +27,17 @@ def settings(name: str) -> results.Record:
 
 def test_the_records_are_of_the_recipe() -> None:
     sizes = {"length": recipe.LENGTH}
-    assert settings("training") == {
+    found = settings("training")
+    counted = found.pop("counted")
+    assert found == {
         **sizes,
         "validation pieces": recipe.JUDGED,
         **recorded.settings(recipe.SEEDS),
+        "characters": 1_115_394,
     }
+    for losses in counted.values():  # the more is counted, the less is lost
+        assert [*losses] == [*recipe.ORDERS]
+        assert [*losses.values()] == sorted(losses.values(), reverse=True)
     assert settings("ungoverned") == sizes | recorded.settings(recipe.UNGOVERNED_SEEDS)
     assert settings("gradients") == {
         "seeds": recipe.GRADIENT_SEEDS,
@@ -52,6 +58,9 @@ def test_what_is_recorded_is_read_as_it_stands() -> None:
         assert training.curves[kind].tolist() == run["loss"]
         assert training.ends[kind].tolist() == [member["loss"] for member in run["members"]]
         assert training.cosines[kind].tolist() == [member["cosine"] for member in run["members"]]
+        assert training.texts[kind] == run["text"] and len(run["text"]) == recipe.WRITTEN
+    assert training.counted == settings("training")["counted"]["judged"]
+    assert training.parameters == sum(p.numel() for p in evidence.trained()[0].parameters())
     ungoverned, runs = evidence.ungoverned(), results.load("equilibrium_ungoverned")["runs"]
     assert {f"{kind}, c = {c}" for kind, c in ungoverned.curves} == set(runs)
     assert ungoverned.seeds == recipe.UNGOVERNED_SEEDS
@@ -103,7 +112,7 @@ def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
 
 @pytest.mark.slow
 def test_the_arrows_are_gradients() -> None:
-    """Against differences of the cost where x is moved a little, by a relaxation of its own."""
+    """Minus the credit: AEP's is the true one, and the naive one is off where forces go one way."""
     scenes = evidence.scenes()
     assert scenes["mutual"].off < 0.01 and 30 < scenes["one way"].off < 40
     for scene in scenes.values():
@@ -112,30 +121,65 @@ def test_the_arrows_are_gradients() -> None:
     assert made_up.scenes(off=123.0)["one way"].off == pytest.approx(123.0)
 
 
-def test_what_is_live_is_judged_by_counting_on_the_same_pieces() -> None:
+def test_what_is_live_is_held_against_counting_on_the_same_pieces() -> None:
+    weights = {name: p.detach()[None] for name, p in untrained().named_parameters()}
+    buffers = {name: b[None] for name, b in untrained().named_buffers()}
     seen = {"loss": torch.tensor([[4.0, 9], [3.0, 9]])}
-    run = Run({}, {}, torch.tensor([0, 2]), seen, 1.0, untrained())
-    live = evidence.live(run, TEXT, True)
+    run = Run(weights, buffers, torch.tensor([0, 2]), seen, 1.0, untrained())
+    counted = evidence.yardsticks(TEXT, True)
+    live = evidence.live(run, TEXT, counted)
     assert live.steps == [0, 2] and live.losses.tolist() == [4.0, 3.0] and live.end == 3.0
-    assert live.excerpt
-    for order, most, found in (
-        (2, 128, live.pairs_probed),
-        (2, 1024, live.pairs),
-        (5, 1024, live.fives),
-    ):
-        assert found == pytest.approx(measure.count_loss(TEXT, order, 32, most))
+    assert live.excerpt and live.text == measure.written(untrained(), TEXT)
+    assert counted.nothing == pytest.approx(math.log(62))
+    for name, order in {"one": 1, "pairs": 2, "threes": 3, "fives": 5}.items():
+        assert counted.counted[name] == pytest.approx(measure.count_loss(TEXT, order, 32, 128))
+    values = [*counted.counted.values()]
+    assert values == sorted(values, reverse=True)
 
 
-def test_the_yardsticks_know_more_and_more() -> None:
-    found = list(evidence.yardsticks(TEXT).values())
-    assert found == sorted(found, reverse=True)
-    assert found[0] == pytest.approx(math.log(62))
-    assert found[-1] == pytest.approx(TEXT.count_losses(5).mean().item())
+def test_a_recorded_model_is_what_was_trained() -> None:
+    """It predicts as well as its record says, on pieces that the record holds."""
+    model, characters = evidence.trained()
+    assert len(characters) == model.config.vocabulary == 65
+    assert evidence.pieces().shape == (2, recipe.LENGTH + 1)
+    loss = measure.losses(model, evidence.pieces()).mean().item()
+    assert abs(loss - evidence.training().ends["AEP"][0]) < 0.5  # two pieces only
+    assert loss < math.log(65) - 1
+
+
+def test_the_records_of_what_was_looked_into() -> None:
+    """Recorded once, each is read back into the values that the probes measure."""
+    rates, credit = evidence.rates(), evidence.credit()
+    assert [*rates.by_steps] == ["AEP", "AEP, clipped", "naive EP"]
+    assert [*rates.betas] == [*recipe.BETAS] and [*rates.steps] == [*recipe.RATE_STEPS]
+    assert all(len(errors) == len(rates.steps) for errors in rates.by_steps.values())
+    assert [*credit.maps] == ["exact", "AEP", "naive EP"] and len(credit.letters) == recipe.SHORT
+    assert credit.shares["exact"][2] == pytest.approx(0, abs=1e-6)
+    spectrum = evidence.spectrum()
+    assert spectrum.free.is_complex() and len(spectrum.free) == len(spectrum.symmetric)
+    assert [rest.spread for rest in evidence.rests()] == [*recipe.SPREADS]
+    assert [*evidence.scaled().left] == [*recipe.SCALED_DAMPINGS]
+    assert [*evidence.settling().left] == [*recipe.WAYS_TO_REST]
+    assert {probes.SLOWEST, probes.QUICKEST, *probes.NOT_AEP} < set(evidence.costs().seconds)
+    assert [*evidence.memory().counts] == [*recipe.COUNTS]
+
+
+@pytest.mark.slow
+def test_a_recorded_rate_comes_out_again() -> None:
+    """Of the recorded trained model, on the recorded pieces."""
+    model, enough = evidence.trained()[0], recipe.ENOUGH
+    double = measure.with_relaxation(model, enough).double()
+    true = measure.attention_gradient(double, evidence.pieces(), estimators.Implicit(enough))
+    nudged = Nudged("full", recipe.BETAS[-1], enough, symmetric=False)
+    error = measure.relative_error(
+        measure.attention_gradient(double, evidence.pieces(), nudged), true
+    )
+    assert error == pytest.approx(evidence.rates().by_beta["one side"][-1], rel=1e-3)
 
 
 def test_what_rests_and_what_seems_to() -> None:
     for left, seems, rests in ((5e-4, True, True), (5e-2, True, False), (0.5, False, False)):
-        rest = evidence.Rest(4.0, left, left, 0.1)
+        rest = probes.Rest(4.0, left, left, 0.1)
         assert (rest.seems, rest.rests) == (seems, rests)
 
 
@@ -143,7 +187,7 @@ def test_evaluations_until_it_rests() -> None:
     found = made_up.settling()
     assert [found.needed(way) for way in found.left] == [4, 2, 1]
     with pytest.raises(ValueError, match=r"with long the force never falls to 0\.001"):
-        evidence.Settling({"long": torch.tensor([1.0, 0.1])}).needed("long")
+        probes.Settling({"long": torch.tensor([1.0, 0.1])}).needed("long")
 
 
 def test_falling_is_where_it_falls_evenly() -> None:
@@ -162,7 +206,7 @@ def untrained() -> LanguageModel:
 def test_memory_is_that_of_the_gradient_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "COUNTS", (4,))
     model = untrained()
-    found = evidence.memory(model, TEXT)
+    found = probes.memory(TEXT)
     relaxation = Relaxation(4, 0.25)
     stepped = measure.with_relaxation(model, relaxation)
     small = TEXT.sample(4, 32, Generator().manual_seed(1))
@@ -182,7 +226,7 @@ def test_memory_is_that_of_the_gradient_alone(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 def test_a_spectrum_is_that_of_one_jacobian() -> None:
     """The published block is stable, and its symmetric part is not."""
-    found = evidence.spectrum(TEXT)
+    found = probes.spectrum(TEXT)
     assert found.free.real.max() < -0.5 and found.symmetric.max() > 0
     assert len(found.free) == len(found.symmetric) == len(found.antisymmetric) == 16 * 128
     # Traces: of the symmetric part that of J, of the antisymmetric part 0.
@@ -194,13 +238,13 @@ def test_a_spectrum_is_that_of_one_jacobian() -> None:
 @pytest.mark.slow
 def test_what_the_page_measures_on_a_model() -> None:
     """On an untrained block: exact credit and AEP's agree, and the naive one's is elsewhere."""
-    found = evidence.credit(untrained(), TEXT)
+    found = probes.credit(untrained(), TEXT.held_out(16)[9], TEXT.characters)
     assert len(found.letters) == 16 and not {" ", "\n"} & set(found.letters)
     shares = found.shares
     assert shares["AEP"] == pytest.approx(shares["exact"], abs=0.01)
     assert shares["exact"][2] == pytest.approx(0, abs=1e-6) == shares["naive EP"][0]
     assert shares["naive EP"][2] > 0.01
-    rates = evidence.rates(untrained(), TEXT)
+    rates = probes.rates(untrained(), measure.spread(TEXT.held_out(32), 2))
     assert rates.orders == pytest.approx({"one side": 1, "both sides": 2}, rel=0.1)
     assert rates.factor == pytest.approx(rates.radius, rel=0.1)
     assert min(rates.by_steps["naive EP"]) > 1e3 * rates.by_steps["AEP"][-1]
@@ -209,12 +253,12 @@ def test_what_the_page_measures_on_a_model() -> None:
 @pytest.mark.slow
 def test_what_the_page_measures_of_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "SPREADS", (0.02, 4.0))
-    quiet, loud = evidence.rests(TEXT)
+    quiet, loud = probes.rests(TEXT)
     assert quiet.seems and quiet.rests and loud.seems and not loud.rests
     assert loud.fine > 1e-3  # nor do short steps bring it to rest
     monkeypatch.setattr(recipe, "SCALES", (0.5, 1.5))
-    for c, (small, large) in evidence.scaled(TEXT).left.items():
+    for c, (small, large) in probes.scaled(TEXT).left.items():
         assert small < 1e-3 and (large < 1e-3) == (c >= 3)
-    settling = evidence.settling(TEXT)
+    settling = probes.settling(TEXT)
     assert [*settling.left] == [*recipe.WAYS_TO_REST]
     assert settling.needed("ε = 0.1") > 3 * settling.needed("ε = 0.5")

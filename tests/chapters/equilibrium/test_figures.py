@@ -28,14 +28,18 @@ def made(name: str, *names: str, **change: Any) -> Picture:
 
 FIGURES = {
     "idea": ("scenes",),
-    "training": ("training", "live"),
+    "yardsticks": ("yardsticks",),
+    "live": ("live",),
+    "ends": ("training",),
+    "training": ("training",),
     "rates": ("rates",),
     "nudges": ("gradients",),
     "clip": ("gradients",),
     "spectrum": ("spectrum",),
     "credit": ("credit",),
     "rest": ("scaled", "ungoverned"),
-    "memory": ("memory", "settling"),
+    "memory": ("memory",),
+    "settling": ("settling",),
 }
 
 
@@ -121,38 +125,77 @@ def test_the_force_flows_as_it_points() -> None:
 
 
 def test_the_training() -> None:
-    picture = made("training", "training", "live", seeds=4)
-    found, live = made_up.training(4), made_up.live()
+    picture, found = made("training", "training", seeds=4), made_up.training(4)
     left, right = picture.fig.axes
     drawn = lines(left)
-    assert list(drawn) == [*KINDS, "AEP, live", "counting pairs"]
+    assert list(drawn) == [*KINDS]
     for kind, colour in KINDS.items():
         x, y, ink, _ = drawn[kind]
         assert x == list(found.steps) and ink == colour
         assert y == near(found.curves[kind].quantile(0.5, 1))
-    x, y, ink, style = drawn["AEP, live"]
-    assert (x, ink, style) == (list(live.steps), INK, "--") and y == near(live.losses)
-    assert horizontal(left) == [2.471] and drawn["counting pairs"][2:] == (INK, ":")
     apart = [line.get_ydata() for line in right.lines if len(line.get_xdata()) == 3]
     assert [each[-1] for each in apart] == near([3.0, 4.0, 5.0, 6.0])  # thousandths, AEP's higher
     assert horizontal(right) == [0.0]
     assert picture.title == "Seed by seed AEP ends within 6.0 thousandths of a nat of BPTT"
     assert picture.caption.startswith("Left: 4 recorded seeds of each way to the gradient")
-    assert "excerpt" not in picture.caption + picture.alt
     assert picture.alt == (
-        "Left: validation loss against steps. Recorded medians at the end: BPTT 2.433, AEP 2.438, "
-        "AEP, clipped 2.503, naive EP 2.543, frozen 2.593; the live AEP run 2.437. Right: the "
+        "Left: validation loss against steps. Medians at the end: BPTT 2.433, AEP 2.438, "
+        "AEP, clipped 2.503, naive EP 2.543, frozen 2.593. Right: the "
         "difference between AEP and BPTT for each seed, at the end at most 6.0 thousandths of a "
         "nat."
     )
 
 
-def test_on_the_excerpt_the_training_says_whose_each_line_is() -> None:
-    picture = figures.training(made_up.training(), made_up.live(excerpt=True))
-    left, _ = picture.fig.axes
-    assert {"AEP, live, excerpt", "counting pairs, excerpt"} <= {*lines(left)}
-    assert "the bands are the whole text's, and cannot be compared with them" in picture.caption
-    assert "the live AEP run on the excerpt 2.437" in picture.alt
+def test_the_yardsticks() -> None:
+    picture = made("yardsticks", "yardsticks")
+    (ax,) = picture.fig.axes
+    assert [bar.get_width() for bar in ax.patches] == [4.174, 3.3, 2.471, 2.03, 1.7]
+    assert written(ax) == ["4.17", "3.30", "2.47", "2.03", "1.70"]
+    assert picture.title.endswith("pairs comes to 2.47, four characters of context to 1.70")
+    assert "the whole text" in picture.caption and "excerpt" not in picture.caption
+    assert "nothing 4.174; how frequent each character is 3.300; and the one before" in picture.alt
+    excerpt = made("yardsticks", "yardsticks", excerpt=True).caption
+    assert "the excerpt" in excerpt and "whole text" not in excerpt
+
+
+def test_the_live_run() -> None:
+    picture = made("live", "live")
+    (ax,) = picture.fig.axes
+    assert horizontal(ax) == [3.3, 2.471, 2.03, 1.7]
+    assert written(ax) == ["frequencies 3.30", "pairs 2.47", "threes 2.03", "fives 1.70"]
+    (curve,) = (line for line in ax.lines if len(line.get_xdata()) == 3)
+    assert [*curve.get_ydata()] == near([4.2, 2.6, 2.437]) and curve.get_color() == KINDS["AEP"]
+    assert picture.title == "Trained by AEP, it gets below counting pairs"
+    assert "from 4.20 to 2.437 nats a character in 400 steps" in picture.alt
+    above = made("live", "live", losses=torch.tensor([4.2, 2.6, 2.5]))
+    assert above.title == "Trained by AEP, it does not get below counting pairs"
+    broken = made("live", "live", losses=torch.tensor([4.2, 2.6, float("nan")]))
+    assert broken.title == "Trained by AEP, it does not get below counting pairs"
+
+
+def test_on_the_excerpt_everything_live_is_the_excerpts() -> None:
+    """Nothing recorded stands in the figure, and its caption says what was read."""
+    picture = made("live", "live", excerpt=True)
+    assert "on the excerpt;" in picture.caption and "whole text" not in picture.caption
+    (ax,) = picture.fig.axes
+    assert len(ax.lines) == 1 + 4 and not ax.collections  # its own curve, its own yardsticks
+
+
+def test_where_each_kind_ends() -> None:
+    picture, found = made("ends", "training"), made_up.training()
+    (ax,) = picture.fig.axes
+    across = [float(line.get_xdata()[0]) for line in ax.lines if [*line.get_ydata()] == [0, 1]]
+    assert across == [*made_up.COUNTED.values()]
+    dots = [line for line in ax.lines if len(line.get_xdata()) == 8]
+    for row, (line, (kind, colour)) in enumerate(zip(dots, KINDS.items(), strict=True)):
+        assert line.get_color() == colour and {*line.get_ydata()} == {row}
+        assert [*line.get_xdata()] == near(found.ends[kind])
+    assert picture.title == "AEP ends where BPTT does: at the level of counting pairs"
+    assert "AEP 2.443 to 2.464" in picture.alt and "pairs 2.482" in picture.alt
+    apart = {"AEP": found.ends["AEP"] + 0.03}
+    assert made("ends", "training", **apart).title == "Where each kind ends, beside counting"
+    far = made("ends", "training", counted={"pairs": 2.7})
+    assert far.title == "Where each kind ends, beside counting"
 
 
 def test_rates() -> None:
@@ -181,7 +224,10 @@ def test_rates() -> None:
         assert ax.get_yscale() == "log"
     assert picture.title == "AEP's error falls as the theorem says: with β, and with β²"
     assert "falls by 0.600 in each, and the spectral radius is 0.610" in picture.caption
-    assert "gradient's stays at 0.52." in picture.caption
+    assert drawn["AEP, clipped"][1] == near(found.by_steps["AEP, clipped"])
+    assert "Clipped, it never falls below 0.04; the naive gradient's stays at 0.52." in (
+        picture.caption
+    )
     assert "slope 1.00 with one side, 2.00 with both" in picture.alt
     assert "falls by 0.600 a step" in picture.alt and "radius is 0.610" in picture.alt
 
@@ -190,7 +236,7 @@ def test_rates_that_no_theorem_says() -> None:
     picture = made("rates", "rates", one=1.5, both=1.5)
     assert picture.title == "AEP's error falls with β to the 1.50 and to the 1.50"
     still = made("rates", "rates", factor=1.0)  # nothing falls, and no line is drawn for it
-    assert list(lines(still.fig.axes[1])) == ["AEP", "naive EP"]
+    assert list(lines(still.fig.axes[1])) == ["AEP", "AEP, clipped", "naive EP"]
 
 
 def test_nudges() -> None:
@@ -318,25 +364,30 @@ def test_where_nothing_rests() -> None:
 
 
 def test_memory() -> None:
-    picture, found = made("memory", "memory", "settling"), made_up.memory()
-    left, right = picture.fig.axes
-    for kind, (x, y, ink, _) in lines(left).items():
+    picture, found = made("memory", "memory"), made_up.memory()
+    (ax,) = picture.fig.axes
+    for kind, (x, y, ink, _) in lines(ax).items():
         assert x == [*found.counts] and y == found.peaks[kind]
         assert ink == {"BPTT": GREY, "AEP": CORRECTED, "adjoint": VIOLET}[kind]
-    drawn = lines(right)
-    assert list(drawn) == ["ε = 0.1", "ε = 0.5", "ε = 0.5, mixed"]
-    assert drawn["ε = 0.1"][1] == near([1.0, 0.1, 0.02, 0.01, 9e-4])
-    assert drawn["ε = 0.5, mixed"][1] == near([1.0, 7e-4, 1e-7])
-    assert [drawn[name][2] for name in drawn] == [GREY, MAUVE, CORRECTED]
-    assert horizontal(right) == [1e-3]
     assert picture.title == "BPTT's memory grows with the steps, AEP's does not"
-    assert "a thousandth after 2 evaluations instead of 4; mixing" in picture.caption
-    assert picture.caption.endswith("as Anderson's method does, takes 1.")
-    assert "BPTT grows from 10.0 to 80.0 MiB, AEP stays at 9.5, the adjoint at 7.2." in picture.alt
-    assert "after 4 with ε = 0.1, 2 with ε = 0.5, 1 with ε = 0.5, mixed." in picture.alt
+    assert "BPTT goes from 10.0 to 80.0 MiB, AEP from 9.0 to 9.5" in picture.alt
+    assert picture.alt.endswith("relaxation from 7.0 to 7.2.")
 
 
 @pytest.mark.parametrize("peaks", [{"AEP": [9.0, 9.5, 18.0]}, {"BPTT": [10.0, 10.0, 11.0]}])
 def test_memory_that_shows_nothing(peaks: dict[str, list[float]]) -> None:
-    picture = made("memory", "memory", "settling", **peaks)
-    assert picture.title == "Memory against steps, and the way to rest"
+    assert made("memory", "memory", **peaks).title == "Memory against steps"
+
+
+def test_how_soon_it_rests() -> None:
+    picture = made("settling", "settling")
+    (ax,) = picture.fig.axes
+    drawn = lines(ax)
+    assert list(drawn) == ["ε = 0.1", "ε = 0.5", "ε = 0.5, mixed"]
+    assert drawn["ε = 0.1"][1] == near([1.0, 0.1, 0.02, 0.01, 9e-4])
+    assert drawn["ε = 0.5, mixed"][1] == near([1.0, 7e-4, 1e-7])
+    assert [drawn[name][2] for name in drawn] == [GREY, MAUVE, CORRECTED]
+    assert horizontal(ax) == [1e-3]
+    assert picture.title == "A longer step rests after 2 evaluations instead of 4"
+    assert "mixing the last three states takes 1 evaluations" in picture.caption
+    assert "after 4 with ε = 0.1, 2 with ε = 0.5, 1 with ε = 0.5, mixed." in picture.alt

@@ -1,0 +1,183 @@
+"""Chapter 4's tables: the blackboard of its lesson, and those of its evidence page."""
+
+from collections.abc import Sequence
+
+from IPython.display import HTML
+from torch import Tensor
+
+from attn_notes import notebook
+from attn_notes.analysis.words import median, number, signed
+from attn_notes.chapters.equilibrium import estimators, evidence, probes, recipe
+from attn_notes.chapters.equilibrium.claims import state
+from attn_notes.models.equilibrium import Config
+
+
+def blackboard(board: evidence.Board) -> HTML:
+    """Two numbers at rest, and the credit by each way, all that can be had on paper."""
+
+    def digits(values: Tensor) -> list[str]:
+        return [short(x) for x in values.tolist()]
+
+    d, beta = board.differences, f"β = {board.beta:g}"
+    rows = [
+        ["at rest", "W z + x = z", *digits(board.rest)],
+        ["slope of the cost", "g = z − y", *digits(board.slope)],
+        ["true credit", "Jᵀa = −g", *digits(board.true)],
+        ["naive, both sides", f"(z⁻ − z⁺) / 2β, {beta}", *digits(d["naive", "both sides"])],
+        ["AEP, one side", f"(z* − z⁺) / β, {beta}", *digits(d["AEP", "one side"])],
+        ["AEP, both sides", f"(z⁻ − z⁺) / 2β, {beta}", *digits(d["AEP", "both sides"])],
+    ]
+    return notebook.table(["", "how", "first", "second"], rows)
+
+
+def short(x: float) -> str:
+    """A number as one writes it on a blackboard: whole if it is, else with two digits."""
+    whole = abs(x - round(x)) < 1e-9
+    return number(float(round(x)) if whole else x, 0 if whole else 2)
+
+
+KNOWS = {
+    "one": "how frequent each character is",
+    "pairs": "and the one before",
+    "threes": "and the two before",
+    "fives": "and the four before",
+}
+
+
+def yardsticks(training: evidence.Training) -> HTML:
+    """What counting comes to on the whole text, on the pieces that models are judged by."""
+    return notebook.table(
+        ["what a predictor knows", "nats a character"],
+        [[words, f"{training.counted[name]:.3f}"] for name, words in KNOWS.items()],
+    )
+
+
+def parts(published: Config, corrected: Config) -> HTML:
+    """What differs between the two blocks and their estimators."""
+    source, ours = estimators.PUBLISHED, estimators.AEP
+
+    def steps(of: Config | estimators.Nudged) -> str:
+        return f"{of.relaxation.steps} steps of {of.relaxation.step}"
+
+    shares = (
+        f"{source.beta:g}, {source.beta / (recipe.PUBLISHED_BATCH * recipe.PUBLISHED_LENGTH):.5f}",
+        f"{ours.beta:g}, {ours.beta / (recipe.BATCH * recipe.LENGTH):.2f}",
+    )
+    return notebook.table(
+        ["part", "as published", "corrected"],
+        [
+            ["input", "raw embeddings, of spread 0.02", "normalised (LayerNorm)"],
+            ["damping c", f"{published.damping:g}", f"{corrected.damping:g}"],
+            ["relaxation", steps(published), steps(corrected)],
+            ["at rest if", "the last step is short", "the force is small"],
+            ["correction", "clipped", "whole"],
+            ["nudge β, and its share for one prediction", *shares],
+            ["nudged relaxation", steps(source), steps(ours)],
+            ["while training", "(it does not train)", "a governor keeps it settling"],
+        ],
+    )
+
+
+WHERE = {
+    "BPTT": "from nowhere: the whole relaxation is remembered and differentiated",
+    "exact": "Jᵀa + g = 0, solved by a relaxation of its own",
+    "AEP": "nudged states, corrected",
+    "AEP, clipped": "the same, the correction never longer than the force",
+    "naive EP": "nudged states, not corrected",
+    "frozen": "a = 0: only the read-out learns",
+}
+
+
+def training(found: evidence.Training) -> HTML:
+    """What each kind came to."""
+
+    def row(kind: str, where: str) -> list[str]:
+        ends = found.ends[kind]
+        cosine = signed(f"{found.cosines[kind].min():.4f}")
+        return [
+            kind,
+            where,
+            f"{median(ends):.4f}",
+            f"{ends.max():.4f}",
+            "–" if kind == "frozen" else cosine,
+        ]
+
+    return notebook.table(
+        [
+            "kind",
+            "where it takes the credit from",
+            "nats, median",
+            "worst seed",
+            "cosine at the end",
+        ],
+        [row(kind, where) for kind, where in WHERE.items()],
+    )
+
+
+def credit(found: probes.Credit) -> HTML:
+    """Where each method sends its credit."""
+    return notebook.table(
+        ["method", "to earlier characters", "to the predicting one", "to later characters"],
+        [
+            [name, *(f"{100 * part:.1f} %" for part in parts)]
+            for name, parts in found.shares.items()
+        ],
+    )
+
+
+def rests(found: Sequence[probes.Rest]) -> HTML:
+    """What is left of the force, and what two tests say."""
+    return notebook.table(
+        [
+            "spread of the embeddings",
+            "force left",
+            "after 800 steps of 0.02",
+            "published test",
+            "test of the force",
+        ],
+        [
+            [
+                f"{rest.spread:g}",
+                f"{rest.left:.1e}",
+                f"{rest.fine:.1e}",
+                state(rest.seems),
+                state(rest.rests),
+            ]
+            for rest in found
+        ],
+    )
+
+
+def runaways(ungoverned: evidence.Ungoverned) -> HTML:
+    """How many seeds run away where nothing holds them."""
+    return notebook.table(
+        [f"seeds that run away, of {ungoverned.seeds}", *recipe.UNGOVERNED],
+        [
+            [f"damping {c}", *(ungoverned.ran_away(kind, c) for kind in recipe.UNGOVERNED)]
+            for c in recipe.DAMPINGS
+        ],
+    )
+
+
+def costs(found: probes.Costs) -> HTML:
+    """What each way to one gradient takes."""
+    return notebook.table(
+        ["one gradient", "milliseconds", "times faster", "cosine to the exact one"],
+        [
+            [
+                way,
+                f"{1000 * seconds:.0f}",
+                f"{found.faster(way):.1f}",
+                f"{found.cosines[way]:.5f}",
+            ]
+            for way, seconds in found.seconds.items()
+        ],
+    )
+
+
+def written(found: evidence.Training) -> HTML:
+    """How the first seed of each kind goes on from the prompt, its lines in a row."""
+    return notebook.table(
+        ["kind", f"after {recipe.PROMPT.strip()}"],
+        [[kind, " / ".join(filter(None, text.split("\n")))] for kind, text in found.texts.items()],
+    )

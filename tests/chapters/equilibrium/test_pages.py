@@ -1,0 +1,172 @@
+"""What chapter 4's two pages hold between them: the lesson's cells, the evidence's exercises."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from torch import Generator
+
+from attn_notes.chapters.equilibrium import estimators, evidence, measure, plane, recipe
+from attn_notes.models.equilibrium import CORRECTED, LanguageModel
+from attn_notes.widgets.equilibrium import EquilibriumExplorer
+
+from ... import exercises
+
+LESSON = exercises.ROOT / "book" / "equilibrium.ipynb"
+EVIDENCE = exercises.ROOT / "book" / "evidence" / "equilibrium.ipynb"
+
+
+@pytest.mark.parametrize("name", ["settles", "beta"])
+def test_the_exercises_of_the_evidence_page(name: str) -> None:
+    stub = exercises.outcome(EVIDENCE, name)
+    assert not stub.passed and "there is no answer yet" in repr(stub)
+    assert exercises.outcome(EVIDENCE, name, exercises.solution(EVIDENCE, name)).passed
+
+
+@pytest.mark.slow
+def test_the_lessons_model_is_the_packages() -> None:
+    """Its cells, run with other weights, off the start: force and credit."""
+    scope = exercises.after_setup(LESSON, exercises.cells(LESSON)["model-cell"])
+    text, config = scope["text"], scope["config"]
+    model = LanguageModel(config, Generator().manual_seed(5))
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1.2)
+    scope["untrained"] = model
+    exec(exercises.cells(LESSON)["model-check-cell"], scope)  # asserts that gradients agree
+    z = torch.randn(4, recipe.LENGTH, config.width, generator=Generator().manual_seed(6))
+    x = model.embed(scope["pieces"][:, :-1])
+    torch.testing.assert_close(scope["force"](z), model.block(z, x), rtol=1e-4, atol=1e-4)
+    # And of a credit that is not AEP's, the cell knows nothing.
+    pieces = text.sample(4, recipe.LENGTH, Generator().manual_seed(0))
+    naive = measure.attention_gradient(model, pieces, recipe.ESTIMATORS["naive EP"])
+    assert measure.relative_error(scope["ours"], naive) > 0.1
+
+
+def test_the_lessons_model_has_the_numbers_of_the_recipe() -> None:
+    cell = exercises.cells(LESSON)["model-cell"]
+    aep, heads = estimators.AEP, CORRECTED.heads
+    assert f"(3, {heads}, {CORRECTED.width // heads})" in cell and f"beta={aep.beta}" in cell
+    assert (
+        f"{aep.relaxation.step} * field(z)" in cell
+        and f"settle(field, z, {aep.relaxation.steps})" in cell
+    )
+    assert CORRECTED.relaxation.step == aep.relaxation.step
+    check = exercises.cells(LESSON)["model-check-cell"]
+    assert f"- {CORRECTED.damping:g} * z" in check
+    assert f"settle(force, x, {CORRECTED.relaxation.steps})" in check
+
+
+def test_the_implicit_layer_has_the_gradient_of_the_unrolled_one() -> None:
+    """As the cell says, and where it did not settle the two differ."""
+    code = exercises.cells(LESSON)["meet-cell"].partition("\n\nfor steps in")[0]
+    scope = exercises.after_setup(LESSON, code)
+    (one, few), (other, many) = (
+        scope["gradient"](layer, 60) for layer in (scope["Rest"].apply, scope["unrolled"])
+    )
+    assert measure.relative_error(one, other) < 1e-5 and few < many
+    assert scope["gradient"](scope["Rest"].apply, 600)[1] == few
+    assert scope["gradient"](scope["unrolled"], 600)[1] > 9 * many
+    early = [scope["gradient"](scope[n], 1)[0] for n in ("unrolled",)]
+    assert measure.relative_error(one, early[0]) > 0.01
+
+
+def text_of(page: Path, cell: str) -> str:
+    """A cell of text, its lines joined."""
+    (found,) = (c for c in nbformat.read(page, as_version=4).cells if c.id == cell)
+    return " ".join(found.source.split())
+
+
+WORDS = {2: "two", 3: "three", 4: "four", 8: "eight"}
+
+
+@pytest.mark.parametrize(
+    ("page", "cell", "says"),
+    [
+        (LESSON, "model", f"{WORDS[CORRECTED.heads]} heads, width {CORRECTED.width}"),
+        (LESSON, "task", f"reads {recipe.LENGTH} characters"),
+        (LESSON, "title", f"nudges its state for {recipe.FEW} steps"),
+        (LESSON, "clip-text", f"At the published {recipe.FEW} steps"),
+        (LESSON, "limits", f"{recipe.LENGTH} characters, {recipe.STEPS} steps"),
+        (LESSON, "limits", f"the damping of {CORRECTED.damping:g}"),
+        (LESSON, "exercise-fewest", "within a thousandth of the exact gradient"),
+        (
+            LESSON,
+            "exercise-fewest",
+            f"own settings take {CORRECTED.relaxation.steps + 2 * estimators.AEP.relaxation.steps}",
+        ),
+        (EVIDENCE, "training", f"{recipe.STEPS} steps of {recipe.BATCH} pieces"),
+        (EVIDENCE, "task", f"the {recipe.JUDGED:,} pieces"),
+        (EVIDENCE, "training-after", f"on {recipe.JUDGED:,} pieces, in the figure on "
+         f"{recipe.PROBED} of them"),
+        (EVIDENCE, "written", f"a temperature of {recipe.TEMPERATURE}"),
+        (EVIDENCE, "methods", f"{recipe.SEEDS} for each kind under the governor, "
+         f"{recipe.UNGOVERNED_SEEDS} where nothing holds, {recipe.GRADIENT_SEEDS} untrained"),
+        (EVIDENCE, "parts", "pieces of 32 characters instead of 64"),
+    ],
+)  # fmt: skip
+def test_a_setting_in_a_sentence_is_the_recipes(page: Path, cell: str, says: str) -> None:
+    assert says in text_of(page, cell)
+
+
+def test_what_other_sentences_say() -> None:
+    assert measure.READ_OUT == 15 and "fifteen times" in text_of(EVIDENCE, "training")
+    assert measure.GOVERNOR.factor == 0.95 and "5 % smaller" in text_of(LESSON, "train")
+    assert "multiplies the block's weights by 0.95" in text_of(EVIDENCE, "methods")
+    assert measure.GOVERNOR.tolerance == 0.001 and "exceeds 0.001" in text_of(EVIDENCE, "methods")
+    assert estimators.PUBLISHED.beta == 0.02 and "0.02 is spread over 1,024" in (
+        text_of(EVIDENCE, "beta")
+    )
+    assert recipe.PUBLISHED_BATCH * recipe.PUBLISHED_LENGTH == 1_024
+
+
+def test_the_example_on_the_blackboard() -> None:
+    """Its matrices, typed into the text, are those that are worked out."""
+    board = evidence.blackboard()
+    found = re.findall(r"\\begin\{pmatrix\} (.*?) \\end\{pmatrix\}", text_of(LESSON, "idea"))
+    typed = [[[float(x) for x in row.split("&")] for row in each.split(r"\\")] for each in found]
+    w, x, j, y = (torch.tensor(each).double() for each in typed)
+    assert w.equal(board.w) and x[:, 0].equal(board.x) and y[:, 0].equal(board.target)
+    assert j.equal(board.w - torch.eye(2).double())
+    assert board.rest.tolist() == pytest.approx([1, 2])
+    assert board.true.tolist() == pytest.approx([2, 1])
+    assert board.naive.tolist() == pytest.approx([0, 1])
+    # Its errors are of the first order with one side and of the second with both.
+    error = {
+        side: (board.differences["AEP", side] - board.true).norm()
+        for side in ("one side", "both sides")
+    }
+    assert error["one side"] > 3 * error["both sides"] > 0
+
+
+def test_the_links_open_what_the_widget_can_show() -> None:
+    source = (exercises.ROOT / "attn_notes" / "widgets" / "_equilibrium_plane.js").read_text(
+        "utf-8"
+    )
+    presets = re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', source)
+    links = re.findall(r'href="#open-(\w+)"', text_of(LESSON, "play"))
+    assert sorted(presets) == sorted(links) and len(links) == 4
+    explorer = EquilibriumExplorer()
+    assert f"weights: {json.dumps(explorer.weights)}" in source  # it starts as one of them
+    assert links[0] != "opposed"  # the first shows something new
+
+
+def test_the_plane_learns_alike_here_and_there() -> None:
+    source = (exercises.ROOT / "attn_notes" / "widgets" / "_equilibrium_plane.js").read_text(
+        "utf-8"
+    )
+    assert f"LESSONS = {plane.LESSONS};" in source and f"LONGEST = {plane.LONGEST};" in source
+    assert f"steps: {plane.REST.steps}, step: {plane.REST.step} }}" in source
+
+
+def test_the_source_sets_the_clip_as_the_lesson_writes_it() -> None:
+    """No correction is longer than the force: the line of the text, run on two vectors."""
+    (line,) = re.findall(r"correction = (.*?)\n", exercises.cells(LESSON)["clip"])
+    for size in (0.5, 3.0):
+        force = torch.tensor([1.0, 0.0])
+        scope = {"force": force, "correction": size * torch.tensor([0.0, 1.0])}
+        found = eval(line, scope)
+        assert found.norm().item() == pytest.approx(min(size, 1.0))
