@@ -221,6 +221,31 @@ def legible(read: Thoughts, batch: Batch) -> Legible:
     return Legible(*(hit / blank.sum() for hit in hits))
 
 
+class Drafts(NamedTuple):
+    """What boards come to that are read after each of u uses of the network, with their clues."""
+
+    wrong: Float[Tensor, " u"]  # blanks of a board that are, in the mean
+    whole: Float[Tensor, " u"]  # share of the boards that have none
+    legal: Float[Tensor, " u"]  # share of the boards that break no rule, right or not
+
+
+def drafts(read: Float[Tensor, "u n c v"], batch: Batch, task: Sudoku) -> Drafts:
+    """How near whole boards come to a solution: those that are read in y, or in z.
+
+    A board without a blank is as it is given; one in which a blank is read as blank breaks a rule.
+    """
+    puzzles, solutions = batch
+    boards = puzzles.where(puzzles > 0, read.argmax(-1))
+    wrong = (boards != solutions).sum(-1)
+    placed = task.place(boards.flatten(0, 1))
+    alright = ~task.look(placed).contradiction & (placed.sum((1, 2)) == task.cells)
+    return Drafts(
+        wrong.float().mean(1),
+        (wrong == 0).float().mean(1),
+        alright.view_as(wrong).float().mean(1),
+    )
+
+
 def half_precision(model: TRM) -> TRM:
     """A copy whose numbers are rounded to 16 bits, and computes with 32."""
     rounded = deepcopy(model)

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
 from attn_notes.chapters.trm.supervision import Settings, step_loss
-from attn_notes.models.trm import TRM, Config, Straight
+from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
 
 WARM_UP = 50  # steps of the optimiser
@@ -36,6 +36,7 @@ class Recipe:
     steps: int  # of the optimiser
     lr: float
     recursive: bool = True  # or `Straight`, which goes through its layers once
+    rereads: bool = False  # without recursion: whether every layer is given the puzzle
 
     def __post_init__(self) -> None:
         allowed.whole(0, steps=self.steps)
@@ -43,7 +44,8 @@ class Recipe:
 
     def model(self, seed: int) -> TRM:
         """The model, untrained."""
-        kind = TRM if self.recursive else Straight
+        once = Rereading if self.rereads else Straight
+        kind = TRM if self.recursive else once
         return kind(self.config, Generator().manual_seed(seed))
 
 
@@ -64,6 +66,8 @@ def operations(recipe: Recipe) -> int:
 # --- What is trained live
 
 TASK = Sudoku(rows=2, columns=3)
+STRICTER = Sudoku(rows=2, columns=3, symmetries="all")
+"""The same boards, split up to all symmetries: what trains on `TASK` has seen every class of it."""
 LIVE = Recipe(
     Config(
         norm="tokens",
@@ -132,10 +136,10 @@ class Drawn(NamedTuple):
     seed: int
     held_out: bool
 
-    def sample(self, size: int | None = None) -> Batch:
-        """The puzzles and their solutions, or another number of them."""
+    def sample(self, size: int | None = None, task: Sudoku = TASK) -> Batch:
+        """The puzzles and their solutions, or another number of them, by the task's split."""
         generator = Generator().manual_seed(self.seed)
-        return TASK.sample(size or self.size, generator, self.kind, held_out=self.held_out)
+        return task.sample(size or self.size, generator, self.kind, held_out=self.held_out)
 
 
 SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)
@@ -148,6 +152,12 @@ TESTS = {kind: Drawn(SIZES["tests"], kind, 2 + i, held_out=True) for i, kind in 
 SEEN = Drawn(SIZES["tests"], "mixed", 4, held_out=False)
 """Puzzles of the classes that the bank is drawn from; about half are of one in the bank."""
 
+FRESH = {kind: Drawn(SIZES["tests"], kind, 21 + i, held_out=True) for i, kind in enumerate(KINDS)}
+"""Held-out puzzles on which no setting was chosen: `TESTS` have served for that."""
+
+FAMILIAR = Drawn(SIZES["tests"], "minimal", 23, held_out=False)
+"""Minimal puzzles of the classes that the bank is drawn from."""
+
 
 def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """The first puzzles of a batch: those that are looked at along training."""
@@ -158,6 +168,8 @@ def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
 # --- What is recorded besides
 
 SEEDS = 4
+MORE_SEEDS = range(SEEDS, 2 * SEEDS)
+"""Of the live recipe: trained when its settings had long been chosen."""
 INSIDE: dict[str, Any] = dict(
     thoughts=4,  # supervision steps, in which is read what is in mind and how sure it is
     fewest=20,  # answers in a bin that is shown
@@ -176,6 +188,7 @@ CHANNELS = "norm as published"
 TWO_CYCLES = "T = 2"
 DEEP = "straight, equal depth"
 EQUAL = "straight, equal parameters"
+REREADING = "straight, rereading"
 
 
 def as_long(recipe: Recipe) -> Recipe:
@@ -193,11 +206,12 @@ def with_settings(**change: Any) -> Recipe:
     return replace(LIVE, settings=replace(LIVE.settings, **change))
 
 
-def straight(layers: int) -> Recipe:
+def straight(layers: int, *, rereads: bool = False) -> Recipe:
     """No recursion: as many layers as given, gone through once."""
     config = replace(LIVE.config, layers=layers)
     settings = replace(LIVE.settings, steps=1)
-    return as_long(replace(LIVE, config=config, settings=settings, recursive=False))
+    once = replace(LIVE, config=config, settings=settings, recursive=False, rereads=rereads)
+    return as_long(once)
 
 
 def baselines() -> dict[str, Recipe]:
@@ -236,10 +250,16 @@ def at_rate(kind: str, lr: float) -> str:
     return f"{kind}, lr {lr:g}"
 
 
+def rereading() -> dict[str, Recipe]:
+    """The deeper network without recursion, given the puzzle at every layer."""
+    return {REREADING: straight(LIVE.config.layers * USES, rereads=True)}
+
+
 RECORDS: dict[str, Callable[[], dict[str, Recipe]]] = {
     "trm_baselines": baselines,
     "trm_supervision": supervisions,
     "trm_networks": networks,
     "trm_rates": other_rates,
+    "trm_rereading": rereading,
 }
 """Record → what gives the recipes that it holds, by the names of their kinds."""
