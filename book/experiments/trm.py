@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.trm import measure, recipe
+from attn_notes.chapters.trm import evidence, measure, recipe
 from attn_notes.chapters.trm.measure import Solving
 from attn_notes.chapters.trm.recipe import KINDS, LIVE, TASK, Recipe
 from attn_notes.chapters.trm.supervision import History, Supervision
@@ -42,10 +42,15 @@ def certainty(seen: Solving, steps: int) -> list[list[int]]:
     return torch.bincount(pairs, minlength=4).view(2, 2).tolist()
 
 
-def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
-    """Where a model fails, what it keeps in mind and how sure it is; rounded as on the page."""
+def inside(
+    model: TRM, judged: Mapping[str, Batch], seen: Mapping[str, Solving] | None = None
+) -> results.Record:
+    """Where a model fails, what it keeps in mind and how sure it is; rounded as on the page.
+
+    `seen` is what it makes of these puzzles, where that is known.
+    """
     model = measure.half_precision(model)
-    seen = {on: measure.solve(model, judged[on], recipe.THINK) for on in KINDS}
+    seen = seen or {on: measure.solve(model, judged[on], recipe.THINK) for on in KINDS}
     right = torch.cat([found.right for found in seen.values()], 1)
     groups = measure.difficulties(torch.cat([TASK.rounds(judged[on][0]) for on in seen]))
     puzzles, solutions = recipe.probed(judged["minimal"])
@@ -135,12 +140,13 @@ def trained(
 ) -> tuple[Supervision, History]:
     """One seed of a recipe, probed nine times along the way."""
     probed = {on: recipe.probed(judged[on]) for on in KINDS}
+    steps = recipe.TRAINED if kind.recursive else 1  # which gives the same answer at every step
     return measure.learn(
         kind,
         task,
         bank,
         seed=seed,
-        probe=partial(measure.probe, tests=probed, steps=recipe.TRAINED),
+        probe=partial(measure.probe, tests=probed, steps=steps),
         probe_every=max(kind.steps // 9, 1),
     )
 
@@ -191,44 +197,48 @@ def trm_rates() -> None:
 @experiment
 def trm_rereading() -> None:
     """The straight network that is given the puzzle at every layer."""
-    record("trm_rereading")
+    record("trm_rereading", range(recipe.REREADING_SEEDS))
 
 
 @experiment
 def trm_seeds() -> None:
-    """Further seeds of the live recipe, by which no setting was chosen: eight with the first four.
+    """Further seeds of the live recipe, trained when every setting had been chosen.
 
-    Of the first of them the weights are kept, and of all what they hold in mind.
+    They are judged on fresh puzzles too, rounded as on the page; of the first the weights are kept.
     """
     bank, judged = recipe.BANK.sample(), tests(recipe.SIZES["tests"])
     fresh = {on: drawn.sample() for on, drawn in recipe.FRESH.items()}
     entry: results.Record = described(LIVE) | {"members": []}
     for seed in recipe.MORE_SEEDS:
-        run, history = trained(LIVE, bank, judged, seed)
+        run, history = measure.learn(
+            LIVE, TASK, bank, seed=seed, probe=lambda model: {}, probe_every=LIVE.steps
+        )
+        rounded = measure.half_precision(run.judged)
         seen = {on: measure.solve(run.judged, judged[on], recipe.THINK) for on in KINDS}
-        new = {on: measure.solve(run.judged, batch, recipe.THINK) for on, batch in fresh.items()}
-        entry["steps"] = history.steps.tolist()
+        new = {on: measure.solve(rounded, batch, recipe.THINK) for on, batch in fresh.items()}
+        again = measure.solve(rounded, evidence.familiar(bank), recipe.TRAINED)
+        few = measure.solve(run.judged, recipe.probed(fresh["minimal"]), recipe.TRAINED).right
+        kept = new["minimal"].right[: len(few), : few.shape[1]]
         entry["members"].append(
-            course(history)
-            | {on: solving(found) for on, found in seen.items()}
-            | {
+            {
                 "seed": seed,
+                "seconds": round(history.seconds[-1].item(), 1),
+                **{on: solving(found) for on, found in seen.items()},
                 "certainty": {on: certainty(found, recipe.TRAINED) for on, found in seen.items()},
-                "without EMA": {
-                    on: solving(measure.solve(run.model, judged[on], recipe.TRAINED))
-                    for on in KINDS
-                },
                 "fresh": {on: solving(found) for on, found in new.items()},
-                "inside": inside(run.judged, fresh),
+                "familiar": results.rounded(again.right[-1].float().mean().item()),
+                "doubt": measure.in_doubt(measure.joined(new.values())),
+                "changed": int((few != kept).any(0).sum()),  # by rounding, of the first ones
+                "inside": inside(rounded, fresh, new),
             }
         )
         if seed == recipe.MORE_SEEDS[0]:
-            weights = {name: w.half().numpy() for name, w in run.judged.state_dict().items()}
+            weights = {name: w.half().numpy() for name, w in rounded.state_dict().items()}
             np.savez_compressed(results.folder() / "trm_seeds.npz", **weights)
         ends = {on: found.right[-1].float().mean().item() for on, found in new.items()}
         print(f"seed {seed}: {ends}", flush=True)
-    settings = recipe.SIZES | recipe.INSIDE | {"lr": LIVE.lr, "judged on": JUDGED_ON_FRESH}
-    results.save("trm_seeds", settings, {recipe.TRM_LIVE: entry})
+        settings = recipe.SIZES | recipe.INSIDE | {"lr": LIVE.lr, "judged on": JUDGED_ON_FRESH}
+        results.save("trm_seeds", settings, {recipe.TRM_LIVE: entry})
 
 
 @experiment

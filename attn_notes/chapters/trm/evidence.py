@@ -95,9 +95,9 @@ def shared_classes(puzzles: Puzzles) -> tuple[float, int]:
     return shared, int(torch.isin(tested, known).sum())
 
 
-def familiar(puzzles: Puzzles, n: int = 1000) -> Batch:
+def familiar(bank: Batch, n: int = 1000) -> Batch:
     """New mixed puzzles of grids that training saw."""
-    grids = puzzles.bank[1][:n]
+    grids = bank[1][:n]
     generator = Generator().manual_seed(6)
     tries = torch.randint(TASK.cells // 2, TASK.cells + 1, (len(grids),), generator=generator)
     return TASK.dig(grids, tries, Generator().manual_seed(7)), grids
@@ -225,7 +225,7 @@ def live(model: TRM, history: History, puzzles: Puzzles) -> Live:
         int((was.right != seen[on].right[:TRAINED, : was.right.shape[1]]).any(0).sum())
         for on, was in before.items()
     )
-    again = measure.solve(rounded, familiar(puzzles), TRAINED)
+    again = measure.solve(rounded, familiar(puzzles.bank), TRAINED)
     return Live(
         minutes=history.seconds.float() / 60,
         course=dict(history.seen),

@@ -1,6 +1,6 @@
 """What chapter 5 measures: puzzles solved by step, when to stop, what is kept in mind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import NamedTuple
@@ -98,6 +98,11 @@ def probe(model: TRM, tests: dict[str, Batch], steps: int) -> dict[str, Tensor]:
     }
 
 
+def joined(parts: Iterable[Solving]) -> Solving:
+    """What is made of several sets of puzzles, as of one."""
+    return Solving(*(torch.cat(part, 1) for part in zip(*parts, strict=True)))
+
+
 def lost(right: Bool[Tensor, "s n"]) -> Int[Tensor, " n"]:
     """How often an answer that was right is wrong at the next step."""
     return (right[:-1] & ~right[1:]).sum(0)
@@ -140,6 +145,25 @@ def stop(seen: Solving, threshold: float) -> Stopped:
     first = sure.int().argmax(0)
     right = seen.right.gather(0, first[None])[0]
     return Stopped((first + 1).float().mean(), right.float().mean())
+
+
+class Doubt(NamedTuple):
+    """Boards given a chance of `UNSURE` after one step: how many, right then, right at the end."""
+
+    boards: int
+    first: float
+    last: float
+
+
+UNSURE = (0.5, 0.7)
+
+
+def in_doubt(seen: Solving) -> Doubt:
+    """What becomes of boards that are more likely right than not, and hardly; NaN of none."""
+    low, high = UNSURE
+    chance = seen.halt[0].sigmoid()
+    right = seen.right[:, (chance > low) & (chance < high)].float()
+    return Doubt(right.shape[1], *right.mean(1)[[0, -1]].tolist())
 
 
 class Reliability(NamedTuple):
