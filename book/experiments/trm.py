@@ -9,20 +9,20 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.trm import evidence, measure, recipe
+from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.measure import Solving
+from attn_notes.chapters.trm.puzzles import familiar
 from attn_notes.chapters.trm.recipe import KINDS, LIVE, TASK, Recipe
 from attn_notes.chapters.trm.supervision import History, Supervision
 from attn_notes.models.trm import TRM
-from attn_notes.tasks.sudoku import Batch, Sudoku
+from attn_notes.tasks.sudoku import Batch
 from experiments import experiment
 
 
 def tests(size: int) -> dict[str, Batch]:
     """Puzzles of classes held out, and mixed ones of those that the bank is drawn from."""
-    return {
-        kind: drawn.sample(size) for kind, drawn in (recipe.TESTS | {"seen": recipe.SEEN}).items()
-    }
+    sets = recipe.VALIDATION | {"seen": recipe.SEEN}
+    return {kind: drawn.sample(size) for kind, drawn in sets.items()}
 
 
 def solving(seen: Solving) -> results.Record:
@@ -136,14 +136,14 @@ def learned(recipes: Mapping[str, Recipe], seeds: Iterable[int]) -> results.Reco
 
 
 def trained(
-    kind: Recipe, bank: Batch, judged: Mapping[str, Batch], seed: int, task: Sudoku = TASK
+    kind: Recipe, bank: Batch, judged: Mapping[str, Batch], seed: int
 ) -> tuple[Supervision, History]:
     """One seed of a recipe, probed nine times along the way."""
     probed = {on: recipe.probed(judged[on]) for on in KINDS}
     steps = recipe.TRAINED if kind.recursive else 1  # which gives the same answer at every step
     return measure.learn(
         kind,
-        task,
+        TASK,
         bank,
         seed=seed,
         probe=partial(measure.probe, tests=probed, steps=steps),
@@ -204,7 +204,8 @@ def trm_rereading() -> None:
 def trm_seeds() -> None:
     """Further seeds of the live recipe, trained when every setting had been chosen.
 
-    They are judged on fresh puzzles too, rounded as on the page; of the first the weights are kept.
+    They are judged on fresh puzzles too, rounded as on the page; of the first the weights and
+    answers are kept.
     """
     bank, judged = recipe.BANK.sample(), tests(recipe.SIZES["tests"])
     fresh = {on: drawn.sample() for on, drawn in recipe.FRESH.items()}
@@ -216,7 +217,7 @@ def trm_seeds() -> None:
         rounded = measure.half_precision(run.judged)
         seen = {on: measure.solve(run.judged, judged[on], recipe.THINK) for on in KINDS}
         new = {on: measure.solve(rounded, batch, recipe.THINK) for on, batch in fresh.items()}
-        again = measure.solve(rounded, evidence.familiar(bank), recipe.TRAINED)
+        again = measure.solve(rounded, familiar(bank), recipe.TRAINED)
         few = measure.solve(run.judged, recipe.probed(fresh["minimal"]), recipe.TRAINED).right
         kept = new["minimal"].right[: len(few), : few.shape[1]]
         entry["members"].append(
@@ -233,8 +234,11 @@ def trm_seeds() -> None:
             }
         )
         if seed == recipe.MORE_SEEDS[0]:
-            weights = {name: w.half().numpy() for name, w in rounded.state_dict().items()}
-            np.savez_compressed(results.folder() / "trm_seeds.npz", **weights)
+            kept_arrays = {name: w.half().numpy() for name, w in rounded.state_dict().items()}
+            for on, found in new.items():
+                kept_arrays[f"{on} right"] = found.right.numpy()
+                kept_arrays[f"{on} halt"] = found.halt.half().numpy()
+            np.savez_compressed(results.folder() / "trm_seeds.npz", **kept_arrays)
         ends = {on: found.right[-1].float().mean().item() for on, found in new.items()}
         print(f"seed {seed}: {ends}", flush=True)
         settings = recipe.SIZES | recipe.INSIDE | {"lr": LIVE.lr, "judged on": JUDGED_ON_FRESH}
@@ -243,21 +247,13 @@ def trm_seeds() -> None:
 
 @experiment
 def trm_symmetries() -> None:
-    """The live recipe where whole classes up to all symmetries are held out."""
-    split("trm_symmetries", TASK)
+    """The live recipe where whole classes up to all symmetries are held out.
 
-
-@experiment
-def trm_guises() -> None:
-    """The same split, and training shows each puzzle in every guise that its symmetries give."""
-    split("trm_guises", recipe.STRICTER)
-
-
-def split(name: str, guises: Sudoku, seeds: int = recipe.SEEDS) -> None:
-    """Hold out whole classes up to all symmetries, and train in these guises."""
+    Training disguises puzzles as ever, by other names, so that the split is all that changes.
+    """
     task = recipe.STRICTER
     bank = recipe.BANK.sample(task=task)
-    judged = {on: drawn.sample(task=task) for on, drawn in recipe.TESTS.items()}
+    judged = {on: drawn.sample(task=task) for on, drawn in recipe.VALIDATION.items()}
     sets = {
         "fresh": {on: drawn.sample(task=task) for on, drawn in recipe.FRESH.items()},
         "seen": {
@@ -267,8 +263,8 @@ def split(name: str, guises: Sudoku, seeds: int = recipe.SEEDS) -> None:
     }
     keys = {part: task.class_key(batches["minimal"][1]) for part, batches in sets.items()}
     entry: results.Record = described(LIVE) | {"members": []}
-    for seed in range(seeds):
-        run, history = trained(LIVE, bank, judged, seed, guises)
+    for seed in range(recipe.SEEDS):
+        run, history = trained(LIVE, bank, judged, seed)
         more = {
             part: {on: measure.solve(run.judged, b, recipe.THINK) for on, b in batches.items()}
             for part, batches in sets.items()
@@ -280,16 +276,16 @@ def split(name: str, guises: Sudoku, seeds: int = recipe.SEEDS) -> None:
             | {"by class": {part: by_class(keys[part], of["minimal"]) for part, of in more.items()}}
         )
         ends = {part: of["minimal"].right[-1].float().mean().item() for part, of in more.items()}
-        print(f"{name}, seed {seed}: {ends}", flush=True)
+        print(f"seed {seed}: {ends}", flush=True)
     settings = recipe.SIZES | {
-        "seeds": seeds,
+        "seeds": recipe.SEEDS,
         "lr": LIVE.lr,
         "split": "whole classes up to all symmetries held out",
-        "guises in training": guises.symmetries,
+        "guises in training": TASK.symmetries,
         "judged on": "'fresh': of the classes held out; 'seen': of those of the bank; no setting "
         "was chosen on either",
     }
-    results.save(name, settings, {recipe.TRM_LIVE: entry})
+    results.save("trm_symmetries", settings, {recipe.TRM_LIVE: entry})
 
 
 def by_class(keys: Tensor, seen: Solving) -> list[list[float | None]]:

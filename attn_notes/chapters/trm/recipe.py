@@ -68,6 +68,8 @@ def operations(recipe: Recipe) -> int:
 TASK = Sudoku(rows=2, columns=3)
 STRICTER = Sudoku(rows=2, columns=3, symmetries="all")
 """The same boards, split up to all symmetries: what trains on `TASK` has seen every class of it."""
+CLASSES = 49
+"""Of grids of 6 × 6 up to all symmetries."""
 LIVE = Recipe(
     Config(
         norm="tokens",
@@ -100,12 +102,12 @@ GOAL = dict(solved=0.9, steps=1000)
 """The challenge: which share of the puzzles judged last, within so many steps."""
 
 
-def lesson() -> dict[str, Any]:
+def lesson(task: Sudoku = TASK) -> dict[str, Any]:
     """What `SudokuExplorer.teach` takes."""
     settings = LIVE.settings
     return {
         "config": LIVE.config,
-        "task": TASK,
+        "task": task,
         "loss": partial(step_loss, settings=settings),
         "sizes": PAGE,
         "supervision": {
@@ -148,12 +150,14 @@ THINK: int = SIZES["think"]
 
 KINDS = ("mixed", "minimal")
 BANK = Drawn(SIZES["bank"], "mixed", 1, held_out=False)
-TESTS = {kind: Drawn(SIZES["tests"], kind, 2 + i, held_out=True) for i, kind in enumerate(KINDS)}
+VALIDATION = {
+    kind: Drawn(SIZES["tests"], kind, 2 + i, held_out=True) for i, kind in enumerate(KINDS)
+}
 SEEN = Drawn(SIZES["tests"], "mixed", 4, held_out=False)
 """Puzzles of the classes that the bank is drawn from; about half are of one in the bank."""
 
 FRESH = {kind: Drawn(SIZES["tests"], kind, 21 + i, held_out=True) for i, kind in enumerate(KINDS)}
-"""Held-out puzzles on which no setting was chosen: `TESTS` have served for that."""
+"""Held-out puzzles on which no setting was chosen: `VALIDATION` have served for that."""
 
 FAMILIAR = Drawn(SIZES["tests"], "minimal", 23, held_out=False)
 """Minimal puzzles of the classes that the bank is drawn from."""

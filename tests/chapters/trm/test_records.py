@@ -56,7 +56,7 @@ def test_the_chapter_trains_what_was_recorded() -> None:
 def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
     """The numbers with which the records were made."""
     assert recipe.BANK == (20_000, "mixed", 1, False)
-    assert recipe.TESTS == {
+    assert recipe.VALIDATION == {
         "mixed": (1000, "mixed", 2, True),
         "minimal": (1000, "minimal", 3, True),
     }
