@@ -2,6 +2,7 @@
 // _trm_puzzles.js and the panel of _trm_train.js. The anywidget model holds what is chosen.
 
 import { sigmoid, unpack } from "./_model.js";
+import { opens } from "./_open.js";
 import {
   button,
   html,
@@ -414,8 +415,13 @@ function render({ model, el }) {
   el.append(root);
   fillIn();
   training.reload();
+  const shut = opens(root, {
+    fails: fail,
+    mind: () => save({ shown: "mind", step: Math.max(1, model.get("step")) }),
+  });
   return () => {
     gone = true;
+    shut();
     unwatch();
     training.free();
     plays.stop();

@@ -77,7 +77,8 @@ class SudokuExplorer(anywidget.AnyWidget):
     _esm = javascript("trm")
     _css = style("trm")
 
-    # name -> {config, use, rows, columns, held_out_share, symmetries, names, shapes, seeds, format, weights}.
+    # name -> {config, use, rows, columns, held_out_share, symmetries, names, shapes, seeds, format,
+    # weights}.
     # One trait, so that weights and the program that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
     # What the page needs to train a model; empty where there is nothing to be trained.

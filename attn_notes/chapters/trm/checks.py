@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from attn_notes.chapters.trm import evidence
 from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
-from attn_notes.models.trm import TRM, State
+from attn_notes.models.trm import Output, State
 
 
 @check
@@ -204,18 +205,19 @@ SPENT = 31  # the seed of the puzzles that they are spent on
 
 
 @check
-def budget(answer: Callable[..., Any], model: TRM) -> str:
+def budget(answer: Callable[..., Any]) -> str:
     """How many of a hundred fresh minimal puzzles are solved with so many looks each on average.
 
-    The answer gets a function that takes one look for each puzzle it is given, and the puzzles.
+    The answer gets a function that takes one look for each puzzle it is given, and the puzzles. The
+    network is the recorded one whose weights are kept, so that scores can be compared.
     """
+    model = evidence.kept_model()
     puzzles, solutions = TASK.sample(
         PUZZLES, Generator().manual_seed(SPENT), "minimal", held_out=True
     )
-    device = model.y_init.device
     spent = 0
 
-    def look(boards: Tensor, state: Any = None) -> tuple[State, Tensor, Tensor]:
+    def look(boards: Tensor, state: Any = None) -> Output:
         nonlocal spent
         need(
             isinstance(boards, Tensor) and boards.shape[1:] == (TASK.cells,),
@@ -227,10 +229,7 @@ def budget(answer: Callable[..., Any], model: TRM) -> str:
             f"that is more than {BUDGET * PUZZLES:,} looks, {BUDGET} a puzzle.",
         )
         with torch.no_grad():
-            after, digits, q = model(
-                boards.to(device), None if state is None else State(*(s.to(device) for s in state))
-            )
-        return State(*(part.cpu() for part in after)), digits.cpu(), q.cpu()
+            return model(boards, None if state is None else State(*state))
 
     boards = answered(answer(look, puzzles.clone()))
     if not isinstance(boards, Tensor) or boards.shape != puzzles.shape:

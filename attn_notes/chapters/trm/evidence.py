@@ -132,19 +132,31 @@ def live(model: TRM, history: History, fresh: Batch) -> Live:
     )
 
 
-def kept(puzzles: Puzzles) -> Live:
-    """The recorded network whose weights are kept, and what it made of the fresh puzzles."""
-    seed = recipe.MORE_SEEDS[0]
+def _kept() -> tuple[TRM, dict[str, Tensor]]:
+    """The recorded network whose weights are kept, and what is kept besides."""
     with np.load(results.folder() / "trm_seeds.npz") as packed:
         arrays = {name: torch.from_numpy(array) for name, array in packed.items()}
+    model = recipe.LIVE.model(recipe.MORE_SEEDS[0])
+    names = set(model.state_dict())
+    model.load_state_dict({name: array for name, array in arrays.items() if name in names})
+    return model, {name: array for name, array in arrays.items() if name not in names}
+
+
+def kept_model() -> TRM:
+    """The recorded network whose weights are kept, on the CPU."""
+    return _kept()[0]
+
+
+def kept(puzzles: Puzzles) -> Live:
+    """The recorded network whose weights are kept, and what it made of the fresh puzzles."""
+    model, arrays = _kept()
     seen = {}
     for on in KINDS:
-        right, halt = (arrays.pop(f"{on} {what}") for what in ("right", "halt"))
-        seen[on] = Solving(right, torch.full(right.shape, math.nan), halt.float())  # not kept
-    model = recipe.LIVE.model(seed)
-    model.load_state_dict(arrays)
+        right, halt = (arrays[f"{on} {what}"] for what in ("right", "halt"))
+        unknown = torch.full(right.shape, math.nan)  # blanks right: not kept
+        seen[on] = Solving(right, unknown, halt.float())
     mind = read(model, puzzles.probed["minimal"])
-    return Live(seen, mind, torch.zeros(0), torch.zeros(0), f"seed {seed}")
+    return Live(seen, mind, torch.zeros(0), torch.zeros(0), f"seed {recipe.MORE_SEEDS[0]}")
 
 
 def failures(live: Live, puzzles: Int[Tensor, "n c"], most: int = 3) -> list[str]:

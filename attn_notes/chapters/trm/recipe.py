@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -142,6 +143,15 @@ class Drawn(NamedTuple):
         """The puzzles and their solutions, or another number of them, by the task's split."""
         generator = Generator().manual_seed(self.seed)
         return task.sample(size or self.size, generator, self.kind, held_out=self.held_out)
+
+    def grids(self) -> Int[Tensor, "n c"]:
+        """The solutions alone, without digging the puzzles out of them."""
+        generator = Generator().manual_seed(self.seed)
+        found = torch.zeros(0, TASK.cells, dtype=torch.long)
+        while len(found) < self.size:  # as `Sudoku.sample` draws them
+            drawn = TASK.grids(self.size, generator)
+            found = torch.cat([found, drawn[TASK.held_out(drawn) == self.held_out]])
+        return found[: self.size]
 
 
 SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)

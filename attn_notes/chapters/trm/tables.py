@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attn_notes import notebook
 from attn_notes.analysis import statistics
-from attn_notes.analysis.words import median, percent
+from attn_notes.analysis.words import median, percent, percents
 from attn_notes.chapters.trm import recipe
 from attn_notes.chapters.trm.claims import HERE, NAMES, QUESTIONS, compared
 from attn_notes.chapters.trm.evidence import Looked, Recorded
@@ -56,6 +56,23 @@ def puzzles_table(puzzles: Puzzles) -> HTML:
         [
             row(name, batch[0], speed)
             for (name, batch), speed in zip(puzzles.sets.items(), puzzles.speed, strict=True)
+        ],
+    )
+
+
+def classes(recorded: Recorded) -> HTML:
+    """The classes held out up to all symmetries: how many puzzles of each, how many solved."""
+    shares = recorded.by_class()
+    counts = [count for count, _ in recorded.stricter[0]["by class"]["fresh"]]
+    return notebook.table(
+        [
+            "class held out",
+            "minimal puzzles",
+            "solved after eight steps, least to most of the seeds",
+        ],
+        [
+            [f"{k + 1}", f"{count:,}", percents(share)]
+            for k, (count, share) in enumerate(zip(counts, shares.T, strict=True))
         ],
     )
 
