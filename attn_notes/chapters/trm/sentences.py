@@ -6,7 +6,7 @@ from IPython.display import Markdown
 from jaxtyping import Int
 from torch import Tensor
 
-from attn_notes.analysis.words import listed, median, percent, percents
+from attn_notes.analysis.words import median, percent, percents
 from attn_notes.chapters.trm import claims, recipe
 from attn_notes.chapters.trm.claims import HERE, NAMES, ONE_LOOK
 from attn_notes.chapters.trm.evidence import Live, Recorded, failures
@@ -44,11 +44,9 @@ def looks(recorded: Recorded) -> Markdown:
     more = claims.more_solved(recorded, HERE, ONE_LOOK)
     published = percent(median(recorded.solved(CHANNELS)), 0)
     return Markdown(
-        "The fair opponent of eight looks is a network that was trained for one. Against it they "
-        f"solve {more_or_fewer(more.mean)} minimal puzzles: {claims.interval(more)}. Against one "
-        "look of a straight network with four times the weights it is "
-        f"{claims.interval(claims.more_solved(recorded, HERE, (DEEP, 1)))}. As published, with the "
-        f"norm over channels, eight looks solve {published} % (the median of four seeds)."
+        "The fair opponent of eight looks is a network trained for one: against it they solve "
+        f"{more_or_fewer(more.mean)} minimal puzzles, by {claims.interval(more)}. As published, "
+        f"with the norm over channels, eight looks solve {published} %."
     )
 
 
@@ -183,18 +181,21 @@ def classes(shared: Shared) -> Markdown:
 
 def fresh_words(recorded: Recorded) -> Markdown:
     """Whether the puzzles that settings were chosen by have flattered."""
-    both = [
-        f"{percents(recorded.solved(TRM_LIVE, on)[-len(recorded.later) :])} of those {on} ones by "
-        f"which settings were chosen and {percents(recorded.fresh(on))} of fresh ones"
-        for on in ("mixed", "minimal")
-    ]
+    before, after = (
+        {on: percents(shares(on)) for on in ("mixed", "minimal")}
+        for shares in (
+            lambda on: recorded.solved(TRM_LIVE, on)[-len(recorded.later) :],
+            recorded.fresh,
+        )
+    )
     changed = [int(m["changed"]) for m in recorded.later]
     return Markdown(
-        f"Settings were chosen on some of the puzzles that the comparisons use. Of "
-        f"{len(recorded.later)} seeds trained afterwards, each solves after eight steps "
-        f"{listed(both)}. (The page carries weights with 16 bits each. Rounding them changed for "
-        f"{min(changed)} to {max(changed)} of {recipe.SIZES['probed']} puzzles whether they are "
-        "solved at any of eight steps.)"
+        f"After eight steps, the {len(recorded.later)} seeds that were trained afterwards solve "
+        f"{before['mixed']} of the mixed puzzles by which settings were chosen, and "
+        f"{after['mixed']} of fresh ones; of minimal ones {before['minimal']} and "
+        f"{after['minimal']}. (The page carries weights with 16 bits each. Rounding them changed "
+        f"for {min(changed)} to {max(changed)} of {recipe.SIZES['probed']} puzzles whether they "
+        "are solved at any of eight steps.)"
     )
 
 
