@@ -4,14 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from attn_notes.analysis import results
 from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.measure import Solving
-from attn_notes.chapters.trm.puzzles import familiar
 from attn_notes.chapters.trm.recipe import KINDS, LIVE, TASK, Recipe
 from attn_notes.chapters.trm.supervision import History, Supervision
 from attn_notes.models.trm import TRM
@@ -42,15 +40,10 @@ def certainty(seen: Solving, steps: int) -> list[list[int]]:
     return torch.bincount(pairs, minlength=4).view(2, 2).tolist()
 
 
-def inside(
-    model: TRM, judged: Mapping[str, Batch], seen: Mapping[str, Solving] | None = None
-) -> results.Record:
-    """Where a model fails, what it keeps in mind and how sure it is; rounded as on the page.
-
-    `seen` is what it makes of these puzzles, where that is known.
-    """
+def inside(model: TRM, judged: Mapping[str, Batch]) -> results.Record:
+    """Where a model fails, what it keeps in mind and how sure it is; rounded as on the page."""
     model = measure.half_precision(model)
-    seen = seen or {on: measure.solve(model, judged[on], recipe.THINK) for on in KINDS}
+    seen = {on: measure.solve(model, judged[on], recipe.THINK) for on in KINDS}
     right = torch.cat([found.right for found in seen.values()], 1)
     groups = measure.difficulties(torch.cat([TASK.rounds(judged[on][0]) for on in seen]))
     puzzles, solutions = recipe.probed(judged["minimal"])
@@ -71,15 +64,6 @@ def inside(
             name: row(right[:, chosen].float().mean(1)) for name, chosen in groups.items()
         },
         "legible": {name: row(share) for name, share in read._asdict().items()},
-        "drafts": {
-            name: {
-                what: row(found)
-                for what, found in measure.drafts(part, (puzzles, solutions), TASK)
-                ._asdict()
-                .items()
-            }
-            for name, part in thoughts._asdict().items()
-        },
         "reliability": [
             row(torch.stack([said, share]))
             for said, share, answers in zip(*sure, strict=True)
@@ -198,51 +182,6 @@ def trm_rates() -> None:
 def trm_rereading() -> None:
     """The straight network that is given the puzzle at every layer."""
     record("trm_rereading", range(recipe.REREADING_SEEDS))
-
-
-@experiment
-def trm_seeds() -> None:
-    """Further seeds of the live recipe, trained when every setting had been chosen.
-
-    They are judged on fresh puzzles too, rounded as on the page; of the first the weights and
-    answers are kept.
-    """
-    bank, judged = recipe.BANK.sample(), tests(recipe.SIZES["tests"])
-    fresh = {on: drawn.sample() for on, drawn in recipe.FRESH.items()}
-    entry: results.Record = described(LIVE) | {"members": []}
-    for seed in recipe.MORE_SEEDS:
-        run, history = measure.learn(
-            LIVE, TASK, bank, seed=seed, probe=lambda model: {}, probe_every=LIVE.steps
-        )
-        rounded = measure.half_precision(run.judged)
-        seen = {on: measure.solve(run.judged, judged[on], recipe.THINK) for on in KINDS}
-        new = {on: measure.solve(rounded, batch, recipe.THINK) for on, batch in fresh.items()}
-        again = measure.solve(rounded, familiar(bank), recipe.TRAINED)
-        few = measure.solve(run.judged, recipe.probed(fresh["minimal"]), recipe.TRAINED).right
-        kept = new["minimal"].right[: len(few), : few.shape[1]]
-        entry["members"].append(
-            {
-                "seed": seed,
-                "seconds": round(history.seconds[-1].item(), 1),
-                **{on: solving(found) for on, found in seen.items()},
-                "certainty": {on: certainty(found, recipe.TRAINED) for on, found in seen.items()},
-                "fresh": {on: solving(found) for on, found in new.items()},
-                "familiar": results.rounded(again.right[-1].float().mean().item()),
-                "doubt": measure.in_doubt(measure.joined(new.values())),
-                "changed": int((few != kept).any(0).sum()),  # by rounding, of the first ones
-                "inside": inside(rounded, fresh, new),
-            }
-        )
-        if seed == recipe.MORE_SEEDS[0]:
-            kept_arrays = {name: w.half().numpy() for name, w in rounded.state_dict().items()}
-            for on, found in new.items():
-                kept_arrays[f"{on} right"] = found.right.numpy()
-                kept_arrays[f"{on} halt"] = found.halt.half().numpy()
-            np.savez_compressed(results.folder() / "trm_seeds.npz", **kept_arrays)
-        ends = {on: found.right[-1].float().mean().item() for on, found in new.items()}
-        print(f"seed {seed}: {ends}", flush=True)
-        settings = recipe.SIZES | recipe.INSIDE | {"lr": LIVE.lr, "judged on": JUDGED_ON_FRESH}
-        results.save("trm_seeds", settings, {recipe.TRM_LIVE: entry})
 
 
 @experiment

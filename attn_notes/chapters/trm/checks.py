@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from attn_notes.chapters.trm import evidence
 from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
-from attn_notes.models.trm import Output, State
+from attn_notes.models.trm import TRM, Output, State
 
 
 @check
@@ -199,19 +198,19 @@ def steps_taken(answer: Callable[[Tensor, float], Tensor]) -> str:
     return "the first step that exceeds the level, or the last of all."
 
 
-BUDGET = 12  # looks a puzzle, on average
+BUDGET = 4  # looks a puzzle, on average
 PUZZLES = 100
 SPENT = 31  # the seed of the puzzles that they are spent on
 
 
 @check
-def budget(answer: Callable[..., Any]) -> str:
+def budget(answer: tuple[Callable[..., Any], TRM]) -> str:
     """How many of a hundred fresh minimal puzzles are solved with so many looks each on average.
 
-    The answer gets a function that takes one look for each puzzle it is given, and the puzzles. The
-    network is the recorded one whose weights are kept, so that scores can be compared.
+    Given are a way to spend them and the network that looks. The first gets a function that takes
+    one look for each puzzle it is given, and the puzzles.
     """
-    model = evidence.kept_model()
+    spend, model = answer
     puzzles, solutions = TASK.sample(
         PUZZLES, Generator().manual_seed(SPENT), "minimal", held_out=True
     )
@@ -229,11 +228,11 @@ def budget(answer: Callable[..., Any]) -> str:
             f"that is more than {BUDGET * PUZZLES:,} looks, {BUDGET} a puzzle.",
         )
         with torch.no_grad():
-            return model(boards, None if state is None else State(*state))
+            found: Output = model(boards, None if state is None else State(*state))
+        return found
 
-    boards = answered(answer(look, puzzles.clone()))
+    boards = answered(spend(look, puzzles.clone()))
     if not isinstance(boards, Tensor) or boards.shape != puzzles.shape:
         raise WrongError(f"return a tensor of boards of shape {tuple(puzzles.shape)}.")
     solved = int((boards == solutions).all(1).sum())
-    need(solved > 0, "no board is right: is it the digits' largest logit, in the puzzles' order?")
     return f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."

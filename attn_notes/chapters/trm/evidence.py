@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attn_notes.analysis import results
 from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.measure import Doubt, Legible, Reliability, Solving, Stopped
-from attn_notes.chapters.trm.puzzles import Puzzles, guessing
+from attn_notes.chapters.trm.puzzles import guessing
 from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
 from attn_notes.models.trm import TRM
@@ -44,6 +43,11 @@ class Mind:
         read: Tensor = getattr(self, name)
         return (read[use] != self.puzzles[1]).sum(1)
 
+    @property
+    def blanks(self) -> float:
+        """Of a puzzle, in the mean."""
+        return (self.puzzles[0] == 0).sum(1).float().mean().item()
+
     @cached_property
     def guessing(self) -> float:
         """What a guess among what the clues allow gets right."""
@@ -55,40 +59,32 @@ class Live:
     """A trained network looked at closely, with its numbers rounded to 16 bits as on the page.
 
     Args:
-        seen: kind → what it makes of fresh held-out puzzles, in `THINK` supervision steps.
+        seen: what it makes of fresh held-out minimal puzzles, in `THINK` supervision steps.
         mind: what is read in y and z.
         minutes: of training, at each probe.
         course: share of the probed minimal puzzles solved, at each probe; not rounded yet.
-        name: what a figure calls it.
     """
 
-    seen: Mapping[str, Solving]
+    seen: Solving
     mind: Mind
     minutes: Float[Tensor, " p"]
     course: Float[Tensor, " p"]
-    name: str = "live"
 
     @property
     def boards(self) -> int:
         """How many held-out puzzles it thinks about."""
-        return sum(len(seen.right[0]) for seen in self.seen.values())
+        return self.seen.right.shape[1]
 
-    def solved(self, on: str, step: int = THINK) -> float:
-        """The share of a test set after so many supervision steps."""
-        return self.seen[on].right[step - 1].float().mean().item()
-
-    def by_group(self, groups: Mapping[str, Bool[Tensor, " n"]]) -> dict[str, Tensor]:
-        """The share solved of each group of all held-out puzzles, at each step."""
-        right = torch.cat([seen.right for seen in self.seen.values()], 1).float()
-        return {name: right[:, chosen].mean(1) for name, chosen in groups.items()}
+    def solved(self, step: int = THINK) -> float:
+        """The share of them solved after so many supervision steps."""
+        return self.seen.right[step - 1].float().mean().item()
 
     @cached_property
     def reliability(self) -> Reliability:
         """How often its answers of the first steps are right, by its own estimate."""
         first = recipe.INSIDE["thoughts"]
-        said = torch.cat([x.halt[:first].sigmoid().flatten() for x in self.seen.values()])
-        right = torch.cat([x.right[:first].flatten() for x in self.seen.values()])
-        return measure.reliability(said, right, recipe.INSIDE["edges"])
+        said, right = self.seen.halt[:first].sigmoid(), self.seen.right[:first]
+        return measure.reliability(said.flatten(), right.flatten(), recipe.INSIDE["edges"])
 
     @property
     def shown(self) -> Reliability:
@@ -96,19 +92,18 @@ class Live:
         enough = self.reliability.answers >= recipe.INSIDE["fewest"]
         return Reliability(*(part[enough] for part in self.reliability))
 
-    def stop(self, on: str, threshold: float) -> Stopped:
+    def stop(self, threshold: float) -> Stopped:
         """What stopping early comes to."""
-        return measure.stop(self.seen[on], threshold)
+        return measure.stop(self.seen, threshold)
 
     def sure(self) -> "Sure":
         """Boards that it holds to be right after `TRAINED` steps, and others; and which are."""
-        says = torch.cat([x.halt[TRAINED - 1] > 0 for x in self.seen.values()])
-        right = torch.cat([x.right[TRAINED - 1] for x in self.seen.values()])
+        says, right = self.seen.halt[TRAINED - 1] > 0, self.seen.right[TRAINED - 1]
         return Sure(*(int(x.sum()) for x in (says, says & right, ~says, ~says & right)))
 
     def in_doubt(self) -> Doubt:
         """What becomes of the boards that are hardly more likely right than not."""
-        return measure.in_doubt(measure.joined(self.seen.values()))
+        return measure.in_doubt(self.seen)
 
 
 @dataclass(frozen=True)
@@ -125,43 +120,16 @@ def live(model: TRM, history: History, fresh: Batch) -> Live:
     """Look at a model that has been trained, on fresh minimal puzzles."""
     rounded = measure.half_precision(model)
     return Live(
-        {"minimal": measure.solve(rounded, fresh, THINK)},
+        measure.solve(rounded, fresh, THINK),
         read(rounded, recipe.probed(fresh)),
         history.seconds.float() / 60,
         history.seen["minimal"],
     )
 
 
-def _kept() -> tuple[TRM, dict[str, Tensor]]:
-    """The recorded network whose weights are kept, and what is kept besides."""
-    with np.load(results.folder() / "trm_seeds.npz") as packed:
-        arrays = {name: torch.from_numpy(array) for name, array in packed.items()}
-    model = recipe.LIVE.model(recipe.MORE_SEEDS[0])
-    names = set(model.state_dict())
-    model.load_state_dict({name: array for name, array in arrays.items() if name in names})
-    return model, {name: array for name, array in arrays.items() if name not in names}
-
-
-def kept_model() -> TRM:
-    """The recorded network whose weights are kept, on the CPU."""
-    return _kept()[0]
-
-
-def kept(puzzles: Puzzles) -> Live:
-    """The recorded network whose weights are kept, and what it made of the fresh puzzles."""
-    model, arrays = _kept()
-    seen = {}
-    for on in KINDS:
-        right, halt = (arrays[f"{on} {what}"] for what in ("right", "halt"))
-        unknown = torch.full(right.shape, math.nan)  # blanks right: not kept
-        seen[on] = Solving(right, unknown, halt.float())
-    mind = read(model, puzzles.probed["minimal"])
-    return Live(seen, mind, torch.zeros(0), torch.zeros(0), f"seed {recipe.MORE_SEEDS[0]}")
-
-
 def failures(live: Live, puzzles: Int[Tensor, "n c"], most: int = 3) -> list[str]:
     """Minimal puzzles that it has wrong at the last step, as text: the first few."""
-    wrong = puzzles[~live.seen["minimal"].right[-1]][:most]
+    wrong = puzzles[~live.seen.right[-1]][:most]
     return [TASK.write(board).replace("\n", "") for board in wrong]
 
 
@@ -196,23 +164,17 @@ class Recorded:
         kinds: name of a kind → its entry in a record; judged on puzzles on some of which settings
             were chosen.
         inside: what was looked at inside each seed of the live recipe.
-        later: further seeds of the live recipe, also judged on fresh puzzles.
         stricter: seeds of the live recipe where whole classes up to all symmetries are held out.
     """
 
     kinds: Mapping[str, results.Record]
     inside: Sequence[results.Record] = ()
-    later: Sequence[results.Record] = ()
     stricter: Sequence[results.Record] = ()
-
-    def first(self, kind: str = recipe.TRM_LIVE) -> list[results.Record]:
-        """What was recorded of each seed of a kind, the further ones left out."""
-        found: list[results.Record] = self.kinds[kind]["members"]
-        return found
 
     def members(self, kind: str = recipe.TRM_LIVE) -> list[results.Record]:
         """What was recorded of each seed of a kind."""
-        return [*self.first(kind), *(self.later if kind == recipe.TRM_LIVE else ())]
+        found: list[results.Record] = self.kinds[kind]["members"]
+        return found
 
     @property
     def name(self) -> str:
@@ -222,7 +184,7 @@ class Recorded:
     def course(self, kind: str, on: str) -> tuple[Tensor, Float[Tensor, "p m"]]:
         """Along training, as a share of all its steps: the share of the probed puzzles solved."""
         steps = numbers(self.kinds[kind]["steps"])
-        return steps / steps[-1], numbers([m[f"{on} by step"] for m in self.first(kind)]).T
+        return steps / steps[-1], numbers([m[f"{on} by step"] for m in self.members(kind)]).T
 
     def solved(self, kind: str, on: str = "minimal", step: int = TRAINED) -> Float[Tensor, " m"]:
         """The share of a test set solved after so many steps, per seed.
@@ -231,7 +193,7 @@ class Recorded:
         are those of the live recipe's own runs.
         """
         if kind == recipe.WITHOUT_EMA:
-            right = [m[kind][on]["right"] for m in self.first()]
+            right = [m[kind][on]["right"] for m in self.members()]
         else:
             right = [m[on]["right"] for m in self.members(kind)]
         return numbers([seed[min(step, len(seed)) - 1] for seed in right])
@@ -244,6 +206,11 @@ class Recorded:
         """Of the minimal boards that it holds to be right after `TRAINED` steps: how many are."""
         found = numbers([m["certainty"]["minimal"][1] for m in self.members()])  # wrong, right
         return found[:, 1] / found.sum(1)
+
+    def certainty(self) -> Float[Tensor, "m 4"]:
+        """Minimal boards after `TRAINED` steps: held wrong and wrong, right; held right and so."""
+        found = (m["certainty"]["minimal"] for m in self.members())
+        return numbers([[*doubted, *held] for doubted, held in found])
 
     def stopped(self) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
         """Steps taken, and minimal puzzles solved, stopping at an estimate of one half."""
@@ -274,10 +241,6 @@ class Recorded:
         """The share of a test set that is solved, at each step."""
         return numbers([m["right"][on] for m in self.inside]).T
 
-    def fresh(self, on: str = "minimal", step: int = TRAINED) -> Float[Tensor, " m"]:
-        """Split up to names: the share solved of fresh puzzles of held-out classes, per seed."""
-        return numbers([m["fresh"][on]["right"][step - 1] for m in self.later])
-
     def split(self, part: str, on: str = "minimal", step: int = TRAINED) -> Float[Tensor, " m"]:
         """Split up to all symmetries: the share solved of `fresh` puzzles, or of classes `seen`."""
         return numbers([m[part][on]["right"][step - 1] for m in self.stricter])
@@ -286,18 +249,18 @@ class Recorded:
         """Of each class held out up to all symmetries: the share of its minimal puzzles solved."""
         return numbers([[share for _, share in m["by class"]["fresh"]] for m in self.stricter])
 
-    def familiar(self) -> Float[Tensor, " m"]:
-        """Split up to names: the share solved of new mixed puzzles of grids that training saw."""
-        return numbers([m["familiar"] for m in self.later])
+    def seen(self) -> Float[Tensor, " m"]:
+        """Split up to names: the share solved of mixed puzzles of classes that training draws."""
+        return numbers([m["seen"]["right"][TRAINED - 1] for m in self.members()])
 
     @property
     def boards(self) -> int:
-        """How many held-out boards each of the first sets of both kinds has together."""
+        """How many held-out boards the sets of both kinds have together."""
         return len(KINDS) * int(recipe.SIZES["tests"])
 
-    def drafts(self, name: str, what: str) -> Float[Tensor, "u m"]:
-        """What whole boards come to, read in `mind` or `answer`, after each use; further seeds."""
-        return numbers([m["inside"]["drafts"][name][what] for m in self.later]).T
+    def blanks_wrong(self, blanks: float) -> Float[Tensor, "u m"]:
+        """Of a board with so many blanks: how many read in z are wrong, after each use."""
+        return blanks * (1 - self.legible("mind"))
 
 
 def recorded() -> Recorded:
@@ -307,12 +270,11 @@ def recorded() -> Recorded:
         for record in recipe.RECORDS
         for name, entry in results.load(record)["runs"].items()
     }
-    first, later, stricter = (
+    inside, stricter = (
         results.load(f"trm_{record}")["runs"][recipe.TRM_LIVE]["members"]
-        for record in ("inside", "seeds", "symmetries")
+        for record in ("inside", "symmetries")
     )
-    inside = [*first, *(member["inside"] for member in later)]
-    return Recorded(kinds, inside, later, stricter)
+    return Recorded(kinds, inside, stricter)
 
 
 # --- The blackboard

@@ -10,7 +10,7 @@ from attn_notes import figures
 from attn_notes.analysis.words import median, percent
 from attn_notes.chapters.trm import claims, recipe
 from attn_notes.chapters.trm.claims import NAMES
-from attn_notes.chapters.trm.evidence import Live, Recorded
+from attn_notes.chapters.trm.evidence import Recorded
 from attn_notes.chapters.trm.figures import BASELINES, BOX, BY_KIND, Y, Z, seeds
 from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
 from attn_notes.chapters.trm.recipe import (
@@ -107,8 +107,8 @@ def courses(recorded: Recorded) -> Picture:
         "Every seed with recursion ends above every one without"
         if apart
         else "Solved along training, with recursion and without",
-        f"Recorded seeds ({len(recorded.first())} of each kind: median and middle half). All kinds "
-        f"make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, after "
+        f"Recorded seeds ({len(recorded.members())} of each kind: median and middle half). All "
+        f"kinds make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, after "
         "eight supervision steps.",
         "Share of held-out puzzles solved against the share of training done. Medians at the end: "
         + "; ".join(
@@ -159,7 +159,7 @@ def steps(recorded: Recorded) -> Picture:
         fig,
         f"One look solves {first} % of the minimal puzzles, {TRAINED} looks {last} %",
         f"{recipe.SIZES['tests']:,} held-out puzzles of each kind; lines and bands are "
-        f"{seeds(recorded)} recorded seeds of the recursion and {len(recorded.first())} of each "
+        f"{seeds(recorded)} recorded seeds of the recursion and {len(recorded.members())} of each "
         "other kind, median and middle half. Dotted: the most steps that a puzzle had in training. "
         "The straight networks answer once.",
         "Share solved against supervision steps at test time, medians. "
@@ -171,122 +171,78 @@ def steps(recorded: Recorded) -> Picture:
     )
 
 
-def depth(puzzles: Puzzles, kept: Live, recorded: Recorded) -> Picture:
+def depth(puzzles: Puzzles, recorded: Recorded) -> Picture:
     """Puzzles solved, by the rounds that they take and the steps that it thinks."""
     groups = puzzles.groups
-    here = kept.by_group(groups)
+    shares = {name: recorded.by_group(name) for name in groups}
     with figures.figure(5.6, 3.1) as (fig, ax):
         places = torch.arange(len(groups))
         for step, marker in MARKS.items():
-            found = torch.stack([recorded.by_group(name)[step - 1] for name in groups])
+            found = torch.stack([share[step - 1] for share in shares.values()])
             figures.band(ax, places, 100 * found, OURS)
             ax.plot(
-                places, [100 * share[step - 1] for share in here.values()], marker, color=OURS,
-                markersize=5, label=f"{step} step{'s' if step > 1 else ''}",
+                places, 100 * found.quantile(0.5, dim=1), marker, color=OURS, markersize=5,
+                label=f"{step} step{'s' if step > 1 else ''}",
             )  # fmt: skip
         ax.set(xlabel="rounds that the puzzle takes", ylabel="solved, %", ylim=(0, 103))
         ax.set_xticks(places, list(groups))
         figures.legend_below(fig)
-    easy, hard = here["1–2"], here["6"]
+    easy, hard = ([median(step) for step in shares[name]] for name in ("1–2", "6"))
     return Picture(
         fig,
         "Puzzles that take more rounds need more steps"
         if easy[0] > hard[0] and hard[-1] > hard[0]
         else "Solved, by rounds and by steps",
-        f"All {kept.boards:,} fresh puzzles, by difficulty. Lines and bands: "
-        f"{len(recorded.inside)} recorded seeds, median and middle half (the first four of them "
-        f"thought about other puzzles, drawn alike); marks: {kept.name}. Puzzles: "
+        f"{sum(int(chosen.sum()) for chosen in groups.values()):,} held-out puzzles, by "
+        f"difficulty; {len(recorded.inside)} recorded seeds, median and middle half. Puzzles: "
         + ", ".join(f"{name}: {int(chosen.sum())}" for name, chosen in groups.items())
         + ".",
-        "Share solved against rounds, after 1, 2, 4 and 16 supervision steps. After one step it is "
-        f"{percent(easy[0], 0)} % at one or two rounds and {percent(hard[0], 0)} % at six; after "
-        f"sixteen {percent(hard[-1], 0)} % there.",
+        "Share solved against rounds, after 1, 2, 4 and 16 supervision steps, medians. After one "
+        f"step it is {percent(easy[0], 0)} % at one or two rounds and {percent(hard[0], 0)} % at "
+        f"six; after sixteen {percent(hard[-1], 0)} % there.",
     )
 
 
 # --- Inside
 
 
-def drafts(kept: Live) -> Picture:
-    """One puzzle as it is read in z and in y, at five moments."""
-    mind = kept.mind
-    n, last = LIVE.config.latent_steps, len(mind.mind) - 1
-    # One that takes a few steps: the first that is wrong after two and right after four.
-    shown = int(
-        ((mind.wrong("answer", 2 * USES - 1) > 0) & (mind.wrong("answer", 4 * USES - 1) == 0))
-        .int()
-        .argmax()
-    )
-    clues, solution = (part[shown] for part in mind.puzzles)
-    moments = {
-        f"thought {use + 1}" if use < n else f"answer {(use + 1) // USES}": use
-        for use in (0, n - 1, n, 2 * USES - 1, last)
-    }
-    readings = {"z": "mind", "y": "answer"}
-    wrong = {
-        letter: [int(mind.wrong(name, use)[shown]) for use in moments.values()]
-        for letter, name in readings.items()
-    }
-    with figures.figure(5.8, 2.55, rows=2, columns=len(moments)) as (fig, axes):
-        for row, (letter, name) in zip(axes, readings.items(), strict=True):
-            for ax, use in zip(row, moments.values(), strict=True):
-                filled = getattr(mind, name)[use, shown]
-                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7.0)
-            row[0].set_ylabel(letter, rotation=0, labelpad=10)
-        for ax, title in zip(axes[0], moments, strict=True):
-            ax.set_title(title, fontsize=9)
-    return Picture(
-        fig,
-        f"From {wrong['z'][0]} wrong cells in the first thought to {wrong['y'][-1]} in the last "
-        "answer",
-        f"One fresh minimal puzzle, {kept.name}. Blue: what the head reads in the blanks; in a "
-        "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
-        "when an answer is given.",
-        "One minimal puzzle as read from z and from y at five moments. Wrong cells in z: "
-        f"{wrong['z']}; in y: {wrong['y']}.",
-        wide=True,
-    )
-
-
-def mind(kept: Live, recorded: Recorded) -> Picture:
+def mind(recorded: Recorded, guessing: float) -> Picture:
     """How much of the solution is read in z and in y, after each use of the network."""
     n = LIVE.config.latent_steps
-    shares = {"mind": kept.mind.legible.mind, "answer": kept.mind.legible.answer}
-    uses = len(shares["mind"])
-    guessed = 100 * kept.mind.guessing
-    along = torch.arange(1, uses + 1)
+    shares = {name: recorded.legible(name) for name in ("mind", "answer")}
+    along = torch.arange(1, len(shares["mind"]) + 1)
     given = along % USES == 0
     with figures.figure(5.6, 2.7) as (fig, ax):
-        for name, chosen, colour, marker, size, label in (
-            ("mind", along > 0, Z, "o", 4, "read in z"),
-            ("answer", given, Y, "s", 7, "read in y, where it is given"),
+        for name, chosen, colour, marker, label in (
+            ("mind", along > 0, Z, "o", "read in z"),
+            ("answer", given, Y, "s", "read in y, where it is given"),
         ):
-            figures.band(ax, along[chosen], 100 * recorded.legible(name)[chosen], colour)
+            found = 100 * shares[name][chosen]
+            figures.band(ax, along[chosen], found, colour)
             ax.plot(
-                along[chosen], 100 * shares[name][chosen], marker, color=colour, markersize=size,
+                along[chosen], found.quantile(0.5, dim=1), marker, color=colour, markersize=5,
                 label=label,
             )  # fmt: skip
         ax.axhline(
-            guessed, color=GREY, linestyle=":", linewidth=1.2,
+            100 * guessing, color=GREY, linestyle=":", linewidth=1.2,
             label="guessing among what the clues allow",
         )  # fmt: skip
         ax.set(xlabel="uses of the network", ylabel="blanks right, %", ylim=(0, 103))
-        ax.set_xticks(list(range(0, uses + 1, USES)))
+        ax.set_xticks(list(range(0, len(along) + 1, USES)))
         figures.legend_below(fig)
-    draft = shares["mind"][n - 1 : n]
+    draft = shares["mind"][n - 1]
+    first, second, third = (percent(median(shares["mind"][k]), 0) for k in range(n))
     return Picture(
         fig,
         "z holds a draft of the answer that follows"
-        if claims.legible(draft, kept.mind.guessing)
+        if claims.legible(draft, guessing)
         else "What can be read in z and in y",
-        f"{len(kept.mind.puzzles[0])} held-out minimal puzzles. Lines and bands: "
-        f"{len(recorded.inside)} recorded seeds, median and middle half; marks: {kept.name}. "
-        "Dotted: a digit at random among those that stand in no unit of the cell, "
-        f"{guessed:.0f} %.",
-        "Share of the blanks that are right after each use of the network. Read in z: "
-        f"{percent(shares['mind'][0], 0)}, {percent(shares['mind'][1], 0)} and "
-        f"{percent(draft, 0)} % after the first {n} thoughts; the first answer has "
-        f"{percent(shares['answer'][n], 0)} %.",
+        f"{recipe.SIZES['probed']} held-out minimal puzzles; {len(recorded.inside)} recorded "
+        "seeds, median and middle half. Dotted: a digit at random among those that stand in no "
+        f"unit of the cell, {100 * guessing:.0f} %.",
+        "Share of the blanks that are right after each use of the network, medians. Read in z: "
+        f"{first}, {second} and {third} % after the first {n} thoughts; the first answer has "
+        f"{percent(median(shares['answer'][n]), 0)} %.",
     )
 
 
@@ -309,11 +265,11 @@ def parts(recorded: Recorded) -> Picture:
             ax.set_title(f"held-out {on}", fontsize=10)
         axes[0].set_yticks(range(len(NAMES)), NAMES.values(), fontsize=9)
     left = {kind: median(recorded.unsolved(kind)) for kind in NAMES}
-    worst = sorted(left, key=left.__getitem__)[-2:]
+    worst = sorted(left, key=left.__getitem__)[-3:]
     return Picture(
         fig,
         "Most is left unsolved without recursion"
-        if {*worst} == {DEEP, EQUAL}
+        if {*worst} == {DEEP, EQUAL, REREADING}
         else "What each change leaves unsolved",
         "Recorded: each dot a seed, the bar their median; further left is better. After eight "
         "supervision steps; 0.05 % stands for none.",

@@ -23,6 +23,7 @@ from attn_notes.chapters.trm.recipe import (
     THINK,
     TRAINED,
     TRM_LIVE,
+    USES,
 )
 from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, PUBLISHED, VIOLET, Picture
 
@@ -153,6 +154,47 @@ def training(live: Live, recorded: Recorded) -> Picture:
     )
 
 
+def drafts(live: Live) -> Picture:
+    """One puzzle as it is read in z and in y, at five moments."""
+    mind = live.mind
+    n, last = LIVE.config.latent_steps, len(mind.mind) - 1
+    # One that takes a few steps: the first that is wrong after two and right after four.
+    shown = int(
+        ((mind.wrong("answer", 2 * USES - 1) > 0) & (mind.wrong("answer", 4 * USES - 1) == 0))
+        .int()
+        .argmax()
+    )
+    clues, solution = (part[shown] for part in mind.puzzles)
+    moments = {
+        f"thought {use + 1}" if use < n else f"answer {(use + 1) // USES}": use
+        for use in (0, n - 1, n, 2 * USES - 1, last)
+    }
+    readings = {"z": "mind", "y": "answer"}
+    wrong = {
+        letter: [int(mind.wrong(name, use)[shown]) for use in moments.values()]
+        for letter, name in readings.items()
+    }
+    with figures.figure(5.8, 2.55, rows=2, columns=len(moments)) as (fig, axes):
+        for row, (letter, name) in zip(axes, readings.items(), strict=True):
+            for ax, use in zip(row, moments.values(), strict=True):
+                filled = getattr(mind, name)[use, shown]
+                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7.0)
+            row[0].set_ylabel(letter, rotation=0, labelpad=10)
+        for ax, title in zip(axes[0], moments, strict=True):
+            ax.set_title(title, fontsize=9)
+    return Picture(
+        fig,
+        f"From {wrong['z'][0]} wrong cells in the first thought to {wrong['y'][-1]} in the last "
+        "answer",
+        "One fresh minimal puzzle, live. Blue: what the head reads in the blanks; in a "
+        "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
+        "when an answer is given.",
+        "One minimal puzzle as read from z and from y at five moments. Wrong cells in z: "
+        f"{wrong['z']}; in y: {wrong['y']}.",
+        wide=True,
+    )
+
+
 def looks(live: Live, recorded: Recorded) -> Picture:
     """Minimal puzzles solved: against looks, and by one look of several networks."""
     x = torch.arange(1, THINK + 1)
@@ -163,7 +205,7 @@ def looks(live: Live, recorded: Recorded) -> Picture:
     }
     with figures.figure(5.9, 3.0, columns=2) as (fig, (left, right)):
         figures.band(left, x, 100 * curve, OURS, "recorded seeds")
-        dashed(left, x, 100 * live.seen["minimal"].right.float().mean(1))
+        dashed(left, x, 100 * live.seen.right.float().mean(1))
         left.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
         left.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(1, THINK))
         left.set_xticks([1, 4, 8, 12, 16])
@@ -176,16 +218,16 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         right.set_yticks(range(len(ROWS)), list(ROWS), fontsize=9)
         right.grid(axis="x", alpha=0.25)
         figures.legend_below(fig)
-    one, eight = (percent(live.solved("minimal", step), 0) for step in (1, TRAINED))
+    one, eight = (percent(live.solved(step), 0) for step in (1, TRAINED))
     return Picture(
         fig,
         f"One look solves {one} % of the minimal puzzles, eight {eight} %",
-        f"Left: {len(live.seen['minimal'].right[0]):,} fresh puzzles live; {seeds(recorded)} "
+        f"Left: {len(live.seen.right[0]):,} fresh puzzles live; {seeds(recorded)} "
         "recorded seeds, median and middle half, on those by which settings were chosen. Dotted: "
         "as many looks as a puzzle had in training. Right: every dot a recorded seed; the first "
         "four rows are networks trained for one look.",
         f"Left, share solved against looks: live {one} % after one, {eight} after {TRAINED}, "
-        f"{percent(live.solved('minimal'), 0)} after {THINK}. Right, medians: "
+        f"{percent(live.solved(), 0)} after {THINK}. Right, medians: "
         + ", ".join(f"{row} {median(share):.0f} %" for row, share in shares.items())
         + ".",
     )
@@ -228,58 +270,52 @@ def splits(recorded: Recorded) -> Picture:
     )
 
 
-def halting(live: Live, recorded: Recorded) -> Picture:
+def halting(recorded: Recorded, live: Live | None = None) -> Picture:
     """How good the model's estimate of itself is, and what stopping by it gives."""
     levels, fewest = recipe.INSIDE["levels"], recipe.INSIDE["fewest"]
     first = recipe.INSIDE["thoughts"]
-    said, right, _ = live.shown
-    gap = (said - right).abs().max().item()
-    widest = sentences.largest_gap(recorded)
-    kinds = {on: colour for on, colour in BY_KIND.items() if on in live.seen}
-    stops = {on: [live.stop(on, level) for level in levels] for on in kinds}
+    gaps = {"recorded": sentences.largest_gap(recorded)}
+    along = torch.arange(1, first + 1)
     with figures.figure(5.8, 3.1, columns=2) as (fig, (left, axis)):
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
         for estimate, share in recorded.reliability():
             left.plot(estimate, share, color=OURS, linewidth=0.8)
-        left.plot(said, right, "o", color=OURS, markersize=5)
         left.set(xlabel="estimate σ(q)", ylabel="share that is right", aspect="equal")
-        along = torch.arange(1, first + 1)
-        for on, colour in kinds.items():
+        for on, colour in BY_KIND.items():
+            axis.plot([], [], color=colour, linewidth=0.8, label=f"{on}, halting")
+            axis.plot([], [], "--", color=colour, linewidth=0.8, label=f"{on}, all alike")
             for taken, share in recorded.stops(on):
                 axis.plot(taken, 100 * share, color=colour, linewidth=0.8)
-            axis.plot(
-                [float(s.steps) for s in stops[on]], [100 * float(s.right) for s in stops[on]], "o",
-                color=colour, markersize=3.5, label=f"{on}, halting",
-            )  # fmt: skip
             alike = 100 * recorded.thinking(on)[:first]
             axis.plot(along, alike, "--", color=colour, linewidth=0.8)
-            fixed = 100 * live.seen[on].right[:first].float().mean(1)
-            axis.plot(along, fixed, "x", color=colour, markersize=6, label=f"{on}, all alike")
-        axis.set(xlabel="supervision steps, mean", ylabel="solved, %", xlim=(0.9, 4.1))
+        if live:
+            said, right, _ = live.shown
+            gaps["live"] = (said - right).abs().max().item()
+            left.plot(said, right, "o", color=OURS, markersize=5)
+            stops = [live.stop(level) for level in levels]
+            taken, share = ([float(s[k]) for s in stops] for k in (0, 1))
+            colour = BY_KIND["minimal"]
+            axis.plot(taken, [100 * x for x in share], "o", color=colour, markersize=3.5)
+            fixed = 100 * live.seen.right[:first].float().mean(1)
+            axis.plot(along, fixed, "x", color=colour, markersize=6)
+        axis.set(xlabel="looks, mean", ylabel="solved, %", xlim=(0.9, 4.1))
         figures.legend_below(fig)
-        edge = axis.get_xlim()[1]
-    off = [
-        f"{level:g} ({s.steps:.1f} steps)"
-        for level, s in zip(levels, stops["minimal"], strict=True)
-        if s.steps > edge
-    ]
-    half = {on: live.stop(on, 0.5) for on in kinds}
+    half = {on: torch.stack(recorded.stops(on))[:, :, levels.index(0.5)] for on in KINDS}
     return Picture(
         fig,
-        f"Its estimate of itself is at most {max(gap, widest):.2f} from how often it is right",
-        f"All {live.boards:,} fresh puzzles. Lines: {len(recorded.inside)} recorded seeds; "
-        f"marks: {live.name}. Left: grey is where the estimate would be exact; bins with fewer "
-        f"than {fewest} answers are left out. Right: dots and solid lines stop at thresholds of "
-        + ", ".join(f"{level:g}" for level in levels)
-        + "; crosses and dashed lines after one to four steps, whatever the puzzle."
-        + (f" Beyond the right edge, for minimal puzzles: {', '.join(off)}." if off else ""),
-        "Left: share of right answers against the model's estimate, at most "
-        f"{gap:.2f} from the diagonal, in the recorded seeds {widest:.2f}. Right: share solved "
-        "against mean steps, halting at thresholds from 0.05 to 0.99 and giving all puzzles the "
-        "same number of steps. "
+        f"Its estimate of itself is at most {max(gaps.values()):.2f} from how often it is right",
+        f"Lines: {len(recorded.inside)} recorded seeds"
+        + ("; marks: live, minimal puzzles" if live else "")
+        + f". Left: grey is where the estimate would be exact; bins with fewer than {fewest} "
+        "answers are left out. Right: solid where it stops at a level of its estimate, from "
+        f"{levels[0]:g} to {levels[-1]:g}; dashed after one to four looks, whatever the puzzle.",
+        "Left: share of right answers against the model's estimate, farthest from the diagonal: "
+        + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items())
+        + ". Right: share solved against mean looks. "
         + "; ".join(
-            f"at one half, {on}: {percent(s.right)} % after {s.steps:.2f} steps"
-            for on, s in half.items()
+            f"stopping at one half, {on}: {percent(median(x[:, 1]))} % after "
+            f"{median(x[:, 0]):.2f} looks"
+            for on, x in half.items()
         )
-        + ".",
+        + " (recorded medians).",
     )

@@ -1,6 +1,6 @@
 """What chapter 5 measures: puzzles solved by step, when to stop, what is kept in mind."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import NamedTuple
@@ -96,11 +96,6 @@ def probe(model: TRM, tests: dict[str, Batch], steps: int) -> dict[str, Tensor]:
     return {
         name: solve(model, batch, steps).right[-1].float().mean() for name, batch in tests.items()
     }
-
-
-def joined(parts: Iterable[Solving]) -> Solving:
-    """What is made of several sets of puzzles, as of one."""
-    return Solving(*(torch.cat(part, 1) for part in zip(*parts, strict=True)))
 
 
 def lost(right: Bool[Tensor, "s n"]) -> Int[Tensor, " n"]:
@@ -243,31 +238,6 @@ def legible(read: Thoughts, batch: Batch) -> Legible:
     blank = puzzles == 0
     hits = (((part.argmax(-1) == solutions) & blank).sum((1, 2)) for part in read)
     return Legible(*(hit / blank.sum() for hit in hits))
-
-
-class Drafts(NamedTuple):
-    """What boards come to that are read after each of u uses of the network, with their clues."""
-
-    wrong: Float[Tensor, " u"]  # blanks of a board that are, in the mean
-    whole: Float[Tensor, " u"]  # share of the boards that have none
-    legal: Float[Tensor, " u"]  # share of the boards that break no rule, right or not
-
-
-def drafts(read: Float[Tensor, "u n c v"], batch: Batch, task: Sudoku) -> Drafts:
-    """How near whole boards come to a solution: those that are read in y, or in z.
-
-    A board without a blank is as it is given; one in which a blank is read as blank breaks a rule.
-    """
-    puzzles, solutions = batch
-    boards = puzzles.where(puzzles > 0, read.argmax(-1))
-    wrong = (boards != solutions).sum(-1)
-    placed = task.place(boards.flatten(0, 1))
-    alright = ~task.look(placed).contradiction & (placed.sum((1, 2)) == task.cells)
-    return Drafts(
-        wrong.float().mean(1),
-        (wrong == 0).float().mean(1),
-        alright.view_as(wrong).float().mean(1),
-    )
 
 
 def half_precision(model: TRM) -> TRM:

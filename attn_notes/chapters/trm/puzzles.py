@@ -36,6 +36,16 @@ class Puzzles:
         }
 
     @property
+    def guessing(self) -> float:
+        """The share of the blanks right by a guess, of the minimal puzzles looked at closely."""
+        return guessing(self.probed["minimal"][0])
+
+    @property
+    def blanks(self) -> float:
+        """Of one of these, in the mean."""
+        return (self.probed["minimal"][0] == 0).sum(1).float().mean().item()
+
+    @property
     def probed(self) -> dict[str, tuple[Tensor, Tensor]]:
         """The first of each kind."""
         return {kind: recipe.probed(batch) for kind, batch in self.tests.items()}
@@ -52,14 +62,17 @@ class Puzzles:
 
 
 def draw(bank: int | None = None) -> Puzzles:
-    """Some of the bank, or all of it, and the fresh test sets, drawn anew: always the same ones."""
+    """Some of the bank, or all of it, and the sets that kinds are compared on: always the same."""
     speed, batches = [], []
-    for drawn, size in ((recipe.BANK, bank), *((drawn, None) for drawn in recipe.FRESH.values())):
+    for drawn, size in (
+        (recipe.BANK, bank),
+        *((drawn, None) for drawn in recipe.VALIDATION.values()),
+    ):
         start = time.perf_counter()
         batches.append(drawn.sample(size))
         speed.append(len(batches[-1][0]) / (time.perf_counter() - start))
     first, *tests = batches
-    return Puzzles(first, dict(zip(recipe.FRESH, tests, strict=True)), speed)
+    return Puzzles(first, dict(zip(recipe.VALIDATION, tests, strict=True)), speed)
 
 
 def solved_by_rounds(rounds: Int[Tensor, " n"]) -> Int[Tensor, " k"]:

@@ -182,8 +182,6 @@ def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
 # --- What is recorded besides
 
 SEEDS = 4
-MORE_SEEDS = range(4, 6)
-"""Of the live recipe: trained when its settings had long been chosen."""
 REREADING_SEEDS = 5
 """Of the control that reads again: against four others a rank test can tell one question of three,
 Holm's correction included."""

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 
+import torch
 from IPython.display import Markdown
-from jaxtyping import Int
-from torch import Tensor
 
-from attn_notes.analysis.words import median, percent, percents
+from attn_notes.analysis.words import median, percent, percents, span
 from attn_notes.chapters.trm import claims, recipe
 from attn_notes.chapters.trm.claims import HERE, NAMES, ONE_LOOK
-from attn_notes.chapters.trm.evidence import Live, Recorded, failures
+from attn_notes.chapters.trm.evidence import Live, Recorded
 from attn_notes.chapters.trm.puzzles import Shared
 from attn_notes.chapters.trm.recipe import (
     CHANNELS,
@@ -29,8 +28,8 @@ from attn_notes.chapters.trm.recipe import (
 
 def after_training(live: Live) -> Markdown:
     """How many fresh puzzles are solved."""
-    boards = len(live.seen["minimal"].right[0])
-    shares = {step: percent(live.solved("minimal", step)) for step in (1, TRAINED, THINK)}
+    boards = len(live.seen.right[0])
+    shares = {step: percent(live.solved(step)) for step in (1, TRAINED, THINK)}
     return Markdown(
         f"Of {boards:,} minimal puzzles drawn afresh, of classes held out, it solves "
         f"**{shares[1]} %** after one look, **{shares[TRAINED]} %** after eight and "
@@ -125,25 +124,31 @@ def splits(recorded: Recorded) -> Markdown:
 
 def knowing(live: Live, recorded: Recorded) -> Markdown:
     """How good its estimate is, and what stopping by it costs."""
-    sure = live.sure()
-    half, late = live.stop("minimal", 0.5), live.stop("minimal", 0.95)
-    every = live.solved("minimal", THINK)
+    sure, doubt = live.sure(), live.in_doubt()
+    half, late = live.stop(0.5), live.stop(0.95)
     cost = claims.difference(
         100 * recorded.stopped()[1], 100 * recorded.solved(TRM_LIVE, "minimal", THINK)
     )
+    worth = (
+        f"Of {doubt.boards} boards that it gives a chance of 0.5 to 0.7 after one look, "
+        f"{percent(doubt.first, 0)} % are right then and {percent(doubt.last, 0)} % in the end: a "
+        "board in doubt is worth another look."
+        if doubt.last > doubt.first
+        else ""
+    )
     return Markdown(
         f"After eight looks it holds {sure.held:,} boards to be right, and {sure.held_right:,} "
-        f"are. Stopping as soon as it says “more likely right than not” takes "
-        f"{half.steps:.1f} looks a puzzle instead of {THINK} and solves {percent(half.right)} % "
-        f"instead of {percent(every)} %; in the recorded seeds that rule changes what is solved by "
-        f"{claims.interval(cost)}. Asking for 0.95 takes {late.steps:.1f} looks and solves "
-        f"{percent(late.right)} %. To know is one thing, to know when to stop another."
+        "are. Yet to know is one thing, to know when to stop another. Stopping at “more likely "
+        f"right than not” takes {half.steps:.1f} looks a puzzle and solves {percent(half.right)} "
+        f"%, where sixteen solve {percent(live.solved())} % (recorded: a change of "
+        f"{claims.interval(cost)}). Asking for 0.95 takes {late.steps:.1f} looks and solves "
+        f"{percent(late.right)} %. {worth}"
     )
 
 
 def retold(live: Live, recorded: Recorded) -> Markdown:
     """The chapter in three sentences."""
-    one, eight = (percent(live.solved("minimal", step), 0) for step in (1, TRAINED))
+    one, eight = (percent(live.solved(step), 0) for step in (1, TRAINED))
     once, again = (
         percent(median(recorded.solved(kind, "minimal", 1)), 0) for kind in (DEEP, REREADING)
     )
@@ -179,23 +184,20 @@ def classes(shared: Shared) -> Markdown:
     )
 
 
-def fresh_words(recorded: Recorded) -> Markdown:
-    """Whether the puzzles that settings were chosen by have flattered."""
-    before, after = (
-        {on: percents(shares(on)) for on in ("mixed", "minimal")}
-        for shares in (
-            lambda on: recorded.solved(TRM_LIVE, on)[-len(recorded.later) :],
-            recorded.fresh,
-        )
-    )
-    changed = [int(m["changed"]) for m in recorded.later]
+def rounding(recorded: Recorded) -> Markdown:
+    """What 16 bits for a weight change."""
+    pairs = zip(recorded.inside, recorded.members(), strict=True)
+    changes = [
+        abs(inside["right"][on][step] - member[on]["right"][step])
+        for inside, member in pairs
+        for on in recipe.KINDS
+        for step in range(TRAINED)
+    ]
     return Markdown(
-        f"After eight steps, the {len(recorded.later)} seeds that were trained afterwards solve "
-        f"{before['mixed']} of the mixed puzzles by which settings were chosen, and "
-        f"{after['mixed']} of fresh ones; of minimal ones {before['minimal']} and "
-        f"{after['minimal']}. (The page carries weights with 16 bits each. Rounding them changed "
-        f"for {min(changed)} to {max(changed)} of {recipe.SIZES['probed']} puzzles whether they "
-        "are solved at any of eight steps.)"
+        "The page carries weights with 16 bits each, and what is read in $z$, the estimate and the "
+        "rounds below are those of the rounded networks. Rounding changes the share solved, of "
+        "either kind and after any of eight steps, by at most "
+        f"{1000 * max(changes):.0f} in a thousand."
     )
 
 
@@ -215,67 +217,56 @@ def rates(recorded: Recorded) -> Markdown:
     )
 
 
-def unsolved(live: Live, puzzles: Int[Tensor, "n c"]) -> Markdown:
-    """Some minimal puzzles that it fails on."""
-    boards = failures(live, puzzles)
-    if not boards:
-        return Markdown("It failed on none of these.")
-    lines = "\n".join(boards)
-    return Markdown(f"Some that it has wrong after {THINK} steps:\n\n```text\n{lines}\n```")
-
-
-def in_mind(live: Live, recorded: Recorded) -> Markdown:
-    """What z holds, with its errors."""
+def drafts(live: Live) -> Markdown:
+    """What z holds, with its errors, in the network trained live."""
     n = LIVE.config.latent_steps
-    mind, answer = live.mind.legible.mind, live.mind.legible.answer
-    draft = f"after {n} thoughts"
-    if not claims.legible(mind[n - 1 : n], live.mind.guessing):
-        return Markdown(
-            f"In {live.name} z is not legible: {draft} the head reads {percent(mind[n - 1], 0)} % "
-            "of the blanks right in it, where guessing has "
-            f"{percent(live.mind.guessing, 0)} %."
-        )
+    wrong = live.mind.wrong("mind", n - 1).float()
+    whole = (wrong == 0).float().mean()
+    return Markdown(
+        "The paper describes $z$ as a latent that decodes to no sensible solution. Read with the "
+        "head that was trained on $y$, here it is a draft, and a wrong one: after the first three "
+        f"thoughts {wrong.mean():.0f} of {live.mind.blanks:.0f} blanks are wrong in the mean, and "
+        f"{percent(whole, 0)} % of the boards are solved. Whether that is sensible is a matter of "
+        "words; the network is a 47th of the published one in size."
+    )
+
+
+def in_mind(recorded: Recorded, guessing: float, blanks: float) -> Markdown:
+    """What z holds, with its errors, in the recorded seeds."""
+    n = LIVE.config.latent_steps
     first, last, given = (
         percents(recorded.legible(name)[use], 0)
         for name, use in (("mind", 0), ("mind", n - 1), ("answer", n))
     )
-    wrong, whole = (recorded.drafts("mind", what)[n - 1] for what in ("wrong", "whole"))
-    late = recorded.drafts("mind", "whole")[-2]
+    wrong = recorded.blanks_wrong(blanks)
     return Markdown(
-        f"z can be read: in {live.name}, after the first thought the head reads "
-        f"{percent(mind[0], 0)} % of the blanks right in it, {draft} {percent(mind[n - 1], 0)} %, "
-        f"and the answer that follows has {percent(answer[n], 0)} %; over the recorded seeds these "
-        f"are {first}, {last} and {given}. It is a draft, and a wrong one: {draft} "
-        f"{wrong.min():.1f} to {wrong.max():.1f} blanks of a board are wrong in the mean, and "
-        f"{percents(whole)} of the boards read in it are solutions; after the last thought of the "
-        f"fourth step {percents(late, 0)} are. The paper describes z as a latent that decodes to "
-        "no sensible solution. Whether a board half of whose blanks are right is sensible is a "
-        "matter of words; ours is a network of a 47th of the size, on smaller boards."
+        f"After the first thought the head reads {first} of the blanks right in z, after {n} "
+        f"thoughts {last}, and the answer that follows has {given}; guessing has "
+        f"{percent(guessing, 0)} %. So of {blanks:.1f} blanks in the mean "
+        f"{span(wrong[0], 1)} are wrong after the first thought and {span(wrong[n - 1], 1)} after "
+        f"{n}: a draft of the next answer, mistakes and all, and by our criterion legible. The "
+        "paper describes z as a latent that decodes to no sensible solution; it has no criterion "
+        "for sensible, and its network has 47 times the weights."
     )
 
 
-def halting(live: Live, recorded: Recorded) -> Markdown:
-    """How good its estimate is, and what stopping by it costs; of one seed looked at closely."""
-    sure, half = live.sure(), live.stop("minimal", 0.5)
-    best = live.stop("minimal", 0.95)
-    doubt = live.in_doubt()
-    are = "is" if sure.others_right == 1 else "are"
-    doubtful = (
-        f"Of the {doubt.boards} boards to which it gives a chance of 0.5 to 0.7 after the first "
-        f"step, {percent(doubt.first, 0)} % are right and {percent(doubt.last, 0)} % are after "
-        f"{THINK}: a board in doubt is worth more thought. "
-    )
+def halting(recorded: Recorded) -> Markdown:
+    """How good its estimate is, and what stopping by it costs."""
+    found = recorded.certainty()
+    wrong_doubted, right_doubted, wrong, right = found.sum(0).tolist()
+    steps, half = recorded.stopped()
+    late = recorded.solved(TRM_LIVE, "minimal", THINK)
+    level = recipe.INSIDE["levels"].index(0.95)
+    at = torch.stack([seed[:, level] for seed in recorded.stops("minimal")])
     return Markdown(
         f"In every bin of every recorded seed the share is within {largest_gap(recorded):.2f} of "
-        f"the estimate. After {TRAINED} steps {live.name} holds {sure.held:,} of the "
-        f"{sure.held + sure.others:,} boards to be right, and {sure.held_right:,} of these are; of "
-        f"the {sure.others} others {sure.others_right} {are}. "
-        "Knowing is one thing, stopping another. At σ(q) > ½, the rule of training, "
-        f"{percent(half.right)} % of the minimal puzzles are solved after {half.steps:.2f} steps "
-        f"on average, where thinking on solves {percent(live.solved('minimal'))} %. "
-        + (doubtful if doubt.last > doubt.first else "")
-        + f"Asking for 0.95 takes {best.steps:.2f} steps on average, and solves "
-        f"{percent(best.right)} %."
+        f"the estimate. After {TRAINED} steps the {len(recorded.members())} seeds hold "
+        f"{wrong + right:,.0f} minimal boards to be right, and {right:,.0f} of these are; of the "
+        f"{wrong_doubted + right_doubted:,.0f} others {right_doubted:,.0f} are. Knowing is one "
+        "thing, stopping another. At σ(q) > ½, the rule of training, "
+        f"{percents(half)} of the minimal puzzles are solved after {span(steps, 2)} steps on "
+        f"average, where thinking on solves {percents(late)}. Asking for 0.95 takes "
+        f"{span(at[:, 0], 2)} steps, and solves {percents(at[:, 1])}."
     )
 
 
@@ -303,7 +294,7 @@ def one_step(recorded: Recorded) -> Markdown:
         + ", ".join(percent(share, 0) for share in at[THINK].sort().values)
         + " %. It never learned to leave a right answer alone. "
     )
-    (asked,) = (q for q in claims.QUESTIONS if (NO_HALTING, TRAINED) in (q.ours, q.theirs))
+    (asked,) = (q for q in claims.QUESTIONS if (NO_HALTING, TRAINED) in (q.ours, *q.theirs))
     helped = claims.compared(recorded)[asked.text].findings[recorded.name].verdict
     guess = "our guess is that solved puzzles give up their seats to harder ones. "
     if helped:

@@ -195,7 +195,7 @@ def parts_table(recorded: Recorded) -> HTML:
         if kind == TRM_LIVE:
             return ""
         other = (kind, 1 if kind.startswith("straight") else TRAINED)
-        (question,) = (q for q in QUESTIONS if {q.ours, q.theirs} == {other, HERE})
+        (question,) = (q for q in QUESTIONS if {q.ours, *q.theirs} == {other, HERE})
         verdict, _, p = found[question.text].findings[recorded.name]
         if verdict is not None and question.ours == HERE:
             verdict = not verdict
