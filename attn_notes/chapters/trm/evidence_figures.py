@@ -108,8 +108,8 @@ def courses(recorded: Recorded) -> Picture:
         if apart
         else "Solved along training, with recursion and without",
         f"Recorded seeds ({len(recorded.members())} of each kind: median and middle half). All "
-        f"kinds make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, after "
-        "eight supervision steps.",
+        f"kinds make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, "
+        "after eight supervision steps.",
         "Share of held-out puzzles solved against the share of training done. Medians at the end: "
         + "; ".join(
             f"{kind} {percent(median(end['mixed']), 0)} % mixed and "

@@ -96,6 +96,15 @@ def apart(reads: bool | None, shares: bool | None) -> str:
     return said[reads, shares]
 
 
+TWINS = {
+    True: "So the twins were there, and did not matter: it had learned the rules, not the "
+    "grids. One could not know before measuring.",
+    False: "So part of what it solved under the first split it owed to twins.",
+    None: "Whether the twins mattered cannot be told.",
+}
+"""Whether classes never seen are solved as often → what that means."""
+
+
 def splits(recorded: Recorded) -> Markdown:
     """What a split up to all symmetries changes."""
     names, unseen, seen = (
@@ -107,12 +116,7 @@ def splits(recorded: Recorded) -> Markdown:
     classes = recorded.by_class()
     worst = classes.min()
     verdict = next(iter(claims.split(recorded).findings.values())).verdict
-    meaning = {
-        True: "So the twins were there, and did not matter: it had learned the rules, not the "
-        "grids. One could not know before measuring.",
-        False: "So part of what it solved under the first split it owed to twins.",
-        None: "Whether the twins mattered cannot be told.",
-    }[verdict]
+    meaning = TWINS[verdict]
     return Markdown(
         f"With whole classes of the {recipe.CLASSES} held out it solves {percents(unseen)} of "
         f"minimal puzzles after eight looks, of the classes that it did see {percents(seen)}, and "
