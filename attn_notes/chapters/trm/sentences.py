@@ -60,6 +60,7 @@ def control(recorded: Recorded) -> Markdown:
         percent(median(recorded.solved(kind, "minimal", 1)), 0)
         for kind in (DEEP, REREADING, ONE_STEP)
     )
+    more = claims.more_solved(recorded, ONE_LOOK, (REREADING, 1))
     tested = claims.compared(recorded)
     reads, shares = (
         tested[text].findings[recorded.name].verdict for text in (claims.REREADS, claims.SHARES)
@@ -67,7 +68,8 @@ def control(recorded: Recorded) -> Markdown:
     return Markdown(
         f"One look, eight layers deep. Straight, with weights of its own in each: {once} % "
         f"(medians). Given the puzzle again at every layer: {again} %. Recursive, which shares its "
-        f"weights too and so has a quarter of them: {shared} %. {apart(reads, shares)}"
+        f"weights too and so has a quarter of them: {shared} %, more by {claims.interval(more)}. "
+        f"{apart(reads, shares)}"
     )
 
 
@@ -97,8 +99,7 @@ def apart(reads: bool | None, shares: bool | None) -> str:
 
 
 TWINS = {
-    True: "So the twins were there, and did not matter: it had learned the rules, not the "
-    "grids. One could not know before measuring.",
+    True: "So the twins were there, and did not matter. One could not know before measuring.",
     False: "So part of what it solved under the first split it owed to twins.",
     None: "Whether the twins mattered cannot be told.",
 }
