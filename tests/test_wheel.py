@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
 NOTEBOOKS = sorted((ROOT / "book").rglob("[!.]*.ipynb"))
-LESSONS = ("deep_qkv", "dialectical", "equilibrium")
+LESSONS = ("deep_qkv", "triple_product", "dialectical", "equilibrium", "trm")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
 
 # Makes the package importable from the folder of the wheel alone, and afterwards says what is not.

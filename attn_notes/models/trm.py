@@ -327,3 +327,17 @@ class Straight(TRM):
     def path(self, x: Float[Tensor, "*b t e"], state: State) -> Iterator[State]:
         """The state after the one use of the network."""
         yield self.recur(x, state)
+
+
+class Rereading(Straight):
+    """The straight network, given the puzzle again at every layer: h ← layer(x + h), from h = 0.
+
+    TRM shares its weights and reads the puzzle again; this one only reads again.
+    """
+
+    def recur(self, x: Float[Tensor, "*b t e"], state: State) -> State:
+        """The answer is what the last layer gives."""
+        h = torch.zeros_like(x)
+        for layer in self.net:
+            h = layer(x + h)
+        return State(h, state.z)

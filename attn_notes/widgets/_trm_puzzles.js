@@ -6,8 +6,11 @@
 //                   → grid → dig → sample, drawPuzzle      heldOut: which grids training never draws
 
 
-/** What a shape of boxes comes to: the units of each cell, and the cells of each unit. */
-export function boards({ rows, columns, held_out_share: share }) {
+/**
+ * What a shape of boxes comes to: the units of each cell, and the cells of each unit. Classes of grids are
+ * up to other names for the digits, or up to "all" symmetries.
+ */
+export function boards({ rows, columns, held_out_share: share, symmetries = "labels" }) {
   const side = rows * columns;
   const cells = side ** 2;
   const units = Array.from({ length: cells }, (_, cell) => {
@@ -17,7 +20,7 @@ export function boards({ rows, columns, held_out_share: share }) {
   });
   const members = Array.from({ length: 3 * side }, () => []);
   units.forEach((own, cell) => own.forEach((unit) => members[unit].push(cell)));
-  return { rows, columns, share, side, cells, units, members };
+  return { rows, columns, share, symmetries, side, cells, units, members };
 }
 
 export const blank = (task) => new Array(task.cells).fill(0);
@@ -141,15 +144,70 @@ function scatter(key) {
   return key ^ (key >> 31n);
 }
 
-/** The number that tells classes of complete grids apart, up to other names for the digits. */
-export function classKey(task, grid) {
+/** A number for a row of digits that tells which stands where. */
+function weigh(digits) {
   let weight = 1n;
-  let key = 0n;
-  for (const digit of grid) {
+  let sum = 0n;
+  for (const digit of digits) {
     weight = wrapped(weight * WEIGHT);
-    key += weight * BigInt(grid.indexOf(digit) + 1); // its place in the first row names a digit
+    sum += weight * BigInt(digit);
   }
-  return scatter(wrapped(key));
+  return wrapped(sum);
+}
+
+const addUp = (numbers) => numbers.reduce((sum, x) => wrapped(sum + x), 0n);
+const inParts = (things, size) =>
+  Array.from({ length: things.length / size }, (_, i) => things.slice(i * size, (i + 1) * size));
+
+/** All orders of some things. */
+function* orders(things) {
+  if (!things.length) yield [];
+  for (const [i, thing] of things.entries()) {
+    for (const rest of orders(things.toSpliced(i, 1))) yield [thing, ...rest];
+  }
+}
+
+/** Every way to put the columns: the stacks in any order, and in each its columns. */
+function* columnOrders({ side, columns }) {
+  const stacks = inParts([...Array(side).keys()], columns);
+  function* inside([stack, ...others]) {
+    if (!stack) yield [];
+    else for (const own of orders(stack)) for (const rest of inside(others)) yield [...own, ...rest];
+  }
+  for (const order of orders(stacks)) yield* inside(order);
+}
+
+const ways = new Map(); // the shape of a box → its orders of the columns, worked out once
+function waysOf(task) {
+  const shape = `${task.rows} × ${task.columns}`;
+  if (!ways.has(shape)) ways.set(shape, [...columnOrders(task)]);
+  return ways.get(shape);
+}
+
+/**
+ * The same up to all symmetries: a sum over every order of the columns and every row that may give the
+ * digits their names. Rows and bands are added up, so that their order is lost.
+ */
+function keyOfAll(task, grid) {
+  const { side } = task;
+  const lines = inParts(grid, side);
+  const turned = lines.map((_, i) => lines.map((line) => line[i]));
+  const keys = (task.rows === task.columns ? [lines, turned] : [lines]).flatMap((view) =>
+    waysOf(task).flatMap((order) => {
+      const here = view.map((line) => order.map((column) => line[column]));
+      return here.map((names) => {
+        const rows = here.map((line) => scatter(weigh(line.map((d) => names.indexOf(d) + 1))));
+        return scatter(addUp(inParts(rows, task.rows).map((band) => scatter(addUp(band)))));
+      });
+    }),
+  );
+  return addUp(keys);
+}
+
+/** The number that tells classes of complete grids apart. */
+export function classKey(task, grid) {
+  if (task.symmetries === "all") return keyOfAll(task, grid);
+  return scatter(weigh(grid.map((digit) => grid.indexOf(digit) + 1))); // named by the first row
 }
 
 /** Whether training left a grid's class out. */

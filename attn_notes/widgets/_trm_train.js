@@ -84,8 +84,8 @@ export function explorerTraining({ uid, root, model, follow }) {
   }
 
   function plan(seed) {
-    const { config, rows, columns, held_out_share, use_many: use, draws, ...more } = lesson();
-    const { supervision, optimizer, judged } = more;
+    const { config, use_many: use, draws, supervision, optimizer, judged, ...shape } = lesson();
+    const { rows, columns, held_out_share, symmetries } = shape;
     const shapes = Object.entries(draws).map(([name, { shape }]) => [
       name.replace("buffer.", ""),
       shape,
@@ -100,7 +100,7 @@ export function explorerTraining({ uid, root, model, follow }) {
         steps: choice.steps,
         task: DEEP,
         options: {
-          board: { rows, columns, held_out_share },
+          board: { rows, columns, held_out_share, symmetries },
           config,
           use,
           ...supervision,

@@ -2,6 +2,7 @@
 // _trm_puzzles.js and the panel of _trm_train.js. The anywidget model holds what is chosen.
 
 import { sigmoid, unpack } from "./_model.js";
+import { opens } from "./_open.js";
 import {
   button,
   html,
@@ -26,9 +27,10 @@ const FROM_BEFORE = "The board is from before.";
 const howToWrite = (task) =>
   `${task.cells} cells, row by row: 1 to ${task.side}, and . for a blank.`;
 
-const WITHOUT_MODEL = { rows: 2, columns: 3, held_out_share: 0.1 };
+const WITHOUT_MODEL = { rows: 2, columns: 3, held_out_share: 0.1, symmetries: "labels" };
+const FAILED = 8; // looks after which a puzzle is shown that it does not solve
 const LEARNING = "in training"; // what the model is called that the reader trains
-const DRAWN = ["runs", "run", "seed", "step", "shown", "selected"];
+const DRAWN = ["runs", "run", "seed", "step", "shown", "selected", "failures"];
 
 function render({ model, el }) {
   const uid = `trm-${Math.random().toString(36).slice(2)}`;
@@ -106,6 +108,17 @@ function render({ model, el }) {
     take(drawnBoard, { selected: -1 });
   }
 
+  /** Another of the puzzles that the model does not solve, as it was last thinking about them. */
+  function fail() {
+    const failures = model.get("failures");
+    const others = failures.indexOf(model.get("puzzle")) + 1;
+    const text = failures[others % failures.length];
+    const found = text && read(task, text);
+    if (!found || found.fault) return;
+    box.value = text;
+    take(found.board, { selected: -1, step: FAILED });
+  }
+
   function startOver() {
     draft = null;
     box.value = model.get("puzzle");
@@ -166,6 +179,7 @@ function render({ model, el }) {
     refuse(box, other);
   }
 
+  const failing = button("See it fail", fail);
   const asleep = sleeper();
   const choices = html("span", { class: "trm-choices" }, ...models.nodes);
   const help = html(
@@ -182,6 +196,7 @@ function render({ model, el }) {
       choices,
       button("Draw an easy one", () => offer("easy")),
       button("Draw a minimal one", () => offer("minimal")),
+      failing,
       button("Clear", () => edit(blank(task))),
     ),
     html(
@@ -277,8 +292,9 @@ function render({ model, el }) {
 
   /** Show it as it is now, when it has thought as far as the step that is shown. */
   function follow(lesson, weights) {
-    const { config, use, rows, columns, held_out_share } = lesson;
-    latest = { config, use, rows, columns, held_out_share, seeds: 1, learned: weights };
+    const { config, use, rows, columns, held_out_share, symmetries } = lesson;
+    const shape = { rows, columns, held_out_share, symmetries };
+    latest = { config, use, ...shape, seeds: 1, learned: weights };
     if (!ahead) lookAhead();
   }
 
@@ -354,6 +370,7 @@ function render({ model, el }) {
       }),
       halts: thoughts.map((thought) => sigmoid(thought.halt)),
     });
+    failing.hidden = !model.get("failures").length;
     for (const { input } of toggles) input.checked = input.value === kind;
     for (const control of [play, course.input]) control.disabled = !wakes;
     back.disabled = !wakes || model.get("step") === 0;
@@ -368,9 +385,15 @@ function render({ model, el }) {
 
   const originOf = ({ solution }, wakes) => {
     if (!wakes || !task.share) return "";
-    return heldOut(task, solution)
-      ? "Training held out all grids of this class."
-      : "Training was free to draw this class of grids.";
+    const held = heldOut(task, solution);
+    if (task.symmetries === "all") {
+      return held
+        ? "Training held out this grid and all that symmetries make of it."
+        : "Training was free to draw this grid’s class.";
+    }
+    return held
+      ? "Training held out this grid under all names of its digits, and not with rows or columns exchanged."
+      : "Training was free to draw this grid.";
   };
 
   /** Show the puzzle that the model now holds: another view, or the notebook, has changed it. */
@@ -392,8 +415,13 @@ function render({ model, el }) {
   el.append(root);
   fillIn();
   training.reload();
+  const shut = opens(root, {
+    fails: fail,
+    mind: () => save({ shown: "mind", step: Math.max(1, model.get("step")) }),
+  });
   return () => {
     gone = true;
+    shut();
     unwatch();
     training.free();
     plays.stop();

@@ -77,7 +77,8 @@ class SudokuExplorer(anywidget.AnyWidget):
     _esm = javascript("trm")
     _css = style("trm")
 
-    # name -> {config, use, rows, columns, held_out_share, names, shapes, seeds, format, weights}.
+    # name -> {config, use, rows, columns, held_out_share, symmetries, names, shapes, seeds, format,
+    # weights}.
     # One trait, so that weights and the program that reads them never arrive apart.
     runs = traitlets.Dict().tag(sync=True)
     # What the page needs to train a model; empty where there is nothing to be trained.
@@ -87,6 +88,7 @@ class SudokuExplorer(anywidget.AnyWidget):
     puzzle = traitlets.Unicode(PUZZLE).tag(sync=True)
     step = traitlets.Int(1, min=0, max=MOST_STEPS).tag(sync=True)  # of supervision; 0: none yet
     shown = traitlets.Enum(("answer", "mind"), default_value="answer").tag(sync=True)
+    failures = traitlets.List(traitlets.Unicode()).tag(sync=True)  # puzzles it is seen to fail on
     selected = traitlets.Int(-1, min=-1).tag(sync=True)  # cell; -1: the first blank
 
     @traitlets.validate("puzzle")
@@ -94,6 +96,13 @@ class SudokuExplorer(anywidget.AnyWidget):
         puzzle: str = proposal["value"]
         self._task().read(puzzle)
         return puzzle
+
+    @traitlets.validate("failures")
+    def _all_legal(self, proposal: traitlets.Bunch) -> list[str]:
+        puzzles: list[str] = proposal["value"]
+        for puzzle in puzzles:
+            self._task().read(puzzle)
+        return puzzles
 
     def _task(self) -> Sudoku:
         """The shape of the boards that are shown."""
@@ -198,17 +207,13 @@ def _shape(task: Sudoku) -> dict[str, Any]:
         "rows": task.rows,
         "columns": task.columns,
         "held_out_share": task.held_out_share,
+        "symmetries": task.symmetries,
     }
 
 
 def _check(config: Config, task: Sudoku) -> None:
     if config.mixer != "mlp":
         raise ValueError(f"the page computes the mixer 'mlp', not {config.mixer!r}")
-    if task.symmetries != "labels":
-        raise ValueError(
-            "the page tells classes up to other names for the digits: load a task whose "
-            f"symmetries are 'labels', not {task.symmetries!r}"
-        )
     if task.side > LARGEST_SIDE:
         raise ValueError(f"the page has room for {LARGEST_SIDE} digits, not {task.side}")
     if (config.cells, config.vocabulary) != (task.cells, task.vocabulary):

@@ -1,6 +1,6 @@
 """Chapter 5's recorded runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 
@@ -9,7 +9,9 @@ from torch import Tensor
 
 from attn_notes.analysis import results
 from attn_notes.chapters.trm import measure, recipe
+from attn_notes.chapters.trm.measure import Solving
 from attn_notes.chapters.trm.recipe import KINDS, LIVE, TASK, Recipe
+from attn_notes.chapters.trm.supervision import History, Supervision
 from attn_notes.models.trm import TRM
 from attn_notes.tasks.sudoku import Batch
 from experiments import experiment
@@ -17,14 +19,12 @@ from experiments import experiment
 
 def tests(size: int) -> dict[str, Batch]:
     """Puzzles of classes held out, and mixed ones of those that the bank is drawn from."""
-    return {
-        kind: drawn.sample(size) for kind, drawn in (recipe.TESTS | {"seen": recipe.SEEN}).items()
-    }
+    sets = recipe.VALIDATION | {"seen": recipe.SEEN}
+    return {kind: drawn.sample(size) for kind, drawn in sets.items()}
 
 
-def solving(model: TRM, batch: Batch, steps: int) -> results.Record:
+def solving(seen: Solving) -> results.Record:
     """What a model makes of a test set at every step, and of stopping at its own word."""
-    seen = measure.solve(model, batch, steps)
     stopped = measure.stop(seen, 0.5)
     return {
         "right": [results.rounded(x) for x in seen.right.float().mean(1).tolist()],
@@ -34,10 +34,9 @@ def solving(model: TRM, batch: Batch, steps: int) -> results.Record:
     }
 
 
-def certainty(model: TRM, batch: Batch, steps: int) -> list[list[int]]:
+def certainty(seen: Solving, steps: int) -> list[list[int]]:
     """Puzzles wrong and right after so many steps, where q says wrong and where it says right."""
-    seen = measure.solve(model, batch, steps)
-    pairs = 2 * (seen.halt[-1] > 0).long() + seen.right[-1]
+    pairs = 2 * (seen.halt[steps - 1] > 0).long() + seen.right[steps - 1]
     return torch.bincount(pairs, minlength=4).view(2, 2).tolist()
 
 
@@ -87,50 +86,72 @@ def described(kind: Recipe) -> results.Record:
     }
 
 
-def learned(recipes: Mapping[str, Recipe], seeds: int) -> results.Record:
-    """Train every recipe from each of so many seeds, and look at what it has learned."""
+def learned(recipes: Mapping[str, Recipe], seeds: Iterable[int]) -> results.Record:
+    """Train every recipe from each of these seeds, and look at what it has learned."""
     bank, judged = recipe.BANK.sample(), tests(recipe.SIZES["tests"])
-    probed = {on: recipe.probed(judged[on]) for on in KINDS}
+    fresh = {on: drawn.sample() for on, drawn in recipe.FRESH.items()}
     runs: results.Record = {}
     for name, kind in recipes.items():
-        for seed in range(seeds):
-            run, history = measure.learn(
-                kind,
-                TASK,
-                bank,
-                seed=seed,
-                probe=partial(measure.probe, tests=probed, steps=recipe.TRAINED),
-                probe_every=max(kind.steps // 9, 1),
-            )
+        runs[name] = described(kind) | {"members": []}
+        for seed in seeds:
+            run, history = trained(kind, bank, judged, seed)
             # Without recursion every step gives the same answer.
-            think, trained = (recipe.THINK, kind.settings.steps) if kind.recursive else (1, 1)
-            entry = runs.setdefault(name, described(kind) | {"members": []})
-            entry["steps"] = history.steps.tolist()
-            entry["members"].append(
-                {
-                    "seconds": round(history.seconds[-1].item(), 1),
-                    **{
-                        f"{on} by step": [results.rounded(x) for x in found.tolist()]
-                        for on, found in history.seen.items()
+            think, steps = (recipe.THINK, kind.settings.steps) if kind.recursive else (1, 1)
+            seen = {on: measure.solve(run.judged, judged[on], think) for on in KINDS}
+            runs[name]["steps"] = history.steps.tolist()
+            runs[name]["members"].append(
+                course(history)
+                | {on: solving(found) for on, found in seen.items()}
+                | {
+                    "seen": solving(measure.solve(run.judged, judged["seen"], steps)),
+                    "certainty": {on: certainty(found, steps) for on, found in seen.items()},
+                    "without EMA": {
+                        on: solving(measure.solve(run.model, judged[on], steps)) for on in KINDS
                     },
-                    **{on: solving(run.judged, judged[on], think) for on in probed},
-                    "seen": solving(run.judged, judged["seen"], trained),
-                    "certainty": {on: certainty(run.judged, judged[on], trained) for on in probed},
-                    "without EMA": {on: solving(run.model, judged[on], trained) for on in probed},
+                    "fresh": {
+                        on: solving(measure.solve(run.judged, batch, think))
+                        for on, batch in fresh.items()
+                    },
                 }
             )
-            ends = {on: entry["members"][-1][on]["right"][-1] for on in probed}
+            ends = {on: found.right[-1].float().mean().item() for on, found in seen.items()}
             print(f"{name}, seed {seed}: {ends}", flush=True)
     return runs
 
 
-def record(name: str, seeds: int = recipe.SEEDS) -> None:
-    """Train what belongs in a record, and write it down."""
-    results.save(
-        name,
-        recipe.SIZES | {"seeds": seeds, "lr": LIVE.lr},
-        learned(recipe.RECORDS[name](), seeds),
+def trained(
+    kind: Recipe, bank: Batch, judged: Mapping[str, Batch], seed: int
+) -> tuple[Supervision, History]:
+    """One seed of a recipe, probed nine times along the way."""
+    probed = {on: recipe.probed(judged[on]) for on in KINDS}
+    steps = recipe.TRAINED if kind.recursive else 1  # which gives the same answer at every step
+    return measure.learn(
+        kind,
+        TASK,
+        bank,
+        seed=seed,
+        probe=partial(measure.probe, tests=probed, steps=steps),
+        probe_every=max(kind.steps // 9, 1),
     )
+
+
+def course(history: History) -> results.Record:
+    """How long training took, and what was solved along it."""
+    return {"seconds": round(history.seconds[-1].item(), 1)} | {
+        f"{on} by step": [results.rounded(x) for x in found.tolist()]
+        for on, found in history.seen.items()
+    }
+
+
+JUDGED_ON = "puzzles of held-out classes up to names, on some of which settings were chosen"
+JUDGED_ON_FRESH = f"{JUDGED_ON}; 'fresh': others, drawn after that"
+
+
+def record(name: str, seeds: Iterable[int] = range(recipe.SEEDS)) -> None:
+    """Train what belongs in a record, and write it down."""
+    seeds = [*seeds]
+    settings = recipe.SIZES | {"seeds": len(seeds), "lr": LIVE.lr, "judged on": JUDGED_ON_FRESH}
+    results.save(name, settings, learned(recipe.RECORDS[name](), seeds))
 
 
 @experiment
@@ -154,7 +175,65 @@ def trm_networks() -> None:
 @experiment
 def trm_rates() -> None:
     """Whether another rate would do better by the networks without recursion; one seed each."""
-    record("trm_rates", seeds=1)
+    record("trm_rates", seeds=range(1))
+
+
+@experiment
+def trm_rereading() -> None:
+    """The straight network that is given the puzzle at every layer."""
+    record("trm_rereading", range(recipe.REREADING_SEEDS))
+
+
+@experiment
+def trm_symmetries() -> None:
+    """The live recipe where whole classes up to all symmetries are held out.
+
+    Training disguises puzzles as ever, by other names, so that the split is all that changes.
+    """
+    task = recipe.STRICTER
+    bank = recipe.BANK.sample(task=task)
+    judged = {on: drawn.sample(task=task) for on, drawn in recipe.VALIDATION.items()}
+    sets = {
+        "fresh": {on: drawn.sample(task=task) for on, drawn in recipe.FRESH.items()},
+        "seen": {
+            "mixed": recipe.SEEN.sample(task=task),
+            "minimal": recipe.FAMILIAR.sample(task=task),
+        },
+    }
+    keys = {part: task.class_key(batches["minimal"][1]) for part, batches in sets.items()}
+    entry: results.Record = described(LIVE) | {"members": []}
+    for seed in range(recipe.SEEDS):
+        run, history = trained(LIVE, bank, judged, seed)
+        more = {
+            part: {on: measure.solve(run.judged, b, recipe.THINK) for on, b in batches.items()}
+            for part, batches in sets.items()
+        }
+        entry["steps"] = history.steps.tolist()
+        entry["members"].append(
+            course(history)
+            | {part: {on: solving(found) for on, found in of.items()} for part, of in more.items()}
+            | {"by class": {part: by_class(keys[part], of["minimal"]) for part, of in more.items()}}
+        )
+        ends = {part: of["minimal"].right[-1].float().mean().item() for part, of in more.items()}
+        print(f"seed {seed}: {ends}", flush=True)
+    settings = recipe.SIZES | {
+        "seeds": recipe.SEEDS,
+        "lr": LIVE.lr,
+        "split": "whole classes up to all symmetries held out",
+        "guises in training": TASK.symmetries,
+        "judged on": "'fresh': of the classes held out; 'seen': of those of the bank; no setting "
+        "was chosen on either",
+    }
+    results.save("trm_symmetries", settings, {recipe.TRM_LIVE: entry})
+
+
+def by_class(keys: Tensor, seen: Solving) -> list[list[float | None]]:
+    """How many puzzles there are of each class, and the share solved after `TRAINED` steps."""
+    right = seen.right[recipe.TRAINED - 1].float()
+    return [
+        [int((keys == key).sum()), results.rounded(right[keys == key].mean().item())]
+        for key in keys.unique()
+    ]
 
 
 @experiment

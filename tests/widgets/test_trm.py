@@ -8,7 +8,7 @@ import torch
 from torch import Generator
 from traitlets import TraitError
 
-from attn_notes.chapters.trm import recipe
+from attn_notes.chapters.trm import measure, recipe
 from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.widgets.trm import PUZZLE, SudokuExplorer, Used
@@ -150,7 +150,6 @@ SIXTEEN = {"cells": 256, "vocabulary": 17}
     [
         ({"name": " "}, "a name has 1 to 40 characters, not 0"),
         ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp', not 'attention'"),
-        ({"task": Sudoku(symmetries="all")}, "symmetries are 'labels', not 'all'"),
         ({"task": Sudoku(4, 4), "config": replace(SMALL, **SIXTEEN)}, "room for 9 digits, not 16"),
         ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5; .* for 36 and 7"),
         ({"config": replace(SMALL, vocabulary=8)}, "for 36 and 8"),
@@ -226,3 +225,22 @@ def test_a_use_of_the_network_is_a_thought_or_an_answer():
     torch.testing.assert_close(logits, expected.logits)
     torch.testing.assert_close(halt, expected.halt)
     torch.testing.assert_close(mind, model.decode(expected.state.z))
+
+
+def test_what_is_held_out_up_to_all_symmetries_is_the_pages_as_well():
+    """A task with the stricter split is shown and taught: the chapter runs with it."""
+    task = Sudoku(2, 3, symmetries="all")
+    widget = SudokuExplorer()
+    widget.load("stricter", measure.alone(recipe.LIVE.model(0)), recipe.LIVE.config, task)
+    assert widget.runs["stricter"]["symmetries"] == "all"
+    widget.load("names", measure.alone(recipe.LIVE.model(0)), recipe.LIVE.config, recipe.TASK)
+    assert widget.runs["names"]["symmetries"] == "labels"
+
+
+def test_failures_are_puzzles():
+    widget = SudokuExplorer()
+    assert widget.failures == []
+    widget.failures = [PUZZLE]
+    with pytest.raises(ValueError, match="36 cells"):
+        widget.failures = [PUZZLE, "12"]
+    assert widget.failures == [PUZZLE]

@@ -6,7 +6,9 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.models.trm import TRM, Output, State
 
 
 @check
@@ -194,3 +196,43 @@ def steps_taken(answer: Callable[[Tensor, float], Tensor]) -> str:
         need(found != best, "that is where it is surest. Stop at the first that exceeds the level.")
         need(found == right, f"level {level}: it should be {right}, not {found}.")
     return "the first step that exceeds the level, or the last of all."
+
+
+BUDGET = 4  # looks a puzzle, on average
+PUZZLES = 100
+SPENT = 31  # the seed of the puzzles that they are spent on
+
+
+@check
+def budget(answer: tuple[Callable[..., Any], TRM]) -> str:
+    """How many of a hundred fresh minimal puzzles are solved with so many looks each on average.
+
+    Given are a way to spend them and the network that looks. The first gets a function that takes
+    one look for each puzzle it is given, and the puzzles.
+    """
+    spend, model = answer
+    puzzles, solutions = TASK.sample(
+        PUZZLES, Generator().manual_seed(SPENT), "minimal", held_out=True
+    )
+    spent = 0
+
+    def look(boards: Tensor, state: Any = None) -> Output:
+        nonlocal spent
+        need(
+            isinstance(boards, Tensor) and boards.shape[1:] == (TASK.cells,),
+            f"a look takes boards [n, {TASK.cells}].",
+        )
+        spent += len(boards)
+        need(
+            spent <= BUDGET * PUZZLES,
+            f"that is more than {BUDGET * PUZZLES:,} looks, {BUDGET} a puzzle.",
+        )
+        with torch.no_grad():
+            found: Output = model(boards, None if state is None else State(*state))
+        return found
+
+    boards = answered(spend(look, puzzles.clone()))
+    if not isinstance(boards, Tensor) or boards.shape != puzzles.shape:
+        raise WrongError(f"return a tensor of boards of shape {tuple(puzzles.shape)}.")
+    solved = int((boards == solutions).all(1).sum())
+    return f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."

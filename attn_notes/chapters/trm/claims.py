@@ -1,45 +1,40 @@
-"""What chapter 5 says of what it has seen: claims with their verdicts, sentences and tables.
+"""What chapter 5 says of what it has seen: claims with their verdicts.
 
-The claims that a rank test of seeds decides are of two families, and Holm corrects each within
-itself: `RECURSION`, what running again brings, and `PARTS`, which parts of the recipe matter.
+The claims that a rank test of seeds decides are of three families, and Holm corrects each within
+itself: `THINKING`, what looking again brings, `ONE`, what a single look brings, and `PARTS`, which
+parts of the recipe matter.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from IPython.display import HTML, Markdown
+from IPython.display import Markdown
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
-from attn_notes import notebook
 from attn_notes.analysis import claims, statistics
 from attn_notes.analysis.claims import Claim
-from attn_notes.analysis.statistics import LEVEL, Finding, Verdict, unless_nan
-from attn_notes.analysis.words import median, percent, percents
-from attn_notes.chapters.trm import evidence, recipe
-from attn_notes.chapters.trm.evidence import Live, Puzzles, Recorded
+from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
+from attn_notes.analysis.words import listed, median, number, percent, percents
+from attn_notes.chapters.trm.evidence import Live, Recorded
 from attn_notes.chapters.trm.recipe import (
     CHANNELS,
     DEEP,
     EQUAL,
-    KINDS,
     LIVE,
     NO_HALTING,
     ONE_STEP,
+    REREADING,
     STABLEMAX,
-    TASK,
     THINK,
     TRAINED,
     TRM_LIVE,
     TWO_CYCLES,
     WITHOUT_EMA,
-    Recipe,
 )
-from attn_notes.chapters.trm.supervision import Settings
-from attn_notes.models.trm import OFFICIAL, Config
 
 NAMES = {
     TRM_LIVE: "the live recipe",
@@ -49,116 +44,141 @@ NAMES = {
     STABLEMAX: "stablemax loss",
     CHANNELS: "norm over channels, as in the source",
     TWO_CYCLES: "T = 2 cycles",
+    REREADING: REREADING,
     DEEP: DEEP,
     EQUAL: EQUAL,
 }
 """What a figure or a table calls a kind, in its order."""
 
-RECURSION, PARTS = "what recursion brings", "which parts of the recipe matter"
+THINKING, ONE = "what looking again brings", "what a single look brings"
+PARTS = "which parts of the recipe matter"
 LEGIBLE = 0.1  # above guessing, of the blanks, from where on what is in mind counts as legible
+ALIKE = 0.02  # shares of the minimal puzzles solved, up to which two splits count as alike
 Group = tuple[str, int]
 """A kind, and after how many steps its answers are judged."""
 
 HERE: Group = (TRM_LIVE, TRAINED)
 ONE_LOOK: Group = (ONE_STEP, 1)
+AGAIN = (
+    "Eight looks beat one look of every network trained for one: straight, with up to four times "
+    "the weights, or recursive"
+)
+REREADS = "In one look, reading the puzzle at every layer beats reading it once, both straight"
+SHARES = "In one look, one set of weights used four times beats four sets, all reading again"
+SEEN_SO = (
+    "Whole classes up to all symmetries held out are solved as often as those that training saw "
+    f"(within {percent(ALIKE, 0)} in a hundred)"
+)
+KNOWS = "It knows: of the minimal boards that it holds to be right after eight steps 99 % are"
 
 
 class Question(NamedTuple):
-    """Whether the seeds of one group leave fewer unsolved than those of another."""
+    """Whether the seeds of one group leave fewer unsolved than those of others."""
 
     text: str
     whose: str
     ours: Group
-    theirs: Group
+    theirs: tuple[Group, ...]
     family: str
 
 
-QUESTIONS = [
-    Question(text, whose, ours, theirs, family)
-    for family, asked in {
-        RECURSION: [
-            ("Recursion beats one look of equal parameters", "paper", HERE, (EQUAL, TRAINED)),
-            (
-                "It beats one look of equal depth, with four times the parameters",
-                "paper",
-                HERE,
-                (DEEP, TRAINED),
-            ),
-            (
-                "One recursive look beats a straight one of equal depth",
-                "ours",
-                ONE_LOOK,
-                (DEEP, TRAINED),
-            ),
-            (
-                "Eight looks beat the one look of a network trained for one",
-                "paper",
-                HERE,
-                ONE_LOOK,
-            ),
-        ],
-        PARTS: [
-            (
-                "Deep supervision matters: fewer unsolved after eight steps than with one step in "
-                "training",
-                "paper",
-                HERE,
-                (ONE_STEP, TRAINED),
-            ),
-            (
-                "Averaged weights (EMA) are better than the last ones",
-                "paper",
-                HERE,
-                (WITHOUT_EMA, TRAINED),
-            ),
-            (
-                "A cycle without gradient (T = 2) pays for itself at equal operations",
-                "ours",
-                (TWO_CYCLES, TRAINED),
-                HERE,
-            ),
-            (
-                "The norm over tokens is better than the source’s over channels",
-                "ours",
-                HERE,
-                (CHANNELS, TRAINED),
-            ),
-            (
-                "Stablemax is better than the softmax",
-                "official code",
-                (STABLEMAX, TRAINED),
-                HERE,
-            ),
-            ("Halting early in training helps", "ours", HERE, (NO_HALTING, TRAINED)),
-        ],
-    }.items()
-    for text, whose, ours, theirs in asked
-]
+ASKED: dict[str, list[tuple[str, str, Group, tuple[Group, ...]]]] = {
+    THINKING: [
+        (AGAIN, "paper", HERE, (ONE_LOOK, (EQUAL, 1), (DEEP, 1), (REREADING, 1))),
+        ("They beat that of the recursive one alone", "paper", HERE, (ONE_LOOK,)),
+        ("They beat that of the straight one of equal weights alone", "paper", HERE, ((EQUAL, 1),)),
+        (
+            "They beat that of the straight one of four times the weights alone",
+            "paper",
+            HERE,
+            ((DEEP, 1),),
+        ),
+        ("They beat that of the one that reads again alone", "ours", HERE, ((REREADING, 1),)),
+    ],
+    ONE: [
+        (REREADS, "ours", (REREADING, 1), ((DEEP, 1),)),
+        (SHARES, "ours", ONE_LOOK, ((REREADING, 1),)),
+        ("One recursive look beats a straight one of equal depth", "ours", ONE_LOOK, ((DEEP, 1),)),
+    ],
+    PARTS: [
+        (
+            "Deep supervision matters: fewer unsolved after eight steps than with one step in "
+            "training",
+            "paper",
+            HERE,
+            ((ONE_STEP, TRAINED),),
+        ),
+        (
+            "Averaged weights (EMA) are better than the last ones",
+            "paper",
+            HERE,
+            ((WITHOUT_EMA, TRAINED),),
+        ),
+        (
+            "A cycle without gradient (T = 2) pays for itself at equal operations",
+            "ours",
+            (TWO_CYCLES, TRAINED),
+            (HERE,),
+        ),
+        (
+            "The norm over tokens is better than the source’s over channels",
+            "ours",
+            HERE,
+            ((CHANNELS, TRAINED),),
+        ),
+        (
+            "Stablemax is better than the softmax",
+            "official code",
+            (STABLEMAX, TRAINED),
+            (HERE,),
+        ),
+        ("Halting early in training helps", "ours", HERE, ((NO_HALTING, TRAINED),)),
+    ],
+}
+QUESTIONS = [Question(*asked, family) for family, each in ASKED.items() for asked in each]
 
-# --- The claims
+# --- What a test decides
 
 
-def fewer(recorded: Recorded, ours: Group, theirs: Group) -> Finding:
+def fewer(recorded: Recorded, ours: Group, theirs: Sequence[Group]) -> Finding:
     """Whether our seeds leave fewer minimal puzzles unsolved than theirs; not corrected."""
-    left = [recorded.unsolved(kind, "minimal", step) for kind, step in (ours, theirs)]
-    finding = statistics.ends_lower(*left)
-    shares = " against ".join(
-        f"{named(*group)} {percent(median(x))} %"
-        for group, x in zip((ours, theirs), left, strict=True)
+    left = {group: recorded.unsolved(group[0], "minimal", group[1]) for group in (ours, *theirs)}
+    finding = statistics.ends_lower(left[ours], torch.cat([left[group] for group in theirs]))
+    said = {group: percent(median(x)) for group, x in left.items()}
+    others = listed([f"{named(*group)} {said[group]} %" for group in theirs])
+    return finding._replace(
+        found=f"unsolved: {named(*ours)} {said[ours]} % against {others}; {finding.found}"
     )
-    return finding._replace(found=f"{shares}; {finding.found}")
 
 
 def named(kind: str, step: int) -> str:
     """What a group is called."""
-    return NAMES[kind] + (", after one step" if step == 1 else "")
+    again = step == 1 and not kind.startswith("straight")
+    return NAMES[kind] + (", after one step" if again else "")
+
+
+def more_solved(recorded: Recorded, ours: Group, theirs: Group) -> Effect:
+    """How many more of a hundred minimal puzzles our seeds solve, in the mean, than theirs."""
+    first, second = (100 * recorded.solved(kind, "minimal", k) for kind, k in (ours, theirs))
+    return difference(first, second)
+
+
+def difference(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Effect:
+    """`statistics.difference`, resampled the same way every time."""
+    return statistics.difference(ours, theirs, Generator().manual_seed(0))
+
+
+def interval(effect: Effect) -> str:
+    """A difference in puzzles of a hundred, as it is printed."""
+    mean, low, high = (number(x, 1) for x in effect)
+    return f"{mean} of a hundred (95 % interval {low} to {high})"
 
 
 def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:
     """What a test decides, by the question's text, each corrected within its family.
 
-    Last is whether thinking longer helps: of the recorded seeds and, if there is a live run, of its
-    boards.
+    Last is whether thinking longer helps: of the recorded seeds and, if there is a run to look at
+    closely, of its boards.
     """
     found = [
         Claim(asked.text, {recorded.name: fewer(recorded, asked.ours, asked.theirs)}, asked.whose,
@@ -169,17 +189,20 @@ def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:
     return {claim.text: claim for claim in corrected}
 
 
+def of_boards(live: Live, early: int, late: int) -> Finding:
+    """Whether more minimal boards are right late than early: the sign test of boards."""
+    right = live.seen.right
+    change = right[early - 1].float() - right[late - 1].float()
+    return statistics.sign_test(
+        change,
+        f"{int((change < 0).sum())} boards gained, {int((change > 0).sum())} lost of "
+        f"{len(change):,}",
+    )
+
+
 def longer(recorded: Recorded, live: Live | None = None) -> Claim:
-    """Whether sixteen steps solve more than eight: the sign test, live of boards, else of seeds."""
-    findings = {}
-    if live:
-        right = live.seen["minimal"].right
-        change = right[TRAINED - 1].float() - right[-1].float()
-        findings["live"] = statistics.sign_test(
-            change,
-            f"{int((change < 0).sum())} boards gained, {int((change > 0).sum())} lost of "
-            f"{len(change):,}",
-        )
+    """Whether sixteen steps solve more than eight: the sign test, of boards and of seeds."""
+    findings = {"live": of_boards(live, TRAINED, THINK)} if live else {}
     early, late = (recorded.solved(TRM_LIVE, "minimal", step) for step in (TRAINED, THINK))
     gains = 1000 * (late - early)
     findings[recorded.name] = statistics.sign_test(
@@ -189,8 +212,11 @@ def longer(recorded: Recorded, live: Live | None = None) -> Claim:
         "Thinking longer than it ever did in training (16 steps against 8) solves more minimal "
         "puzzles",
         findings,
-        family=RECURSION,
+        family=THINKING,
     )
+
+
+# --- What a level decides
 
 
 def reached(mixed: Float[Tensor, " m"], minimal: Float[Tensor, " m"]) -> Verdict:
@@ -209,435 +235,184 @@ def legible(shares: Float[Tensor, " m"], guessing: float) -> Verdict:
     )
 
 
-def on_page(live: Live, recorded: Recorded) -> list[Claim]:
-    """All claims and questions, in the order of the page."""
-    tested = compared(recorded, live)
-    *asked, thinking = tested.values()
-    shares = {on: torch.tensor([live.solved(on)]) for on in KINDS}
-    late = {on: recorded.solved(TRM_LIVE, on, THINK) for on in KINDS}
-    trained = Claim(
-        "Trained live it solves 97 % of held-out mixed and 90 % of held-out minimal puzzles in 16 "
-        "steps",
+def solves(recorded: Recorded) -> Claim:
+    """How much is solved of either kind."""
+    shares = [recorded.solved(TRM_LIVE, on, THINK) for on in ("mixed", "minimal")]
+    return Claim(
+        "It solves 97 % of held-out mixed and 90 % of held-out minimal puzzles in 16 steps",
         {
-            "live": Finding(
-                reached(*shares.values()),
-                f"{percent(shares['mixed'])} and {percent(shares['minimal'])} %",
-            ),
             recorded.name: Finding(
-                reached(*late.values()),
-                f"{percents(late['mixed'])} and {percents(late['minimal'])}",
-            ),
+                reached(*shares), f"{percents(shares[0])} and {percents(shares[1])}"
+            )
         },
     )
+
+
+def split(recorded: Recorded) -> Claim:
+    """Whether classes that training never saw, up to all symmetries, are harder."""
+    unseen, seen = recorded.split("fresh"), recorded.split("seen")
+    alike = bool(((unseen - seen).abs() <= ALIKE).all())
+    return Claim(
+        SEEN_SO,
+        {
+            recorded.name: Finding(
+                unless_nan(alike, unseen, seen),
+                f"{len(recorded.stricter)} seeds, {percents(unseen)} against {percents(seen)} of "
+                "minimal ones",
+            )
+        },
+    )
+
+
+def names_split(recorded: Recorded) -> Claim:
+    """Whether classes that training never saw, up to names, are harder."""
+    unseen, seen = recorded.solved(TRM_LIVE, "mixed"), recorded.seen()
+    alike = bool(((unseen - seen).abs() <= 0.01).all())
+    return Claim(
+        "Classes held out by names are solved as often as those that training draws from (mixed "
+        "puzzles, within one in a hundred)",
+        {
+            recorded.name: Finding(
+                unless_nan(alike, unseen, seen), f"{percents(unseen)} against {percents(seen)}"
+            )
+        },
+    )
+
+
+def never_lost(recorded: Recorded) -> Claim:
+    """Whether a solved board stays solved."""
     lost = recorded.lost()
-    kept = Claim(
+    boards = recorded.boards * len(lost)
+    return Claim(
         "No board that is solved at one step is wrong at the next",
         {
             recorded.name: Finding(
                 unless_nan(bool((lost == 0).all()), lost),
-                f"lost: {lost.sum():.0f} of {live.boards * len(lost):,} boards in {THINK} steps",
+                f"lost: {lost.sum():.0f} of {boards:,} boards in {THINK} steps",
             )
         },
     )
-    unseen = live.solved("mixed", TRAINED)
-    classes = Claim(
-        "Puzzles of classes never seen are solved as often as new puzzles of grids that training "
-        "saw (within one in a hundred)",
-        {
-            "live": Finding(
-                unless_nan(abs(unseen - live.familiar) <= 0.01, unseen, live.familiar),
-                f"{percent(unseen)} % against {percent(live.familiar)} % of 1,000 mixed",
-            )
-        },
-    )
+
+
+def in_mind(recorded: Recorded, guessing: float) -> Claim:
+    """What the paper says of z, by our criterion."""
     thoughts = LIVE.config.latent_steps
     draft = recorded.legible("mind")[thoughts - 1]
-    readable = legible(draft, live.mind.guessing)
-    mind = Claim(
-        "What is kept in mind decodes to no sensible solution (here: to no more of the blanks than "
-        "ten in a hundred above guessing, in a network of a 47th of the size)",
+    readable = legible(draft, guessing)
+    return Claim(
+        "What is kept in mind decodes to no sensible solution (our criterion: to no more of the "
+        "blanks than ten in a hundred above guessing; in a network of a 47th of the size)",
         {
             recorded.name: Finding(
                 None if readable is None else not readable,
                 f"{percents(draft, 0)} of blanks right after the first {thoughts} thoughts, "
-                f"guessing {percent(live.mind.guessing, 0)} %",
+                f"guessing {percent(guessing, 0)} %",
             )
         },
         "paper",
     )
+
+
+def knows(recorded: Recorded, live: Live | None = None) -> Claim:
+    """Whether the boards that it holds to be right are."""
+    findings = {}
+    if live:
+        found = live.sure()
+        share = found.held_right / found.held if found.held else float("nan")
+        findings["live"] = Finding(
+            unless_nan(share >= 0.99, share), f"{found.held_right:,} of {found.held:,}"
+        )
     sure = recorded.sure_right()
-    knows = Claim(
-        "It knows: of the minimal boards that it holds to be right after eight steps 99 % are",
-        {recorded.name: Finding(unless_nan(bool(sure.min() >= 0.99), sure), percents(sure))},
-    )
+    findings[recorded.name] = Finding(unless_nan(bool(sure.min() >= 0.99), sure), percents(sure))
+    return Claim(KNOWS, findings)
+
+
+def stopping(recorded: Recorded) -> Claim:
+    """Whether stopping at one half costs anything."""
+    late = recorded.solved(TRM_LIVE, "minimal", THINK)
     steps, early = recorded.stopped()
-    stopping = Claim(
+    return Claim(
         "Stopping where it says “more likely right than not” loses nothing",
         {
             recorded.name: Finding(
-                unless_nan(bool((early >= late["minimal"]).all()), early, late["minimal"]),
-                f"{percents(early)} of minimal against {percents(late['minimal'])}, after "
+                unless_nan(bool((early >= late).all()), early, late),
+                f"{percents(early)} of minimal against {percents(late)}, after "
                 f"{steps.min():.2f} to {steps.max():.2f} steps",
             )
         },
     )
-    parts = [claim for claim in asked if claim.family == PARTS]
-    recursion = [claim for claim in asked if claim.family == RECURSION]
+
+
+# --- The pages
+
+
+def lesson(live: Live, recorded: Recorded) -> list[Claim]:
+    """The five lines of the lesson's verdict."""
+    tested = compared(recorded)
+    first, last = (percent(live.solved(step), 0) for step in (1, TRAINED))
+    here = of_boards(live, 1, TRAINED)._replace(
+        found=f"its own first look solves {first} %, eight {last} %"
+    )
     return [
-        trained,
-        *recursion,
-        parts[0],
-        thinking,
-        kept,
-        classes,
-        *parts[1:],
-        mind,
-        knows,
-        stopping,
+        replace(tested[AGAIN], findings={"live": here, **tested[AGAIN].findings}),
+        tested[REREADS],
+        tested[SHARES],
+        split(recorded),
+        knows(recorded, live),
     ]
 
 
-def claims_table(live: Live, recorded: Recorded) -> HTML:
-    """The page's table of claims."""
-    return claims.table(on_page(live, recorded))
+def every(recorded: Recorded, guessing: float) -> list[Claim]:
+    """All claims and questions, in the order of the evidence page.
+
+    `guessing` is the share of blanks that a guess among what the clues allow gets right.
+    """
+    tested = compared(recorded)
+
+    def family(name: str) -> list[Claim]:
+        return [claim for claim in tested.values() if claim.family == name]
+
+    return [
+        solves(recorded),
+        *family(THINKING),
+        *family(ONE),
+        *family(PARTS),
+        never_lost(recorded),
+        split(recorded),
+        names_split(recorded),
+        in_mind(recorded, guessing),
+        knows(recorded),
+        stopping(recorded),
+    ]
 
 
 def families(recorded: Recorded) -> Markdown:
-    """Which questions are corrected together, and what so many seeds can tell."""
-    counted = Counter(claim.family for claim in compared(recorded).values())
-    seeds = len(recorded.members())
-    least = 2 / math.comb(2 * seeds, seeds)
-    text = (
-        f"Holm corrects p within two families: {RECURSION} ({counted[RECURSION]} questions) and "
-        f"{PARTS} ({counted[PARTS]}). "
-    )
-    if least * min(counted.values()) >= LEVEL:
-        text += (
-            f"With {seeds} seeds against {seeds} the least p is {least:.3f}, too much for so many "
-            f"questions: even where all {seeds**2} pairs agree, the verdict is that it could not "
-            "be told. How far apart the kinds are stands beside it, and in the figures."
-        )
-    return Markdown(text)
-
-
-# --- The puzzles
-
-
-def puzzles_table(puzzles: Puzzles) -> HTML:
-    """How many are drawn in a second, and what they are like."""
-
-    def row(name: str, boards: Tensor, speed: float) -> list[object]:
-        clues, rounds = (boards > 0).sum(1), TASK.rounds(boards)
-        needed = evidence.solved_by_rounds(rounds).float()
-        return [
-            name,
-            f"{speed:,.0f}",
-            f"{clues.float().mean():.1f} ({clues.min()} to {clues.max()})",
-            f"{needed.mean():.1f} (to {needed.max():.0f})",
-            f"{percent((rounds < 0).float().mean())} %",
-            f"{(TASK.solve(boards)[0] == 1).sum():,} of {len(clues):,}",
-        ]
-
-    header = ["puzzles", "drawn per second", "clues", "rounds", "not by rounds"]
-    return notebook.table(
-        [*header, "with exactly one solution"],
-        [
-            row(name, batch[0], speed)
-            for (name, batch), speed in zip(puzzles.sets.items(), puzzles.speed, strict=True)
-        ],
-    )
-
-
-def classes(puzzles: Puzzles) -> Markdown:
-    """How many classes training shows, and why it takes long to draw others."""
-    shared, still = evidence.shared_classes(puzzles)
-    return Markdown(
-        f"Of 2,000 grids drawn at random, {percent(shared, 0)} % belong to a class that the "
-        "training puzzles already show in some disguise; of the held-out test grids, "
-        f"{still}. Nine in ten grids are thrown away to find the held-out ones, which is why their "
-        "puzzles are drawn more slowly, and for a minimal one a solver is asked about every clue. "
-        "That solver, which searches every possibility, also counted the solutions above. So for "
-        "mixed puzzles, dug by rounds, its count is a second opinion; for minimal ones it is not, "
-        "and the package’s tests hold it against plain backtracking."
-    )
-
-
-def refused_table(puzzles: Puzzles) -> HTML:
-    """What is said of boards that are no puzzles."""
-    one, solution = (part[0] for part in puzzles.tests["minimal"])
-    good, solved = (TASK.write(board).replace("\n", "") for board in (one, solution))
-    typed = {
-        "too short": good[:-1],
-        "a letter": "x" + good[1:],
-        "a digit twice": solved[1] + solved[1:],
-        "nothing on it": "." * TASK.cells,
-        "legal so far": "12345......6" + "." * 24,
-    }
-    return notebook.table(
-        ["what was typed", "answer"],
-        [[f"{name}: {text[:12]}…", answer_to(text)] for name, text in typed.items()],
-    )
-
-
-def answer_to(text: str) -> str:
-    """What somebody is told who types this."""
-    try:
-        TASK.read(text)
-    except ValueError as error:
-        return str(error)
-    return "a puzzle"
-
-
-# --- Sizes and settings
-
-
-def model_table() -> HTML:
-    """The published network, the official code's and the one that is trained here."""
-    configs = Config(), OFFICIAL, LIVE.config
-    published, official, here = (f"{recipe.parameters(config):,}" for config in configs)
-    fields = {
-        "width": "width",
-        "layers": "layers",
-        "thoughts n": "latent_steps",
-        "cycles T": "cycles",
-        "summary tokens": "summary",
-        "norm after mixing is over": "norm",
-    }
-    return notebook.table(
-        ["part", "the source", "the official code", "here"],
-        [
-            [
-                "cells, digits",
-                "81 and 9, fixed in the code",
-                "any",
-                f"any: {TASK.cells} and {TASK.side}",
-            ],
-            *(
-                [name, *(str(getattr(config, field)) for config in configs)]
-                for name, field in fields.items()
-            ),
-            ["rotary positions", "defined, never used", "with attention", "with attention"],
-            ["where y and z start", "called learnable; fixed", "fixed", "fixed"],
-            [
-                "losses, training, data",
-                "none",
-                "from the paper",
-                "from the paper, each part a switch",
-            ],
-            [
-                "parameters",
-                published,
-                f"{official}; its own count, 5,028,866, leaves the summary tokens out and has a "
-                "second output beside q",
-                here,
-            ],
-        ],
-    )
-
-
-def settings_table() -> HTML:
-    """How the network is trained here, and how in the paper."""
-    here, paper = LIVE.settings, Settings()
-    return notebook.table(
-        ["setting", "here", "in the paper, for 9 × 9"],
-        [
-            ["seats", here.seats, paper.seats],
-            ["supervision steps, at most", here.steps, paper.steps],
-            ["loss", here.loss, paper.loss],
-            ["EMA, d", here.ema, paper.ema],
-            ["learning rate", f"{LIVE.lr:g}, then a cosine", "0.0001, constant"],
-            ["warm-up, steps", recipe.WARM_UP, "2,000"],
-            ["weight decay", recipe.WEIGHT_DECAY, 1],
-            ["steps of the optimiser", LIVE.steps, "65,104"],
-        ],
-    )
-
-
-def cost_table() -> HTML:
-    """What a supervision step costs at the published sizes."""
-    here = recipe.operations(LIVE) / 1e9
-
-    def row(name: str, config: Config) -> list[object]:
-        cost = recipe.operations(Recipe(config, Settings(), steps=1, lr=1e-4)) / 1e9
-        return [name, f"{recipe.parameters(config):,}", f"{cost:.2f}", f"{cost / here:,.0f}"]
-
-    header = ["network", "parameters", "billion operations, a puzzle and training step"]
-    return notebook.table(
-        [*header, "times this chapter's"],
-        [
-            row("this chapter's", LIVE.config),
-            row("the source's", Config()),
-            row("the official code's", OFFICIAL),
-        ],
-    )
-
-
-# --- What came out
-
-
-def after_training(live: Live) -> Markdown:
-    """What rounding changes, and how many puzzles are solved."""
-    looked_at = len(KINDS) * recipe.SIZES["probed"]
-    return Markdown(
-        "The page carries the weights with 16 bits each, so from here on the model is the rounded "
-        f"one: the one in the widget above. Rounding changed for {live.changed} of {looked_at} "
-        f"puzzles whether they are solved at any of {TRAINED} steps. Now think about all "
-        f"{live.boards:,} held-out puzzles for {THINK} steps: "
-        f"**{percent(live.solved('mixed'))} %** of the mixed and "
-        f"**{percent(live.solved('minimal'))} %** of the minimal ones are solved, every cell right."
-    )
-
-
-def controls(recorded: Recorded) -> Markdown:
-    """One look against one recursive look against eight, and what other rates change."""
-
-    def solved(kind: str, step: int) -> str:
-        return f"{percent(median(recorded.solved(kind, 'minimal', step)), 0)} %"
-
-    def at_rates(kind: str) -> str:
-        kinds = [kind if lr == LIVE.lr else recipe.at_rate(kind, lr) for lr in recipe.RATES]
-        return ", ".join(percent(recorded.solved(name, "minimal")[0]) for name in kinds)
-
-    return Markdown(
-        f"Three numbers, medians of {len(recorded.members())} seeds on minimal puzzles: one look "
-        f"of the deeper straight network solves {solved(DEEP, 1)}, one look of the recursive one "
-        f"{solved(*ONE_LOOK)}, eight looks of one that was trained to look again {solved(*HERE)}. "
-        "So much of what recursion brings, it brings within one look; the rest is thinking again. "
-        "(That look both shares its weights among its layers and reads the puzzle again at each "
-        "thought: which of the two it is, these controls do not tell.) All were trained at the "
-        "rate that suits the recursion. At rates of "
-        + ", ".join(f"{lr:g}" for lr in recipe.RATES)
-        + f" (one seed) the straight networks solve {at_rates(DEEP)} % (equal depth) and "
-        f"{at_rates(EQUAL)} % (equal parameters): the rate matters to them, and does not close the "
-        "gap."
-    )
-
-
-def unsolved(live: Live, puzzles: Puzzles) -> Markdown:
-    """Some minimal puzzles that it fails on, to be copied."""
-    boards = puzzles.tests["minimal"][0][~live.seen["minimal"].right[-1]][:3]
-    if not len(boards):
-        return Markdown("It failed on none of these.")
-    failures = "\n".join(TASK.write(board).replace("\n", "") for board in boards)
-    return Markdown(
-        f"To see it fail, copy one of these into the widget above:\n\n```text\n{failures}\n```"
-    )
-
-
-def in_mind(live: Live, recorded: Recorded) -> Markdown:
-    """Whether z is legible, in this run and in the recorded ones."""
-    n = LIVE.config.latent_steps
-    mind, answer = live.mind.legible.mind, live.mind.legible.answer
-    draft = f"after {n} thoughts"
-    if not legible(mind[n - 1 : n], live.mind.guessing):
-        return Markdown(
-            f"In this run z is not legible: {draft} the head reads {percent(mind[n - 1], 0)} % of "
-            f"the blanks right in it, where guessing has {percent(live.mind.guessing, 0)} %."
-        )
-    first, last, given = (
-        percents(recorded.legible(name)[use], 0)
-        for name, use in (("mind", 0), ("mind", n - 1), ("answer", n))
-    )
-    return Markdown(
-        "z is legible: in this run, after the first thought the head reads "
-        f"{percent(mind[0], 0)} % of the blanks right in it, {draft} {percent(mind[n - 1], 0)} %, "
-        f"and the answer that follows has {percent(answer[n], 0)} %; in the recorded seeds these "
-        f"are {first}, {last} and {given}. The paper describes z as a latent that decodes to no "
-        "sensible solution. In this network, a 47th of the published one in size, it decodes to a "
-        "draft of the next answer, mistakes and all."
-    )
-
-
-def halting(live: Live, recorded: Recorded) -> Markdown:
-    """How good its estimate is, and what stopping by it costs."""
-    sure, half = live.sure(), live.stop("minimal", 0.5)
-    best = live.stop("minimal", 0.95)
-    doubtful, first, last = live.in_doubt()
-    are = "is" if sure.others_right == 1 else "are"
-    doubt = (
-        f"Of the {doubtful} boards to which it gives a chance of 0.5 to 0.7 after the first step, "
-        f"{percent(first, 0)} % are right and {percent(last, 0)} % are after {THINK}: a board in "
-        "doubt is worth more thought. "
-    )
-    return Markdown(
-        f"In every bin of every recorded seed the share is within {largest_gap(recorded):.2f} of "
-        f"the estimate. After {TRAINED} steps it holds {sure.held:,} of the "
-        f"{sure.held + sure.others:,} boards to be right, and {sure.held_right:,} of these are; of "
-        f"the {sure.others} others {sure.others_right} {are}. "
-        "Knowing is one thing, stopping another. At σ(q) > ½, the rule of training, "
-        f"{percent(half.right)} % of the minimal puzzles are solved after {half.steps:.2f} steps "
-        f"on average, where thinking on solves {percent(live.solved('minimal'))} %. "
-        + (doubt if last > first else "")
-        + f"Asking for 0.95 takes {best.steps:.2f} steps on average, and solves "
-        f"{percent(best.right)} %."
-    )
-
-
-def largest_gap(recorded: Recorded) -> float:
-    """Between estimate and share right, in any bin of any recorded seed."""
-    gaps = [(said - right).abs().max().item() for said, right in recorded.reliability()]
-    return max(gaps)
-
-
-def parts_table(recorded: Recorded) -> HTML:
-    """What each change of the recipe leaves unsolved; corrected as in the claims."""
+    """Which questions are corrected together, and which of them so few seeds cannot tell."""
     found = compared(recorded)
-    asked = {frozenset({q.ours, q.theirs}): q for q in QUESTIONS}
-
-    def than_live(kind: str) -> str:
-        if kind == TRM_LIVE:
-            return ""
-        question = asked[frozenset({(kind, TRAINED), HERE})]
-        verdict, _, p = found[question.text].findings[recorded.name]
-        if verdict is not None and question.ours == HERE:
-            verdict = not verdict
-        word = {True: "fewer", False: "more", None: "cannot be told"}[verdict]
-        left = (recorded.unsolved(one) for one in (kind, TRM_LIVE))
-        return f"{word}, {statistics.ends_lower(*left).found}, {statistics.said(p or 0.0)}"
-
-    return notebook.table(
-        [
-            "recipe",
-            "minimal puzzles unsolved, median",
-            f"than the live recipe, {len(recorded.members()) ** 2} pairs of seeds",
-        ],
-        [
-            [name, f"{percent(median(recorded.unsolved(kind)))} %", than_live(kind)]
-            for kind, name in NAMES.items()
-        ],
-    )
-
-
-def thinnest(recorded: Recorded, kinds: Iterable[str] = NAMES) -> str | None:
-    """The kind whose every seed leaves more unsolved than each of the live recipe, by the least."""
-    worst = recorded.unsolved(TRM_LIVE).max()
-    gaps = {kind: (recorded.unsolved(kind).min() - worst).item() for kind in kinds}
-    apart = {kind: gap for kind, gap in gaps.items() if gap > 0}
-    return min(apart, key=apart.__getitem__) if apart else None
-
-
-def one_step(recorded: Recorded) -> Markdown:
-    """What becomes of a network trained for one step; halting, and the thinnest difference."""
-    at = {step: recorded.solved(ONE_STEP, "minimal", step) for step in (1, 2, THINK)}
+    counted = Counter(claim.family for claim in found.values())
     text = (
-        "A network that was trained for one step still gains from a second "
-        f"({percents(at[1], 0)} of minimal puzzles, then {percents(at[2], 0)}), and then drifts: "
-        f"after {THINK} its seeds solve "
-        + ", ".join(percent(share, 0) for share in at[THINK].sort().values)
-        + " %. It never learned to leave a right answer alone. "
+        "Holm corrects p within three families: "
+        + listed([f"{family} ({counted[family]} questions)" for family in (THINKING, ONE, PARTS)])
+        + ". "
     )
-    (asked,) = (q for q in QUESTIONS if (NO_HALTING, TRAINED) in (q.ours, q.theirs))
-    helped = compared(recorded)[asked.text].findings[recorded.name].verdict
-    guess = "our guess is that solved puzzles give up their seats to harder ones. "
-    if helped:
-        text += f"Early halting helps as well; {guess}"
-    elif helped is None:
-        text += f"Early halting may help as well, which cannot be told; if it does, {guess}"
-    kind = thinnest(recorded)
-    if kind:
+    by_text = {question.text: question for question in QUESTIONS}
+    untold = [
+        text
+        for text, question in by_text.items()
+        if found[text].findings[recorded.name].verdict is None and apart(recorded, question)
+    ]
+    if untold:
         text += (
-            f"Where all seeds agree, “{NAMES[kind]}” hangs by the thinnest thread: its best seed "
-            f"leaves {percent(recorded.unsolved(kind).min())} % unsolved, the worst one of the "
-            f"live recipe {percent(recorded.unsolved(TRM_LIVE).max())} %."
+            f"For {len(untold)} of the {len(QUESTIONS)} questions all pairs of seeds agree, and "
+            "yet, with so few seeds and so many questions, the verdict is that it could not be "
+            "told. How far apart the kinds are stands beside it, and in the figures."
         )
     return Markdown(text)
+
+
+def apart(recorded: Recorded, question: Question) -> bool:
+    """Whether every seed of one group is on the same side of every seed of the others."""
+    kind, step = question.ours
+    ours = recorded.unsolved(kind, "minimal", step)
+    theirs = torch.cat([recorded.unsolved(k, "minimal", step) for k, step in question.theirs])
+    return bool(ours.max() < theirs.min() or theirs.max() < ours.min())

@@ -1,113 +1,23 @@
-"""What chapter 5 has seen, as values: the puzzles, the network trained live, the recorded runs."""
+"""What chapter 5 has seen, as values: the network trained live, the recorded runs."""
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Generator, Tensor
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from attn_notes.analysis import results
 from attn_notes.chapters.trm import measure, recipe
-from attn_notes.chapters.trm.measure import Legible, Reliability, Solving, Stopped
+from attn_notes.chapters.trm.measure import Doubt, Legible, Reliability, Solving, Stopped
+from attn_notes.chapters.trm.puzzles import guessing
 from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
 from attn_notes.models.trm import TRM
 from attn_notes.tasks.sudoku import Batch
-
-# --- The puzzles
-
-
-@dataclass(frozen=True)
-class Puzzles:
-    """What there is to learn from and to be judged by.
-
-    Args:
-        bank: mixed puzzles to learn from.
-        tests: kind → puzzles of classes held out.
-        speed: how many were drawn in a second, of the bank and of each test set in turn.
-    """
-
-    bank: tuple[Tensor, Tensor]
-    tests: Mapping[str, tuple[Tensor, Tensor]]
-    speed: Sequence[float] = ()
-
-    @property
-    def sets(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """All of them, by what a table calls them."""
-        return {"training, mixed": self.bank} | {
-            f"held out, {kind}": batch for kind, batch in self.tests.items()
-        }
-
-    @property
-    def probed(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """The puzzles that are looked at along training."""
-        return {kind: recipe.probed(batch) for kind, batch in self.tests.items()}
-
-    @cached_property
-    def rounds(self) -> dict[str, Int[Tensor, " n"]]:
-        """Of each puzzle of a test set; −1 where they do not solve it."""
-        return {kind: TASK.rounds(batch[0]) for kind, batch in self.tests.items()}
-
-    @cached_property
-    def groups(self) -> dict[str, Bool[Tensor, " n"]]:
-        """Which of all held-out puzzles, the mixed ones first, are how difficult."""
-        return measure.difficulties(torch.cat([*self.rounds.values()]))
-
-
-def draw() -> Puzzles:
-    """The chapter's puzzles, drawn anew: always the same ones."""
-    speed, batches = [], []
-    for drawn in (recipe.BANK, *recipe.TESTS.values()):
-        start = time.perf_counter()
-        batches.append(drawn.sample())
-        speed.append(drawn.size / (time.perf_counter() - start))
-    bank, *tests = batches
-    return Puzzles(bank, dict(zip(recipe.TESTS, tests, strict=True)), speed)
-
-
-def solved_by_rounds(rounds: Int[Tensor, " n"]) -> Int[Tensor, " k"]:
-    """The rounds of those puzzles that take some, and are solved by them."""
-    return rounds[rounds > 0]
-
-
-def boards() -> dict[str, Int[Tensor, " c"]]:
-    """A grid, and two puzzles dug out of it."""
-    grid = TASK.grids(1, Generator().manual_seed(11))
-    generator = Generator().manual_seed(12)
-    mixed = TASK.dig(grid, torch.tensor([22]), generator)
-    minimal = TASK.minimise(mixed, generator)
-    return {"a grid": grid[0], "mixed": mixed[0], "minimal": minimal[0]}
-
-
-def shared_classes(puzzles: Puzzles) -> tuple[float, int]:
-    """The share of random grids whose class the bank shows, and how many mixed test grids' it does.
-
-    Of 2,000 random grids.
-    """
-    known = TASK.class_key(puzzles.bank[1])
-    at_random = TASK.class_key(TASK.grids(2000, Generator().manual_seed(5)))
-    tested = TASK.class_key(puzzles.tests["mixed"][1])
-    shared = torch.isin(at_random, known).float().mean().item()
-    return shared, int(torch.isin(tested, known).sum())
-
-
-def familiar(puzzles: Puzzles, n: int = 1000) -> Batch:
-    """New mixed puzzles of grids that training saw."""
-    grids = puzzles.bank[1][:n]
-    generator = Generator().manual_seed(6)
-    tries = torch.randint(TASK.cells // 2, TASK.cells + 1, (len(grids),), generator=generator)
-    return TASK.dig(grids, tries, Generator().manual_seed(7)), grids
-
-
-def guessing(puzzles: Int[Tensor, "n c"]) -> float:
-    """The share of blanks right by a guess among the digits that stand in no unit of the cell."""
-    choices = TASK.look(TASK.place(puzzles)).possible.sum(1)
-    return (1 / choices[puzzles == 0]).mean().item()
-
 
 # --- The network trained live
 
@@ -133,6 +43,11 @@ class Mind:
         read: Tensor = getattr(self, name)
         return (read[use] != self.puzzles[1]).sum(1)
 
+    @property
+    def blanks(self) -> float:
+        """Of a puzzle, in the mean."""
+        return (self.puzzles[0] == 0).sum(1).float().mean().item()
+
     @cached_property
     def guessing(self) -> float:
         """What a guess among what the clues allow gets right."""
@@ -141,46 +56,35 @@ class Mind:
 
 @dataclass(frozen=True)
 class Live:
-    """The network trained live, with its numbers rounded to 16 bits as on the page.
+    """A trained network looked at closely, with its numbers rounded to 16 bits as on the page.
 
     Args:
-        minutes: of training, at each probe.
-        course: kind → share of the probed puzzles solved, at each probe; not rounded yet.
-        seen: kind → what it makes of all held-out puzzles, in `THINK` supervision steps.
-        changed: of the probed puzzles, how many are solved before rounding and not after at some
-            step, or the other way round.
+        seen: what it makes of fresh held-out minimal puzzles, in `THINK` supervision steps.
         mind: what is read in y and z.
-        familiar: share solved of new puzzles of grids that training saw, after `TRAINED` steps.
+        minutes: of training, at each probe.
+        course: share of the probed minimal puzzles solved, at each probe; not rounded yet.
     """
 
-    minutes: Float[Tensor, " p"]
-    course: Mapping[str, Float[Tensor, " p"]]
-    seen: Mapping[str, Solving]
-    changed: int
+    seen: Solving
     mind: Mind
-    familiar: float
+    minutes: Float[Tensor, " p"]
+    course: Float[Tensor, " p"]
 
     @property
     def boards(self) -> int:
         """How many held-out puzzles it thinks about."""
-        return sum(len(seen.right[0]) for seen in self.seen.values())
+        return self.seen.right.shape[1]
 
-    def solved(self, on: str, step: int = THINK) -> float:
-        """The share of a test set after so many supervision steps."""
-        return self.seen[on].right[step - 1].float().mean().item()
-
-    def by_group(self, groups: Mapping[str, Bool[Tensor, " n"]]) -> dict[str, Tensor]:
-        """The share solved of each group of all held-out puzzles, at each step."""
-        right = torch.cat([self.seen[on].right for on in KINDS], 1).float()
-        return {name: right[:, chosen].mean(1) for name, chosen in groups.items()}
+    def solved(self, step: int = THINK) -> float:
+        """The share of them solved after so many supervision steps."""
+        return self.seen.right[step - 1].float().mean().item()
 
     @cached_property
     def reliability(self) -> Reliability:
         """How often its answers of the first steps are right, by its own estimate."""
         first = recipe.INSIDE["thoughts"]
-        said = torch.cat([self.seen[on].halt[:first].sigmoid().flatten() for on in KINDS])
-        right = torch.cat([self.seen[on].right[:first].flatten() for on in KINDS])
-        return measure.reliability(said, right, recipe.INSIDE["edges"])
+        said, right = self.seen.halt[:first].sigmoid(), self.seen.right[:first]
+        return measure.reliability(said.flatten(), right.flatten(), recipe.INSIDE["edges"])
 
     @property
     def shown(self) -> Reliability:
@@ -188,22 +92,18 @@ class Live:
         enough = self.reliability.answers >= recipe.INSIDE["fewest"]
         return Reliability(*(part[enough] for part in self.reliability))
 
-    def stop(self, on: str, threshold: float) -> Stopped:
+    def stop(self, threshold: float) -> Stopped:
         """What stopping early comes to."""
-        return measure.stop(self.seen[on], threshold)
+        return measure.stop(self.seen, threshold)
 
     def sure(self) -> "Sure":
         """Boards that it holds to be right after `TRAINED` steps, and others; and which are."""
-        says = torch.cat([self.seen[on].halt[TRAINED - 1] > 0 for on in KINDS])
-        right = torch.cat([self.seen[on].right[TRAINED - 1] for on in KINDS])
+        says, right = self.seen.halt[TRAINED - 1] > 0, self.seen.right[TRAINED - 1]
         return Sure(*(int(x.sum()) for x in (says, says & right, ~says, ~says & right)))
 
-    def in_doubt(self) -> tuple[int, float, float]:
-        """Boards given a chance of 0.5 to 0.7 after one step: how many, right then, right late."""
-        chance = torch.cat([self.seen[on].halt[0] for on in KINDS]).sigmoid()
-        doubtful = (chance > 0.5) & (chance < 0.7)
-        right = torch.cat([self.seen[on].right for on in KINDS], 1)[:, doubtful].float().mean(1)
-        return int(doubtful.sum()), right[0].item(), right[-1].item()
+    def in_doubt(self) -> Doubt:
+        """What becomes of the boards that are hardly more likely right than not."""
+        return measure.in_doubt(self.seen)
 
 
 @dataclass(frozen=True)
@@ -216,24 +116,21 @@ class Sure:
     others_right: int
 
 
-def live(model: TRM, history: History, puzzles: Puzzles) -> Live:
-    """Look at a model that has been trained."""
+def live(model: TRM, history: History, fresh: Batch) -> Live:
+    """Look at a model that has been trained, on fresh minimal puzzles."""
     rounded = measure.half_precision(model)
-    seen = {on: measure.solve(rounded, batch, THINK) for on, batch in puzzles.tests.items()}
-    before = {on: measure.solve(model, batch, TRAINED) for on, batch in puzzles.probed.items()}
-    changed = sum(
-        int((was.right != seen[on].right[:TRAINED, : was.right.shape[1]]).any(0).sum())
-        for on, was in before.items()
-    )
-    again = measure.solve(rounded, familiar(puzzles), TRAINED)
     return Live(
-        minutes=history.seconds.float() / 60,
-        course=dict(history.seen),
-        seen=seen,
-        changed=changed,
-        mind=read(rounded, puzzles.probed["minimal"]),
-        familiar=again.right[-1].float().mean().item(),
+        measure.solve(rounded, fresh, THINK),
+        read(rounded, recipe.probed(fresh)),
+        history.seconds.float() / 60,
+        history.seen["minimal"],
     )
+
+
+def failures(live: Live, puzzles: Int[Tensor, "n c"], most: int = 3) -> list[str]:
+    """Minimal puzzles that it has wrong at the last step, as text: the first few."""
+    wrong = puzzles[~live.seen.right[-1]][:most]
+    return [TASK.write(board).replace("\n", "") for board in wrong]
 
 
 def read(model: TRM, batch: Batch) -> Mind:
@@ -264,12 +161,15 @@ class Recorded:
     """The recorded runs: of each kind some seeds, its `members`.
 
     Args:
-        kinds: name of a kind → its entry in a record.
+        kinds: name of a kind → its entry in a record; judged on puzzles on some of which settings
+            were chosen.
         inside: what was looked at inside each seed of the live recipe.
+        stricter: seeds of the live recipe where whole classes up to all symmetries are held out.
     """
 
     kinds: Mapping[str, results.Record]
     inside: Sequence[results.Record] = ()
+    stricter: Sequence[results.Record] = ()
 
     def members(self, kind: str = recipe.TRM_LIVE) -> list[results.Record]:
         """What was recorded of each seed of a kind."""
@@ -307,6 +207,11 @@ class Recorded:
         found = numbers([m["certainty"]["minimal"][1] for m in self.members()])  # wrong, right
         return found[:, 1] / found.sum(1)
 
+    def certainty(self) -> Float[Tensor, "m 4"]:
+        """Minimal boards after `TRAINED` steps: held wrong and wrong, right; held right and so."""
+        found = (m["certainty"]["minimal"] for m in self.members())
+        return numbers([[*doubted, *held] for doubted, held in found])
+
     def stopped(self) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
         """Steps taken, and minimal puzzles solved, stopping at an estimate of one half."""
         steps, right = numbers([m["minimal"]["stopped"] for m in self.members()]).T
@@ -336,6 +241,27 @@ class Recorded:
         """The share of a test set that is solved, at each step."""
         return numbers([m["right"][on] for m in self.inside]).T
 
+    def split(self, part: str, on: str = "minimal", step: int = TRAINED) -> Float[Tensor, " m"]:
+        """Split up to all symmetries: the share solved of `fresh` puzzles, or of classes `seen`."""
+        return numbers([m[part][on]["right"][step - 1] for m in self.stricter])
+
+    def by_class(self) -> Float[Tensor, "m k"]:
+        """Of each class held out up to all symmetries: the share of its minimal puzzles solved."""
+        return numbers([[share for _, share in m["by class"]["fresh"]] for m in self.stricter])
+
+    def seen(self) -> Float[Tensor, " m"]:
+        """Split up to names: the share solved of mixed puzzles of classes that training draws."""
+        return numbers([m["seen"]["right"][TRAINED - 1] for m in self.members()])
+
+    @property
+    def boards(self) -> int:
+        """How many held-out boards the sets of both kinds have together."""
+        return len(KINDS) * int(recipe.SIZES["tests"])
+
+    def blanks_wrong(self, blanks: float) -> Float[Tensor, "u m"]:
+        """Of a board with so many blanks: how many read in z are wrong, after each use."""
+        return blanks * (1 - self.legible("mind"))
+
 
 def recorded() -> Recorded:
     """Read the records."""
@@ -344,4 +270,47 @@ def recorded() -> Recorded:
         for record in recipe.RECORDS
         for name, entry in results.load(record)["runs"].items()
     }
-    return Recorded(kinds, results.load("trm_inside")["runs"][recipe.TRM_LIVE]["members"])
+    inside, stricter = (
+        results.load(f"trm_{record}")["runs"][recipe.TRM_LIVE]["members"]
+        for record in ("inside", "symmetries")
+    )
+    return Recorded(kinds, inside, stricter)
+
+
+# --- The blackboard
+
+
+class Looked(NamedTuple):
+    """One supervision step of a network of one weight, w, on one number a cell.
+
+    net(h) = w h; a thought is z ← net(x + y + z), the answer y ← net(y + z).
+    """
+
+    thoughts: list[float]  # z after each
+    answer: float  # y
+    gradient: float  # dy/dw, the state that the step began with held fixed
+    through: float  # dy/dw through every step before as well
+
+
+WEIGHT, PUZZLE, LATENT = 0.5, 4.0, 2
+"""Of the blackboard: w, x, and how many thoughts a step has."""
+
+
+def blackboard(steps: int = 2) -> list[Looked]:
+    """The recursion worked in numbers, by autograd; y and z begin at 0."""
+    w = torch.tensor(WEIGHT, dtype=torch.float64, requires_grad=True)
+    y = z = torch.zeros((), dtype=torch.float64)
+    kept_y, kept_z, found = y, z, []
+
+    def slope(value: Tensor) -> float:
+        return torch.autograd.grad(value, w, retain_graph=True)[0].item()
+
+    for _ in range(steps):
+        thoughts = []
+        y, z = y.detach(), z.detach()
+        for _ in range(LATENT):
+            z, kept_z = w * (PUZZLE + y + z), w * (PUZZLE + kept_y + kept_z)
+            thoughts.append(z.item())
+        y, kept_y = w * (y + z), w * (kept_y + kept_z)
+        found.append(Looked(thoughts, y.item(), slope(y), slope(kept_y)))
+    return found

@@ -1,4 +1,4 @@
-"""The figures of chapter 5: results in, a drawing with its title, caption and alt text out."""
+"""The figures of chapter 5's lesson: results in, a drawing with title, caption and alt text out."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,29 +9,37 @@ from torch import Tensor
 
 from attn_notes import figures
 from attn_notes.analysis.words import median, percent
-from attn_notes.chapters.trm import claims, evidence, recipe
-from attn_notes.chapters.trm.claims import NAMES
-from attn_notes.chapters.trm.evidence import Live, Puzzles, Recorded
+from attn_notes.chapters.trm import claims, recipe, sentences
+from attn_notes.chapters.trm.claims import HERE, ONE_LOOK, Group
+from attn_notes.chapters.trm.evidence import Live, Recorded
 from attn_notes.chapters.trm.recipe import (
+    CHANNELS,
     DEEP,
     EQUAL,
     KINDS,
     LIVE,
-    ONE_STEP,
+    REREADING,
     TASK,
     THINK,
     TRAINED,
     TRM_LIVE,
     USES,
 )
-from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, VIOLET, Picture
+from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, PUBLISHED, VIOLET, Picture
 
 BASELINES = {TRM_LIVE: OURS, DEEP: MAUVE, EQUAL: CONTROL}
 Y, Z = OURS, VIOLET  # the answer and what is in mind, as in the widget
 BY_KIND = dict(zip(KINDS, (GREY, INK), strict=True))
-MARKS = {1: "o", 2: "s", 4: "^", 16: "D"}  # of the steps after which puzzles are counted
-NONE_LEFT = 5e-4  # a share of zero, on an axis of logarithms
 BOX = (TASK.rows, TASK.columns)
+ROWS: dict[str, tuple[Group, str, str]] = {
+    "straight": ((EQUAL, 1), CONTROL, "o"),
+    "straight, weights × 4": ((DEEP, 1), MAUVE, "o"),
+    "the same, rereading": ((REREADING, 1), MAUVE, "D"),
+    "recursive, one look": (ONE_LOOK, GREY, "o"),
+    "eight, as published": ((CHANNELS, TRAINED), PUBLISHED, "o"),
+    "eight looks": (HERE, OURS, "o"),
+}
+"""Row of a figure → the group that it shows, its colour and its mark."""
 
 
 def dashed(ax: Any, x: Tensor, y: Tensor) -> None:
@@ -95,172 +103,55 @@ def idea() -> Picture:
     )
 
 
-def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
-    """A grid, and a mixed and a minimal puzzle of it."""
-    clues = {name: int((board > 0).sum()) for name, board in shown.items()}
-    rounds = {name: int(TASK.rounds(board[None])) for name, board in shown.items()}
-    hard = rounds["minimal"]
+def disguises(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
+    """A grid and two disguises: other names, and rows in another order too."""
+    first, *others = shown.values()
+    changed = [int((board != first).sum()) for board in others]
     with figures.figure(5.8, 2.25, columns=3) as (fig, axes):
         for ax, (name, board) in zip(axes, shown.items(), strict=True):
             figures.board(ax, board, BOX)
-            ax.set_title(f"{name}: {clues[name]} clues", fontsize=10)
+            ax.set_title(name, fontsize=10)
     return Picture(
         fig,
-        "Two puzzles with one and the same solution",
-        f"A grid and two puzzles dug out of it. The mixed one takes {rounds['mixed']} rounds, the "
-        f"minimal one {f'{hard}' if hard > 0 else 'is not solved by rounds'}.",
-        f"Three boards: a whole grid, a mixed puzzle of it with {clues['mixed']} clues, a minimal "
-        f"one with {clues['minimal']}.",
+        "One grid three times",
+        "A grid; the same with 1 and 2 as each other’s names; that one with its first two rows "
+        "exchanged. Whoever can solve puzzles of one can solve those of the others by the same "
+        "steps. The first split keeps the first two in one class; the stricter one all three.",
+        f"Three whole boards. The second differs from the first in {changed[0]} cells, the third "
+        f"in {changed[1]}.",
     )
 
 
-def difficulty(puzzles: Puzzles) -> Picture:
-    """How many rounds the held-out puzzles take."""
-    rounds = puzzles.rounds
-    never = {kind: int((found < 0).sum()) for kind, found in rounds.items()}
-    mean = {
-        kind: evidence.solved_by_rounds(found).float().mean().item()
-        for kind, found in rounds.items()
-    }
-    size = len(rounds["minimal"])
-    most = max(int(found.max()) for found in rounds.values())
-    with figures.figure(5.6, 2.6) as (fig, ax):
-        for offset, (kind, colour) in zip((-0.2, 0.2), BY_KIND.items(), strict=True):
-            found = rounds[kind]
-            share = torch.bincount(torch.where(found < 0, most + 2, found), minlength=most + 3)
-            places = [k + offset for k in range(most + 3)]
-            ax.bar(
-                places, (100 * share / len(found)).tolist(), width=0.38, color=colour, label=kind
-            )
-        ax.set(xlabel="rounds", ylabel="puzzles, %", xlim=(0.3, most + 2.7))
-        ax.set_xticks([*range(1, most + 1), most + 2], [*map(str, range(1, most + 1)), "never"])
-        figures.legend_below(fig)
-    harder = mean["minimal"] > mean["mixed"]
-    return Picture(
-        fig,
-        "Minimal puzzles take more rounds" if harder else "How many rounds puzzles take",
-        f"Difficulty of the {size:,} held-out puzzles of each kind. “Never”: rounds alone do not "
-        "get there.",
-        "How many rounds the held-out puzzles take: mixed ones "
-        f"{mean['mixed']:.1f} in the mean, minimal ones {mean['minimal']:.1f}, and "
-        f"{never['minimal']} of {size:,} minimal ones are never solved by rounds.",
-    )
-
-
-# --- Training, and thinking longer
+# --- Training, and what came out
 
 
 def training(live: Live, recorded: Recorded) -> Picture:
-    """Puzzles solved along training: recursion, live and recorded, and none."""
-    pace = live.minutes[-1]
-    courses = {kind: {on: recorded.course(kind, on) for on in KINDS} for kind in BASELINES}
-    with figures.figure(5.8, 3.1, columns=2, sharey=True) as (fig, axes):
-        for ax, on in zip(axes, KINDS, strict=True):
-            for kind, colour in BASELINES.items():
-                along, share = courses[kind][on]
-                figures.band(ax, pace * along, 100 * share, colour, kind)
-            dashed(ax, live.minutes, 100 * live.course[on])
-            ax.set(xlabel="minutes of training", ylim=(0, 102))
-            ax.set_title(f"held-out {on} puzzles", fontsize=10)
-        axes[0].set_ylabel("solved, %")
-        figures.legend_below(fig)
-    ends = {kind: {on: courses[kind][on][1][-1] for on in KINDS} for kind in BASELINES}
-    apart = all(
-        ends[TRM_LIVE][on].min() > ends[kind][on].max() for kind in (DEEP, EQUAL) for on in KINDS
-    )
-    return Picture(
-        fig,
-        "Every seed with recursion ends above every one without"
-        if apart
-        else "Solved along training, with recursion and without",
-        f"Recorded seeds ({seeds(recorded)} of each kind: median and middle half) and the live "
-        "run. The live run repeats the first of them. All kinds make as many operations in all; "
-        "the recorded curves are drawn at the pace of the live run, probing not counted. On "
-        f"{recipe.SIZES['probed']} puzzles of each kind, after eight supervision steps.",
-        "Share of held-out puzzles solved against minutes of training. Recorded medians at the "
-        "end: "
-        + "; ".join(
-            f"{kind} {percent(median(end['mixed']), 0)} % mixed and "
-            f"{percent(median(end['minimal']), 0)} % minimal"
-            for kind, end in ends.items()
+    """Puzzles solved along training, beneath what is possible and above one look's share."""
+    once = 100 * median(recorded.solved(DEEP, "minimal", 1))
+    minutes, share = live.minutes, 100 * live.course
+    with figures.figure(5.6, 2.8) as (fig, ax):
+        ax.axhline(100, color=INK, linewidth=1, label="all: each has one solution")
+        ax.axhline(
+            once, color=MAUVE, linestyle=":", label="one look, four times the weights (recorded)"
         )
-        + f". Live: {percent(live.course['mixed'][-1], 0)} and "
-        f"{percent(live.course['minimal'][-1], 0)} %.",
-    )
-
-
-def steps(live: Live, recorded: Recorded) -> Picture:
-    """Puzzles solved against supervision steps at test time."""
-    x = torch.arange(1, THINK + 1)
-
-    def shares(kind: str, on: str) -> Tensor:
-        return 100 * torch.stack([recorded.solved(kind, on, step) for step in x.tolist()])
-
-    with figures.figure(5.8, 3.1, columns=2, sharey=True) as (fig, axes):
-        for ax, on in zip(axes, KINDS, strict=True):
-            for kind, colour in BASELINES.items():
-                figures.band(ax, x, shares(kind, on), colour, kind)
-            ax.plot(x, shares(ONE_STEP, on), color=GREY, linewidth=1, alpha=0.8)
-            ax.plot([], [], color=GREY, linewidth=1, label="trained for one step, each seed")
-            dashed(ax, x, 100 * live.seen[on].right.float().mean(1))
-            ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
-            ax.set(xlabel="supervision steps at test time", ylim=(0, 102), xlim=(1, THINK))
-            ax.set_xticks([1, 4, 8, 12, 16])
-            ax.set_title(f"held-out {on} puzzles", fontsize=10)
-        axes[0].set_ylabel("solved, %")
+        ax.plot(minutes, share, "o-", color=OURS, markersize=4, label="eight looks, live")
+        ax.set(xlabel="minutes of training", ylabel="solved, %", ylim=(-3, 104))
         figures.legend_below(fig)
-    first, last = (percent(live.solved("minimal", step), 0) for step in (1, TRAINED))
+    end = percent(live.course[-1], 0)
     return Picture(
         fig,
-        f"Live, one look solves {first} % of the minimal puzzles, {TRAINED} looks {last} %",
-        f"All {len(live.seen['mixed'].right[0]):,} held-out puzzles of each kind; lines and bands "
-        f"are {seeds(recorded)} recorded seeds, median and middle half. Dotted: the most steps "
-        "that a puzzle had in training. The straight networks answer once.",
-        "Share solved against supervision steps at test time. "
-        + "; ".join(
-            f"live, {on}: {percent(live.solved(on, 1), 0)} % after one step, "
-            f"{percent(live.solved(on, TRAINED))} after {TRAINED}, "
-            f"{percent(live.solved(on))} after {THINK}"
-            for on in KINDS
+        f"From nothing to {end} % of minimal puzzles"
+        if live.course[0] < 0.01 and live.course[-1] > 0.5
+        else "Minimal puzzles solved along training",
+        f"Of {recipe.SIZES['probed']} held-out minimal puzzles, after eight looks, probing not "
+        "counted in the time.",
+        "Share of held-out minimal puzzles solved, at "
+        + ", ".join(
+            f"{m:.1f} minutes {percent(s, 0)} %"
+            for m, s in zip(minutes.tolist(), live.course, strict=True)
         )
-        + ".",
+        + f". Above it a line at 100 %, below it one at {once:.0f} %.",
     )
-
-
-def depth(puzzles: Puzzles, live: Live, recorded: Recorded) -> Picture:
-    """Puzzles solved, by the rounds that they take and the steps that it thinks."""
-    groups = puzzles.groups
-    here = live.by_group(groups)
-    with figures.figure(5.6, 3.1) as (fig, ax):
-        places = torch.arange(len(groups))
-        for step, marker in MARKS.items():
-            found = torch.stack([recorded.by_group(name)[step - 1] for name in groups])
-            figures.band(ax, places, 100 * found, OURS)
-            ax.plot(
-                places, [100 * share[step - 1] for share in here.values()], marker, color=OURS,
-                markersize=5, label=f"{step} step{'s' if step > 1 else ''}",
-            )  # fmt: skip
-        ax.set(xlabel="rounds that the puzzle takes", ylabel="solved, %", ylim=(0, 103))
-        ax.set_xticks(places, list(groups))
-        figures.legend_below(fig)
-    easy, hard = here["1–2"], here["6"]
-    return Picture(
-        fig,
-        "Puzzles that take more rounds need more steps"
-        if easy[0] > hard[0] and hard[-1] > hard[0]
-        else "Solved, by rounds and by steps",
-        f"All {live.boards:,} held-out puzzles, by difficulty. Lines and bands: "
-        f"{len(recorded.inside)} recorded seeds, median and middle half; marks: the live model, "
-        "which repeats the first. Puzzles: "
-        + ", ".join(f"{name}: {int(chosen.sum())}" for name, chosen in groups.items())
-        + ".",
-        "Share solved against rounds, after 1, 2, 4 and 16 supervision steps. After one step it is "
-        f"{percent(easy[0], 0)} % at one or two rounds and {percent(hard[0], 0)} % at six; after "
-        f"sixteen {percent(hard[-1], 0)} % there.",
-    )
-
-
-# --- Inside
 
 
 def drafts(live: Live) -> Picture:
@@ -295,142 +186,136 @@ def drafts(live: Live) -> Picture:
         fig,
         f"From {wrong['z'][0]} wrong cells in the first thought to {wrong['y'][-1]} in the last "
         "answer",
-        "One held-out minimal puzzle. Blue: what the head reads in the blanks; in a frame: wrong. "
-        "The other digits are clues. Above from z, below from y, which changes only when an answer "
-        "is given.",
+        "One fresh minimal puzzle, live. Blue: what the head reads in the blanks; in a "
+        "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
+        "when an answer is given.",
         "One minimal puzzle as read from z and from y at five moments. Wrong cells in z: "
         f"{wrong['z']}; in y: {wrong['y']}.",
         wide=True,
     )
 
 
-def mind(live: Live, recorded: Recorded) -> Picture:
-    """How much of the solution is read in z and in y, after each use of the network."""
-    n = LIVE.config.latent_steps
-    shares = {"mind": live.mind.legible.mind, "answer": live.mind.legible.answer}
-    uses = len(shares["mind"])
-    guessed = 100 * live.mind.guessing
-    along = torch.arange(1, uses + 1)
-    given = along % USES == 0
-    with figures.figure(5.6, 2.7) as (fig, ax):
-        for name, chosen, colour, marker, size, label in (
-            ("mind", along > 0, Z, "o", 4, "read in z"),
-            ("answer", given, Y, "s", 7, "read in y, where it is given"),
-        ):
-            figures.band(ax, along[chosen], 100 * recorded.legible(name)[chosen], colour)
-            ax.plot(
-                along[chosen], 100 * shares[name][chosen], marker, color=colour, markersize=size,
-                label=label,
+def looks(live: Live, recorded: Recorded) -> Picture:
+    """Minimal puzzles solved: against looks, and by one look of several networks."""
+    x = torch.arange(1, THINK + 1)
+    curve = torch.stack([recorded.solved(TRM_LIVE, "minimal", k) for k in x.tolist()])
+    shares = {
+        row: 100 * recorded.solved(kind, "minimal", step)
+        for row, ((kind, step), _, _) in ROWS.items()
+    }
+    with figures.figure(5.9, 3.0, columns=2) as (fig, (left, right)):
+        figures.band(left, x, 100 * curve, OURS, "recorded seeds")
+        dashed(left, x, 100 * live.seen.right.float().mean(1))
+        left.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
+        left.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(1, THINK))
+        left.set_xticks([1, 4, 8, 12, 16])
+        for place, (row, (_, colour, mark)) in enumerate(ROWS.items()):
+            right.plot(
+                shares[row], [place] * len(shares[row]), mark, color=colour, markersize=5,
+                alpha=0.7, markerfacecolor="none" if mark == "D" else colour,
             )  # fmt: skip
-        ax.axhline(
-            guessed, color=GREY, linestyle=":", linewidth=1.2,
-            label="guessing among what the clues allow",
-        )  # fmt: skip
-        ax.set(xlabel="uses of the network", ylabel="blanks right, %", ylim=(0, 103))
-        ax.set_xticks(list(range(0, uses + 1, USES)))
+        right.set(xlabel="solved, %", xlim=(-3, 103), ylim=(len(ROWS) - 0.5, -0.5))
+        right.set_yticks(range(len(ROWS)), list(ROWS), fontsize=9)
+        right.grid(axis="x", alpha=0.25)
         figures.legend_below(fig)
-    draft = shares["mind"][n - 1 : n]
+    one, eight = (percent(live.solved(step), 0) for step in (1, TRAINED))
     return Picture(
         fig,
-        "z holds a draft of the answer that follows"
-        if claims.legible(draft, live.mind.guessing)
-        else "What can be read in z and in y",
-        f"The first {len(live.mind.puzzles[0])} held-out minimal puzzles. Lines and bands: "
-        f"{len(recorded.inside)} recorded seeds, median and middle half; marks: the live model. "
-        "Dotted: a digit at random among those that stand in no unit of the cell, "
-        f"{guessed:.0f} %.",
-        "Share of the blanks that are right after each use of the network. Read in z: "
-        f"{percent(shares['mind'][0], 0)}, {percent(shares['mind'][1], 0)} and "
-        f"{percent(draft, 0)} % after the first {n} thoughts; the first answer has "
-        f"{percent(shares['answer'][n], 0)} %.",
+        f"One look solves {one} % of the minimal puzzles, eight {eight} %",
+        f"Left: {len(live.seen.right[0]):,} fresh puzzles live; {seeds(recorded)} "
+        "recorded seeds, median and middle half, on those by which settings were chosen. Dotted: "
+        "as many looks as a puzzle had in training. Right: every dot a recorded seed; the first "
+        "four rows are networks trained for one look.",
+        f"Left, share solved against looks: live {one} % after one, {eight} after {TRAINED}, "
+        f"{percent(live.solved(), 0)} after {THINK}. Right, medians: "
+        + ", ".join(f"{row} {median(share):.0f} %" for row, share in shares.items())
+        + ".",
     )
 
 
-def halting(live: Live, recorded: Recorded) -> Picture:
-    """How good the model's estimate of itself is, and what stopping by it gives."""
-    levels, fewest = recipe.INSIDE["levels"], recipe.INSIDE["fewest"]
-    first = recipe.INSIDE["thoughts"]
-    said, right, _ = live.shown
-    gap = (said - right).abs().max().item()
-    widest = claims.largest_gap(recorded)
-    stops = {on: [live.stop(on, level) for level in levels] for on in KINDS}
-    with figures.figure(5.8, 3.1, columns=2) as (fig, (left, axis)):
-        left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
-        for estimate, share in recorded.reliability():
-            left.plot(estimate, share, color=OURS, linewidth=0.8)
-        left.plot(said, right, "o", color=OURS, markersize=5)
-        left.set(xlabel="estimate σ(q)", ylabel="share that is right", aspect="equal")
-        along = torch.arange(1, first + 1)
-        for on, colour in BY_KIND.items():
-            for taken, share in recorded.stops(on):
-                axis.plot(taken, 100 * share, color=colour, linewidth=0.8)
-            axis.plot(
-                [float(s.steps) for s in stops[on]], [100 * float(s.right) for s in stops[on]], "o",
-                color=colour, markersize=3.5, label=f"{on}, halting",
-            )  # fmt: skip
-            alike = 100 * recorded.thinking(on)[:first]
-            axis.plot(along, alike, "--", color=colour, linewidth=0.8)
-            fixed = 100 * live.seen[on].right[:first].float().mean(1)
-            axis.plot(along, fixed, "x", color=colour, markersize=6, label=f"{on}, all alike")
-        axis.set(xlabel="supervision steps, mean", ylabel="solved, %", xlim=(0.9, 4.1))
-        figures.legend_below(fig)
-        edge = axis.get_xlim()[1]
-    off = [
-        f"{level:g} ({s.steps:.1f} steps)"
-        for level, s in zip(levels, stops["minimal"], strict=True)
-        if s.steps > edge
-    ]
-    half = {on: live.stop(on, 0.5) for on in KINDS}
+def splits(recorded: Recorded) -> Picture:
+    """What is left unsolved, by which classes were held out."""
+    left = {
+        "by names:\nheld out": recorded.unsolved(TRM_LIVE),
+        "by all symmetries:\nheld out": 1 - recorded.split("fresh"),
+        "by all symmetries:\nseen": 1 - recorded.split("seen"),
+    }
+    top = 100 * max(0.06, 1.25 * max(float(x.max()) for x in left.values()))
+    with figures.figure(5.6, 2.4) as (fig, ax):
+        for place, (values, colour) in enumerate(
+            zip(left.values(), (OURS, OURS, GREY), strict=True)
+        ):
+            ax.plot(100 * values, [place] * len(values), "o", color=colour, alpha=0.7)
+            ax.plot(100 * median(values), place, "|", color=colour, markersize=16)
+        ax.set(xlabel="minimal puzzles left unsolved, %", xlim=(0, top), ylim=(2.5, -0.5))
+        ax.set_yticks(range(3), list(left), fontsize=9)
+        ax.grid(axis="x", alpha=0.25)
+    (found,) = claims.split(recorded).findings.values()
+    titles = {
+        True: "Classes it has never seen are solved as often as those it has",
+        False: "Classes it has never seen are not solved as often as those it has",
+        None: "What is left unsolved, by which classes were held out",
+    }
     return Picture(
         fig,
-        f"Its estimate of itself is at most {max(gap, widest):.2f} from how often it is right",
-        f"All {live.boards:,} held-out puzzles. Lines: {len(recorded.inside)} recorded seeds; "
-        "marks: the live model. Left: grey is where the estimate would be exact; bins with fewer "
-        f"than {fewest} answers are left out. Right: dots and solid lines stop at thresholds of "
-        + ", ".join(f"{level:g}" for level in levels)
-        + "; crosses and dashed lines after one to four steps, whatever the puzzle."
-        + (f" Beyond the right edge, for minimal puzzles: {', '.join(off)}." if off else ""),
-        "Left: share of right answers against the model's estimate, at most "
-        f"{gap:.2f} from the diagonal, in the recorded seeds {widest:.2f}. Right: share solved "
-        "against mean steps, halting at thresholds from 0.05 to 0.99 and giving all puzzles the "
-        "same number of steps. "
-        + "; ".join(
-            f"at one half, {on}: {percent(s.right)} % after {s.steps:.2f} steps"
-            for on, s in half.items()
+        titles[found.verdict],
+        f"After eight looks; every dot a recorded seed ({seeds(recorded)} of the first split, "
+        f"{len(recorded.stricter)} of the second), the bar their median. Not the same puzzles: "
+        "each split has its own thousand.",
+        "Minimal puzzles left unsolved, medians: "
+        + ", ".join(
+            f"{name.replace(chr(10), ' ')} {percent(median(x))} %" for name, x in left.items()
         )
         + ".",
     )
 
 
-def parts(recorded: Recorded) -> Picture:
-    """What is left unsolved by each kind, every seed a dot."""
-    with figures.figure(5.8, 4.0, columns=2, sharey=True) as (fig, axes):
-        for ax, on in zip(axes, KINDS, strict=True):
-            for place, kind in enumerate(NAMES):
-                values = 100 * recorded.unsolved(kind, on).clamp(min=NONE_LEFT)
-                colour = BASELINES.get(kind, GREY)
-                ax.plot(values, [place] * len(values), "o", color=colour, markersize=5, alpha=0.65)
-                ax.plot(median(values), place, "|", color=colour, markersize=14)
-            ax.set(
-                xscale="log", xlabel="left unsolved, %", xlim=(0.04, 130),
-                ylim=(len(NAMES) - 0.5, -0.5),
-            )  # fmt: skip
-            ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-            ax.minorticks_off()
-            ax.grid(axis="x", alpha=0.25)
-            ax.set_title(f"held-out {on}", fontsize=10)
-        axes[0].set_yticks(range(len(NAMES)), NAMES.values(), fontsize=9)
-    left = {kind: median(recorded.unsolved(kind)) for kind in NAMES}
-    worst = sorted(left, key=left.__getitem__)[-2:]
+def halting(recorded: Recorded, live: Live | None = None) -> Picture:
+    """How good the model's estimate of itself is, and what stopping by it gives."""
+    levels, fewest = recipe.INSIDE["levels"], recipe.INSIDE["fewest"]
+    first = recipe.INSIDE["thoughts"]
+    gaps = {"recorded": sentences.largest_gap(recorded)}
+    along = torch.arange(1, first + 1)
+    with figures.figure(5.8, 3.1, columns=2) as (fig, (left, axis)):
+        left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+        for estimate, share in recorded.reliability():
+            left.plot(estimate, share, color=OURS, linewidth=0.8)
+        left.set(xlabel="estimate σ(q)", ylabel="share that is right", aspect="equal")
+        for on, colour in BY_KIND.items():
+            axis.plot([], [], color=colour, linewidth=0.8, label=f"{on}, halting")
+            axis.plot([], [], "--", color=colour, linewidth=0.8, label=f"{on}, all alike")
+            for taken, share in recorded.stops(on):
+                axis.plot(taken, 100 * share, color=colour, linewidth=0.8)
+            alike = 100 * recorded.thinking(on)[:first]
+            axis.plot(along, alike, "--", color=colour, linewidth=0.8)
+        if live:
+            said, right, _ = live.shown
+            gaps["live"] = (said - right).abs().max().item()
+            left.plot(said, right, "o", color=OURS, markersize=5)
+            stops = [live.stop(level) for level in levels]
+            taken, share = ([float(s[k]) for s in stops] for k in (0, 1))
+            colour = BY_KIND["minimal"]
+            axis.plot(taken, [100 * x for x in share], "o", color=colour, markersize=3.5)
+            fixed = 100 * live.seen.right[:first].float().mean(1)
+            axis.plot(along, fixed, "x", color=colour, markersize=6)
+        axis.set(xlabel="looks, mean", ylabel="solved, %", xlim=(0.9, 4.1))
+        figures.legend_below(fig)
+    half = {on: torch.stack(recorded.stops(on))[:, :, levels.index(0.5)] for on in KINDS}
     return Picture(
         fig,
-        "Most is left unsolved without recursion"
-        if {*worst} == {DEEP, EQUAL}
-        else "What each change leaves unsolved",
-        "Recorded: each dot a seed, the bar their median; further left is better. After eight "
-        "supervision steps; 0.05 % stands for none.",
-        "Share of held-out puzzles left unsolved after eight steps; medians of "
-        f"{seeds(recorded)} seeds, minimal puzzles: "
-        + ", ".join(f"{NAMES[kind]} {percent(share)} %" for kind, share in left.items())
-        + ".",
+        f"Its estimate of itself is at most {max(gaps.values()):.2f} from how often it is right",
+        f"Lines: {len(recorded.inside)} recorded seeds"
+        + ("; marks: live, minimal puzzles" if live else "")
+        + f". Left: grey is where the estimate would be exact; bins with fewer than {fewest} "
+        "answers are left out. Right: solid where it stops at a level of its estimate, from "
+        f"{levels[0]:g} to {levels[-1]:g}; dashed after one to four looks, whatever the puzzle.",
+        "Left: share of right answers against the model's estimate, farthest from the diagonal: "
+        + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items())
+        + ". Right: share solved against mean looks. "
+        + "; ".join(
+            f"stopping at one half, {on}: {percent(median(x[:, 1]))} % after "
+            f"{median(x[:, 0]):.2f} looks"
+            for on, x in half.items()
+        )
+        + " (recorded medians).",
     )

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import allowed
 from attn_notes.chapters.trm.supervision import Settings, step_loss
-from attn_notes.models.trm import TRM, Config, Straight
+from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
 
 WARM_UP = 50  # steps of the optimiser
@@ -36,6 +37,7 @@ class Recipe:
     steps: int  # of the optimiser
     lr: float
     recursive: bool = True  # or `Straight`, which goes through its layers once
+    rereads: bool = False  # without recursion: whether every layer is given the puzzle
 
     def __post_init__(self) -> None:
         allowed.whole(0, steps=self.steps)
@@ -43,7 +45,8 @@ class Recipe:
 
     def model(self, seed: int) -> TRM:
         """The model, untrained."""
-        kind = TRM if self.recursive else Straight
+        once = Rereading if self.rereads else Straight
+        kind = TRM if self.recursive else once
         return kind(self.config, Generator().manual_seed(seed))
 
 
@@ -64,6 +67,10 @@ def operations(recipe: Recipe) -> int:
 # --- What is trained live
 
 TASK = Sudoku(rows=2, columns=3)
+STRICTER = Sudoku(rows=2, columns=3, symmetries="all")
+"""The same boards, split up to all symmetries: what trains on `TASK` has seen every class of it."""
+CLASSES = 49
+"""Of grids of 6 × 6 up to all symmetries."""
 LIVE = Recipe(
     Config(
         norm="tokens",
@@ -96,12 +103,12 @@ GOAL = dict(solved=0.9, steps=1000)
 """The challenge: which share of the puzzles judged last, within so many steps."""
 
 
-def lesson() -> dict[str, Any]:
+def lesson(task: Sudoku = TASK) -> dict[str, Any]:
     """What `SudokuExplorer.teach` takes."""
     settings = LIVE.settings
     return {
         "config": LIVE.config,
-        "task": TASK,
+        "task": task,
         "loss": partial(step_loss, settings=settings),
         "sizes": PAGE,
         "supervision": {
@@ -132,10 +139,19 @@ class Drawn(NamedTuple):
     seed: int
     held_out: bool
 
-    def sample(self, size: int | None = None) -> Batch:
-        """The puzzles and their solutions, or another number of them."""
+    def sample(self, size: int | None = None, task: Sudoku = TASK) -> Batch:
+        """The puzzles and their solutions, or another number of them, by the task's split."""
         generator = Generator().manual_seed(self.seed)
-        return TASK.sample(size or self.size, generator, self.kind, held_out=self.held_out)
+        return task.sample(size or self.size, generator, self.kind, held_out=self.held_out)
+
+    def grids(self) -> Int[Tensor, "n c"]:
+        """The solutions alone, without digging the puzzles out of them."""
+        generator = Generator().manual_seed(self.seed)
+        found = torch.zeros(0, TASK.cells, dtype=torch.long)
+        while len(found) < self.size:  # as `Sudoku.sample` draws them
+            drawn = TASK.grids(self.size, generator)
+            found = torch.cat([found, drawn[TASK.held_out(drawn) == self.held_out]])
+        return found[: self.size]
 
 
 SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)
@@ -144,9 +160,17 @@ THINK: int = SIZES["think"]
 
 KINDS = ("mixed", "minimal")
 BANK = Drawn(SIZES["bank"], "mixed", 1, held_out=False)
-TESTS = {kind: Drawn(SIZES["tests"], kind, 2 + i, held_out=True) for i, kind in enumerate(KINDS)}
+VALIDATION = {
+    kind: Drawn(SIZES["tests"], kind, 2 + i, held_out=True) for i, kind in enumerate(KINDS)
+}
 SEEN = Drawn(SIZES["tests"], "mixed", 4, held_out=False)
 """Puzzles of the classes that the bank is drawn from; about half are of one in the bank."""
+
+FRESH = {kind: Drawn(SIZES["tests"], kind, 21 + i, held_out=True) for i, kind in enumerate(KINDS)}
+"""Held-out puzzles on which no setting was chosen: `VALIDATION` have served for that."""
+
+FAMILIAR = Drawn(SIZES["tests"], "minimal", 23, held_out=False)
+"""Minimal puzzles of the classes that the bank is drawn from."""
 
 
 def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -158,6 +182,9 @@ def probed(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
 # --- What is recorded besides
 
 SEEDS = 4
+REREADING_SEEDS = 5
+"""Of the control that reads again: against four others a rank test can tell one question of three,
+Holm's correction included."""
 INSIDE: dict[str, Any] = dict(
     thoughts=4,  # supervision steps, in which is read what is in mind and how sure it is
     fewest=20,  # answers in a bin that is shown
@@ -176,6 +203,7 @@ CHANNELS = "norm as published"
 TWO_CYCLES = "T = 2"
 DEEP = "straight, equal depth"
 EQUAL = "straight, equal parameters"
+REREADING = "straight, rereading"
 
 
 def as_long(recipe: Recipe) -> Recipe:
@@ -193,11 +221,12 @@ def with_settings(**change: Any) -> Recipe:
     return replace(LIVE, settings=replace(LIVE.settings, **change))
 
 
-def straight(layers: int) -> Recipe:
+def straight(layers: int, *, rereads: bool = False) -> Recipe:
     """No recursion: as many layers as given, gone through once."""
     config = replace(LIVE.config, layers=layers)
     settings = replace(LIVE.settings, steps=1)
-    return as_long(replace(LIVE, config=config, settings=settings, recursive=False))
+    once = replace(LIVE, config=config, settings=settings, recursive=False, rereads=rereads)
+    return as_long(once)
 
 
 def baselines() -> dict[str, Recipe]:
@@ -236,10 +265,16 @@ def at_rate(kind: str, lr: float) -> str:
     return f"{kind}, lr {lr:g}"
 
 
+def rereading() -> dict[str, Recipe]:
+    """The deeper network without recursion, given the puzzle at every layer."""
+    return {REREADING: straight(LIVE.config.layers * USES, rereads=True)}
+
+
 RECORDS: dict[str, Callable[[], dict[str, Recipe]]] = {
     "trm_baselines": baselines,
     "trm_supervision": supervisions,
     "trm_networks": networks,
     "trm_rates": other_rates,
+    "trm_rereading": rereading,
 }
 """Record → what gives the recipes that it holds, by the names of their kinds."""

@@ -8,14 +8,16 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.chapters.trm import recipe
-from attn_notes.chapters.trm.evidence import Live, Mind, Puzzles, Recorded
+from attn_notes.chapters.trm.evidence import Live, Mind, Recorded
 from attn_notes.chapters.trm.measure import Legible, Solving
+from attn_notes.chapters.trm.puzzles import Puzzles
 
 KINDS = ("mixed", "minimal")
 STRAIGHT = (recipe.DEEP, recipe.EQUAL)
 ALL = (
     recipe.TRM_LIVE,
     *STRAIGHT,
+    recipe.REREADING,
     recipe.ONE_STEP,
     recipe.NO_HALTING,
     recipe.STABLEMAX,
@@ -63,6 +65,15 @@ def member(draw: Numbers, steps: int, probes: int) -> dict[str, Any]:
         **{on: solving() for on in KINDS},
         "certainty": {on: [[5, 1], [2, 998]] for on in KINDS},
         "without EMA": {on: {"right": draw(8)} for on in KINDS},
+        "seen": {"right": draw(8)},
+    }
+
+
+def held_out(draw: Numbers) -> dict[str, Any]:
+    """One seed's record where whole classes up to all symmetries were held out."""
+    parts = ("fresh", "seen")
+    return {part: {on: {"right": draw(THINK)} for on in KINDS} for part in parts} | {
+        "by class": {"fresh": [[30, draw(1)[0]], [70, draw(1)[0]]]}
     }
 
 
@@ -91,7 +102,8 @@ def recorded(seeds: int = 6, seed: int = 0) -> Recorded:
         }
         for kind in (*ALL, *rates)
     }
-    return Recorded(kinds, [look_inside(draw) for _ in range(seeds)])
+    inside = [look_inside(draw) for _ in range(seeds)]
+    return Recorded(kinds, inside, [held_out(draw) for _ in range(4)])
 
 
 def level(seeds: int = 6) -> Recorded:
@@ -138,17 +150,15 @@ def mind(n: int = 10, seed: int = 0) -> Mind:
     return Mind((clues, solutions), *digits, Legible(*shares))
 
 
-def live(right: Mapping[str, Tensor] | None = None, **change: Any) -> Live:
-    """A run of 40 puzzles a kind, at random."""
+def live(right: Tensor | None = None, **change: Any) -> Live:
+    """A run of 40 minimal puzzles, at random."""
     generator = Generator().manual_seed(3)
-    right = right or {on: torch.rand(16, 40, generator=generator) < 0.6 for on in KINDS}
+    right = torch.rand(16, 40, generator=generator) < 0.6 if right is None else right
     values: dict[str, Any] = dict(
         minutes=torch.tensor([0.0, 1.0, 2.5]),
-        course={on: torch.rand(3, generator=generator) for on in KINDS},
-        seen={on: solving(right[on], i) for i, on in enumerate(KINDS)},
-        changed=3,
+        course=torch.rand(3, generator=generator),
+        seen=solving(right),
         mind=mind(),
-        familiar=0.9,
     )
     return Live(**values | change)
 

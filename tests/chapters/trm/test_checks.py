@@ -1,9 +1,13 @@
 """Chapter 5's checks tell a wrong answer by its symptom and let every right one pass."""
 
+from typing import Any
+
 import pytest
 import torch
+from torch import Generator, Tensor
 
-from attn_notes.chapters.trm import checks
+from attn_notes.chapters.trm import checks, recipe
+from attn_notes.models.trm import TRM, Output, State
 
 
 def fail(*_: object) -> None:
@@ -159,3 +163,50 @@ def by_hand(q, level):
 def test_a_right_answer_passes_however_it_is_written(check, answer) -> None:
     outcome = check(answer)
     assert outcome.passed, outcome.message
+
+
+class Oracle(TRM):
+    """A network that answers with the solution after so many looks at a puzzle, then sure."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(recipe.LIVE.config, Generator().manual_seed(0))
+        self.looks = looks
+
+    def forward(self, puzzles: Tensor, state: State | None = None) -> Output:
+        """The count of looks is kept in the state."""
+        y, z = self.start(len(puzzles)) if state is None else state
+        done = (z[:, 0, 0] if state is not None else torch.zeros(len(puzzles))) + 1
+        right = recipe.TASK.solve(puzzles, limit=1)[1]
+        digits = torch.where((done >= self.looks)[:, None], right, 1)
+        logits = torch.nn.functional.one_hot(digits, 7).float()
+        return Output(
+            State(y, done[:, None, None].expand(z.shape)), logits, 9 * (done - self.looks)
+        )
+
+
+def spend(look: Any, puzzles: Tensor, looks: int = 4) -> Tensor:
+    state, logits = None, torch.zeros(0)
+    for _ in range(looks):
+        state, logits, _ = look(puzzles, state)
+    return logits.argmax(-1)
+
+
+@pytest.mark.slow
+def test_the_budget_counts_looks_and_boards() -> None:
+    four = checks.budget((spend, Oracle(4)))
+    assert repr(four) == "Right: 100 of 100 solved with 4.00 looks a puzzle."
+    assert "0 of 100 solved with 4.00" in repr(checks.budget((spend, Oracle(5))))
+    over = checks.budget((lambda look, x: spend(look, x, 5), Oracle(4)))
+    assert not over.passed and "more than 400 looks, 4 a puzzle" in repr(over)
+    few = checks.budget((lambda look, x: spend(look, x, 1), Oracle(1)))
+    assert "100 of 100 solved with 1.00" in repr(few)
+
+
+@pytest.mark.slow
+def test_the_budget_refuses_what_is_no_answer() -> None:
+    model = Oracle(1)
+    assert "no answer yet" in repr(checks.budget((lambda look, x: ..., model)))
+    assert "shape (100, 36)" in repr(checks.budget((lambda look, x: x[:3], model)))
+    assert "takes boards [n, 36]" in repr(checks.budget((lambda look, x: look(x[:, :4])[1], model)))
+    alone = checks.budget((lambda look, x: torch.cat([spend(look, x[:50], 8), x[50:]]), Oracle(8)))
+    assert "50 of 100 solved with 4.00" in repr(alone)  # all looks spent on half of them

@@ -12,13 +12,14 @@ from experiments import trm as recorded
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results, statistics
-from attn_notes.chapters.trm import claims, evidence, measure, recipe
+from attn_notes.chapters.trm import evidence, measure, recipe, sentences, tables
 from attn_notes.models.trm import OFFICIAL, TRM, Config
 from attn_notes.tasks.sudoku import Batch, Sudoku
 
 from ... import exercises
 
 CHAPTER = exercises.ROOT / "book" / "trm.ipynb"
+EVIDENCE = exercises.ROOT / "book" / "evidence" / "trm.ipynb"
 
 RECORDED = evidence.recorded()
 unsolved = RECORDED.unsolved
@@ -44,23 +45,28 @@ def rounds_of_all() -> Tensor:
 def test_the_chapter_trains_what_was_recorded() -> None:
     """What is trained live stands in no cell of the notebook: it is the recipe's."""
     sources = exercises.cells(CHAPTER)
-    assert sources["data"] == "puzzles = evidence.draw()"
+    assert sources["data"].startswith("bank = recipe.BANK.sample(task=TASK)")
+    assert "TASK = recipe.TASK" in sources["setup"]
     (call,) = re.findall(r"measure\.learn\((.*)\n\)", sources["train-live"], re.DOTALL)
-    given = ("recipe.LIVE", "recipe.TASK", "puzzles.bank", "seed=recipe.SEED")
+    given = ("recipe.LIVE", "TASK", "bank", "seed=recipe.SEED")
     assert [part.strip() for part in call.split(",")][:4] == [*given]
-    assert "tests=puzzles.probed, steps=recipe.TRAINED" in call
-    assert recipe.SEED in range(recipe.SEEDS)  # which the captions say it repeats, the first one
+    assert "probed}, recipe.TRAINED)" in sources["train-live"]
     assert recipe.SEED == 0
 
 
 def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
     """The numbers with which the records were made."""
     assert recipe.BANK == (20_000, "mixed", 1, False)
-    assert recipe.TESTS == {
+    assert recipe.VALIDATION == {
         "mixed": (1000, "mixed", 2, True),
         "minimal": (1000, "minimal", 3, True),
     }
     assert recipe.SEEN == (1000, "mixed", 4, False)
+    assert recipe.FRESH == {
+        "mixed": (1000, "mixed", 21, True),
+        "minimal": (1000, "minimal", 22, True),
+    }
+    assert recipe.FAMILIAR == (1000, "minimal", 23, False)
     assert recipe.THINK == 16 and recipe.TRAINED == 8
     some = recipe.Drawn(4, "minimal", 3, held_out=True)
     wanted = recipe.TASK.sample(4, Generator().manual_seed(3), "minimal", held_out=True)
@@ -71,17 +77,57 @@ def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
     assert [part[:, 0].tolist() for part in recipe.probed((boards, boards))] == [[*range(200)]] * 2
 
 
+def test_grids_are_those_of_the_puzzles() -> None:
+    for held_out in (True, False):
+        some = recipe.Drawn(300, "mixed", 5, held_out=held_out)
+        assert some.grids().equal(some.sample()[1])
+
+
+def test_the_stricter_split_holds_out_five_classes_of_forty_nine() -> None:
+    """Of grids of either set, none of whose classes the bank has."""
+    record = results.load("trm_symmetries")
+    settings = record["settings"]
+    assert (settings["seeds"], settings["guises in training"]) == (recipe.SEEDS, "labels")
+    run = record["runs"]["TRM"]
+    assert run["recipe"] == json.loads(json.dumps(asdict(recipe.LIVE)))
+    grids = recipe.STRICTER.grids(3000, Generator().manual_seed(1))
+    keys = recipe.STRICTER.class_key(grids)
+    held = recipe.STRICTER.held_out(grids)
+    assert len(keys[held].unique()) == 5 and not set(keys[held].tolist()) & set(
+        keys[~held].tolist()
+    )
+    assert "Five of the 49 classes" in exercises.cells(CHAPTER)["limits"]
+    assert held.float().mean() == pytest.approx(1 / 7, abs=0.02)  # "one grid in seven or so"
+    for one in run["members"]:
+        counts = [count for count, _ in one["by class"]["fresh"]]
+        assert len(counts) == 5 and sum(counts) == recipe.SIZES["tests"]
+        solved = sum(count * share for count, share in one["by class"]["fresh"]) / sum(counts)
+        assert solved == pytest.approx(one["fresh"]["minimal"]["right"][7], abs=1e-3)
+        assert 40 <= len(one["by class"]["seen"]) <= 44  # some are rare
+
+
+def test_no_class_that_is_held_out_is_shown() -> None:
+    bank = recipe.Drawn(400, "mixed", 1, held_out=False).sample(task=recipe.STRICTER)[1]
+    fresh = recipe.Drawn(100, "minimal", 22, held_out=True).sample(task=recipe.STRICTER)[1]
+    key = recipe.STRICTER.class_key
+    assert not torch.isin(key(fresh), key(bank)).any()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", recipe.RECORDS)
 def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
     record = results.load(name)
-    seeds = 1 if name == "trm_rates" else recipe.SEEDS
-    assert record["settings"] == recipe.SIZES | {"seeds": seeds, "lr": recipe.LIVE.lr}
+    seeds = {"trm_rates": 1, "trm_rereading": recipe.REREADING_SEEDS}.get(name, recipe.SEEDS)
+    settings = dict(record["settings"])
+    # Older records do not say it: they were judged on the puzzles by which settings were chosen.
+    assert settings.pop("judged on", recorded.JUDGED_ON).startswith(recorded.JUDGED_ON)
+    assert settings == recipe.SIZES | {"seeds": seeds, "lr": recipe.LIVE.lr}
     recipes = recipe.RECORDS[name]()
     assert list(record["runs"]) == list(recipes)
     for kind, trained in recipes.items():
         run = record["runs"][kind]
-        assert run["recipe"] == json.loads(json.dumps(asdict(trained)))
+        # Older records are of networks none of which reads again.
+        assert {"rereads": False} | run["recipe"] == json.loads(json.dumps(asdict(trained)))
         assert run["operations"] == recipe.operations(trained)
         assert run["operations"] * trained.steps == pytest.approx(
             recipe.operations(recipe.LIVE) * recipe.LIVE.steps, rel=2e-3
@@ -95,7 +141,7 @@ def test_what_is_said_of_sizes() -> None:
     assert recipe.parameters(live) == 103_169
     assert recipe.parameters(Config()) == 4_856_833
     text = exercises.cells(CHAPTER)
-    assert "103,169" in text["title"] and "4,856,833" in text["title"]
+    assert "103,169" in text["title"]
     assert live.tokens == 37  # of which one is the summary
     uses = live.latent_steps + 1
     assert recipe.SIZES["think"] * uses * live.layers == 128
@@ -108,17 +154,21 @@ def test_what_is_said_of_sizes() -> None:
     assert OFFICIAL.summary == 16
     # The official code has no summary tokens among them, and a second output beside q.
     own = recipe.parameters(OFFICIAL) - OFFICIAL.summary * OFFICIAL.width + OFFICIAL.width + 1
-    assert own == 5_028_866 and "5,028,866" in claims.model_table().data
+    assert own == 5_028_866 and "5,028,866" in tables.model_table().data
     assert recipe.parameters(Config()) / recipe.parameters(live) == pytest.approx(47, abs=0.5)
 
 
 def test_the_settings_that_the_text_names() -> None:
-    settings, text = recipe.LIVE.settings, exercises.cells(CHAPTER)
-    assert "64 seats" in text["supervision"] and settings.seats == 64
-    assert "had its eight steps" in text["supervision"] and settings.steps == 8
-    assert "at half weight" in text["supervision"] and settings.halt_weight == 0.5
-    assert "a tenth of the seats" in text["supervision"] and settings.exploration == 0.1
-    assert "a tenth of the *classes*" in text["classes"]
+    settings = recipe.LIVE.settings
+    lesson, doubts = (" ".join(exercises.cells(page)[cell].split()) for page, cell in
+                      ((CHAPTER, "train"), (EVIDENCE, "supervision")))  # fmt: skip
+    for text in (lesson, doubts):
+        assert "64 seats" in text
+        assert "at half weight" in text and "a tenth of the seats" in text
+    assert "After eight looks a puzzle leaves" in lesson and "had its eight steps" in doubts
+    assert (settings.seats, settings.steps) == (64, 8)
+    assert (settings.halt_weight, settings.exploration) == (0.5, 0.1)
+    assert "a tenth of them is held out" in exercises.cells(CHAPTER)["puzzles"]
     assert recipe.TASK.held_out_share == 0.1
 
 
@@ -165,7 +215,7 @@ def test_one_supervision_step_is_not_enough() -> None:
 
 
 def test_the_norms_difference_hangs_by_a_thread() -> None:
-    assert claims.thinnest(RECORDED) == recipe.CHANNELS
+    assert sentences.thinnest(RECORDED) == recipe.CHANNELS
     assert 0 < unsolved(recipe.CHANNELS).min() - unsolved(recipe.TRM_LIVE).max() < 0.002
 
 
@@ -175,7 +225,8 @@ def test_the_record_of_what_is_inside() -> None:
         "seeds": recipe.SEEDS,
         "lr": recipe.LIVE.lr,
     }
-    assert record["runs"]["TRM"]["recipe"] == json.loads(json.dumps(asdict(recipe.LIVE)))
+    made = {"rereads": False} | record["runs"]["TRM"]["recipe"]
+    assert made == json.loads(json.dumps(asdict(recipe.LIVE)))
     found = record["runs"]["TRM"]["members"]
     assert len(found) == recipe.SEEDS
     uses = recipe.INSIDE["thoughts"] * (recipe.LIVE.config.latent_steps + 1)
@@ -291,7 +342,7 @@ def test_puzzles_are_as_the_chapter_says() -> None:
     known = task.class_key(grids[~task.held_out(grids)][: recipe.SIZES["bank"]])
     shared = torch.isin(task.class_key(task.grids(2000, generator)), known).float().mean()
     assert shared == pytest.approx(0.4, abs=0.05)
-    assert "there are only 49 classes" in exercises.cells(CHAPTER)["limits"]
+    assert "there are 49 classes" in exercises.cells(CHAPTER)["puzzles"]
     stricter = Sudoku(task.rows, task.columns, symmetries="all")
     all_classes = stricter.class_key(grids[~task.held_out(grids)][: recipe.SIZES["bank"]])
     assert len(all_classes.unique()) == 49

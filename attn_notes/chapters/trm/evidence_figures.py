@@ -1,0 +1,280 @@
+"""The figures of chapter 5's evidence page, drawn as those of its lesson are."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attn_notes import figures
+from attn_notes.analysis.words import median, percent
+from attn_notes.chapters.trm import claims, recipe
+from attn_notes.chapters.trm.claims import NAMES
+from attn_notes.chapters.trm.evidence import Recorded
+from attn_notes.chapters.trm.figures import BASELINES, BOX, BY_KIND, Y, Z, seeds
+from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
+from attn_notes.chapters.trm.recipe import (
+    DEEP,
+    EQUAL,
+    KINDS,
+    LIVE,
+    ONE_STEP,
+    REREADING,
+    TASK,
+    THINK,
+    TRAINED,
+    TRM_LIVE,
+    USES,
+)
+from attn_notes.figures import GREY, MAUVE, OURS, Picture
+
+MARKS = {1: "o", 2: "s", 4: "^", 16: "D"}  # of the steps after which puzzles are counted
+NONE_LEFT = 5e-4  # a share of zero, on an axis of logarithms
+
+# --- The task
+
+
+def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
+    """A grid, and a mixed and a minimal puzzle of it."""
+    clues = {name: int((board > 0).sum()) for name, board in shown.items()}
+    rounds = {name: int(TASK.rounds(board[None])) for name, board in shown.items()}
+    hard = rounds["minimal"]
+    with figures.figure(5.8, 2.25, columns=3) as (fig, axes):
+        for ax, (name, board) in zip(axes, shown.items(), strict=True):
+            figures.board(ax, board, BOX)
+            ax.set_title(f"{name}: {clues[name]} clues", fontsize=10)
+    return Picture(
+        fig,
+        "Two puzzles with one and the same solution",
+        f"A grid and two puzzles dug out of it. The mixed one takes {rounds['mixed']} rounds, the "
+        f"minimal one {f'{hard}' if hard > 0 else 'is not solved by rounds'}.",
+        f"Three boards: a whole grid, a mixed puzzle of it with {clues['mixed']} clues, a minimal "
+        f"one with {clues['minimal']}.",
+    )
+
+
+def difficulty(puzzles: Puzzles) -> Picture:
+    """How many rounds the held-out puzzles take."""
+    rounds = puzzles.rounds
+    never = {kind: int((found < 0).sum()) for kind, found in rounds.items()}
+    mean = {kind: solved_by_rounds(found).float().mean().item() for kind, found in rounds.items()}
+    size = len(rounds["minimal"])
+    most = max(int(found.max()) for found in rounds.values())
+    with figures.figure(5.6, 2.6) as (fig, ax):
+        for offset, (kind, colour) in zip((-0.2, 0.2), BY_KIND.items(), strict=True):
+            found = rounds[kind]
+            share = torch.bincount(torch.where(found < 0, most + 2, found), minlength=most + 3)
+            places = [k + offset for k in range(most + 3)]
+            ax.bar(
+                places, (100 * share / len(found)).tolist(), width=0.38, color=colour, label=kind
+            )
+        ax.set(xlabel="rounds", ylabel="puzzles, %", xlim=(0.3, most + 2.7))
+        ax.set_xticks([*range(1, most + 1), most + 2], [*map(str, range(1, most + 1)), "never"])
+        figures.legend_below(fig)
+    harder = mean["minimal"] > mean["mixed"]
+    return Picture(
+        fig,
+        "Minimal puzzles take more rounds" if harder else "How many rounds puzzles take",
+        f"Difficulty of the {size:,} held-out puzzles of each kind. “Never”: rounds alone do not "
+        "get there.",
+        "How many rounds the held-out puzzles take: mixed ones "
+        f"{mean['mixed']:.1f} in the mean, minimal ones {mean['minimal']:.1f}, and "
+        f"{never['minimal']} of {size:,} minimal ones are never solved by rounds.",
+    )
+
+
+# --- Training, and thinking longer
+
+
+def courses(recorded: Recorded) -> Picture:
+    """Puzzles solved along training: recursion, and none."""
+    courses = {kind: {on: recorded.course(kind, on) for on in KINDS} for kind in BASELINES}
+    with figures.figure(5.8, 3.1, columns=2, sharey=True) as (fig, axes):
+        for ax, on in zip(axes, KINDS, strict=True):
+            for kind, colour in BASELINES.items():
+                along, share = courses[kind][on]
+                figures.band(ax, 100 * along, 100 * share, colour, kind)
+            ax.set(xlabel="training, % of its steps", ylim=(0, 102))
+            ax.set_title(f"held-out {on} puzzles", fontsize=10)
+        axes[0].set_ylabel("solved, %")
+        figures.legend_below(fig)
+    ends = {kind: {on: courses[kind][on][1][-1] for on in KINDS} for kind in BASELINES}
+    apart = all(
+        ends[TRM_LIVE][on].min() > ends[kind][on].max() for kind in (DEEP, EQUAL) for on in KINDS
+    )
+    return Picture(
+        fig,
+        "Every seed with recursion ends above every one without"
+        if apart
+        else "Solved along training, with recursion and without",
+        f"Recorded seeds ({len(recorded.members())} of each kind: median and middle half). All "
+        f"kinds make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, "
+        "after eight supervision steps.",
+        "Share of held-out puzzles solved against the share of training done. Medians at the end: "
+        + "; ".join(
+            f"{kind} {percent(median(end['mixed']), 0)} % mixed and "
+            f"{percent(median(end['minimal']), 0)} % minimal"
+            for kind, end in ends.items()
+        )
+        + ".",
+    )
+
+
+def steps(recorded: Recorded) -> Picture:
+    """Puzzles solved against supervision steps at test time."""
+    x = torch.arange(1, THINK + 1)
+
+    def shares(kind: str, on: str) -> Tensor:
+        return 100 * torch.stack([recorded.solved(kind, on, step) for step in x.tolist()])
+
+    with figures.figure(5.8, 3.1, columns=2, sharey=True) as (fig, axes):
+        for ax, on in zip(axes, KINDS, strict=True):
+            for kind, colour in BASELINES.items():
+                figures.band(ax, x, shares(kind, on), colour, kind)
+            ax.plot(x, shares(ONE_STEP, on), color=GREY, linewidth=1, alpha=0.8)
+            ax.plot([], [], color=GREY, linewidth=1, label="trained for one step, each seed")
+            again = recorded.solved(REREADING, on, 1)
+            ax.plot(
+                [1] * len(again),
+                100 * again,
+                "D",
+                color=MAUVE,
+                markerfacecolor="none",
+                markersize=4,
+                clip_on=False,
+                label=f"{REREADING}, each seed",
+            )
+            ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
+            ax.set(xlabel="supervision steps at test time", ylim=(0, 102), xlim=(1, THINK))
+            ax.set_xticks([1, 4, 8, 12, 16])
+            ax.set_title(f"held-out {on} puzzles", fontsize=10)
+        axes[0].set_ylabel("solved, %")
+        figures.legend_below(fig)
+    ends = {
+        on: [percent(median(recorded.solved(TRM_LIVE, on, k)), 0) for k in (1, TRAINED, THINK)]
+        for on in KINDS
+    }
+    first, last, _ = ends["minimal"]
+    return Picture(
+        fig,
+        f"One look solves {first} % of the minimal puzzles, {TRAINED} looks {last} %",
+        f"{recipe.SIZES['tests']:,} held-out puzzles of each kind; lines and bands are "
+        f"{seeds(recorded)} recorded seeds of the recursion and {len(recorded.members())} of each "
+        "other kind, median and middle half. Dotted: the most steps that a puzzle had in training. "
+        "The straight networks answer once.",
+        "Share solved against supervision steps at test time, medians. "
+        + "; ".join(
+            f"{on}: {one} % after one step, {eight} after {TRAINED}, {late} after {THINK}"
+            for on, (one, eight, late) in ends.items()
+        )
+        + ".",
+    )
+
+
+def depth(puzzles: Puzzles, recorded: Recorded) -> Picture:
+    """Puzzles solved, by the rounds that they take and the steps that it thinks."""
+    groups = puzzles.groups
+    shares = {name: recorded.by_group(name) for name in groups}
+    with figures.figure(5.6, 3.1) as (fig, ax):
+        places = torch.arange(len(groups))
+        for step, marker in MARKS.items():
+            found = torch.stack([share[step - 1] for share in shares.values()])
+            figures.band(ax, places, 100 * found, OURS)
+            ax.plot(
+                places, 100 * found.quantile(0.5, dim=1), marker, color=OURS, markersize=5,
+                label=f"{step} step{'s' if step > 1 else ''}",
+            )  # fmt: skip
+        ax.set(xlabel="rounds that the puzzle takes", ylabel="solved, %", ylim=(0, 103))
+        ax.set_xticks(places, list(groups))
+        figures.legend_below(fig)
+    easy, hard = ([median(step) for step in shares[name]] for name in ("1–2", "6"))
+    return Picture(
+        fig,
+        "Puzzles that take more rounds need more steps"
+        if easy[0] > hard[0] and hard[-1] > hard[0]
+        else "Solved, by rounds and by steps",
+        f"{sum(int(chosen.sum()) for chosen in groups.values()):,} held-out puzzles, by "
+        f"difficulty; {len(recorded.inside)} recorded seeds, median and middle half. Puzzles: "
+        + ", ".join(f"{name}: {int(chosen.sum())}" for name, chosen in groups.items())
+        + ".",
+        "Share solved against rounds, after 1, 2, 4 and 16 supervision steps, medians. After one "
+        f"step it is {percent(easy[0], 0)} % at one or two rounds and {percent(hard[0], 0)} % at "
+        f"six; after sixteen {percent(hard[-1], 0)} % there.",
+    )
+
+
+# --- Inside
+
+
+def mind(recorded: Recorded, guessing: float) -> Picture:
+    """How much of the solution is read in z and in y, after each use of the network."""
+    n = LIVE.config.latent_steps
+    shares = {name: recorded.legible(name) for name in ("mind", "answer")}
+    along = torch.arange(1, len(shares["mind"]) + 1)
+    given = along % USES == 0
+    with figures.figure(5.6, 2.7) as (fig, ax):
+        for name, chosen, colour, marker, label in (
+            ("mind", along > 0, Z, "o", "read in z"),
+            ("answer", given, Y, "s", "read in y, where it is given"),
+        ):
+            found = 100 * shares[name][chosen]
+            figures.band(ax, along[chosen], found, colour)
+            ax.plot(
+                along[chosen], found.quantile(0.5, dim=1), marker, color=colour, markersize=5,
+                label=label,
+            )  # fmt: skip
+        ax.axhline(
+            100 * guessing, color=GREY, linestyle=":", linewidth=1.2,
+            label="guessing among what the clues allow",
+        )  # fmt: skip
+        ax.set(xlabel="uses of the network", ylabel="blanks right, %", ylim=(0, 103))
+        ax.set_xticks(list(range(0, len(along) + 1, USES)))
+        figures.legend_below(fig)
+    draft = shares["mind"][n - 1]
+    first, second, third = (percent(median(shares["mind"][k]), 0) for k in range(n))
+    return Picture(
+        fig,
+        "z holds a draft of the answer that follows"
+        if claims.legible(draft, guessing)
+        else "What can be read in z and in y",
+        f"{recipe.SIZES['probed']} held-out minimal puzzles; {len(recorded.inside)} recorded "
+        "seeds, median and middle half. Dotted: a digit at random among those that stand in no "
+        f"unit of the cell, {100 * guessing:.0f} %.",
+        "Share of the blanks that are right after each use of the network, medians. Read in z: "
+        f"{first}, {second} and {third} % after the first {n} thoughts; the first answer has "
+        f"{percent(median(shares['answer'][n]), 0)} %.",
+    )
+
+
+def parts(recorded: Recorded) -> Picture:
+    """What is left unsolved by each kind, every seed a dot."""
+    with figures.figure(5.8, 4.0, columns=2, sharey=True) as (fig, axes):
+        for ax, on in zip(axes, KINDS, strict=True):
+            for place, kind in enumerate(NAMES):
+                values = 100 * recorded.unsolved(kind, on).clamp(min=NONE_LEFT)
+                colour = BASELINES.get(kind, GREY)
+                ax.plot(values, [place] * len(values), "o", color=colour, markersize=5, alpha=0.65)
+                ax.plot(median(values), place, "|", color=colour, markersize=14)
+            ax.set(
+                xscale="log", xlabel="left unsolved, %", xlim=(0.04, 130),
+                ylim=(len(NAMES) - 0.5, -0.5),
+            )  # fmt: skip
+            ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+            ax.minorticks_off()
+            ax.grid(axis="x", alpha=0.25)
+            ax.set_title(f"held-out {on}", fontsize=10)
+        axes[0].set_yticks(range(len(NAMES)), NAMES.values(), fontsize=9)
+    left = {kind: median(recorded.unsolved(kind)) for kind in NAMES}
+    worst = sorted(left, key=left.__getitem__)[-3:]
+    return Picture(
+        fig,
+        "Most is left unsolved without recursion"
+        if {*worst} == {DEEP, EQUAL, REREADING}
+        else "What each change leaves unsolved",
+        "Recorded: each dot a seed, the bar their median; further left is better. After eight "
+        "supervision steps; 0.05 % stands for none.",
+        "Share of held-out puzzles left unsolved after eight steps; medians of "
+        f"{seeds(recorded)} seeds, minimal puzzles: "
+        + ", ".join(f"{NAMES[kind]} {percent(share)} %" for kind, share in left.items())
+        + ".",
+    )

@@ -1,0 +1,212 @@
+"""Chapter 5's tables: the blackboard of its lesson, and those of its evidence page."""
+
+from IPython.display import HTML
+from torch import Tensor
+
+from attn_notes import notebook
+from attn_notes.analysis import statistics
+from attn_notes.analysis.words import median, percent, percents
+from attn_notes.chapters.trm import recipe
+from attn_notes.chapters.trm.claims import HERE, NAMES, QUESTIONS, compared
+from attn_notes.chapters.trm.evidence import Looked, Recorded
+from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
+from attn_notes.chapters.trm.recipe import LIVE, TASK, TRAINED, TRM_LIVE, Recipe
+from attn_notes.chapters.trm.supervision import Settings
+from attn_notes.models.trm import OFFICIAL, Config
+
+# --- The blackboard
+
+
+def blackboard(looks: list[Looked]) -> HTML:
+    """The recursion worked in numbers, a look a column."""
+    thoughts = range(len(looks[0].thoughts))
+    rows = {
+        **{f"thought {k + 1}: z": [look.thoughts[k] for look in looks] for k in thoughts},
+        "answer: y": [look.answer for look in looks],
+        "dy/dw, this look’s": [look.gradient for look in looks],
+        "dy/dw through all looks": [look.through for look in looks],
+    }
+    return notebook.table(
+        ["", *(f"look {k + 1}" for k in range(len(looks)))],
+        [[name, *(f"{x:g}" for x in values)] for name, values in rows.items()],
+    )
+
+
+# --- The puzzles
+
+
+def puzzles_table(puzzles: Puzzles) -> HTML:
+    """How many are drawn in a second, and what they are like."""
+
+    def row(name: str, boards: Tensor, speed: float) -> list[object]:
+        clues, rounds = (boards > 0).sum(1), TASK.rounds(boards)
+        needed = solved_by_rounds(rounds).float()
+        return [
+            name,
+            f"{speed:,.0f}",
+            f"{clues.float().mean():.1f} ({clues.min()} to {clues.max()})",
+            f"{needed.mean():.1f} (to {needed.max():.0f})",
+            f"{percent((rounds < 0).float().mean())} %",
+            f"{(TASK.solve(boards)[0] == 1).sum():,} of {len(clues):,}",
+        ]
+
+    header = ["puzzles", "drawn per second", "clues", "rounds", "not by rounds"]
+    return notebook.table(
+        [*header, "with exactly one solution"],
+        [
+            row(name, batch[0], speed)
+            for (name, batch), speed in zip(puzzles.sets.items(), puzzles.speed, strict=True)
+        ],
+    )
+
+
+def classes(recorded: Recorded) -> HTML:
+    """The classes held out up to all symmetries: how many puzzles of each, how many solved."""
+    shares = recorded.by_class()
+    counts = [count for count, _ in recorded.stricter[0]["by class"]["fresh"]]
+    return notebook.table(
+        [
+            "class held out",
+            "minimal puzzles",
+            "solved after eight steps, least to most of the seeds",
+        ],
+        [
+            [f"{k + 1}", f"{count:,}", percents(share)]
+            for k, (count, share) in enumerate(zip(counts, shares.T, strict=True))
+        ],
+    )
+
+
+def refused_table(puzzles: Puzzles) -> HTML:
+    """What is said of boards that are no puzzles."""
+    one, solution = (part[0] for part in puzzles.tests["minimal"])
+    good, solved = (TASK.write(board).replace("\n", "") for board in (one, solution))
+    typed = {
+        "too short": good[:-1],
+        "a letter": "x" + good[1:],
+        "a digit twice": solved[1] + solved[1:],
+        "nothing on it": "." * TASK.cells,
+        "legal so far": "12345......6" + "." * 24,
+    }
+    return notebook.table(
+        ["what was typed", "answer"],
+        [[f"{name}: {text[:12]}…", answer_to(text)] for name, text in typed.items()],
+    )
+
+
+def answer_to(text: str) -> str:
+    """What somebody is told who types this."""
+    try:
+        TASK.read(text)
+    except ValueError as error:
+        return str(error)
+    return "a puzzle"
+
+
+# --- Sizes and settings
+
+
+def model_table() -> HTML:
+    """The published network, the official code's and the one that is trained here."""
+    configs = Config(), OFFICIAL, LIVE.config
+    published, official, here = (f"{recipe.parameters(config):,}" for config in configs)
+    fields = {
+        "width": "width",
+        "layers": "layers",
+        "thoughts n": "latent_steps",
+        "cycles T": "cycles",
+        "summary tokens": "summary",
+        "norm after mixing is over": "norm",
+    }
+    return notebook.table(
+        ["part", "the source", "the official code", "here"],
+        [
+            [
+                "cells, digits",
+                "81 and 9, fixed in the code",
+                "any",
+                f"any: {TASK.cells} and {TASK.side}",
+            ],
+            *(
+                [name, *(str(getattr(config, field)) for config in configs)]
+                for name, field in fields.items()
+            ),
+            ["rotary positions", "defined, never used", "with attention", "with attention"],
+            ["where y and z start", "called learnable; fixed", "fixed", "fixed"],
+            [
+                "losses, training, data",
+                "none",
+                "from the paper",
+                "from the paper, each part a switch",
+            ],
+            [
+                "parameters",
+                published,
+                f"{official}; its own count, 5,028,866, leaves the summary tokens out and has a "
+                "second output beside q",
+                here,
+            ],
+        ],
+    )
+
+
+def settings_table() -> HTML:
+    """How the network is trained here, and how in the paper."""
+    here, paper = LIVE.settings, Settings()
+    return notebook.table(
+        ["setting", "here", "in the paper, for 9 × 9"],
+        [
+            ["seats", here.seats, paper.seats],
+            ["supervision steps, at most", here.steps, paper.steps],
+            ["loss", here.loss, paper.loss],
+            ["EMA, d", here.ema, paper.ema],
+            ["learning rate", f"{LIVE.lr:g}, then a cosine", "0.0001, constant"],
+            ["warm-up, steps", recipe.WARM_UP, "2,000"],
+            ["weight decay", recipe.WEIGHT_DECAY, 1],
+            ["steps of the optimiser", LIVE.steps, "65,104"],
+        ],
+    )
+
+
+def cost_table() -> HTML:
+    """What a supervision step costs at the published sizes."""
+    here = recipe.operations(LIVE) / 1e9
+
+    def row(name: str, config: Config) -> list[object]:
+        cost = recipe.operations(Recipe(config, Settings(), steps=1, lr=1e-4)) / 1e9
+        return [name, f"{recipe.parameters(config):,}", f"{cost:.2f}", f"{cost / here:,.0f}"]
+
+    header = ["network", "parameters", "billion operations, a puzzle and training step"]
+    return notebook.table(
+        [*header, "times this chapter's"],
+        [
+            row("this chapter's", LIVE.config),
+            row("the source's", Config()),
+            row("the official code's", OFFICIAL),
+        ],
+    )
+
+
+def parts_table(recorded: Recorded) -> HTML:
+    """What each change of the recipe leaves unsolved; corrected as in the claims."""
+    found = compared(recorded)
+
+    def than_live(kind: str) -> str:
+        if kind == TRM_LIVE:
+            return ""
+        other = (kind, 1 if kind.startswith("straight") else TRAINED)
+        (question,) = (q for q in QUESTIONS if {q.ours, *q.theirs} == {other, HERE})
+        verdict, _, p = found[question.text].findings[recorded.name]
+        if verdict is not None and question.ours == HERE:
+            verdict = not verdict
+        word = {True: "fewer", False: "more", None: "cannot be told"}[verdict]
+        left = (recorded.unsolved(one) for one in (kind, TRM_LIVE))
+        return f"{word}, {statistics.ends_lower(*left).found}, {statistics.said(p or 0.0)}"
+
+    return notebook.table(
+        ["recipe", "minimal puzzles unsolved, median", "than the live recipe, pairs of seeds"],
+        [
+            [name, f"{percent(median(recorded.unsolved(kind)))} %", than_live(kind)]
+            for kind, name in NAMES.items()
+        ],
+    )

@@ -1,0 +1,144 @@
+"""Chapter 5's tables, read as a reader reads them."""
+
+import re
+
+import pytest
+from torch import Generator
+
+from attn_notes.chapters.trm import claims, evidence, recipe, tables
+from attn_notes.chapters.trm.puzzles import Puzzles
+from attn_notes.chapters.trm.recipe import NO_HALTING, TASK, TRM_LIVE, TWO_CYCLES
+
+from . import made_up
+from .made_up import leave
+from .test_claims import far_apart
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def cells(table: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", table)
+    return [[plain(x) for x in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def test_the_blackboard_by_hand() -> None:
+    """w = 1/2, x = 4: every number worked out on paper, the slopes by the product rule."""
+    w, x = 0.5, 4.0
+    y = z = dy = dz = 0.0  # and how they change with w, through all looks
+    here: list[list[float]] = []
+    for _ in range(2):
+        y0, z0 = y, z
+        own_z, numbers = 0.0, []
+        for _ in range(2):
+            own_z = (x + y0 + z) + w * own_z
+            dz = (x + y0 + z) + w * (dy + dz)
+            z = w * (x + y0 + z)
+            numbers.append(z)
+        own = (y0 + z) + w * own_z
+        dy = (y0 + z) + w * (dy + dz)
+        y = w * (y0 + z)
+        here.append([*numbers, y, own, dy])
+        assert z0 != z
+    _, *rows = cells(tables.blackboard(evidence.blackboard()).data)
+    assert [[float(value) for value in row[1:]] for row in rows] == [
+        *map(list, zip(*here, strict=True))
+    ]
+    assert [row[0] for row in rows] == [
+        "thought 1: z", "thought 2: z", "answer: y", "dy/dw, this look’s", "dy/dw through all looks"
+    ]  # fmt: skip
+    assert here[0][:3] == [2, 3, 1.5]  # as the text works it
+
+
+def test_the_classes_held_out() -> None:
+    found = made_up.recorded()
+    for i, one in enumerate(found.stricter):
+        one["by class"]["fresh"] = [[30, 0.9 + i / 100], [70, 0.99 - i / 50]]
+    _, *rows = cells(tables.classes(found).data)
+    shares = [[one["by class"]["fresh"][k][1] for one in found.stricter] for k in (0, 1)]
+    assert rows == [
+        [str(k + 1), count, f"{100 * min(each):.1f} to {100 * max(each):.1f} %"]
+        for k, (count, each) in enumerate(zip(("30", "70"), shares, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(("seeds", "words"), [(6, ("more", "fewer")), (4, ("cannot be told",) * 2)])
+def test_the_parts_table_is_corrected_as_the_claims_are(seeds: int, words: tuple[str, str]) -> None:
+    found = far_apart(seeds)
+    for kind in (TWO_CYCLES, NO_HALTING):
+        leave(found, kind, [0.01 + 0.001 * i for i in range(seeds)])
+    _, *rows = cells(tables.parts_table(found).data)
+    assert [row[0] for row in rows] == [*claims.NAMES.values()]
+    tested = {q: claims.compared(found)[q.text].findings[found.name] for q in claims.QUESTIONS}
+    for kind, (_, left, told) in zip(claims.NAMES, rows, strict=True):
+        values = sorted(
+            1 - (m[kind] if kind == recipe.WITHOUT_EMA else m)["minimal"]["right"][:8][-1]
+            for m in found.members(TRM_LIVE if kind == recipe.WITHOUT_EMA else kind)
+        )
+        middle = (values[seeds // 2 - 1] + values[seeds // 2]) / 2
+        assert left == f"{100 * middle:.1f} %"
+        if kind == TRM_LIVE:
+            assert not told
+            continue
+        asked = [q for q in tested if {q.ours, *q.theirs} == {claims.HERE, (kind, 8)}]
+        asked += [q for q in tested if {q.ours, *q.theirs} == {claims.HERE, (kind, 1)}]
+        p = tested[asked[0]].p
+        assert p is not None and told.endswith(f"p = {p:.2g}")
+        fewer = kind in (TWO_CYCLES, NO_HALTING)
+        pairs = seeds**2 if fewer else 0
+        assert told.startswith(f"{words[fewer]}, {pairs} of {seeds**2} pairs")
+
+
+# What is known before training
+
+
+@pytest.fixture(scope="module")
+def puzzles() -> Puzzles:
+    some = {kind: TASK.sample(12, Generator().manual_seed(3), kind) for kind in made_up.KINDS}
+    return Puzzles(TASK.sample(20, Generator().manual_seed(4), "mixed"), some, [1234.4, 56.6, 7.0])
+
+
+def test_the_table_of_puzzles(puzzles: Puzzles) -> None:
+    _, *rows = cells(tables.puzzles_table(puzzles).data)
+    names = ["training, mixed", "held out, mixed", "held out, minimal"]
+    assert [row[:2] for row in rows] == [
+        [name, speed] for name, speed in zip(names, ("1,234", "57", "7"), strict=True)
+    ]
+    for row, (boards, _) in zip(rows, puzzles.sets.values(), strict=True):
+        clues = [sum(cell > 0 for cell in board) for board in boards.tolist()]
+        rounds = [int(TASK.rounds(board[None])) for board in boards]
+        taken = [k for k in rounds if k > 0]
+        assert row[2:] == [
+            f"{sum(clues) / len(clues):.1f} ({min(clues)} to {max(clues)})",
+            f"{sum(taken) / len(taken):.1f} (to {max(taken)})",
+            f"{100 * rounds.count(-1) / len(rounds):.1f} %",
+            f"{len(clues)} of {len(clues)}",
+        ]
+
+
+def test_what_is_no_puzzle_is_refused(puzzles: Puzzles) -> None:
+    _, *rows = cells(tables.refused_table(puzzles).data)
+    reasons = ["has 35", "is not a cell", "stands twice", "more than one", "no solution"]
+    assert all(reason in row[1] for reason, row in zip(reasons, rows, strict=True))
+    assert tables.answer_to(TASK.write(puzzles.tests["minimal"][0][0])) == "a puzzle"
+
+
+def test_what_things_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = {(36, 1): 2e9, (81, 1): 5e9, (81, 16): 3001e9}
+    monkeypatch.setattr(recipe, "operations", lambda r: costs[r.config.cells, r.config.summary])
+    monkeypatch.setattr(recipe, "parameters", lambda config: 1000 * config.cells + config.summary)
+    _, *rows = cells(tables.cost_table().data)
+    assert [row[2:] for row in rows] == [["2.00", "1"], ["5.00", "2"], ["3001.00", "1,500"]]
+    assert [row[1] for row in rows] == ["36,001", "81,001", "81,016"]
+
+
+def test_the_tables_of_sizes_and_settings_are_the_recipes() -> None:
+    sizes = {row[0]: row[1:] for row in cells(tables.model_table().data)}
+    assert sizes["width"] == ["512", "512", "64"]
+    assert sizes["norm after mixing is over"] == ["channels", "tokens", "tokens"]
+    assert sizes["parameters"][0] == "4,856,833" and sizes["parameters"][2] == "103,169"
+    settings = {row[0]: row[1:] for row in cells(tables.settings_table().data)}
+    assert settings["seats"] == ["64", "768"] and settings["EMA, d"] == ["0.99", "0.999"]
+    assert settings["supervision steps, at most"] == ["8", "16"]
+    assert settings["steps of the optimiser"][0] == "900"
