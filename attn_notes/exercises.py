@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from torch import Generator
 
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class WrongError(Exception):
-    """A symptom, in words for the reader, and the share of the answer that is right all the same."""
+    """A symptom, in words for the reader, and the share of the points that stays."""
 
     def __init__(self, symptom: str, share: float = 0.0) -> None:
         super().__init__(symptom)
@@ -70,7 +70,15 @@ class Check(Protocol):
         """What came of the answer."""
 
 
-def check(run: Callable[..., str] | None = None, *, seconds: float = SECONDS) -> Any:
+@overload
+def check(run: Callable[..., str]) -> Check: ...
+
+
+@overload
+def check(*, seconds: float) -> Callable[[Callable[..., str]], Check]: ...
+
+
+def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> Any:
     """Turn a function that returns praise or raises `WrongError` into a `Check`.
 
     The function takes the answer and, if it draws cases, a generator.
@@ -80,7 +88,7 @@ def check(run: Callable[..., str] | None = None, *, seconds: float = SECONDS) ->
         seconds: how long the answer may take, all cases together.
     """
     if run is None:
-        return lambda run: check(run, seconds=seconds)
+        return partial(check, seconds=seconds)
     draws = len(inspect.signature(run).parameters) > 1
 
     @wraps(run)

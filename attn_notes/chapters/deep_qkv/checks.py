@@ -122,7 +122,9 @@ def future_leak(
     for i in order:  # in no order that could be counted on, five honest ones between
         if i >= len(leaks):
             need(size(_Suspect(i)) < 1e-5, "another causal sorter was found to leak.")
-        elif not 0.05 < size(_Suspect(i, *leaks[i], much=0.1)) < 0.5:
+            continue
+        position, seen = leaks[i]
+        if not 0.05 < size(_Suspect(i, position, seen, 0.1)) < 0.5:
             missed.append(leaks[i])
     if missed:
         position, seen = min(missed)

@@ -114,6 +114,7 @@ def test_the_play_text_is_what_the_widget_opens_on() -> None:
 
 
 def test_the_evidence_reads_what_the_lesson_trains() -> None:
-    names = set(re.findall(r'"((?:one layer|two layers)[^"]*)"', exercises.cells(LESSON)["train-cell"]))
+    cell = exercises.cells(LESSON)["train-cell"]
+    names = set(re.findall(r'"((?:one layer|two layers)[^"]*)"', cell))
     assert names == {"one layer", "one layer, random period", "two layers"}
     assert names < evidence.recorded().learnings.keys() == recipe.TASKS.keys()
