@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from types import FrameType
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 from torch import Generator
 
@@ -63,11 +63,8 @@ class WrongError(Exception):
         self.share = share
 
 
-class Check(Protocol):
-    """Tries an answer. With a seed the cases that it draws are always the same."""
-
-    def __call__(self, answer: object, *, seed: int | None = None) -> Outcome:
-        """What came of the answer."""
+Check = Callable[..., Outcome]
+"""`check(answer, seed=None)`: what came of an answer. With a seed its cases are always the same."""
 
 
 @overload

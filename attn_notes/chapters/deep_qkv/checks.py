@@ -101,8 +101,8 @@ def future_leak(
 ) -> str:
     """A function (model, tokens) → largest change of an earlier logit."""
 
-    def size(suspect: _Suspect) -> float:
-        tokens = sorting.all_sequences()[torch.randperm(27, generator=draw)[:2]][:, :-1]
+    def size(suspect: _Suspect, words: list[int]) -> float:
+        tokens = sorting.all_sequences()[words][:, :-1]
         given = tokens.clone()
         try:
             value = number(answer(suspect, tokens))
@@ -111,7 +111,7 @@ def future_leak(
         need(given.equal(tokens), "you change the tokens that you were given: `clone` them.")
         return value
 
-    value = size(_Suspect(1))
+    value = size(_Suspect(1), [5, 11])
     need(
         value < 1e-5,
         f"a causal sorter was found to leak {value:.3g}. Do you compare only the logits *before* "
@@ -120,11 +120,12 @@ def future_leak(
     leaks = list(itertools.combinations(range(6), 2))
     missed, order = [], torch.randperm(len(leaks) + 5, generator=draw).tolist()
     for i in order:  # in no order that could be counted on, five honest ones between
+        words = torch.randperm(27, generator=draw)[:2].tolist()
         if i >= len(leaks):
-            need(size(_Suspect(i)) < 1e-5, "another causal sorter was found to leak.")
+            need(size(_Suspect(i), words) < 1e-5, "another causal sorter was found to leak.")
             continue
         position, seen = leaks[i]
-        if not 0.05 < size(_Suspect(i, position, seen, 0.1)) < 0.5:
+        if not 0.05 < size(_Suspect(i, position, seen, 0.1), words) < 0.5:
             missed.append(leaks[i])
     if missed:
         position, seen = min(missed)

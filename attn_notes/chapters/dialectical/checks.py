@@ -14,7 +14,7 @@ from attn_notes.tasks.grammar import BRACKETS
 
 
 @check
-def floor(answer: Callable[[float], float]) -> str:
+def floor(answer: Callable[[float], float], draw: Generator) -> str:
     """The floor of one pair with filler of probability p, in nats a predicted token."""
 
     def value_at(p: float) -> float:
@@ -53,10 +53,10 @@ def floor(answer: Callable[[float], float]) -> str:
     ):
         need(not same(value, wrong), symptom)
     need(same(value, right), f"for p = {p} it should be {right:.5f}, not {value:.5f}.")
-    for p in (0.1, 0.6):
+    for p in (0.05 + 0.9 * torch.rand(3, generator=draw, dtype=torch.float64)).tolist():
         need(
             same(value_at(p), Brackets(pairs=1, filler=p).floor),
-            f"right for p = 0.25, but not for p = {p}.",
+            f"right for p = 0.25, but not for p = {p:.3f}.",
         )
     return "two places where something is open, and 2 + 2p predictions to share it."
 
@@ -65,35 +65,35 @@ def _entropy(probabilities: Iterable[float]) -> float:
     return -sum(p * math.log(p) for p in probabilities if p)
 
 
-@check
-def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
-    """Scores [t, t] with −∞ wherever a token may not look, given which tokens are no padding."""
-    scores = torch.randn(6, 6, generator=Generator().manual_seed(0))
-    keep = torch.tensor([False, True, False, True, True, False])
+def _masked(answer: Callable[[Tensor, Tensor], Tensor], scores: Tensor, keep: Tensor) -> Tensor:
+    masked = answered(answer(scores, keep))
+    if not isinstance(masked, Tensor) or masked.shape != scores.shape:
+        found = tuple(masked.shape) if isinstance(masked, Tensor) else type(masked).__name__
+        raise WrongError(f"for {len(keep)} tokens return {tuple(scores.shape)}, not {found}.")
+    need(
+        not bool(masked.isnan().any()),
+        "the scores hold something that is no number. What is 0 · −∞?",
+    )
+    return masked.float()
+
+
+def _attends(
+    answer: Callable[[Tensor, Tensor], Tensor], keep: Tensor, generator: Generator
+) -> None:
+    """The mask is right for random scores and these tokens, true where they are no padding."""
+    scores, t = torch.randn(len(keep), len(keep), generator=generator), int(keep.sum())
     given, kept = scores.clone(), keep.clone()
-
-    def attention(scores: Tensor, keep: Tensor) -> Tensor:
-        masked = answered(answer(scores, keep))
-        if not isinstance(masked, Tensor) or masked.shape != scores.shape:
-            found = tuple(masked.shape) if isinstance(masked, Tensor) else type(masked).__name__
-            raise WrongError(f"for {len(keep)} tokens return {tuple(scores.shape)}, not {found}.")
-        need(
-            not bool(masked.isnan().any()),
-            "the scores hold something that is no number. What is 0 · −∞?",
-        )
-        return masked.float().softmax(-1)
-
-    found = attention(scores, keep)
+    found = _masked(answer, scores, keep).softmax(-1)
     need(given.equal(scores) and kept.equal(keep), "what was passed in has been changed.")
-    rows, may = found[keep], torch.ones(3, 3).tril().bool()
+    rows, may = found[keep], torch.ones(t, t).tril().bool()
     need(not bool(rows.isnan().any()), "a row is −∞ all over, and its softmax is no number.")
     need(
-        float(rows[:, ~keep].max()) == 0,
+        not bool((rows[:, ~keep] > 0).any()),
         "a token looks at padding, if only a little: is what you add −∞?",
     )
     rows = rows[:, keep]
     need(
-        float(rows[~may].max()) == 0,
+        not bool((rows[~may] > 0).any()),
         "a token looks at a later one, if only a little: is what you add −∞?",
     )
     need(bool((rows.diagonal() > 0).all()), "a token should look at itself, too.")
@@ -107,10 +107,20 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
         not bool(found.isnan().any()),
         "right for tokens; but a row of padding is −∞ all over, its softmax no number, and that "
         "would spread. Let padding look at itself.",
+        share=0.5,
     )
-    small = attention(scores[:2, :2], torch.tensor([True, True]))
-    right = torch.stack([torch.tensor([1.0, 0.0]), scores[1, :2].softmax(-1)])
-    need(torch.allclose(small, right, atol=1e-6), "right for six tokens, but not for two.")
+
+
+@check
+def mask(answer: Callable[[Tensor, Tensor], Tensor], draw: Generator) -> str:
+    """Scores [t, t] with −∞ wherever a token may not look, given which tokens are no padding."""
+    fixed = Generator().manual_seed(0)
+    _attends(answer, torch.tensor([False, True, False, True, True, False]), fixed)
+    small = torch.randn(2, 2, generator=draw)
+    right = torch.stack([torch.tensor([1.0, 0.0]), small[1].softmax(-1)])
+    found = _masked(answer, small, torch.tensor([True, True])).softmax(-1)
+    need(torch.allclose(found, right, atol=1e-6), "right for six tokens, but not for two.")
+    _attends(answer, torch.rand(11, generator=draw) < 0.5, draw)
     return "no token looks at the future or at padding, and the rest follows its own scores."
 
 
@@ -167,42 +177,46 @@ def _far_sighted(x: Tensor) -> Tensor:
 
 
 @check
-def reads_ahead(answer: Callable[[Model], bool]) -> str:
+def reads_ahead(answer: Callable[[Model], bool], draw: Generator) -> str:
     """Whether a model from tokens [n, t] to logits [n, t, 7] reads the future."""
-
-    def verdict(model: Model) -> bool:
-        return yes_or_no(answer(model))
-
-    need(verdict(_reads(lambda t: torch.ones(t, t))), "one that sees all, always, got away.")
-    need(not verdict(_reads(_even)), "one that reads all up to its own place was accused.")
-    need(
-        not verdict(_banned),
-        "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is no "
-        "number.",
-    )
-    need(verdict(_peek(1)), "one that peeks at the very next token got away.")
-    need(verdict(_peek(3)), "one that peeks at the third token ahead got away.")
-    need(
-        verdict(_far_sighted),
-        "one whose first position reads the last got away. Change every later token, not one.",
-    )
-    need(verdict(_one_letter), "one that peeks for a single letter, b, got away.")
-    for reader, who in ((0, "first"), (-2, "last but one")):
-        need(
-            verdict(_neighbour(reader)),
-            f"one that peeks from its {who} position only, at the next, got away. Do you cut in "
-            "every place?",
-        )
-    need(
-        verdict(_from_length),
-        "one that knows how many tokens will come, by the padding behind them, got away. Does a "
-        "token of yours ever become padding?",
-    )
+    suspects: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what is then amiss
+        (_reads(lambda t: torch.ones(t, t)), True, "one that sees all, always, got away."),
+        (_reads(_even), False, "one that reads all up to its own place was accused."),
+        (
+            *(_banned, False),
+            "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is "
+            "no number.",
+        ),
+        (_peek(1), True, "one that peeks at the very next token got away."),
+        (_peek(3), True, "one that peeks at the third token ahead got away."),
+        (
+            *(_far_sighted, True),
+            "one whose first position reads the last got away. Change every later token, not one.",
+        ),
+        (_one_letter, True, "one that peeks for a single letter, b, got away."),
+        *(
+            (
+                *(_neighbour(reader), True),
+                f"one that peeks from its {who} position only, at the next, got away. Do you cut "
+                "in every place?",
+            )
+            for reader, who in ((0, "first"), (-2, "last but one"))
+        ),
+        (
+            *(_from_length, True),
+            "one that knows how many tokens will come, by the padding behind them, got away. Does "
+            "a token of yours ever become padding?",
+        ),
+    ]
+    order = torch.randperm(len(suspects), generator=draw).tolist()  # nobody can count along
+    told = {i: yes_or_no(answer(suspects[i][0])) for i in order}
+    for i, (_, ahead, symptom) in enumerate(suspects):
+        need(told[i] == ahead, symptom, share=0.5 * (i > 3))
     return "change the future, and nothing before it may move."
 
 
 @check
-def allowed(answer: Callable[[int, int], Iterable[str]]) -> str:
+def allowed(answer: Callable[[int, int], Iterable[str]], draw: Generator) -> str:
     """The characters that may come next, given open brackets and characters left."""
 
     def value_at(depth: int, remaining: int) -> set[str]:
@@ -215,7 +229,8 @@ def allowed(answer: Callable[[int, int], Iterable[str]]) -> str:
         need(not unknown, f"{unknown} is not among the characters {''.join(VOCABULARY)!r}.")
         return value
 
-    for remaining in (*range(1, 9), 0):
+    far = 20 + int(torch.randint(40, (), generator=draw))
+    for remaining in (*range(1, 9), 0, far):
         for depth in range(remaining + 1):
             value = value_at(depth, remaining)
             mask = BRACKETS.allowed(depth, remaining)
