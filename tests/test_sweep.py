@@ -72,6 +72,10 @@ LEFT_OUT = {
     "chapters.trm.supervision.seat": "takes what a step hands on",
     "chapters.trm.supervision.train": "takes a run; its settings are swept",
     "chapters.trm.measure.learn": "takes a run; its settings are swept",
+    **{
+        f"chapters.triple_product.rules.{name}": "takes sources; in its own tests"
+        for name in ("votes", "accuracy", "last", "first", "fitted")
+    },
     "chapters.dialectical.measure.train_brackets": "trains; `train_kinds` refuses",
     "chapters.equilibrium.measure.train_estimators": "trains; `train_kinds` refuses",
     "chapters.triple_product.measure.train_comparison": "trains; `train_kinds` refuses",
@@ -91,6 +95,7 @@ MAY_BE_NO_NUMBER = {
     "chapters.dialectical.measure.correlation",
     "chapters.deep_qkv.measure.spectrum",
     "chapters.equilibrium.measure.credit_shares",
+    "chapters.trm.measure.in_doubt",
     "chapters.trm.measure.reliability",
     "chapters.trm.measure.legible",
     "analysis.statistics.never_below",
@@ -267,7 +272,10 @@ SWEPT_SETTINGS = (
 """What is made of numbers alone."""
 
 
-OF_A_PAGE = {"recipe", "evidence", "claims", "figures", "tables", "checks"}
+OF_A_PAGE = {
+    *("recipe", "evidence", "claims", "figures", "tables", "checks", "evidence_figures"),
+    *("explorer", "learnt", "probes", "puzzles", "readings", "sentences", "shapes"),
+}
 """Modules of a chapter that take its records and runs, not whatever a caller has."""
 
 

@@ -186,10 +186,8 @@ def trm_rereading() -> None:
 
 @experiment
 def trm_symmetries() -> None:
-    """The live recipe where whole classes up to all symmetries are held out.
-
-    Training disguises puzzles as ever, by other names, so that the split is all that changes.
-    """
+    """The live recipe where whole classes up to all symmetries are held out."""
+    # Training disguises puzzles as ever, by other names, so that the split is all that changes.
     task = recipe.STRICTER
     bank = recipe.BANK.sample(task=task)
     judged = {on: drawn.sample(task=task) for on, drawn in recipe.VALIDATION.items()}

@@ -69,7 +69,7 @@ def test_the_language_model_does_better_than_single_characters() -> None:
 @torch.no_grad()
 def test_the_thinker_solves_most_minimal_puzzles() -> None:
     model = cast(TRM, pretrained.load("trm-6x6"))
-    batch = thinkers.probed(thinkers.TESTS["minimal"].sample())
+    batch = thinkers.probed(thinkers.FRESH["minimal"].sample())
     assert thinking.solve(model, batch, thinkers.TRAINED).right[-1].float().mean() > 0.6
 
 

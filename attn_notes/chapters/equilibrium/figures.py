@@ -10,7 +10,6 @@ from attn_notes.analysis import statistics
 from attn_notes.analysis.words import median, signed
 from attn_notes.chapters.equilibrium import estimators, evidence, probes, recipe
 from attn_notes.chapters.equilibrium.claims import CLOSE
-from attn_notes.chapters.equilibrium.tables import KNOWS
 from attn_notes.figures import (
     CONTROL,
     CORRECTED,
@@ -78,7 +77,9 @@ def idea(scenes: Mapping[str, evidence.Scene]) -> Picture:
 def yardsticks(found: evidence.Yardsticks) -> Picture:
     """What counting comes to, before anything is trained."""
     which = "the excerpt" if found.excerpt else "the whole text"
-    values = {"nothing": found.nothing} | {KNOWS[n]: nats for n, nats in found.counted.items()}
+    values = {"nothing": found.nothing} | {
+        recipe.KNOWS[n]: nats for n, nats in found.counted.items()
+    }
     with house.figure(5.6, 2.4) as (fig, ax):
         rows = range(len(values))
         ax.barh(rows, list(values.values()), color=FLOOR, height=0.55)

@@ -47,6 +47,13 @@ PROBED = 128  # pieces of the validation part at each probe
 JUDGED = 1024  # and at the end
 ORDERS = {"one": 1, "pairs": 2, "threes": 3, "fives": 5}
 """What is counted as a yardstick: how many characters in a row."""
+KNOWS = {
+    "one": "how frequent each character is",
+    "pairs": "and the one before",
+    "threes": "and the two before",
+    "fives": "and the four before",
+}
+"""What a predictor knows that counts so many."""
 PROMPT = "\n\nMENENIUS:\n"
 """What a trained model is asked to go on from."""
 WRITTEN = 100  # characters

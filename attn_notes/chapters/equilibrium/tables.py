@@ -36,19 +36,11 @@ def short(x: float) -> str:
     return number(float(round(x)) if whole else x, 0 if whole else 2)
 
 
-KNOWS = {
-    "one": "how frequent each character is",
-    "pairs": "and the one before",
-    "threes": "and the two before",
-    "fives": "and the four before",
-}
-
-
 def yardsticks(training: evidence.Training) -> HTML:
     """What counting comes to on the whole text, on the pieces that models are judged by."""
     return notebook.table(
         ["what a predictor knows", "nats a character"],
-        [[words, f"{training.counted[name]:.3f}"] for name, words in KNOWS.items()],
+        [[words, f"{training.counted[name]:.3f}"] for name, words in recipe.KNOWS.items()],
     )
 
 

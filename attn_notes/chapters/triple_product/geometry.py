@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from attn_notes import allowed
 from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import (
     VOLUMES,
@@ -145,7 +146,12 @@ class Shares:
 
 
 def against_stranger(leak_scales: bool, n: int = 31) -> Shares:
-    """Over length and leak of the stranger; the leak is a length, or a share of the stranger."""
+    """Over length and leak of the stranger; the leak is a length, or a share of the stranger.
+
+    Raises:
+        ValueError: fewer than two of each.
+    """
+    allowed.whole(2, 1000, n=n)
     magnitudes, leaks = torch.logspace(0, 2, n), torch.linspace(0, 0.5, n)
 
     def share(score: str, magnitude: float, leak: float) -> float:
@@ -165,7 +171,12 @@ def against_stranger(leak_scales: bool, n: int = 31) -> Shares:
 
 
 def off_the_plane(n: int = 31) -> Shares:
-    """Over length and tilt of the friend, in degrees, against a short stranger."""
+    """Over length and tilt of the friend, in degrees, against a short stranger.
+
+    Raises:
+        ValueError: fewer than two of each.
+    """
+    allowed.whole(2, 1000, n=n)
     lengths, tilts = torch.logspace(-1, 1, n), torch.linspace(0, 0.5, n)
 
     def share(score: str, tilt: float, length: float) -> float:

@@ -154,7 +154,12 @@ UNSURE = (0.5, 0.7)
 
 
 def in_doubt(seen: Solving) -> Doubt:
-    """What becomes of boards that are more likely right than not, and hardly; NaN of none."""
+    """What becomes of boards that are more likely right than not, and hardly; NaN of none.
+
+    Raises:
+        ValueError: there was no step.
+    """
+    allowed.whole(steps=len(seen.right))
     low, high = UNSURE
     chance = seen.halt[0].sigmoid()
     right = seen.right[:, (chance > low) & (chance < high)].float()
