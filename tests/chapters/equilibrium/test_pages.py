@@ -27,6 +27,7 @@ def test_the_exercises_of_the_evidence_page(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in `jvp`
 def test_the_lessons_model_is_the_packages() -> None:
     """Its cells, run with other weights, off the start: force and credit."""
     scope = exercises.after_setup(LESSON, exercises.cells(LESSON)["model-cell"])
@@ -69,9 +70,9 @@ def test_the_implicit_layer_has_the_gradient_of_the_unrolled_one() -> None:
     )
     assert measure.relative_error(one, other) < 1e-5 and few < many
     assert scope["gradient"](scope["Rest"].apply, 600)[1] == few
-    assert scope["gradient"](scope["unrolled"], 600)[1] > 9 * many
-    early = [scope["gradient"](scope[n], 1)[0] for n in ("unrolled",)]
-    assert measure.relative_error(one, early[0]) > 0.01
+    assert scope["gradient"](scope["unrolled"], 600)[1] - many == 540 * 20  # a state a step
+    early, _ = scope["gradient"](scope["unrolled"], 3)
+    assert measure.relative_error(one, early) > 1e-3
 
 
 def text_of(page: Path, cell: str) -> str:

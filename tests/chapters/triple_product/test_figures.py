@@ -125,7 +125,11 @@ def test_the_recorded_comparison() -> None:
         for i, layers in enumerate(THREE)
     }
     picture = figures.recorded(found)
-    titles = ["one layer, period 12", "one layer, period 6 to 12", "two layers, period 6 to 12"]
+    titles = [
+        "one layer, trained at 12",
+        "one layer, trained at 6 to 12",
+        "two layers, trained at 6 to 12",
+    ]
     for ax, title, kinds in zip(axes(picture), titles, found.values(), strict=True):
         assert words(ax)[0].replace("\n", " ") == title
         for kind, run in kinds.items():
