@@ -45,7 +45,7 @@ class Outcome:
         part = f" ({self.share:.0%} of the points)" if 0 < self.share < 1 else ""
         return f"{'Right' if self.passed else 'Not yet'}{part}: {self.message}"
 
-    def require(self, points: float = 1) -> float:
+    def require(self, points: int = 1) -> float:
         """The share of these points that the answer earned.
 
         Raises:

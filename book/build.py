@@ -255,6 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "command", choices=["book", "execute", "site", "editions", "serve", "strip"]
     )
     parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
+    parser.add_argument("--seed", type=int, help="of a course: draws `editions`' hidden cases")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
@@ -264,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             site(options.root)
             print("The book is in _build/html/index.html. To read it: make serve")
         if options.command == "editions":
-            for path in editions.editions(options.root):
+            for path in editions.editions(options.root, seed=options.seed):
                 print(path.relative_to(options.root))
         if options.command == "serve":
             serve(options.root, options.port)

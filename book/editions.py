@@ -6,18 +6,22 @@ student     as the book's, without solutions; hints stay. For JupyterLab with ju
 instructor  with every solution in its exercise's cell, so that all checks pass; the teaching notes
 plain       as student, in Markdown that Colab, VS Code, Kaggle and Notebook show as it is meant;
             its first cell of code installs the package where it is not there
+grading     the exercises as nbgrader's assignments, a chapter each; a course's own seed draws the
+            hidden cases
 
 Each holds the package's wheel, and needs nothing from elsewhere but pip's other packages. What the
-three cells of an exercise are, CONTRIBUTING.md says.
+cells of an exercise are, CONTRIBUTING.md says.
 """
 
 import copy
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +35,6 @@ from nbformat import NotebookNode
 FOLDER = Path("_build") / "editions"
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
-SOLUTION = ("Solution", "A solution", "A beginning")
-"""How the title of a fold begins that holds a solution."""
 
 INSTALL = """\
 # Installs the book's package where it is not there. The torch that is there stays.
@@ -54,12 +56,16 @@ if importlib.util.find_spec("attn_notes") is None:
 # Cells
 
 
-def exercise(cell: NotebookNode, part: str) -> str:
-    """The name of the exercise that a cell is a part of, `cell` or `solution`; empty if of none.
+PARTS = ("answer", "check", "hint", "solution")
+"""Of an exercise NAME, by the ids of its cells: `exercise-NAME` asks, `exercise-NAME-answer` …"""
 
-    >>> exercise(NotebookNode(id="exercise-floor-cell"), "cell")
+
+def exercise(cell: NotebookNode, part: str) -> str:
+    """The name of the exercise that a cell is a part of, one of `PARTS`; empty if of none.
+
+    >>> exercise(NotebookNode(id="exercise-floor-check"), "check")
     'floor'
-    >>> exercise(NotebookNode(id="floor-cell"), "cell")
+    >>> exercise(NotebookNode(id="floor-check"), "check")
     ''
     """
     found = re.fullmatch(rf"exercise-(.+)-{part}", cell.id)
@@ -112,11 +118,6 @@ def replaced(source: str, become: Callable[[Fold], str | None]) -> str:
     return "\n".join(lines).strip()
 
 
-def without_solution(fold: Fold) -> str | None:
-    """Nothing in a solution's place."""
-    return "" if fold.kind == "dropdown" and fold.title.startswith(SOLUTION) else None
-
-
 def in_plain_markdown(fold: Fold) -> str:
     """A directive in what every reader of Markdown knows.
 
@@ -157,25 +158,25 @@ def without_dead_links(source: str, here: Path, there: set[Path]) -> str:
 def for_students(notebook: NotebookNode) -> NotebookNode:
     """A notebook without its solutions; hints stay."""
     found = copy.deepcopy(notebook)
-    for cell in found.cells:
-        if exercise(cell, "solution"):
-            cell.source = replaced(cell.source, without_solution)
-    found.cells = [cell for cell in found.cells if cell.source]
+    found.cells = [cell for cell in found.cells if not exercise(cell, "solution")]
     return found
 
 
-def for_instructors(notebook: NotebookNode) -> NotebookNode:
-    """A notebook with each solution in its exercise's cell, before the check."""
-    found = copy.deepcopy(notebook)
-    codes = {
-        exercise(cell, "solution"): solution(cell.source)
-        for cell in found.cells
-        if exercise(cell, "solution")
+def solutions(notebook: NotebookNode) -> dict[str, str]:
+    """The code of each exercise's solution, by the exercise's name."""
+    return {
+        name: solution(cell.source).strip()
+        for cell in notebook.cells
+        if (name := exercise(cell, "solution"))
     }
+
+
+def for_instructors(notebook: NotebookNode) -> NotebookNode:
+    """A notebook with each solution in its exercise's cell, so that its check passes."""
+    found, codes = copy.deepcopy(notebook), solutions(notebook)
     for cell in found.cells:
-        if name := exercise(cell, "cell"):
-            check = cell.source.strip().rpartition("\n")[2]
-            cell.source = f"{codes[name].strip()}\n\n\n{check}"
+        if name := exercise(cell, "answer"):
+            cell.source = codes[name]
     return found
 
 
@@ -194,49 +195,160 @@ def in_plain(notebook: NotebookNode, repository: str = "") -> NotebookNode:
     return found
 
 
+# Grading
+
+ANEW = """\
+import importlib
+import sys
+
+for name in [n for n in sys.modules if n == "attn_notes.exercises" or n.endswith(".checks")]:
+    del sys.modules[name]  # whatever this notebook has put in their place
+checks = importlib.import_module("attn_notes.chapters.{chapter}.checks")
+"""
+HIDDEN = """\
+### BEGIN HIDDEN TESTS
+{hidden}
+### END HIDDEN TESTS"""
+SETTINGS = """\
+# nbgrader's settings: see README.txt.
+c = get_config()
+c.CourseDirectory.course_id = "attention-notes"
+c.ClearSolutions.code_stub = {"python": "# Your answer goes above."}
+c.ExecutePreprocessor.timeout = 600  # seconds a cell
+c.IncludeHeaderFooter.header = ""
+"""
+
+
+def for_graders(notebook: NotebookNode, chapter: str, seed: int) -> NotebookNode:
+    """The exercises of a chapter as nbgrader's source of an assignment: setup, and what is asked.
+
+    An answer's cell holds the stub and, between nbgrader's marks, the solution. Its check is
+    imported anew, tries fresh cases, and then those that the course's seed draws: hidden, and the
+    same for everybody. What it returns is the points that nbgrader gives.
+    """
+    codes, found, points = solutions(notebook), copy.deepcopy(notebook), {}
+    found.cells = []
+    for cell in copy.deepcopy(notebook.cells):
+        told = cell.metadata.pop("exercise", None)
+        if told:
+            points[told["name"]] = told["points"]
+            cell.source = replaced(cell.source, in_plain_markdown)
+            mark(cell, f"{told['name']}-ask", locked=True)
+        elif name := exercise(cell, "hint"):
+            cell.source = replaced(cell.source, in_plain_markdown)
+            mark(cell, f"{name}-hint", locked=True)
+        elif name := exercise(cell, "answer"):
+            cell.source += f"\n\n\n### BEGIN SOLUTION\n{codes[name]}\n### END SOLUTION"
+            mark(cell, name, solution=True)
+        elif name := exercise(cell, "check"):
+            check = cell.source.strip()
+            worth = f".require(points={points[name]})"
+            hidden = f"{check[:-1]}, seed={seed}){worth}"
+            cell.source = f"{ANEW.format(chapter=chapter)}\n{check}{worth}\n"
+            cell.source += HIDDEN.format(hidden=hidden)
+            mark(cell, f"{name}-check", grade=True, locked=True, points=points[name])
+        elif cell.id != "setup":
+            continue
+        found.cells.append(cell)
+    return found
+
+
+def mark(
+    cell: NotebookNode,
+    name: str,
+    *,
+    grade: bool = False,
+    solution: bool = False,
+    locked: bool = False,
+    points: float | None = None,
+) -> None:
+    """What nbgrader has to know of a cell, in its third format."""
+    told = {"grade_id": name, "schema_version": 3, "task": False}
+    told |= {"grade": grade, "solution": solution, "locked": locked}
+    cell.metadata["nbgrader"] = told if points is None else told | {"points": points}
+
+
 # Editions
 
 
-def editions(root: Path, folder: Path | None = None) -> list[Path]:
+def editions(root: Path, folder: Path | None = None, seed: int | None = None) -> list[Path]:
     """Make all editions anew, in the build's folder or another; returns their zips.
+
+    Args:
+        root: of the project.
+        folder: where they go.
+        seed: the course's, which draws hidden cases; another each time if none is given.
 
     Raises:
         BookError: the wheel could not be built.
     """
     repository = os.environ.get("SITE_REPOSITORY", "").rstrip("/")
-    make: dict[str, Callable[[NotebookNode], NotebookNode]] = {
-        "student": for_students,
-        "instructor": for_instructors,
-        "plain": lambda notebook: in_plain(notebook, repository),
-    }
     folder = folder or root / FOLDER
     files.empty(folder)
     wheel = build_wheel(root, folder)
-    pages = sorted((root / "book").rglob("[!.]*.ipynb"))
     zips = []
-    for name, change in make.items():
+    for name in ("student", "instructor", "plain", "grading"):
         edition = folder / f"attention-notes-{name}"
-        teaching = sorted((root / "book" / "teaching").glob("*.md")) if name == "instructor" else []
-        texts = {path.relative_to(root / "book") for path in (*pages, *teaching)}
-        for path in pages:
-            here = path.relative_to(root / "book")
-            notebook = change(nbformat.read(path, as_version=4))
-            for cell in notebook.cells:
-                if cell.cell_type == "markdown":
-                    cell.source = without_dead_links(cell.source, here, texts)
-            nbformat.validate(notebook)
-            (edition / here).parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(notebook, edition / here)
-        for path in teaching:
-            there = edition / path.relative_to(root / "book")
-            there.parent.mkdir(parents=True, exist_ok=True)
-            there.write_text(path.read_text("utf-8"), "utf-8")
+        if name == "student":
+            write_pages(root, edition, for_students)
+        elif name == "instructor":
+            teaching = sorted((root / "book" / "teaching").glob("*.md"))
+            write_pages(root, edition, for_instructors, teaching)
+        elif name == "plain":
+            write_pages(root, edition, partial(in_plain, repository=repository))
+        else:
+            write_assignments(root, edition, secrets.randbelow(2**31) if seed is None else seed)
         for path in (wheel, root / "LICENSE"):
             shutil.copy(path, edition)
         (edition / "README.txt").write_text(read_me(name, wheel.name), "utf-8")
         zips.append(Path(shutil.make_archive(str(edition), "zip", folder, edition.name)))
     wheel.unlink()
     return zips
+
+
+def pages(root: Path) -> list[Path]:
+    """The book's notebooks."""
+    return sorted((root / "book").rglob("[!.]*.ipynb"))
+
+
+def write_pages(
+    root: Path,
+    edition: Path,
+    change: Callable[[NotebookNode], NotebookNode],
+    others: Sequence[Path] = (),
+) -> None:
+    """All notebooks, changed, and other pages of the book, where they stand in it."""
+    texts = {path.relative_to(root / "book") for path in (*pages(root), *others)}
+    for path in pages(root):
+        here = path.relative_to(root / "book")
+        notebook = change(nbformat.read(path, as_version=4))
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = without_dead_links(cell.source, here, texts)
+        write(notebook, edition / here)
+    for path in others:
+        there = edition / path.relative_to(root / "book")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.write_text(path.read_text("utf-8"), "utf-8")
+
+
+def write_assignments(root: Path, edition: Path, seed: int) -> None:
+    """A course of nbgrader's: each chapter an assignment, with the exercises of both its pages."""
+    for path in pages(root):
+        evidence = "-evidence" if path.parent.name == "evidence" else ""
+        notebook = for_graders(nbformat.read(path, as_version=4), path.stem, seed)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = without_dead_links(cell.source, Path(), set())
+        write(notebook, edition / "source" / path.stem / f"{path.stem}{evidence}.ipynb")
+    (edition / "nbgrader_config.py").write_text(SETTINGS, "utf-8")
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """A notebook that is one, into a folder that may not be there yet."""
+    nbformat.validate(notebook)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
 
 
 def build_wheel(root: Path, folder: Path) -> Path:
@@ -275,5 +387,18 @@ In an environment of Python 3.11 to 3.13:
         "plain": "Put the wheel beside a notebook, and run that: its first cell installs it.\n",
         "student": begin,
         "instructor": f"With all solutions: not for publication.\n\n{begin}",
+        "grading": f"""\
+A course for nbgrader: solutions and hidden cases, not for publication. In an environment of Python
+3.11 to 3.13, and in this folder:
+
+    pip install "{wheel}[book]" nbgrader
+    nbgrader generate_assignment deep_qkv     # into release/: this is for students
+    nbgrader autograde deep_qkv               # what is in submitted/NAME/deep_qkv/
+    nbgrader generate_feedback deep_qkv
+    nbgrader export                           # grades.csv
+
+The chapters are deep_qkv, triple_product, dialectical, equilibrium and trm. A part of the points is
+given for a part of an answer.
+""",
     }
     return f"Attention Notes, {edition} edition\n\n{how[edition]}"

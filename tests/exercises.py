@@ -1,8 +1,8 @@
 """A chapter's cells and exercises, read from its notebook and tried as a reader would.
 
-An exercise NAME is three cells: `exercise-NAME` asks, `exercise-NAME-cell` holds a stub and on its
-last line the check, `exercise-NAME-solution` folds away one block of Python. Before it runs the
-chapter's cell `setup`, and `exercise-setup` where a chapter has one.
+An exercise NAME is four cells or five: `exercise-NAME` asks, `-answer` holds a stub, `-check` tries
+it, `-hint` folds a hint away, if there is one, and `-solution` one block of Python. What has to run
+before, the first one's metadata name: `setup`.
 """
 
 import ast
@@ -37,8 +37,15 @@ def constant(chapter: Path, cell: str, name: str) -> Any:
 
 def names(chapter: Path) -> list[str]:
     """The names of a chapter's exercises, in its order."""
-    found = (re.fullmatch(r"exercise-(.+)-cell", name) for name in cells(chapter))
+    found = (re.fullmatch(r"exercise-(.+)-answer", name) for name in cells(chapter))
     return [match[1] for match in found if match]
+
+
+def contract(chapter: Path, name: str) -> dict[str, Any]:
+    """What an exercise's metadata say: its name, points, minutes, outcome, and what it needs."""
+    notebook = json.loads(chapter.read_text("utf-8"))
+    (found,) = (c for c in notebook["cells"] if c["id"] == f"exercise-{name}")
+    return dict(found["metadata"]["exercise"])
 
 
 def solution(chapter: Path, name: str) -> str:
@@ -49,9 +56,8 @@ def solution(chapter: Path, name: str) -> str:
 @cache
 def set_up(chapter: Path) -> dict[str, Any]:
     """The names that a reader has after the chapter's setup, which takes seconds."""
-    sources, scope = cells(chapter), {}
-    for part in (sources["setup"], sources.get("exercise-setup", "")):
-        exec(part, scope)
+    scope: dict[str, Any] = {}
+    exec(cells(chapter)["setup"], scope)
     return scope
 
 
@@ -64,5 +70,6 @@ def after_setup(chapter: Path, code: str = "") -> dict[str, Any]:
 
 def outcome(chapter: Path, name: str, answer: str | None = None) -> Outcome:
     """What an exercise's cell says of its own stub, or of an answer in the stub's place."""
-    stub, _, check = cells(chapter)[f"exercise-{name}-cell"].strip().rpartition("\n")
-    return eval(check, after_setup(chapter, stub if answer is None else answer))
+    sources = cells(chapter)
+    code = sources[f"exercise-{name}-answer"] if answer is None else answer
+    return eval(sources[f"exercise-{name}-check"], after_setup(chapter, code))

@@ -4,7 +4,9 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 
 from . import exercises
 from .test_wheel import AWAY, NOT_ASTRAY, PIP
@@ -80,9 +83,8 @@ def test_a_student_finds_no_solution(page: Path, name: str, edition: str, made: 
     ]
     text = "\n".join(cell.source for cell in cells(made, edition, page))
     assert telling and not [line for line in telling if line in text]
-    cell = f"exercise-{name}-solution"
-    kept = [c.source for c in cells(made, edition, page) if c.id == cell]
-    assert any("Hint" in text for text in kept) == ("Hint" in stands[cell])
+    hints = {cell for cell in stands if cell.endswith("-hint")}
+    assert hints <= {cell.id for cell in cells(made, edition, page)}
 
 
 @pytest.mark.slow
@@ -95,21 +97,17 @@ def test_plain_markdown_has_no_directive(made: Path) -> None:
                 seen += "<details>" in cell.source
             elif "hide-input" in cell.metadata.get("tags", []):
                 assert cell.metadata["cellView"] == "form"
-    assert seen > len(EXERCISES) / 2  # hints
+    assert seen > len(EXERCISES) / 3  # hints
     assert RAW.findall(":::{dropdown} Hint\nx\n:::") and RAW.findall("{cite:t}`a`")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "name"), EXERCISES, ids=lambda part: str(part))
-def test_an_instructors_cell_has_the_solution_before_its_check(
-    page: Path, name: str, made: Path
-) -> None:
+def test_an_instructors_cell_has_the_solution(page: Path, name: str, made: Path) -> None:
     """Which passes: tests/test_book.py runs every one."""
     source = ROOT / "book" / page
-    (cell,) = (c for c in cells(made, "instructor", page) if c.id == f"exercise-{name}-cell")
-    check = exercises.cells(source)[cell.id].strip().splitlines()[-1]
-    assert cell.source.startswith(exercises.solution(source, name).strip())
-    assert cell.source.endswith(f"\n{check}") and "your answer" not in cell.source
+    (cell,) = (c for c in cells(made, "instructor", page) if c.id == f"exercise-{name}-answer")
+    assert cell.source == exercises.solution(source, name).strip()
 
 
 def test_the_first_cell_installs_what_is_not_there(
@@ -134,6 +132,78 @@ def test_the_first_cell_installs_what_is_not_there(
     for source in (known, unknown):
         exec(source, {})
         assert asked.pop()[-1].startswith(f"attn-notes[book] @ {tmp_path.as_uri()}/attn_notes-9")
+
+
+# nbgrader
+
+
+def graded(course: Path, chapter: str, environment: dict[str, str]) -> dict[str, list[float]]:
+    """Each student's points in a chapter's exercises, as nbgrader gives them."""
+    command = [sys.executable, "-m", "nbgrader", "autograde", chapter, "--force"]
+    subprocess.run(command, cwd=course, env=environment, check=True, capture_output=True)
+    book = Gradebook(f"sqlite:///{course}/gradebook.db")
+    try:
+        return {
+            hand_in.student.id: [
+                grade.auto_score
+                for notebook in sorted(hand_in.notebooks, key=lambda n: n.name)
+                for grade in sorted(notebook.grades, key=lambda g: g.name)
+            ]
+            for hand_in in book.assignment_submissions(chapter)
+        }
+    finally:
+        book.close()
+
+
+def hand_in(course: Path, student: str, chapter: str, change: dict[str, str]) -> None:
+    """A student's copy of what was released, with other code in some exercises' cells."""
+    for path in (course / "release" / chapter).glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            cell.source = change.get(f"{path.stem}/{cell.id}", cell.source)
+        there = course / "submitted" / student / chapter / path.name
+        there.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, there)
+
+
+FORGED = """
+
+from attn_notes import exercises
+{check} = lambda answer, seed=None: exercises.Outcome(1.0, "mine")
+exercises.need = exercises.check = lambda *_, **__: None
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", [path.stem for path in exercises.CHAPTERS])
+def test_nbgrader_gives_nothing_for_stubs_and_all_for_solutions(
+    chapter: str, made: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Nor for a notebook that puts its own check in the place of ours."""
+    course = tmp_path / "course"
+    shutil.copytree(made / "attention-notes-grading", course)
+    command = [sys.executable, "-m", "nbgrader", "generate_assignment", chapter]
+    subprocess.run(command, cwd=course, env=environment, check=True, capture_output=True)
+    released = "".join(path.read_text("utf-8") for path in (course / "release").rglob("*.ipynb"))
+    assert not re.search("SOLUTION|HIDDEN|seed=", released)
+    right, forged, points = {}, {}, []
+    for suffix, folder in (("", ""), ("-evidence", "evidence")):
+        page = ROOT / "book" / folder / f"{chapter}.ipynb"
+        stubs = exercises.cells(page)
+        for name in sorted(exercises.names(page), key=lambda name: f"{name}-check"):
+            cell = f"{chapter}{suffix}/exercise-{name}-answer"
+            right[cell] = exercises.solution(page, name)
+            check = stubs[f"exercise-{name}-check"].partition("(")[0]
+            forged[cell] = stubs[f"exercise-{name}-answer"] + FORGED.format(check=check)
+            points.append(exercises.contract(page, name)["points"])
+    for student, cells in (("idle", {}), ("able", right), ("sly", forged)):
+        hand_in(course, student, chapter, cells)
+    nothing = [0.0] * len(points)
+    assert graded(course, chapter, environment) == {
+        "able": points,
+        "idle": nothing,
+        "sly": nothing,
+    }
 
 
 @pytest.fixture(scope="module")

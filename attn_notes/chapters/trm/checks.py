@@ -1,20 +1,25 @@
 """Chapter 5's checks."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Generator, Tensor
 
+from attn_notes.analysis import pretrained
 from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.models.trm import TRM, Output, State
 
 
 @check
-def left_of_start(answer: Callable[[float, int], float]) -> str:
+def left_of_start(answer: Callable[[float, int], float], draw: Generator) -> str:
     """The share of the first weights in an average with this decay after so many steps."""
-    for decay, steps in ((0.9, 7), (0.99, 30)):
+    fresh = (
+        0.8 + 0.19 * torch.rand((), generator=draw).item(),
+        int(torch.randint(3, 90, (), generator=draw)),
+    )
+    for decay, steps in ((0.9, 7), (0.99, 30), fresh):
         value = number(answer(decay, steps))
         need(not same(value, decay * steps), "the factor comes again at each step: it is a power.")
         need(
@@ -46,11 +51,10 @@ def _near(found: Tensor, right: Tensor) -> bool:
 
 
 @check
-def cycle(answer: Callable[..., Any]) -> str:
+def cycle(answer: Callable[..., Any], draw: Generator) -> str:
     """Think n times, then answer, given the network, x, y, z and n."""
-    generator = Generator().manual_seed(0)
-    weight = 0.6 * torch.randn(5, 5, generator=generator, dtype=torch.float64)
-    x, y, z = torch.randn(3, 2, 5, generator=generator, dtype=torch.float64)
+    weight = 0.6 * torch.randn(5, 5, generator=draw, dtype=torch.float64)
+    x, y, z = torch.randn(3, 2, 5, generator=draw, dtype=torch.float64)
     uses = 0
 
     def net(h: Tensor) -> Tensor:
@@ -133,7 +137,7 @@ GRID = [1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1]
 
 
 @check
-def same_class(answer: Callable[[list[int], list[int]], bool]) -> str:
+def same_class(answer: Callable[[list[int], list[int]], bool], draw: Generator) -> str:
     """Whether two grids are one up to other names for the digits."""
 
     def told(a: list[int], b: list[int]) -> bool:
@@ -162,11 +166,21 @@ def same_class(answer: Callable[[list[int], list[int]], bool]) -> str:
         not told([1, 1, 1, 1], [1, 2, 1, 2]),
         "1111 became 1212: one digit may not get two names.",
     )
+    for i in torch.randperm(12, generator=draw).tolist():  # half of them in disguise
+        board, names = torch.randint(1, 5, (16,), generator=draw), torch.randperm(4, generator=draw)
+        other = names[board - 1] + 1
+        if i % 2:  # one cell gets a digit that stands elsewhere under another name
+            other[0] = names[(board[board != board[0]] - 1)[0]] + 1
+        need(
+            told(board.tolist(), other.tolist()) == (i % 2 == 0),
+            f"right so far, but not for {board.tolist()} and {other.tolist()}.",
+            share=0.5,
+        )
     return "each digit has one new name, and each name one digit."
 
 
 @check
-def steps_taken(answer: Callable[[Tensor, float], Tensor]) -> str:
+def steps_taken(answer: Callable[[Tensor, float], Tensor], draw: Generator) -> str:
     """After how many steps each puzzle is stopped, given logits [s, n] and a level."""
     says = torch.tensor([[0.6, 0.1, 0.4, 0.9], [0.9, 0.7, 0.2, 0.1], [0.95, 0.3, 0.3, 0.99]])
     for level, right in ((0.5, [1, 2, 3, 1]), (0.8, [2, 3, 3, 1])):
@@ -195,6 +209,14 @@ def steps_taken(answer: Callable[[Tensor, float], Tensor]) -> str:
         best = (says.argmax(0) + 1).tolist()
         need(found != best, "that is where it is surest. Stop at the first that exceeds the level.")
         need(found == right, f"level {level}: it should be {right}, not {found}.")
+    says, level = torch.rand(9, 50, generator=draw), 0.9
+    steps = torch.arange(9)[:, None].where(says > level, 8).amin(0) + 1
+    value = answered(answer(says.logit(), level))
+    need(
+        isinstance(value, Tensor) and value.tolist() == steps.tolist(),
+        "right for three steps and four puzzles, but not for nine steps and fifty.",
+        share=0.5,
+    )
     return "the first step that exceeds the level, or the last of all."
 
 
@@ -203,14 +225,18 @@ PUZZLES = 100
 SPENT = 31  # the seed of the puzzles that they are spent on
 
 
-@check
-def budget(answer: tuple[Callable[..., Any], TRM]) -> str:
+@check(seconds=120.0)
+def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM]) -> str:
     """How many of a hundred fresh minimal puzzles are solved with so many looks each on average.
 
-    Given are a way to spend them and the network that looks. The first gets a function that takes
-    one look for each puzzle it is given, and the puzzles.
+    Given is a way to spend them: it gets a function that takes one look for each puzzle it is
+    given, and the puzzles. The network that looks is the recorded one, so that scores compare, or
+    another that is given beside it.
     """
-    spend, model = answer
+    if isinstance(answer, tuple):
+        spend, model = answer
+    else:
+        spend, model = answer, cast(TRM, pretrained.load("trm-6x6"))
     puzzles, solutions = TASK.sample(
         PUZZLES, Generator().manual_seed(SPENT), "minimal", held_out=True
     )
@@ -235,4 +261,13 @@ def budget(answer: tuple[Callable[..., Any], TRM]) -> str:
     if not isinstance(boards, Tensor) or boards.shape != puzzles.shape:
         raise WrongError(f"return a tensor of boards of shape {tuple(puzzles.shape)}.")
     solved = int((boards == solutions).all(1).sum())
+    with torch.no_grad():
+        found = model(puzzles)
+        for _ in range(BUDGET - 1):
+            found = model(puzzles, found.state)
+    alike = int((found.logits.argmax(-1) == solutions).all(1).sum())
+    need(
+        solved >= alike,
+        f"{solved} of {PUZZLES} solved, and {BUDGET} looks for each would solve {alike}.",
+    )
     return f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."

@@ -69,7 +69,7 @@ def radius(J, eps):
         (checks.nudged, field(linear=True), "linearised field"),
         (checks.nudged, field(centre=False), "vanish at rest"),
         (checks.nudged, lambda F, s, r, J, b: field()(F, s, r, J, 1.0), "not weighed by β"),
-        (checks.nudged, lambda F, s, r, J, b: field()(F, s, r, J, 0.3), "but not for 0.7"),
+        (checks.nudged, lambda F, s, r, J, b: field()(F, s, r, J, 0.3), "but not for 0."),
         (checks.nudged, field(twist=3), "that is not F(z)"),
         (checks.settles, lambda J, eps: None, "no answer yet"),
         (checks.settles, lambda J, eps: 0.7, "return True or False, not float"),
