@@ -42,7 +42,7 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def span(values: Iterable[float] | Tensor, digits: int, unit: str = "") -> str:
-    """From the lowest to the highest, or that some are no number.
+    """From the lowest to the highest, the one number if they read alike, or that some are none.
 
     Raises:
         ValueError: no values, or fewer than no digits.
@@ -51,7 +51,8 @@ def span(values: Iterable[float] | Tensor, digits: int, unit: str = "") -> str:
     allowed.some(values=found)
     if any(map(math.isnan, found)):
         return "no number for every seed"
-    return f"{number(min(found), digits)} to {number(max(found), digits)}{unit}"
+    low, high = number(min(found), digits), number(max(found), digits)
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
 def percent(share: float | Tensor, digits: int = 1) -> str:

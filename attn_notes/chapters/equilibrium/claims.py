@@ -332,8 +332,8 @@ def forty_more(gradients: evidence.Gradients) -> Markdown:
     full = gradients.at("full", AFTER)
     off = signed(f"{max(1 - full.min().item(), 1e-10):.0e}")
     return Markdown(
-        f"And forty more steps? The published gradient {drifts}: its cosine to the exact one goes "
-        f"from {span(before, 3)} at {few} steps to {span(after, 3)} at {AFTER}, in "
+        f"And forty more steps? The published gradient {drifts}: its cosine to the exact one is "
+        f"{span(before, 3)} at {few} steps, and {span(after, 3)} at {AFTER}, in "
         f"{gradients.seeds} seeds. Without the clip 1 − cosine is then at most {off}."
     )
 

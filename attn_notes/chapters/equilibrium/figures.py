@@ -226,9 +226,11 @@ def rates(found: probes.Rates) -> Picture:
             right.plot(found.steps, errors, "o", color=KINDS[name], markersize=4, label=name)
         if falling:
             last, error = falling[-1]
-            line = [error * found.radius ** (steps - last) for steps in found.steps]
+            lowest = min(found.by_steps["AEP"]) / 30
+            powers = {t: error * found.radius ** (t - last) for t in found.steps}
+            seen = {t: value for t, value in powers.items() if value > lowest}
             label = "ρ to the power of T₂"
-            right.plot(found.steps, line, color=CORRECTED, linewidth=0.9, label=label)
+            right.plot([*seen], [*seen.values()], color=CORRECTED, linewidth=0.9, label=label)
         right.set(yscale="log", xlabel="nudged steps T₂")
         house.legend_below(fig)
     one, both = orders["one side"], orders["both sides"]

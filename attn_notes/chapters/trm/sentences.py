@@ -199,7 +199,7 @@ def rounding(recorded: Recorded) -> Markdown:
         for step in range(TRAINED)
     ]
     return Markdown(
-        "The page carries weights with 16 bits each, and what is read in $z$, the estimate and the "
+        "The page carries weights with 16 bits each, and what is read in *z*, the estimate and the "
         "rounds below are those of the rounded networks. Rounding changes the share solved, of "
         "either kind and after any of eight steps, by at most "
         f"{1000 * max(changes):.0f} in a thousand."
@@ -228,8 +228,8 @@ def drafts(live: Live) -> Markdown:
     wrong = live.mind.wrong("mind", n - 1).float()
     whole = (wrong == 0).float().mean()
     return Markdown(
-        "The paper describes $z$ as a latent that decodes to no sensible solution. Read with the "
-        "head that was trained on $y$, here it is a draft, and a wrong one: after the first three "
+        "The paper describes *z* as a latent that decodes to no sensible solution. Read with the "
+        "head that was trained on *y*, here it is a draft, and a wrong one: after the first three "
         f"thoughts {wrong.mean():.0f} of {live.mind.blanks:.0f} blanks are wrong in the mean, and "
         f"{percent(whole, 0)} % of the boards are solved. Whether that is sensible is a matter of "
         "words; the network is a 47th of the published one in size."

@@ -189,6 +189,12 @@ def test_more_solved_is_a_difference_of_means_of_a_hundred() -> None:
 # Claims of their own
 
 
+def between(low: float, high: float, digits: int = 1) -> str:
+    """Per cents as verdicts have them: from the lowest seed to the highest."""
+    ends = sorted({f"{low:.{digits}f}", f"{high:.{digits}f}"}, key=float)
+    return f"{' to '.join(ends)} %"
+
+
 @pytest.mark.parametrize(
     ("mixed", "minimal", "verdict"),
     [
@@ -208,9 +214,7 @@ def test_what_every_recorded_seed_reaches(
     told = finding(found, "It solves 97 %")
     assert told.verdict is verdict
     if verdict is not None:
-        spans = [
-            f"{100 - 100 * max(x):.1f} to {100 - 100 * min(x):.1f} %" for x in (mixed, minimal)
-        ]
+        spans = [between(100 - 100 * max(x), 100 - 100 * min(x)) for x in (mixed, minimal)]
         assert told.found == " and ".join(spans)
 
 
@@ -268,7 +272,7 @@ def test_whether_classes_held_out_by_names_are_harder(off: float, verdict: bool 
     assert told.verdict is verdict
     if verdict is not None:
         low, high = sorted((0.5, 0.5 + off))
-        assert told.found == f"50.0 to 50.0 % against {100 * low:.1f} to {100 * high:.1f} %"
+        assert told.found == f"50.0 % against {between(100 * low, 100 * high)}"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +295,7 @@ def test_whether_classes_held_out_by_all_symmetries_are_harder(
         assert told.verdict is verdict
     if verdict is not None:
         low, high = sorted((0.9, 0.9 - off))
-        shares = f"{100 * low:.1f} to {100 * high:.1f} % against 90.0 to 90.0 %"
+        shares = f"{between(100 * low, 100 * high)} against 90.0 %"
         assert told.found == f"4 seeds, {shares} of minimal ones"
 
 
@@ -312,8 +316,8 @@ def test_whether_what_is_in_mind_is_legible(above: list[float], verdict: bool | 
     assert told.verdict is verdict
     if verdict is not None:
         guess = GUESSING
-        ends = [f"{100 * (guess + x):.0f}" for x in (min(above), max(above))]
-        assert told.found.startswith(f"{ends[0]} to {ends[1]} % of blanks right after the first 3")
+        ends = between(100 * (guess + min(above)), 100 * (guess + max(above)), 0)
+        assert told.found.startswith(f"{ends} of blanks right after the first 3")
         assert told.found.endswith(f"guessing {100 * guess:.0f} %")
 
 
@@ -327,7 +331,7 @@ def test_whether_it_knows(wrong: int, right: int, verdict: bool | None) -> None:
     assert told.verdict is verdict
     if verdict is not None:
         ends = sorted((99.8, 100 * right / (right + wrong)))
-        assert told.found == f"{ends[0]:.1f} to {ends[1]:.1f} %"
+        assert told.found == between(*ends)
 
 
 @pytest.mark.parametrize(
@@ -343,8 +347,7 @@ def test_whether_stopping_costs(stopped: float | None, verdict: bool | None) -> 
     if stopped is not None:
         low, high = sorted((stopped, 0.8))
         assert told.found == (
-            f"{100 * low:.1f} to {100 * high:.1f} % of minimal against 50.0 to 50.0 %, after 1.50 "
-            "to 2.00 steps"
+            f"{between(100 * low, 100 * high)} of minimal against 50.0 %, after 1.50 to 2.00 steps"
         )
 
 
