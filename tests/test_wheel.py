@@ -16,7 +16,6 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
 NOTEBOOKS = sorted((ROOT / "book").rglob("[!.]*.ipynb"))
-LESSONS = ("deep_qkv", "triple_product", "dialectical", "equilibrium", "trm")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
 
 # Makes the package importable from the folder of the wheel alone, and afterwards says what is not.
@@ -107,11 +106,7 @@ def test_every_chapter_begins_in_an_empty_folder(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "path",
-    [path for path in NOTEBOOKS if path.parent.name == "evidence" or path.stem in LESSONS],
-    ids=lambda path: f"{path.parent.name}-{path.stem}",
-)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_chapter_runs_to_its_end_in_an_empty_folder(
     path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
