@@ -2,29 +2,13 @@
 // what is chosen.
 
 import { unpack } from "./_model.js";
-import { button, hidden, html, number, plural, refuse, saver, select, textBox } from "./_page.js";
+import { button, html, number, plural, saver, select } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
-import { wordMap } from "./_deep_qkv_map.js";
-import {
-  VARIANTS,
-  WORDS,
-  letter,
-  parse,
-  score,
-  sortAll,
-  sorted,
-  written,
-} from "./_deep_qkv_model.js";
-import { stepList } from "./_deep_qkv_steps.js";
+import { answerView } from "./_deep_qkv_answer.js";
+import { VARIANTS, WORDS, score, sortAll } from "./_deep_qkv_model.js";
 import { sorterTraining } from "./_deep_qkv_train.js";
 import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
-
-// ---------------------------------------------------------------------------------------------
-// Words for the page
-
-const ALLOWED = "Type three letters, each a, b or c, such as cab.";
-const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
 
 /** How many words each seed of a run sorts, counted once. */
 const scoresOf = (() => {
@@ -54,7 +38,6 @@ async function render({ model, el }) {
   let answers = []; // the three steps of each word
   let maps = null; // built when the weights are first looked at
   let origin = null; // {variant, seed}, from which the reader went to a seed that failed
-  let sentence = ""; // what the model writes for the word, and whether that is right
 
   const { save, watch } = saver(model, draw);
   // What was asked for, or else what there is.
@@ -64,34 +47,7 @@ async function render({ model, el }) {
   };
   const run = () => model.get("runs")[chosen()];
   const seed = () => Math.min(model.get("seed"), run().seeds - 1);
-  const word = () => parse(model.get("text")) ?? WORDS[0];
   const zeroed = () => shown.edits[shown.position].zeroed;
-
-  // --- the answer
-
-  const message = html("p", { class: "abc-message", id: `${uid}-message`, role: "status" });
-  const box = textBox({
-    uid,
-    name: "input",
-    label: "Type three letters",
-    described: `${uid}-message`,
-    oninput: () => read(),
-    onfocus: () => input.select(),
-  });
-  const { input } = box;
-  const heading = html("span", { class: "attn-label", "aria-hidden": "true" });
-  const output = html("span", { class: "abc-output", "aria-hidden": "true" });
-  const verdict = html("span", { class: "abc-verdict", "aria-hidden": "true" });
-  const spoken = hidden();
-  const steps = stepList();
-  const map = wordMap((next) => choose(next));
-  const count = html("p", { class: "abc-score" });
-
-  const shift = (by) => WORDS[(WORDS.indexOf(word()) + by + WORDS.length) % WORDS.length];
-  const another = () => {
-    const others = WORDS.filter((other) => other !== word());
-    return others[Math.floor(Math.random() * others.length)];
-  };
 
   // --- the choice of a model
 
@@ -171,6 +127,7 @@ async function render({ model, el }) {
     role: "group",
     "aria-label": "The ABC sorter",
   });
+  const answer = answerView({ uid, root, model, save });
   const training = sorterTraining({ uid, root, model, follow });
   const asleep = html(
     "p",
@@ -180,43 +137,7 @@ async function render({ model, el }) {
   const awake = html(
     "div",
     {},
-    html(
-      "div",
-      { class: "abc-ask" },
-      box.node,
-      html("span", { class: "abc-arrow", "aria-hidden": "true" }, "→"),
-      html(
-        "div",
-        { class: "attn-field" },
-        heading,
-        html("span", {}, output, verdict, html("span", { "aria-live": "polite" }, spoken)),
-      ),
-      html(
-        "div",
-        { class: "abc-quick", role: "group", "aria-label": "Other words" },
-        button("‹", () => choose(shift(-1)), "Previous word"),
-        button("random", () => choose(another()), "A random word"),
-        button("›", () => choose(shift(1)), "Next word"),
-      ),
-    ),
-    message,
-    html(
-      "div",
-      { class: "abc-columns" },
-      html(
-        "div",
-        { class: "abc-left" },
-        steps.list,
-        html(
-          "p",
-          { class: "attn-help" },
-          "Each row is one step. Arcs show where the last token read looks, head 1 above, head 2 " +
-            "below, with the share in percent. Outlined letters equal the one about to be written: " +
-            "do the thick arcs reach them? | separates what was read from what is written.",
-        ),
-      ),
-      html("div", { class: "abc-right" }, count, map.map),
-    ),
+    ...answer.nodes,
     html("div", { class: "abc-more" }, apart, other, note),
     inside,
     training.node,
@@ -224,39 +145,6 @@ async function render({ model, el }) {
   root.append(asleep, awake);
 
   // --- what the reader does
-
-  function read() {
-    const next = parse(input.value);
-    if (next !== null) save({ text: next });
-    judge();
-  }
-
-  function choose(next) {
-    input.value = next;
-    save({ text: next });
-    judge();
-  }
-
-  /**
-   * Say what the box lacks, if anything. The answer shown is then of the word before, and says so; whether
-   * that one was right is no longer said, to eyes or ears, since it would be taken for what is typed.
-   */
-  function judge() {
-    const typed = input.value.trim().toLowerCase();
-    const refused = parse(typed) === null;
-    const begun = WORDS.some((other) => other.startsWith(typed)); // not wrong, only not finished
-    const lack = refused ? ((begun && UNFINISHED[typed.length]) || ALLOWED) : "";
-    if (message.textContent !== lack) message.textContent = lack;
-    message.classList.toggle("abc-wrong", refused && !begun);
-    refuse(input, refused && !begun);
-    root.classList.toggle("abc-stale", refused);
-    heading.textContent = refused ? `Still showing ${word()}` : "The model writes";
-    speak(refused ? `${heading.textContent}.` : sentence);
-  }
-
-  function speak(words) {
-    if (spoken.textContent !== words) spoken.textContent = words;
-  }
 
   const key = (name, index) => `${name}:${index}`;
 
@@ -327,28 +215,8 @@ async function render({ model, el }) {
       weights[name][index] = 0;
     }
     answers = sortAll(machines.of(shown.run), weights);
-    drawAnswer();
+    answer.draw(answers);
     drawWeights();
-  }
-
-  function drawAnswer() {
-    const trail = answers[WORDS.indexOf(word())];
-    const answer = written(trail);
-    const truth = sorted(word());
-    const right = answer === truth;
-    output.replaceChildren(
-      ...trail.map(({ choice }, i) =>
-        html("span", { class: letter(choice) === truth[i] ? "" : "abc-wrong" }, letter(choice)),
-      ),
-    );
-    verdict.textContent = right ? "✓ in order" : `✗ not ${truth}`;
-    verdict.classList.toggle("abc-wrong", !right);
-    sentence = `${word()}: the model writes ${answer}, ${right ? "right" : `wrong, not ${truth}`}.`;
-    judge();
-    steps.list.setAttribute("aria-label", `The three steps for ${word()}`);
-    steps.show(trail, truth);
-    map.show(answers, word());
-    count.textContent = `${score(answers)} of ${WORDS.length} sorted`;
   }
 
   function drawWeights() {
@@ -358,7 +226,7 @@ async function render({ model, el }) {
       place.replaceChildren(maps.heat);
     }
     maps.show(shown.original, zeroed(), shown.full);
-    brief.textContent = count.textContent;
+    brief.textContent = answer.score();
     undo.disabled = shown.position === 0;
     redo.disabled = shown.position === shown.edits.length - 1;
     reset.disabled = zeroed().size === 0;
@@ -455,7 +323,7 @@ async function render({ model, el }) {
     build();
     if (first) return;
     note.textContent =
-      `${VARIANTS[variant].label}, seed ${shown.seed}: ${count.textContent}, ` +
+      `${VARIANTS[variant].label}, seed ${shown.seed}: ${answer.score()}, ` +
       `${plural(zeroed().size || "no", "weight")} zeroed`;
   }
 
@@ -473,7 +341,7 @@ async function render({ model, el }) {
     status.textContent = "";
     answers = steps;
     fillSelects();
-    drawAnswer();
+    answer.draw(answers);
     drawWeights();
   }
 
@@ -492,13 +360,13 @@ async function render({ model, el }) {
   function draw() {
     if (!shown) return;
     const same = chosen() === shown.variant && seed() === shown.seed;
-    if (shown.learning || same) drawAnswer();
+    if (shown.learning || same) answer.draw(answers);
     else switchModel();
   }
 
   function readText() {
-    if (parse(input.value) !== word()) choose(word());
-    else draw();
+    if (answer.shows()) draw();
+    else answer.choose(answer.word());
   }
 
   await machines.prepare(model.get("runs"));
@@ -509,8 +377,7 @@ async function render({ model, el }) {
     seed: switchModel,
     text: readText,
   });
-  input.value = word();
-  judge();
+  answer.begin();
   el.append(root);
   switchModel();
   await training.reload();

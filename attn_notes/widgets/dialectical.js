@@ -4,7 +4,8 @@
 //   _dialectical_text.js             generate → faults: pure, from logits to texts
 //   _dialectical_task.js             bestPredictor, losses: pure as well
 //   _dialectical_view_losses.js      a string with its losses; one character is changed
-//   _dialectical_view_writing.js     a text with its tracks; one choice, looked at closely
+//   _dialectical_view_writing.js     what is asked for, and what was written
+//   _dialectical_view_board.js       a text with its tracks; one choice, looked at closely
 //   _dialectical_learn.js            strings to learn from and to judge by, in a Worker
 //   _dialectical_train.js            the panel in which a model is trained
 //   render                           the page; the anywidget model holds what is chosen
