@@ -1,12 +1,12 @@
 """Chapter 5's checks."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from attn_notes.analysis import pretrained
+from attn_notes.chapters.trm.evidence import network
 from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.models.trm import TRM, Output, State
@@ -236,7 +236,7 @@ def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM]) -> str:
     if isinstance(answer, tuple):
         spend, model = answer
     else:
-        spend, model = answer, cast(TRM, pretrained.load("trm-6x6"))
+        spend, model = answer, network()
     puzzles, solutions = TASK.sample(
         PUZZLES, Generator().manual_seed(SPENT), "minimal", held_out=True
     )

@@ -18,6 +18,7 @@ from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
 from attn_notes.models.trm import TRM
 from attn_notes.tasks.sudoku import Batch
+from attn_notes.training import checkpoint
 
 # --- The network trained live
 
@@ -60,13 +61,11 @@ class Live:
 
     Args:
         seen: what it makes of fresh held-out minimal puzzles, in `THINK` supervision steps.
-        mind: what is read in y and z.
         minutes: of training, at each probe.
         course: share of the probed minimal puzzles solved, at each probe; not rounded yet.
     """
 
     seen: Solving
-    mind: Mind
     minutes: Float[Tensor, " p"]
     course: Float[Tensor, " p"]
 
@@ -106,6 +105,13 @@ class Live:
         return measure.in_doubt(self.seen)
 
 
+def network() -> TRM:
+    """The recorded network: `attn_notes.load("trm-6x6")`."""
+    model = recipe.LIVE.model(recipe.SEED)
+    checkpoint.load_weights(model, results.folder() / "trm-6x6.safetensors")
+    return model.eval()
+
+
 @dataclass(frozen=True)
 class Sure:
     """Boards, by what is said of them and by what they are."""
@@ -121,7 +127,6 @@ def live(model: TRM, history: History, fresh: Batch) -> Live:
     rounded = measure.half_precision(model)
     return Live(
         measure.solve(rounded, fresh, THINK),
-        read(rounded, recipe.probed(fresh)),
         history.seconds.float() / 60,
         history.seen["minimal"],
     )

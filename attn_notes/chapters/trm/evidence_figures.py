@@ -10,7 +10,7 @@ from attn_notes import figures
 from attn_notes.analysis.words import median, percent
 from attn_notes.chapters.trm import claims, recipe
 from attn_notes.chapters.trm.claims import NAMES
-from attn_notes.chapters.trm.evidence import Recorded
+from attn_notes.chapters.trm.evidence import Mind, Recorded
 from attn_notes.chapters.trm.figures import BASELINES, BOX, BY_KIND, Y, Z, seeds
 from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
 from attn_notes.chapters.trm.recipe import (
@@ -204,6 +204,46 @@ def depth(puzzles: Puzzles, recorded: Recorded) -> Picture:
 
 
 # --- Inside
+
+
+def drafts(mind: Mind) -> Picture:
+    """One puzzle as it is read in z and in y, at five moments."""
+    n, last = LIVE.config.latent_steps, len(mind.mind) - 1
+    # One that takes a few steps: the first that is wrong after two and right after four.
+    shown = int(
+        ((mind.wrong("answer", 2 * USES - 1) > 0) & (mind.wrong("answer", 4 * USES - 1) == 0))
+        .int()
+        .argmax()
+    )
+    clues, solution = (part[shown] for part in mind.puzzles)
+    moments = {
+        f"thought {use + 1}" if use < n else f"answer {(use + 1) // USES}": use
+        for use in (0, n - 1, n, 2 * USES - 1, last)
+    }
+    readings = {"z": "mind", "y": "answer"}
+    wrong = {
+        letter: [int(mind.wrong(name, use)[shown]) for use in moments.values()]
+        for letter, name in readings.items()
+    }
+    with figures.figure(5.8, 2.55, rows=2, columns=len(moments)) as (fig, axes):
+        for row, (letter, name) in zip(axes, readings.items(), strict=True):
+            for ax, use in zip(row, moments.values(), strict=True):
+                filled = getattr(mind, name)[use, shown]
+                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7.0)
+            row[0].set_ylabel(letter, rotation=0, labelpad=10)
+        for ax, title in zip(axes[0], moments, strict=True):
+            ax.set_title(title, fontsize=9)
+    return Picture(
+        fig,
+        f"From {wrong['z'][0]} wrong cells in the first thought to {wrong['y'][-1]} in the last "
+        "answer",
+        "One minimal puzzle, the recorded network. Blue: what the head reads in the blanks; in a "
+        "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
+        "when an answer is given.",
+        "One minimal puzzle as read from z and from y at five moments. Wrong cells in z: "
+        f"{wrong['z']}; in y: {wrong['y']}.",
+        wide=True,
+    )
 
 
 def mind(recorded: Recorded, guessing: float) -> Picture:

@@ -23,7 +23,6 @@ from attn_notes.chapters.trm.recipe import (
     THINK,
     TRAINED,
     TRM_LIVE,
-    USES,
 )
 from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, PUBLISHED, VIOLET, Picture
 
@@ -151,47 +150,6 @@ def training(live: Live, recorded: Recorded) -> Picture:
             for m, s in zip(minutes.tolist(), live.course, strict=True)
         )
         + f". Above it a line at 100 %, below it one at {once:.0f} %.",
-    )
-
-
-def drafts(live: Live) -> Picture:
-    """One puzzle as it is read in z and in y, at five moments."""
-    mind = live.mind
-    n, last = LIVE.config.latent_steps, len(mind.mind) - 1
-    # One that takes a few steps: the first that is wrong after two and right after four.
-    shown = int(
-        ((mind.wrong("answer", 2 * USES - 1) > 0) & (mind.wrong("answer", 4 * USES - 1) == 0))
-        .int()
-        .argmax()
-    )
-    clues, solution = (part[shown] for part in mind.puzzles)
-    moments = {
-        f"thought {use + 1}" if use < n else f"answer {(use + 1) // USES}": use
-        for use in (0, n - 1, n, 2 * USES - 1, last)
-    }
-    readings = {"z": "mind", "y": "answer"}
-    wrong = {
-        letter: [int(mind.wrong(name, use)[shown]) for use in moments.values()]
-        for letter, name in readings.items()
-    }
-    with figures.figure(5.8, 2.55, rows=2, columns=len(moments)) as (fig, axes):
-        for row, (letter, name) in zip(axes, readings.items(), strict=True):
-            for ax, use in zip(row, moments.values(), strict=True):
-                filled = getattr(mind, name)[use, shown]
-                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7.0)
-            row[0].set_ylabel(letter, rotation=0, labelpad=10)
-        for ax, title in zip(axes[0], moments, strict=True):
-            ax.set_title(title, fontsize=9)
-    return Picture(
-        fig,
-        f"From {wrong['z'][0]} wrong cells in the first thought to {wrong['y'][-1]} in the last "
-        "answer",
-        "One fresh minimal puzzle, live. Blue: what the head reads in the blanks; in a "
-        "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
-        "when an answer is given.",
-        "One minimal puzzle as read from z and from y at five moments. Wrong cells in z: "
-        f"{wrong['z']}; in y: {wrong['y']}.",
-        wide=True,
     )
 
 

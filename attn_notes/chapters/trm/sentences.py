@@ -222,20 +222,6 @@ def rates(recorded: Recorded) -> Markdown:
     )
 
 
-def drafts(live: Live) -> Markdown:
-    """What z holds, with its errors, in the network trained live."""
-    n = LIVE.config.latent_steps
-    wrong = live.mind.wrong("mind", n - 1).float()
-    whole = (wrong == 0).float().mean()
-    return Markdown(
-        "The paper describes *z* as a latent that decodes to no sensible solution. Read with the "
-        "head that was trained on *y*, here it is a draft, and a wrong one: after the first three "
-        f"thoughts {wrong.mean():.0f} of {live.mind.blanks:.0f} blanks are wrong in the mean, and "
-        f"{percent(whole, 0)} % of the boards are solved. Whether that is sensible is a matter of "
-        "words; the network is a 47th of the published one in size."
-    )
-
-
 def in_mind(recorded: Recorded, guessing: float, blanks: float) -> Markdown:
     """What z holds, with its errors, in the recorded seeds."""
     n = LIVE.config.latent_steps

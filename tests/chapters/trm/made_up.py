@@ -158,7 +158,6 @@ def live(right: Tensor | None = None, **change: Any) -> Live:
         minutes=torch.tensor([0.0, 1.0, 2.5]),
         course=torch.rand(3, generator=generator),
         seen=solving(right),
-        mind=mind(),
     )
     return Live(**values | change)
 

@@ -362,14 +362,13 @@ def test_the_rounds_and_the_steps(easy: float, hard: float, late: float, told: b
 
 def test_the_drafts() -> None:
     """The puzzle that is shown is the first one wrong after two answers and right after four."""
-    run = live()
-    mind = run.mind
+    mind = made_up.mind()
     clues, solutions = mind.puzzles
     mind.answer[15, [4, 6]] = solutions[[4, 6]]
     mind.answer[7, 3] = mind.answer[15, 3] = solutions[3]
     mind.mind[0, 4] = solutions[4]
     mind.mind[0, 4, :2] = solutions[4, :2] % 6 + 1
-    picture = check(figures.drafts(run))
+    picture = check(drawings.drafts(mind))
     moments = {"thought 1": 0, "thought 3": 2, "answer 1": 3, "answer 2": 7, "answer 4": 15}
     axes = picture.fig.axes
     assert [ax.get_title("left") or ax.get_title() for ax in axes[:5]] == [*moments]

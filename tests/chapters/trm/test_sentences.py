@@ -180,20 +180,6 @@ def test_some_that_it_fails_on() -> None:
     assert len(failures(live(right), boards)) == 3
 
 
-def test_what_is_said_of_a_draft() -> None:
-    run = live()
-    clues, solutions = run.mind.puzzles
-    wrong = (run.mind.mind[2] != solutions).sum(1).float()
-    blanks = (clues == 0).sum(1).float().mean()
-    said = sentences.drafts(run).data
-    assert f"{wrong.mean():.0f} of {blanks:.0f} blanks are wrong" in said
-    assert "and 0 % of the boards are solved" in said
-    run.mind.mind[2] = solutions
-    assert (
-        "0 of" in sentences.drafts(run).data and "100 % of the boards" in sentences.drafts(run).data
-    )
-
-
 def test_what_is_said_of_what_is_in_mind() -> None:
     found = made_up.recorded()
     said = sentences.in_mind(found, 0.39, 26.0).data
