@@ -13,7 +13,8 @@ export function opens(root, states) {
     states[name]();
     root.tabIndex = -1; // takes the focus, so that whoever does not see it move hears where they are
     root.focus({ preventScroll: true });
-    root.scrollIntoView({ block: "nearest" });
+    const { top } = root.getBoundingClientRect();
+    if (top < 0 || top > innerHeight / 2) root.scrollIntoView({ block: "start" });
     return true;
   }
   function click(event) {
@@ -21,7 +22,7 @@ export function opens(root, states) {
     if (!open(address)) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // no second widget's, and no heading that JupyterLab looks for
-    history.replaceState(history.state, "", address);
+    if (location.hash !== address) history.pushState(history.state, "", address); // Back: as it was
   }
   const follow = () => open(location.hash);
   document.addEventListener("click", click, true);
