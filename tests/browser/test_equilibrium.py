@@ -527,8 +527,14 @@ def test_what_is_said_is_true_of_every_setting(module_page: Page) -> None:
             for w in ([0.0, 0.0], [3.0, 3.0], [-3.0, 3.0], [0.0, -3.0])
             for y in ([1.0, -0.9], [-3.0, 3.0])
             for n in (1, 400)
+        ]
+        + [  # on the top of a hill, and where the clipped one is carried away
+            OPPOSED | {"x": [0.0, 0.0], "weights": [3.0, 3.0]},
+            {"x": [0.6806022375740124, -2.139134464644093],
+             "target": [2.279079684685165, -2.6536690278234967],
+             "weights": [0.0, 2.8363623201671935], "beta": 0.005210750558883125, "steps": 207},
         ],
-    )
+    )  # fmt: skip
     kinds = set()
     for found in walked:
         said = found["said"]
@@ -853,7 +859,7 @@ def test_playing_shows_every_step_and_can_be_stopped(browser: Any, server: str) 
     expect(slider).to_have_value("1")
     widget.get_by_role("tab", name="Two numbers").click()
     widget.get_by_role("button", name="Learn").click()
-    expect(widget.locator(".eq-lesson-text")).to_contain_text("30 steps by", timeout=10_000)
+    expect(widget.locator(".eq-lesson-text")).to_contain_text("After 30 steps", timeout=10_000)
     context.close()
 
 

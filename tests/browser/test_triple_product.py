@@ -65,6 +65,11 @@ def in_a_head(widget: Locator) -> None:
     expect(widget.get_by_label("Text", exact=True)).to_be_visible()
 
 
+def by_hand(widget: Locator) -> None:
+    widget.get_by_role("radio", name="By hand").click()
+    expect(widget.get_by_label("q, x")).to_be_visible()
+
+
 def rebuild(run: dict[str, Any], seed: int) -> AttentionOnly:
     """A torch model with the weights that the page holds, in double precision."""
     sizes = {name: run["config"][name] for name in SIZES}
@@ -545,6 +550,7 @@ def test_bad_coordinates_get_one_sentence_and_change_nothing(
     dialogs: list[Dialog] = []
     visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
     widget = visit.page.locator(".triple-product").first
+    by_hand(widget)
     field = widget.get_by_label("r, y")
     before = vectors(widget), columns(widget).tolist()
     elements = widget.locator("*").count()
@@ -822,6 +828,7 @@ def test_accessible_in_both_modes(
 ) -> None:
     visit = open_page(CHAPTER + "?bare", width=width)
     widget = visit.page.locator(".triple-product").first
+    by_hand(widget)
     widget.get_by_role("button", name="a loud friend").click()
     widget.get_by_label("q, x").fill("abc")
     findings = light_and_dark(visit.page, axe)
@@ -838,6 +845,7 @@ def test_accessible_in_both_modes(
 def test_labels_stay_in_the_frame_and_apart(width: int, open_page: OpenPage) -> None:
     visit = open_page(CHAPTER, width=width)
     widget = visit.page.locator(".triple-product").first
+    by_hand(widget)
     scene = widget.locator(".tp-scene:visible")
     for name in ("start again", "a loud stranger", "a loud friend", "a whisper", "−q", "q along r"):
         widget.get_by_role("button", name=name, exact=True).click()

@@ -845,7 +845,7 @@ def test_everything_by_the_keyboard_alone(module_page: Page) -> None:
     scratch = put_in(module_page, some_model(SMALLEST), step=1)
     keyboard = module_page.keyboard
     scratch.get_by_label("Model", exact=True).focus()
-    for name in ("Draw an easy one", "Draw a minimal one", "Clear"):
+    for name in ("Draw an easy one", "Draw a minimal one", "See it fail", "Clear"):
         keyboard.press("Tab")
         expect(scratch.get_by_role("button", name=name)).to_be_focused()
         keyboard.press("Enter")
