@@ -245,7 +245,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
     except SyntaxError as error:
         raise BookError(f"{path} imports a module that does not parse: {error}") from error
     used = {*modules, *(file for module in modules for file in data_files(module))}
-    used.update((root / PACKAGE / "results").glob(f"{path.stem}[_.]*"))
+    used.update((root / PACKAGE / "results").glob(f"{path.stem}[_.-]*"))
     files = {file.relative_to(root).as_posix(): file.read_bytes() for file in used}
     key = digest(
         {
