@@ -181,7 +181,7 @@ STRESSED = {
     "divided by three", "deep supervision", "halting",
     "fall", "one", "which way loses ground, and when?",
     "which letter does it look at, and at which should it look?",
-    "train", "16 seeds",  # buttons of the page
+    "train", "16 seeds", "another seed",  # buttons of the page
     "compute until then",
     # titles of sources
     "aep for the lm's causal attention (equilibrium reformulation), on real text",
