@@ -32,8 +32,8 @@ Operation = Callable[..., Any]
 """operation(lowering, *arguments, **options) → a value, or a tuple of values."""
 
 VIEWS = {
-    *("_to_copy", "_unsafe_view", "alias", "clone", "detach", "expand", "getitem", "permute"),
-    *("select", "slice", "squeeze", "unsqueeze", "view"),
+    *("_to_copy", "_unsafe_view", "alias", "clone", "copy_strided", "detach", "expand"),
+    *("getitem", "permute", "select", "slice", "squeeze", "unsqueeze", "view"),
 }
 """What reads a view is what reads its base."""
 

@@ -226,10 +226,10 @@ def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
     name = next(re.match("exercise-[a-z]+$", cell)[0] for cell in cells if "exercise-" in cell)
     card = shown(page, name).locator("aside")
     expect(card).to_contain_text("Exercise 1:")
-    folded = shown(page, f"{name}-solution").locator("details")
-    expect(folded.first).to_contain_text("Hint")
-    expect(folded.last).to_contain_text("Solution")
-    assert not folded.last.evaluate("(details) => details.open")
+    for part, title in (("hint", "Hint"), ("solution", "Solution")):
+        folded = shown(page, f"{name}-{part}").locator("details")
+        expect(folded).to_contain_text(title)
+        assert not folded.evaluate("(details) => details.open")
     last = shown(page, cells[-1])
     expect(last.get_by_role("link", name=re.compile(r"^[A-Z].* \(20\d\d\)$")).first).to_be_visible()
     for cell in (name, f"{name}-solution", cells[0], cells[-1]):

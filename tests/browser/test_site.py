@@ -451,6 +451,9 @@ def test_links_between_pages_resolve(site: Path) -> None:
                 continue
             target = (path.parent / unquote(url.path)).resolve() if url.path else path
             place = unquote(url.fragment)
+            if place.startswith("open-") and target == path:
+                assert "live-widget" in path.read_text("utf-8")  # a state of it: test_open.py
+                continue
             if not target.is_file() or (place and place not in pages[target].names):
                 broken.append(f"{path.relative_to(site.resolve())}: {link}")
     assert not broken, "\n".join(broken)

@@ -106,11 +106,12 @@ def test_everything_shown_follows_the_weights(
     x = torch.tensor([[ord(letter) - ord("a") for letter in text]])
     logits, attention = model.observe(x)
     i = len(text) - 2
+    head = int(widget.get_by_label("Head").locator("option:checked").inner_text())
     weights = widget.locator(".tp-bar-fill").evaluate_all(
         "(all) => all.map((e) => Number(e.style.transform.match(/\\((.+)\\)/)[1]))"
     )
     torch.testing.assert_close(
-        torch.tensor(weights).double(), attention[0, 0, 0, i], atol=1e-4, rtol=0
+        torch.tensor(weights).double(), attention[0, 0, head - 1, i], atol=1e-4, rtol=0
     )
     p, token = logits[0, i].softmax(-1).max(-1)
     expect(widget.locator(".tp-answer")).to_have_text(
@@ -123,12 +124,12 @@ def test_everything_shown_follows_the_weights(
 def test_a_loaded_model_takes_the_place_of_the_one_in_training(widget: Locator) -> None:
     one_step(widget)
     menu = widget.get_by_label("Model", exact=True)
-    expect(menu.locator("option:checked")).to_have_text("in training: volume, one layer")
+    expect(menu.locator("option:checked")).to_have_text("in training: dot, one layer")
     menu.select_option("angle, two layers")
     expect(menu.locator("option:checked")).to_have_text("angle, two layers")
     expect(menu.locator("option")).to_have_count(6)
     widget.get_by_role("button", name="One step").click()
-    expect(menu.locator("option:checked")).to_have_text("in training: volume, one layer")
+    expect(menu.locator("option:checked")).to_have_text("in training: dot, one layer")
     assert told(widget)["step"] == "2"
 
 

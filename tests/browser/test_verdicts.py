@@ -152,7 +152,7 @@ EXPECTED = {
         + AEP teaches attention something: it ends lower than frozen
         + The clip costs: AEP ends lower without
         - Naive equilibrium propagation teaches attention something
-        + AEP ends below the loss of counting pairs
+        - AEP ends below the loss of counting pairs
         + AEP's memory does not grow with the steps; BPTT's does
         + A gradient at least 4 times faster than step by step
         - AEP is the quickest way to this gradient

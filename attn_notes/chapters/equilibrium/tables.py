@@ -27,7 +27,7 @@ def blackboard(board: evidence.Board) -> HTML:
         ["AEP, one side", f"(z* − z⁺) / β, {beta}", *digits(d["AEP", "one side"])],
         ["AEP, both sides", f"(z⁻ − z⁺) / 2β, {beta}", *digits(d["AEP", "both sides"])],
     ]
-    return notebook.table(["", "how", "first", "second"], rows)
+    return notebook.table(["what", "how", "first", "second"], rows)
 
 
 def short(x: float) -> str:

@@ -27,7 +27,7 @@ def blackboard(looks: list[Looked]) -> HTML:
         "dy/dw through all looks": [look.through for look in looks],
     }
     return notebook.table(
-        ["", *(f"look {k + 1}" for k in range(len(looks)))],
+        ["what", *(f"look {k + 1}" for k in range(len(looks)))],
         [[name, *(f"{x:g}" for x in values)] for name, values in rows.items()],
     )
 
