@@ -60,10 +60,14 @@ def test_it_starts_pauses_steps_and_starts_again(widget: Locator) -> None:
     expect(widget).to_have_attribute("data-training", "running")
     widget.get_by_role("button", name="Pause").click()
     expect(widget).to_have_attribute("data-training", "paused")
-    widget.page.wait_for_timeout(100)
-    paused = int(told(widget)["step"])
-    widget.page.wait_for_timeout(200)
-    assert int(told(widget)["step"]) == paused  # nothing moves
+    paused = -1
+    for _ in range(20):  # what the Worker had in hand is shown yet, which takes it a while if busy
+        before, paused = paused, int(told(widget)["step"])
+        if before == paused:
+            break
+        widget.page.wait_for_timeout(250)
+    widget.page.wait_for_timeout(500)
+    assert int(told(widget)["step"]) == before == paused  # nothing moves
     widget.get_by_role("button", name="One step").click()
     expect(widget).to_have_attribute("data-step", str(paused + 1))
     widget.get_by_role("button", name="Another seed").click()
