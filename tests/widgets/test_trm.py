@@ -181,6 +181,7 @@ def teach(widget, **change):
     widget.teach(**given | change)
 
 
+@pytest.mark.slow
 def test_a_lesson_has_a_step_for_each_size_and_all_that_is_drawn():
     widget = SudokuExplorer()
     assert widget.lesson == {}
