@@ -23,7 +23,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions lab style units check test test-all test-excerpt experiments benchmark bench strip clean
+.PHONY: book serve editions lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -63,7 +63,12 @@ test-all:
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
 test-excerpt: $(INSTALLED)
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(SOME)" tests/chapters/equilibrium tests/browser/test_equilibrium.py tests/browser/test_verdicts.py
+	$(PYTEST) -m "$(SOME)" tests/chapters/equilibrium tests/browser/test_equilibrium.py tests/browser/test_measures.py tests/browser/test_verdicts.py
+
+# A JupyterHub on this machine with two students: see hub/trial.py.
+trial: $(INSTALLED)
+	@$(RUN) -m pip install --quiet --constraint requirements.txt --requirement hub/requirements.txt
+	$(RUN) hub/trial.py
 
 experiments: $(INSTALLED)
 	$(RUN) book/experiments
@@ -71,9 +76,14 @@ experiments: $(INSTALLED)
 benchmark: $(INSTALLED)
 	@for file in benchmarks/$(or $(CHAPTER),[!_]*).py; do $(RUN) $$file || exit; done
 
-# What a training step costs in a page, beside torch's own.
+# What a training step costs in a page, beside torch's own; and what each lesson costs, as recorded.
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/programs.py
+	@echo && $(RUN) benchmarks/costs.py
+
+# All lessons on a GPU, if there is one: writes the record lessons_gpu.
+gpu: $(INSTALLED)
+	$(RUN) benchmarks/gpu.py
 
 strip: $(INSTALLED)
 	@$(RUN) book/build.py strip

@@ -100,7 +100,7 @@ def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> An
         except LateError:
             said = f"your code was stopped after {seconds:g} seconds. Does it ever end?"
             return Outcome(0.0, said)
-        except Exception as error:  # whatever the reader's code does, the page goes on
+        except (Exception, SystemExit) as error:  # whatever a reader's code does, the page goes on
             return Outcome(0.0, f"your code stopped with {type(error).__name__}: {error}")
 
     return checked

@@ -277,8 +277,11 @@ class Picture:
         return self._html(base64.b64encode(to_png(self.fig)).decode())
 
     def _html(self, png: str) -> str:
-        title = f'<p class="attn-figure-title">{html.escape(self.title)}</p>' if self.title else ""
-        legend = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        title, legend = (  # a line never begins with a percent sign
+            html.escape(words).replace(" %", "&nbsp;%") for words in (self.title, self.caption)
+        )
+        title = f'<p class="attn-figure-title">{title}</p>' if title else ""
+        legend = f"<figcaption>{legend}</figcaption>" if legend else ""
         kind = "attn-figure wide" if self.wide else "attn-figure"
         svg = to_svg(self.fig, self.alt)
         live = f'<div class="attn-live" hidden style="display: none">{svg}</div>'

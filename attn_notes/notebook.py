@@ -2,13 +2,18 @@
 
 import html
 import inspect
+import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from textwrap import dedent
 from types import FunctionType
+from typing import Any
 
 import torch
 from IPython.display import HTML, Markdown, display
+
+from attn_notes import recall
 
 
 class Progress:
@@ -32,21 +37,77 @@ class Progress:
         return {"text/plain": f"{text} · {time.perf_counter() - self._start:.0f} s"}
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What a notebook took from its first cell on; shown as a sentence.
+
+    Args:
+        seconds: by the clock on the wall.
+        processor: seconds of the processor, all threads together.
+        memory: the most that the kernel held, in GB.
+        machine: what it ran on.
+        fast: whether recorded runs took the place of training.
+        gpu_memory: the most that a GPU held, in GB.
+    """
+
+    seconds: float
+    processor: float
+    memory: float
+    machine: str
+    fast: bool
+    gpu_memory: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """One sentence."""
+        ran = " with recorded runs, nothing trained," if self.fast else ""
+        return (
+            f"From the first cell to here this run{ran} took {self.seconds:.0f} s on "
+            f"{self.machine}, and {self.memory:.1f} GB of memory."
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+        return {"text/markdown": self.words, "text/plain": self.words}, {"cost": asdict(self)}
+
+
 class Clock:
-    """Tells at the end of a chapter how long it took: `clock = Clock()`, then `clock.report()`."""
+    """Tells at the end of a chapter what it took: `clock = Clock()`, then `clock.report()`.
+
+    Where `FAST=1` puts recorded runs in the place of training, it says so at once.
+    """
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
+        if recall.fast():
+            display(Markdown(FAST))
 
-    def report(self) -> Markdown:
-        """One sentence with the seconds since the clock was made, and on what."""
-        seconds = time.perf_counter() - self._start
+    def report(self) -> Cost:
+        """The seconds since the clock was made, what else it took, and on what."""
+        seconds, gpu = time.perf_counter() - self._start, 0.0
         if torch.cuda.is_available():
-            machine = torch.cuda.get_device_name()
+            machine, gpu = torch.cuda.get_device_name(), torch.cuda.max_memory_allocated() / 1e9
         else:
             threads = torch.get_num_threads()
             machine = f"a CPU, on {threads} thread{'s' if threads > 1 else ''}"
-        return Markdown(f"From the first cell to here this run took {seconds:.0f} s on {machine}.")
+        return Cost(seconds, time.process_time(), peak_memory(), machine, recall.fast(), gpu)
+
+
+FAST = (
+    "**Recorded, not trained.** FAST is set: where this chapter trains at its own settings, what "
+    "it shows was recorded beforehand, whatever a sentence says of training here and now."
+)
+
+
+def peak_memory() -> float:
+    """The most memory that this process has held, in GB."""
+    if sys.platform == "win32":
+        import psutil  # comes with every kernel
+
+        return float(psutil.Process().memory_info().peak_wset) / 1e9
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 def source(*objects: type | FunctionType) -> Markdown:

@@ -245,13 +245,17 @@ def read_chapter(root: Path, path: Path) -> Chapter:
     except SyntaxError as error:
         raise BookError(f"{path} imports a module that does not parse: {error}") from error
     used = {*modules, *(file for module in modules for file in data_files(module))}
-    used.update((root / PACKAGE / "results").glob(f"{path.stem}[_.-]*"))
+    records = (root / PACKAGE / "results").glob(f"{path.stem}[_.-]*")
+    fast = os.environ.get("FAST", "")
+    # Kept runs take the place of training only where FAST is set.
+    used.update(file for file in records if fast or "_runs." not in file.name)
     files = {file.relative_to(root).as_posix(): file.read_bytes() for file in used}
     key = digest(
         {
             "cells": cells,
             "files": files,
             "environment": installed_versions(root),
+            "fast": fast,
             "data": data_at_hand() if DOWNLOADS in files else None,
             "python": sys.version_info[:2],
             "running": how_it_runs(),

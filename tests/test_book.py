@@ -61,7 +61,8 @@ def test_every_record_can_be_made_again() -> None:
     experiments = every_experiment()
     records = {path.stem for path in (ROOT / "attn_notes" / "results").glob("*.json")}
     records |= {pretrained.about(name)["made_by"] for name in pretrained.names()}
-    assert records == set(experiments), "run: make experiments"
+    # Written by `make gpu`, where there is a GPU.
+    assert records - {"lessons_gpu"} == set(experiments), "run: make experiments"
     for name, run in experiments.items():
         assert name.startswith(f"{run.__module__.removeprefix('experiments.')}_")
 

@@ -38,7 +38,7 @@ FILES = {
     "_toc.yml": "format: jb-book\nroot: book/index\nchapters:\n- file: book/tiny\n",
     "requirements.txt": "# pins\nnumpy==2.4.6\n",
     "book/index.md": "# Tiny\n",
-    "attn_notes/results/tiny_runs.json": "[1, 2]",
+    "attn_notes/results/tiny_rates.json": "[1, 2]",
     "attn_notes/results/other.json": "[3]",
     "attn_notes/__init__.py": "",
     "attn_notes/models/__init__.py": "",
@@ -63,7 +63,7 @@ FILES = {
 }
 CODE = [
     "%%time\nfrom attn_notes.models.tiny import answer\nimport attn_notes.widgets.tiny as widgets",
-    "print(answer(), len(open('../attn_notes/results/tiny_runs.json').read()))",
+    "print(answer(), len(open('../attn_notes/results/tiny_rates.json').read()))",
     "import os, sys\nprint(sys.executable, os.environ['OMP_NUM_THREADS'], answer.__module__)",
     "import matplotlib\nprint(matplotlib.matplotlib_fname(), 'mine' in globals())",
     "from IPython.display import SVG, display\n"
@@ -221,7 +221,7 @@ def test_chapter_depends_on_what_its_imports_reach(project):
         "attn_notes/late.py",
         "attn_notes/widgets/tiny.js",
         "attn_notes/widgets/_theme.css",
-        "attn_notes/results/tiny_runs.json",
+        "attn_notes/results/tiny_rates.json",
     ],
 )
 def test_key_follows_a_file_it_depends_on(project, name):
@@ -513,7 +513,7 @@ def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
         project,
         code=[
             "import importlib, os",
-            "assert os.listdir('../attn_notes/results') == ['tiny_runs.json']",
+            "assert os.listdir('../attn_notes/results') == ['tiny_rates.json']",
             "import attn_notes\nprint(attn_notes.__file__)",
             last,
         ],

@@ -75,15 +75,16 @@ def test_actions_are_pinned_by_commit(path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_what_runs_code_may_only_read(path: Path) -> None:
-    """And what may write runs none: neither a command nor an action that reads the tree."""
+    """And what may write runs none of ours: it has no tree, and moves files made before."""
     workflow: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         if "write" in job.get("permissions", {}).values():
-            assert not [step for step in job["steps"] if "run" in step], name
-            assert [step["uses"].partition("@")[0] for step in job["steps"]] == [
-                "actions/deploy-pages"
-            ]
+            actions = {step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step}
+            assert actions <= {"actions/deploy-pages", "actions/download-artifact"}, name
+            for step in job["steps"]:
+                lines = step.get("run", "").replace("\\\n", " ").splitlines()
+                assert {line.split()[0] for line in lines} <= {"cd", "git", "mv", "rm"}, name
         else:
             for step in job["steps"]:
                 if step.get("uses", "").startswith("actions/checkout@"):

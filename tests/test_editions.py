@@ -43,6 +43,18 @@ def cells(made: Path, edition: str, page: Path) -> list[NotebookNode]:
     return list(notebook.cells)
 
 
+def test_a_grader_tries_hidden_cases_and_nobody_changes_a_question() -> None:
+    for path in sorted((exercises.ROOT / "book").glob("*.ipynb")):
+        found = editions.for_graders(nbformat.read(path, as_version=4), path.stem, 7)
+        marked = [cell for cell in found.cells if "nbgrader" in cell.metadata]
+        told = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in marked}
+        checks = [cell for name, cell in told.items() if name.endswith("-check")]
+        asks = [cell for name, cell in told.items() if name.endswith("-ask")]
+        assert len(checks) == len(asks) == len(exercises.names(path)) > 0
+        assert all(cell.source.count("seed=7") == 1 for cell in checks)
+        assert all(cell.metadata["nbgrader"]["locked"] for cell in checks + asks)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_an_edition_has_every_page_and_the_wheel(edition: str, made: Path) -> None:
@@ -223,6 +235,26 @@ def environment(made: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder), "PATH": path}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("stem", [path.stem for path in exercises.CHAPTERS])
+def test_a_lesson_of_an_edition_runs_fast_where_there_is_nothing_else(
+    edition: str, stem: str, made: Path, environment: dict[str, str]
+) -> None:
+    """With the recorded runs that the wheel brings, and nothing trained."""
+    execute(made / f"attention-notes-{edition}" / f"{stem}.ipynb", environment | {"FAST": "1"})
+
+
+def execute(path: Path, environment: dict[str, str]) -> None:
+    """Run a notebook in its folder, with the tree that the tests run in out of reach."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
+    notebook.cells.append(nbformat.v4.new_code_cell(f"import sys\n{NOT_ASTRAY}"))
+    resources = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=900, resources=resources).execute(env=environment)
+    assert json.dumps(notebook.cells[-1].outputs) == "[]"
+
+
 SHORT = {
     ("plain", Path("evidence/deep_qkv.ipynb")),
     ("student", Path("evidence/dialectical.ipynb")),
@@ -244,11 +276,4 @@ SHORT = {
 def test_a_page_runs_where_there_is_nothing_but_its_edition(
     edition: str, page: Path, made: Path, environment: dict[str, str]
 ) -> None:
-    folder = made / f"attention-notes-{edition}"
-    notebook = nbformat.read(folder / page, as_version=4)
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
-    notebook.cells.append(nbformat.v4.new_code_cell(f"import sys\n{NOT_ASTRAY}"))
-    here = str((folder / page).parent)
-    client = NotebookClient(notebook, timeout=900, resources={"metadata": {"path": here}})
-    client.execute(env=environment)
-    assert json.dumps(notebook.cells[-1].outputs) == "[]"
+    execute(made / f"attention-notes-{edition}" / page, environment)

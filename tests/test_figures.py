@@ -153,8 +153,8 @@ def test_show_escapes_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[figures.Picture] = []
     monkeypatch.setattr(figures, "display", shown.append)
     with figures.figure() as (fig, _):
-        figures.show(fig, alt="a line", caption="1 < 2 & <script>")
-    assert "<figcaption>1 &lt; 2 &amp; &lt;script&gt;</figcaption>" in shown[0].html()
+        figures.show(fig, alt="a line", caption="1 < 2 & <script>, 9 %")
+    assert "<figcaption>1 &lt; 2 &amp; &lt;script&gt;, 9&nbsp;%</figcaption>" in shown[0].html()
 
 
 def test_a_picture_is_given_in_every_form_with_its_description() -> None:

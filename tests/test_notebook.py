@@ -54,4 +54,4 @@ def test_progress_prints_without_jupyter(
 def test_clock_says_seconds_and_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter((3.0, 10.4))
     monkeypatch.setattr(notebook.time, "perf_counter", lambda: next(seconds))
-    assert "this run took 7 s on" in notebook.Clock().report().data
+    assert "this run took 7 s on" in notebook.Clock().report().words

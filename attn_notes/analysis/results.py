@@ -2,20 +2,17 @@
 
 import json
 import math
-import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
+
+from attn_notes.records import folder as folder
 
 Record = dict[str, Any]
-
-
-def folder() -> Path:
-    """Where the records lie: `ATTN_NOTES_RESULTS` if set, else those that came with the package."""
-    default = Path(__file__).parents[1] / "results"
-    return Path(os.environ.get("ATTN_NOTES_RESULTS", default))
 
 
 def save(name: str, settings: Record, runs: Record) -> Path:
@@ -31,6 +28,17 @@ def save(name: str, settings: Record, runs: Record) -> Path:
 def rounded(value: float, digits: int = 4) -> float | None:
     """A number as it is recorded; None for what is no finite number, which JSON cannot write."""
     return round(value, digits) if math.isfinite(value) else None
+
+
+def numbers(recorded: Sequence[Any]) -> Tensor:
+    """A recorded list, or a list of lists, in double precision; what was None is NaN."""
+
+    def read(part: Any) -> Any:
+        if isinstance(part, list | tuple):
+            return [read(each) for each in part]
+        return math.nan if part is None else part
+
+    return torch.tensor(read(recorded), dtype=torch.float64)
 
 
 def load(name: str) -> Record:

@@ -6,6 +6,7 @@ has no place in a program, `refused` says which line of the model asked for it.
 
 import traceback
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,9 @@ def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
         inputs: examples.
         refuse: an operation at which to stop, to see who asks for it.
     """
-    table = {**core_aten_decompositions(), **get_decompositions(FURTHER)}
+    table = _decompositions()
     if refuse is not None:
-        table[refuse] = _stop
+        table = table | {refuse: _stop}
     plain = functionalize(function, remove="mutations")
     module = ensemble.traced(plain, (inputs,), decomposition_table=table)
     for node in module.graph.nodes:
@@ -66,6 +67,12 @@ def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
             node.meta["constant"] = getattr(module, node.target)
     _share(module.graph)
     return module.graph
+
+
+@cache
+def _decompositions() -> dict[Any, Any]:
+    """How operations are taken apart: a second's work, so done once."""
+    return {**core_aten_decompositions(), **get_decompositions(FURTHER)}
 
 
 def _mutates(node: fx.Node) -> bool:

@@ -261,37 +261,47 @@ class Sudoku:
             ValueError: fewer than no puzzles or too many; an unknown kind; grids of held-out
                 classes where none are held out, or of the others where small boards leave none.
         """
-        allowed.whole(0, n=n)
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-        if held_out and not self.held_out_share:
-            raise ValueError("this task holds out no class to draw from")
-        solutions, seen = torch.zeros(0, self.cells, dtype=torch.long), 0
-        while len(solutions) < n:
-            drawn = self.grids(n, generator)
-            seen += n
-            if held_out is not None:
-                drawn = drawn[self.held_out(drawn) == held_out]
-            solutions = torch.cat([solutions, drawn])[:n]
-            if seen >= MANY and not len(solutions):
-                raise ValueError(f"of {seen:,} grids none is of a class to draw from")
+        solutions = self.grids(n, generator, held_out=held_out)
         tries = torch.full((n,), self.cells)
         if kind == "mixed":
             tries = torch.randint(self.cells // 2, self.cells + 1, (n,), generator=generator)
         puzzles = self.dig(solutions, tries, generator)
         return (self.minimise(puzzles, generator) if kind == "minimal" else puzzles), solutions
 
-    def grids(self, n: int, generator: Generator) -> Int[Tensor, "{n} {self.cells}"]:
-        """Draw complete grids.
+    def grids(
+        self, n: int, generator: Generator, *, held_out: bool | None = None
+    ) -> Int[Tensor, "{n} {self.cells}"]:
+        """Draw complete grids, as `sample` draws the solutions.
 
-        One of the cells with the fewest choices gets one of them, at random, and rounds fill what
-        follows; where they come to a contradiction the board begins again. Every grid can be drawn,
-        and those of a class are equally likely; from class to class it may differ.
+        Every grid can be drawn, and those of a class are equally likely; from class to class it may
+        differ.
 
         Raises:
-            ValueError: fewer than no grids, or more than `allowed.MOST`.
+            ValueError: fewer than no grids, or more than `allowed.MOST`; grids of held-out classes
+                where none are held out, or of the others where small boards leave none.
         """
         allowed.whole(0, n=n)
+        if held_out and not self.held_out_share:
+            raise ValueError("this task holds out no class to draw from")
+        found, seen = torch.zeros(0, self.cells, dtype=torch.long), 0
+        while len(found) < n:
+            drawn = self._grids(n, generator)
+            seen += n
+            if held_out is not None:
+                drawn = drawn[self.held_out(drawn) == held_out]
+            found = torch.cat([found, drawn])[:n]
+            if seen >= MANY and not len(found):
+                raise ValueError(f"of {seen:,} grids none is of a class to draw from")
+        return found
+
+    def _grids(self, n: int, generator: Generator) -> Int[Tensor, "{n} {self.cells}"]:
+        """Grids of all classes.
+
+        One of the cells with the fewest choices gets one of them, at random, and rounds fill what
+        follows; where they come to a contradiction the board begins again.
+        """
         placed = torch.zeros(n, self.side, self.cells)
         unfinished = torch.arange(n)
         while len(unfinished):
@@ -349,7 +359,11 @@ class Sudoku:
 
     # Symmetries.
 
-    def augment(self, batch: Batch, generator: Generator) -> Batch:
+    def augment(
+        self,
+        batch: tuple[Int[Tensor, "n {self.cells}"], Int[Tensor, "n {self.cells}"]],
+        generator: Generator,
+    ) -> Batch:
         """Turn each puzzle, with its solution, into one of its class, all equally likely.
 
         Raises:

@@ -23,7 +23,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils._pytree import tree_leaves, tree_map
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 
 Tensors = dict[str, Tensor]
 Model = Callable[..., Tensor]
@@ -252,6 +252,15 @@ def train(
         raise ValueError(f"{len(models)} models need as many generators, not {len(generators)}")
     _check_alike(models)
     start = time.perf_counter()
+    key = ""
+    if recall.wanted():
+        how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
+        key = recall.key(models, loss, data, steps, *how)
+        with torch.no_grad():
+            if (found := recall.find(key)) and recall.begins(
+                found, probe(models[0]) if probe else {}
+            ):
+                return _recalled(found, models[0], watch)
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
     stacked, buffers = stack_module_state(members)
@@ -310,7 +319,7 @@ def train(
     record(steps)
 
     names = recorded[0][1] if recorded else {}
-    return Run(
+    run = Run(
         parameters={name: p.cpu() for name, p in parameters.items()},
         buffers={name: b.cpu() for name, b in buffers.items()},
         steps=torch.tensor([step for step, _ in recorded]),
@@ -318,3 +327,25 @@ def train(
         seconds=time.perf_counter() - start,
         _template=template.cpu(),
     )
+    seen = {f"h.{name}": value for name, value in run.history.items()}
+    seen |= {f"b.{name}": value for name, value in run.buffers.items()}
+    recall.keep(key, run.parameters, seen | {"steps": run.steps, "s": torch.tensor(run.seconds)})
+    return run
+
+
+def _recalled(
+    found: Tensors, template: nn.Module, watch: Callable[[int, Tensors, Tensors], None] | None
+) -> Run:
+    """A recorded run in place of a training; `watch` is called once, for its end."""
+    run = Run(
+        parameters=recall.part(found, "w"),
+        buffers=recall.part(found, "b"),
+        steps=found["steps"],
+        history=recall.part(found, "h"),
+        seconds=found["s"].item(),
+        _template=copy.deepcopy(template),
+    )
+    if watch is not None and len(run.steps):
+        last = {name: value[-1] for name, value in run.history.items()}
+        watch(int(run.steps[-1]), last, run.parameters)
+    return run

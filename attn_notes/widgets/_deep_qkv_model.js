@@ -18,8 +18,8 @@ export const VARIANTS = {
   gated: { label: "gated", formula: "W = base ⊙ softmax(A B / τ)" },
   strict: { label: "strict", formula: "W = softmax(A B / τ)" },
   plain: { label: "plain", formula: "W = base" },
-  plain_third: { label: "plain at a third", formula: "W = base" },
-  fixed_gate: { label: "fixed gate", formula: "W = base / 3" },
+  plain_third: { label: "started at a third", formula: "W = base" },
+  fixed_gate: { label: "divided by three", formula: "W = base / 3" },
 };
 
 

@@ -91,7 +91,7 @@ export function stepList() {
       "aria-hidden": "true",
     });
     const bars = LETTERS.map((name) => {
-      const fill = html("span", { class: "abc-fill" });
+      const fill = html("span", { class: "attn-fill" });
       const value = html("span", { class: "abc-value" });
       const row = html(
         "div",

@@ -98,7 +98,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       top: TOP_LOSS,
       bottom: floor - BELOW,
       criterion: `below, how near an honest model is, up to ${near} nats`,
-      words: `the floor, ${floor.toFixed(4)}: lower is who reads ahead`,
+      words: `the floor over all strings, ${floor.toFixed(4)}; on a few, luck may go below`,
     };
   }
 

@@ -160,9 +160,9 @@ export function choiceView() {
   const rows = VOCABULARY.map((_, token) => {
     const name = html("th", { scope: "row" });
     const values = [0, 1].map(() => {
-      const fill = html("span", { class: "dh-fill" });
+      const fill = html("span", { class: "attn-fill" });
       const value = html("span", { class: "dh-share" });
-      const bar = html("span", { class: "dh-meter", "aria-hidden": "true" }, fill);
+      const bar = html("span", { class: "attn-meter", "aria-hidden": "true" }, fill);
       return { node: html("td", {}, value, bar), value, fill };
     });
     return { token, name, values, node: html("tr", {}, name, ...values.map((value) => value.node)) };
@@ -171,7 +171,7 @@ export function choiceView() {
   const allowing = column("");
   const table = html(
     "table",
-    { class: "dh-table" },
+    { class: "attn-table dh-table" },
     title,
     html(
       "thead",

@@ -166,9 +166,9 @@ export const PRESETS = [
     "With the clip",
     "clip",
     {
-      weights: [-1.2, 2.1],
-      input: [-0.8, -1.5],
-      target: [1.3, -1.4],
+      weights: [2.8, 0.1],
+      input: [2, -0.4],
+      target: [0.2, 1],
       method: "clipped",
       beta: 0.02,
       steps: 400,

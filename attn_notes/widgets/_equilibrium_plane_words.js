@@ -36,7 +36,10 @@ export function judge(seen, method) {
   }
   if (!step) return `${name} finds no gradient, and leaves the weights as they are.`;
   const still = moving > 0.1 ? " The nudged state still moves: take more steps." : "";
-  const points = `${name} turns the weights ${number(angle, 0)}° away from the true step.`;
+  const points =
+    angle < 0.5
+      ? `${name} turns the weights the true way.`
+      : `${name} turns the weights ${number(angle, 0)}° away from the true step.`;
   return angle > 90 ? `${points} A small step that way goes uphill.${still}` : points + still;
 }
 

@@ -131,13 +131,13 @@ export function networkView({ uid, model, save, say }) {
   const best = Array.from({ length: BEST }, () => {
     const name = html("th", { scope: "row" });
     const value = html("span", { class: "eq-share" });
-    const fill = html("span", { class: "eq-fill" });
-    const meter = html("span", { class: "eq-meter", "aria-hidden": "true" }, fill);
+    const fill = html("span", { class: "attn-fill" });
+    const meter = html("span", { class: "attn-meter", "aria-hidden": "true" }, fill);
     return { name, value, fill, node: html("tr", {}, name, html("td", {}, value, meter)) };
   });
   const table = html(
     "table",
-    { class: "eq-table" },
+    { class: "attn-table eq-table" },
     title,
     html("tbody", {}, ...best.map(({ node }) => node)),
   );

@@ -70,7 +70,10 @@
   }
 
   function decode(base64) {
-    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    const text = atob(base64);
+    const bytes = new Uint8Array(text.length);
+    // A loop, not `from` with a function: there are a million of them, before anything is shown.
+    for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
     return new DataView(bytes.buffer);
   }
 
@@ -118,8 +121,9 @@
       throw new Error(`${entry.model_module} needs a kernel; only anywidgets live on a page`);
     }
     const { _esm, _css } = entry.state;
-    const widget = await moduleOf(_esm);
+    // The style first: what is laid out while the module is compiled need not be laid out again.
     if (_css) styleOf(_css);
+    const widget = await moduleOf(_esm);
     const model = new Model(entry);
     cleanUpWith(await widget.initialize?.({ model, signal: leaving.signal }));
     return { model, widget };

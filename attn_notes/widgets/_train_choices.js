@@ -17,9 +17,11 @@ export const labelled = (text, { node }) =>
 
 export const short = (rate) => `${Number(rate.toPrecision(2))}`;
 
-/** The options of a menu of learning rates, around the one that suits. */
+/** The options of a menu of learning rates, around the one that suits, which says so. */
 export const ratesAround = (rate) =>
-  [-2, -1, 0, 1, 2].map((power) => rate * 2 ** power).map((each) => [each, short(each)]);
+  [-2, -1, 0, 1, 2]
+    .map((power) => rate * 2 ** power)
+    .map((each) => [each, each === rate ? `${short(each)}, suits it` : short(each)]);
 
 /** The options of a menu of how many steps to take: parts of those that suit. */
 export const stepsOf = (steps, parts) =>

@@ -85,12 +85,13 @@ function lossChart() {
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands below
+ *   first     the first seed
  *   guesses, answer(guess, history)  the question asked before the first start, and what came out
  */
 export function trainPanel({ uid, root, esm, title, settings, more = [], plan, judge, follow, ...rest }) {
-  const { guesses, answer, pace } = rest;
+  const { guesses, answer, pace, first: seed0 = 1 } = rest;
   let current = null; // the plan
-  let seed = 1;
+  let seed = seed0;
   let weights = null;
   let history = []; // {step, score, loss} at every report
   let guess = null;

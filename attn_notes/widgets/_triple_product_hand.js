@@ -160,7 +160,7 @@ export function byHand({ uid, model, save }) {
     );
     const cells = KINDS.map(({ kind }) => {
       const value = html("span", { class: "tp-value" });
-      const fill = html("span", { class: "tp-fill" });
+      const fill = html("span", { class: "attn-fill" });
       const node = html(
         "td",
         { "data-kind": kind },
@@ -179,7 +179,7 @@ export function byHand({ uid, model, save }) {
   });
   const table = html(
     "table",
-    { class: "tp-table" },
+    { class: "attn-table tp-table" },
     html("caption", {}, "Attention: each score's softmax"),
     html(
       "thead",

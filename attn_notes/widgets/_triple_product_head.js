@@ -124,10 +124,11 @@ export function inAHead({ uid, model, save, leave }) {
     save({ run: name, ...copier() });
   }
 
-  /** Show a model with a text, and of its heads the one that copies, if one does. */
+  const opening = model.get("position");
+  /** Show a model with a text, where the widget began, and of its heads the one that copies, if one does. */
   function open(name, text) {
     if (!(name in model.get("runs"))) return;
-    save({ mode: "head", ...asked(parse(text, LETTERS.length)) });
+    save({ mode: "head", ...asked(parse(text, LETTERS.length)), position: opening });
     change(name);
   }
 

@@ -28,7 +28,7 @@ export const OPENING = {
   name: "start again",
   note:
     "k₁ lies close to the plane of q and r, so the volume that it spans with them is small, and its " +
-    "score is close to 0, the highest there is. Select another key, or move a tip.",
+    "score is close to 0, the highest there is. Select a key, or move a tip.",
   scene: START,
   selected: 1,
 };

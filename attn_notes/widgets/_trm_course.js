@@ -103,7 +103,7 @@ export function closeView(put) {
   const column = (text) => html("th", { scope: "col" }, text);
   const node = html(
     "table",
-    { class: "trm-table" },
+    { class: "attn-table trm-table" },
     title,
     html("thead", {}, html("tr", {}, column("digit"), column("answer"), column("in mind"))),
     body,
@@ -116,8 +116,8 @@ export function closeView(put) {
       key.classList.add("trm-key");
       const values = ["answer", "mind"].map((kind) => {
         const value = html("span", { class: "trm-share" });
-        const fill = html("span", { class: `trm-fill trm-${kind}` });
-        const meter = html("span", { class: "trm-meter", "aria-hidden": "true" }, fill);
+        const fill = html("span", { class: `attn-fill trm-${kind}` });
+        const meter = html("span", { class: "attn-meter", "aria-hidden": "true" }, fill);
         return { node: html("td", {}, value, meter), value, fill };
       });
       const name = html("th", { scope: "row" }, key);

@@ -134,14 +134,17 @@ export function explorerTraining({ uid, root, model, follow }) {
     return { score: solved / count, words };
   }
 
+  /** Looks that the challenge allows, at whatever size: a step of training is one look for every seat. */
+  const mostLooks = () => lesson().goal.steps * lesson().sizes[0].seats;
+
   function answerTo(guess, history) {
     const { score, step } = history.at(-1);
-    const { solved, steps } = lesson().goal;
+    const { solved } = lesson().goal;
     const bounds = GUESSES.options.map(([bound]) => bound);
     const found = bounds.find((bound) => score < Number(bound)) ?? bounds.at(-1);
     const outcome = `After ${step} steps it solves ${share(score)}.`;
     const guessed = guess ? (guess === found ? " As you guessed." : " Not as you guessed.") : "";
-    if (step <= steps) {
+    if (step * choice.size.seats <= mostLooks()) {
       tally.textContent =
         score >= solved
           ? `Done: ${share(score)} in ${step} steps.`
@@ -179,8 +182,9 @@ export function explorerTraining({ uid, root, model, follow }) {
     const size = small ? sizes.reduce((one, other) => (one.seats < other.seats ? one : other)) : sizes[0];
     choice = { size, steps: size.steps, supervision: supervision.steps, halting: "on" };
     challenge.textContent =
-      `Challenge: solve ${share(goal.solved)} of ${judged.last} held-out minimal puzzles after ` +
-      `${goal.steps} steps or fewer.`;
+      `Challenge: solve ${share(goal.solved)} of ${judged.last} held-out minimal puzzles after at most ` +
+      `${mostLooks().toLocaleString("en")} looks: ${goal.steps} steps of ${sizes[0].seats} puzzles, or as ` +
+      "many in another size.";
     show();
     panel.restart();
   }

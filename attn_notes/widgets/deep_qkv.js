@@ -6,7 +6,7 @@ import { button, html, number, plural, saver, select } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { answerView } from "./_deep_qkv_answer.js";
-import { VARIANTS, WORDS, score, sortAll } from "./_deep_qkv_model.js";
+import { VARIANTS, WORDS, score, sortAll, sorted, written } from "./_deep_qkv_model.js";
 import { sorterTraining } from "./_deep_qkv_train.js";
 import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
 
@@ -382,7 +382,11 @@ async function render({ model, el }) {
   switchModel();
   await training.reload();
   const close = opens(root, {
-    failed: () => shown && !fails(shown) && otherSeed() && showOther(),
+    failed() {
+      if (shown && !fails(shown) && otherSeed()) showOther();
+      const wrong = WORDS.find((word, i) => answers[i] && written(answers[i]) !== sorted(word));
+      if (wrong) answer.choose(wrong);
+    },
   });
   return () => {
     close();

@@ -6,14 +6,14 @@ as they are.
 """
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import anywidget
 import traitlets
 from torch import Generator, Tensor
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
@@ -31,7 +31,7 @@ LOSSES = {
 """Which predictions a loss may count in the page: its name there, which these are, its floor."""
 
 
-@cache
+@recall.noted
 def _observe(config: Config) -> str:
     """The forward pass on all 27 inputs at once: their logits and each head's attention."""
     tokens = sorting.all_sequences()[:, :-1].contiguous()
@@ -39,7 +39,7 @@ def _observe(config: Config) -> str:
     return forward(model, {"tokens": tokens}, ("logits", "attention"), method="observe").module
 
 
-@cache
+@recall.noted
 def _step(config: Config) -> str:
     """One step of training: the loss and its gradient."""
     batch = {"tokens": sorting.all_sequences(), "counted": sorting.counted(sorting.ALL)}

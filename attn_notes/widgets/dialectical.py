@@ -7,7 +7,7 @@ wants to write stand in JavaScript. So the widget needs no kernel once a page ha
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import anywidget
@@ -16,7 +16,7 @@ import traitlets
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.programs import export, initial, training
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch, Brackets, encode, token_losses
@@ -43,7 +43,7 @@ class _Observer(nn.Module):
         return logits, seen.attention, seen.tension, seen.active.to(logits.dtype)
 
 
-@cache
+@recall.noted
 def _observe(config: Config) -> list[tuple[int, str]]:
     """The forward pass for texts of up to so many characters, shorter ones padded."""
     model = LanguageModel(config, Generator()).double()
@@ -66,7 +66,7 @@ def _observe(config: Config) -> list[tuple[int, str]]:
     ]
 
 
-@cache
+@recall.noted
 def _step(config: Config, length: int, batch: int) -> str:
     """One step of training: the loss, its gradient, and what each prediction costs."""
 

@@ -31,7 +31,7 @@ async function render({ model, el }) {
       {
         type: "button",
         role: "tab",
-        class: "eq-tab",
+        class: "attn-tab eq-tab",
         id: `${uid}-tab-${panel}`,
         "aria-controls": `${uid}-panel-${panel}`,
         onclick: () => save({ panel }),
@@ -49,7 +49,7 @@ async function render({ model, el }) {
   const list = html(
     "div",
     {
-      class: "eq-tabs",
+      class: "attn-tabs",
       role: "tablist",
       "aria-label": "What to look at",
       onkeydown: arrows((i) => save({ panel: names[i] })),

@@ -9,7 +9,6 @@ needs no kernel once a page has been saved.
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
 from typing import Any
 
 import anywidget
@@ -19,6 +18,7 @@ import traitlets
 from torch import Generator, Tensor
 from torch.func import grad, vjp
 
+from attn_notes import recall
 from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel, asymmetry
 from attn_notes.programs.forward import forward
 from attn_notes.widgets._source import javascript, style
@@ -63,7 +63,7 @@ class _Parts(LanguageModel):
         return self.block(z, torch.zeros_like(z))  # J does not depend on x
 
 
-@cache
+@recall.noted
 def _programs(config: Config) -> list[dict[str, Any]]:
     """The network's programs, for texts of at most `length` characters, the shortest first."""
     lengths = [config.context]

@@ -30,12 +30,12 @@ async function render({ model, el }) {
       value: mode,
       onchange: () => save({ mode }),
     });
-    return { mode, input, node: html("label", { class: "tp-tab" }, input, html("span", {}, text)) };
+    return { mode, input, node: html("label", { class: "attn-tab tp-tab" }, input, html("span", {}, text)) };
   });
   root.append(
     html(
       "div",
-      { class: "tp-tabs", role: "radiogroup", "aria-label": "What to look at" },
+      { class: "attn-tabs", role: "radiogroup", "aria-label": "What to look at" },
       ...tabs.map((tab) => tab.node),
     ),
     ...Object.values(modes).map((mode) => mode.node),

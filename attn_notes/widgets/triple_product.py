@@ -7,7 +7,7 @@ kernel once a page has been saved.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from string import ascii_lowercase
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 import traitlets
 from torch import Generator, Tensor
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
@@ -37,7 +37,7 @@ class _Shown(AttentionOnly):
         return tuple(torch.func.vjp(partial(self.look, tokens), loudness)[0])
 
 
-@cache
+@recall.noted
 def _observe(config: Config) -> str:
     """The forward pass on the longest text, one token of it louder: all that is drawn of it."""
     names = ("logits", "attention", "scores", "q", "k", *(["r"] if config.score != "dot" else []))
@@ -48,7 +48,7 @@ def _observe(config: Config) -> str:
     return forward(_Shown(config, Generator()).double(), text, names, method="shown").module
 
 
-@cache
+@recall.noted
 def _step(config: Config, task: Copying, batch: int) -> str:
     """One step of training: the loss, its gradient, and the share of copies that are right.
 

@@ -7,7 +7,7 @@ needs no kernel once a page has been saved.
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import anywidget
@@ -16,7 +16,7 @@ import traitlets
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 from attn_notes.models.trm import TRM, Config
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
@@ -46,7 +46,7 @@ class Used(TRM):
         return h, self.decode(h), self.halt(h[..., 0, :])[..., 0]
 
 
-@cache
+@recall.noted
 def use(config: Config, boards: int = 1) -> str:
     """The program of one use of the network, on so many boards at once."""
     y, z = TRM(config, Generator()).start(boards)
@@ -56,6 +56,7 @@ def use(config: Config, boards: int = 1) -> str:
     return forward(model, inputs, ("h", "logits", "halt"), method="use").module
 
 
+@recall.noted
 def _step(config: Config, loss: Callable[..., Any], seats: int) -> dict[str, Any]:
     """One step of training on so many seats, and how much memory it works in."""
     model = TRM(config, Generator())

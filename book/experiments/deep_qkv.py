@@ -9,7 +9,7 @@ from attn_notes.analysis import results, statistics
 from attn_notes.chapters.deep_qkv import recipe
 from attn_notes.models.deep_qkv import Config
 from attn_notes.training.ensemble import Run
-from experiments import experiment
+from experiments import _lessons, experiment
 
 
 def settings(setting: recipe.Setting, **more: Any) -> results.Record:
@@ -118,3 +118,9 @@ def deep_qkv_positions() -> None:
         setting = recipe.LIVE.at(recipe.RATE[variant])
         runs[variant] = outline(recipe.train_sorters(kind.config, setting))
     results.save("deep_qkv_positions", settings(recipe.LIVE, lr=recipe.RATE), runs)
+
+
+@experiment
+def deep_qkv_runs() -> None:
+    """What the lesson trains, kept for FAST=1; and what the lesson costs."""
+    _lessons.keep("deep_qkv")

@@ -16,7 +16,7 @@ from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch
 from attn_notes.training.comparison import BATCHES, held_out
 from attn_notes.training.ensemble import Run, Tensors, train
-from experiments import experiment
+from experiments import _lessons, experiment
 
 
 def kept(setting: Setting, *names: str) -> results.Record:
@@ -202,3 +202,9 @@ def dialectical_inside() -> None:
             runs[kind]["halting"] = [halting(member, batch) for member in members]
     settings = kept(how, "probe_every", "lr") | {"swept": recipe.SWEPT, "text": recipe.LEAK_TEXT}
     results.save("dialectical_inside", SIZES | settings, runs)
+
+
+@experiment
+def dialectical_runs() -> None:
+    """What the lesson trains, kept for FAST=1; and what the lesson costs."""
+    _lessons.keep("dialectical")

@@ -13,7 +13,7 @@ from attn_notes.chapters.equilibrium.estimators import EXACT, Estimator, Nudged
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
-from experiments import experiment
+from experiments import _lessons, experiment
 
 
 def curve(run: Run) -> results.Record:
@@ -196,3 +196,9 @@ def equilibrium_costs() -> None:
     }
     settings = {"batch": recipe.PUBLISHED_BATCH, "length": recipe.PUBLISHED_LENGTH, "threads": 1}
     results.save("equilibrium_costs", settings, runs)
+
+
+@experiment
+def equilibrium_runs() -> None:
+    """What the lesson trains, kept for FAST=1; and what the lesson costs."""
+    _lessons.keep("equilibrium")

@@ -11,7 +11,7 @@ from attn_notes.chapters.triple_product import learnt, measure, recipe
 from attn_notes.models.triple_product import SCORES, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
-from experiments import experiment
+from experiments import _lessons, experiment
 
 
 def summary(run: Run) -> results.Record:
@@ -138,3 +138,9 @@ def triple_product_cost() -> None:
         "tokens a batch": recipe.POSITIONS,
     }
     results.save("triple_product_cost", settings, runs)
+
+
+@experiment
+def triple_product_runs() -> None:
+    """What the lesson trains, kept for FAST=1; and what the lesson costs."""
+    _lessons.keep("triple_product")

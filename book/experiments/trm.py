@@ -14,7 +14,7 @@ from attn_notes.chapters.trm.recipe import KINDS, LIVE, TASK, Recipe
 from attn_notes.chapters.trm.supervision import History, Supervision
 from attn_notes.models.trm import TRM
 from attn_notes.tasks.sudoku import Batch
-from experiments import experiment
+from experiments import _lessons, experiment
 
 
 def tests(size: int) -> dict[str, Batch]:
@@ -249,3 +249,9 @@ def trm_inside() -> None:
     results.save(
         "trm_inside", recipe.SIZES | recipe.INSIDE | {"seeds": recipe.SEEDS, "lr": LIVE.lr}, runs
     )
+
+
+@experiment
+def trm_runs() -> None:
+    """What the lesson trains, kept for FAST=1; and what the lesson costs."""
+    _lessons.keep("trm")

@@ -1,7 +1,9 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
+import torch
 
 from attn_notes.analysis import results
 
@@ -24,3 +26,12 @@ def test_missing_record_says_what_there_is(tmp_path: Path, monkeypatch: pytest.M
     results.save("other", {}, {})
     with pytest.raises(FileNotFoundError, match=r"no recorded run 'toy' .* there are: other"):
         results.load("toy")
+
+
+def test_what_could_not_be_written_is_read_as_nan() -> None:
+    values = [[0.5, math.nan], [math.inf, 1 / 3]]
+    written = json.dumps([[results.rounded(value) for value in row] for row in values])
+    read = results.numbers(json.loads(written))
+    wanted = torch.tensor([[0.5, math.nan], [math.nan, 0.3333]], dtype=torch.float64)
+    torch.testing.assert_close(read, wanted, rtol=0, atol=0, equal_nan=True)
+    assert results.numbers([]).shape == (0,)

@@ -10,6 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 
 import nbformat
 import pytest
@@ -113,6 +114,12 @@ It is [here](REPOSITORY). Type
     git clone REPOSITORY
 ```
 
+:::{admonition} In this chapter
+:class: chapter-card
+Time
+: A minute.
+:::
+
 The end.
 """
 PRESS = "https://aclanthology.org/E17-2025/"
@@ -209,6 +216,34 @@ def test_the_repository_is_named_where_it_is_known(faulty_book: tuple[Path, str]
     assert "source.md" not in faulty_book[1]
 
 
+@pytest.mark.slow
+def test_a_chapter_can_be_opened_elsewhere(faulty_book: tuple[Path, str]) -> None:
+    page = (faulty_book[0] / "book" / "source.html").read_text("utf-8")
+    (line,) = re.findall(r'<p class="launches">(.*?)</p>', page, re.DOTALL)
+    names = [re.sub("<.*?>", "", link) for link in re.findall("<a .*?</a>", line, re.DOTALL)]
+    assert names == ["Colab", "Binder", "Codespaces", "a JupyterHub", "download all"]
+    assert page.index("In this chapter") < page.index(line) < page.index("The end.")
+
+
+def test_links_name_what_the_editions_branch_holds(part: dict[str, ModuleType]) -> None:
+    """The files of the branch are those of `make editions`; the workflow names the folders."""
+    links = part["repository"].launches(f"{REPOSITORY}/", "deep_qkv")
+    workflow = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
+    for edition, name in (("plain", "Colab"), ("student", "a JupyterHub")):
+        assert f"{edition}/deep_qkv.ipynb" in unquote(links[name])
+        assert f"mv new/attention-notes-{edition} out/{edition}\n" in workflow
+        assert f"_build/editions/attention-notes-{edition}\n" in workflow
+    for hidden in ("instructor", "grading"):
+        assert f"attention-notes-{hidden}" not in workflow
+    assert (ROOT / "book" / "deep_qkv.ipynb").is_file() and "book/deep_qkv.ipynb" in unquote(
+        links["Binder"]
+    )
+    assert all(link.startswith("https://") for link in links.values())
+    assert part["repository"].launches("", "deep_qkv") == {}
+    # nbgitpuller would name its folder `name.git`, in which the notebook is not looked for.
+    assert part["repository"].launches(f"{REPOSITORY}.git", "deep_qkv") == links
+
+
 def test_without_an_address_nothing_is_said(part: dict[str, ModuleType]) -> None:
     filled = part["repository"].filled
     assert filled(["[here](REPOSITORY)"], "") == []
@@ -254,6 +289,17 @@ def test_a_formula_keeps_the_punctuation_that_touches_it(part: dict[str, ModuleT
     spans = [node.astext() for node in paragraph.findall(nodes.inline)]
     assert spans == ["(x),", "y."]
     assert paragraph.astext() == "so (x), and y. Then z is free"
+
+
+def test_a_number_keeps_its_percent_sign(part: dict[str, ModuleType]) -> None:
+    page = nodes.section()
+    page += nodes.paragraph(
+        "", "", nodes.Text("97 % of them, 3 in % or "), nodes.literal("", "7 % 2")
+    )
+    page += nodes.literal_block("", "7 % 2")
+    part["punctuation"].keep_percents(page)
+    assert page[0].astext() == "97\N{NO-BREAK SPACE}% of them, 3 in % or 7 % 2"
+    assert page[1].astext() == "7 % 2"
 
 
 @pytest.mark.slow

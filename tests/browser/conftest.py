@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from filelock import FileLock
 from playwright.sync_api import (
     Browser,
     CDPSession,
@@ -29,6 +30,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    expect,
     sync_playwright,
 )
 
@@ -68,6 +70,8 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host is ever reached
     "--process-per-site",  # what a page has loaded, the next need not read again
 )
+# As long as a click or a page is waited for; Playwright's own five seconds are a quiet machine's.
+expect.set_options(timeout=20_000)
 WINDOW = {"width": 1280, "height": 900}
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.
 STRICT_POLICY = (
@@ -99,13 +103,13 @@ def install_browser() -> None:
     """
     apt = _apt_get()
     if apt is None:
-        commands = [[sys.executable, "-m", "playwright", "install", "chromium"]]
+        command = [sys.executable, "-m", "playwright", "install", "chromium"]
     else:
-        # Test processes that run side by side wait for one another.
-        apt = [*apt, "-o", "DPkg::Lock::Timeout=300"]
-        commands = [[*apt, "update"], [*apt, "install", "-y", "chromium"]]
-    for command in commands:
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        # Somebody else's apt-get is waited for, and a mirror that does not answer is asked again.
+        apt = [*apt, "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"]
+        subprocess.run([*apt, "update"], capture_output=True)  # without, older lists may serve
+        command = [*apt, "install", "-y", "chromium"]
+    subprocess.run(command, check=True, capture_output=True, text=True)
 
 
 def _apt_get() -> list[str] | None:
@@ -128,17 +132,31 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("slow")
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium; fails with one clear message where none can be had."""
-    program = find_browser()
-    if program is None:
-        try:
-            install_browser()
-        except (subprocess.CalledProcessError, OSError) as error:
-            why = getattr(error, "stderr", None) or str(error)
-            pytest.fail(NO_BROWSER.format(why=why.strip()), pytrace=False)
+def provided_browser(lock: Path) -> str | None:
+    """The program of a browser, which is installed if there is none.
+
+    Test processes run side by side: one installs it, and the others wait for that. Two at once are
+    refused by apt's locks, of which it waits for one only.
+
+    Raises:
+        subprocess.CalledProcessError: it could not be installed.
+    """
+    with FileLock(lock):
         program = find_browser()
+        if program is None:
+            install_browser()
+            program = find_browser()
+    return program
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium; fails with one clear message where none can be had."""
+    try:
+        program = provided_browser(tmp_path_factory.getbasetemp().parent / "browser.lock")
+    except (subprocess.CalledProcessError, OSError) as error:
+        why = getattr(error, "stderr", None) or str(error)
+        pytest.fail(NO_BROWSER.format(why=why.strip()), pytrace=False)
     if program is None:
         pytest.fail(NO_BROWSER.format(why=""), pytrace=False)
     with sync_playwright() as playwright:

@@ -114,7 +114,7 @@ READ_PICTURE = """(root) => [...root.querySelectorAll('.abc-step')].map((step) =
   return {
     bars: all('.abc-bar').map((bar) => [
       bar.firstChild.textContent,
-      Number(bar.querySelector('.abc-fill').style.transform.match(/^scaleX\\((.+)\\)$/)[1]),
+      Number(bar.querySelector('.attn-fill').style.transform.match(/^scaleX\\((.+)\\)$/)[1]),
     ]),
     labels: all('.abc-strip > .abc-small').map((label) => [head(label), label.textContent]),
     percents: tiles.map((tile) => [...tile.querySelectorAll('.abc-small')]

@@ -526,7 +526,7 @@ READ_TRACKS = """(widget) => {
     depths: steps.map((y) => start - y),
     below: height - start,
     steps: [...root.querySelectorAll('.dh-column > span')].map((e) => parseFloat(e.style.height)),
-    wanted: [...root.querySelectorAll('.dh-table td:nth-child(2) .dh-fill')].map((e) =>
+    wanted: [...root.querySelectorAll('.dh-table td:nth-child(2) .attn-fill')].map((e) =>
       Number(e.style.transform.match(/scaleX\\((.+)\\)/)[1])),
   };
 }"""

@@ -64,8 +64,31 @@ def test_its_code_is_worth_reading(stem: str) -> None:
     cells = code_cells(stem)
     assert sum(lines(cell.source) for cell in cells) <= LINES
     folded = {cell.id: set(cell.metadata.get("tags", [])) for cell in cells}
-    assert {name for name, tags in folded.items() if tags} == {"setup"}
-    assert folded["setup"] == {"hide-input"}
+    asks = {name: {"remove-cell"} for name in ("prediction", "prediction-score")}
+    assert {name: tags for name, tags in folded.items() if tags} == {"setup": {"hide-input"}} | asks
+
+
+def test_its_code_is_not_cut(stem: str, open_page: Callable[..., Visit]) -> None:
+    """On a laptop's screen no line has to be scrolled to, folded cells and solutions included."""
+    cut = open_page(f"book/{stem}.html").page.evaluate(
+        """() => {
+          document.querySelectorAll("details").forEach((details) => (details.open = true));
+          const blocks = [...document.querySelectorAll("article.bd-article pre")];
+          return blocks.filter((pre) => pre.scrollWidth > pre.clientWidth + 1)
+            .map((pre) => pre.innerText.split("\\n").sort((a, b) => b.length - a.length)[0]);
+        }"""
+    )
+    assert not cut, "lines over 84 characters, or 80 in a solution"
+
+
+def test_its_figures_fit_a_phone(stem: str, open_page: Callable[..., Visit]) -> None:
+    """Whole, with letters that can be read: `attn_notes.figures` lets none become smaller."""
+    scrolled = open_page(f"book/{stem}.html", width=390).page.evaluate(
+        """() => [...document.querySelectorAll("article.bd-article .attn-figure")]
+          .filter((figure) => figure.scrollWidth > figure.clientWidth)
+          .map((figure) => figure.querySelector(".attn-figure-title")?.textContent)"""
+    )
+    assert not scrolled, "at most 5.5 inches wide, letters of at least 10 points"
 
 
 def test_its_evidence_takes_seconds(stem: str) -> None:

@@ -149,7 +149,7 @@ def test_search_finds_every_chapter_by_its_title(
         title = re.sub(r"<span.*?</span>", "", heading)  # without its number
         visit.page.goto(f"{base}search.html?q={quote(unescape(title))}")
         visit.page.locator(f'#search-results a[href*="{chapter}"]').first.wait_for()
-        visit.settle()
+        visit.page.wait_for_load_state("networkidle")  # it fetches every page that it found
     visit.assert_clean()
 
 

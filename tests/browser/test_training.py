@@ -15,7 +15,7 @@ from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
-from .training_page import PATIENCE, choose, downloaded, pick, told, train
+from .training_page import PATIENCE, choose, downloaded, never_waits, pause, pick, told, train
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
@@ -58,16 +58,7 @@ def test_it_starts_pauses_steps_and_starts_again(widget: Locator) -> None:
     assert told(widget)["training"] == "idle"
     widget.get_by_role("button", name="Train", exact=True).click()
     expect(widget).to_have_attribute("data-training", "running")
-    widget.get_by_role("button", name="Pause").click()
-    expect(widget).to_have_attribute("data-training", "paused")
-    paused = -1
-    for _ in range(20):  # what the Worker had in hand is shown yet, which takes it a while if busy
-        before, paused = paused, int(told(widget)["step"])
-        if before == paused:
-            break
-        widget.page.wait_for_timeout(250)
-    widget.page.wait_for_timeout(500)
-    assert int(told(widget)["step"]) == before == paused  # nothing moves
+    paused = pause(widget)
     widget.get_by_role("button", name="One step").click()
     expect(widget).to_have_attribute("data-step", str(paused + 1))
     widget.get_by_role("button", name="Another seed").click()
@@ -109,17 +100,10 @@ def test_most_seeds_reach_the_criterion_within_the_challenge(widget: Locator) ->
     assert int(tally.text_content().split(": ")[1].split(" of ")[0]) >= 14
 
 
-def test_no_task_keeps_the_page_waiting(visit: Visit, widget: Locator) -> None:
-    visit.page.evaluate(
-        """() => {
-          window.long = [];
-          new PerformanceObserver((list) => long.push(...list.getEntries().map((e) => e.duration)))
-            .observe({ type: 'longtask' });
-        }"""
+def test_no_task_keeps_the_page_waiting(open_page: Callable[..., Visit]) -> None:
+    assert never_waits(
+        lambda: open_page(CHAPTER).page, lambda page: train(page.locator(".abc-sorter"))
     )
-    train(widget)
-    longest: list[float] = visit.page.evaluate("long")
-    assert not [duration for duration in longest if duration > 100], longest
 
 
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:

@@ -1,6 +1,6 @@
 """Deep supervision in the page of chapter 5: its puzzles and steps against Python's, its panel."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets.trm import SudokuExplorer
 
 from .conftest import Visit
-from .training_page import downloaded, one_step, pick, told, train
+from .training_page import downloaded, never_waits, one_step, pause, pick, told, train
 from .widget_page import FAKE_MODEL
 
 CHAPTER = "book/trm.html"
@@ -275,30 +275,27 @@ def test_small_boards_are_learned_to_the_criterion(module_page: Page) -> None:
 # The panel --------------------------------------------------------------------------------------
 
 
-def test_it_trains_pauses_and_shows_what_it_has_learned(
-    visit: Visit, widget: Locator, tmp_path: Path
-) -> None:
-    """On the fewest seats; the board shows what torch makes of the weights that are downloaded."""
-    visit.page.evaluate(
-        """() => {
-          window.long = [];
-          new PerformanceObserver((list) => long.push(...list.getEntries().map((e) => e.duration)))
-            .observe({ type: 'longtask' });
-        }"""
-    )
+def a_few_steps(page: Page) -> Locator:
+    """Train on the fewest seats for four steps, which goes on."""
+    widget = page.locator(".trm.attn-widget").first
     widget.get_by_label("Puzzles at once").select_option("16")
     assert told(widget)["training"] == "idle"
     widget.get_by_role("button", name="Train", exact=True).click()
-    visit.page.wait_for_function(
+    page.wait_for_function(
         "Number(document.querySelector('.trm.attn-widget').dataset.step) >= 4", timeout=60_000
     )
-    widget.get_by_role("button", name="Pause").click()
-    expect(widget).to_have_attribute("data-training", "paused")
+    return widget
+
+
+def test_no_task_keeps_the_page_waiting(open_page: Callable[..., Visit]) -> None:
+    assert never_waits(lambda: open_page(CHAPTER).page, lambda page: pause(a_few_steps(page)))
+
+
+def test_it_trains_pauses_and_shows_what_it_has_learned(visit: Visit, tmp_path: Path) -> None:
+    """The board shows what torch makes of the weights that are downloaded."""
+    widget = a_few_steps(visit.page)
+    pause(widget)
     expect(widget.get_by_role("button", name="One step")).to_be_enabled()
-    visit.page.wait_for_timeout(1500)
-    paused = int(told(widget)["step"])
-    visit.page.wait_for_timeout(500)
-    assert int(told(widget)["step"]) == paused
     assert 0 < float(told(widget)["loss"]) < 4
     expect(widget.get_by_label("Model", exact=True)).to_have_value("in training")
     model = TRM(recipe.LIVE.config, Generator())
@@ -309,8 +306,6 @@ def test_it_trains_pauses_and_shows_what_it_has_learned(
     expect(widget.locator(".trm-table td:nth-child(2)")).to_have_text(
         [f"{share:.2f}" for share in shares]
     )
-    longest: list[float] = visit.page.evaluate("long")
-    assert not [duration for duration in longest if duration > 100], longest
 
 
 def test_another_model_is_looked_at_meanwhile_and_a_new_seed_starts_elsewhere(

@@ -242,6 +242,17 @@ def gate_meaning(bodies: Bodies) -> Markdown:
     )
 
 
+def order(crowds: Crowds) -> Markdown:
+    """Which kind sorted soonest, which last, as the lesson asks to predict: the median seeds."""
+    names = evidence.ASKED
+    ranked = sorted(names, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
+    steps = [f"{names[kind]} ({step_or_never(crowds[kind].median)})" for kind in ranked]
+    return Markdown(
+        f"The order to predict, by the step at which half of the seeds have converged: "
+        f"{', '.join(steps)}."
+    )
+
+
 def loss_meaning(bodies: Bodies) -> Markdown:
     """What the loss did beside the weights, the conclusion first."""
     body = most(bodies)
@@ -333,8 +344,8 @@ def published_words(crowds: Crowds) -> Markdown:
     loss = found[LOSS_OF_GATED].findings["published"].verdict
     return Markdown(
         f"And at the published settings, {recipe.PUBLISHED.lr:g} for all and {steps:,.0f} steps? "
-        f"There {listed(told) if told else 'no way of making weights'} can be told from plain "
-        f"({seeds} seeds); the loss "
+        f"There {listed(told) if told else 'none of the others'} can be told from plain, by when "
+        f"the seeds converge ({seeds} seeds); the loss "
         + ("still decides, for gated." if loss else "cannot be shown to matter either.")
     )
 

@@ -16,6 +16,7 @@ from attn_notes import allowed
 from attn_notes.analysis import results, statistics
 from attn_notes.chapters.deep_qkv import measure, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
+from attn_notes.predictions import Part
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
@@ -106,6 +107,23 @@ def live(run: Run) -> Crowd:
         run.seconds,
         losses.quantile(losses.new_tensor([0.25, 0.5, 0.75]), dim=1).T,
     )
+
+
+ASKED = {
+    "plain": "plain",
+    "gated": "gated",
+    "fixed_gate": "divided by three",
+    "plain, knowable": "two letters left out",
+}
+"""Kind → what the lesson calls it where it asks for a prediction."""
+
+
+def predicted(crowds: Crowds) -> list[Part]:
+    """What the lesson asks a reader to predict: who is first, and how low a loss can get."""
+    order = sorted(ASKED, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
+    ranks = [Part(ASKED[kind], 1, len(order), order.index(kind) + 1) for kind in ASKED]
+    lowest, floor = crowds["plain"].lowest, sorting.FLOOR
+    return [*ranks, Part("lowest loss of plain", 0, math.log(3), lowest, floor)]
 
 
 def crowd(run: results.Record) -> Crowd:

@@ -67,9 +67,12 @@ def weight_parts(weight: ProjectionWeight) -> Picture:
     }  # fmt: skip
     gate = parts["softmax(AB)"]
     low, high = float(gate.min()), float(gate.max())
-    with figures.figure(6.6, 2.3, columns=6) as (fig, axes):
-        for ax, (name, matrix) in zip(axes, parts.items(), strict=True):
-            figures.heat_map(ax, matrix, signed=name != "softmax(AB)", numbers=True)
+    tallest = max(len(matrix) for matrix in parts.values())
+    with figures.figure(5.5, 3.7, rows=2, columns=3) as (fig, axes):
+        for ax, (name, matrix) in zip(axes.flat, parts.items(), strict=True):
+            figures.heat_map(ax, matrix, signed=name != "softmax(AB)", numbers=True, size=10.0)
+            above = (tallest - len(matrix)) / 2  # cells of one size in all six
+            ax.set(aspect="auto", ylim=(tallest - above, -above))
             ax.set_title(name, fontsize=10)
     even = high - low < 1 / 3
     return Picture(
@@ -82,7 +85,6 @@ def weight_parts(weight: ProjectionWeight) -> Picture:
         "Six heat maps of one head: A, B, their product, its row softmax, base, and base times "
         f"softmax. The softmax lies between {low:.2f} and {high:.2f}"
         + (", so W looks like base, only paler." if even else "."),
-        wide=True,
     )
 
 

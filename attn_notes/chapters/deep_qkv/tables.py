@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attn_notes import notebook
 from attn_notes.analysis.statistics import NO_BREAK
-from attn_notes.analysis.words import listed, number
+from attn_notes.analysis.words import listed, median, number
 from attn_notes.chapters.deep_qkv import evidence, measure, recipe
 from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
 from attn_notes.chapters.deep_qkv.evidence import NEVER, Crowds
@@ -160,8 +160,7 @@ def positions(crowds: Crowds) -> HTML:
         last = here.last_losses
         rows.append([
             f"{kind}, without positions", f"{here.arrived} of {len(here.arrivals)}",
-            f"{float(last.mean(-1).median()):.4f}",
-            *(f"{x:.3f}" for x in last.median(0).values.tolist()),
+            f"{median(last.mean(-1)):.4f}", *(f"{median(each):.3f}" for each in last.T),
         ])  # fmt: skip
     rows.append(
         ["least possible without positions", "", f"{float(exact.mean()):.4f}", *_digits(exact)]

@@ -341,8 +341,14 @@ def bought(recorded: Recorded) -> Markdown:
     halting = next(c for c in about_tension(recorded) if c.text.startswith(f"{HALTING} {tau} "))
     found = halting.findings["recorded"]
     unsure = (
-        f"; corrected for asking of {len(recipe.TOLD)} thresholds, that cannot be told from "
-        f"chance ({statistics.said(found.p or 1.0)})"
+        f"; but {len(recipe.TOLD)} thresholds were asked of, and one of so many comes out like "
+        f"this by chance often enough ({statistics.said(found.p or 1.0)}, corrected)"
+    )
+    chance = (
+        f"; as one of {len(PARTS)} such questions that may be chance too "
+        f"({statistics.said(told.p or 1.0)})"
+        if told.verdict is None
+        else ""
     )
     return Markdown(
         f"At the source's threshold, τ₀ = {tau}, a model that halts has a loss "
@@ -351,8 +357,7 @@ def bought(recorded: Recorded) -> Markdown:
         "The fairer rival is a *plain recursion* of equal cost, one attention without tension or "
         "halting, gone round six times. Against it the whole ends "
         f"{'higher' if whole.mean > 0 else 'lower'}, by {thousandths(size(whole))}, "
-        f"{len(recorded.ends['corrected'])} seeds each; corrected for {len(PARTS)} such questions, "
-        f"{statistics.said(told.p or 1.0)}. {better[told.verdict]}"
+        f"{len(recorded.ends['corrected'])} seeds each{chance}. {better[told.verdict]}"
     )
 
 
@@ -374,7 +379,8 @@ def wrote(recorded: Recorded) -> Markdown:
     )
     return Markdown(
         f"Of {texts} recorded texts by the source's decoder, from legal prompts, "
-        f"{unbalanced or 'none'} did not balance, and {long or 'none'} were longer than asked, "
+        f"{f'{unbalanced} did not balance' if unbalanced else 'all balanced'}, and "
+        f"{long or 'none'} were longer than asked, "
         "since it closes what is open beyond the budget. Take 30 off every logit, which changes "
         "no probability, and "
         f"{padded or 'none'} contain padding. By the grammar, with either logits, "

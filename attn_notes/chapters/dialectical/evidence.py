@@ -17,6 +17,7 @@ from attn_notes.analysis import leaks, results
 from attn_notes.chapters.dialectical import decoding, measure, recipe
 from attn_notes.chapters.dialectical.measure import Stopping, Tradeoff
 from attn_notes.models.dialectical import LanguageModel
+from attn_notes.predictions import Part
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY, Brackets
 from attn_notes.training.comparison import held_out
@@ -132,8 +133,7 @@ class Recorded:
 
     def saw(self, kind: str, what: str) -> Float[Tensor, " m"]:
         """What the watched kinds show, each seed: see `book/experiments/dialectical.py`."""
-        members = self.inside["runs"][kind]["members"]
-        return torch.tensor([math.nan if m[what] is None else m[what] for m in members])
+        return results.numbers([m[what] for m in self.inside["runs"][kind]["members"]])
 
     def at_work(self, kind: str) -> tuple[Tensor, Float[Tensor, "n m 3"]]:
         """Probed training steps; steps taken, tension at the first of them and at the last."""
@@ -189,3 +189,11 @@ def removals(run: Run, prompt: str, budget: int = 14) -> dict[str, list[float]]:
         name: [step.removed for step in decoding.generate(writer, prompt, budget).steps]
         for name, writer in {"trained": run.member(0), "untrained": fresh}.items()
     }
+
+
+def predicted(live: Live) -> list[Part]:
+    """What the lesson asks a reader to predict: how far from the floor each model ends, in nats."""
+    return [
+        Part(kind, -1.3, 2, live.ends[kind].mean().item(), 0.0)
+        for kind in ("as published", "mask mended")
+    ]

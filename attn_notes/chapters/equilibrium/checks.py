@@ -1,19 +1,18 @@
 """Chapter 4's checks."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor
-from torch.func import grad
 
 from attn_notes.chapters.equilibrium import evidence, measure, recipe
-from attn_notes.chapters.equilibrium.estimators import Implicit, Nudged, with_credit
+from attn_notes.chapters.equilibrium.estimators import Estimator, Implicit, Nudged
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
-from attn_notes.models.equilibrium import Field, LanguageModel, Relaxation
-from attn_notes.tasks.prediction import token_losses
+from attn_notes.models.equilibrium import Field, Relaxation
 
 
 def _vector(value: Any, n: int, name: str) -> Tensor:
@@ -175,7 +174,6 @@ def settles(answer: Callable[[Tensor, float], bool], draw: Generator) -> str:
             abs(farthest - 1) < 0.01  # too near to call
             or told(*jacobian.tolist(), eps=eps) == (farthest < 1),
             f"right so far, but not for\n{jacobian}\nand ε = {eps:.3f}.",
-            share=0.5,
         )
     return "every eigenvalue of 1 + εJ inside the unit circle."
 
@@ -218,48 +216,26 @@ ALLOWED = 1e-3
 """How far from the exact gradient, as a share of its length, an answer to `fewest` may be."""
 
 
-def nudged_gradient(
-    model: LanguageModel,
-    batch: Int[Tensor, "b n"],
-    rest: Sequence[float],
-    nudge: Sequence[float],
-    beta: float,
-) -> Float[Tensor, "4 e e"]:
-    """AEP's gradient by Q, K, V and O with steps of any lengths, free and nudged both ways.
+@dataclass(frozen=True)
+class Steps(Relaxation):
+    """A relaxation whose steps have a length each."""
 
-    Raises:
-        ValueError: a β that is not positive and finite.
-    """
-    start = model.embed(batch[:, :-1])
-    force = model.block.force(start)
+    lengths: tuple[float, ...] = ()
 
-    def cost(z: Tensor) -> Tensor:
-        return token_losses(model.unembedding(z), batch).mean()
-
-    def follow(field: Field, z: Tensor, steps: Sequence[float]) -> Tensor:
-        for step in steps:
-            z = z + step * field(z)
-        return z
-
-    with torch.no_grad():
-        z = follow(force, start, rest)
-        correct = Nudged("full", beta, Relaxation(0, 1.0)).corrected(force, z)
-
-        def nudged(side: float) -> Tensor:
-            def field(u: Tensor) -> Tensor:
-                return correct(force(u) - side * grad(cost)(u), u - z)
-
-            return follow(field, z, nudge)
-
-        credit = (nudged(-beta) - nudged(beta)) / (2 * beta)
-    return measure.of_attention(model, with_credit(force, cost, z, credit))
+    def path(
+        self, field: Field, start: Float[Tensor, "*b t e"]
+    ) -> Iterator[Float[Tensor, "*b t e"]]:
+        z = start
+        for length in self.lengths:
+            z = z + length * field(z)
+            yield z
 
 
-def _steps(value: Any, name: str) -> list[float]:
-    """The lengths of steps."""
+def _steps(value: Any, name: str) -> Steps:
+    """The lengths of steps, as a relaxation that takes them."""
     if not isinstance(value, list | tuple) or not value:
         raise WrongError(f"the {name} are a list of lengths, at least one.")
-    return [number(each) for each in value]
+    return Steps(len(value), 1.0, lengths=tuple(number(each) for each in value))
 
 
 @check
@@ -272,11 +248,14 @@ def fewest(answer: tuple[list[float], list[float], float]) -> str:
     need(math.isfinite(beta) and beta > 0, "β is a positive number.")
     model = evidence.trained()[0].double()
     batch = evidence.pieces()
-    enough = recipe.ENOUGH
-    settled = measure.with_relaxation(model, enough)
-    exact = measure.attention_gradient(settled, batch, Implicit(enough))
-    error = measure.relative_error(nudged_gradient(model, batch, rest, nudge, beta), exact)
-    count = len(rest) + 2 * len(nudge)
+
+    def gradient(relaxation: Relaxation, estimator: Estimator) -> Tensor:
+        settled = measure.with_relaxation(model, relaxation)
+        return measure.attention_gradient(settled, batch, estimator)
+
+    exact = gradient(recipe.ENOUGH, Implicit(recipe.ENOUGH))
+    error = measure.relative_error(gradient(rest, Nudged("full", beta, nudge)), exact)
+    count = rest.steps + 2 * nudge.steps
     said = f"{count} evaluations of the force, and {error:.1e} of the gradient is wrong"
     need(error <= ALLOWED, f"{said}: at most {ALLOWED:g} is allowed.")
     return f"{said}."

@@ -1,6 +1,7 @@
 """What chapter 4 says of its evidence: claims with their verdicts, and sentences."""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -219,7 +220,7 @@ def of_time(costs: probes.Costs) -> list[Claim]:
     faster = {way: costs.faster(way) for way in costs.seconds}
     quick = faster[QUICKEST] >= 4 and costs.cosines[QUICKEST] >= costs.cosines[SLOWEST]
     beside = listed([f"{faster[way]:.1f} ({way})" for way in NOT_AEP])
-    ms = {way: f"{1000 * seconds:.0f} ms" for way, seconds in costs.seconds.items()}
+    ms = {way: f"{1000 * seconds:,.0f} ms" for way, seconds in costs.seconds.items()}
     first = all(of_aep(costs) < costs.seconds[way] for way in NOT_AEP)
     return [
         Claim(
@@ -305,16 +306,25 @@ def reading(text: Text, excerpt: bool, parameters: int) -> Markdown:
     )
 
 
+WIDTH = 72  # letters, which a page shows without scrolling
+
+
 def goes_on(text: str) -> str:
-    """A prompt and what a model has written after it, as they stand."""
-    return f"```text\n{recipe.PROMPT.strip()}\n{text.rstrip()}\n```"
+    """A prompt and what a model has written after it, its long lines broken."""
+    lines = f"{recipe.PROMPT.strip()}\n{text.rstrip()}".splitlines()
+    broken = [part for line in lines for part in textwrap.wrap(line, WIDTH) or [""]]
+    return "\n".join(["```text", *broken, "```"])
 
 
 def wrote(live: evidence.Live) -> Markdown:
     """Where the live model ends beside counting, and what it writes."""
     counted = live.yardsticks.counted
-    where = "below" if live.end < counted["pairs"] else "not below"
     which = "the excerpt" if live.excerpt else "the whole text"
+    if math.isnan(live.end):
+        return Markdown(
+            f"On {which} this run broke: after {recipe.STEPS} steps its loss is no number."
+        )
+    where = "below" if live.end < counted["pairs"] else "not below"
     return Markdown(
         f"After {recipe.STEPS} steps on {which} it is at {live.end:.3f} nats, {where} the "
         f"{counted['pairs']:.3f} of counting pairs; counting with four characters of context comes "
@@ -378,7 +388,7 @@ def taught(training: evidence.Training) -> Markdown:
 
 def quickest(costs: probes.Costs) -> Markdown:
     """What AEP costs in time, beside what needs no nudge."""
-    ms = {way: f"{1000 * seconds:.0f} ms" for way, seconds in costs.seconds.items()}
+    ms = {way: f"{1000 * seconds:,.0f} ms" for way, seconds in costs.seconds.items()}
     others = listed([f"{ms[way]} by {NAMED[way]}" for way in NOT_AEP])
     faster = [way for way in NOT_AEP if costs.seconds[way] < of_aep(costs)]
     so = (
@@ -420,7 +430,7 @@ def price(training: evidence.Training, ungoverned: evidence.Ungoverned) -> Markd
     without = ungoverned.ends("AEP", 3)
     governed = training.curves["AEP"][-1, : len(without)]
     return Markdown(
-        "Rest has its price. On the 128 pieces of the curves the same seeds by AEP, damping 3, "
+        "Rest has its price. On the pieces of the curves the same seeds by AEP, damping 3, "
         f"end at {span(governed, 3)} under the governor, which does not wait for the state to be "
         f"lost, and at {span(without, 3)} where nothing holds them; by BPTT with the published "
         f"damping and nothing held at {span(ungoverned.ends('BPTT', 1), 3)}. BPTT differentiates "

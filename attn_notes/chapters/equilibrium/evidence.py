@@ -7,7 +7,6 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results
+from attn_notes.analysis.results import numbers
 from attn_notes.chapters.equilibrium import measure, plane, recipe
 from attn_notes.chapters.equilibrium.estimators import Implicit, Nudged
 from attn_notes.chapters.equilibrium.probes import (
@@ -28,6 +28,7 @@ from attn_notes.chapters.equilibrium.probes import (
     Spectrum,
 )
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel, Relaxation
+from attn_notes.predictions import Part
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
 
@@ -38,17 +39,6 @@ def read_text() -> tuple[Text, bool]:
         warnings.simplefilter("always")
         text = tiny_shakespeare()
     return text, any(issubclass(warning.category, FallbackWarning) for warning in said)
-
-
-def numbers(rows: Any) -> Tensor:
-    """Nested lists of a record as a tensor; what was no number there (None) is NaN."""
-
-    def mended(value: Any) -> Any:
-        if isinstance(value, list):
-            return [mended(each) for each in value]
-        return math.nan if value is None else value
-
-    return torch.tensor(mended(rows), dtype=torch.float64)
 
 
 # --- Recorded
@@ -429,3 +419,14 @@ def live(run: Run, text: Text, counted: Yardsticks) -> Live:
         counted,
         measure.written(model, text),
     )
+
+
+def predicted(gradients: Gradients) -> list[Part]:
+    """What the lesson asks a reader to predict: how near the published gradient is to the true one.
+
+    As a cosine, after the published number of nudged steps and after forty more.
+    """
+    return [
+        Part(f"{steps} steps", -1, 1, gradients.at("clipped", steps).mean().item(), 1.0)
+        for steps in (recipe.FEW, recipe.FEW + 40)
+    ]

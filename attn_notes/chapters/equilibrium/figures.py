@@ -39,7 +39,7 @@ ARROWS = {"true": (INK, 0.022), "AEP": (CORRECTED, 0.009), "naive": (VIOLET, 0.0
 
 def idea(scenes: Mapping[str, evidence.Scene]) -> Picture:
     """Two forces on two numbers, with the arrow of each method."""
-    with house.figure(5.8, 3.2, columns=len(scenes), sharey=True) as (fig, axes):
+    with house.figure(5.5, 3.2, columns=len(scenes), sharey=True) as (fig, axes):
         for ax, (title, scene) in zip(axes, scenes.items(), strict=True):
             axis, flow = scene.axis.numpy(), scene.flow
             ax.streamplot(
@@ -80,7 +80,7 @@ def yardsticks(found: evidence.Yardsticks) -> Picture:
     values = {"nothing": found.nothing} | {
         recipe.KNOWS[n]: nats for n, nats in found.counted.items()
     }
-    with house.figure(5.6, 2.4) as (fig, ax):
+    with house.figure(5.5, 2.4) as (fig, ax):
         rows = range(len(values))
         ax.barh(rows, list(values.values()), color=FLOOR, height=0.55)
         for row, nats in zip(rows, values.values(), strict=True):
@@ -98,7 +98,7 @@ def yardsticks(found: evidence.Yardsticks) -> Picture:
         f"Yardsticks: counting pairs comes to {pairs:.2f}, four characters of context to "
         f"{fives:.2f}",
         f"What a predictor loses that knows nothing, then how frequent each character is, the one "
-        f"before as well, and so on. Counted on {which}, judged on the {recipe.PROBED} pieces of "
+        f"before as well, and so on. Counted on {which}, judged on up to {recipe.PROBED} pieces of "
         "text on which the next figure watches the model learn.",
         "Bars, in nats a character: "
         + "; ".join(f"{name} {nats:.3f}" for name, nats in values.items())
@@ -114,7 +114,7 @@ def live(found: evidence.Live) -> Picture:
     """The loss of the page's own run, over the yardsticks of the same text."""
     counted = found.yardsticks.counted
     which = "the excerpt" if found.excerpt else "the whole text"
-    with house.figure(5.6, 3.0) as (fig, ax):
+    with house.figure(5.5, 3.0) as (fig, ax):
         for name, nats in counted.items():
             ax.axhline(nats, color=FLOOR, linestyle=":", linewidth=1)
             ax.annotate(
@@ -125,16 +125,18 @@ def live(found: evidence.Live) -> Picture:
         ax.set(xlabel="step", ylabel="nats a character", xlim=(0, None), ylim=(1.5, 4.4))
     end, pairs = found.end, counted["pairs"]
     title = (
-        "Trained by AEP, it gets below counting pairs"
+        "This run broke: its loss is no number"
+        if math.isnan(end)
+        else "Trained by AEP, it gets below counting pairs"
         if end < pairs
         else "Trained by AEP, it does not get below counting pairs"
     )
     return Picture(
         fig,
         title,
-        f"The model that you have just trained, on {which}; dotted, counting on the same pieces: "
-        "how frequent each character is, pairs, groups of three and of five.",
-        f"The loss falls from {found.losses[0]:.2f} to {end:.3f} nats a character in "
+        f"The model that the cell above has trained, on {which}; dotted, counting on the same "
+        "pieces: how frequent each character is, pairs, groups of three and of five.",
+        f"The loss goes from {found.losses[0]:.2f} to {end:.3f} nats a character in "
         f"{found.steps[-1]} steps. Dotted lines: "
         + ", ".join(f"{SHORTLY[name]} {nats:.3f}" for name, nats in counted.items())
         + ".",
@@ -144,7 +146,7 @@ def live(found: evidence.Live) -> Picture:
 def ends(found: evidence.Training) -> Picture:
     """Where each kind ends, seed by seed, between the yardsticks of counting."""
     kinds = list(KINDS)
-    with house.figure(5.6, 3.0) as (fig, ax):
+    with house.figure(5.5, 3.0) as (fig, ax):
         for name, nats in found.counted.items():
             ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
             ax.annotate(
@@ -165,7 +167,7 @@ def ends(found: evidence.Training) -> Picture:
         if level
         else "Where each kind ends, beside counting",
         f"Recorded on the whole text: {found.seeds} seeds of each kind, a dot each, on "
-        f"{recipe.JUDGED:,} pieces of text never seen; dotted, counting on the same pieces.",
+        f"up to {recipe.JUDGED:,} pieces of text never seen; dotted, counting on the same pieces.",
         "Ends in nats a character, from the best seed to the worst: "
         + "; ".join(f"{k} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds)
         + ". Counting: "
@@ -177,7 +179,7 @@ def ends(found: evidence.Training) -> Picture:
 def training(found: evidence.Training) -> Picture:
     """Loss along training by each kind, and how far AEP is from BPTT."""
     apart = 1000 * (found.curves["AEP"] - found.curves["BPTT"])
-    with house.figure(5.8, 3.3, columns=2, width_ratios=[3, 2]) as (fig, axes):
+    with house.figure(5.5, 3.3, columns=2, width_ratios=[3, 2]) as (fig, axes):
         left, right = axes
         for kind, colour in KINDS.items():
             house.band(left, torch.tensor(found.steps), found.curves[kind], colour, kind)
@@ -196,7 +198,7 @@ def training(found: evidence.Training) -> Picture:
         fig,
         f"Seed by seed AEP ends within {most} thousandths of a nat of BPTT",
         f"Left: {found.seeds} recorded seeds of each way to the gradient (median and middle half), "
-        f"on {recipe.PROBED} pieces of the whole text. "
+        f"on up to {recipe.PROBED} pieces of the whole text. "
         "Right: each recorded seed by AEP less the same seed by BPTT, on the same batches; the "
         "frame is ±0.02 nats. Where a curve leaves the frame, seeds had run away and were caught "
         "again (by the governor, see below).",
@@ -211,7 +213,7 @@ def rates(found: probes.Rates) -> Picture:
     """The error of a gradient against β and against nudged steps."""
     orders, betas, falling = found.orders, found.betas, found.falling
     styles = {"one side": (MAUVE, "s", 1), "both sides": (CORRECTED, "o", 2)}
-    with house.figure(5.8, 3.0, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
         left, right = axes
         for name, (colour, marker, power) in styles.items():
             errors = found.by_beta[name]
@@ -245,7 +247,7 @@ def rates(found: probes.Rates) -> Picture:
         "Relative error of the gradient by Q, K, V and O. Left: against β; lines of slope 1 and 2. "
         "Right: against nudged steps; after the first ones AEP's error falls by "
         f"{found.factor:.3f} in each, and the spectral radius is {found.radius:.3f}. Clipped, "
-        f"it never falls below {best:.2g}; the naive gradient's stays at {stays:.2f}.",
+        f"it does not fall below {best:.2g} here; the naive gradient's stays at {stays:.2f}.",
         "Left: the relative error of the gradient against β between logarithmic axes; "
         f"slope {one:.2f} with one side, {both:.2f} with both. "
         f"Right: against nudged steps; AEP's falls by {found.factor:.3f} a step between 1e-6 and "
@@ -257,7 +259,7 @@ def rates(found: probes.Rates) -> Picture:
 def nudges(found: evidence.Gradients) -> Picture:
     """The error against β, in two precisions."""
     betas, published = list(found.betas), estimators.PUBLISHED.beta
-    with house.figure(5.6, 2.9) as (fig, ax):
+    with house.figure(5.5, 2.9) as (fig, ax):
         house.band(ax, torch.tensor(betas), found.double.T, CORRECTED, "double precision")
         house.band(ax, torch.tensor(betas), found.single.T, MAUVE, "single precision")
         ax.axvline(published, color=GREY, linestyle=":", linewidth=1.2)
@@ -289,7 +291,7 @@ def nudges(found: evidence.Gradients) -> Picture:
 def clip(found: evidence.Gradients) -> Picture:
     """Cosine and length of the gradient against nudged steps, by correction."""
     few, many = recipe.FEW, recipe.MANY
-    with house.figure(5.8, 3.1, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.1, columns=2) as (fig, axes):
         for correction, name in CORRECTIONS.items():
             for ax, values in zip(axes, (found.cosines, found.lengths), strict=True):
                 house.band(ax, torch.tensor(found.steps), values[correction].T, KINDS[name], name)
@@ -327,7 +329,7 @@ def clip(found: evidence.Gradients) -> Picture:
 def spectrum(found: probes.Spectrum) -> Picture:
     """Eigenvalues of the Jacobian and of its two parts."""
     free, stretch, turn = found.free, found.symmetric, found.antisymmetric
-    with house.figure(5.6, 3.0) as (fig, ax):
+    with house.figure(5.5, 3.0) as (fig, ax):
         ax.axvspan(0, 1, color=GREY, alpha=0.13, linewidth=0)
         ax.plot(free.real, free.imag, ".", color=CORRECTED, markersize=3, alpha=0.5, label="of J")
         ax.plot(
@@ -365,7 +367,7 @@ def spectrum(found: probes.Spectrum) -> Picture:
 def credit(found: probes.Credit) -> Picture:
     """Which states are told of each prediction, by AEP and by the naive method."""
     letters = list(found.letters)
-    with house.figure(5.8, 3.3, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.3, columns=2) as (fig, axes):
         for ax, name in zip(axes, ("AEP", "naive EP"), strict=True):
             values = found.maps[name]
             house.heat_map(ax, (values / values.max()).sqrt(), x=letters, y=letters)
@@ -393,7 +395,7 @@ def credit(found: probes.Credit) -> Picture:
 def rest(found: probes.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
     """What is left of the force as weights grow, and training with nothing held."""
     colours = dict(zip(found.left, (GREY, PUBLISHED, CORRECTED, MAUVE), strict=True))
-    with house.figure(5.8, 3.3, columns=2) as (fig, axes):
+    with house.figure(5.5, 3.3, columns=2) as (fig, axes):
         left, right = axes
         for c, values in found.left.items():
             shown = [max(v, 1e-7) if math.isfinite(v) else 1e3 for v in values]
@@ -429,9 +431,9 @@ def rest(found: probes.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
 
 def memory(found: probes.Memory) -> Picture:
     """Memory against steps."""
-    with house.figure(5.6, 2.7) as (fig, ax):
+    with house.figure(5.5, 2.7) as (fig, ax):
         for kind, values in found.peaks.items():
-            colour = KINDS.get(kind, VIOLET)
+            colour = KINDS.get(kind, MAUVE)
             ax.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
         ax.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
         house.legend_below(fig)
@@ -450,7 +452,7 @@ def memory(found: probes.Memory) -> Picture:
 def settling(found: probes.Settling) -> Picture:
     """How soon the published block rests."""
     ways = dict(zip(found.left, (GREY, MAUVE, CORRECTED), strict=True))
-    with house.figure(5.6, 2.7) as (fig, ax):
+    with house.figure(5.5, 2.7) as (fig, ax):
         for way, colour in ways.items():
             shown = found.left[way].clamp(min=1e-7)
             ax.plot(shown, color=colour, linewidth=1.4, label=way)

@@ -43,7 +43,7 @@ RATE = 2e-3  # of the block, by AdamW
 PROBE_EVERY = 50  # steps
 SEEDS = 8  # recorded, under the governor
 UNGOVERNED_SEEDS = 3
-PROBED = 128  # pieces of the validation part at each probe
+PROBED = 128  # pieces of the validation part at each probe, at most
 JUDGED = 1024  # and at the end
 ORDERS = {"one": 1, "pairs": 2, "threes": 3, "fives": 5}
 """What is counted as a yardstick: how many characters in a row."""

@@ -117,31 +117,69 @@ def _look_back(distance: int) -> Callable[[Tensor], Tensor]:
     return model
 
 
+def _tell(reads: bool, ever: bool, fooled: list[int], blank: bool, of: int) -> None:
+    """Say by which models a detector was fooled, and what that is a symptom of.
+
+    Args:
+        reads: whether the best possible copier was always said to go by content.
+        ever: whether it ever was.
+        fooled: periods of the models that look back by one of them, and were said to.
+        blank: whether a model that knows nothing was.
+        of: how many such periods were tried.
+
+    Raises:
+        WrongError: it was.
+    """
+    need(
+        not (not ever and len(fooled) == of),
+        "you have it the wrong way round: True for every model that counts places, False for the "
+        "one that reads.",
+    )
+    need(
+        not (reads and len(fooled) == of),
+        "you say True to every model that copies at all. A model that always looks 11 back copies "
+        "perfectly at period 12: where does it fail?",
+    )
+    need(
+        ever,
+        "the best possible copier of periods 6 to 12 reads the period off the sequence, and you "
+        "say that it does not go by content. Do you count the copies only, which can be known?",
+    )
+    need(reads, "the best possible copier was said to go by content at some times only.")
+    if len(fooled) == 1:
+        raise WrongError(
+            f"a model that always looks {fooled[0] - 1} tokens back got away with it. Do you try "
+            f"another period than {fooled[0]}?"
+        )
+    need(
+        not fooled,
+        f"models that always look {' or '.join(str(p - 1) for p in fooled)} tokens back got away "
+        "with it: it is not enough to copy at one of two periods, nor to copy as well, or as "
+        "badly, at both.",
+    )
+    need(
+        not blank,
+        "a model that knows nothing was said to copy by content: it is as good at one period as at "
+        "another, and good at none.",
+    )
+
+
 @check
 def by_content(answer: Callable[[Callable[[Tensor], Tensor]], bool], draw: Generator) -> str:
     """Whether a model that has learnt to copy finds its source by content."""
 
     def verdict(model: Callable[[Tensor], Tensor]) -> bool:
-        return yes_or_no(answer(model))
+        return yes_or_no(answer(lambda x: model(x)))  # of no name that would tell it
 
     every = Copying(16, 24, tuple(range(6, 13)))
-    need(
-        verdict(every.ideal),
-        "the best possible copier of periods 6 to 12 reads the period off the sequence, and you "
-        "say that it does not go by content.",
-    )
+    reads = [verdict(every.ideal)]
+    fooled = []
     for i in torch.randperm(len(every.periods), generator=draw).tolist():
-        period = every.periods[i]
-        need(verdict(every.ideal), "the best possible copier was found out the second time only.")
-        need(
-            not verdict(_look_back(period - 1)),
-            f"a model that always looks {period - 1} tokens back got away with it. Do you try two "
-            "periods, neither a multiple of the other?",
-        )
-    need(
-        not verdict(lambda x: torch.zeros(*x.shape, 16)),
-        "a model that knows nothing was said to copy by content.",
-    )
+        reads.append(verdict(every.ideal))
+        if verdict(_look_back(every.periods[i] - 1)):
+            fooled.append(every.periods[i])
+    blank = verdict(lambda x: torch.zeros(*x.shape, 16))
+    _tell(all(reads), any(reads), sorted(fooled), blank, len(every.periods))
     return "only a model that finds its source by content copies at more than one distance."
 
 
@@ -218,19 +256,33 @@ def deaf_to_loudness(answer: Callable[[Tensor, Tensor, Tensor], Tensor], draw: G
         alike(score(q + r, k, r - 0.3 * q), plain),
         "other vectors q and r of the same plane change the score: is it the plane's angle?",
     )
-    across = torch.linalg.qr(torch.stack([q[0], r[0]], 1), mode="complete").Q.T
-    angles = torch.linspace(0, math.pi / 2, 13, dtype=torch.float64)[:, None]
-    turned = score(q[:1], angles.cos() * across[0] + angles.sin() * across[4], r[:1])[0]
+
+    def rising(q: Tensor, r: Tensor) -> Tensor:
+        """By how much the score changes, step by step, as a key rises out of a plane."""
+        across = torch.linalg.qr(torch.stack([q, r], 1), mode="complete").Q.T
+        # Not from 0: there rounding may make a cosine larger than 1.
+        angles = torch.linspace(0.05, math.pi / 2, 13, dtype=torch.float64)[:, None]
+        keys = angles.cos() * across[0] + angles.sin() * across[-1]
+        return score(q[None], keys, r[None])[0].diff()
+
+    change = rising(q[0], r[0])
     need(
-        not bool((turned.diff() > 0).all()),
+        not bool((change > 0).all()),
         "you have it upside down: a key in the plane should score highest.",
     )
     need(
-        bool((turned.diff() < 0).all()),
+        bool((change < 0).all()),
         "a key that rises out of the plane should lose score all the way to the right angle.",
+    )
+    need(
+        alike(score(q, k[:3], r), plain[:, :3]),
+        "a key's score depends on which other keys are there.",
     )
     q, r = torch.randn(2, 3, 9, generator=draw, dtype=torch.float64)
     k = torch.randn(6, 9, generator=draw, dtype=torch.float64)
     one, other = score(q, k, r), score(r + q, -2 * k, 3 * q)
-    need(alike(one, other), "right so far, but not for vectors of nine numbers.", 0.5)
+    need(
+        alike(one, other) and bool((rising(q[0], r[0]) < 0).all()),
+        "right so far, but not for vectors of nine numbers.",
+    )
     return "the same for every length: only the angle to the plane is left."

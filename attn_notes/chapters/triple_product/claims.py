@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim, corrected
 from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
-from attn_notes.analysis.words import listed, number, rounded, span
+from attn_notes.analysis.words import listed, median, number, rounded, span
 from attn_notes.chapters.triple_product import recipe
 from attn_notes.chapters.triple_product.evidence import Bodies, Body
 from attn_notes.chapters.triple_product.geometry import Resilience, Rounding
@@ -70,7 +70,8 @@ def induction(moved: Transfer) -> Finding:
     elsewhere = torch.cat([moved.elsewhere(kind).flatten() for kind in moved.accuracy]).max().item()
     return Finding(
         strictly_tests_induction(home, elsewhere),
-        f"at {recipe.HALF} at least {home:.3f} right, at other periods at most {elsewhere:.2f}",
+        f"at {recipe.HALF} at least {home:.3f} right; where twelve back is wrong, at most "
+        f"{elsewhere:.2f}",
     )
 
 
@@ -85,7 +86,7 @@ def varied(moved: Transfer) -> Finding:
 
 def _copies(shares: Tensor, found: str) -> Finding:
     """Whether the median seed copies."""
-    middle = float(shares.median())
+    middle = median(shares)
     seeds = "" if len(shares) == 1 else f" ({span(shares, 2)})"
     return Finding(unless_nan(middle > SOLVED, shares), f"{middle:.2f}{seeds} {found}")
 
@@ -333,7 +334,7 @@ def distance(bodies: Bodies, reach: Reach) -> Markdown:
         [f"{score_name(k)} {span(ours.moved['one layer'].at(k, near), 2)}" for k in recipe.KINDS]
     )
     alone = span(torch.cat([deep.at(kind, near) for kind in recipe.KINDS]), 2)
-    right = {kind: body.right("two layers", kind).median().item() for kind in recipe.KINDS}
+    right = {kind: median(body.right("two layers", kind)) for kind in recipe.KINDS}
     top = max(right, key=lambda kind: right[kind])
     furthest = max(two.periods)
     return Markdown(
@@ -343,16 +344,18 @@ def distance(bodies: Bodies, reach: Reach) -> Markdown:
         f"{number(gap.high, 2)}; dot product, {body.seeds} recorded seeds, 95 % interval). The "
         f"depth alone does not do it: two layers that saw period {recipe.HALF} only get {alone} "
         f"right at {near}. And beyond the periods that they have seen, two layers copy less and "
-        f"less: {float(two.at('dot', furthest).median()):.2f} at {furthest}."
+        f"less: {median(two.at('dot', furthest)):.2f} at {furthest}."
         "\n\nIs it induction now? Not before the easier ways are ruled out. A "
         "rule that weighs letters by their distance alone, for and against, can get "
         f"{reach.fitted:.2f} right at the varied periods, one that matches the present letter at a "
-        f"possible distance {reach.near:.2f}. The "
-        f"{score_name(top)} gets {right[top]:.2f}"
+        f"possible distance {reach.near:.2f}, and one that matches it and weighs the distances "
+        f"{reach.matched:.2f}. The {score_name(top)} gets {right[top]:.2f}"
         + (
-            ", so it does more than either."
-            if right[top] > max(reach.near, reach.fitted)
-            else ", so one of the two may be all that it does."
+            ", so it does more than any of them."
+            if reach.exceeded(right[top])
+            else ". So it need not do more than match one letter, and weigh where it stood."
+            if right[top] > reach.easiest
+            else ", so one of the first two may be all that it does."
         )
     )
 
@@ -396,7 +399,7 @@ def when(bodies: Bodies) -> Markdown:
     complete = _complete(bodies, layers)
     (angle, dot, line), last = (
         [
-            [body.right(layers, kind).median().item() for body in complete]
+            [median(body.right(layers, kind)) for body in complete]
             for kind in ("angle", recipe.WIDER, "line")
         ],
         complete[-1].learnings[layers],
@@ -404,7 +407,8 @@ def when(bodies: Bodies) -> Markdown:
     control = sign(_gap(last["angle"].loss[-1], last["line"].loss[-1]))
     return Markdown(
         f"After {short} the angle's loss less that of a dot product with as many parameters is "
-        f"{_said(early['angle'])}, after {long} {_said(late['angle'])}; above zero is worse. "
+        f"{_said(early['angle'])}, after {long} {_said(late['angle'])}; above zero is worse (each "
+        "length at a rate that suits it). "
         f"In copies right, after {short}: angle {angle[0]:.2f}, dot product {dot[0]:.2f}; after "
         f"{long}: {angle[-1]:.2f} and {dot[-1]:.2f}. The control, the *line*, has no plane: β "
         f"times the squared cosine between key and query ({line[0]:.2f} and {line[-1]:.2f} "

@@ -21,6 +21,7 @@ from attn_notes.analysis import cost, results
 from attn_notes.chapters.triple_product import learnt, measure, recipe
 from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
+from attn_notes.predictions import Part
 from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
@@ -222,8 +223,14 @@ class Sweep:
     ends: Mapping[str, Mapping[str, Tensor]]
 
     def best(self, layers: str, score: str) -> float:
-        """The rate at which the mean over seeds is lowest; what is no number is never best."""
+        """The rate at which the mean over seeds is lowest; what is no number is never best.
+
+        Raises:
+            ValueError: no rate ends in a number.
+        """
         means = self.ends[layers][score].mean(1).nan_to_num(math.inf)
+        if means.isinf().all():
+            raise ValueError(f"no rate of {score} with {layers} ends in a number")
         return self.rates[int(means.argmin())]
 
 
@@ -431,3 +438,14 @@ def settings() -> dict[str, How]:
         steps = " and ".join(f"{one['steps']:,}" for one in each)
         found[name] = How(each[0]["seeds"], steps, rates, f"{took:,.0f} s")
     return found
+
+
+def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
+    """What the lesson asks a reader to predict: copies right, in percent, there and one letter off.
+
+    Whoever knows the period, or reads, has all of them right.
+    """
+    return [
+        Part(f"period {period}", 0, 100, 100 * moved.at(kind, period).mean().item(), 100.0)
+        for period in (recipe.HALF, recipe.HALF - 1)
+    ]

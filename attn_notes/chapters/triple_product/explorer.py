@@ -15,8 +15,9 @@ CONFIGS = {"one layer": recipe.ONE_OF_EACH, "two layers": recipe.TWO_OF_EACH}
 
 ELSEWHERE = "gcafbnkdhpe" * 2
 """A text with a period of 11, one less than the one that a single layer is trained on."""
-ASKED = len(ELSEWHERE) - 4
-"""The position from which the widget asks, when it opens."""
+ASKED = len(ELSEWHERE) - 5
+"""The position from which the widget asks, when it opens: there the letter that is expected is the
+one twelve back, too."""
 
 
 def explorer() -> TripleProductExplorer:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
+from attn_notes.analysis.words import median
 from attn_notes.chapters.triple_product import claims, readings, recipe
 from attn_notes.chapters.triple_product.evidence import Costs, Learnings, Sweep, seeds
 from attn_notes.chapters.triple_product.learnt import ByToken, Loudness, Places, Transfer
@@ -58,7 +59,7 @@ LINE = {
 def costs(recorded: Costs) -> Picture:
     """Time and memory of each form against the published expansion."""
     lengths = recorded.lengths
-    with figure(5.8, 4.6, rows=2, columns=2, sharex=True, sharey="row") as (fig, axes):
+    with figure(5.5, 4.6, rows=2, columns=2, sharex=True, sharey="row") as (fig, axes):
         for column, d in enumerate(recorded.dimensions):
             for row, what in enumerate(("seconds", "bytes")):
                 ax = axes[row, column]
@@ -124,9 +125,7 @@ def unknown(best: Mapping[str, Tensor]) -> Picture:
 
 def _medians(learnings: Learnings) -> str:
     """The median of each kind above the floor at the end."""
-    return ", ".join(
-        f"{kind} {run.above_floor[-1].median():.3f}" for kind, run in learnings.items()
-    )
+    return ", ".join(f"{kind} {median(run.above_floor[-1]):.3f}" for kind, run in learnings.items())
 
 
 def one_layer(one: Learnings) -> Picture:
@@ -148,7 +147,7 @@ def one_layer(one: Learnings) -> Picture:
 
 def learning(found: Mapping[str, Learnings]) -> Picture:
     """The loss against the steps, beside the floor: one of `recipe.TASKS` → kinds."""
-    with figure(5.8, 2.9, columns=len(found), sharey=True) as (fig, axes):
+    with figure(5.5, 2.9, columns=len(found), sharey=True) as (fig, axes):
         for ax, (name, kinds) in zip(axes, found.items(), strict=True):
             for kind, run in kinds.items():
                 band(ax, run.steps, run.loss, COLOUR[kind], kind)
@@ -160,7 +159,7 @@ def learning(found: Mapping[str, Learnings]) -> Picture:
         axes[0].set_ylabel("loss, nats")
         legend_below(fig)
     near = {
-        name: max(float(run.above_floor[-1].median()) for run in kinds.values())
+        name: max(median(run.above_floor[-1]) for run in kinds.values())
         for name, kinds in found.items()
     }
     reached = [name for name, gap in near.items() if gap < 0.3]
@@ -186,7 +185,7 @@ def learning(found: Mapping[str, Learnings]) -> Picture:
 def where(tokens: ByToken) -> Picture:
     """The loss of each predicted token."""
     predicted = torch.arange(2, len(tokens.best) + 2)
-    with figure(5.6, 2.6) as (fig, ax):
+    with figure(5.5, 2.6) as (fig, ax):
         for kind, losses in tokens.losses.items():
             band(ax, predicted, losses, COLOUR[kind], kind)
         ax.step(
@@ -222,7 +221,7 @@ def where(tokens: ByToken) -> Picture:
 def offsets(found: Mapping[str, Tensor]) -> Picture:
     """Where trained heads look on random sequences: kind → [t, m]."""
     source = recipe.HALF - 1
-    with figure(5.8, 2.3, columns=3, sharey=True) as (fig, axes):
+    with figure(5.5, 2.3, columns=3, sharey=True) as (fig, axes):
         for ax, (kind, profiles) in zip(axes, found.items(), strict=True):
             ax.plot(profiles, color=COLOUR[kind], alpha=0.8, linewidth=1.3)
             ax.axvline(source, color=GREY, linestyle=":", linewidth=1)
@@ -251,9 +250,8 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
 def transfer(moved: Mapping[str, Transfer]) -> Picture:
     """Share of copies right by period: one of `recipe.TASKS` → where it was tried."""
     chance = 1 / recipe.FIXED.vocabulary
-    with figure(2.9 * len(moved), 2.9, columns=len(moved), sharey=True, squeeze=False) as (
-        fig, grid
-    ):  # fmt: skip
+    width = 2.75 * len(moved)
+    with figure(width, 2.9, columns=len(moved), sharey=True, squeeze=False) as (fig, grid):
         axes = grid[0]
         for ax, (name, each) in zip(axes, moved.items(), strict=True):
             seen = [p for p in each.periods if p in each.home]
@@ -287,8 +285,7 @@ def transfer(moved: Mapping[str, Transfer]) -> Picture:
         fig,
         title=titles[one],
         caption="Trained at the shaded periods, tested at others, in sequences of two periods: "
-        "median of the seeds and middle half. (Where a sequence is too short to look 11 back, a "
-        "head falls back on its second choice.)",
+        "median of the seeds and middle half. Twelve back is right for a period of 6, too.",
         alt="Share of copies right against the period at test. "
         + " ".join(said(name, each) for name, each in moved.items())
         + f" Chance is {chance:.2f}.",
@@ -300,7 +297,7 @@ def transfer(moved: Mapping[str, Transfer]) -> Picture:
 
 def two_layers(one: Learnings, two: Learnings) -> Picture:
     """Share of copies right at random periods, one layer and two."""
-    with figure(5.8, 2.8, columns=3, sharey=True) as (fig, axes):
+    with figure(5.5, 2.8, columns=3, sharey=True) as (fig, axes):
         for ax, kind in zip(axes, one, strict=True):
             run = two[kind]
             band(ax, one[kind].steps, one[kind].accuracy, GREY, "one layer")
@@ -321,7 +318,7 @@ def two_layers(one: Learnings, two: Learnings) -> Picture:
         f"{seeds(two)} seeds, median and middle half.",
         alt="Share of copies right on sequences of random period. At the end, medians: "
         + "; ".join(
-            f"{kind} {single.median():.2f} with one layer, {both.median():.2f} with two"
+            f"{kind} {median(single):.2f} with one layer, {median(both):.2f} with two"
             for kind, (single, both) in ends.items()
         )
         + ".",
@@ -334,7 +331,7 @@ def two_layers(one: Learnings, two: Learnings) -> Picture:
 def loudness(loud: Loudness) -> Picture:
     """Share of copies right when one token is made louder or quieter."""
     panels = (loud.others, "the eleven other copies"), (loud.own, "the copy of the loud token")
-    with figure(5.8, 2.9, columns=2, sharey=True) as (fig, axes):
+    with figure(5.5, 2.9, columns=2, sharey=True) as (fig, axes):
         for ax, (accuracy, title) in zip(axes, panels, strict=True):
             for kind, shares in accuracy.items():
                 band(ax, torch.tensor(loud.factors), shares, COLOUR[kind], kind)
@@ -369,7 +366,7 @@ def loudness(loud: Loudness) -> Picture:
 
 def plane(drawn: Mapping[str, Places]) -> Picture:
     """Keys of a trained head, seen from their queries' planes, by kind."""
-    with figure(5.8, 2.8, columns=2) as (fig, axes):
+    with figure(5.5, 2.8, columns=2) as (fig, axes):
         for ax, (kind, places) in zip(axes, drawn.items(), strict=True):
             ax.scatter(
                 *places.others.T, s=6, color=GREY, alpha=0.6, linewidth=0, label="other keys"
@@ -442,7 +439,7 @@ def effects(found: Mapping[str, Mapping[str, Effect]]) -> Picture:
 
 def rates(found: Sweep) -> Picture:
     """Loss at the end against the learning rate."""
-    with figure(5.8, 2.7, columns=2, sharey=True) as (fig, axes):
+    with figure(5.5, 2.7, columns=2, sharey=True) as (fig, axes):
         for ax, (layers, scores) in zip(axes, found.ends.items(), strict=True):
             for score, ends in scores.items():
                 band(ax, torch.tensor(found.rates), ends, COLOUR[score], score)
@@ -479,7 +476,7 @@ def rates(found: Sweep) -> Picture:
 
 def recorded(found: Mapping[str, Learnings]) -> Picture:
     """The comparison with more seeds and more steps."""
-    with figure(5.8, 2.9, columns=3, sharey=True) as (fig, axes):
+    with figure(5.5, 2.9, columns=3, sharey=True) as (fig, axes):
         for ax, (layers, kinds) in zip(axes, found.items(), strict=True):
             for kind, run in kinds.items():
                 band(ax, run.steps, run.above_floor, COLOUR[kind], kind)

@@ -153,21 +153,11 @@ def against_stranger(leak_scales: bool, n: int = 31) -> Shares:
     """
     allowed.whole(2, 1000, n=n)
     magnitudes, leaks = torch.logspace(0, 2, n), torch.linspace(0, 0.5, n)
-
-    def share(score: str, magnitude: float, leak: float) -> float:
-        scene = measure.scene(magnitude, leak, leak_scales=leak_scales)
-        return measure.share_of_friend(score, scene)
-
-    return Shares(
-        magnitudes,
-        leaks,
-        {
-            score: torch.tensor(
-                [[share(score, m, leak) for m in magnitudes.tolist()] for leak in leaks.tolist()]
-            )
-            for score in recipe.KINDS
-        },
-    )
+    grid = [
+        [(measure.scene(m, leak, leak_scales=leak_scales), 1.0) for m in magnitudes.tolist()]
+        for leak in leaks.tolist()
+    ]
+    return Shares(magnitudes, leaks, _shares(grid))
 
 
 def off_the_plane(n: int = 31) -> Shares:
@@ -178,20 +168,22 @@ def off_the_plane(n: int = 31) -> Shares:
     """
     allowed.whole(2, 1000, n=n)
     lengths, tilts = torch.logspace(-1, 1, n), torch.linspace(0, 0.5, n)
+    scenes = [measure.scene(0.5, 0.0, tilt=tilt) for tilt in tilts.tolist()]
+    grid = [[(scene, length) for length in lengths.tolist()] for scene in scenes]
+    return Shares(lengths, torch.rad2deg(tilts), _shares(grid))
 
-    def share(score: str, tilt: float, length: float) -> float:
-        return measure.share_of_friend(score, measure.scene(0.5, 0.0, tilt=tilt), length)
 
-    return Shares(
-        lengths,
-        torch.rad2deg(tilts),
-        {
-            score: torch.tensor(
-                [[share(score, tilt, x) for x in lengths.tolist()] for tilt in tilts.tolist()]
-            )
-            for score in recipe.KINDS
-        },
-    )
+def _shares(grid: Sequence[Sequence[tuple[measure.Scene, float]]]) -> dict[str, Tensor]:
+    """What each score gives a scene's friend, made so many times as long."""
+    return {
+        score: torch.tensor(
+            [
+                [measure.share_of_friend(score, scene, length) for scene, length in row]
+                for row in grid
+            ]
+        )
+        for score in recipe.KINDS
+    }
 
 
 # --- How far scores spread

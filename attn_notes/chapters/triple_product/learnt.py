@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from attn_notes.analysis.words import median
 from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import AttentionOnly, TripleProductAttention
 from attn_notes.tasks import prediction
@@ -226,7 +227,7 @@ class Loudness:
 
     def at(self, what: str, kind: str, factor: float) -> float:
         """The median over the seeds."""
-        return self.of(what, kind, factor).median().item()
+        return median(self.of(what, kind, factor))
 
 
 def loudness(one: Runs) -> Loudness:

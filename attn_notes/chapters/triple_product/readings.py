@@ -8,7 +8,7 @@ from IPython.display import Markdown
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Finding
-from attn_notes.analysis.words import listed, number, rounded, span
+from attn_notes.analysis.words import listed, median, number, rounded, span
 from attn_notes.chapters.triple_product import recipe
 from attn_notes.chapters.triple_product.claims import (
     NAMES,
@@ -112,13 +112,12 @@ def where(tokens: ByToken) -> Markdown:
 
 def circuit(found: Circuits, two: Body) -> Markdown:
     """Whether the two parts of an induction circuit stand out."""
-    right = {kind: two.right("two layers", kind).median().item() for kind in found.source}
+    right = {kind: median(two.right("two layers", kind)) for kind in found.source}
     clear = [
         kind
         for kind in found.source
         if right[kind] > SOLVED
-        and min(part[kind].median().item() for part in (found.previous, found.source))
-        > 5 * found.even
+        and min(median(part[kind]) for part in (found.previous, found.source)) > 5 * found.even
     ]
     return Markdown(
         "The last two columns are the mean attention that the best head of each layer gives to "
@@ -136,21 +135,29 @@ def circuit(found: Circuits, two: Body) -> Markdown:
 def beyond_one_letter(random: Reach, two: Body, longer: Body) -> Markdown:
     """Whether the models do better than every rule of one letter, and what follows from that."""
     ends = {
-        (kind, steps): body.right("two layers", kind).median().item()
+        (kind, steps): median(body.right("two layers", kind))
         for kind in recipe.KINDS
         for steps, body in ((two.steps("two layers"), two), (longer.steps("two layers"), longer))
     }
-    best = max(random.fitted, random.last, random.first, random.vote, random.near)
-    above = [(k, n) for (k, n), right in ends.items() if right > best]
-    said = listed([f"{score_name(k)} {ends[k, n]:.2f} ({n:,} steps)" for k, n in above])
+    above = [(k, n) for (k, n), right in ends.items() if right > random.easiest]
+    beyond = [(k, n) for (k, n), right in ends.items() if random.exceeded(right)]
+    said, more = (
+        listed([f"{score_name(k)} {ends[k, n]:.2f} ({n:,} steps)" for k, n in some])
+        for some in (above, beyond)
+    )
     return Markdown(
         "The period that varies has taken one distance away, and left other easy ways: weighing "
         f"letters by distance alone, those for and those against, is right {random.fitted:.2f} of "
-        f"the time, and of the rules that match one letter the best {random.near:.2f}. "
+        f"the time, and matching one letter at a distance that a period allows {random.near:.2f}. "
         + (
-            f"Two layers copy more than either with the {said}. What they do besides may be to "
-            "match a second letter, or to keep what earlier copies have shown of the period; we "
-            "have not taken that apart."
+            f"Two layers copy more than either with the {said}. But one letter matched, with a "
+            f"weight for each distance at which it stood, gets {random.matched:.2f}: "
+            + (
+                f"more than that have the {more}."
+                if more
+                else "no pair of layers clearly more. So what they copy does not show that they "
+                "do anything beyond this."
+            )
             if above
             else "No trained pair of layers copies more than that, so one of these may be all that "
             "they do."

@@ -72,6 +72,10 @@ def at_distances(task: Copying) -> Bool[Tensor, "t t"]:
     return torch.stack([back == p for p in task.periods]).any(0)
 
 
+NOISE = 0.01
+"""What two sets of sequences may make of one rule."""
+
+
 class Reach(NamedTuple):
     """How often each rule is right where the next letter can be known.
 
@@ -84,6 +88,7 @@ class Reach(NamedTuple):
         first: the token that followed it first.
         vote: a vote over all that followed it.
         near: a vote over those that did so at a distance that a period allows.
+        matched: a vote over all that did so, weighed by distance as `fitted` is.
         two: the token that followed the present two letters last.
     """
 
@@ -94,7 +99,17 @@ class Reach(NamedTuple):
     first: float
     vote: float
     near: float
+    matched: float
     two: float
+
+    @property
+    def easiest(self) -> float:
+        """The best that goes by distance alone, or by one letter with every distance alike."""
+        return max(self.fitted, self.last, self.first, self.vote, self.near)
+
+    def exceeded(self, right: float) -> bool:
+        """Whether somebody is clearly more often right than by one letter and its distance."""
+        return right > max(self.easiest, self.matched + NOISE)
 
 
 def reach(task: Copying, generator: Generator, n: int = 3000) -> Reach:
@@ -106,24 +121,28 @@ def reach(task: Copying, generator: Generator, n: int = 3000) -> Reach:
     allowed.whole(n=n)
     x = task.sample(n, generator)
     one, near = followers(x), at_distances(task)
+    others = task.sample(max(1, n // 2), generator)
     return Reach(
         max(by_distance(task, dict.fromkeys(task.periods, 1 / len(task.periods)))),
         accuracy(task, x, near.expand(n, -1, -1)),
-        fitted(task, task.sample(max(1, n // 2), generator), x),
+        fitted(task, others, x),
         accuracy(task, x, last(one)),
         accuracy(task, x, first(one)),
         accuracy(task, x, one),
         accuracy(task, x, one & near),
+        fitted(task, others, x, match=True),
         accuracy(task, x, last(followers(x, 2))),
     )
 
 
-def fitted(task: Copying, x: Int[Tensor, "n t"], fresh: Int[Tensor, "k t"]) -> float:
+def fitted(
+    task: Copying, x: Int[Tensor, "n t"], fresh: Int[Tensor, "k t"], match: bool = False
+) -> float:
     """How often a weighted vote by distance is right on `fresh`, its weights fitted to x.
 
     The logit of a letter is the sum of the weights of the distances at which it stands: logistic
     regression, with a slight pull to zero. What a letter is counts for nothing, so nothing is
-    matched.
+    matched; with `match` only those have a vote that followed the present letter.
     """
     t = task.length - 1
     places = torch.arange(t)
@@ -131,21 +150,29 @@ def fitted(task: Copying, x: Int[Tensor, "n t"], fresh: Int[Tensor, "k t"]) -> f
     weights = torch.zeros(t, requires_grad=True)
     known = task.settled
 
-    def logits(x: Tensor) -> Tensor:
-        seen = F.one_hot(x[:, :-1], task.vocabulary).float()
-        return ((weights[back]).tril() @ seen)[:, known]
+    def asked(x: Tensor) -> tuple[Tensor, Tensor]:
+        """What is known of each sequence: its letters, and which of them have a vote."""
+        heard = followers(x)[:, :-1, :-1] if match else torch.ones(len(x), t, t)
+        return F.one_hot(x[:, :-1], task.vocabulary).float(), heard.float()[:, known]
+
+    def logits(seen: Tensor, heard: Tensor) -> Tensor:
+        return (weights[back].tril()[known] * heard) @ seen
+
+    given = asked(x)
+    right = x[:, 1:][:, known].flatten()
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        right = x[:, 1:][:, known].flatten()
-        found = F.cross_entropy(logits(x).flatten(0, 1), right) + 1e-4 * weights.square().sum()
+        votes = logits(*given).flatten(0, 1)
+        found = F.cross_entropy(votes, right) + 1e-4 * weights.square().sum()
         found.backward()
         return found
 
     optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
     optimizer.step(loss)
     with torch.no_grad():
-        return (logits(fresh).argmax(-1) == fresh[:, 1:][:, known]).float().mean().item()
+        guessed = logits(*asked(fresh)).argmax(-1)
+        return (guessed == fresh[:, 1:][:, known]).float().mean().item()
 
 
 # --- One distance, counted

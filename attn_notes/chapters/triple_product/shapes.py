@@ -21,7 +21,7 @@ def idea() -> Picture:
         "volume": -stable_volume(q, keys, r),
         "angle": cos2_to_plane(q, keys, r),
     }
-    with figure(5.6, 2.2, columns=3, sharey=True) as (fig, axes):
+    with figure(5.5, 2.2, columns=3, sharey=True) as (fig, axes):
         for ax, (name, score) in zip(axes, panels.items(), strict=True):
             values = score.view(along.shape)
             levels = torch.linspace(values.min().item(), values.max().item(), 9).tolist()
@@ -36,9 +36,8 @@ def idea() -> Picture:
     return Picture(
         fig,
         title="The volume sees a key's height above the plane, the angle its direction",
-        caption="What each score sees of a key: the more a place stands out from the page, the "
-        "higher. The dot product sees how far it reaches along q, the volume how high it stands "
-        "above the plane, the angle only its direction.",
+        caption="The more a place stands out from the page, the higher a key there scores. The "
+        "dot product sees how far it reaches along q, and nothing else.",
         alt="Contours of three scores over a key's place. The dot product changes along q only, "
         "in upright stripes. The volume changes with the height only, in level stripes that get "
         "narrower. The angle changes from ray to ray out of the origin.",
@@ -61,7 +60,7 @@ def _above(x: float) -> str:
 def strangers(length: Shares, share: Shares) -> Picture:
     """Attention on the friend where the leak is a length, and where it is a share."""
     rows = (length, "leak, as a length"), (share, "leak, as a share")
-    with figure(5.8, 3.7, rows=2, columns=3, sharex=True, sharey=True) as (fig, axes):
+    with figure(5.5, 3.7, rows=2, columns=3, sharex=True, sharey=True) as (fig, axes):
         for row, (shares, label) in enumerate(rows):
             for ax, kind in zip(axes[row], shares.of, strict=True):
                 mesh = _map(ax, shares, kind)
@@ -92,7 +91,7 @@ def strangers(length: Shares, share: Shares) -> Picture:
 
 def off_the_plane(shares: Shares) -> Picture:
     """Attention on a friend that leans out of the plane."""
-    with figure(5.8, 2.4, columns=3, sharex=True, sharey=True) as (fig, axes):
+    with figure(5.5, 2.4, columns=3, sharex=True, sharey=True) as (fig, axes):
         for ax, kind in zip(axes, shares.of, strict=True):
             mesh = _map(ax, shares, kind)
             ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attn_notes import notebook
 from attn_notes.analysis.statistics import NO_BREAK
-from attn_notes.analysis.words import of_seeds, rounded
+from attn_notes.analysis.words import median, of_seeds, rounded
 from attn_notes.chapters.triple_product import claims, evidence, recipe
 from attn_notes.chapters.triple_product.evidence import Body, Example, Floor, Learning, Learnings
 from attn_notes.chapters.triple_product.geometry import Board, Resilience, Rounding, Spread
@@ -173,6 +173,7 @@ RULE = {
     "first": "what followed it first",
     "vote": "a vote over all that followed it",
     "near": "the same, at distances that a period allows",
+    "matched": "a vote over all that followed it, a weight for each distance",
     "two": "what followed the present two letters last",
 }
 
@@ -184,8 +185,8 @@ def rules(fixed: Reach, random: Reach, at_once: Body, longer: Body) -> HTML:
         for rule, text in RULE.items()
     ]
 
-    def median(body: Body, name: str, kind: str) -> str:
-        return f"{body.right(name, kind).median():.2f}"
+    def middle(body: Body, name: str, kind: str) -> str:
+        return f"{median(body.right(name, kind)):.2f}"
 
     for name, layers in (
         (("one layer", "one layer, random period"), "one layer"),
@@ -193,12 +194,12 @@ def rules(fixed: Reach, random: Reach, at_once: Body, longer: Body) -> HTML:
     ):
         rows += [
             [f"{layers}, {claims.score_name(kind)}, {at_once.steps(name[1])} steps",
-             *(median(at_once, n, kind) for n in name)]
+             *(middle(at_once, n, kind) for n in name)]
             for kind in recipe.KINDS
         ]  # fmt: skip
     rows += [
         [f"two layers, {claims.score_name(kind)}, {longer.steps('two layers'):,} steps", "",
-         median(longer, "two layers", kind)]
+         middle(longer, "two layers", kind)]
         for kind in recipe.KINDS
     ]  # fmt: skip
     return notebook.table(["rule, or model", "period 12", "period 6 to 12"], rows)

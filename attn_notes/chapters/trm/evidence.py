@@ -1,6 +1,5 @@
 """What chapter 5 has seen, as values: the network trained live, the recorded runs."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,13 +9,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attn_notes import recall
 from attn_notes.analysis import results
+from attn_notes.analysis.results import numbers
+from attn_notes.analysis.words import median
 from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.measure import Doubt, Legible, Reliability, Solving, Stopped
 from attn_notes.chapters.trm.puzzles import guessing
 from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
 from attn_notes.models.trm import TRM
+from attn_notes.predictions import Part
 from attn_notes.tasks.sudoku import Batch
 from attn_notes.training import checkpoint
 
@@ -125,16 +128,22 @@ class Sure:
 def live(model: TRM, history: History, fresh: Batch) -> Live:
     """Look at a model that has been trained, on fresh minimal puzzles."""
     rounded = measure.half_precision(model)
+
+    def solve() -> Solving:
+        return measure.solve(rounded, fresh, THINK)
+
+    key = recall.key([rounded], measure.solve, fresh, THINK) if recall.wanted() else ""
     return Live(
-        measure.solve(rounded, fresh, THINK),
+        Solving(*recall.tensors(key, solve)) if key else solve(),
         history.seconds.float() / 60,
         history.seen["minimal"],
     )
 
 
 def failures(live: Live, puzzles: Int[Tensor, "n c"], most: int = 3) -> list[str]:
-    """Minimal puzzles that it has wrong at the last step, as text: the first few."""
-    wrong = puzzles[~live.seen.right[-1]][:most]
+    """Minimal puzzles that it has wrong at the last step, as text: those it is surest of first."""
+    order = live.seen.halt[-1].argsort(descending=True)
+    wrong = puzzles[order[~live.seen.right[-1][order]]][:most]
     return [TASK.write(board).replace("\n", "") for board in wrong]
 
 
@@ -148,17 +157,6 @@ def read(model: TRM, batch: Batch) -> Mind:
 
 
 # --- The recorded runs
-
-
-def numbers(recorded: Sequence[object]) -> Tensor:
-    """A list, or a list of lists, as a tensor: what a record could not write is NaN."""
-
-    def clean(part: object) -> object:
-        if isinstance(part, list):
-            return [clean(inner) for inner in part]
-        return math.nan if part is None else part
-
-    return torch.tensor(clean(list(recorded)), dtype=torch.float64).float()
 
 
 @dataclass(frozen=True)
@@ -319,3 +317,16 @@ def blackboard(steps: int = 2) -> list[Looked]:
         y, kept_y = w * (y + z), w * (kept_y + kept_z)
         found.append(Looked(thoughts, y.item(), slope(y), slope(kept_y)))
     return found
+
+
+def predicted(live: Live, recorded: Recorded) -> list[Part]:
+    """What the lesson asks a reader to predict: of a hundred minimal puzzles, how many are solved.
+
+    Each has one solution, which a solver finds; so a hundred is the best.
+    """
+    came = {
+        "one look": live.solved(1),
+        "eight looks": live.solved(TRAINED),
+        "four times the weights, one look": median(recorded.solved(recipe.DEEP)),
+    }
+    return [Part(name, 0, 100, 100 * share, 100.0) for name, share in came.items()]

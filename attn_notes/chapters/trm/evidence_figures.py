@@ -39,7 +39,7 @@ def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
     clues = {name: int((board > 0).sum()) for name, board in shown.items()}
     rounds = {name: int(TASK.rounds(board[None])) for name, board in shown.items()}
     hard = rounds["minimal"]
-    with figures.figure(5.8, 2.25, columns=3) as (fig, axes):
+    with figures.figure(5.5, 2.25, columns=3) as (fig, axes):
         for ax, (name, board) in zip(axes, shown.items(), strict=True):
             figures.board(ax, board, BOX)
             ax.set_title(f"{name}: {clues[name]} clues", fontsize=10)
@@ -60,7 +60,7 @@ def difficulty(puzzles: Puzzles) -> Picture:
     mean = {kind: solved_by_rounds(found).float().mean().item() for kind, found in rounds.items()}
     size = len(rounds["minimal"])
     most = max(int(found.max()) for found in rounds.values())
-    with figures.figure(5.6, 2.6) as (fig, ax):
+    with figures.figure(5.5, 2.6) as (fig, ax):
         for offset, (kind, colour) in zip((-0.2, 0.2), BY_KIND.items(), strict=True):
             found = rounds[kind]
             share = torch.bincount(torch.where(found < 0, most + 2, found), minlength=most + 3)
@@ -89,7 +89,7 @@ def difficulty(puzzles: Puzzles) -> Picture:
 def courses(recorded: Recorded) -> Picture:
     """Puzzles solved along training: recursion, and none."""
     courses = {kind: {on: recorded.course(kind, on) for on in KINDS} for kind in BASELINES}
-    with figures.figure(5.8, 3.1, columns=2, sharey=True) as (fig, axes):
+    with figures.figure(5.5, 3.1, columns=2, sharey=True) as (fig, axes):
         for ax, on in zip(axes, KINDS, strict=True):
             for kind, colour in BASELINES.items():
                 along, share = courses[kind][on]
@@ -127,7 +127,7 @@ def steps(recorded: Recorded) -> Picture:
     def shares(kind: str, on: str) -> Tensor:
         return 100 * torch.stack([recorded.solved(kind, on, step) for step in x.tolist()])
 
-    with figures.figure(5.8, 3.1, columns=2, sharey=True) as (fig, axes):
+    with figures.figure(5.5, 3.1, columns=2, sharey=True) as (fig, axes):
         for ax, on in zip(axes, KINDS, strict=True):
             for kind, colour in BASELINES.items():
                 figures.band(ax, x, shares(kind, on), colour, kind)
@@ -175,7 +175,7 @@ def depth(puzzles: Puzzles, recorded: Recorded) -> Picture:
     """Puzzles solved, by the rounds that they take and the steps that it thinks."""
     groups = puzzles.groups
     shares = {name: recorded.by_group(name) for name in groups}
-    with figures.figure(5.6, 3.1) as (fig, ax):
+    with figures.figure(5.5, 3.1) as (fig, ax):
         places = torch.arange(len(groups))
         for step, marker in MARKS.items():
             found = torch.stack([share[step - 1] for share in shares.values()])
@@ -225,7 +225,7 @@ def drafts(mind: Mind) -> Picture:
         letter: [int(mind.wrong(name, use)[shown]) for use in moments.values()]
         for letter, name in readings.items()
     }
-    with figures.figure(5.8, 2.55, rows=2, columns=len(moments)) as (fig, axes):
+    with figures.figure(5.5, 2.55, rows=2, columns=len(moments)) as (fig, axes):
         for row, (letter, name) in zip(axes, readings.items(), strict=True):
             for ax, use in zip(row, moments.values(), strict=True):
                 filled = getattr(mind, name)[use, shown]
@@ -252,7 +252,7 @@ def mind(recorded: Recorded, guessing: float) -> Picture:
     shares = {name: recorded.legible(name) for name in ("mind", "answer")}
     along = torch.arange(1, len(shares["mind"]) + 1)
     given = along % USES == 0
-    with figures.figure(5.6, 2.7) as (fig, ax):
+    with figures.figure(5.5, 2.7) as (fig, ax):
         for name, chosen, colour, marker, label in (
             ("mind", along > 0, Z, "o", "read in z"),
             ("answer", given, Y, "s", "read in y, where it is given"),
@@ -288,7 +288,7 @@ def mind(recorded: Recorded, guessing: float) -> Picture:
 
 def parts(recorded: Recorded) -> Picture:
     """What is left unsolved by each kind, every seed a dot."""
-    with figures.figure(5.8, 4.0, columns=2, sharey=True) as (fig, axes):
+    with figures.figure(5.5, 4.0, columns=2, sharey=True) as (fig, axes):
         for ax, on in zip(axes, KINDS, strict=True):
             for place, kind in enumerate(NAMES):
                 values = 100 * recorded.unsolved(kind, on).clamp(min=NONE_LEFT)

@@ -34,7 +34,7 @@ ROWS: dict[str, tuple[Group, str, str]] = {
     "straight": ((EQUAL, 1), CONTROL, "o"),
     "straight, weights × 4": ((DEEP, 1), MAUVE, "o"),
     "the same, rereading": ((REREADING, 1), MAUVE, "D"),
-    "recursive, one look": (ONE_LOOK, GREY, "o"),
+    "recursive, trained for one": (ONE_LOOK, GREY, "o"),
     "eight, as published": ((CHANNELS, TRAINED), PUBLISHED, "o"),
     "eight looks": (HERE, OURS, "o"),
 }
@@ -57,7 +57,7 @@ def seeds(recorded: Recorded) -> int:
 def idea() -> Picture:
     """Two supervision steps: what feeds a thought, what an answer, and where the gradient stops."""
     n = LIVE.config.latent_steps
-    with figures.figure(5.8, 2.5) as (fig, ax):
+    with figures.figure(5.5, 2.5) as (fig, ax):
         ax.set(xlim=(-1.1, 2 * n + 3.4), ylim=(-0.75, 2.5))
         ax.axis("off")
         ax.plot([0, 2 * n + 2.2], [2.2, 2.2], color=GREY, linewidth=1.2)
@@ -84,11 +84,11 @@ def idea() -> Picture:
             arrow((answer, 0.25), (thoughts[-1], 1.2), color=Z)
             if step:
                 arrow((answer, 0.2), before, color=Y)
-            ax.text(answer, -0.45, "read, judged", ha="center", va="top", fontsize=9)
-            ax.text(thoughts[0] + 0.5, 1.52, "think", ha="center", fontsize=9, color=Z)
-            ax.text(answer, -0.1, "answer", ha="center", va="top", fontsize=9, color=Y)
+            ax.text(answer, -0.45, "read, judged", ha="center", va="top", fontsize=10)
+            ax.text(thoughts[0] + 0.5, 1.52, "think", ha="center", fontsize=10, color=Z)
+            ax.text(answer, -0.1, "answer", ha="center", va="top", fontsize=10, color=Y)
         ax.axvline(n + 0.42, color=INK, linestyle=":", linewidth=1, ymin=0.2, ymax=0.93)
-        ax.text(n + 0.42, 2.35, "no gradient across", ha="center", fontsize=9)
+        ax.text(n + 0.42, 2.35, "no gradient across", ha="center", fontsize=10)
     return Picture(
         fig,
         "Every thought reads the puzzle; an answer does not",
@@ -106,9 +106,9 @@ def disguises(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
     """A grid and two disguises: other names, and rows in another order too."""
     first, *others = shown.values()
     changed = [int((board != first).sum()) for board in others]
-    with figures.figure(5.8, 2.25, columns=3) as (fig, axes):
+    with figures.figure(5.5, 2.25, columns=3) as (fig, axes):
         for ax, (name, board) in zip(axes, shown.items(), strict=True):
-            figures.board(ax, board, BOX)
+            figures.board(ax, board, BOX, size=10.0)
             ax.set_title(name, fontsize=10)
     return Picture(
         fig,
@@ -128,7 +128,7 @@ def training(live: Live, recorded: Recorded) -> Picture:
     """Puzzles solved along training, beneath what is possible and above one look's share."""
     once = 100 * median(recorded.solved(DEEP, "minimal", 1))
     minutes, share = live.minutes, 100 * live.course
-    with figures.figure(5.6, 2.8) as (fig, ax):
+    with figures.figure(5.5, 2.8) as (fig, ax):
         ax.axhline(100, color=INK, linewidth=1, label="all: each has one solution")
         ax.axhline(
             once, color=MAUVE, linestyle=":", label="one look, four times the weights (recorded)"
@@ -161,7 +161,7 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         row: 100 * recorded.solved(kind, "minimal", step)
         for row, ((kind, step), _, _) in ROWS.items()
     }
-    with figures.figure(5.9, 3.0, columns=2) as (fig, (left, right)):
+    with figures.figure(5.5, 3.0, columns=2) as (fig, (left, right)):
         figures.band(left, x, 100 * curve, OURS, "recorded seeds")
         dashed(left, x, 100 * live.seen.right.float().mean(1))
         left.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
@@ -173,13 +173,13 @@ def looks(live: Live, recorded: Recorded) -> Picture:
                 alpha=0.7, markerfacecolor="none" if mark == "D" else colour,
             )  # fmt: skip
         right.set(xlabel="solved, %", xlim=(-3, 103), ylim=(len(ROWS) - 0.5, -0.5))
-        right.set_yticks(range(len(ROWS)), list(ROWS), fontsize=9)
+        right.set_yticks(range(len(ROWS)), list(ROWS), fontsize=10)
         right.grid(axis="x", alpha=0.25)
         figures.legend_below(fig)
     one, eight = (percent(live.solved(step), 0) for step in (1, TRAINED))
     return Picture(
         fig,
-        f"One look solves {one} % of the minimal puzzles, eight {eight} %",
+        f"After one look it has solved {one} % of the minimal puzzles, after eight {eight} %",
         f"Left: {len(live.seen.right[0]):,} fresh puzzles live; {seeds(recorded)} "
         "recorded seeds, median and middle half, on those by which settings were chosen. Dotted: "
         "as many looks as a puzzle had in training. Right: every dot a recorded seed; the first "
@@ -199,14 +199,14 @@ def splits(recorded: Recorded) -> Picture:
         "by all symmetries:\nseen": 1 - recorded.split("seen"),
     }
     top = 100 * max(0.06, 1.25 * max(float(x.max()) for x in left.values()))
-    with figures.figure(5.6, 2.4) as (fig, ax):
+    with figures.figure(5.5, 2.4) as (fig, ax):
         for place, (values, colour) in enumerate(
             zip(left.values(), (OURS, OURS, GREY), strict=True)
         ):
             ax.plot(100 * values, [place] * len(values), "o", color=colour, alpha=0.7)
             ax.plot(100 * median(values), place, "|", color=colour, markersize=16)
         ax.set(xlabel="minimal puzzles left unsolved, %", xlim=(0, top), ylim=(2.5, -0.5))
-        ax.set_yticks(range(3), list(left), fontsize=9)
+        ax.set_yticks(range(3), list(left), fontsize=10)
         ax.grid(axis="x", alpha=0.25)
     (found,) = claims.split(recorded).findings.values()
     titles = {
@@ -234,12 +234,14 @@ def halting(recorded: Recorded, live: Live | None = None) -> Picture:
     first = recipe.INSIDE["thoughts"]
     gaps = {"recorded": sentences.largest_gap(recorded)}
     along = torch.arange(1, first + 1)
-    with figures.figure(5.8, 3.1, columns=2) as (fig, (left, axis)):
+    # In the lesson, with a live run, of the hard puzzles only: few lines.
+    kinds = {on: colour for on, colour in BY_KIND.items() if live is None or on == "minimal"}
+    with figures.figure(5.5, 3.1, columns=2) as (fig, (left, axis)):
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
         for estimate, share in recorded.reliability():
             left.plot(estimate, share, color=OURS, linewidth=0.8)
         left.set(xlabel="estimate σ(q)", ylabel="share that is right", aspect="equal")
-        for on, colour in BY_KIND.items():
+        for on, colour in kinds.items():
             axis.plot([], [], color=colour, linewidth=0.8, label=f"{on}, halting")
             axis.plot([], [], "--", color=colour, linewidth=0.8, label=f"{on}, all alike")
             for taken, share in recorded.stops(on):
@@ -258,7 +260,7 @@ def halting(recorded: Recorded, live: Live | None = None) -> Picture:
             axis.plot(along, fixed, "x", color=colour, markersize=6)
         axis.set(xlabel="looks, mean", ylabel="solved, %", xlim=(0.9, 4.1))
         figures.legend_below(fig)
-    half = {on: torch.stack(recorded.stops(on))[:, :, levels.index(0.5)] for on in KINDS}
+    half = {on: torch.stack(recorded.stops(on))[:, :, levels.index(0.5)] for on in kinds}
     return Picture(
         fig,
         f"Its estimate of itself is at most {max(gaps.values()):.2f} from how often it is right",

@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 from attn_notes.chapters.trm.supervision import Settings, step_loss
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
@@ -141,17 +141,21 @@ class Drawn(NamedTuple):
 
     def sample(self, size: int | None = None, task: Sudoku = TASK) -> Batch:
         """The puzzles and their solutions, or another number of them, by the task's split."""
-        generator = Generator().manual_seed(self.seed)
-        return task.sample(size or self.size, generator, self.kind, held_out=self.held_out)
+        size = size or self.size
+
+        def draw() -> Batch:
+            generator = Generator().manual_seed(self.seed)
+            return task.sample(size, generator, self.kind, held_out=self.held_out)
+
+        if not recall.wanted():
+            return draw()
+        puzzles, solutions = recall.tensors(recall.key((), self, size, task), draw)
+        return puzzles, solutions
 
     def grids(self) -> Int[Tensor, "n c"]:
         """The solutions alone, without digging the puzzles out of them."""
         generator = Generator().manual_seed(self.seed)
-        found = torch.zeros(0, TASK.cells, dtype=torch.long)
-        while len(found) < self.size:  # as `Sudoku.sample` draws them
-            drawn = TASK.grids(self.size, generator)
-            found = torch.cat([found, drawn[TASK.held_out(drawn) == self.held_out]])
-        return found[: self.size]
+        return TASK.grids(self.size, generator, held_out=self.held_out)
 
 
 SIZES: dict[str, Any] = dict(bank=20_000, tests=1000, probed=200, think=16)

@@ -39,7 +39,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from attn_notes import allowed
+from attn_notes import allowed, recall
 from attn_notes.models.trm import TRM, Output, State
 from attn_notes.tasks.sudoku import Batch, solved
 
@@ -339,6 +339,12 @@ def train(
     """
     allowed.whole(0, steps=steps)
     allowed.whole(probe_every=probe_every)
+    key = ""
+    if recall.wanted() and run.done == 0:
+        how = (run.settings, run.optimizer, run.scheduler.lr_lambdas, probe, probe_every)
+        key = recall.key([run.model], run.draw, run.generator, steps, *how)
+        if (found := recall.find(key)) and recall.begins(found, probe(run.judged)):
+            return _recalled(run, found, watch)
     recorded: list[tuple[int, float, dict[str, Tensor]]] = []
     seconds = 0.0
 
@@ -355,4 +361,23 @@ def train(
     record()
     at, times, seen = zip(*recorded, strict=True)
     named = {name: torch.stack([each[name] for each in seen]) for name in seen[0]}
-    return History(torch.tensor(at), torch.tensor(times), named)
+    history = History(torch.tensor(at), torch.tensor(times), named)
+    told = {"steps": history.steps, "seconds": history.seconds}
+    told |= {f"h.{name}": value for name, value in named.items()}
+    recall.keep(key, run.judged.state_dict(), told)
+    return history
+
+
+def _recalled(
+    run: Supervision,
+    found: dict[str, Tensor],
+    watch: Callable[[int, dict[str, Tensor]], None],
+) -> History:
+    """A recorded run in place of a training: its weights, averaged, are put into the model."""
+    weights = recall.part(found, "w")
+    for model in {id(m): m for m in (run.model, run.judged)}.values():
+        model.load_state_dict(weights)
+    run.done = int(found["steps"][-1])
+    history = History(found["steps"], found["seconds"], recall.part(found, "h"))
+    watch(run.done, {name: value[-1] for name, value in history.seen.items()})
+    return history

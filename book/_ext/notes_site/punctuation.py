@@ -1,4 +1,4 @@
-"""Keep the punctuation after a formula on the formula's line, and an opening bracket before it."""
+"""Keep on one line a formula and the punctuation that touches it, a number and its percent sign."""
 
 import re
 
@@ -7,11 +7,14 @@ from sphinx.application import Sphinx
 
 AFTER = re.compile(r"[.,;:!?)\]”’%…—–-]+")
 BEFORE = re.compile(r"[(\[“‘]+$")
+PERCENT = re.compile(r"(?<=\d) (?=%)")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def setup(app: Sphinx) -> None:
     """Look at every page before it is written."""
     app.connect("doctree-resolved", lambda app, doctree, page: keep_together(doctree))
+    app.connect("doctree-resolved", lambda app, doctree, page: keep_percents(doctree))
 
 
 def keep_together(doctree: nodes.Node) -> None:
@@ -37,6 +40,14 @@ def keep_together(doctree: nodes.Node) -> None:
         if closing:
             together += nodes.Text(closing[0])
             parent[place + 1] = nodes.Text(after[closing.end() :])
+
+
+def keep_percents(doctree: nodes.Node) -> None:
+    """Put a space that does not break between a number and its percent sign, save in code."""
+    for text in list(doctree.findall(nodes.Text)):
+        kept = PERCENT.sub(NO_BREAK, text)
+        if kept != text and not isinstance(text.parent, nodes.literal | nodes.FixedTextElement):
+            text.parent.replace(text, nodes.Text(kept))
 
 
 def _text(parent: nodes.Element, place: int) -> str:

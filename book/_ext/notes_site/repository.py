@@ -1,4 +1,4 @@
-"""Where the book's source can be had: said where it is known, and nowhere where it is not.
+"""Where the book's source can be had and run: said where it is known, and nowhere where it is not.
 
 SITE_REPOSITORY is the address of the repository, as in `https://github.com/owner/name`. What a page
 says of it stands in
@@ -7,10 +7,13 @@ says of it stands in
     [The source](REPOSITORY) has every notebook.
     ```
 
-and is left out without that setting, so that no link is dead.
+Below the card of each chapter stand links that open its notebook elsewhere. Colab and hubs take it
+from the branch `editions`, which .github/workflows/book.yml fills with what `make editions` makes.
+Without the setting all of this is left out, so that no link is dead.
 """
 
 import os
+from urllib.parse import urlencode
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -18,11 +21,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 PLACE = "REPOSITORY"
+GITHUB = "https://github.com/"
+BRANCH = "editions"
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive."""
+    """Register the directive and the links."""
     app.add_directive("repository", Repository)
+    app.connect("doctree-read", _add_launches)
 
 
 class Repository(SphinxDirective):
@@ -55,3 +61,55 @@ def filled(lines: list[str], address: str) -> list[str]:
     if address and not address.startswith(("https://", "http://")):
         raise ValueError(f"SITE_REPOSITORY is {address!r}; it begins with https://, or is not set")
     return [line.replace(PLACE, address.rstrip("/")) for line in lines] if address else []
+
+
+def launches(address: str, chapter: str) -> dict[str, str]:
+    """The links that open a chapter's notebook elsewhere, by name; none without an address.
+
+    Colab, Binder and Codespaces know repositories of GitHub; a hub pulls from any.
+
+    >>> launches("https://github.com/owner/name", "trm")["Colab"]
+    'https://colab.research.google.com/github/owner/name/blob/editions/plain/trm.ipynb'
+    >>> list(launches("https://example.org/name", "trm"))
+    ['a JupyterHub']
+    >>> launches("", "trm")
+    {}
+    """
+    address = address.rstrip("/").removesuffix(".git")  # a hub's folder would end so, too
+    if not address:
+        return {}
+    name = address.rpartition("/")[2]
+    pulled = {
+        "repo": address,
+        "branch": BRANCH,
+        "urlpath": f"lab/tree/{name}/student/{chapter}.ipynb",
+    }
+    # A form in which the reader fills in the address of the hub; all else is filled in.
+    hub = f"https://nbgitpuller.readthedocs.io/en/latest/link.html?{urlencode(pulled)}"
+    if not address.startswith(GITHUB):
+        return {"a JupyterHub": hub}
+    owned = address.removeprefix(GITHUB)
+    plain = f"{BRANCH}/plain/{chapter}.ipynb"
+    opened = urlencode({"urlpath": f"lab/tree/book/{chapter}.ipynb"})
+    return {
+        "Colab": f"https://colab.research.google.com/github/{owned}/blob/{plain}",
+        "Binder": f"https://mybinder.org/v2/gh/{owned}/HEAD?{opened}",
+        "Codespaces": f"https://codespaces.new/{owned}",
+        "a JupyterHub": hub,
+        "download all": f"{GITHUB}{owned}/archive/refs/heads/{BRANCH}.zip",
+    }
+
+
+def _add_launches(app: Sphinx, doctree: nodes.document) -> None:
+    chapter = app.env.docname.rpartition("/")[2]
+    found = launches(os.environ.get("SITE_REPOSITORY", ""), chapter)
+    if not found:
+        return
+    for card in list(doctree.findall(nodes.Admonition)):
+        if "chapter-card" in card.get("classes", []):
+            line = nodes.paragraph(classes=["launches"])
+            line += nodes.Text("Run it yourself: ")
+            for i, (name, address) in enumerate(found.items()):
+                line += nodes.Text(" · " if i else "")
+                line += nodes.reference("", name, refuri=address, internal=False)
+            card.parent.insert(card.parent.index(card) + 1, line)

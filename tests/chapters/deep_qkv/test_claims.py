@@ -288,7 +288,14 @@ def test_the_chapter_retold(changed: dict, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({}, ["There no way of making weights can be told from plain (12 seeds)", "matter either"]),
+        (
+            {},
+            [
+                "There none of the others can be told from plain, by when",
+                "(12 seeds)",
+                "matter either",
+            ],
+        ),
         ({"gated__knowable": EARLY - 60, "gated": LATE}, ["There gated can be told", "decides"]),
         ({"plain": LATE}, ["gated, divided by three, plain started at a third and strict can"]),
     ],
@@ -297,6 +304,14 @@ def test_the_published_settings(changed: dict, words: list[str]) -> None:
     text = claims.published_words(crowds(**changed)).data
     assert "0.001 for all and 1,000 steps?" in text
     assert all(part in text for part in words), text
+
+
+def test_the_order_that_was_to_be_predicted() -> None:
+    made = {"plain": LATE, "gated": EARLY, "fixed_gate": NEVER, "plain, knowable": EARLY - 60}
+    text = claims.order({kind: crowd(arrivals) for kind, arrivals in made.items()}).data
+    named = ["two letters left out (", "gated (", "plain (", "divided by three (never)"]
+    places = [text.index(name) for name in named]
+    assert places == sorted(places), text
 
 
 def sweep(**arrivals: dict[float, torch.Tensor]) -> dict:

@@ -402,7 +402,7 @@ def test_pairs_are_said_to_be_of_seeds() -> None:
 
 def test_what_the_decoders_wrote_is_counted() -> None:
     made = made_up.recorded()
-    assert "none did not balance" in sentence(claims.wrote(made))
+    assert "all balanced, and none were longer" in sentence(claims.wrote(made))
     assert "none of 624 fails" in sentence(claims.wrote(made))
     made_up.fault(made, "published", TRAINED, "published", "unbalanced")
     made_up.fault(made, "corrected", TRAINED, "published", "exceed the budget")

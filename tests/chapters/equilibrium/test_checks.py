@@ -135,3 +135,14 @@ def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom) -> None:
 def test_a_right_answer_passes_however_it_is_written(check, answer) -> None:
     outcome = check(answer)
     assert outcome.passed, outcome.message
+
+
+def test_a_table_of_the_known_cases_earns_nothing() -> None:
+    settling = [
+        ([[-1.0, 0.0], [0.0, -2.0]], 0.5),
+        ([[-1.0, 4.0], [0.0, -1.0]], 0.5),
+        ([[-1.0, 1.5], [-1.5, -1.0]], 0.4),
+        ([[-1.0, 3.0], [-3.0, -1.0]], 0.1),
+    ]
+    outcome = checks.settles(lambda J, eps: (J.tolist(), eps) in settling)
+    assert outcome.share == 0 and outcome.message.startswith("right so far")

@@ -76,7 +76,7 @@ SAID = {
         "published steps; without AEP: 10.0 (BPTT, 12 steps of 0.5) and 16.0 (adjoint "
         "relaxation)"),
     "AEP is the quickest way to this gradient": (
-        RECORDED, "did not hold: 1000 ms by AEP with one side, 2000 ms with both; 800 ms by BPTT "
+        RECORDED, "did not hold: 1,000 ms by AEP with one side, 2,000 ms with both; 800 ms by BPTT "
         "through twelve steps and 500 ms by the adjoint relaxation"),
 }  # fmt: skip
 
@@ -255,7 +255,7 @@ def test_what_becomes_of_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_the_lesson_says_of_time() -> None:
     said = claims.quickest(made_up.costs()).data
-    assert "8000 ms computed step by step" in said and "1000 ms with one side only" in said
+    assert "8,000 ms computed step by step" in said and "1,000 ms with one side only" in said
     assert "800 ms by BPTT through twelve steps and 500 ms by the adjoint relaxation." in said
     assert said.endswith("On a computer AEP is not the quickest way to this gradient.")
     first = claims.quickest(made_up.costs(seconds={ONE_SIDE: 0.4})).data
@@ -303,6 +303,8 @@ def test_what_the_live_model_comes_to() -> None:
     assert "400 steps on the whole text it is at 2.437 nats, below the 2.471 of counting" in said
     assert "four characters of context comes to 1.700" in said
     assert "```text\nMENENIUS:\nthe the\nto be\n```" in said
+    broken = claims.wrote(made_up.live(losses=torch.tensor([4.2, torch.nan]))).data
+    assert broken.startswith("On the whole text this run broke")
     short = claims.wrote(made_up.live(excerpt=True, losses=torch.tensor([4.2, 2.5]))).data
     assert "on the excerpt it is at 2.500 nats, not below the 2.471" in short
 

@@ -262,3 +262,9 @@ def test_what_the_page_measures_of_rest(monkeypatch: pytest.MonkeyPatch) -> None
     settling = probes.settling(TEXT)
     assert [*settling.left] == [*recipe.WAYS_TO_REST]
     assert settling.needed("ε = 0.1") > 3 * settling.needed("ε = 0.5")
+
+
+def test_an_arrow_that_points_back_is_off_by_half_a_turn() -> None:
+    scene = evidence.scenes()["mutual"]
+    back = replace(scene, arrows=scene.arrows | {"naive": -scene.arrows["true"]})
+    assert back.off == pytest.approx(180) and scene.off < 1

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -170,7 +171,7 @@ def test_the_live_run() -> None:
     above = made("live", "live", losses=torch.tensor([4.2, 2.6, 2.5]))
     assert above.title == "Trained by AEP, it does not get below counting pairs"
     broken = made("live", "live", losses=torch.tensor([4.2, 2.6, float("nan")]))
-    assert broken.title == "Trained by AEP, it does not get below counting pairs"
+    assert broken.title == "This run broke: its loss is no number"
 
 
 def test_on_the_excerpt_everything_live_is_the_excerpts() -> None:
@@ -225,7 +226,7 @@ def test_rates() -> None:
     assert picture.title == "AEP's error falls as the theorem says: with β, and with β²"
     assert "falls by 0.600 in each, and the spectral radius is 0.610" in picture.caption
     assert drawn["AEP, clipped"][1] == near(found.by_steps["AEP, clipped"])
-    assert "Clipped, it never falls below 0.04; the naive gradient's stays at 0.52." in (
+    assert "Clipped, it does not fall below 0.04 here; the naive gradient's stays at 0.52." in (
         picture.caption
     )
     assert "slope 1.00 with one side, 2.00 with both" in picture.alt
@@ -368,7 +369,7 @@ def test_memory() -> None:
     (ax,) = picture.fig.axes
     for kind, (x, y, ink, _) in lines(ax).items():
         assert x == [*found.counts] and y == found.peaks[kind]
-        assert ink == {"BPTT": GREY, "AEP": CORRECTED, "adjoint": VIOLET}[kind]
+        assert ink == {"BPTT": GREY, "AEP": CORRECTED, "adjoint": MAUVE}[kind]
     assert picture.title == "BPTT's memory grows with the steps, AEP's does not"
     assert "BPTT goes from 10.0 to 80.0 MiB, AEP from 9.0 to 9.5" in picture.alt
     assert picture.alt.endswith("relaxation from 7.0 to 7.2.")
@@ -391,3 +392,15 @@ def test_how_soon_it_rests() -> None:
     assert picture.title == "A longer step rests after 2 evaluations instead of 4"
     assert "mixing the last three states takes 1 evaluations" in picture.caption
     assert "after 4 with ε = 0.1, 2 with ε = 0.5, 1 with ε = 0.5, mixed." in picture.alt
+
+
+def test_a_difference_counts_whichever_way_it_goes() -> None:
+    ends = made_up.training(4).ends
+    below = made("training", "training", seeds=4, AEP=ends["BPTT"] - 0.006)
+    assert below.title == "Seed by seed AEP ends within 6.0 thousandths of a nat of BPTT"
+
+
+def test_credit_that_both_send_to_the_future_has_no_title_of_its_own() -> None:
+    found = made_up.credit()
+    both = replace(found, maps=found.maps | {"AEP": found.maps["naive EP"]})
+    assert figures.credit(both).title != "The naive method sends credit to the future"

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes.chapters.equilibrium import estimators, evidence, measure, plane, recipe
+from attn_notes.chapters.equilibrium import checks, estimators, evidence, measure, plane, recipe
 from attn_notes.models.equilibrium import CORRECTED, LanguageModel
 from attn_notes.widgets.equilibrium import EquilibriumExplorer
 
@@ -100,9 +100,9 @@ WORDS = {2: "two", 3: "three", 4: "four", 8: "eight"}
             f"own settings take {CORRECTED.relaxation.steps + 2 * estimators.AEP.relaxation.steps}",
         ),
         (EVIDENCE, "training", f"{recipe.STEPS} steps of {recipe.BATCH} pieces"),
-        (EVIDENCE, "task", f"the {recipe.JUDGED:,} pieces"),
-        (EVIDENCE, "training-after", f"on {recipe.JUDGED:,} pieces, in the figure on "
-         f"{recipe.PROBED} of them"),
+        (EVIDENCE, "task", f"up to {recipe.JUDGED:,} pieces"),
+        (EVIDENCE, "training-after", f"on up to {recipe.JUDGED:,} pieces, in the figure "
+         f"on up to {recipe.PROBED}"),
         (EVIDENCE, "written", f"a temperature of {recipe.TEMPERATURE}"),
         (EVIDENCE, "methods", f"{recipe.SEEDS} for each kind under the governor, "
          f"{recipe.UNGOVERNED_SEEDS} where nothing holds, {recipe.GRADIENT_SEEDS} untrained"),
@@ -171,3 +171,7 @@ def test_the_source_sets_the_clip_as_the_lesson_writes_it() -> None:
         scope = {"force": force, "correction": size * torch.tensor([0.0, 1.0])}
         found = eval(line, scope)
         assert found.norm().item() == pytest.approx(min(size, 1.0))
+
+
+def test_a_thousandth_is_what_the_exercise_allows() -> None:
+    assert checks.ALLOWED == 1e-3

@@ -95,17 +95,27 @@ ONES = torch.ones(3)
         (checks.negative_volume, (1e30 * ONES, ONES, ONES), "overflows"),
         (checks.negative_volume, tuple(torch.eye(3)), "gives 1, which is not negative"),
         (checks.by_content, lambda model: False, "does not go by content"),
-        (checks.by_content, lambda model: accuracy(model, 7) > 0.5, "tokens back got away"),
-        (checks.by_content, lambda model: True, "tokens back got away"),
+        (checks.by_content, lambda model: accuracy(model, 7) > 0.5, "another period than 7?"),
+        (checks.by_content, lambda model: True, "True to every model that copies"),
         (
             checks.by_content,
-            lambda model: accuracy(model, 7) > 0.5 or accuracy(model, 11) > 0.5,
+            lambda model: min(accuracy(model, 7), accuracy(model, 11)) <= 0.5,
+            "the wrong way round",
+        ),
+        (
+            checks.by_content,
+            lambda model: accuracy(model, 7) - accuracy(model, 11) > -0.2 > -accuracy(model, 8),
             "tokens back got away",
         ),
         (
             checks.by_content,
+            lambda model: accuracy(model, 7) > 0.5 or accuracy(model, 11) > 0.5,
+            "look 6 or 10 tokens back got away",
+        ),
+        (
+            checks.by_content,
             lambda model: abs(accuracy(model, 7) - accuracy(model, 11)) < 0.5,
-            "tokens back got away",
+            "nor to copy as well, or as badly",
         ),
         (checks.by_content, lambda model: 0.7, "return True or False, not float"),
         (checks.by_content, lambda model: None, "no answer yet"),
@@ -172,3 +182,21 @@ def test_proposals_of_periods_are_scored() -> None:
         assert outcome.passed and said in outcome.message
         best = "no spread of periods goes lower" in outcome.message
         assert best == ("0.2188" in said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "symptom"),
+    [
+        (lambda q, k, r: cos2_to_plane(q, k, r) * (k.shape[1] == 7), "not for vectors of nine"),
+        (lambda q, k, r: cos2_to_plane(q, k, r).softmax(-1), "which other keys are there"),
+        (lambda q, k, r: cos2_to_plane(q, k, r).argsort().argsort().double(), "which other keys"),
+    ],
+)
+def test_what_is_no_angle_for_every_size_and_every_crowd_earns_nothing(wrong, symptom) -> None:
+    outcome = checks.deaf_to_loudness(wrong)
+    assert outcome.share == 0 and symptom in outcome.message
+
+
+def test_no_name_tells_the_copier() -> None:
+    told = checks.by_content(lambda model: "ideal" in repr(model) + getattr(model, "__name__", ""))
+    assert told.share == 0

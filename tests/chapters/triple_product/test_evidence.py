@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch import Generator
 
 from attn_notes.analysis import results
 from attn_notes.chapters.triple_product import evidence, geometry, learnt, measure, recipe
 from attn_notes.chapters.triple_product.evidence import Body, fastest_from
 from attn_notes.chapters.triple_product.learnt import Runs
+from attn_notes.models.triple_product import AttentionOnly, TripleProductAttention
 from attn_notes.tasks.copying import Copying
+from attn_notes.training.ensemble import Run
 
 from . import made_up
 
@@ -299,3 +302,46 @@ def test_the_recipes_tasks_are_the_ones_in_the_text() -> None:
     assert recipe.ONE_LAYER["dot, wider"].d == 20
     assert all(config.layers == 1 for config in recipe.CONTENDERS.values())
     assert all(config.layers == 2 and config.residual for config in recipe.TWO_LAYERS.values())
+
+
+def test_what_is_to_be_predicted_is_the_mean_of_the_seeds() -> None:
+    parts = evidence.predicted(made_up.transfer(dot_home=0.5, dot_near=0.6))
+    assert [part.name for part in parts] == ["period 12", "period 11"]
+    assert [part.came for part in parts] == pytest.approx([(99 + 50) / 2, (10 + 60) / 2])
+
+
+def test_a_sweep_without_a_number_has_no_best_rate() -> None:
+    sweep = made_up.sweep()
+    broken = {name: {"dot": torch.full_like(ends["dot"], NAN)} for name, ends in sweep.ends.items()}
+    with pytest.raises(ValueError, match="no rate of dot with two layers ends in a number"):
+        evidence.Sweep(sweep.rates, sweep.seeds, sweep.steps, broken).best("two layers", "dot")
+
+
+def test_a_circuit_is_one_place_back_and_then_the_source() -> None:
+    model = AttentionOnly(recipe.TWO_LAYERS["dot"], Generator().manual_seed(3))
+    heads = measure.induction(model.observe, recipe.RANDOM, Generator().manual_seed(9))
+    run = Run(
+        {name: p.detach()[None] for name, p in model.named_parameters()},
+        {name: b[None] for name, b in model.named_buffers()},
+        torch.tensor([0]), {"loss": torch.zeros(1, 1)}, 0.0, model,
+    )  # fmt: skip
+    found = learnt.circuits(dict.fromkeys(recipe.KINDS, run))
+    assert found.previous["dot"].item() == pytest.approx(heads[0, :, 0].max().item())
+    assert found.source["dot"].item() == pytest.approx(heads[1, :, 1].max().item())
+
+
+def test_the_right_source_is_apart_from_the_other_keys() -> None:
+    """Of the first sequence's first query, the thirteenth token: its source is the second."""
+    model = AttentionOnly(recipe.ONE_LAYER["angle"], Generator().manual_seed(3))
+    found = learnt.places(model, n=1)
+    (row,) = recipe.FIXED.sample(1, Generator().manual_seed(11))
+    embedded, layer = model.embedding(row).detach(), model.layers[0]
+    assert isinstance(layer, TripleProductAttention)
+    fits = []
+    for head in range(recipe.ONE_LAYER["angle"].heads):
+        keys, _ = measure.plane_coordinates(layer, embedded, head, recipe.HALF)
+        place = torch.stack([keys[:, :2].norm(dim=1), keys[:, 2]], 1)
+        fits.append(torch.allclose(found.right[0], place[1], atol=1e-6))
+    assert any(fits)
+    apart = (found.right[:, None] - found.others[None]).abs().sum(-1)
+    assert float(apart.min()) > 0

@@ -35,8 +35,11 @@ def test_it_opens_on_a_head_that_reads_another_period() -> None:
     # It looks as far back as it has learnt, and so one place past the right one.
     model = evidence.trained("one layer", "dot")
     tokens = torch.tensor([["abcdefghijklmnop".index(c) for c in text]])
-    _, attention = model.observe(tokens)
+    logits, attention = model.observe(tokens)
     row = attention[0, 0, widget.head, widget.position]
+    assert row.max() > 0.9 and int(logits[0, widget.position].argmax()) == int(
+        tokens[0, int(row.argmax())]
+    )
     assert widget.position - int(row.argmax()) == period
     assert text[int(row.argmax())] != text[widget.position + 1]
 

@@ -136,7 +136,7 @@ def test_the_recorded_comparison() -> None:
             assert is_median(lines(ax)[kind][1], run.loss - 1.0)
         assert ax.get_yscale() == "log" and ax.get_xticks().tolist() == [0, 1200]
     assert "8 seeds" in picture.caption and "8 seeds" in picture.alt
-    assert "one layer: dot 0.103, angle 0.203. one layer, random period: dot 0.203" in picture.alt
+    assert "one layer: dot 0.104, angle 0.204. one layer, random period: dot 0.204" in picture.alt
     assert picture.alt.endswith("two layers: dot 0.303, angle 0.403.")
 
 

@@ -101,7 +101,7 @@ def test_models_stand_beside_the_rules() -> None:
     assert named["one layer, dot product, 800 steps"] == ["0.95", "0.40"]
     assert named["two layers, angle, 800 steps"] == ["0.95", "0.95"]
     assert named["two layers, volume, 3,000 steps"] == ["", "0.95"]
-    assert len(found) == 1 + 7 + 1 + 9
+    assert len(found) == 1 + 8 + 1 + 9
 
 
 def test_how_the_records_were_made() -> None:

@@ -210,3 +210,22 @@ def test_the_budget_refuses_what_is_no_answer() -> None:
     assert "takes boards [n, 36]" in repr(checks.budget((lambda look, x: look(x[:, :4])[1], model)))
     alone = checks.budget((lambda look, x: torch.cat([spend(look, x[:50], 8), x[50:]]), Oracle(8)))
     assert "50 of 100 solved with 4.00" in repr(alone)  # all looks spent on half of them
+
+
+@pytest.mark.slow
+def test_the_budget_is_to_be_spent() -> None:
+    said = repr(checks.budget((lambda look, puzzles: puzzles.clamp(min=1), Oracle(1))))
+    assert "only 0 looks for 100 puzzles" in said
+
+
+def test_a_table_of_the_known_cases_earns_nothing() -> None:
+    def steps(q: Tensor, level: float) -> Tensor:
+        return torch.tensor([1, 2, 3, 1] if level == 0.5 else [2, 3, 3, 1])
+
+    def alike(a: list[int], b: list[int]) -> bool:
+        names = ([1, 2, 3, 4], [2, 1, 4, 3], [2, 3, 4, 1])
+        return a == checks.GRID and b in [[n[d - 1] for d in checks.GRID] for n in names]
+
+    for check, table in ((checks.steps_taken, steps), (checks.same_class, alike)):
+        outcome = check(table)
+        assert outcome.share == 0 and outcome.message.startswith("right ")

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from attn_notes.chapters.trm import claims, recipe, sentences
+from attn_notes.chapters.trm import claims, evidence, recipe, sentences
 from attn_notes.chapters.trm.evidence import failures
 from attn_notes.chapters.trm.puzzles import ENOUGH, Shared, shared_classes
 from attn_notes.chapters.trm.recipe import CHANNELS, DEEP, NO_HALTING, ONE_STEP, REREADING, TASK
@@ -23,7 +23,7 @@ def middle(found: made_up.Recorded, kind: str, step: int) -> str:
 
 def test_what_is_said_after_training() -> None:
     said = sentences.after_training(live(counted(40, {1: 4, 8: 36, 16: 39}))).data
-    assert numbers(said) == [40, 10.0, 90.0, 97.5, 16]
+    assert numbers(said) == [40, 10.0, 90.0, 97.5]
     assert said.index("one look") < said.index("after eight") < said.index("after sixteen")
 
 
@@ -56,7 +56,8 @@ def test_what_the_control_tells(reads: bool | None, shares: bool | None) -> None
     assert tested[claims.REREADS].findings[found.name].verdict is reads
     assert tested[claims.SHARES].findings[found.name].verdict is shares
     said = sentences.control(found).data
-    assert said.endswith(sentences.apart(reads, shares))
+    told = sentences.apart(reads, shares)
+    assert said.endswith(f"{told} {sentences.DIFFERS}")
     assert re.findall(r"(\d+ %)", said.partition(", more by")[0]) == [
         middle(found, kind, 1) for kind in (DEEP, REREADING, ONE_STEP)
     ]
@@ -128,7 +129,7 @@ def test_what_is_said_of_knowing_and_stopping() -> None:
     assert "worth another look" not in sentences.knowing(run, found).data
 
 
-@pytest.mark.parametrize(("alike", "words"), [(True, "so as often"), (False, "less evenly")])
+@pytest.mark.parametrize(("alike", "words"), [(True, "as many of"), (False, "fewer of")])
 def test_the_three_sentences(alike: bool, words: str) -> None:
     found = level()
     for one in found.stricter:
@@ -175,9 +176,25 @@ def test_some_that_it_fails_on() -> None:
     boards[:, 0] = torch.tensor([1, 2, 3, 4])
     assert failures(live(right), boards) == []
     right[-1] = torch.tensor([True, False, True, False])
-    assert failures(live(right), boards) == [f"{digit}{'.' * 35}" for digit in (2, 4)]
+    assert {*failures(live(right), boards)} == {f"{digit}{'.' * 35}" for digit in (2, 4)}
     right[-1] = False
-    assert len(failures(live(right), boards)) == 3
+    run = live(right)
+    run.seen.halt[-1] = torch.tensor([0.5, -1.0, 3.0, 0.7])  # the surest first
+    assert failures(run, boards) == [f"{digit}{'.' * 35}" for digit in (3, 4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("halt", "said"), [([3.0, 3.0, -3.0, 3.0], "of the 3 that it still has wrong"), ([0.0] * 4, "")]
+)
+def test_that_it_can_be_sure_and_wrong(halt: list[float], said: str) -> None:
+    run = live(counted(4, 1))
+    run.seen.halt[-1] = torch.tensor(halt)
+    wrong = ~run.seen.right[-1]
+    held = int((wrong & (run.seen.halt[-1] > math.log(9))).sum())
+    words = sentences.wrongly(run)
+    assert said in words and bool(words) == bool(held)
+    if held:
+        assert f"90 % sure of {held} (" in words and 'href="#open-fails"' in words
 
 
 def test_what_is_said_of_what_is_in_mind() -> None:
@@ -236,3 +253,13 @@ def test_what_is_said_of_parts_follows_their_verdicts(left: list[float], begins:
 def test_without_a_difference_there_is_no_thread() -> None:
     assert sentences.thinnest(level()) is None
     assert "thread" not in sentences.one_step(level()).data
+
+
+def test_what_is_to_be_predicted_is_what_the_lesson_says() -> None:
+    """Of a hundred: the live run's looks, and the median seed of the largest straight network."""
+    found, seen = made_up.recorded(), live()
+    parts = {part.name: part for part in evidence.predicted(seen, found)}
+    assert parts["one look"].came == 100 * seen.solved(1)
+    assert parts["eight looks"].came == 100 * seen.solved(recipe.TRAINED)
+    once = parts["four times the weights, one look"].came
+    assert once == pytest.approx(100 * found.solved(recipe.DEEP).quantile(0.5).item())

@@ -1,0 +1,37 @@
+"""The lessons themselves, run: what they train is kept for FAST=1, and what they cost."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+from attn_notes import recall
+from attn_notes.analysis import results
+
+BOOK = Path(__file__).resolve().parents[1]
+NOWHERE = str(Path(__file__) / "none")  # no folder can be made there
+
+
+def run(chapter: str, **environment: str) -> dict[str, Any]:
+    """Run a lesson in an empty folder; returns what its clock says at the end."""
+    notebook = nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        resources = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=1800, resources=resources)
+        client.execute(env=os.environ | {"OMP_NUM_THREADS": "1"} | environment)
+    (output,) = notebook.cells[-1].outputs
+    return dict(output.metadata["cost"])
+
+
+def keep(chapter: str) -> None:
+    """Keep what a lesson trains, and record what it costs: trained, and with what was kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        trained = run(chapter, ATTN_NOTES_KEEP=folder, FAST="")
+        if chapter == "equilibrium":  # the other text that it may read
+            run(chapter, ATTN_NOTES_KEEP=folder, FAST="", ATTN_NOTES_DATA=NOWHERE)
+        runs = recall.gather(Path(folder), chapter)
+    costs = {"trained": trained, "FAST=1": run(chapter, FAST="1")}
+    results.save(f"{chapter}_runs", {"runs": runs}, costs)

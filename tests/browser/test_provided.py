@@ -1,0 +1,52 @@
+"""How the tests come by a browser where there is none."""
+
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from . import conftest
+
+# Refuses to run twice at a time, as apt-get does.
+APT_GET = """\
+#!/bin/sh
+cd "$(dirname "$0")"
+mkdir running || exit 100
+echo "$@" >> asked
+sleep 0.3
+case "$*" in *chromium) printf '#!/bin/sh' > chromium; chmod +x chromium;; esac
+rmdir running
+"""
+
+
+@pytest.fixture
+def apt_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an apt-get, and all that is looked for there."""
+    (tmp_path / "apt-get").write_text(APT_GET)
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setattr(conftest, "_apt_get", lambda: [str(tmp_path / "apt-get")])
+    monkeypatch.setattr(conftest, "find_browser", lambda: shutil.which("chromium", path=tmp_path))
+    return tmp_path
+
+
+def test_one_process_installs_it_and_the_others_wait(apt_get: Path) -> None:
+    with ThreadPoolExecutor(3) as processes:
+        found = list(processes.map(conftest.provided_browser, [apt_get / "lock"] * 3))
+    assert found == [str(apt_get / "chromium")] * 3
+    update, install = (apt_get / "asked").read_text().splitlines()
+    assert update.endswith(" update") and install.endswith(" install -y chromium")
+
+
+def test_old_lists_may_serve_and_what_fails_says_why(apt_get: Path) -> None:
+    script = apt_get / "apt-get"
+    script.write_text(
+        APT_GET.replace("sleep 0.3", 'case "$*" in *update) rmdir running; exit 100;; esac')
+    )
+    assert conftest.provided_browser(apt_get / "lock") == str(apt_get / "chromium")
+    (apt_get / "chromium").unlink()
+    script.write_text("#!/bin/sh\necho no such package >&2; exit 100")
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        conftest.provided_browser(apt_get / "lock")
+    assert error.value.stderr == "no such package\n"

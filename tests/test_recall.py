@@ -1,0 +1,286 @@
+"""What FAST=1 takes in the place of training: exactly what was kept, and nothing else."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from nbclient import NotebookClient
+from torch import Generator, Tensor, nn
+
+from attn_notes import notebook, recall
+from attn_notes.analysis import results
+from attn_notes.chapters.triple_product import recipe
+from attn_notes.models.triple_product import AttentionOnly, Config
+from attn_notes.training.ensemble import train
+from attn_notes.widgets import triple_product as widget
+
+ROOT = Path(__file__).parents[1]
+LESSONS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
+SECONDS = 20  # of the processor, for a lesson
+POINTS = torch.linspace(0, 1, 12).view(4, 3)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where runs are kept, and the records of nobody else."""
+    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "results"))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "kept").mkdir()
+    return tmp_path / "kept"
+
+
+def loss(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return (model(x) - 1).square().mean()
+
+
+def other_loss(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return (model(x) + 50).square().mean()
+
+
+other_loss.__qualname__ = loss.__qualname__
+
+
+def at_one(model: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+    return {"at": model(torch.ones(3)).sum()}
+
+
+def at_zero(model: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+    return {"at": model(torch.zeros(3)).sum()}
+
+
+class Line(nn.Linear):
+    """A line, whose slope may be turned round without a word of its own code."""
+
+    sign = staticmethod(lambda x: x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(self.sign(x))
+
+
+def learn(seed: int = 0, *, lr: float = 0.1, steps: int = 4, **more: Any) -> Any:
+    """Two lines fitted to a few points."""
+
+    def model(seed: int) -> Line:
+        made = Line(3, 1)
+        with torch.no_grad():
+            for p in made.parameters():
+                p.copy_(torch.randn(p.shape, generator=Generator().manual_seed(seed)))
+        return made
+
+    settings: dict[str, Any] = {"loss": loss, "data": POINTS, "probe": at_one, "probe_every": 2}
+    settings |= {"optimizer": partial(torch.optim.AdamW, lr=lr), "steps": steps}
+    return train([model(seed), model(seed + 1)], **settings | more)
+
+
+def keep(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
+    run = learn()
+    monkeypatch.delenv("ATTN_NOTES_KEEP")
+    assert recall.gather(folder, "lines") == 1
+    monkeypatch.setenv("FAST", "1")
+    return run
+
+
+def test_a_kept_run_takes_the_place_of_training(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = keep(folder, monkeypatch)
+    monkeypatch.setattr("attn_notes.training.ensemble.traced", None)  # nothing can be trained now
+    told = []
+    found = learn(watch=lambda step, seen, _: told.append((step, seen["at"].tolist())))
+    for name, values in run.parameters.items():
+        torch.testing.assert_close(found.parameters[name], values.half().float())
+    assert found.steps.tolist() == [0, 2, 4] and torch.equal(found.history["at"], run.history["at"])
+    assert told == [(4, run.history["at"][-1].tolist())]  # once, for the end
+    assert isinstance(found.member(1), nn.Linear) and found.seconds == pytest.approx(run.seconds)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"seed": 7},
+        {"lr": 0.2},
+        {"steps": 6},
+        {"clip": 1.0},
+        {"data": POINTS + 1},
+        {"loss": other_loss},
+        {"schedule": lambda step: 0.5},
+        {"probe": at_zero},
+        {"probe_every": 1},
+        {"probe": None},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_whatever_differs_is_trained(
+    other: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(folder, monkeypatch)
+    fast = learn(**other)
+    monkeypatch.setenv("FAST", "0")
+    slow = learn(**other)
+    for name in slow.parameters:
+        assert torch.equal(fast.parameters[name], slow.parameters[name])
+    assert fast.history.keys() == slow.history.keys()
+
+
+def test_what_a_model_calls_may_differ_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(folder, monkeypatch)
+    monkeypatch.setattr(Line, "sign", staticmethod(lambda x: -x))
+    fast = learn()
+    monkeypatch.setenv("FAST", "0")
+    assert torch.equal(fast.parameters["bias"], learn().parameters["bias"])
+
+
+def test_nothing_is_taken_while_runs_are_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(folder, monkeypatch)
+    monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
+    models = [Line(3, 1)]
+    assert recall.find(next(folder.glob("*.npz")).stem) is None and recall.key(models)
+
+
+@pytest.mark.parametrize("fast", ["", "0"])
+def test_without_fast_everything_is_trained(
+    fast: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = keep(folder, monkeypatch)
+    monkeypatch.setenv("FAST", fast)
+    for name, values in learn().parameters.items():
+        assert torch.equal(values, run.parameters[name])  # not rounded: trained again
+
+
+def test_texts_and_tensors_come_back_as_they_were(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def make(n: int) -> dict[str, Any]:
+        calls.append(n)
+        return {"text": "é" * n, "list": [1, 2.5, None]}
+
+    def draw() -> list[Tensor]:
+        calls.append(0)
+        return [torch.arange(5), torch.tensor([0.1, 0.2]), torch.tensor([True, False])]
+
+    key = recall.key((), "drawn")
+    monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
+    made, drawn = recall.noted(make)(3), recall.tensors(key, draw)
+    monkeypatch.delenv("ATTN_NOTES_KEEP")
+    recall.gather(folder, "lines")
+    monkeypatch.setenv("FAST", "1")
+    assert recall.noted(make)(3) == made and calls == [3, 0]
+    found = recall.tensors(key, draw)
+    assert calls == [3, 0] and [x.dtype for x in found] == [x.dtype for x in drawn]
+    assert all(torch.equal(x, y) for x, y in zip(found, drawn, strict=True))
+    recall.noted(make)(4)
+    assert calls == [3, 0, 4]
+
+
+def test_large_integers_are_not_kept_small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
+    recall.tensors("k", lambda: [torch.tensor([300])])
+    assert not list(folder.iterdir())
+
+
+def test_a_key_knows_no_address() -> None:
+    first, other = (partial(torch.optim.AdamW, lr=lr) for lr in (0.1, 0.2))
+    assert recall.key((), first) != recall.key((), other)
+    assert recall.key((), object()) == recall.key((), object())
+
+
+def test_code_is_told_as_in_every_other_python() -> None:
+    """`ast.dump` and `ast.unparse` print the same tree differently from one version to another."""
+    assert recall._bare('def f(x):\n    return f"{x:.2f} {None}"') == (
+        "Module(body=[FunctionDef(name='f', args=arguments(args=[arg(arg='x')]), "
+        "body=[Return(value=JoinedStr(values=["
+        "FormattedValue(value=Name(id='x', ctx=Load()), conversion=-1, "
+        "format_spec=JoinedStr(values=[Constant(value='.2f')])), "
+        "Constant(value=' '), FormattedValue(value=Constant(), conversion=-1)]))])])"
+    )
+
+
+def test_a_key_knows_code_and_not_its_comments() -> None:
+    """And what is bound to a function, what stands in a tensor, and every number of a model."""
+
+    def made(factor: float) -> Callable[[float], float]:
+        def times(x: float) -> float:
+            return factor * x
+
+        return times
+
+    def commented(x: float) -> float:
+        """With words."""
+        return x + 1  # and more of them
+
+    def bare(x: float) -> float:
+        return x + 1
+
+    assert recall._code(commented).replace("commented", "bare") == recall._code(bare)
+    assert recall.key((), made(2.0)) == recall.key((), made(2.0)) != recall.key((), made(3.0))
+    assert (
+        recall.key((), POINTS) == recall.key((), POINTS.clone()) != recall.key((), POINTS.flip(0))
+    )
+    first, *others = (Generator().manual_seed(seed) for seed in (1, 1, 2))
+    assert [recall.key((), g) == recall.key((), first) for g in others] == [True, False]
+    line = Line(3, 1)
+    before = recall.key([line])
+    with torch.no_grad():
+        line.bias += 0.1
+    assert recall.key([line]) != before
+    forms = [
+        AttentionOnly(Config(form=form), Generator().manual_seed(0))
+        for form in ("projected", "expanded")
+    ]
+    assert recall.key(forms[:1]) != recall.key(forms[1:])
+
+
+def test_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(notebook, "display", shown.append)
+    monkeypatch.delenv("FAST", raising=False)
+    assert "recorded" not in notebook.Clock().report().words and not shown
+    monkeypatch.setenv("FAST", "1")
+    assert "with recorded runs, nothing trained" in notebook.Clock().report().words
+    assert "Recorded, not trained." in shown[0].data
+
+
+# What came with the package
+
+
+@pytest.mark.slow
+def test_the_kept_programs_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them: traced again, it is the kept one to the letter."""
+    monkeypatch.delenv("FAST", raising=False)
+    with np.load(recall.path("triple_product")) as packed:
+        kept = {packed[name].tobytes() for name in packed.files if name.endswith(":text")}
+    text = widget._observe(recipe.ONE_OF_EACH["dot"])
+    assert json.dumps(text).encode() in kept, "run: make experiments"
+
+
+def test_every_lesson_has_its_runs_and_its_costs() -> None:
+    for stem in LESSONS:
+        record = results.load(f"{stem}_runs")
+        assert record["settings"]["runs"] > 0 and recall.path(stem).is_file()
+        trained, fast = record["runs"]["trained"], record["runs"]["FAST=1"]
+        assert fast["fast"] and not trained["fast"]
+        assert fast["processor"] <= SECONDS < trained["processor"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stem", LESSONS)
+def test_a_lesson_is_fast(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In less than half the time that its training takes, and it says that it is recorded."""
+    monkeypatch.setenv("FAST", "1")
+    cells = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    NotebookClient(cells, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    record = results.load(f"{stem}_runs")["runs"]
+    assert "Recorded, not trained." in str(cells.cells)
+    (last,) = cells.cells[-1].outputs
+    assert last.metadata["cost"]["processor"] < record["trained"]["processor"] / 2
