@@ -106,7 +106,7 @@ def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
     visit.page.evaluate(
         """({ weights, ...run }) => {
           const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
-          fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
+          return fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
         }""",
         run_of(*models),
     )

@@ -750,7 +750,7 @@ def one_of(visit: Visit, variant: str, seeds: list[int], **traits: Any) -> Locat
           const all = seeds.map((seed) => widget.unpack(run, seed));
           const numbers = run.names.flatMap((name) => all.flatMap((one) => [...one[name]]));
           const weights = new DataView(new Float32Array(numbers).buffer);
-          fake.set('runs', { [variant]: { ...run, seeds: seeds.length, weights } });
+          return fake.set('runs', { [variant]: { ...run, seeds: seeds.length, weights } });
         }""",
         [variant, seeds],
     )

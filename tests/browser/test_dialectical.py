@@ -891,7 +891,7 @@ def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
         """(name) => {
           const [run] = Object.values(fake.get('runs'));
           fake.set('run', name);
-          fake.set('runs', { [name]: run });
+          return fake.set('runs', { [name]: run });
         }""",
         name,
     )

@@ -384,7 +384,7 @@ def put_in(module_page: Page, *models: LanguageModel, **traits: Any) -> Locator:
             """async ({ weights, ...run }) => {
               const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
               await widget.prepare({ run });
-              fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
+              return fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
             }""",
             run_of(*models),
         )
@@ -978,7 +978,7 @@ def test_a_model_that_cannot_read_the_text_leaves_the_picture_and_says_so(
     module_page.evaluate(
         """() => {
           const { one } = fake.get('runs');
-          fake.set('runs', { one, short: { ...one, config: { ...one.config, context: 3 } } });
+          return fake.set('runs', { one, short: { ...one, config: { ...one.config, context: 3 } } });
         }"""
     )
     scratch.get_by_label("Model", exact=True).select_option("short")

@@ -584,7 +584,7 @@ def give(module_page: Page, name: str, run: dict[str, Any]) -> None:
         """([name, { weights, ...run }]) => {
           const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
           const data = new DataView(bytes.buffer);
-          fake.set('runs', { ...fake.get('runs'), [name]: { ...run, weights: data } });
+          return fake.set('runs', { ...fake.get('runs'), [name]: { ...run, weights: data } });
         }""",
         [name, run],
     )

@@ -26,6 +26,8 @@ READ_PAGE = f"""async () => {{
 
 # After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved
 # them but for those given. window.leave() takes the view away, as the view after it does.
+# fake.set gives a promise: what it changed is shown once that is kept, for a new run has programs
+# to import. Who sets from outside waits for it.
 FAKE_MODEL = """async (given) => {
   window.leave?.();
   document.querySelector('#scratch')?.remove();
@@ -36,7 +38,7 @@ FAKE_MODEL = """async (given) => {
     set(key, value) {
       if (traits[key] === value) return;
       traits[key] = value;
-      for (const listener of listeners[`change:${key}`] ?? []) listener();
+      return Promise.all((listeners[`change:${key}`] ?? []).map((listener) => listener()));
     },
     on: (event, listener) => (listeners[event] ??= []).push(listener),
     off: (event, listener) => {
@@ -74,7 +76,7 @@ def zero_weights(page: Page, name: str | None = None) -> None:
           const name = given ?? Object.keys(saved.runs)[0];
           const { weights, ...run } = saved.runs[name];
           const zeros = new DataView(new ArrayBuffer(weights.byteLength));
-          fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
+          return fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
         }""",
         name,
     )
@@ -87,7 +89,7 @@ def assert_name_is_text(page: Page) -> None:
         """(name) => {
           const [run] = Object.values(fake.get('runs'));
           fake.set('run', name);
-          fake.set('runs', { [name]: run });
+          return fake.set('runs', { [name]: run });
         }""",
         name,
     )
