@@ -978,7 +978,8 @@ def test_a_model_that_cannot_read_the_text_leaves_the_picture_and_says_so(
     module_page.evaluate(
         """() => {
           const { one } = fake.get('runs');
-          return fake.set('runs', { one, short: { ...one, config: { ...one.config, context: 3 } } });
+          const short = { ...one, config: { ...one.config, context: 3 } };
+          return fake.set('runs', { one, short });
         }"""
     )
     scratch.get_by_label("Model", exact=True).select_option("short")

@@ -2,7 +2,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def begin() -> Supervision:
     )
 
 
-def go_on(path: Path) -> None:
+def go_on(path: Path, saved: Callable[[], None] = lambda: None) -> None:
     """Go on from the file, if there is one, and save after each step."""
     run = begin()
     if path.exists():
@@ -46,6 +47,13 @@ def go_on(path: Path) -> None:
     while run.done < STEPS:
         run.step()
         checkpoint.save(path, run.state_dict())
+        saved()
+
+
+def go_on_and_be_killed(path: Path, delay: float) -> None:
+    """Killed some seconds after the first step that it saves: mid-step, or while it writes."""
+    end = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL))
+    go_on(path, lambda: None if end.is_alive() else end.start())
 
 
 def assert_equal(a: object, b: object) -> None:
@@ -79,20 +87,15 @@ def test_a_run_killed_at_any_moment_ends_bit_equal_to_an_unbroken_one(tmp_path: 
     program = (
         f"import sys; sys.path.insert(0, {str(source.parent)!r})\n"
         "import torch; torch.set_num_threads(1)\n"
-        f"from pathlib import Path; from {source.stem} import go_on; go_on(Path({str(path)!r}))"
+        f"from pathlib import Path; from {source.stem} import go_on_and_be_killed\n"
+        f"go_on_and_be_killed(Path({str(path)!r}), float(sys.argv[1]))"
     )
     package = str(Path(checkpoint.__file__).parents[2])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": package}
     reached = []
-    # Killed some milliseconds after the first step that it saves: mid-step, or while it writes.
     for delay in (0.003, 0.017):
-        before = path.stat().st_mtime_ns if path.exists() else 0
-        process = subprocess.Popen([sys.executable, "-c", program], env=environment)
-        while process.poll() is None and not (path.exists() and path.stat().st_mtime_ns > before):
-            time.sleep(0.001)
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+        command = [sys.executable, "-c", program, str(delay)]
+        assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
         reached.append(checkpoint.load(path)["done"])
     assert 0 < reached[0] < reached[1] < STEPS
     go_on(path)

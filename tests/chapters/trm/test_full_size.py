@@ -34,6 +34,7 @@ from attn_notes.tasks.sudoku import Batch, Sudoku
 from attn_notes.training import checkpoint
 
 STEPS = 30
+FAR = 100_000  # the steps of a run that is broken off
 SIZES = {
     "rows": 2,
     "columns": 3,
@@ -213,11 +214,9 @@ def test_only_one_process_speaks_and_says_how_fast_they_are(two: tuple[Path, str
 
 
 @pytest.mark.long
-def test_two_processes_stopped_and_killed_end_bit_equal(
-    two: tuple[Path, str], tmp_path: Path
-) -> None:
-    file = tmp_path / "run.pt"
-    process = started(TWO, file, save_every=1)
+def test_two_processes_stopped_and_killed_end_bit_equal(tmp_path: Path) -> None:
+    file, unbroken = tmp_path / "run.pt", tmp_path / "unbroken.pt"
+    process = started(TWO, file, save_every=1, steps=FAR)
     wait_until_saved(process, file)
     os.kill(workers(process)[1], signal.SIGTERM)  # one is told, and both stop
     said, _ = process.communicate()
@@ -225,23 +224,25 @@ def test_two_processes_stopped_and_killed_end_bit_equal(
     assert f"saved at step {done(file)}: asked to stop" in said
     stopped = done(file)
 
-    process = started(TWO, file, save_every=1)
+    process = started(TWO, file, save_every=1, steps=FAR)
     wait_until_saved(process, file, beyond=stopped)
     for pid in (process.pid, *workers(process)):
         os.kill(pid, signal.SIGKILL)
     process.communicate()
-    assert stopped < done(file) < STEPS
+    assert stopped < done(file) < FAR
 
-    process = started(TWO, file)
-    said, _ = process.communicate()
-    assert process.returncode == 0, said
-    assert_same(file, two[0])
+    steps = done(file) + 5
+    for each in (file, unbroken):
+        process = started(TWO, each, steps=steps)
+        said, _ = process.communicate()
+        assert process.returncode == 0, said
+    assert_same(file, unbroken)
 
 
 @pytest.mark.slow
-def test_a_process_stopped_and_killed_ends_bit_equal(one: Path, tmp_path: Path) -> None:
-    file = tmp_path / "run.pt"
-    process = started(ALONE, file, save_every=1)
+def test_a_process_stopped_and_killed_ends_bit_equal(tmp_path: Path) -> None:
+    file, unbroken = tmp_path / "run.pt", tmp_path / "unbroken.pt"
+    process = started(ALONE, file, save_every=1, steps=FAR)
     wait_until_saved(process, file)
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate()
@@ -249,15 +250,17 @@ def test_a_process_stopped_and_killed_ends_bit_equal(one: Path, tmp_path: Path) 
     stopped = done(file)
     assert f"saved at step {stopped}: asked to stop" in said
 
-    process = started(ALONE, file, save_every=1)
+    process = started(ALONE, file, save_every=1, steps=FAR)
     wait_until_saved(process, file, beyond=stopped)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    assert stopped < done(file) < STEPS
+    assert stopped < done(file) < FAR
 
-    full_size.main(arguments(file))
-    assert_same(file, one)
+    steps = done(file) + 5
+    for each in (file, unbroken):
+        full_size.main(arguments(each, steps=steps))
+    assert_same(file, unbroken)
 
 
 @pytest.mark.parametrize(
