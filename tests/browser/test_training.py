@@ -15,7 +15,7 @@ from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
-from .training_page import PATIENCE, choose, downloaded, never_waits, pause, pick, told, train
+from .training_page import PATIENCE, choose, downloaded, longest_task, pause, pick, told, train
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
@@ -100,10 +100,16 @@ def test_most_seeds_reach_the_criterion_within_the_challenge(widget: Locator) ->
     assert int(tally.text_content().split(": ")[1].split(" of ")[0]) >= 14
 
 
+def test_a_task_that_takes_long_is_seen(visit: Visit) -> None:
+    counting = "() => new Promise((done) => setTimeout(() => { %s; done(); }))"
+    long = counting % "for (let i = 0, x = 0; i < 2e7; i++) x += Math.sin(i)"
+    assert longest_task(visit.page, lambda: visit.page.evaluate(counting % "")) <= 50
+    assert longest_task(visit.page, lambda: visit.page.evaluate(long)) > 50
+
+
 def test_no_task_keeps_the_page_waiting(open_page: Callable[..., Visit]) -> None:
-    assert never_waits(
-        lambda: open_page(CHAPTER).page, lambda page: train(page.locator(".abc-sorter"))
-    )
+    page = open_page(CHAPTER).page
+    assert longest_task(page, lambda: train(page.locator(".abc-sorter"))) <= 50
 
 
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
