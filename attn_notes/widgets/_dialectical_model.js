@@ -10,11 +10,12 @@ export const make = ({ observe, config }, weights) => ({
   sizes: observe.map(([length, text]) => ({ length, machine: machines.of({ observe: text }) })),
 });
 
+const texts = ({ observe }) => observe.map(([, text]) => ({ observe: text }));
+
 /** Make the programs of runs or lessons ready. */
-export const prepare = (runs) =>
-  machines.prepare(
-    Object.values(runs).flatMap(({ observe }) => observe.map(([, text]) => ({ observe: text }))),
-  );
+export const prepare = (runs) => machines.prepare(Object.values(runs).flatMap(texts));
+
+export const prepared = (run) => texts(run).every(machines.of);
 
 /** Rows of so many numbers each, from an output whose last axis they are: the first `count` of [place]. */
 export function rows({ numbers, shape }, place, count, width = shape.at(-1)) {

@@ -299,6 +299,7 @@ async function render({ model, el }) {
 
   /** Show the chosen model, with the reader's edits if they were of these very weights. */
   function switchModel() {
+    if (run() && !machines.of(run())) return; // `reload` is at it
     asleep.hidden = Boolean(run());
     awake.hidden = !run();
     if (!run()) {
@@ -369,7 +370,6 @@ async function render({ model, el }) {
     else answer.choose(answer.word());
   }
 
-  await machines.prepare(model.get("runs"));
   const unwatch = watch({
     runs: reload,
     lessons: training.reload,
@@ -378,6 +378,7 @@ async function render({ model, el }) {
     text: readText,
   });
   answer.begin();
+  await machines.prepare(model.get("runs"));
   el.append(root);
   switchModel();
   await training.reload();

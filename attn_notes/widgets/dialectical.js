@@ -13,7 +13,7 @@
 import { unpack } from "./_model.js";
 import { html, menus, saver, segments, sleeper, speaker } from "./_page.js";
 import { opens } from "./_open.js";
-import { make, prepare } from "./_dialectical_model.js";
+import { make, prepare, prepared } from "./_dialectical_model.js";
 import { inOrder, isPublished } from "./_dialectical_runs.js";
 import { bracketTraining } from "./_dialectical_train.js";
 import { lossesView } from "./_dialectical_view_losses.js";
@@ -97,6 +97,7 @@ async function render({ model, el }) {
   root.append(training.node);
 
   function draw() {
+    if (!learning && models.run() && !prepared(models.run())) return; // `reload` is at it
     const there = Boolean(learning || models.run());
     asleep.hidden = there;
     awake.hidden = !there;

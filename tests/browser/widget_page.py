@@ -40,6 +40,12 @@ FAKE_MODEL = """async (given) => {
       traits[key] = value;
       return Promise.all((listeners[`change:${key}`] ?? []).map((listener) => listener()));
     },
+    // As a kernel's message: all values are there before anybody hears of one, in the order given.
+    receive(values) {
+      Object.assign(traits, values);
+      const called = Object.keys(values).flatMap((key) => listeners[`change:${key}`] ?? []);
+      return Promise.all(called.map((listener) => listener()));
+    },
     on: (event, listener) => (listeners[event] ??= []).push(listener),
     off: (event, listener) => {
       listeners[event] = listeners[event].filter((other) => other !== listener);
