@@ -83,6 +83,14 @@ def notebook_paths(root: Path) -> list[Path]:
     return [path for path in paths if (root / path).is_file()]
 
 
+def lesson_stems(root: Path) -> list[str]:
+    """The lessons of `_toc.yml` in their order, each by the stem that names all that is its own.
+
+    A lesson is a notebook beside the first page; what backs it, in a folder below, has its stem.
+    """
+    return [path.stem for path in notebook_paths(root) if path.parent.name == "book"]
+
+
 def read_notebook(path: Path) -> NotebookNode:
     """Read a notebook, whatever may be under that name.
 

@@ -14,7 +14,9 @@ from urllib.parse import unquote
 
 import nbformat
 import pytest
+from dependencies import lesson_stems
 from docutils import nodes
+from docutils.utils import new_document
 
 from attn_notes import figures
 
@@ -101,6 +103,20 @@ def test_a_notebook_without_the_widget_is_refused(part: dict[str, ModuleType]) -
     del unsaved.metadata["widgets"]
     with pytest.raises(LookupError, match="was not saved"):
         first_widget(unsaved)
+
+
+@pytest.mark.parametrize("stem", lesson_stems(ROOT))
+def test_a_place_is_as_high_as_its_widget_opens(stem: str, part: dict[str, ModuleType]) -> None:
+    """It says so to the style sheet; that the heights are right, a browser's test sees."""
+    view = f'<script type="{part["widgets"].VIEW}">{{}}</script>'
+    page = new_document("")
+    page += nodes.raw(view, view, format="html")
+    part["widgets"]._reserve_places(None, page, f"book/evidence/{stem}")
+    heights = dict(re.findall(r"(--[\w-]+): ([\d.]+)rem", page.astext()))
+    declared = importlib.import_module(f"attn_notes.widgets.{stem}").OPENS
+    assert tuple(map(float, heights.values())) == declared and declared[0] < declared[1]
+    style = (ROOT / "book" / "_static" / "book.css").read_text("utf-8")
+    assert set(heights) == set(re.findall(r"min-height: var\((--[\w-]+), 24rem\)", style))
 
 
 PIXEL = "![{alt}](pixel.svg)\n"

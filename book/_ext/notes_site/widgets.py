@@ -2,7 +2,7 @@
 
 myst-nb writes a chapter's widgets as ipywidgets does: one script element with the state of all
 models, one for each view. `attn_notes/widgets/_host.js` mounts them. Here every view gets a place
-that is reserved before it is mounted, and
+as high as its widget opens, so that the page does not jump, and
 
     ```{live-widget} deep_qkv
     :tag: sorter
@@ -13,6 +13,7 @@ puts a chapter's first widget, or that of its first cell with a tag, on another 
 the weights that the chapter has trained. `set` overrides traits on this page.
 """
 
+import importlib
 import json
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -97,8 +98,9 @@ def _script(kind: str, content: Any) -> str:
 
 
 def _place(view: str, chapter: str) -> str:
-    # book.css keeps as much room free as the widget of that chapter needs.
-    return f'<div class="live-widget {chapter}">{view}{NO_SCRIPT}</div>'
+    wide, narrow = importlib.import_module(f"attn_notes.widgets.{chapter}").OPENS
+    style = f"--opens: {wide}rem; --opens-narrow: {narrow}rem"  # book.css keeps as much free
+    return f'<div class="live-widget {chapter}" style="{style}">{view}{NO_SCRIPT}</div>'
 
 
 def _copy_host(app: Sphinx) -> None:
