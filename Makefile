@@ -59,7 +59,7 @@ test: $(INSTALLED)
 test-all:
 	@$(MAKE) test SOME="long or not long" PYTEST="$(PYTEST) --hypothesis-profile thorough"
 
-# Chapter 4 where the data set cannot be had: in a folder that cannot be made.
+# The chapter that reads a data set, where it cannot be had: in a folder that cannot be made.
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
 test-excerpt: $(INSTALLED)
 	$(RUN) book/build.py book

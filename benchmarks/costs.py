@@ -7,23 +7,30 @@ time, on one thread, its processor time and the most memory that it held. book/t
 shows the same table.
 """
 
+import sys
+from pathlib import Path
+
 from attn_notes.analysis import results
 
-LESSONS = {
-    "deep_qkv": "1. Deep QKV",
-    "triple_product": "2. Triple product",
-    "dialectical": "3. Dialectical head",
-    "equilibrium": "4. Equilibrium propagation",
-    "trm": "5. Tiny recursion",
-}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
+
+from dependencies import lesson_stems, read_notebook
+
+ROOT = Path(__file__).resolve().parents[1]
 STUDENTS = 80
 HEADER = ("lesson", "seconds", "GB", "FAST=1, seconds", "GB", "80 at once, core-minutes", "GB")
+
+
+def title(stem: str) -> str:
+    """A lesson's, as its notebook begins."""
+    first = read_notebook(ROOT / "book" / f"{stem}.ipynb").cells[0].source
+    return str(first.partition("\n")[0].removeprefix("# "))
 
 
 def rows() -> list[tuple[str, ...]]:
     """A row a lesson: processor seconds and memory, trained and with FAST=1, and of a class."""
     found = []
-    for stem, name in LESSONS.items():
+    for stem in lesson_stems(ROOT):
         runs = results.load(f"{stem}_runs")["runs"]
         trained, fast = runs["trained"], runs["FAST=1"]
         numbers = [
@@ -34,7 +41,7 @@ def rows() -> list[tuple[str, ...]]:
             f"{STUDENTS * trained['processor'] / 60:.0f}",
             f"{STUDENTS * trained['memory']:.0f}",
         ]
-        found.append((name, *numbers))
+        found.append((title(stem), *numbers))
     return found
 
 

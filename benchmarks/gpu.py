@@ -24,9 +24,10 @@ from attn_notes.tasks.sudoku import Sudoku
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 
+from dependencies import lesson_stems
 from experiments import _lessons
 
-LESSONS = ("deep_qkv", "triple_product", "dialectical", "equilibrium", "trm")
+ROOT = Path(__file__).resolve().parents[1]
 SEATS = 256
 
 
@@ -58,7 +59,7 @@ def step_seconds(
     return min([taken() for _ in range(2 + repeats)][2:])
 
 
-def measure(device: str, lessons: tuple[str, ...], config: Config, task: Sudoku, seats: int) -> Any:
+def measure(device: str, lessons: list[str], config: Config, task: Sudoku, seats: int) -> Any:
     """What the record holds."""
     runs: dict[str, Any] = {stem: _lessons.run(stem, FAST="") for stem in lessons}
     half, plain = (
@@ -72,7 +73,7 @@ def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     if not torch.cuda.is_available():
         sys.exit("torch finds no GPU here, so there is nothing to record.")
-    found = measure("cuda", LESSONS, OFFICIAL, Sudoku(3, 3), SEATS)
+    found = measure("cuda", lesson_stems(ROOT), OFFICIAL, Sudoku(3, 3), SEATS)
     path = results.save("lessons_gpu", {"device": torch.cuda.get_device_name()}, found)
     print(path.read_text("utf-8"))
 

@@ -6,7 +6,7 @@
 A step is the gradient and AdamW, in single precision. In torch the traced gradient runs on one
 thread; in a headless Chromium the exported program does, without and with the product in
 WebAssembly. They take turns in one run; each number is the median of the processor's time, of this
-process and of the page's. Chapter 4 trains nothing in the page.
+process and of the page's. Equilibrium propagation trains nothing in the page.
 """
 
 import argparse
@@ -45,27 +45,27 @@ Step = tuple[nn.Module, Callable[..., Any], dict[str, Tensor], bool]
 
 
 def sorter() -> Step:
-    """Chapter 1's: all 27 sequences."""
+    """The sorter's: all 27 sequences."""
     batch = {"tokens": sorting.all_sequences(), "counted": sorting.counted(sorting.ALL)}
     return Sorter(Config("gated"), Generator()), sorting.counted_loss, batch, False
 
 
 def copier(kind: str) -> Step:
-    """Chapter 2's, of one layer."""
+    """The triple product's, of one layer."""
     model = AttentionOnly(copiers.ONE_OF_EACH[kind], Generator())
     sequences = copiers.FIXED.sample(copiers.ONE["batch"], Generator())
     return model, lambda model, b: copying.loss(model, b["x"]), {"x": sequences}, False
 
 
 def head(kind: str) -> Step:
-    """Chapter 3's."""
+    """The dialectical head's."""
     x, y = heads.TASK.sample(heads.LIVE.batch, Generator())
     model = LanguageModel(heads.LESSON[kind], Generator())
     return model, lambda model, b: brackets.loss(model, (b["x"], b["y"])), {"x": x, "y": y}, False
 
 
 def thinker(seats: int) -> Step:
-    """Chapter 5's: one supervision step of so many boards."""
+    """The tiny recursion's: one supervision step of so many boards."""
     model = thinkers.LIVE.model(0)
     puzzles, solutions = thinkers.TASK.sample(seats, Generator(), "mixed", held_out=False)
     y, z = (part.contiguous() for part in model.start(seats))
@@ -74,11 +74,11 @@ def thinker(seats: int) -> Step:
 
 
 STEPS: dict[str, Callable[[], Step]] = {
-    "1, gated": sorter,
-    "2, dot": partial(copier, "dot"),
-    "2, angle": partial(copier, "angle"),
-    "3, mask mended": partial(head, "mask mended"),
-    **{f"5, {seats} seats": partial(thinker, seats) for seats in thinkers.PAGE},
+    "sorter, gated": sorter,
+    "copying, dot": partial(copier, "dot"),
+    "copying, angle": partial(copier, "angle"),
+    "brackets, mask mended": partial(head, "mask mended"),
+    **{f"Sudoku, {seats} seats": partial(thinker, seats) for seats in thinkers.PAGE},
 }
 
 

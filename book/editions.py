@@ -397,7 +397,7 @@ A course for nbgrader: solutions and hidden cases, not for publication. In an en
     nbgrader generate_feedback deep_qkv
     nbgrader export                           # grades.csv
 
-The chapters are deep_qkv, triple_product, dialectical, equilibrium and trm. A part of the points is
+Each folder of source/ is a chapter, and its name stands in such a command. A part of the points is
 given for a part of an answer.
 """,
     }

@@ -14,8 +14,8 @@ c.Spawner.default_url = "/lab"
 c.Spawner.environment = {
     # One core each: more threads than cores make everybody slower.
     "OMP_NUM_THREADS": "1",
-    # A folder with tinyshakespeare.txt, so that chapter 4 downloads nothing. Without it, it reads
-    # the part that comes with the package.
+    # A folder with tinyshakespeare.txt, so that nothing is downloaded. Without it, the lesson that
+    # reads it takes the part that comes with the package.
     "ATTN_NOTES_DATA": "/srv/attention-notes",
     # Where nbgrader keeps what is handed out and handed in; the same folder for all servers.
     "NBGRADER_EXCHANGE": "/srv/nbgrader/exchange",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from dependencies import lesson_stems
 
 from attn_notes.analysis import results
 from attn_notes.models.trm import Config
@@ -31,7 +32,7 @@ def test_the_page_shows_the_recorded_costs() -> None:
 
 def test_what_the_page_says_of_them() -> None:
     """Every lesson fits into the limit of the hub's settings; the fast ones take 20 s at most."""
-    runs = [results.load(f"{stem}_runs")["runs"] for stem in load("costs").LESSONS]
+    runs = [results.load(f"{stem}_runs")["runs"] for stem in lesson_stems(ROOT)]
     assert max(run["trained"]["memory"] for run in runs) < 1.6  # of 2 GB; Jupyter's server needs .1
     assert max(run["FAST=1"]["processor"] for run in runs) <= 20
     config = (ROOT / "hub" / "jupyterhub_config.py").read_text("utf-8")
@@ -49,10 +50,9 @@ def test_the_record_holds_lessons_and_steps(monkeypatch: pytest.MonkeyPatch) -> 
     ran: list[Any] = []
     monkeypatch.setattr(gpu._lessons, "run", lambda stem, **env: ran.append((stem, env)) or {})
     monkeypatch.setattr(gpu, "step_seconds", lambda *_, **__: 0.5)
-    found = gpu.measure("cpu", gpu.LESSONS, TINY, Sudoku(2, 2), 4)
-    assert ran == [(stem, {"FAST": ""}) for stem in gpu.LESSONS]
+    found = gpu.measure("cpu", ["one", "other"], TINY, Sudoku(2, 2), 4)
+    assert ran == [(stem, {"FAST": ""}) for stem in ("one", "other")]
     assert found["step"] == {"bfloat16": 0.5, "float32": 0.5, "seats": 4}
-    assert [*gpu.LESSONS] == [*load("costs").LESSONS]
 
 
 def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from dependencies import imported_names, python_code
+from dependencies import imported_names, lesson_stems, python_code
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
 ORDER = ("tasks", "models", "training", "analysis", "programs", "widgets", "chapters")
 """Each may import those before it. What lies beside them is for all that need it."""
 
-STEMS = sorted(path.name for path in (PACKAGE / "chapters").iterdir() if path.name[0] not in "._")
+STEMS = lesson_stems(ROOT)
 OF_A_CHAPTER = {"recipe", "measure", "evidence", "claims", "figures", "checks"}
 NOTEBOOKS = sorted((ROOT / "book").glob("**/*.ipynb"))
 
@@ -71,6 +71,12 @@ def test_an_import_that_goes_back_is_seen(module: str, name: str) -> None:
     assert leftwards({name: {module}}) - {(name, module)} == set()
 
 
+def test_every_chapter_there_is_is_listed() -> None:
+    """In `_toc.yml`, from which all that goes over the chapters takes them."""
+    rooms = {path.name for path in (PACKAGE / "chapters").iterdir() if path.name[0] not in "._"}
+    assert rooms == {path.stem for path in (ROOT / "book").glob("*.ipynb")} == {*STEMS}
+
+
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_chapter_has_its_rooms_and_its_page(stem: str) -> None:
     assert {path.stem for path in (PACKAGE / "chapters" / stem).glob("*.py")} >= OF_A_CHAPTER
@@ -114,10 +120,6 @@ def test_a_verdict_that_knows_its_drawing_is_seen(stem: str, module: str, name: 
     assert backwards({one: {other}}) == {(one, other)}
     assert backwards({one: {f"{other}.NAMES"}}) == {(one, f"{other}.NAMES")}
     assert backwards({other: {one}}) == set()
-
-
-def test_there_are_chapters() -> None:
-    assert len(STEMS) == len(list((ROOT / "book").glob("*.ipynb"))) == 5
 
 
 # What a notebook leaves to the package

@@ -1,4 +1,4 @@
-"""The ABC sorter with "deep" query, key and value weights (chapter 1).
+"""The ABC sorter with "deep" query, key and value weights.
 
 After the notebook "Deep Attention 1" (`micro_abc_sorter_e6_deepqkv.py`), whose author we could
 not identify. A head's projection matrix W is not learnt directly but made from smaller ones:

@@ -1,4 +1,4 @@
-"""The dialectical head: two opposed streams, and a state that moves by their tension (chapter 3).
+"""The dialectical head: two opposed streams, and a state that moves by their tension.
 
 After the notebook "Minimal Dialectical Attention Head (with constrained decoding)", whose author
 we could not identify. A head attends twice, with a tilt for and one against, and each stream reads

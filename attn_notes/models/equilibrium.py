@@ -1,4 +1,4 @@
-"""An equilibrium block: causal attention as a force, and a state that comes to rest (chapter 4).
+"""An equilibrium block: causal attention as a force, and a state that comes to rest.
 
 After the script "AEP for the LM's causal attention (equilibrium reformulation), on real text",
 whose author we could not identify. It applies the method of Scurria, Vanden Abeele, Mognetti and

@@ -1,4 +1,4 @@
-"""TRM: one tiny network that corrects its answer by running again and again (chapter 5).
+"""TRM: one tiny network that corrects its answer by running again and again.
 
 After Jolicoeur-Martineau, "Less is More: Recursive Reasoning with Tiny Networks" (2025), arXiv
 2510.04871; the source is a re-implementation of its model. x is the embedded puzzle, y the answer

@@ -1,4 +1,4 @@
-"""Balanced brackets with filler between them: the task of chapter 3.
+"""Balanced brackets with filler between them: the task of the dialectical head.
 
 The published generator writes a string of n pairs, n drawn evenly from 1 to 6. Where n > 0 it draws
 `left` evenly from 0 to n − 1 and puts

@@ -1,4 +1,4 @@
-"""Copy what came before: the task of chapter 2.
+"""Copy what came before: the task of the triple product.
 
 A sequence of `length` tokens repeats its first `period` tokens again and again; those are drawn
 independently and uniformly from the vocabulary. The source has one period, half the length, so

@@ -1,4 +1,4 @@
-"""Sort three letters: the task of chapter 1.
+"""Sort three letters: the task of the deep QKV sorter.
 
 A sequence is three letters drawn independently and uniformly from a, b, c, a separator, and the
 same letters in order, for example `cab|abc`. The model predicts each token from those before it.

@@ -1,4 +1,4 @@
-"""Sudoku with boxes of any shape: the task of chapter 5.
+"""Sudoku with boxes of any shape: the task of the tiny recursive network.
 
 A grid has N × N cells and boxes of r rows and c columns, N = r c. Every row, column and box, a
 unit, holds each of the digits 1 to N once. A puzzle is a grid with blanks (0) that can be filled in

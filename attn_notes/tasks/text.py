@@ -1,4 +1,4 @@
-"""The next character of a text: the task of chapter 4.
+"""The next character of a text: the task of equilibrium propagation.
 
 The text is Tiny Shakespeare, 1,115,394 characters of plays, or any file of the reader's own. Its
 first nine tenths are trained on, the rest says how well it went.

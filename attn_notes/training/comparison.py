@@ -1,6 +1,7 @@
 """Train several kinds under the same conditions: equal seeds, batches, steps, schedule.
 
-Kinds differ in their model, as in chapters 2 and 3, or in the loss that they follow, as in 4.
+Kinds differ in their model, as scores of attention do, or in the loss that they follow, as ways to
+a gradient do.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-// The sorter of chapter 1 in the reader's browser. Its forward pass is torch's own, traced into a program
+// The sorter in the reader's browser. Its forward pass is torch's own, traced into a program
 // (attn_notes/programs): all 27 words at once, so that one run of it says the next letter of each.
 //
 //   unpack, machine → sortAll → written, score      (_model.js, _machines.js)

@@ -1,4 +1,4 @@
-// Learning chapter 3's task, in a Worker: strings as the task draws them, and what to judge a model by.
+// Learning to write brackets, in a Worker: strings as the task draws them, and what to judge a model by.
 
 import { random } from "./_program.js";
 import { TASKS, slot } from "./_training.js";

@@ -1,4 +1,4 @@
-// The networks of chapter 3 in the reader's browser: torch's own forward pass, traced into programs
+// The networks in the reader's browser: torch's own forward pass, traced into programs
 // (attn_notes/programs) for texts of a few lengths. A shorter text is padded, and padding is masked.
 
 import { machines } from "./_machines.js";

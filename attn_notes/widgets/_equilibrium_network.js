@@ -1,4 +1,4 @@
-// The network of chapter 4 in the reader's browser. What it computes are torch's own functions, traced into
+// The network in the reader's browser. What it computes are torch's own functions, traced into
 // programs (_Parts of attn_notes/widgets/equilibrium.py); the relaxations are loops around them.
 //
 //   prepare → make → settle → read, credits

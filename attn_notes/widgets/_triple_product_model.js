@@ -1,4 +1,4 @@
-// The networks of chapter 2 in the reader's browser: torch's own forward pass, traced into a program
+// The networks in the reader's browser: torch's own forward pass, traced into a program
 // (attn_notes/programs), for the longest text that may be typed. Attention is causal, so what stands
 // after a shorter one is not read.
 

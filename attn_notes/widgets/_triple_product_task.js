@@ -1,4 +1,4 @@
-// Chapter 2's task in the page: what is known of a text, and sequences to show and to learn from.
+// The task in the page: what is known of a text, and sequences to show and to learn from.
 
 import { random } from "./_program.js";
 import { TASKS, slot } from "./_training.js";

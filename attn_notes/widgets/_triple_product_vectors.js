@@ -1,4 +1,4 @@
-// Chapter 2's formulas on three vectors, for those that a reader sets by hand and for the picture of
+// The scores' formulas on three vectors, for those that a reader sets by hand and for the picture of
 // trained ones: the scores, as in attn_notes/models/triple_product.py, and what a plane is.
 
 import { dot } from "./_model.js";

@@ -1,4 +1,4 @@
-// The network of chapter 5 in the reader's browser. One use of it is torch's own, traced into a program
+// The network in the reader's browser. One use of it is torch's own, traced into a program
 // (attn_notes/programs); the recursion of attn_notes/models/trm.py is this loop around it.
 //
 //   machine → make → think

@@ -1,4 +1,4 @@
-// The ABC sorter of chapter 1: the page around the model of _deep_qkv_model.js. The anywidget model holds
+// The ABC sorter: the page around the model of _deep_qkv_model.js. The anywidget model holds
 // what is chosen.
 
 import { unpack } from "./_model.js";

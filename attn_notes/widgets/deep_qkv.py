@@ -1,4 +1,4 @@
-"""The ABC sorter of chapter 1 as a widget: type three letters, see every step, train it.
+"""The ABC sorter as a widget: type three letters, see every step, train it.
 
 Forward pass and training step are torch's own, traced into programs that the page runs, so the
 widget needs no kernel once a page has been saved. Weights travel as little-endian float32, exactly

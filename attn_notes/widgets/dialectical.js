@@ -1,4 +1,4 @@
-// Chapter 3's widget: what each character costs a model beside the best predictor, and what the model writes.
+// The bracket generator: what each character costs a model beside the best predictor, and what the model writes.
 //
 //   _dialectical_model.js            make → forward: torch's forward pass, as a program
 //   _dialectical_text.js             generate → faults: pure, from logits to texts

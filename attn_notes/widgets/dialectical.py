@@ -1,4 +1,4 @@
-"""Chapter 3's widget: what each character costs a model, and what a model writes.
+"""The bracket generator: what each character costs a model, and what a model writes.
 
 Forward pass and training step are torch's own, traced into programs that the page runs; the best
 predictor of `attn_notes.tasks.brackets` and what `attn_notes.tasks.grammar` leaves of what a model

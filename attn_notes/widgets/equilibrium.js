@@ -1,4 +1,4 @@
-// The explorer of chapter 4 in the reader's browser, in double precision.
+// The equilibrium's explorer in the reader's browser, in double precision.
 //
 //   path → implicit, nudged              _credit: how a state moves, and credit from that
 //   plane, examine, descend              _plane: two numbers

@@ -1,4 +1,4 @@
-"""Chapter 4's widget: a state that relaxes, is nudged, and whose difference is the gradient.
+"""The equilibrium explorer: a state that relaxes, is nudged, and whose difference is the gradient.
 
 With two numbers the reader drags a target through the chapter's `plane`, sees where each of its
 `estimators` would turn the weights, and lets all of them learn. In the network the same estimators

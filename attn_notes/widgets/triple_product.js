@@ -1,4 +1,4 @@
-// The explorer of chapter 2: a space that the reader turns, by hand or in a head of a trained model, and
+// The triple product's explorer: a space that the reader turns, by hand or in a head of a trained model, and
 // models to train. The anywidget model holds what is chosen.
 
 import { html, saver } from "./_page.js";

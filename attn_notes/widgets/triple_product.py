@@ -1,4 +1,4 @@
-"""Chapter 2's widget: a space to turn, where a key scores by the volume that it spans.
+"""The triple product's explorer: a space to turn, where a key scores by the volume that it spans.
 
 By hand the reader moves q, r and five keys. In a trained head the same space shows the vectors of
 models: those that the notebook has trained, or one that the reader trains in the page. Forward pass

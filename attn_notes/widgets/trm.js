@@ -1,4 +1,4 @@
-// The Sudoku explorer of chapter 5: the page around the network of _trm_model.js, the boards of
+// The Sudoku explorer: the page around the network of _trm_model.js, the boards of
 // _trm_puzzles.js and the panel of _trm_train.js. The anywidget model holds what is chosen.
 
 import { sigmoid, unpack } from "./_model.js";

@@ -1,4 +1,4 @@
-"""Chapter 5's widget: a Sudoku board on which a model thinks, step by step, and can be trained.
+"""The Sudoku explorer: a Sudoku board on which a model thinks, step by step, and can be trained.
 
 One use of the network and a step of its training are torch's own, traced into programs that the
 page runs; the rules of `attn_notes.tasks.sudoku` are written again in JavaScript. So the widget

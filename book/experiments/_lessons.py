@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from dependencies import DOWNLOADS, read_chapter
 from nbclient import NotebookClient
 
 from attn_notes import recall
@@ -30,7 +31,8 @@ def keep(chapter: str) -> None:
     """Keep what a lesson trains, and record what it costs: trained, and with what was kept."""
     with tempfile.TemporaryDirectory() as folder:
         trained = run(chapter, ATTN_NOTES_KEEP=folder, FAST="")
-        if chapter == "equilibrium":  # the other text that it may read
+        reads = read_chapter(BOOK.parent, Path("book", f"{chapter}.ipynb")).files
+        if DOWNLOADS in reads:  # once more with what it reads where nothing can be downloaded
             run(chapter, ATTN_NOTES_KEEP=folder, FAST="", ATTN_NOTES_DATA=NOWHERE)
         runs = recall.gather(Path(folder), chapter)
     costs = {"trained": trained, "FAST=1": run(chapter, FAST="1")}

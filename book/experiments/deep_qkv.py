@@ -1,4 +1,4 @@
-"""Chapter 1's recorded runs."""
+"""The chapter's recorded runs."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chapter 3's recorded runs; their settings stand in the chapter's `recipe`."""
+"""The chapter's recorded runs; their settings stand in the chapter's `recipe`."""
 
 import base64
 from dataclasses import replace

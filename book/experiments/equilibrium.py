@@ -1,4 +1,4 @@
-"""Chapter 4's recorded runs."""
+"""The chapter's recorded runs."""
 
 import math
 from dataclasses import asdict

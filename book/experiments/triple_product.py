@@ -1,4 +1,4 @@
-"""Chapter 2's recorded runs."""
+"""The chapter's recorded runs."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chapter 5's recorded runs."""
+"""The chapter's recorded runs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict

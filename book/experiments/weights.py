@@ -27,7 +27,7 @@ def save(made_by: Experiment, name: str, model: nn.Module, config: Any, **said: 
 
 @experiment
 def weights_deep_qkv() -> None:
-    """Chapter 1's first gated sorter that sorts everything."""
+    """The first gated sorter that sorts everything."""
     run = sorters.train_kind("gated")
     solved = run.history["solved"][-1].tolist()
     seed = solved.index(sorters.SOLVED)
@@ -37,7 +37,7 @@ def weights_deep_qkv() -> None:
 
 @experiment
 def weights_triple_product() -> None:
-    """Chapter 2's attention by angle, one layer, one period."""
+    """Attention by angle, one layer, one period."""
     kind = {"angle": copiers.ONE_OF_EACH["angle"]}
     run = copied.train_comparison(kind, copiers.FIXED, **copiers.ONE)["angle"]
     trained = f"copying at period {copiers.HALF}, {copiers.ONE['steps']} steps, seed 0"
@@ -46,7 +46,7 @@ def weights_triple_product() -> None:
 
 @experiment
 def weights_dialectical() -> None:
-    """Chapter 3's model, its mask mended."""
+    """The dialectical head, its mask mended."""
     kind = {"mask mended": heads.MENDED}
     run = heads_measured.train_brackets(kind, heads.TASK, heads.LIVE)["mask mended"]
     trained = f"brackets of at most {heads.TASK.max_length} characters, {heads.LIVE.steps} steps"
@@ -55,7 +55,7 @@ def weights_dialectical() -> None:
 
 @experiment
 def weights_equilibrium() -> None:
-    """Chapter 4's language model, trained by AEP on Tiny Shakespeare."""
+    """A language model trained by AEP on Tiny Shakespeare."""
     text = tiny_shakespeare()
     config = settled.corrected(text)
     run = settling.train_estimators(
@@ -80,7 +80,7 @@ def weights_equilibrium() -> None:
 
 @experiment
 def weights_trm() -> None:
-    """Chapter 5's network for boards of 6 × 6, its averaged weights."""
+    """TRM's network for boards of 6 × 6, its averaged weights."""
     run, _ = thinking.learn(
         thinkers.LIVE,
         thinkers.TASK,

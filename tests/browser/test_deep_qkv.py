@@ -1,4 +1,4 @@
-"""The ABC sorter on the page of chapter 1, against torch and as a reader uses it."""
+"""The ABC sorter on its page, against torch and as a reader uses it."""
 
 import json
 import math

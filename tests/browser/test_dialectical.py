@@ -1,4 +1,4 @@
-"""The bracket generator on the page of chapter 3, against torch and as a reader uses it."""
+"""The bracket generator on its page, against torch and as a reader uses it."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What chapter 3's widget shows of a string's losses, against torch and as a reader uses it."""
+"""What the bracket generator shows of a string's losses, against torch and as a reader uses it."""
 
 import itertools
 import math

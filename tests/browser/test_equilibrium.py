@@ -1,4 +1,4 @@
-"""The equilibrium explorer on the page of chapter 4, against torch and as a reader uses it."""
+"""The equilibrium explorer on its page, against torch and as a reader uses it."""
 
 import base64
 import itertools

@@ -1,4 +1,4 @@
-"""Chapter 1 in a real JupyterLab, as a reader runs it: the server, a kernel and a browser.
+"""A lesson in a real JupyterLab, as a reader runs it: the server, a kernel and a browser.
 
 Its training is cut short. Lab draws only the cells that are in view, so what a cell came to is
 read from the notebook's model, which Lab shows to scripts where it is asked to.

@@ -1,6 +1,6 @@
 """How long a lesson is: counted on the built page, as a reader has it before them.
 
-A lesson is one that has a page of evidence. The limits are those of a twenty-minute read.
+The limits are those of a twenty-minute read.
 """
 
 from collections.abc import Callable
@@ -8,13 +8,12 @@ from typing import Any
 
 import nbformat
 import pytest
-from dependencies import read_chapter
+from dependencies import lesson_stems, read_chapter
 from execution import executed_copies
 
 from .conftest import ROOT, Visit
 
-EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))
-STEMS = [path.stem for path in EVIDENCE]
+STEMS = lesson_stems(ROOT)
 WORDS = 2_400  # about 2,200, of which no two counts agree to the last
 FIGURES, TABLES, LINES = 8, 2, 160
 ROWS, COLUMNS = 8, 5  # of a small table
@@ -98,7 +97,3 @@ def test_its_evidence_takes_seconds(stem: str) -> None:
     taken = executed.metadata["seconds_to_execute"]
     assert taken < SECONDS
     assert not [source for source, _ in chapter.cells if "train(" in source]
-
-
-def test_there_are_lessons() -> None:
-    assert len(STEMS) == len(list((ROOT / "book").glob("*.ipynb"))) == 5

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 
 import pytest
+from dependencies import lesson_stems
 from playwright.sync_api import Locator, expect
 
-from .conftest import Visit
+from .conftest import ROOT, Visit
 from .training_page import PATIENCE, told
 from .widget_page import light_and_dark
 
-CHAPTERS = ("deep_qkv", "triple_product", "dialectical", "trm")
+WIDGETS = ROOT / "attn_notes" / "widgets"
+CHAPTERS = [stem for stem in lesson_stems(ROOT) if (WIDGETS / f"_{stem}_train.js").is_file()]
 NONSENSE = ("<img src=x onerror=document.title='run'>", "\u202eabc((", "9" * 500, "")
 
 # What runs off the side of the widget, or is under a finger and smaller than a fingertip.

@@ -1,4 +1,4 @@
-"""Deep supervision in the page of chapter 5: its puzzles and steps against Python's, its panel."""
+"""Deep supervision in the page: its puzzles and steps against Python's, its panel."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The triple-product explorer on the page of chapter 2, against torch and as a reader uses it."""
+"""The triple-product explorer on its page, against torch and as a reader uses it."""
 
 import re
 from collections.abc import Callable

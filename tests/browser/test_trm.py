@@ -1,4 +1,4 @@
-"""The Sudoku explorer on the page of chapter 5, against torch and as a reader uses it."""
+"""The Sudoku explorer on its page, against torch and as a reader uses it."""
 
 import base64
 import math

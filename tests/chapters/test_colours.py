@@ -1,4 +1,4 @@
-"""One colour has one meaning in chapters 2, 4 and 5, and every figure there is."""
+"""One colour has one meaning in every chapter that uses it, and every figure there is."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Chapter 1's claims, and the sentences of its pages that depend on what was found."""
+"""The chapter's claims, and the sentences of its pages that depend on what was found."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What chapter 1's runs found, live and recorded, as values: no sentences."""
+"""What the chapter's runs found, live and recorded, as values: no sentences."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Chapter 1's figures: results in, a picture with title, caption and alternative text out.
+"""The chapter's figures: results in, a picture with title, caption and alternative text out.
 
 A title says what the numbers show, so where they may fall either way it is computed from them.
 """

@@ -1,4 +1,4 @@
-"""What chapter 1 measures on sorters: their gates, spectra, lost direction and attention."""
+"""What the chapter measures on sorters: their gates, spectra, lost direction and attention."""
 
 from collections.abc import Callable
 from typing import NamedTuple

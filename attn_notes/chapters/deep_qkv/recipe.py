@@ -1,4 +1,4 @@
-"""Chapter 1's settings: what is trained, how long, at which rate and from which seeds.
+"""The chapter's settings: what is trained, how long, at which rate and from which seeds.
 
 The notebook, the recorded runs and their tests read them here and have no others.
 """

@@ -1,4 +1,4 @@
-"""Chapter 3's claims, what was found of each, and the sentences that follow from it."""
+"""The chapter's claims, what was found of each, and the sentences that follow from it."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What chapter 3's claims and figures rest on: the reader's own runs, and the recorded ones."""
+"""What the chapter's claims and figures rest on: the reader's own runs, and the recorded ones."""
 
 import base64
 import math

@@ -1,4 +1,4 @@
-"""Chapter 3's figures: results → what is drawn, with its conclusion, caption and description."""
+"""The chapter's figures: results → what is drawn, with its conclusion, caption and description."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What chapter 3 measures: distance to the floor, tension, steps, ablations, halting, decoding."""
+"""What is measured: distance to the floor, tension, steps, ablations, halting, decoding."""
 
 import re
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""Chapter 3's settings, in one place: for its pages, the recorded runs and the tests."""
+"""The chapter's settings, in one place: for its pages, the recorded runs and the tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Chapter 3's tables of numbers, for its page of evidence."""
+"""The chapter's tables of numbers, for its page of evidence."""
 
 import torch
 from IPython.display import HTML

@@ -1,4 +1,4 @@
-"""What chapter 4 says of its evidence: claims with their verdicts, and sentences."""
+"""What the chapter says of its evidence: claims with their verdicts, and sentences."""
 
 import math
 import textwrap

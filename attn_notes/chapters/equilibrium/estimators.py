@@ -1,4 +1,4 @@
-"""Ways to the gradient of a cost at rest, behind one signature (chapter 4).
+"""Ways to the gradient of a cost at rest, behind one signature.
 
 A state z rests where a force vanishes, F(z*; θ) = 0, and is judged by a cost C(z*; θ). Moving θ
 moves z*, and with the Jacobian J = ∂F/∂z and g = ∂C/∂z, both at z*, the chain rule says

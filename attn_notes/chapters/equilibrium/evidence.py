@@ -1,4 +1,4 @@
-"""What chapter 4 rests on, recorded and live, as values: no sentence stands here.
+"""What the chapter rests on, recorded and live, as values: no sentence stands here.
 
 Recorded runs read the whole text, a live one what it could get; no value mixes the two.
 """

@@ -1,4 +1,4 @@
-"""Chapter 4's figures: functions of its evidence, each with its conclusion as title."""
+"""The chapter's figures: functions of its evidence, each with its conclusion as title."""
 
 import math
 from collections.abc import Mapping

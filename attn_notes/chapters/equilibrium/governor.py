@@ -1,4 +1,4 @@
-"""A governor for models that have to come to rest (chapter 4).
+"""A governor for models that have to come to rest.
 
 An estimator of the gradient at rest is worth what the rest is worth. Training makes the weights
 grow, and with them the Jacobian of the force, until the state no longer settles and neither does

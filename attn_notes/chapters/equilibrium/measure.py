@@ -1,4 +1,4 @@
-"""What chapter 4 measures: gradients beside the exact one, rates, credit, spectra, training."""
+"""What the chapter measures: gradients beside the exact one, rates, credit, spectra, training."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

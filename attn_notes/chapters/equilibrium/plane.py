@@ -1,4 +1,4 @@
-"""The smallest place with chapter 4's problem: two numbers, coupled both ways or one way.
+"""The smallest place with the chapter's problem: two numbers, coupled both ways or one way.
 
     F(z; w) = x − z + ρ'(z) W ρ(z)        ρ(z) = 2 tanh(z / 2),   W = [[0, w₁₂], [w₂₁, 0]]
     C(z) = ½ ‖z − y‖²

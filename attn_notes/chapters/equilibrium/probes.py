@@ -1,4 +1,4 @@
-"""What chapter 4 looks into, beyond training: values, and how each is measured.
+"""What the chapter looks into, beyond training: values, and how each is measured.
 
 Rates and credit are those of a trained model, the rest of the published block. `book/experiments`
 records them all; `attn_notes.chapters.equilibrium.evidence` reads the records back.

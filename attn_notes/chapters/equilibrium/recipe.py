@@ -1,4 +1,4 @@
-"""Chapter 4's settings: the one home of what its page, its recorded runs and its tests use."""
+"""The chapter's settings: the one home of what its page, its recorded runs and its tests use."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Chapter 4's tables: the blackboard of its lesson, and those of its evidence page."""
+"""The chapter's tables: the blackboard of its lesson, and those of its evidence page."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What chapter 2 claims of its evidence: every verdict, and the sentences of its lesson."""
+"""What the chapter claims of its evidence: every verdict, and the sentences of its lesson."""
 
 import math
 from collections.abc import Mapping, Sequence

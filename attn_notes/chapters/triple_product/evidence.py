@@ -1,4 +1,4 @@
-"""What chapter 2 has found, live and recorded, as values: no sentence, no drawing.
+"""What the chapter has found, live and recorded, as values: no sentence, no drawing.
 
 Live results are made from trained runs as `measure.train_comparison` returns them, by kind. Tensors
 have the seeds, m of them, as their last dimension, unless something else is said. What trained

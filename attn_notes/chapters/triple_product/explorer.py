@@ -1,4 +1,4 @@
-"""Chapter 2's widget, filled: with recorded models, then with those trained live."""
+"""The chapter's widget, filled: with recorded models, then with those trained live."""
 
 from collections.abc import Callable, Mapping
 from string import ascii_lowercase

@@ -1,4 +1,4 @@
-"""Chapter 2's figures of models and what they cost: functions of its evidence."""
+"""The chapter's figures of models and what they cost: functions of its evidence."""
 
 from collections.abc import Mapping
 

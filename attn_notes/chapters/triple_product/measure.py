@@ -1,4 +1,4 @@
-"""What chapter 2 measures: volumes and their rounding, loudness, offsets, transfer, induction."""
+"""What the chapter measures: volumes and their rounding, loudness, offsets, transfer, induction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What chapter 2's evidence page says in sentences of its numbers, beside the table of claims."""
+"""What the chapter's evidence page says in sentences of its numbers, beside the table of claims."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Chapter 2's settings, at their one home: tasks, kinds of score, seeds, steps, learning rates."""
+"""The chapter's settings, in their home: tasks, kinds of score, seeds, steps, learning rates."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Chapter 2's figures of vectors: what each score makes of a key, with nothing trained."""
+"""The chapter's figures of vectors: what each score makes of a key, with nothing trained."""
 
 from typing import Any
 

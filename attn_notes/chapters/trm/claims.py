@@ -1,4 +1,4 @@
-"""What chapter 5 says of what it has seen: claims with their verdicts.
+"""What the chapter says of what it has seen: claims with their verdicts.
 
 The claims that a rank test of seeds decides are of three families, and Holm corrects each within
 itself: `THINKING`, what looking again brings, `ONE`, what a single look brings, and `PARTS`, which

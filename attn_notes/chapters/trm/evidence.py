@@ -1,4 +1,4 @@
-"""What chapter 5 has seen, as values: the network trained live, the recorded runs."""
+"""What the chapter has seen, as values: the network trained live, the recorded runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

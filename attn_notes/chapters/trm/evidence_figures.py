@@ -1,4 +1,4 @@
-"""The figures of chapter 5's evidence page, drawn as those of its lesson are."""
+"""The figures of the chapter's evidence page, drawn as those of its lesson are."""
 
 from collections.abc import Mapping
 

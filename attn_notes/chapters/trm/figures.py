@@ -1,4 +1,4 @@
-"""The figures of chapter 5's lesson: results in, a drawing with title, caption and alt text out."""
+"""The figures of the lesson: results in, a drawing with title, caption and alt text out."""
 
 from collections.abc import Mapping
 from typing import Any

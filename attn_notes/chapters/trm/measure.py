@@ -1,4 +1,4 @@
-"""What chapter 5 measures: puzzles solved by step, when to stop, what is kept in mind."""
+"""What the chapter measures: puzzles solved by step, when to stop, what is kept in mind."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Chapter 5's puzzles: what there is to learn from and to be judged by, and what they share."""
+"""The chapter's puzzles: what there is to learn from and to be judged by, and what they share."""
 
 import time
 from collections.abc import Mapping, Sequence

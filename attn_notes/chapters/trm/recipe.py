@@ -1,4 +1,4 @@
-"""What chapter 5 trains, on which puzzles and how it is judged: the one home of its settings.
+"""What the chapter trains, on which puzzles and how it is judged: the one home of its settings.
 
 The notebook trains `LIVE`; `book/experiments/trm.py` trains it again from other seeds, and recipes
 that differ from it in one part, for as many operations in all.

@@ -1,4 +1,4 @@
-"""What chapter 5's pages say in sentences that depend on what was found."""
+"""What the chapter's pages say in sentences that depend on what was found."""
 
 from collections.abc import Iterable
 

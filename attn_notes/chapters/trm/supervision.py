@@ -1,4 +1,4 @@
-"""Deep supervision: a loss at every step of a recursion whose state is carried on (chapter 5).
+"""Deep supervision: a loss at every step of a recursion whose state is carried on.
 
 After Jolicoeur-Martineau (2025), arXiv 2510.04871, and the official code; the source has the model
 only. A batch is a set of seats. On each seat a puzzle is thought about for up to `steps`

@@ -1,4 +1,4 @@
-"""Made-up results of chapter 1: seeds that converge when a test says so."""
+"""Made-up results of the chapter: seeds that converge when a test says so."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Chapter 1's claims and sentences, each turned round by turning its evidence round."""
+"""The chapter's claims and sentences, each turned round by turning its evidence round."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Chapter 1's evidence: records as values, rates chosen, heads found, the blackboard."""
+"""The chapter's evidence: records as values, rates chosen, heads found, the blackboard."""
 
 import math
 

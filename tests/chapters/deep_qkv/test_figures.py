@@ -1,4 +1,4 @@
-"""Chapter 1's figures against made-up results: what is drawn, written beside it, and said of it."""
+"""The figures, against made-up results: what is drawn, written beside it, and said of it."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What chapter 1's drawings mean: colours, the names of axes and rows, and who is who."""
+"""What the chapter's drawings mean: colours, the names of axes and rows, and who is who."""
 
 import pytest
 from matplotlib.axes import Axes

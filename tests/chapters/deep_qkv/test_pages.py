@@ -1,4 +1,4 @@
-"""What chapter 1's two pages hold between them: the lesson's cells, the evidence's exercise."""
+"""What the chapter's two pages hold between them: the lesson's cells, the evidence's exercise."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Chapter 1's recorded runs: made with the recipe's settings, and to be made again."""
+"""The chapter's recorded runs: made with the recipe's settings, and to be made again."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""Chapter 1's tables, against values worked by hand and models whose attention is known."""
+"""The chapter's tables, against values worked by hand and models whose attention is known."""
 
 import math
 import re

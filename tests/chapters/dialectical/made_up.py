@@ -1,4 +1,4 @@
-"""Evidence that nobody has measured: whatever a test wants chapter 3 to rest on."""
+"""Evidence that nobody has measured: whatever a test wants the chapter to rest on."""
 
 from copy import deepcopy
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chapter 3's checks tell a wrong answer by its symptom and let every right one pass."""
+"""The chapter's checks tell a wrong answer by its symptom and let every right one pass."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Every verdict of chapter 3 turns with its evidence, and no other one with it."""
+"""Every verdict of the chapter turns with its evidence, and no other one with it."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What chapter 3's figures draw, and what they say of it, on made-up results."""
+"""What the chapter's figures draw, and what they say of it, on made-up results."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What chapter 3's drawings and tables mean: colours, and the names of axes, curves and columns."""
+"""What drawings and tables mean: colours, and the names of axes, curves and columns."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""What chapter 3's pages say in words of its settings, held against the recipe and the records."""
+"""What the pages say in words of its settings, held against the recipe and the records."""
 
 import re
 

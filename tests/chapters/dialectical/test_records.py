@@ -1,4 +1,4 @@
-"""What chapter 3 says in words, held against its records and against a short run of its own."""
+"""What the chapter says in words, held against its records and against a short run of its own."""
 
 from dataclasses import replace
 from math import comb, log

@@ -1,4 +1,4 @@
-"""What chapter 3's tables say, on made-up results."""
+"""What the chapter's tables say, on made-up results."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""Evidence of chapter 4 as nobody has found it: all numbers differ, and every claim holds."""
+"""Evidence of the chapter as nobody has found it: all numbers differ, and every claim holds."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A small model of chapter 4 that comes to rest, and a batch for it."""
+"""A small model of the chapter that comes to rest, and a batch for it."""
 
 import torch
 from torch import Generator, Tensor

@@ -1,4 +1,4 @@
-"""Every verdict of chapter 4, turned round by turning its evidence, and all that is said of it."""
+"""Every verdict, turned round by turning its evidence, and all that is said of it."""
 
 import math
 import re

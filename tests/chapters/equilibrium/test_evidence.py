@@ -1,4 +1,4 @@
-"""What chapter 4 reads from its records and measures on its page."""
+"""What the chapter reads from its records and measures on its page."""
 
 import math
 from dataclasses import replace

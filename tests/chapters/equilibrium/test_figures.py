@@ -1,4 +1,4 @@
-"""What the figures of chapter 4 draw and say, against evidence that is made up."""
+"""What the figures of the chapter draw and say, against evidence that is made up."""
 
 import re
 from collections.abc import Iterator

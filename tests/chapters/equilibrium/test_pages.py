@@ -1,4 +1,4 @@
-"""What chapter 4's two pages hold between them: the lesson's cells, the evidence's exercises."""
+"""What the chapter's two pages hold between them: the lesson's cells, the evidence's exercises."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What chapter 4 says in words, held against its records and against short runs of its own."""
+"""What the chapter says in words, held against its records and against short runs of its own."""
 
 import ast
 import warnings

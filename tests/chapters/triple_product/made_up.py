@@ -1,4 +1,4 @@
-"""Evidence of chapter 2 that nobody has measured, to turn its verdicts and sentences round."""
+"""Evidence of the chapter that nobody has measured, to turn its verdicts and sentences round."""
 
 from collections.abc import Sequence
 from dataclasses import replace

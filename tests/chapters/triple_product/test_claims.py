@@ -1,4 +1,4 @@
-"""Every verdict and every sentence of chapter 2, turned round by turning its evidence."""
+"""Every verdict and every sentence of the chapter, turned round by turning its evidence."""
 
 import math
 import re

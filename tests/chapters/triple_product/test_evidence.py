@@ -1,4 +1,4 @@
-"""Chapter 2's evidence: what is read from its records, and what untrained models make of it."""
+"""The chapter's evidence: what is read from its records, and what untrained models make of it."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What chapter 2's widget is given: recorded models, those trained live, and what to teach."""
+"""What the chapter's widget is given: recorded models, those trained live, and what to teach."""
 
 import pytest
 import torch

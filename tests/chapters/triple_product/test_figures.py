@@ -1,4 +1,4 @@
-"""What chapter 2's figures and tables show of made-up results: lines, bars of colour, words."""
+"""What the chapter's figures and tables show of made-up results: lines, bars of colour, words."""
 
 import math
 import re

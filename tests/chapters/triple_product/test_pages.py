@@ -1,4 +1,4 @@
-"""What chapter 2's two pages hold between them: the lesson's cells, settings in their sentences."""
+"""What the two pages hold between them: the lesson's cells, settings in their sentences."""
 
 import re
 from pathlib import Path

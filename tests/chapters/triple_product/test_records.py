@@ -1,4 +1,4 @@
-"""What chapter 2 says in words, held against its records and against a short run of its own."""
+"""What the chapter says in words, held against its records and against a short run of its own."""
 
 import pytest
 import torch

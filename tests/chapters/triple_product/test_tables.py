@@ -1,4 +1,4 @@
-"""What chapter 2's tables show of made-up results."""
+"""What the chapter's tables show of made-up results."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every verdict of chapter 5, turned by turning the evidence."""
+"""Every verdict of the chapter, turned by turning the evidence."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Chapter 5's figures, read back: lines, marks, bars, words, and what is said to who cannot see."""
+"""The figures, read back: lines, marks, bars, words, and what is said to who cannot see."""
 
 import re
 from collections.abc import Iterable, Sequence

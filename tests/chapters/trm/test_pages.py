@@ -1,4 +1,4 @@
-"""What chapter 5's two pages hold between them: the lesson's cells, numbers in sentences."""
+"""What the chapter's two pages hold between them: the lesson's cells, numbers in sentences."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Chapter 5's computed sentences, turned by turning the evidence."""
+"""The chapter's computed sentences, turned by turning the evidence."""
 
 import math
 import re

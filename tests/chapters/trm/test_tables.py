@@ -1,4 +1,4 @@
-"""Chapter 5's tables, read as a reader reads them."""
+"""The chapter's tables, read as a reader reads them."""
 
 import re
 
