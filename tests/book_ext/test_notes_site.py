@@ -28,6 +28,7 @@ PARTS = (
     "docstrings",
     "icons",
     "mathjax",
+    "numbers",
     "punctuation",
     "repository",
     "stills",
@@ -105,6 +106,18 @@ def test_a_notebook_without_the_widget_is_refused(part: dict[str, ModuleType]) -
         first_widget(unsaved)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_lessons_are_numbered_as_they_are_listed(turned: bool, part: dict[str, ModuleType]) -> None:
+    stems = lesson_stems(ROOT)[:: -1 if turned else 1]
+    for name, listed in (("index.md", r"\[(\d)\. "), ("reference/glossary.md", r"\[(\d)")):
+        page = part["numbers"].numbered((ROOT / "book" / name).read_text("utf-8"), stems)
+        found = re.findall(listed + r"[^]]*\]\((?:\.\./)?(\w+)\.ipynb\)", page)
+        assert {stem for _, stem in found} == {*stems}
+        assert all(stems[int(number) - 1] == stem for number, stem in found)
+    with pytest.raises(ValueError, match=r"\[#\]\(cats.ipynb\) leads to no lesson"):
+        part["numbers"].numbered("See [#](cats.ipynb).", stems)
+
+
 @pytest.mark.parametrize("stem", lesson_stems(ROOT))
 def test_a_place_is_as_high_as_its_widget_opens(stem: str, part: dict[str, ModuleType]) -> None:
     """It says so to the style sheet; that the heights are right, a browser's test sees."""
@@ -162,7 +175,9 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         shutil.copytree(ROOT / "book" / name, book / name)
     shutil.copy(ROOT / "book" / "references.bib", book)
     (book / "pixel.svg").write_text(SVG, "utf-8")
-    (book / "index.md").write_text("# Good\n\n" + PIXEL.format(alt="One empty pixel."), "utf-8")
+    (book / "index.md").write_text(
+        "# Good\n\n[#](source.md)\n\n" + PIXEL.format(alt="One empty pixel."), "utf-8"
+    )
     (book / "source.md").write_text(SOURCE, "utf-8")
     for name, (text, _) in FAULTS.items():
         (book / f"{name}.md").write_text(f"# Fault\n\n{text}", "utf-8")
@@ -223,6 +238,14 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book
     assert "drawn.ipynb" not in log_of_faulty_book
+
+
+@pytest.mark.slow
+def test_a_page_shows_the_number_of_a_lesson(faulty_book: tuple[Path, str]) -> None:
+    page = (faulty_book[0] / "book" / "index.html").read_text("utf-8")
+    place = [*FAULTS, "figure", "drawn", "source"].index("source") + 1
+    (link,) = re.findall(r'<p><a [^>]*href="source.html">(.*?)</a></p>', page)
+    assert re.sub("<.*?>", "", link) == str(place)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from notes_site import (
     docstrings,
     icons,
     mathjax,
+    numbers,
     punctuation,
     repository,
     stills,
@@ -24,7 +25,7 @@ from notes_site import (
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
     of_text, of_outputs = (
-        (citations, docstrings, punctuation, repository),
+        (citations, docstrings, numbers, punctuation, repository),
         (widgets, stills, alt_text),
     )
     for part in (theme, icons, mathjax, *of_text, *of_outputs):
