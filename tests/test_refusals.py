@@ -13,21 +13,11 @@ from torch import Generator, nn
 
 from attn_notes import programs
 from attn_notes.analysis import cost, leaks, statistics
-from attn_notes.chapters.deep_qkv import measure as sorters
-from attn_notes.chapters.dialectical import decoding
-from attn_notes.chapters.dialectical import measure as heads
-from attn_notes.chapters.equilibrium import estimators, governor, plane
-from attn_notes.chapters.equilibrium import measure as forces
-from attn_notes.chapters.triple_product import measure as volumes
-from attn_notes.chapters.triple_product import rules
-from attn_notes.chapters.trm import full_size, supervision
-from attn_notes.chapters.trm import measure as thinking
-from attn_notes.chapters.trm import recipe as thinking_recipe
+from attn_notes.chapters.trm import full_size
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, text
 from attn_notes.training import comparison, ensemble, schedules
-from attn_notes.widgets.deep_qkv import ABCSorter
 
 NAN, INF = math.nan, math.inf
 TEXT = text.Text("abracadabra" * 10)
@@ -69,12 +59,6 @@ def train_kinds(**change: Any) -> object:
     return comparison.train_kinds(
         {"one": lambda generator: nn.Linear(1, 1)}, sample=lambda g: torch.ones(1, 1), **settings
     )
-
-
-def teach(**change: Any) -> None:
-    """Let a sorter be trained in the page."""
-    settings = {"variant": "gated", "rate": 0.1, "steps": 10, "warmup": 2, **change}
-    ABCSorter().teach(settings.pop("variant"), deep_qkv.Config(), **settings)
 
 
 REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
@@ -171,8 +155,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: sorter(vocabulary=3).sort("cab"), "sorting takes 4 tokens, the model has 3"),
         (lambda: sorter(context=5).sort("cab"), "at most 5 tokens, not 6"),
         (lambda: sorter(variant="plain").block.attention.q.gate(), "plain has no gate"),
-        (lambda: sorters.spectrum(torch.full((2, 2), NAN)), "weights must be finite"),
-        (lambda: sorters.untrained_spectra(1, 1.0, 0, generator()), "n must be at least 1"),
     ],
     "dialectical": [
         *(
@@ -185,15 +167,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
             for value in (NAN, INF, -0.1)
         ),
         (lambda: dialectical.Config(steps=10**12), "steps must be at most"),
-        (lambda: heads.correlation(torch.ones(1), torch.ones(1)), "at least two pairs, not 1"),
-        (
-            lambda: heads.against_depth(
-                {"tension": [heads.Stopping(0.1, 1.0, 1.0, 0.2)], "depth": []}, 0.3
-            ),
-            "tau must be one of 0.1, not 0.3",
-        ),
-        (lambda: heads.open_prompts(40), "longest must be at most 9, not 40"),
-        (lambda: heads.operations(dialectical.Config(), 0), "length must be at least 1"),
     ],
     "equilibrium": [
         *(
@@ -208,25 +181,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: equilibrium.Relaxation(10**12, 0.1), "steps must be at most"),
         (lambda: settling().settle(torch.zeros(0, 3).long()), "x must have at least one"),
         (lambda: settling()(whole([1] * 8)), "at most 7 tokens, not 8"),
-        (lambda: forces.spread(whole([1, 2]), 0), "most must be at least 1, not 0"),
-        (lambda: forces.spread(torch.zeros(0, 2), 3), "pieces must have at least one"),
-        (lambda: forces.losses(settling(), whole([1, 2]), at_once=0), "at_once must be"),
-        (lambda: forces.slope([1.0, 1.0], [1.0, 2.0]), "two different x"),
-        (lambda: forces.slope([1.0], [1.0, 2.0]), "there are 1 and 2"),
-        (lambda: forces.slope([1.0, NAN], [1.0, 2.0]), "x must be a finite number"),
-        (lambda: forces.order_in([0.1, 0.0], [1.0, 1.0]), "beta must be positive"),
-        (lambda: forces.factor_per_step([1, 2], [1.0, 0.0]), "error must be positive"),
-        (lambda: forces.relative_error(torch.ones(2), torch.zeros(2)), "gradient is 0"),
-        (lambda: forces.eigenvalues(torch.eye(4), 3), "blocks of 3 do not make up 4"),
-        (lambda: forces.eigenvalues(torch.eye(4), 0), "width must be at least 1"),
-        (lambda: forces.eigenvalues(NAN * torch.eye(4), 2), "j must be finite"),
-        (lambda: forces.symmetric_eigenvalues(NAN * torch.eye(4)), "j must be finite"),
-        (lambda: forces.antisymmetric_eigenvalues(NAN * torch.eye(4)), "j must be finite"),
-        (
-            lambda: plane.force(torch.zeros(1, 2), torch.tensor([NAN, 1.0])),
-            "w must be finite numbers, and some are not",
-        ),
-        (lambda: plane.step_of(plane.LESSONS), "lesson must be at most 29, not 30"),
     ],
     "triple_product": [
         (lambda: triple_product.Config(vocabulary=0), "vocabulary must be at least 1"),
@@ -234,18 +188,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (
             lambda: triple_product.TripleProductAttention(4, 0, 2, generator()),
             "heads must be at least 1",
-        ),
-        (lambda: volumes.wrong_signs("fast", 4, 1.0, 3, generator()), "form must be one of"),
-        (lambda: volumes.wrong_signs("stable", 0, 1.0, 3, generator()), "d must be at least 1"),
-        (lambda: volumes.wrong_signs("stable", 4, NAN, 3, generator()), "loudness must be"),
-        (lambda: volumes.scene(NAN), "magnitude must be a finite number"),
-        (lambda: volumes.share_of_friend("cosine", volumes.scene(1.0)), "name must be one of"),
-        (lambda: volumes.mixer("fast"), "form must be one of"),
-        (lambda: volumes.by_offset(torch.eye(3), slice(3, None)), "rows must have at least one"),
-        (lambda: volumes.transfer([], 3, [2], generator()), "models must have at least one"),
-        (
-            lambda: rules.reach(copying.Copying(3, 4, (2,)), generator(), 0),
-            "n must be at least 1",
         ),
     ],
     "trm": [
@@ -256,15 +198,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: thinker(expansion=1e-9), "inner must be at least 1"),
         (lambda: trm.Config(width=10**12), "width must be at most"),
         (lambda: thinker().start(-1), "batch must be at least 0"),
-        (
-            lambda: thinking_recipe.Recipe(trm.Config(), supervision.Settings(), 3, NAN),
-            "lr must be",
-        ),
-        (lambda: thinking.solve(thinker(), (whole([0] * 16),) * 2, 1, 0), "at_once must be at"),
-        (
-            lambda: thinking.reliability(torch.tensor([0.5]), torch.tensor([True]), [0.0, 0.5]),
-            "edges must rise from 0 to 1",
-        ),
     ],
     "training": [
         (lambda: train(steps=-1), "steps must be at least 0"),
@@ -277,27 +210,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: train_kinds(seeds=0), "seeds must be at least 1"),
         (lambda: schedules.warmup_cosine(-1, 0), "steps must be at least 0"),
         (lambda: schedules.warmup_cosine(1, 0, NAN), "last must be 0 or more and finite"),
-        (lambda: estimators.Nudged("full", INF, RELAX), "beta must be positive and finite"),
-        (lambda: supervision.Settings(halt_weight=NAN), "halt_weight is 0 or more"),
-        (lambda: supervision.Settings(clip=NAN), "clip above 0"),
-        (lambda: supervision.Settings(clip=0.0), "clip above 0"),
-        (lambda: supervision.Settings(ema=NAN), "shares"),
-        (lambda: supervision.Settings(exploration=NAN), "shares"),
-        (lambda: supervision.vacant(thinker(), 0), "seats must be at least 1"),
-        (
-            lambda: supervision.answer_loss(torch.ones(1, 2, 3), whole([0, 1]), "hinge"),
-            "loss must be one of softmax, stablemax",
-        ),
-        (
-            lambda: supervision.halting_loss(torch.ones(0), torch.ones(0).bool()),
-            "halt must have at least one",
-        ),
-        (
-            lambda: governor.Governor()(
-                settling(), {"blok.weight": torch.ones(1)}, whole([1, 2, 3])
-            ),
-            "names that begin with 'block.', and the model has blok.weight",
-        ),
     ],
     "programs": [
         (
@@ -316,29 +228,12 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
             lambda: forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z")),
             "forward returns 1 tensors, and 2 names are given",
         ),
-        *(
-            (partial(teach, **{name: value}), sentence)
-            for name, value, sentence in (
-                ("variant", "soft", "variant must be one of gated, strict"),
-                ("variant", "plain", "the config is of a gated model, not of a plain one"),
-                ("rate", NAN, "rate must be positive and finite"),
-                ("rate", 0.0, "rate must be positive and finite"),
-                ("steps", 0, "steps must be at least 1, not 0"),
-                ("warmup", 0, "warmup must be at least 1, not 0"),
-            )
-        ),
         (lambda: sorting.counted(slice(6, None)), "predictions must have at least one of 6"),
     ],
     "the rest": [
         (lambda: cost.seconds({}, repeats=0), "repeats must be at least 1"),
         (lambda: leaks.influence(lambda x: x, whole([0, 1]), 10**9), "at most 10,000"),
         (lambda: leaks.on_prefixes(lambda x: x, torch.zeros(0, 3).long(), 0), "tokens must have"),
-        (lambda: decoding.as_published(lambda x: x, "", 3), "the prompt is empty"),
-        (lambda: decoding.as_published(lambda x: x, "(", -1), "budget must be at least 0"),
-        (
-            lambda: decoding.as_published(lambda x: x, "(", 3, closing_bias=NAN),
-            "closing_bias must be a finite number",
-        ),
         (
             lambda: statistics.compare(torch.ones(5), torch.ones(5), generator(), draws=10**12),
             "draws must be at most",

@@ -1,4 +1,4 @@
-"""Whatever a public function is given, it returns what it documents or refuses it by name.
+"""Whatever a public function of the general rooms is given, it answers or refuses by name.
 
 What it is given is made from its annotations: sizes of zero and one, numbers that are negative,
 huge, infinite or none at all, tensors without entries. A refusal is a `raise` of this package or
@@ -33,14 +33,8 @@ from hypothesis import strategies as st
 from torch import Generator, Tensor
 
 import attn_notes
-from attn_notes.chapters.dialectical import decoding
-from attn_notes.chapters.equilibrium import estimators, governor
-from attn_notes.chapters.triple_product import measure as triple_product_measure
-from attn_notes.chapters.trm import measure as thinking
-from attn_notes.chapters.trm import recipe as thinking_recipe
-from attn_notes.chapters.trm import supervision
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
-from attn_notes.tasks import brackets, copying, sudoku, text
+from attn_notes.tasks import brackets, copying, grammar, sudoku, text
 
 EXAMPLES = int(os.environ.get("ATTN_NOTES_SWEEP", "8"))
 """Examples a function: few in every run, more where somebody asks for them."""
@@ -51,6 +45,7 @@ HOME = Path(attn_notes.__file__).parent
 NUMBERS = (0.0, 0.5, 1.0, -1.0, 300.0, math.nan, math.inf, -math.inf)
 COUNTS = (0, 1, 2, 3, -1, 10**12)
 
+ROOMS = ("tasks", "models", "training", "analysis", "programs")
 LEFT_OUT = {
     "tasks.sorting.entropies": "takes a function; tests/tasks/test_sorting.py",
     "tasks.sorting.proportions": "takes a function; tests/tasks/test_sorting.py",
@@ -62,42 +57,18 @@ LEFT_OUT = {
             *("program", "tracing", "training", "values"),
         )
     },
-    "chapters.trm.full_size": "a program: its command line is swept in its own tests",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
     "training.ensemble.train": "takes functions; tests/test_refusals.py",
     "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
     "training.ensemble.traced": "takes a function; tests/programs/",
-    "chapters.trm.supervision.step_loss": "takes a batch by its names; test_training_trm.py",
-    "chapters.trm.supervision.seat": "takes what a step hands on",
-    "chapters.trm.supervision.train": "takes a run; its settings are swept",
-    "chapters.trm.measure.learn": "takes a run; its settings are swept",
-    **{
-        f"chapters.triple_product.rules.{name}": "takes sources; in its own tests"
-        for name in ("votes", "accuracy", "last", "first", "fitted")
-    },
-    "chapters.dialectical.measure.train_brackets": "trains; `train_kinds` refuses",
-    "chapters.equilibrium.measure.train_estimators": "trains; `train_kinds` refuses",
-    "chapters.triple_product.measure.train_comparison": "trains; `train_kinds` refuses",
-    "chapters.equilibrium.measure.adamw_at_two_rates": "makes torch's optimiser",
-    "chapters.dialectical.measure.against_depth": "takes what `halting_tradeoff` returns",
-    "chapters.dialectical.measure.ablations": "takes seconds; `at_cost_of` is swept",
+    "analysis.claims": "takes claims, and what was found; tests/analysis/test_claims.py",
     "analysis.results": "files: tests/analysis/test_results.py",
     "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
     "tasks.text.tiny_shakespeare": "downloads",
 }
 MAY_BE_NO_NUMBER = {
     "tasks.brackets.loss",  # of nothing
-    "chapters.dialectical.measure.tension_by_step",
-    "chapters.dialectical.measure.mean_steps",
-    "chapters.dialectical.measure.mean_moves",
-    "chapters.dialectical.measure.share_saved_by_first",
-    "chapters.dialectical.measure.correlation",
-    "chapters.deep_qkv.measure.spectrum",
-    "chapters.equilibrium.measure.credit_shares",
-    "chapters.trm.measure.in_doubt",
-    "chapters.trm.measure.reliability",
-    "chapters.trm.measure.legible",
     "analysis.statistics.never_below",
 }
 """Where the documentation says that there may be none."""
@@ -188,11 +159,6 @@ def logits(v: int) -> Callable[[Tensor], Tensor]:
     return lambda x, *_: torch.zeros(*x.shape, v)
 
 
-def solving(draw: Draw) -> thinking.Solving:
-    shape = draw.of((2, 3), (1, 1), (0, 3), (2, 0))
-    return thinking.Solving(torch.ones(shape).bool(), torch.ones(shape), torch.zeros(shape))
-
-
 RELAX = equilibrium.Relaxation(2, 0.5)
 SETTLING = equilibrium.Config(vocabulary=4, context=6, width=4, heads=2, relaxation=RELAX)
 OPPOSED = dialectical.Config(vocabulary=7, context=6, width=4, head_dim=2, steps=2)
@@ -207,7 +173,6 @@ MAKE: dict[Any, Callable[[Draw], Any]] = {
     Generator: Draw.generator,
     slice: lambda d: d.of(slice(None), slice(1, None), slice(0, 0)),
     Tensor: lambda d: d.tensor(jaxtyping.Float[Tensor, "a b"]),
-    supervision.Settings: lambda d: supervision.Settings(seats=2, steps=2),
     equilibrium.Relaxation: lambda d: RELAX,
     equilibrium.Config: lambda d: SETTLING,
     equilibrium.LanguageModel: lambda d: equilibrium.LanguageModel(SETTLING, d.generator()),
@@ -227,21 +192,14 @@ MAKE: dict[Any, Callable[[Draw], Any]] = {
     trm.Config: lambda d: THINKING,
     trm.TRM: lambda d: trm.TRM(THINKING, d.generator()),
     trm.State: lambda d: trm.TRM(THINKING, d.generator()).start(2),
-    thinking_recipe.Recipe: lambda d: thinking_recipe.Recipe(
-        THINKING, supervision.Settings(), 3, 0.1
-    ),
     brackets.Brackets: lambda d: brackets.Brackets(pairs=2, max_length=9),
     copying.Copying: lambda d: copying.Copying(4, 6, (2,)),
     sudoku.Sudoku: lambda d: sudoku.Sudoku(2, 2),
     text.Text: lambda d: text.Text("abracadabra" * 10),
-    estimators.CreditRelaxation: lambda d: estimators.Implicit(RELAX),
-    decoding.BracketGrammar: lambda d: decoding.BRACKETS,
-    triple_product_measure.Scene: lambda d: triple_product_measure.scene(1.0),
-    thinking.Solving: solving,
+    grammar.BracketGrammar: lambda d: grammar.BRACKETS,
     ("dim", int): lambda d: d.of(-1, -2),
     ("dim", tuple[int, ...] | None): lambda d: d.of(None, (-2, -1)),
     "solve": lambda d: equilibrium.unroll,
-    "estimator": lambda d: estimators.Implicit(RELAX),
     "model": lambda d: logits(7),
     "observe": lambda d: triple_product.AttentionOnly(VOLUME, d.generator()).observe,
     "models": lambda d: [logits(4)] * d.of(2, 0),
@@ -253,7 +211,7 @@ MAKE: dict[Any, Callable[[Draw], Any]] = {
     "works": lambda d: {"nothing": lambda: None},
 }
 SWEPT_CLASSES = (
-    *(brackets.Brackets, copying.Copying, sudoku.Sudoku, text.Text, decoding.BracketGrammar),
+    *(brackets.Brackets, copying.Copying, sudoku.Sudoku, text.Text, grammar.BracketGrammar),
     *(deep_qkv.Sorter, dialectical.LanguageModel, equilibrium.LanguageModel),
     *(triple_product.AttentionOnly, trm.TRM),
 )
@@ -267,27 +225,18 @@ SIZES: dict[type, dict[str, Any]] = {
 SWEPT_SETTINGS = (
     *(brackets.Brackets, copying.Copying, sudoku.Sudoku, text.Text, equilibrium.Relaxation),
     *(deep_qkv.Config, dialectical.Config, equilibrium.Config, triple_product.Config, trm.Config),
-    *(supervision.Settings, governor.Governor, estimators.Nudged, thinking_recipe.Recipe),
 )
 """What is made of numbers alone."""
-
-
-OF_A_PAGE = {
-    *("recipe", "evidence", "claims", "figures", "tables", "checks", "evidence_figures"),
-    *("explorer", "learnt", "probes", "puzzles", "readings", "sentences", "shapes"),
-}
-"""Modules of a chapter that take its records and runs, not whatever a caller has."""
 
 
 def public() -> Iterator[tuple[str, Any]]:
     """Every public function under its name, and its module's name before it."""
     modules = []
-    for part in ("tasks", "models", "training", "analysis", "programs", "chapters"):
+    for part in ROOMS:
         package = importlib.import_module(f"attn_notes.{part}")
         modules += [
             importlib.import_module(found.name)
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-            if found.name.rpartition(".")[2] not in OF_A_PAGE
         ]
     for module in modules:
         where = module.__name__.removeprefix("attn_notes.")
@@ -314,10 +263,7 @@ SWEPT = {name: function for name, function in [*public(), *methods()] if not lef
     for kind in SWEPT_SETTINGS
 }
 
-TRACED = re.compile(
-    r"loss|losses|probe|models\.|training\.|analysis\.|is_sorted|ideal$"
-    r"|chapters\.\w+\.(measure|estimators|governor|plane|supervision)\."
-)
+TRACED = re.compile(r"loss|losses|probe|models\.|training\.|analysis\.|is_sorted|ideal$")
 """Where tokens are not looked at: what is traced for many models at once cannot look at numbers."""
 
 
@@ -354,7 +300,8 @@ def test_what_is_left_out_is_there() -> None:
     found = [name for name, _ in public()]
     for name in LEFT_OUT:
         assert any(left == name or left.startswith(f"{name}.") for left in found), name
-    assert len(SWEPT) > 150
+    assert {name.partition(".")[0] for name in SWEPT} == {*ROOMS}
+    assert len(SWEPT) > 100
 
 
 @pytest.mark.parametrize("name", SWEPT)

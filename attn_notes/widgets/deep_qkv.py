@@ -13,7 +13,7 @@ import anywidget
 import traitlets
 from torch import Generator, Tensor
 
-from attn_notes import allowed, recall
+from attn_notes import recall
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
@@ -132,12 +132,9 @@ class ABCSorter(anywidget.AnyWidget):
             warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
 
         Raises:
-            ValueError: an unknown variant, one that is not the config's, a rate that is not
-                positive and finite, or less than one step.
+            ValueError: an unknown variant, or one that is not the config's.
         """
         _check(variant, config)
-        allowed.positive(rate=rate)
-        allowed.whole(steps=steps, warmup=warmup)
         lesson = {
             "observe": _observe(config),
             "step": _step(config),

@@ -16,7 +16,7 @@ import traitlets
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
-from attn_notes import allowed, recall
+from attn_notes import recall
 from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.programs import export, initial, training
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch, Brackets, encode, token_losses
@@ -209,16 +209,10 @@ class BracketGenerator(anywidget.AnyWidget):
             near: how close to the best predictor's loss is close enough, in nats.
 
         Raises:
-            ValueError: a name, vocabulary or padding as in `load`; a context that is shorter than
-                the task's strings; a rate or a distance that is not positive and finite, less than
-                one step or one string.
+            ValueError: a name, vocabulary or padding as in `load`.
         """
         name = named(name)
         _check(config)
-        if config.context < task.length:
-            raise ValueError(f"strings have {task.length} characters, the context {config.context}")
-        allowed.positive(rate=rate, near=near)
-        allowed.whole(steps=steps, batch=batch, warmup=warmup)
         lesson = {
             "config": asdict(config),
             "task": asdict(task),

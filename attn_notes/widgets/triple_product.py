@@ -16,7 +16,7 @@ import torch
 import traitlets
 from torch import Generator, Tensor
 
-from attn_notes import allowed, recall
+from attn_notes import recall
 from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
@@ -193,7 +193,7 @@ class TripleProductExplorer(anywidget.AnyWidget):
         Args:
             config: their sizes and their kind of score; another of the same score and as many
                 layers gives way.
-            tasks: what they may learn, alike but for the periods.
+            tasks: what they may learn, alike but for the periods, which have one largest.
             rate: the highest learning rate, the one that the page offers first.
             steps: how long to train, likewise.
             batch: sequences a step.
@@ -201,19 +201,10 @@ class TripleProductExplorer(anywidget.AnyWidget):
             copied: the share of copies right that counts as copying, from above 0 to 1.
 
         Raises:
-            ValueError: as `load` does; no task, or tasks of several lengths or largest periods; a
-                rate that is not positive and finite, less than one step or one sequence, a share
-                that is none.
+            ValueError: as `load` does.
         """
-        allowed.some(tasks=tasks)
         for task in tasks:
             _check(config, task)
-        if len({(task.length, task.settled.start) for task in tasks}) > 1:
-            raise ValueError("the tasks must have one length and one largest period")
-        allowed.positive(rate=rate, copied=copied)
-        allowed.whole(steps=steps, batch=batch, warmup=warmup)
-        if copied > 1:
-            raise ValueError(f"copied must be a share, at most 1, not {copied}")
         lesson = {
             "config": _sizes(config),
             "tasks": [_draws_from(task) for task in tasks],

@@ -16,7 +16,7 @@ import traitlets
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes import allowed, recall
+from attn_notes import recall
 from attn_notes.models.trm import TRM, Config
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
@@ -179,10 +179,9 @@ class SudokuExplorer(anywidget.AnyWidget):
             goal: the challenge: `solved`, a share, within so many `steps` of the optimiser.
 
         Raises:
-            ValueError: a model or boards that the page cannot compute with, or no size.
+            ValueError: a model or boards that the page cannot compute with.
         """
         _check(config, task)
-        allowed.some(sizes=torch.tensor(list(sizes)))
         self.lesson = {
             "config": asdict(config),
             **_shape(task),

@@ -142,14 +142,6 @@ def test_a_lesson_is_all_that_training_needs(score):
     [
         ({"config": config("line")}, "dot, volume and angle, not line"),
         ({"tasks": (Copying(7, 13, (3,)),)}, "the task has 7 tokens and the network 5"),
-        ({"tasks": ()}, "tasks"),
-        ({"tasks": (TASK, Copying(5, 12, (7,)))}, "one length and one largest period"),
-        ({"tasks": (TASK, Copying(5, 13, (6,)))}, "one length and one largest period"),
-        ({"rate": 0.0}, "rate"),
-        ({"steps": 0}, "steps"),
-        ({"batch": 0}, "batch"),
-        ({"copied": 0.0}, "copied"),
-        ({"copied": 1.5}, "copied must be a share, at most 1, not 1.5"),
     ],
 )
 def test_a_bad_lesson_is_refused_and_changes_nothing(change, sentence):

@@ -200,7 +200,6 @@ def test_a_lesson_has_a_step_for_each_size_and_all_that_is_drawn():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"sizes": {}}, "sizes"),
         ({"task": Sudoku(2, 2)}, "boards have 16 cells and a vocabulary of 5"),
         ({"config": replace(SMALL, mixer="attention", width=16)}, "mixer 'mlp'"),
     ],

@@ -12,7 +12,6 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.func import functional_call, vmap
 
-from attn_notes import allowed
 from attn_notes.analysis import results, statistics
 from attn_notes.chapters.deep_qkv import measure, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
@@ -49,24 +48,14 @@ class Crowd:
 
     @property
     def curves(self) -> Float[Tensor, "n 3"]:
-        """The quartiles.
-
-        Raises:
-            ValueError: none were kept.
-        """
-        if self.quartiles is None:
-            raise ValueError("of this crowd no curves were kept")
+        """The quartiles, where they were kept."""
+        assert self.quartiles is not None
         return self.quartiles
 
     @property
     def last_losses(self) -> Float[Tensor, "m 6"]:
-        """Each seed's loss of each prediction at the end.
-
-        Raises:
-            ValueError: none were kept.
-        """
-        if self.losses is None:
-            raise ValueError("of this crowd no losses were kept")
+        """Each seed's loss of each prediction at the end, where they were kept."""
+        assert self.losses is not None
         return self.losses[-1]
 
     @property
@@ -181,12 +170,7 @@ def sweep() -> dict[str, dict[float, Crowd]]:
 
 
 def best_rate(crowds: Mapping[float, Crowd]) -> float:
-    """The rate with the smallest `delay`.
-
-    Raises:
-        ValueError: no rate.
-    """
-    allowed.some(rates=[*crowds])
+    """The rate with the smallest `delay`."""
     return min(crowds, key=lambda rate: crowds[rate].delay)
 
 
@@ -206,13 +190,7 @@ def by_seed(crowds: Iterable[Crowd]) -> Float[Tensor, " m"]:
 
 @cache
 def trained(kind: str) -> list[Sorter]:
-    """The recorded sorters of a variant, seeds 0, 1, ..., trained at its own rate.
-
-    Raises:
-        ValueError: a kind of which no weights are recorded.
-    """
-    if kind not in VARIANTS:
-        raise ValueError(f"weights are recorded of {', '.join(VARIANTS)}, not of {kind!r}")
+    """The recorded sorters of a variant, seeds 0, 1, ..., trained at its own rate."""
     return members(kind, weights(kind))
 
 

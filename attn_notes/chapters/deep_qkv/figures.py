@@ -289,13 +289,8 @@ def loss_curves(crowds: Crowds) -> Picture:
 
 
 def prediction_losses(here: Crowd) -> Picture:
-    """The loss of each of the six predictions before training, early, and at the end.
-
-    Raises:
-        ValueError: the crowd kept no losses.
-    """
-    if here.losses is None:
-        raise ValueError("of this crowd no losses were kept")
+    """The loss of each of the six predictions before training, early, and at the end."""
+    assert here.losses is not None
     entropies = sorting.entropies(sorting.all_sequences())
     with figures.figure(5.5, 2.6, columns=len(here.moments), sharey=True) as (fig, axes):
         for ax, moment, losses in zip(axes, here.moments, here.losses, strict=True):

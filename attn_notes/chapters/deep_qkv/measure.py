@@ -8,7 +8,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.func import functional_call, vmap
 
-from attn_notes import allowed
 from attn_notes.models.deep_qkv import Config, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
 
@@ -23,12 +22,7 @@ def spectrum(weights: Float[Tensor, "*b e d"]) -> Float[Tensor, "*b d"]:
     """Singular values, the largest first, divided by the largest.
 
     No number (NaN) for a matrix of zeros.
-
-    Raises:
-        ValueError: a matrix without entries, or with one that is not finite.
     """
-    allowed.some(weights=weights)
-    allowed.finite(weights=weights)
     values = torch.linalg.svdvals(weights)
     return values / values[..., :1]
 
@@ -37,12 +31,7 @@ def spectrum(weights: Float[Tensor, "*b e d"]) -> Float[Tensor, "*b d"]:
 def untrained_spectra(
     rank: int, temperature: float, n: int, generator: Generator
 ) -> tuple[Float[Tensor, "n h d"], Float[Tensor, "n h d"]]:
-    """Spectra of A B and of softmax(A B / temperature), for n untrained layers.
-
-    Raises:
-        ValueError: no layer; a rank or temperature that `Config` refuses.
-    """
-    allowed.whole(n=n)
+    """Spectra of A B and of softmax(A B / temperature), for n untrained layers."""
     config = Config("strict", rank=rank, temperature=temperature)
     weights = [ProjectionWeight(config, generator) for _ in range(n)]
     products = torch.stack([weight.A @ weight.B for weight in weights])

@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from attn_notes import allowed
 from attn_notes import figures as house
 from attn_notes.analysis.statistics import Verdict
 from attn_notes.chapters.dialectical import claims, decoding, measure, recipe
@@ -133,7 +132,6 @@ def falling(live: Live) -> Picture:
 
 def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Picture:
     """How far each prediction moves when each character is another one."""
-    allowed.some(maps=maps)
     leaky = [name for name, moved in maps.items() if float(moved.triu(1).max()) > 0]
     with house.figure(5.5, 2.9, columns=len(maps), squeeze=False) as (fig, axes):
         for ax, (name, moved) in zip(axes[0], maps.items(), strict=True):
@@ -237,7 +235,6 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
 
 def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
     """How much of a model's wish the grammar takes away, choice by choice."""
-    allowed.some(writers=writers)
     means = {name: sum(taken) / len(taken) for name, taken in writers.items()}
     with house.figure(5.5, 2.5) as (fig, ax):
         for (name, taken), colour in zip(

@@ -14,7 +14,6 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from attn_notes import allowed
 from attn_notes.chapters.dialectical import decoding, recipe
 from attn_notes.models.dialectical import Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
@@ -72,12 +71,8 @@ def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tup
 
     The depth is the number of brackets open when the prediction is made; one at which no prediction
     is made is left out.
-
-    Raises:
-        ValueError: no string, or none with a token; strings that the task refuses.
     """
     x, y = batch
-    allowed.some(strings=x)
     above = brackets.token_losses(model(x), y) - brackets.token_losses(task.ideal(x), y)
     depths = brackets.depth(x).masked_fill(x == PAD, -1)
     total = (x != PAD).sum().item()
@@ -122,13 +117,7 @@ def share_saved_by_first(observed: Observed) -> float:
 
 
 def correlation(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
-    """Pearson's correlation; no number where either is constant.
-
-    Raises:
-        ValueError: fewer than two pairs.
-    """
-    if len(a) < 2:
-        raise ValueError(f"a correlation takes at least two pairs, not {len(a)}")
+    """Pearson's correlation; no number where either is constant."""
     return torch.corrcoef(torch.stack([a.double(), b.double()]))[0, 1].item()
 
 
@@ -204,15 +193,8 @@ def against_depth(tradeoff: Tradeoff, tau: float, equal: str = "moves") -> float
         tradeoff: what was swept.
         tau: one of its thresholds.
         equal: `moves`, which were kept, or `steps`, which were computed.
-
-    Raises:
-        ValueError: a threshold that was not swept, or anything else to be equal in.
     """
-    if equal not in ("moves", "steps"):
-        raise ValueError(f"equal must be moves or steps, not {equal!r}")
     rows = {row.at: row for row in tradeoff["tension"]}
-    if tau not in rows:
-        raise ValueError(f"tau must be one of {', '.join(map(str, rows))}, not {tau}")
     depths = [row.excess for row in tradeoff["depth"]]
     count = getattr(rows[tau], equal)
     below = min(int(count), len(depths) - 2)
@@ -225,12 +207,7 @@ def against_depth(tradeoff: Tradeoff, tau: float, equal: str = "moves") -> float
 
 @cache
 def operations(config: Config, length: int) -> int:
-    """Floating-point operations of the matrix products in one pass over one string.
-
-    Raises:
-        ValueError: a string of no character, or of more than the context.
-    """
-    allowed.whole(length=length)
+    """Floating-point operations of the matrix products in one pass over one string."""
     model = LanguageModel(config, Generator().manual_seed(0))
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model(torch.zeros(1, length, dtype=torch.long))
@@ -265,18 +242,11 @@ def ablations(config: Config, length: int) -> dict[str, Config]:
 # --- Writing
 
 
-LONGEST_PROMPT = 9  # each character more is thrice the strings
-
-
 def open_prompts(longest: int) -> list[str]:
     """All strings of `(`, `)` and `a`, up to this length, that a closing bracket may follow.
 
     They begin with a bracket.
-
-    Raises:
-        ValueError: a length that is negative, or above `LONGEST_PROMPT`.
     """
-    allowed.whole(0, LONGEST_PROMPT, longest=longest)
     found = []
     for length in range(1, longest + 1):
         for characters in product("()a", repeat=length):

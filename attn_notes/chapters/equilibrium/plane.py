@@ -19,7 +19,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_notes import allowed
 from attn_notes.chapters.equilibrium.estimators import Cost
 from attn_notes.models.equilibrium import Field, Relaxation
 
@@ -31,12 +30,7 @@ LESSONS, LONGEST = 30, 0.12
 
 
 def force(x: Float[Tensor, "*b 1 2"], w: Float[Tensor, " 2"]) -> Field:
-    """F(·; w), the field that two numbers follow; each row of the batch is a pair of its own.
-
-    Raises:
-        ValueError: a weight that is not finite.
-    """
-    allowed.finite(w=w.detach())
+    """F(·; w), the field that two numbers follow; each row of the batch is a pair of its own."""
     heard = w.to(x)
 
     def field(z: Float[Tensor, "*b 1 2"]) -> Float[Tensor, "*b 1 2"]:
@@ -75,10 +69,5 @@ def learning(gradient: Float[Tensor, " 2"], w: Float[Tensor, " 2"]) -> Float[Ten
 
 
 def step_of(lesson: int) -> float:
-    """How long a step of the weights is, whoever takes it: each shorter than the one before.
-
-    Raises:
-        ValueError: a lesson below 0 or not below `LESSONS`.
-    """
-    allowed.whole(0, LESSONS - 1, lesson=lesson)
+    """How long a step of the weights is, whoever takes it: each shorter than the one before."""
     return LONGEST * (1 - lesson / LESSONS)

@@ -16,7 +16,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes import allowed
 from attn_notes.analysis import cost, results
 from attn_notes.chapters.triple_product import learnt, measure, recipe
 from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
@@ -96,17 +95,9 @@ def unknown(n: int = 1000) -> dict[str, Float[Tensor, " t"]]:
 def fastest_from(
     lengths: Iterable[int], ours: Iterable[float], others: Iterable[Iterable[float]]
 ) -> int | None:
-    """The shortest length from which on ours is faster than all others, up to the longest.
-
-    Raises:
-        ValueError: no length, no others, or not a time for every length.
-    """
-    lengths, ours, rivals = list(lengths), list(ours), [list(times) for times in others]
-    allowed.some(lengths=lengths, others=rivals)
-    if {len(times) for times in (ours, *rivals)} != {len(lengths)}:
-        raise ValueError(f"each must have {len(lengths)} times, one for every length")
+    """The shortest length from which on ours is faster than all others, up to the longest."""
     first = None
-    for length, mine, theirs in zip(lengths, ours, zip(*rivals, strict=True), strict=True):
+    for length, mine, theirs in zip(lengths, ours, zip(*others, strict=True), strict=True):
         first = (first or length) if all(mine < time for time in theirs) else None
     return first
 
@@ -388,13 +379,7 @@ def _read(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Learning
 
 
 def weights(layers: str, kind: str) -> dict[str, Tensor]:
-    """The recorded weights of the first seed, "one layer" or "two layers", stacked as one [1, …].
-
-    Raises:
-        ValueError: layers or a kind of which none were kept.
-    """
-    allowed.one_of(("one layer", "two layers"), layers=layers)
-    allowed.one_of(recipe.KINDS, kind=kind)
+    """The recorded weights of the first seed, of "one layer" or "two layers", stacked [1, …]."""
     prefix = f"{layers}:{kind}:"
     with np.load(results.folder() / "triple_product_lesson.npz") as kept:
         return {

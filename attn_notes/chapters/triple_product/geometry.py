@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from attn_notes import allowed
 from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import (
     VOLUMES,
@@ -146,12 +145,7 @@ class Shares:
 
 
 def against_stranger(leak_scales: bool, n: int = 31) -> Shares:
-    """Over length and leak of the stranger; the leak is a length, or a share of the stranger.
-
-    Raises:
-        ValueError: fewer than two of each.
-    """
-    allowed.whole(2, 1000, n=n)
+    """Over length and leak of the stranger; the leak is a length, or a share of the stranger."""
     magnitudes, leaks = torch.logspace(0, 2, n), torch.linspace(0, 0.5, n)
     grid = [
         [(measure.scene(m, leak, leak_scales=leak_scales), 1.0) for m in magnitudes.tolist()]
@@ -161,12 +155,7 @@ def against_stranger(leak_scales: bool, n: int = 31) -> Shares:
 
 
 def off_the_plane(n: int = 31) -> Shares:
-    """Over length and tilt of the friend, in degrees, against a short stranger.
-
-    Raises:
-        ValueError: fewer than two of each.
-    """
-    allowed.whole(2, 1000, n=n)
+    """Over length and tilt of the friend, in degrees, against a short stranger."""
     lengths, tilts = torch.logspace(-1, 1, n), torch.linspace(0, 0.5, n)
     scenes = [measure.scene(0.5, 0.0, tilt=tilt) for tilt in tilts.tolist()]
     grid = [[(scene, length) for length in lengths.tolist()] for scene in scenes]

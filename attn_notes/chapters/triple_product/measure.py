@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from attn_notes import allowed
 from attn_notes.analysis import cost
 from attn_notes.models.attention import causal_attention, causal_softmax
 from attn_notes.models.triple_product import (
@@ -107,13 +106,7 @@ def wrong_signs(
     Returns:
         The share of volumes below zero, which no square is, and the lowest and the highest score
         −det G / d^1.5, in single precision. `loudness` multiplies the keys.
-
-    Raises:
-        ValueError: an unknown form, no dimension, no key, or a loudness that is not finite.
     """
-    allowed.one_of(VOLUMES, form=form)
-    allowed.whole(d=d, n=n)
-    allowed.number(loudness=loudness)
     q, r = torch.randn(2, n, 1, d, generator=generator)
     k = torch.randn(n, 1, 2, generator=generator) @ torch.cat([q, r], 1) * loudness
     volume = VOLUMES[form](q, k, r).flatten()
@@ -143,11 +136,7 @@ def scene(
     length `magnitude`, and `leak` of it lies along q: a fixed length as published, or with
     `leak_scales` a fixed share of the stranger. `tilt` lifts the friend out of the plane by that
     many radians.
-
-    Raises:
-        ValueError: a number that is not finite.
     """
-    allowed.number(magnitude=magnitude, leak=leak, tilt=tilt)
     q, r, across, other = torch.eye(4)
     friend = (
         torch.cos(torch.tensor(tilt)) * (q + r) / 2**0.5 + torch.sin(torch.tensor(tilt)) * other
@@ -165,12 +154,7 @@ SINGLE_SCORES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 
 
 def single_score(name: str, q: Tensor, k: Tensor, r: Tensor) -> float:
-    """The score of one key.
-
-    Raises:
-        ValueError: an unknown score.
-    """
-    allowed.one_of(SINGLE_SCORES, name=name)
+    """The score of one key."""
     return SINGLE_SCORES[name](q[None], k[None], r[None]).item()
 
 
@@ -178,12 +162,7 @@ def share_of_friend(name: str, scene: Scene, length: float = 1.0) -> float:
     """Attention on the friend, made `length` times as long, against the stranger.
 
     Volume and dot product as they are, unscaled; the angle times the β it starts from.
-
-    Raises:
-        ValueError: an unknown score, or a length that is not finite.
     """
-    allowed.one_of(SINGLE_SCORES, name=name)
-    allowed.number(length=length)
     keys = torch.stack([length * scene.friend, scene.stranger])
     scores = SINGLE_SCORES[name](scene.q[None], keys, scene.r[None])[0]
     return (BETA * scores if name == "angle" else scores).softmax(0)[0].item()
@@ -221,15 +200,7 @@ def accuracy_at_loudness(
     Returns:
         The accuracy of the bystanders, the copies whose source is another token, and that of the
         copy whose source is the loud one. Copies are counted in the second period, once.
-
-    Raises:
-        ValueError: a task of several periods, or whose second period is cut short; a factor that is
-            not finite; no sequence.
     """
-    allowed.number(factor=factor)
-    allowed.whole(n=n)
-    if len(task.periods) > 1 or not 2 <= task.periods[0] <= task.length // 2:
-        raise ValueError(f"one period that comes twice is needed, not {task.periods}")
     (period,) = task.periods
     x = task.sample(n, generator)
     loud = torch.randint(1, period, (n, 1), generator=generator)
@@ -258,13 +229,7 @@ def transfer(
 
     In sequences of `length` tokens, or of two periods where that is more. Counted are as many
     tokens as half the length, the last ones: they can be known at every period up to that half.
-
-    Raises:
-        ValueError: no model, no period or an impossible one, no sequence, a length below 2.
     """
-    allowed.some(models=models, periods=periods)
-    allowed.whole(n=n)
-    allowed.whole(2, length=length)
     rows = []
     for period in periods:
         x = Copying(vocabulary, max(length, 2 * period), (period,)).sample(n, generator)
@@ -277,13 +242,8 @@ def by_offset(attention: Float[Tensor, "*b t t"], rows: slice) -> Float[Tensor, 
     """Mean attention of these rows at each distance back, 0 for the position itself.
 
     A row that does not reach as far back counts as attending there with weight 0.
-
-    Raises:
-        ValueError: no rows.
     """
     t = attention.shape[-1]
-    if not range(t)[rows]:
-        raise ValueError(f"rows must have at least one of {t}, and {rows} has none")
     positions = torch.arange(t, device=attention.device)
     back = positions[rows, None] - positions
     picked = attention[..., rows, :].gather(
@@ -304,13 +264,7 @@ def induction(
     Mean attention, over the positions that have read at least one repeated token, on the position
     right before (where the first part looks), and on the right source, which stands one period
     less one back (where the second does). `observe` is a model's.
-
-    Raises:
-        ValueError: no sequence, or a period that leaves no place to copy to.
     """
-    allowed.whole(n=n)
-    if not max(task.periods) < task.length - 1:
-        raise ValueError(f"nothing is read twice with periods {task.periods} in {task.length}")
     found = []
     for period in task.periods:
         x = Copying(task.vocabulary, task.length, (period,)).sample(n, generator)
@@ -333,12 +287,7 @@ def plane_coordinates(
         For each key its two coordinates in the plane (the first along q) and its distance from
         it: all that the volume and the angle depend on, whatever the dimension of the head. And
         q and r in the same two coordinates.
-
-    Raises:
-        ValueError: a head or a query that is not there.
     """
-    allowed.whole(0, layer.heads - 1, head=head)
-    allowed.whole(0, len(x) - 1, query=query)
     q, k, r, _ = (part[head] for part in layer.project(x))
     q, r, k = q[query], r[query], k[: query + 1]
     first = F.normalize(q, dim=0)
@@ -354,14 +303,9 @@ def score_spread(model: AttentionOnly, x: Int[Tensor, "n t"]) -> dict[str, float
     """How large a one-layer triple-product model's scores have become, and how sharp its attention.
 
     The lowest causal score, and the mean over queries of the largest attention weight.
-
-    Raises:
-        ValueError: a model with another kind of attention, or no token.
     """
     layer = model.layers[0]
-    if not isinstance(layer, TripleProductAttention):
-        raise ValueError(f"a triple product is needed, and the score is {model.config.score}")
-    allowed.some(x=x)
+    assert isinstance(layer, TripleProductAttention)
     q, k, r, _ = layer.project(model.embedding(x))
     scores = layer.scores(q, k, r).tril()
     _, attention = model.observe(x)
@@ -378,11 +322,7 @@ def mixer(form: str) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
     """Attention's whole work on q, k, r and v by one form of the volume, or with a dot product.
 
     `features` and `fused dot` go through torch's fused kernel, the others hold every score.
-
-    Raises:
-        ValueError: an unknown form.
     """
-    allowed.one_of(FORMS, form=form)
     match form:
         case "features":
             return feature_attention
@@ -400,11 +340,7 @@ def forward_backward(
     """A forward and backward pass of attention in each of `FORMS`, on the same random vectors.
 
     Without the residual where the sequence is too long to hold all of it.
-
-    Raises:
-        ValueError: a size below 1.
     """
-    allowed.whole(batch=batch, heads=heads, length=length, d=d)
     shape = (batch, heads, length, d)
     q, k, r, v = (torch.randn(shape, generator=generator).requires_grad_() for _ in range(4))
 

@@ -5,7 +5,6 @@ is all that tells one from another: those at certain distances, whatever they ar
 followed the present letter before; those that did so at a distance that a period allows.
 """
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from attn_notes import allowed
 from attn_notes.tasks.copying import Copying
 
 Sources = Bool[Tensor, "n t t"]
@@ -35,12 +33,7 @@ def accuracy(task: Copying, x: Int[Tensor, "n t"], sources: Sources) -> float:
 
 
 def followers(x: Int[Tensor, "n t"], letters: int = 1) -> Sources:
-    """The tokens that followed the present letter before, or the present few, read in order.
-
-    Raises:
-        ValueError: fewer than one letter.
-    """
-    allowed.whole(letters=letters)
+    """The tokens that followed the present letter before, or the present few, read in order."""
     n, t = x.shape
     same = torch.ones(n, t, t, dtype=torch.bool, device=x.device)
     for back in range(letters):
@@ -113,12 +106,7 @@ class Reach(NamedTuple):
 
 
 def reach(task: Copying, generator: Generator, n: int = 3000) -> Reach:
-    """On n sequences of a task; the single distance exactly.
-
-    Raises:
-        ValueError: no sequence.
-    """
-    allowed.whole(n=n)
+    """On n sequences of a task; the single distance exactly."""
     x = task.sample(n, generator)
     one, near = followers(x), at_distances(task)
     others = task.sample(max(1, n // 2), generator)
@@ -185,17 +173,7 @@ def by_distance(task: Copying, weights: Mapping[int, float]) -> list[float]:
     period the copy is right, elsewhere it is another fresh letter, right once in V. Where nothing
     stands D places back the rule is wrong. The task's own periods say only from where on a token
     can be known.
-
-    Raises:
-        ValueError: a weight that is negative or no number, weights that do not sum to 1, or a
-            period that the task does not have.
     """
-    if not all(math.isfinite(w) and w >= 0 for w in weights.values()):
-        raise ValueError("a weight is a number, zero or above")
-    if not math.isclose(sum(weights.values()), 1, rel_tol=1e-6):
-        raise ValueError(f"the weights must sum to 1, and these to {sum(weights.values()):g}")
-    if not set(weights) <= set(task.periods):
-        raise ValueError(f"the periods are {task.periods}, and these {sorted(weights)}")
     copies = range(max(task.periods), task.length)
     found = []
     for back in range(1, task.length):

@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from attn_notes import allowed, recall
+from attn_notes import recall
 from attn_notes.chapters.trm.supervision import Settings, step_loss
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
@@ -26,11 +26,7 @@ BETAS = (0.9, 0.95)
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model and how it is trained: AdamW with a warm-up and a cosine.
-
-    Raises:
-        ValueError: fewer than no steps, or a learning rate that is not positive and finite.
-    """
+    """A model and how it is trained: AdamW with a warm-up and a cosine."""
 
     config: Config
     settings: Settings
@@ -38,10 +34,6 @@ class Recipe:
     lr: float
     recursive: bool = True  # or `Straight`, which goes through its layers once
     rereads: bool = False  # without recursion: whether every layer is given the puzzle
-
-    def __post_init__(self) -> None:
-        allowed.whole(0, steps=self.steps)
-        allowed.positive(lr=self.lr)
 
     def model(self, seed: int) -> TRM:
         """The model, untrained."""

@@ -113,25 +113,14 @@ def stablemax_cross_entropy(
 def answer_loss(
     logits: Float[Tensor, "*b c v"], solutions: Int[Tensor, "*b c"], loss: str
 ) -> Float[Tensor, ""]:
-    """Mean cross-entropy of a cell's digit, in nats.
-
-    Raises:
-        ValueError: an unknown loss, or no cell.
-    """
-    allowed.one_of(LOSSES, loss=loss)
-    allowed.some(solutions=solutions)
+    """Mean cross-entropy of a cell's digit, in nats."""
     if loss == "stablemax":
         return stablemax_cross_entropy(logits.double(), solutions).mean().to(logits.dtype)
     return F.cross_entropy(logits.flatten(0, -2), solutions.flatten())
 
 
 def halting_loss(halt: Float[Tensor, " *b"], right: Bool[Tensor, " *b"]) -> Float[Tensor, ""]:
-    """Mean binary cross-entropy of q, a logit, with whether the answer is right.
-
-    Raises:
-        ValueError: no answer.
-    """
-    allowed.some(halt=halt)
+    """Mean binary cross-entropy of q, a logit, with whether the answer is right."""
     return F.binary_cross_entropy_with_logits(halt, right.to(halt.dtype))
 
 
@@ -152,12 +141,7 @@ def step_loss(
 
 
 def vacant(model: TRM, seats: int) -> Carry:
-    """Seats that nobody has sat on: all of them draw a puzzle next.
-
-    Raises:
-        ValueError: no seat.
-    """
-    allowed.whole(seats=seats)
+    """Seats that nobody has sat on: all of them draw a puzzle next."""
     device = model.y_init.device
     blank = torch.zeros(seats, model.config.cells, dtype=torch.long, device=device)
     halted = torch.ones(seats, dtype=torch.bool, device=device)
@@ -333,12 +317,7 @@ def train(
         probe: what to record of the model to be judged.
         probe_every: steps between two probes; there is one more at the end.
         watch: called after each probe with the step and what was recorded.
-
-    Raises:
-        ValueError: fewer than no steps, or none between two probes.
     """
-    allowed.whole(0, steps=steps)
-    allowed.whole(probe_every=probe_every)
     key = ""
     if recall.wanted() and run.done == 0:
         how = (run.settings, run.optimizer, run.scheduler.lr_lambdas, probe, probe_every)

@@ -263,6 +263,16 @@ def test_impossible_requests_are_refused(prompt: str, request_: dict, message: s
         generate(constant({}), prompt, **{"budget": 9, **request_})
 
 
+def test_the_sources_decoder_refuses_what_it_cannot_begin() -> None:
+    for prompt, asked, message in (
+        ("", {}, "the prompt is empty"),
+        ("(", {"budget": -1}, "budget must be at least 0"),
+        ("(", {"closing_bias": math.nan}, "closing_bias must be a finite number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            as_published(constant({}), prompt, **asked)
+
+
 def test_a_model_of_another_vocabulary_is_refused() -> None:
     with pytest.raises(ValueError, match="8 logits, the grammar 7"):
         generate(lambda x: torch.zeros(*x.shape, 8), "(", 3)

@@ -82,3 +82,9 @@ def test_in_time_it_brings_any_block_to_rest() -> None:
 def test_impossible_governors_are_refused(settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(Governor(), **settings)
+
+
+def test_a_model_without_a_block_is_refused() -> None:
+    model, sequences = scaled(1.0)
+    with pytest.raises(ValueError, match=r"begin with 'block\.', and the model has blok\.weight"):
+        Governor()(model, {"blok.weight": torch.ones(1)}, sequences)

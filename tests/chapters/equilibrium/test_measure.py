@@ -61,15 +61,6 @@ def test_one_relaxation_gives_the_gradient_after_each_number_of_steps() -> None:
             assert length == pytest.approx(credit.norm().item())
 
 
-def test_steps_that_are_not_taken_are_refused() -> None:
-    model, sequences = make()
-    for steps in ([0, 2], [2, 9]):
-        with pytest.raises(ValueError, match="steps are 1 to 3"):
-            measure.gradients_by_steps(
-                model, sequences, Nudged("full", 0.1, Relaxation(3, 0.4)), steps
-            )
-
-
 def test_slopes_of_what_is_known() -> None:
     assert measure.slope([0.0, 1.0, 3.0], [1.0, 3.0, 7.0]) == pytest.approx(2)
     assert measure.order_in([0.1, 1.0, 10.0], [3e-4, 3e-2, 3.0]) == pytest.approx(2)

@@ -71,20 +71,6 @@ def test_one_distance_is_counted_exactly() -> None:
         assert found[back - 1] == pytest.approx(right)
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ({2: 0.5}, "must sum to 1"),
-        ({2: 1.5, 3: -0.5}, "zero or above"),
-        ({2: float("nan")}, "zero or above"),
-        ({5: 1.0}, "the periods are"),
-    ],
-)
-def test_impossible_weights_are_refused(weights: dict[int, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        rules.by_distance(Copying(2, 9, (2, 3, 4)), weights)
-
-
 def test_weights_by_distance_find_what_a_distance_can_tell() -> None:
     """At one period that is all; of letters that are all alike nothing can be told apart."""
     assert rules.reach(Copying(5, 12, (6,)), Generator().manual_seed(0), 100).fitted == 1

@@ -330,6 +330,15 @@ def test_a_network_learns_what_it_is_shown() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
+        *(
+            ({name: math.nan}, said)
+            for name, said in (
+                ("halt_weight", "halt_weight is 0"),
+                ("clip", "clip above 0"),
+                ("ema", "shares"),
+                ("exploration", "shares"),
+            )
+        ),
         ({"loss": "hinge"}, "softmax, stablemax"),
         ({"seats": 0}, "no training"),
         ({"steps": 0}, "no training"),
@@ -338,6 +347,7 @@ def test_a_network_learns_what_it_is_shown() -> None:
         ({"ema": -0.5}, "shares"),
         ({"halt_weight": -1.0}, "halt_weight is 0 or more"),
         ({"clip": -1.0}, "clip above 0"),
+        ({"clip": 0.0}, "clip above 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(change: dict, reason: str) -> None:
