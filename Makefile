@@ -1,6 +1,6 @@
 # Two commands do everything: `make book` and `make test`. What they do stands in book/build.py,
-# which also runs where there is no make; see README.md. While you work, `make check` takes a minute
-# and a half: all of `make test` that needs neither a trained chapter nor a browser.
+# which also runs where there is no make; see README.md. While you work, `make check`: all of
+# `make test` that needs neither a trained chapter nor a browser. CONTRIBUTING.md has their times.
 
 # The Python that the environment is made from, 3.11 to 3.13.
 PYTHON ?= python3

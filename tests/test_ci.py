@@ -89,3 +89,18 @@ def test_what_runs_code_may_only_read(path: Path) -> None:
             for step in job["steps"]:
                 if step.get("uses", "").startswith("actions/checkout@"):
                     assert step["with"]["persist-credentials"] is False
+
+
+def test_how_long_a_command_takes_stands_in_one_place() -> None:
+    """In CONTRIBUTING.md: README and Makefile have no time beside a command that its table has."""
+    table = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    commands = re.findall(r"^\| `(make [\w-]+)` \|.*\| .*\d.* \|$", table, re.M)
+    assert {"make check", "make test"} <= {*commands}
+    told = rf"(?:{'|'.join(commands)})(?![\w-])"
+    duration = r"\b(?:\d+ s|seconds?|minutes?|min|hours?)\b"
+    readme = re.sub(r"\n\n(?=```)", "\n", (ROOT / "README.md").read_text("utf-8"))
+    makefile = re.sub(r"\n(?!#)", "\n\n", (ROOT / "Makefile").read_text("utf-8"))
+    for text in (readme, makefile):
+        passages = [part for part in text.split("\n\n") if re.search(told, part)]
+        assert passages
+        assert not [part for part in passages if re.search(duration, part)]

@@ -1,25 +1,115 @@
-"""`_toc.yml` lists the chapters, and hardly anything else does: a new one is found by its stem."""
+"""`_toc.yml` lists the chapters, and little else does: a new one is found by its stem."""
 
+import os
 import re
 from pathlib import Path
 
+import pytest
 from dependencies import lesson_stems
 
 ROOT = Path(__file__).parents[1]
 STEMS = lesson_stems(ROOT)
-NAMED = {
-    "_toc.yml": "the list",
-}
-"""Files outside a chapter's own rooms that name one, and why."""
 
-STEM = rf"(?P<stem>{'|'.join(STEMS)})"
-AS_A_CHAPTER = re.compile(
-    rf"""["'`=/]{STEM}["'`\s]"""  # as a name, or a folder's
-    rf"|[/(]{STEM}\.(?:css|html|ipynb|js|md|py)\b"
-    rf"|\b(?:chapters|widgets|experiments)\.{STEM}\b"
-    rf"|\b(?:chapters|widgets|experiments) import [^\n]*\b{STEM}\b"
-    rf"|^(?:    |  )?\.[\w.-]*\b{STEM}\b".replace("?P<stem>", "?:")
-    if False
-    else "x",
-    re.M,
+LISTS = {
+    "_toc.yml": "the list that all else is derived from",
+    "book/index.md": "introduces every lesson",
+    "book/reference/glossary.md": "leads from each word to the lessons that use it",
+    "book/reference/page.md": "documents every widget and every check",
+    "book/experiments/weights.py": "trains a model of each chapter",
+    "benchmarks/programs.py": "times a step of each model that trains in the page",
+    "tests/analysis/test_pretrained.py": "asks each trained model for what its chapter says of it",
+    "tests/browser/chapter_steps.py": "has a training step of each model",
+    "tests/browser/test_programs.py": "names some of these steps",
+    "tests/browser/test_verdicts.py": "has what was read on each page",
+    "tests/chapters/test_colours.py": "compares colours across chapters",
+    "tests/programs/test_initial.py": "has a model of each kind",
+    "tests/test_refusals.py": "asks of each model what it cannot be",
+    "tests/test_parity.py": "holds each model against its source",
+}
+"""The files that name more than two chapters, and why each has to.
+
+One that names a single chapter has it as an example or is about it, and two tell one from another.
+"""
+
+TEXT = {".css", ".html", ".ipynb", ".js", ".md", ".py", ".toml", ".txt", ".yml"}
+
+
+def named(text: str, stems: list[str]) -> set[str]:
+    """The chapters that a text names: as a name, a file, a module or a class of a style sheet.
+
+    An English word that is one's stem, and a module of `models`, are no chapter's name.
+    """
+    stem = rf"(?:{'|'.join(stems)})"
+    places = (
+        rf"""["'`=/]{stem}["'`\s]""",
+        rf"[/(]{stem}\.(?:css|html|ipynb|js|md|py)\b",
+        rf"\b(?:chapters|experiments|widgets)\.{stem}\b",
+        r"\b(?:chapters|experiments|widgets) import (?:\([^)]*\)|[^\n]*)",
+        rf"\.live-widget\.{stem}\b",
+    )
+    found = [place for pattern in places for place in re.findall(pattern, text)]
+    return {name for place in found for name in re.findall(rf"\b{stem}\b", place)}
+
+
+def own(path: str) -> bool:
+    """Whether a file is a chapter's: its name, or a folder's, has the stem in it."""
+    return re.search(rf"(?:^|[/_])(?:{'|'.join(STEMS)})(?:[_./]|$)", path) is not None
+
+
+def written(root: Path) -> dict[str, str]:
+    """The texts of the tree by their paths from the root, without what commands make."""
+    found = {}
+    for folder, folders, names in os.walk(root):
+        made = {"_build", "results", "golden", "__pycache__", "node_modules"}
+        folders[:] = [name for name in folders if name not in made and name[0] != "."]
+        for path in (Path(folder) / name for name in names):
+            if path.suffix in TEXT or path.name == "Makefile":
+                found[path.relative_to(root).as_posix()] = path.read_text("utf-8")
+    return found
+
+
+SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
+
+
+def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path) -> None:
+    listed = (ROOT / "_toc.yml").read_text("utf-8")
+    first = f"      - file: book/{STEMS[0]}\n"
+    (tmp_path / "_toc.yml").write_text(listed.replace(first, "      - file: book/cats\n" + first))
+    for name in ("evidence/cats", "cats", *STEMS):
+        (tmp_path / "book" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "book" / f"{name}.ipynb").touch()
+    assert lesson_stems(tmp_path) == ["cats", *STEMS]
+
+
+def test_nothing_else_lists_the_chapters() -> None:
+    assert len(SHARED) > 100
+    found = {path for path, text in SHARED.items() if len(named(text, STEMS)) > 2}
+    assert found == {*LISTS}
+
+
+def test_no_chapter_has_a_number() -> None:
+    """The order of `_toc.yml` may change: a page asks for a number by `[#](STEM.ipynb)`."""
+    numbered = re.compile(r"\b(?:chapter|lesson)s? \d", re.IGNORECASE)
+    assert {path for path, text in SHARED.items() if numbered.search(text)} == set()
+
+
+def test_the_landing_page_has_them_in_their_order() -> None:
+    rows = re.findall(r"^\| \[#\. [^]]*\]\((\w+)\.ipynb\)", SHARED["book/index.md"], re.M)
+    assert rows == STEMS
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('ALL = ("cats", "dogs")', {"cats", "dogs"}),
+        ("from attn_notes.chapters import (\n    cats,\n    owls,\n)", {"cats", "owls"}),
+        ("from attn_notes.widgets import dogs, owls", {"dogs", "owls"}),
+        ("attn_notes.chapters.cats.recipe", {"cats"}),
+        (".live-widget.cats { }", {"cats"}),
+        ("book/cats.md, [one](../dogs.ipynb), [two](owls.md)", {"cats", "dogs", "owls"}),
+        ("the lesson `cats`; make benchmark CHAPTER=owls\n", {"cats", "owls"}),
+        ("from attn_notes.models import cats, dogs\nx = dogs.Config()  # like owls", set()),
+    ],
 )
+def test_a_chapter_that_is_named_is_seen(text: str, names: set[str]) -> None:
+    assert named(text, ["cats", "dogs", "owls"]) == names
