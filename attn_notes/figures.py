@@ -429,7 +429,6 @@ def legend_below(fig: Figure, size: float = 10) -> Legend:
             list(handles.values()), list(handles), loc="outside lower center", ncols=columns,
             fontsize=size, handlelength=1.6, columnspacing=1.4,
         )  # fmt: skip
-        fig.draw_without_rendering()
         if columns == 1 or legend.get_window_extent().width <= fig.bbox.width:
             break
         legend.remove()

@@ -1,6 +1,7 @@
 """What is drawn in a figure, as a reader sees it: whether words lie on data or on other words."""
 
 import itertools
+import re
 from unittest.mock import patch
 
 import numpy as np
@@ -20,7 +21,7 @@ MARGIN = 0.15  # of a line's height: above and below most letters it is empty
 
 
 def crowded(fig: Figure) -> list[str]:
-    """Words of a figure that lie on data, or on other words; empty if a reader can read them all.
+    """Words of a figure that lie on data or on other words, or are no number; empty if none are.
 
     The numbers in the cells of a heat map are meant to lie there: `ON_CELL` has their colours.
     """
@@ -33,6 +34,8 @@ def crowded(fig: Figure) -> list[str]:
         x0, y0, x1, y1 = (max(round(edge), 0) for edge in box.extents)
         if data[y0:y1, x0:x1].any():
             found.append(f"{said!r} lies on data")
+        if re.search(r"\b(?:nan|inf)\b", said):
+            found.append(f"{said!r} is no number")
     for (one, a), (two, b) in itertools.combinations(boxes, 2):
         common = Bbox.intersection(a, b)
         if common is not None and min(common.width, common.height) > 0:

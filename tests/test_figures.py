@@ -14,6 +14,8 @@ from PIL import Image
 
 from attn_notes import figures
 
+from .drawn import crowded
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -96,6 +98,32 @@ def test_without_a_label_there_is_nothing_to_write() -> None:
             figures.label_lines(ax)
         with pytest.raises(ValueError, match="label"):
             figures.legend_below(fig)
+
+
+def test_words_that_cannot_be_read_or_are_no_number_are_seen() -> None:
+    """By what every figure of a chapter's tests is held against."""
+    with figures.figure(4.0, 2.0) as (fig, ax):
+        ax.plot([0, 1], [0.2, 0.2])
+        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+        for place, said in ((0.8, "plain"), (0.6, "nan nats"), (0.17, "crossed"), (0.4, "banana")):
+            ax.text(0.3, place, said)
+    assert crowded(fig) == ["'nan nats' is no number", "'crossed' lies on data"]
+
+
+@pytest.mark.parametrize("letters", [2, 15, 60])
+def test_a_legend_below_has_as_many_columns_as_fit(letters: int) -> None:
+    with figures.figure(5.5, 3.0) as (fig, ax):
+        for i in range(5):
+            ax.plot([0, 1], [0, i], label=f"{i}" * letters)
+        legend = figures.legend_below(fig)
+        wider = fig.legend(
+            *ax.get_legend_handles_labels(), loc="outside lower center", fontsize=10,
+            handlelength=1.6, columnspacing=1.4, ncols=legend._ncols + 1,
+        )  # fmt: skip
+        fig.draw_without_rendering()
+        wide, room = wider.get_window_extent().width, fig.bbox.width
+        assert legend.get_window_extent().width <= room or legend._ncols == 1
+        assert wide > room or legend._ncols == 5
 
 
 def test_a_figure_says_how_wide_its_letters_need_it() -> None:

@@ -90,8 +90,8 @@ def check(picture: Picture) -> Picture:
     """All that a figure needs, and nothing that is no number in it."""
     assert 0 < len(picture.title) < 80 and not picture.title.endswith(".")
     assert picture.caption.endswith((".", ".)")) and picture.alt.endswith(".")
-    words = picture.title + picture.caption + picture.alt + house.to_svg(picture.fig, "it")
-    assert "nan" not in words and "inf " not in picture.alt + picture.caption
+    assert "nan" not in picture.title + picture.caption + picture.alt
+    assert "inf " not in picture.alt + picture.caption
     return picture
 
 
