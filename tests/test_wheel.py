@@ -3,7 +3,6 @@
 The tree that the tests run in is out of reach there: see `AWAY`.
 """
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -16,7 +15,6 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
 NOTEBOOKS = sorted((ROOT / "book").rglob("[!.]*.ipynb"))
-PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
 
 # Makes the package importable from the folder of the wheel alone, and afterwards says what is not.
 AWAY = f"""\
@@ -49,24 +47,6 @@ for path in map(Path, sys.argv[1:]):
     begun.append(path.relative_to({str(ROOT)!r}).as_posix())
 print(*begun, sep="\\n")
 """
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
-    subprocess.run([*PIP, "wheel", *options, "--wheel-dir", folder, ROOT], check=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The variables of a process that finds the package where the wheel was installed."""
-    folder = tmp_path_factory.mktemp("installed")
-    options = ["--quiet", "--no-deps", "--no-index", "--no-compile", "--target", folder]
-    subprocess.run([*PIP, "install", *options, wheel], check=True)
-    return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder)}
 
 
 def run(code: str, environment: dict[str, str], folder: Path, *arguments: str) -> list[str]:
