@@ -16,6 +16,7 @@ import nbformat
 import pytest
 from docutils import nodes
 
+import attn_notes
 from attn_notes import figures
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
@@ -207,6 +208,16 @@ def test_a_fault_fails_the_build(page: str, message: str, log_of_faulty_book: st
 def test_a_good_page_raises_no_warning(log_of_faulty_book: str) -> None:
     assert "index.md" not in log_of_faulty_book
     assert "drawn.ipynb" not in log_of_faulty_book
+
+
+@pytest.mark.slow
+def test_the_version_stands_at_the_foot_of_each_page(faulty_book: tuple[Path, str]) -> None:
+    """The package's, which is stamped in the copy that a site is rendered from."""
+    pages = list((faulty_book[0] / "book").glob("*.html"))
+    assert len(pages) > len(FAULTS)
+    for page in pages:
+        foot = page.read_text("utf-8").partition("bd-footer-content")[2]
+        assert f"authors, version {attn_notes.__version__}" in foot, page
 
 
 @pytest.mark.slow
