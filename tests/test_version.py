@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,17 @@ def test_examples_in_docstrings() -> None:
     assert doctest.testmod(version).failed == 0
 
 
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This process's clock is five hours behind."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "EST5")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("new_york")
 def test_a_commit_has_its_day_by_utc_and_its_hash(tree: Path) -> None:
     found = commit(tree, "2026-11-24T23:30:00-05:00")
     assert version.version(tree) == f"0.2.0+20261125.g{found[:7]}"
@@ -107,7 +120,12 @@ def test_a_hook_of_another_repository_changes_nothing(
     assert version.version(tree) == before
 
 
-def test_the_wheel_has_it_in_its_name_and_in_the_package(tree: Path, tmp_path: Path) -> None:
+def test_the_wheel_has_it_in_its_name_and_in_the_package(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is the same however often it is built: the times in it are the sources'."""
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    os.utime(tree / "attn_notes" / "__init__.py", (1.6e9, 1.6e9))  # in September 2020
     commit(tree)
     said = version.version(tree)
     for name in ("one", "two"):
@@ -116,6 +134,7 @@ def test_the_wheel_has_it_in_its_name_and_in_the_package(tree: Path, tmp_path: P
     assert one.name == two.name == f"attn_notes-{said}-py3-none-any.whl"
     assert one.read_bytes() == two.read_bytes()
     inside = zipfile.ZipFile(one)
+    assert inside.getinfo("attn_notes/__init__.py").date_time[:2] == (2020, 9)
     assert inside.read("attn_notes/__init__.py").decode() == FIRST.replace("0.2.0", said)
     assert f"\nVersion: {said}\n" in inside.read(f"attn_notes-{said}.dist-info/METADATA").decode()
     assert version.version(tree) == said
