@@ -8,6 +8,9 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 # Where `make serve` listens.
 PORT ?= 8000
+# The course's seed and folder for `make editions`, as in SEED=7; see book/editions.py.
+SEED =
+INTO =
 # Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
 CHAPTER =
 
@@ -32,7 +35,7 @@ serve: $(INSTALLED)
 	@$(RUN) book/build.py serve --port $(PORT)
 
 editions: $(INSTALLED)
-	@$(RUN) book/build.py editions
+	@$(RUN) book/build.py editions $(SEED:%=--seed %) $(if $(INTO),--into "$(INTO)")
 
 lab: $(INSTALLED)
 	$(RUN) -m jupyterlab book
@@ -88,8 +91,9 @@ gpu: $(INSTALLED)
 strip: $(INSTALLED)
 	@$(RUN) book/build.py strip
 
-clean:
-	rm -rf .cache _build
+# Not for an environment that is only out of date: it can clean.
+clean: | $(INSTALLED)
+	@$(RUN) book/build.py clean
 
 # Made once, and again when the pins or the package's own needs change. The file that says so comes
 # last, so that an installation cut short is taken up again.

@@ -4,6 +4,7 @@
     python book/build.py execute        only execute
     python book/build.py site           only render
     python book/build.py editions       the notebooks for other places: see editions.py
+    python book/build.py clean          remove what was made, and nothing that somebody has begun
     python book/build.py serve          look at the site on http://localhost:8000
     python book/build.py strip          remove the outputs from the notebooks and fold them again,
                                         before a commit
@@ -28,13 +29,17 @@ import dependencies
 import editions
 import execution
 import files
+import manifest
 import nbformat
 import running
+import version
 from dependencies import BookError, Chapter
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDED = {"hide-input", "remove-input"}  # tags of the cells whose code the site does not show
+SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
+STAMP = "made_of"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
 
@@ -65,7 +70,10 @@ def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
 
 
 def site_sources(root: Path) -> dict[str, bytes]:
-    """Everything that the site is rendered from, by path from the root."""
+    """Everything that the site is rendered from, by path from the root.
+
+    The package's version is the one that tells commits from another: it stands below each page.
+    """
     notebooks = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
     sources = {}
     for path in (root / "_config.yml", root / "_toc.yml", *visible_files(root)):
@@ -75,6 +83,7 @@ def site_sources(root: Path) -> dict[str, bytes]:
         else:
             content = path.read_bytes()
         sources[name.as_posix()] = content
+    sources[version.SAYS] = version.stamped(sources[version.SAYS], version.version(root))
     return sources
 
 
@@ -101,13 +110,14 @@ def site(root: Path) -> None:
     """
     with execution.only_build(root) as folder:
         sources = site_sources(root)
-        stamp = root / "_build" / "made_of"
+        stamp = root / "_build" / STAMP
         if stamp.is_file() and stamp.read_bytes() == made_of(root, sources):
             print("Site: nothing has changed.")
             return
         print("Rendering the site ...", flush=True)
         files.remove(stamp)  # first: until the end nothing says that what is there is whole
-        files.empty(root / "_build")
+        for name in SITE:
+            files.empty(root / "_build" / name)
         for name, content in sources.items():
             path = folder / "site" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -159,6 +169,23 @@ def render(folder: Path, output: Path) -> None:
 
 
 # Commands
+
+
+def clean(root: Path) -> None:
+    """Remove `.cache` and `_build`, which `book` and `editions` make again.
+
+    Raises:
+        BookError: in `_build` is something that the build did not write. Nothing has been removed.
+    """
+    made = root / "_build"
+    known = {*SITE, STAMP, editions.FOLDER.name, *manifest.LITTER}
+    there = sorted(made.iterdir()) if made.exists() else []
+    others = [f"{path.name}{'/' * path.is_dir()}" for path in there if path.name not in known]
+    manifest.refuse(others, made, "Move it to a place of your own.")
+    folder = root / editions.FOLDER
+    manifest.refuse(manifest.begun(folder), folder, "Move the folder to a place of your own.")
+    for path in (root / ".cache", made):
+        files.remove(path)
 
 
 def serve(root: Path, port: int) -> None:
@@ -252,10 +279,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "command", choices=["book", "execute", "site", "editions", "serve", "strip"]
+        "command", choices=["book", "execute", "site", "editions", "clean", "serve", "strip"]
     )
     parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
     parser.add_argument("--seed", type=int, help="of a course: draws `editions`' hidden cases")
+    parser.add_argument("--into", type=Path, help="the folder for `editions`")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
@@ -265,8 +293,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             site(options.root)
             print("The book is in _build/html/index.html. To read it: make serve")
         if options.command == "editions":
-            for path in editions.editions(options.root, seed=options.seed):
-                print(path.relative_to(options.root))
+            for path in editions.editions(options.root, options.into, options.seed):
+                print(path)
+        if options.command == "clean":
+            clean(options.root)
         if options.command == "serve":
             serve(options.root, options.port)
         if options.command == "strip":

@@ -5,12 +5,13 @@
 student     as the book's, without solutions; hints stay. For JupyterLab with jupyterlab-myst
 instructor  with every solution in its exercise's cell, so that all checks pass; the teaching notes
 plain       as student, in Markdown that Colab, VS Code, Kaggle and Notebook show as it is meant;
-            its first cell of code installs the package where it is not there
-grading     the exercises as nbgrader's assignments, a chapter each; a course's own seed draws the
-            hidden cases
+            its first cell of code installs the package where it is not there, or another is
+grading     the exercises as nbgrader's assignments, a chapter each; a course's own seed, which
+            stands in its `seed.txt`, draws the hidden cases
 
-Each holds the package's wheel, and needs nothing from elsewhere but pip's other packages. What the
-cells of an exercise are, CONTRIBUTING.md says.
+Each holds the package's wheel, and needs nothing from elsewhere but pip's other packages. The last
+cell of each notebook has its version. What the cells of an exercise are, CONTRIBUTING.md says.
+Where somebody has begun to work nothing is made: see manifest.py.
 """
 
 import copy
@@ -18,44 +19,66 @@ import os
 import re
 import secrets
 import shutil
-import subprocess
-import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import files
+import manifest
 import nbformat
-from dependencies import BookError
+from dependencies import notebook_paths
 from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
+from version import commit, told, version, wheel
 
 FOLDER = Path("_build") / "editions"
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+ASIDE = re.compile(rf" \({LINK.pattern}\)")  # a link in brackets of its own
+SEED = Path("attention-notes-grading") / "seed.txt"
+BEGUN = (
+    "Move the folder to a place of your own and go on there, or make the editions somewhere else: "
+    "python book/build.py editions --into FOLDER."
+)
 
 INSTALL = """\
-# Installs the book's package where it is not there. The torch that is there stays.
-import importlib.util
+# Installs the package of this edition in the place of none or another. Your torch stays.
+import importlib.metadata
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-if importlib.util.find_spec("attn_notes") is None:
-    wheels = sorted((*Path().glob("attn_notes-*.whl"), *Path("..").glob("attn_notes-*.whl")))
-    sources = [wheel.resolve().as_uri() for wheel in wheels[-1:]] or {repository!r}
-    if not sources:
-        raise FileNotFoundError("Put this edition's file attn_notes-….whl beside this notebook.")
-    package = f"attn-notes[book] @ {{sources[0]}}"
+wanted, source = {version!r}, {source!r}
+beside = (*Path().glob("attn_notes-*.whl"), *Path("..").glob("attn_notes-*.whl"))
+for wheel in sorted(beside, key=lambda path: path.name)[-1:]:
+    wanted, source = wheel.name.split("-")[1], wheel.resolve().as_uri()
+try:
+    package = importlib.metadata.distribution("attn-notes")
+    there = package.version
+    told = json.loads(package.read_text("direct_url.json") or "{{}}")
+    editable = told.get("dir_info", {{}}).get("editable", False)
+except importlib.metadata.PackageNotFoundError:
+    there, editable = None, False
+if there != wanted and source and not editable:
+    package = f"attn-notes[book] @ {{source}}"
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", package], check=True)
+    importlib.invalidate_caches()
+    if "attn_notes" in sys.modules:
+        print("The package is another now: restart the kernel, and begin anew.")
+elif there is None:
+    raise FileNotFoundError("Put this edition's file attn_notes-….whl beside this notebook.")
+elif there != wanted:
+    print(f"This wants version {{wanted}} of the package. {{there}} is installed, and stays.")
 """
 
 
 # Cells
 
 
+EDITIONS = ("student", "instructor", "plain", "grading")
 PARTS = ("answer", "check", "hint", "solution")
 """Of an exercise NAME, by the ids of its cells: `exercise-NAME` asks, `exercise-NAME-answer` …"""
 
@@ -136,20 +159,20 @@ def in_plain_markdown(fold: Fold) -> str:
 def without_dead_links(source: str, here: Path, there: set[Path]) -> str:
     """A text that links to no page which the edition does not have; the words stay.
 
+    Where the link is all that stands in brackets, these go with it.
+
     Args:
         source: the text.
         here: its notebook's path in the edition.
         there: the paths of all of the edition's files.
     """
 
-    def lead(link: re.Match[str]) -> str:
-        words, target = link.groups()
-        if re.match(r"[a-z]+:|#", target):
-            return link[0]
+    def leads(target: str) -> bool:
         path = Path(os.path.normpath(here.parent / target.partition("#")[0]))
-        return link[0] if path in there else words
+        return path in there or re.match(r"[a-z]+:|#", target) is not None
 
-    return LINK.sub(lead, source)
+    source = ASIDE.sub(lambda link: link[0] if leads(link[2]) else "", source)
+    return LINK.sub(lambda link: link[0] if leads(link[2]) else link[1], source)
 
 
 # Notebooks
@@ -180,16 +203,21 @@ def for_instructors(notebook: NotebookNode) -> NotebookNode:
     return found
 
 
-def in_plain(notebook: NotebookNode, repository: str = "") -> NotebookNode:
-    """A student's notebook in plain Markdown, which installs the package itself."""
+def in_plain(notebook: NotebookNode, version: str, repository: str = "") -> NotebookNode:
+    """A student's notebook in plain Markdown, which installs the package itself.
+
+    From the wheel beside it; where there is none, from the repository, if the commit is known.
+    """
     found = for_students(notebook)
     for cell in found.cells:
         if cell.cell_type == "markdown":
             cell.source = replaced(cell.source, in_plain_markdown)
         elif cell.metadata.get("jupyter", {}).get("source_hidden"):
             cell.metadata["cellView"] = "form"  # Colab's word for it
-    sources = [f"git+{repository}"] if repository else []
-    install = nbformat.v4.new_code_cell(INSTALL.format(repository=sources), id="install")
+    known = repository and commit(version)
+    source = f"git+{repository}@{commit(version)}" if known else ""
+    code = INSTALL.format(version=version, source=source)
+    install = nbformat.v4.new_code_cell(code, id="install")
     install.metadata = {"jupyter": {"source_hidden": True}, "cellView": "form"}
     found.cells.insert(1, install)
     return found
@@ -272,38 +300,54 @@ def mark(
 
 
 def editions(root: Path, folder: Path | None = None, seed: int | None = None) -> list[Path]:
-    """Make all editions anew, in the build's folder or another; returns their zips.
+    """Make all editions anew, in the build's folder or another; prints the seed, returns the zips.
 
     Args:
         root: of the project.
         folder: where they go.
-        seed: the course's, which draws hidden cases; another each time if none is given.
+        seed: the course's, which draws hidden cases; if none is given, the one that the course in
+            the folder has, and if there is none, any.
 
     Raises:
-        BookError: the wheel could not be built.
+        BookError: somebody has begun to work in the folder. Nothing has been changed.
     """
     repository = os.environ.get("SITE_REPOSITORY", "").rstrip("/")
     folder = folder or root / FOLDER
-    files.empty(folder)
-    wheel = build_wheel(root, folder)
-    zips = []
-    for name in ("student", "instructor", "plain", "grading"):
-        edition = folder / f"attention-notes-{name}"
-        if name == "student":
-            write_pages(root, edition, for_students)
-        elif name == "instructor":
-            teaching = sorted((root / "book" / "teaching").glob("*.md"))
-            write_pages(root, edition, for_instructors, teaching)
-        elif name == "plain":
-            write_pages(root, edition, partial(in_plain, repository=repository))
-        else:
-            write_assignments(root, edition, secrets.randbelow(2**31) if seed is None else seed)
-        for path in (wheel, root / "LICENSE"):
-            shutil.copy(path, edition)
-        (edition / "README.txt").write_text(read_me(name, wheel.name), "utf-8")
-        zips.append(Path(shutil.make_archive(str(edition), "zip", folder, edition.name)))
-    wheel.unlink()
-    return zips
+    manifest.refuse(manifest.begun(folder), folder, BEGUN)
+    kept = int((folder / SEED).read_text("utf-8")) if (folder / SEED).exists() else None
+    if seed is None:
+        seed = secrets.randbelow(2**31) if kept is None else kept
+    with tempfile.TemporaryDirectory() as name:
+        new, made_of = Path(name), version(root)
+        package = wheel(root, new)
+        teaching = sorted((root / "book" / "teaching").glob("*.md"))
+        for edition in EDITIONS:
+            there = new / f"attention-notes-{edition}"
+            if edition == "student":
+                write_pages(root, there, made_of, for_students)
+            elif edition == "instructor":
+                write_pages(root, there, made_of, for_instructors, teaching)
+            elif edition == "plain":
+                change = partial(in_plain, version=made_of, repository=repository)
+                write_pages(root, there, made_of, change)
+            else:
+                write_assignments(root, there, made_of, seed)
+            for path in (package, root / "LICENSE"):
+                shutil.copy(path, there)
+            text = read_me(edition, package.name, [path.stem for path in lessons(root)])
+            (there / "README.txt").write_text(text, "utf-8")
+            shutil.make_archive(str(there), "zip", new, there.name)
+        package.unlink()
+        manifest.replace(new, folder)
+    instead = f", no longer {kept}" if kept not in (None, seed) else ""
+    print(f"The seed of the course is {seed}{instead}. It stands in {folder / SEED}.")
+    return [folder / f"attention-notes-{edition}.zip" for edition in EDITIONS]
+
+
+def lessons(root: Path) -> list[Path]:
+    """The notebooks of the lessons, in the order of the table of contents."""
+    found = [root / path for path in notebook_paths(root)]
+    return [path for path in found if path.parent == root / "book"]
 
 
 def pages(root: Path) -> list[Path]:
@@ -314,6 +358,7 @@ def pages(root: Path) -> list[Path]:
 def write_pages(
     root: Path,
     edition: Path,
+    version: str,
     change: Callable[[NotebookNode], NotebookNode],
     others: Sequence[Path] = (),
 ) -> None:
@@ -325,14 +370,14 @@ def write_pages(
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = without_dead_links(cell.source, here, texts)
-        write(notebook, edition / here)
+        write(notebook, edition / here, version)
     for path in others:
         there = edition / path.relative_to(root / "book")
         there.parent.mkdir(parents=True, exist_ok=True)
         there.write_text(path.read_text("utf-8"), "utf-8")
 
 
-def write_assignments(root: Path, edition: Path, seed: int) -> None:
+def write_assignments(root: Path, edition: Path, version: str, seed: int) -> None:
     """A course of nbgrader's: each chapter an assignment, with the exercises of both its pages."""
     for path in pages(root):
         evidence = "-evidence" if path.parent.name == "evidence" else ""
@@ -340,42 +385,21 @@ def write_assignments(root: Path, edition: Path, seed: int) -> None:
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = without_dead_links(cell.source, Path(), set())
-        write(notebook, edition / "source" / path.stem / f"{path.stem}{evidence}.ipynb")
+        there = edition / "source" / path.stem / f"{path.stem}{evidence}.ipynb"
+        write(notebook, there, version)
     (edition / "nbgrader_config.py").write_text(SETTINGS, "utf-8")
+    (edition / SEED.name).write_text(f"{seed}\n", "utf-8")
 
 
-def write(notebook: NotebookNode, path: Path) -> None:
-    """A notebook that is one, into a folder that may not be there yet."""
+def write(notebook: NotebookNode, path: Path, version: str) -> None:
+    """A notebook that is one, its version at the end, into a folder that may not be there yet."""
+    notebook.cells.append(nbformat.v4.new_markdown_cell(told(version), id="version"))
     nbformat.validate(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
 
 
-def build_wheel(root: Path, folder: Path) -> Path:
-    """The package's wheel, built into a folder.
-
-    Raises:
-        BookError: pip could not; says what it said.
-    """
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        *options,
-        "--wheel-dir",
-        str(folder),
-        str(root),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise BookError(f"The wheel could not be built:\n{done.stderr.strip()}")
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
-def read_me(edition: str, wheel: str) -> str:
+def read_me(edition: str, wheel: str, chapters: Sequence[str]) -> str:
     """What stands beside the notebooks."""
     begin = f"""\
 In an environment of Python 3.11 to 3.13:
@@ -384,21 +408,25 @@ In an environment of Python 3.11 to 3.13:
     jupyter lab
 """
     how = {
-        "plain": "Put the wheel beside a notebook, and run that: its first cell installs it.\n",
+        "plain": """\
+Put the wheel beside a notebook, and run that: its first cell installs it, also in the place of
+another version.
+""",
         "student": begin,
         "instructor": f"With all solutions: not for publication.\n\n{begin}",
         "grading": f"""\
-A course for nbgrader: solutions and hidden cases, not for publication. In an environment of Python
-3.11 to 3.13, and in this folder:
+A course for nbgrader: solutions and hidden cases, not for publication. Copy this folder to a place
+of your own before you begin: there no command of the book's comes near it. Then, in an environment
+of Python 3.11 to 3.13, and in that copy:
 
     pip install "{wheel}[book]" nbgrader
-    nbgrader generate_assignment deep_qkv     # into release/: this is for students
-    nbgrader autograde deep_qkv               # what is in submitted/NAME/deep_qkv/
-    nbgrader generate_feedback deep_qkv
+    nbgrader generate_assignment {chapters[0]}     # into release/: this is for students
+    nbgrader autograde {chapters[0]}               # what is in submitted/NAME/{chapters[0]}/
+    nbgrader generate_feedback {chapters[0]}
     nbgrader export                           # grades.csv
 
 Each folder of source/ is a chapter, and its name stands in such a command. A part of the points is
-given for a part of an answer.
+given for a part of an answer. The hidden cases are drawn by the number in {SEED.name}.
 """,
     }
-    return f"Attention Notes, {edition} edition\n\n{how[edition]}"
+    return f"Attention Notes, {edition} edition\n\n{how[edition]}\n{told(wheel.split('-')[1])}\n"

@@ -9,6 +9,7 @@ temporary folder where that cannot be written. A test takes little of the proces
 import os
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ hook = jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
+import version  # noqa: E402
 from torch import Generator  # noqa: E402
 
 torch.set_num_threads(1)
@@ -60,6 +62,25 @@ machine's being slow or busy explains.
 @pytest.fixture
 def generator() -> Generator:
     return Generator().manual_seed(7)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package's wheel, in a folder of its own."""
+    return version.wheel(Path(__file__).parents[1], tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of a process that finds the package where the wheel was installed.
+
+    Which is to say unpacked: tests/test_editions.py has pip install one.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    zipfile.ZipFile(wheel).extractall(folder)
+    here = str(Path(sys.executable).parent)  # nbgrader looks for its programs
+    path = os.pathsep.join([here, os.environ.get("PATH", "")])
+    return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder), "PATH": path}
 
 
 def processor_seconds() -> float:

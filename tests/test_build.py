@@ -40,7 +40,7 @@ FILES = {
     "book/index.md": "# Tiny\n",
     "attn_notes/results/tiny_rates.json": "[1, 2]",
     "attn_notes/results/other.json": "[3]",
-    "attn_notes/__init__.py": "",
+    "attn_notes/__init__.py": '__version__ = "1.0"\n',
     "attn_notes/models/__init__.py": "",
     "attn_notes/models/tiny.py": (
         "from ..tasks import letters\n"
@@ -120,7 +120,7 @@ def pretend_rendering(monkeypatch):
 
     def render(folder, output):
         rendered.append(output)
-        shutil.copytree(folder / "site", output / "_build/html")
+        shutil.copytree(folder / "site", output / "_build/html", dirs_exist_ok=True)
 
     monkeypatch.setattr(build, "render", render)
     return rendered
@@ -647,6 +647,7 @@ def test_two_run_side_by_side(project, monkeypatch):
 
 
 def test_site_is_rendered_when_something_changed(instant, monkeypatch, capsys):
+    """Or is of another commit: each page says which."""
     rendered = pretend_rendering(monkeypatch)
     html = instant / "_build/html"
 
@@ -675,6 +676,9 @@ def test_site_is_rendered_when_something_changed(instant, monkeypatch, capsys):
     (instant / "_build/made_of").unlink()
     (instant / "_build/made_of").mkdir()
     assert again() and not again()
+    monkeypatch.setattr(build.version, "version", lambda root: "1.0+20261124.g1234567")
+    assert again() and not again()
+    assert "1.0+20261124.g1234567" in (html / "attn_notes/__init__.py").read_text()
 
 
 def test_bytecode_is_part_of_nothing(instant):
@@ -690,11 +694,13 @@ def test_the_folder_of_the_site_is_emptied_but_stays(instant, monkeypatch):
     """It may be mounted, and then it cannot be removed, or be a link to a folder elsewhere."""
     pretend_rendering(monkeypatch)
     elsewhere = instant.parent / "elsewhere"
-    (elsewhere / "old").mkdir(parents=True)
+    for name in ("html/old", ".doctrees/old", "editions/course"):
+        (elsewhere / name).mkdir(parents=True)
     (instant / "_build").symlink_to(elsewhere)
     build.site(instant)
     assert (elsewhere / "html/book/index.md").exists()
-    assert not (elsewhere / "old").exists()
+    assert not list(elsewhere.rglob("old"))
+    assert (elsewhere / "editions/course").exists()
 
 
 def test_a_site_cut_short_is_not_taken_for_whole(instant, monkeypatch):
@@ -929,6 +935,26 @@ def test_strip_folds_what_the_site_folds_and_nothing_else(project, tag):
         title, *code = nbformat.read(path, as_version=4).cells
         assert "jupyter" not in title.metadata
         assert [cell.metadata.get("jupyter") for cell in code] == [folded] * len(CODE)
+
+
+# Cleaning
+
+
+def test_what_was_made_is_removed_and_nothing_else(instant, monkeypatch, capsys):
+    pretend_rendering(monkeypatch)
+    build.site(instant)
+    theirs = instant / "_build/autumn/gradebook.db"
+    theirs.parent.mkdir()
+    theirs.touch()
+    before = sorted(instant.rglob("*"))
+    assert build.main(["clean", "--root", str(instant)]) == 1
+    assert "    autumn/\nNothing has been changed. Move it to" in capsys.readouterr().err
+    assert sorted(instant.rglob("*")) == before
+    theirs.parent.rename(instant / "autumn")
+    for _ in range(2):  # the second time there is nothing
+        assert build.main(["clean", "--root", str(instant)]) == 0
+        assert not (instant / "_build").exists() and not (instant / ".cache").exists()
+    assert (instant / "autumn/gradebook.db").exists() and chapter(instant)
 
 
 # The command line

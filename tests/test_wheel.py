@@ -3,7 +3,6 @@
 The tree that the tests run in is out of reach there: see `AWAY`.
 """
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -16,7 +15,6 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
 NOTEBOOKS = sorted((ROOT / "book").rglob("[!.]*.ipynb"))
-PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
 
 # Makes the package importable from the folder of the wheel alone, and afterwards says what is not.
 AWAY = f"""\
@@ -51,24 +49,6 @@ print(*begun, sep="\\n")
 """
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
-    subprocess.run([*PIP, "wheel", *options, "--wheel-dir", folder, ROOT], check=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The variables of a process that finds the package where the wheel was installed."""
-    folder = tmp_path_factory.mktemp("installed")
-    options = ["--quiet", "--no-deps", "--no-index", "--no-compile", "--target", folder]
-    subprocess.run([*PIP, "install", *options, wheel], check=True)
-    return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder)}
-
-
 def run(code: str, environment: dict[str, str], folder: Path, *arguments: str) -> list[str]:
     """What a program prints that is run in a folder, line by line."""
     command = [sys.executable, "-c", AWAY + code + NOT_ASTRAY, *arguments]
@@ -97,11 +77,13 @@ def test_every_record_is_read_from_the_wheel(environment: dict[str, str], tmp_pa
 
 
 @pytest.mark.slow
-def test_every_chapter_begins_in_an_empty_folder(
+def test_every_page_of_evidence_begins_in_an_empty_folder(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    names = [path.relative_to(ROOT).as_posix() for path in NOTEBOOKS]
-    assert run(BEGIN, environment, tmp_path, *map(str, NOTEBOOKS))[-len(names) :] == names
+    """The lessons run to their ends, without what they train: tests/test_editions.py."""
+    pages = [path for path in NOTEBOOKS if path.parent.name == "evidence"]
+    names = [path.relative_to(ROOT).as_posix() for path in pages]
+    assert names and run(BEGIN, environment, tmp_path, *map(str, pages))[-len(names) :] == names
     assert not list(tmp_path.iterdir())
 
 

@@ -18,6 +18,7 @@ from dependencies import lesson_stems
 from docutils import nodes
 from docutils.utils import new_document
 
+import attn_notes
 from attn_notes import figures
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
@@ -246,6 +247,16 @@ def test_a_page_shows_the_number_of_a_lesson(faulty_book: tuple[Path, str]) -> N
     place = [*FAULTS, "figure", "drawn", "source"].index("source") + 1
     (link,) = re.findall(r'<p><a [^>]*href="source.html">(.*?)</a></p>', page)
     assert re.sub("<.*?>", "", link) == str(place)
+
+
+@pytest.mark.slow
+def test_the_version_stands_at_the_foot_of_each_page(faulty_book: tuple[Path, str]) -> None:
+    """The package's, which is stamped in the copy that a site is rendered from."""
+    pages = list((faulty_book[0] / "book").glob("*.html"))
+    assert len(pages) > len(FAULTS)
+    for page in pages:
+        foot = page.read_text("utf-8").partition("bd-footer-content")[2]
+        assert f"authors, version {attn_notes.__version__}" in foot, page
 
 
 @pytest.mark.slow

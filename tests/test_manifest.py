@@ -1,0 +1,90 @@
+"""What the build wrote into a folder is told from what somebody did there."""
+
+import shutil
+from pathlib import Path
+
+import manifest
+import pytest
+from dependencies import BookError
+
+FILES = {"a/b/one": "1", "a/two": "2", "three": "3"}
+
+
+def write(folder: Path, contents: dict[str, str]) -> Path:
+    for name, text in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def read(folder: Path) -> dict[str, str]:
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != manifest.NAME]
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A folder that the build has written, and nobody has touched."""
+    manifest.replace(write(tmp_path / "new", FILES), tmp_path / "made")
+    return tmp_path / "made"
+
+
+def test_what_the_build_wrote_is_nobodys(made: Path) -> None:
+    assert read(made) == FILES
+    assert manifest.begun(made) == manifest.begun(made.with_name("none")) == []
+    (made / "a" / ".DS_Store").touch()
+    (made / "a" / "two").unlink()  # what is missing can be made again
+    assert manifest.begun(made) == []
+
+
+def test_whatever_else_is_there_is_named(made: Path) -> None:
+    (made / "a" / "b" / "submitted" / "ada").mkdir(parents=True)
+    write(made, {"a/gradebook.db": "", "three": "changed"})
+    (made / "a" / "two").rename(made.with_name("two"))
+    (made / "a" / "two").symlink_to(made.with_name("two"))
+    (made / "link").symlink_to(made / "a")
+    found = ["a/b/submitted/", "a/gradebook.db", "a/two (changed)", "link", "three (changed)"]
+    assert manifest.begun(made) == found
+
+
+def test_a_folder_without_a_manifest_is_somebodys(made: Path) -> None:
+    (made / manifest.NAME).unlink()
+    assert manifest.begun(made) == ["a/", "three"]
+
+
+def test_a_refusal_names_the_first_and_counts_the_rest(tmp_path: Path) -> None:
+    manifest.refuse([], tmp_path, "Go.")
+    with pytest.raises(BookError) as refused:
+        manifest.refuse([f"file-{i}" for i in range(7)], tmp_path, "Go elsewhere.")
+    said = str(refused.value)
+    assert str(tmp_path) in said and "Go elsewhere." in said
+    assert [f"file-{i}" in said for i in range(7)] == [True] * 5 + [False] * 2
+    assert "and 2 more" in said
+
+
+def test_the_new_stands_in_the_place_of_the_old(made: Path, tmp_path: Path) -> None:
+    changed = {"a/two": "two", "c/four": "4"}
+    manifest.replace(write(tmp_path / "new", changed), made)
+    assert read(made) == changed
+    assert manifest.begun(made) == []
+    assert not (made / "a" / "b").exists()
+
+
+@pytest.mark.parametrize("moves", [0, 1])
+def test_what_was_cut_short_is_not_taken_for_somebodys(
+    moves: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Path] = []
+    move = shutil.move
+
+    def interrupted(path: Path, there: Path) -> None:
+        if len(done) == moves:
+            raise KeyboardInterrupt
+        done.append(path)
+        move(path, there)
+
+    write(tmp_path / "new", {"three": "changed", "five": "5"})
+    monkeypatch.setattr(shutil, "move", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        manifest.replace(tmp_path / "new", made)
+    assert manifest.begun(made) == []

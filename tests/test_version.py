@@ -1,0 +1,172 @@
+"""A version says what it is made of, and the wheel has it; in small trees of their own."""
+
+import doctest
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import version
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+FIRST = '"""A package."""\n\n__version__ = "0.2.0"\n'
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What a wheel is built from: this book's, but for the package."""
+    root = tmp_path / "tree"
+    for name in ("LICENSE", "README.md", "pyproject.toml", "book/version.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    (root / "attn_notes").mkdir()
+    (root / "attn_notes" / "__init__.py").write_text(FIRST, "utf-8")
+    return root
+
+
+def commit(root: Path, day: str = "2026-11-24T12:00:00Z") -> str:
+    """Commit all that is there, then; returns the commit."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_COMMITTER_DATE": day}
+
+    def git(*command: str) -> str:
+        options = ["git", "-c", "user.name=me", "-c", "user.email=me@localhost"]
+        done = subprocess.run([*options, *command], cwd=root, env=env, stdout=subprocess.PIPE)
+        assert done.returncode == 0
+        return done.stdout.decode().strip()
+
+    git("init", "--quiet")
+    git("add", "--all")
+    git("commit", "--quiet", "--allow-empty", "--message", "What it does")
+    return git("rev-parse", "HEAD")
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(version).failed == 0
+
+
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This process's clock is five hours behind."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "EST5")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("new_york")
+def test_a_commit_has_its_day_by_utc_and_its_hash(tree: Path) -> None:
+    found = commit(tree, "2026-11-24T23:30:00-05:00")
+    assert version.version(tree) == f"0.2.0+20261125.g{found[:7]}"
+    later = commit(tree, "2026-12-01T12:00:00Z")
+    assert version.version(tree) == f"0.2.0+20261201.g{later[:7]}"
+
+
+def test_versions_are_normal_and_sort_by_day() -> None:
+    days = ("0.2.0", "0.2.0+20261124.gf234567", "0.2.0+20261124.gf234567.d0123456")
+    versions = [*days, "0.2.0+20261125.g0234567", "0.2.1"]
+    assert sorted(versions, key=Version) == versions
+    assert [str(Version(found)) for found in versions] == versions
+
+
+def test_what_is_not_committed_counts_if_it_goes_into_the_wheel(tree: Path) -> None:
+    commit(tree)
+    clean = version.version(tree)
+    (tree / "book" / "lesson.md").touch()
+    assert version.version(tree) == clean
+    found = {clean}
+    for text in ("1", "2"):
+        (tree / "attn_notes" / "more.py").write_text(text, "utf-8")
+        found.add(version.version(tree))
+    assert len(found) == 3 and all(name.startswith(clean) for name in found)
+    (tree / "attn_notes" / "more.py").unlink()
+    assert version.version(tree) == clean
+
+
+def test_a_tree_without_git_is_known_by_what_is_in_it(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where git is not installed, and in the repository of something else."""
+    alone = version.version(tree)
+    assert alone.startswith("0.2.0+d")
+    (tree / "attn_notes" / "__pycache__").mkdir()
+    (tree / "attn_notes" / "__pycache__" / "some.pyc").touch()
+    assert version.version(tree) == alone
+    commit(tree.parent)
+    assert version.version(tree) == alone
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tree))
+        assert version.version(tree) == alone
+    (tree / "attn_notes" / "more.py").touch()
+    assert version.version(tree) != alone
+
+
+def test_a_hook_of_another_repository_changes_nothing(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tree)
+    before = version.version(tree)
+    (tmp_path / "other").mkdir()
+    commit(tmp_path / "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert version.version(tree) == before
+
+
+def test_the_wheel_has_it_in_its_name_and_in_the_package(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is the same however often it is built: the times in it are the sources'."""
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    os.utime(tree / "attn_notes" / "__init__.py", (1.6e9, 1.6e9))  # in September 2020
+    commit(tree)
+    said = version.version(tree)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one, two = (version.wheel(tree, tmp_path / name) for name in ("one", "two"))
+    assert one.name == two.name == f"attn_notes-{said}-py3-none-any.whl"
+    assert one.read_bytes() == two.read_bytes()
+    inside = zipfile.ZipFile(one)
+    assert inside.getinfo("attn_notes/__init__.py").date_time[:2] == (2020, 9)
+    assert inside.read("attn_notes/__init__.py").decode() == FIRST.replace("0.2.0", said)
+    assert f"\nVersion: {said}\n" in inside.read(f"attn_notes-{said}.dist-info/METADATA").decode()
+    assert version.version(tree) == said
+
+
+def test_an_editable_install_stays_at_the_release(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tree)
+    monkeypatch.chdir(tree)
+    assert version.build_editable(str(tmp_path)) == "attn_notes-0.2.0-py3-none-any.whl"
+
+
+def test_a_wheel_can_be_built_from_a_source_distribution(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tree)
+    monkeypatch.chdir(tree)
+    with tarfile.open(tmp_path / version.build_sdist(str(tmp_path))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.glob("attn_notes-*/")
+    assert (unpacked / "book" / "version.py").is_file()
+    assert version.version(unpacked).startswith("0.2.0+d")
+    assert version.wheel(unpacked, tmp_path).is_file()
+
+
+@pytest.mark.slow
+def test_pip_builds_the_same_wheel(tree: Path, tmp_path: Path) -> None:
+    commit(tree)
+    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    subprocess.run([*pip, "wheel", *options, "--wheel-dir", tmp_path, tree], check=True)
+    (built,) = tmp_path.glob("*.whl")
+    (tmp_path / "ours").mkdir()
+    assert built.read_bytes() == version.wheel(tree, tmp_path / "ours").read_bytes()
