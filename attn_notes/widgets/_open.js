@@ -26,11 +26,11 @@ export function opens(root, states) {
 
 function listen() {
   const states = new Map();
-  let first = location.hash; // what the page was opened with, until that is done or something else asked for
   let here = location.hash;
+  let pending = here; // until a widget that knows it is there
 
   function open({ state, root }, { look = true } = {}) {
-    first = "";
+    pending = "";
     states.get(root)[state]();
     if (look) lookAt(root);
   }
@@ -39,22 +39,20 @@ function listen() {
     const link = event.target.closest?.(LINKS);
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a new tab, say
     const asked = askedFor(link.getAttribute("href"), link);
-    if (!asked.root) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // there is no heading of that name, for which JupyterLab would look
     const nth = allLinks().indexOf(link);
     const sentence = { nth, top: link.getBoundingClientRect().top, to: asked.address };
     history.replaceState({ ...history.state, sentence }, "");
     history.pushState(null, "", asked.address);
-    here = asked.address;
-    open(asked);
+    here = pending = asked.address;
+    if (asked.root) open(asked);
   }
 
   /** Back, forward, or another address: Back to where a link was clicked goes to that sentence. */
   function travel() {
     const from = here;
-    here = location.hash;
-    first = "";
+    here = pending = location.hash;
     const sentence = history.state?.sentence;
     const returns = sentence?.to === from;
     const asked = askedFor(here);
@@ -65,10 +63,10 @@ function listen() {
 
   /** Do what the page's address asks of this widget, once those before it are there to be counted. */
   function follow(root) {
-    if (!first || !states.has(root)) return;
+    if (!pending || !states.has(root)) return;
     if (before(root)) requestAnimationFrame(() => follow(root));
     else {
-      const asked = askedFor(first);
+      const asked = askedFor(pending);
       if (asked.root === root) open(asked);
     }
   }
@@ -98,7 +96,7 @@ function nearest(elements, link) {
     const shown = element.getClientRects().length > 0;
     return shown ? Math.max(top - from.bottom, from.top - bottom, 0) : Infinity;
   });
-  return ways.indexOf(Math.min(...ways));
+  return Math.max(0, ways.indexOf(Math.min(...ways))); // there may be none
 }
 
 /** Whether a view that the host has put before this widget is still without its widget. */
@@ -122,5 +120,7 @@ function lookAt(root) {
 function returnTo({ nth, top }) {
   const link = allLinks()[nth];
   link?.focus({ preventScroll: true });
-  if (link) scrollBy({ top: link.getBoundingClientRect().top - top, behavior: "instant" });
+  for (let box = link; box; box = box.parentElement) { // the page scrolls, or, in JupyterLab, a part of it
+    box.scrollTop += link.getBoundingClientRect().top - top;
+  }
 }

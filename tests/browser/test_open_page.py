@@ -1,4 +1,4 @@
-"""Links that open a state: on pages made for each case, read from disk, with widgets made for it."""
+"""Links that open a state, on a page with widgets made for the case, read from disk."""
 
 import json
 from collections.abc import Callable
@@ -33,8 +33,8 @@ export default {
 # Far from one another, and the one above farther from the links than the one below.
 BODY = """
 <main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
-<p>One that <a id="far" href="#open-a">does not</a>, one that <a id="both" href="#open-both">does</a>,
-and <a id="named" href="#open-both-1">that one</a>, <a id="none" href="#open-none">none</a>.</p>
+<p>One that <a id="far" href="#open-a">does not</a>, one <a id="both" href="#open-both">or two</a>
+that do, <a id="named" href="#open-both-1">that one</a>, <a id="none" href="#open-none">one</a>.</p>
 <div style="height: 100rem"></div>{1}<div style="height: 100rem"></div></main>
 """
 
@@ -62,21 +62,24 @@ def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
             f'<script src="host.js"></script><body>{BODY.format(*views)}',
             "utf-8",
         )
-        return open_page(f"page.html{address}", base=tmp_path.as_uri() + "/").page
+        visit = open_page(f"page.html{address}", base=tmp_path.as_uri() + "/")
+        return visit.page
 
     return show
 
 
 def opened(page: Page) -> list[str]:
+    """What has been opened in each widget, one after another."""
     return page.locator(".attn-widget").all_inner_texts()
 
 
 def at_its_top(page: Page) -> list[str]:
-    """The widgets that have the focus and their top within the upper half of the screen."""
-    return page.locator(".attn-widget:focus").evaluate_all(
+    """The widget that has the focus, if its top is within the upper half of the screen."""
+    found: list[str] = page.locator(".attn-widget:focus").evaluate_all(
         """(all) => all.filter((e) => e.getBoundingClientRect().top > -1
           && e.getBoundingClientRect().top <= innerHeight / 2).map((e) => e.textContent)"""
     )
+    return found
 
 
 def place(page: Page, link: str) -> float:
@@ -156,7 +159,18 @@ def test_an_address_opens_the_one_that_it_names(
     expect(page.locator(".attn-widget").first).to_be_focused()
 
 
-def test_what_no_widget_knows_is_left_to_the_browser(show: Show) -> None:
+def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> None:
+    page = show(late=800)
+    page.reload()
+    page.locator("#far").press("Enter")
+    expect(page.locator(".attn-widget").first).to_be_focused()
+    assert opened(page) == ["a", ""]
+    page.go_back()
+    expect(page.locator("#far")).to_be_focused()
+    expect(page.locator("#far")).to_be_in_viewport()
+
+
+def test_what_no_widget_knows_opens_nothing(show: Show) -> None:
     page = show("#open-constructor")
     page.locator("#none").click()
     assert page.evaluate("location.hash") == "#open-none"
@@ -173,5 +187,5 @@ def test_what_no_widget_knows_is_left_to_the_browser(show: Show) -> None:
           return window.prevented;
         }"""
     )
-    assert prevented is False  # a new tab is the browser's, too
+    assert prevented is False  # a new tab is the browser's
     assert opened(page) == ["", ""]
