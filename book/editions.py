@@ -334,7 +334,7 @@ def editions(root: Path, folder: Path | None = None, seed: int | None = None) ->
                 write_assignments(root, there, made_of, seed)
             for path in (package, root / "LICENSE"):
                 shutil.copy(path, there)
-            text = read_me(edition, package.name, [path.stem for path in lessons(root)])
+            text = read_me(edition, package.name, lessons(root)[0].stem)
             (there / "README.txt").write_text(text, "utf-8")
             shutil.make_archive(str(there), "zip", new, there.name)
         package.unlink()
@@ -399,8 +399,8 @@ def write(notebook: NotebookNode, path: Path, version: str) -> None:
     nbformat.write(notebook, path)
 
 
-def read_me(edition: str, wheel: str, chapters: Sequence[str]) -> str:
-    """What stands beside the notebooks."""
+def read_me(edition: str, wheel: str, chapter: str) -> str:
+    """What stands beside the notebooks; the chapter is the one in its examples."""
     begin = f"""\
 In an environment of Python 3.11 to 3.13:
 
@@ -420,9 +420,9 @@ of your own before you begin: there no command of the book's comes near it. Then
 of Python 3.11 to 3.13, and in that copy:
 
     pip install "{wheel}[book]" nbgrader
-    nbgrader generate_assignment {chapters[0]}     # into release/: this is for students
-    nbgrader autograde {chapters[0]}               # what is in submitted/NAME/{chapters[0]}/
-    nbgrader generate_feedback {chapters[0]}
+    nbgrader generate_assignment {chapter}     # into release/: this is for students
+    nbgrader autograde {chapter}               # what is in submitted/NAME/{chapter}/
+    nbgrader generate_feedback {chapter}
     nbgrader export                           # grades.csv
 
 Each folder of source/ is a chapter, and its name stands in such a command. A part of the points is

@@ -1,77 +1,107 @@
-"""Links in the text that open a state of a widget, on every page that has one."""
+"""Links in the text that open a state of a widget, every one of every page that has any.
+
+`test_open_page.py` has what they are to do in each case, on pages made for it.
+"""
 
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from .conftest import CHAPTERS, SITE, Visit
 
 OpenPage = Callable[..., Visit]
 LINK = 'article a[href^="#open-"]'
-WITH_LINKS = [path for path in CHAPTERS if 'href="#open-' in (SITE / path).read_text("utf-8")]
+PAGES = {path: (SITE / path).read_text("utf-8") for path in CHAPTERS}
+WITH_LINKS = [path for path, page in PAGES.items() if 'href="#open-' in page]
+WITH_TWO = [path for path in WITH_LINKS if PAGES[path].count('<div class="live-widget ') > 1]
 
 SHOWN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
-  [...widget.querySelectorAll("input, select, output, [role=status], svg")].map((part) =>
-    [part.checked, part.value, part.tagName === "svg" ? part.outerHTML : part.textContent]))"""
+  [...widget.querySelectorAll("input, select, output, [role=status], svg, .attn-message")].map(
+    (part) => [part.checked, part.value,
+      part.tagName === "svg" ? part.outerHTML : part.textContent]).join())"""
+# Which widget is the nearest of those that know the state, its place among all of them.
+NEAREST = """(link) => {
+  const state = link.getAttribute("href").replace("#open-", "").replace(/-\\d+$/, "");
+  const { top, bottom } = link.getBoundingClientRect();
+  const way = (widget) => {
+    const box = widget.getBoundingClientRect();
+    return Math.max(box.top - bottom, top - box.bottom, 0);
+  };
+  const all = [...document.querySelectorAll(".attn-widget")];
+  const knowing = all.filter((widget) => widget.dataset.opens.split(" ").includes(state));
+  knowing.sort((one, other) => way(one) - way(other));
+  return all.indexOf(knowing[0]);
+}"""
+# Which widget has the focus and its top on the upper half of the screen, below the page's header.
+IN_VIEW = """() => {
+  const { activeElement: widget } = document;
+  const { top } = widget.getBoundingClientRect();
+  const header = document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
+  const seen = top >= header - 1 && top <= innerHeight / 2;
+  return seen ? [...document.querySelectorAll(".attn-widget")].indexOf(widget) : -1;
+}"""
 
 
 def test_some_pages_have_such_links() -> None:
-    assert len(WITH_LINKS) >= 2
+    assert WITH_LINKS
+    assert WITH_TWO
 
 
 @pytest.mark.parametrize("path", WITH_LINKS)
-def test_a_link_opens_a_state(path: str, open_page: OpenPage) -> None:
-    """It shows something else, the widget has the focus and is in view; so is it from afar."""
+def test_every_link_opens_a_state_and_back_returns(path: str, open_page: OpenPage) -> None:
     visit = open_page(path)
     page = visit.page
-    names = [link.get_attribute("href") or "" for link in page.locator(LINK).all()]
-    before = page.evaluate(SHOWN)
-    for name in names:
-        page.locator(f'{LINK}[href="{name}"]').first.click()
-        assert in_view(page), name
-        assert page.evaluate("location.hash") == name
-    first = names[0]
-    afar = open_page(path + first).page
-    expect(afar.locator(".attn-widget:focus")).to_have_count(1)
-    assert in_view(afar)
-    assert afar.evaluate(SHOWN) != before, f"{first} opens what is open anyway"
+    seen = set()
+    for link in page.locator(LINK).all():
+        name = link.get_attribute("href") or ""
+        link.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        place = link.evaluate("e => e.getBoundingClientRect().top")
+        before, nearest = page.evaluate(SHOWN), link.evaluate(NEAREST)
+        assert nearest >= 0, f"no widget knows {name}"
+        link.click()
+        assert page.evaluate(IN_VIEW) == nearest, name
+        assert page.evaluate("location.hash").startswith(name)
+        after = page.evaluate(SHOWN)
+        changed = [i for i, (was, now) in enumerate(zip(before, after, strict=True)) if was != now]
+        assert changed == [nearest] or name in seen, f"{name} opens what is open, or another too"
+        seen.add(name)
+        page.go_back()
+        expect(link).to_be_focused()
+        assert link.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(place, abs=3)
     visit.assert_clean()
 
 
-def test_the_link_in_the_lesson_of_sorting(open_page: OpenPage) -> None:
+@pytest.mark.parametrize("path", WITH_TWO)
+def test_the_address_says_which_of_two_widgets(path: str, open_page: OpenPage) -> None:
+    """The second is far down the page, below another widget, formulas and figures."""
+    visit = open_page(path)
+    page = visit.page
+    first, second = page.evaluate(SHOWN)
+    name = page.locator(LINK).first.get_attribute("href")
+    page.evaluate("(address) => { location.hash = address; }", f"{name}-2")
+    expect(page.locator(".attn-widget").nth(1)).to_be_focused()
+    assert page.evaluate(IN_VIEW) == 1
+    now = page.evaluate(SHOWN)
+    assert now[0] == first
+    assert now[1] != second
+    visit.assert_clean()
+    page.reload()
+    visit.settle()
+    expect(page.locator(".attn-widget").nth(1)).to_be_focused()
+    assert page.evaluate(IN_VIEW) == 1
+
+
+def test_a_seed_that_failed_stays(open_page: OpenPage) -> None:
     """From a seed that sorts everything to one that does not, and no further at a second click."""
-    visit = open_page("book/deep_qkv.html")
+    visit = open_page("book/deep_qkv.html?bare")
     score = visit.page.locator(".abc-score").first
     expect(score).to_have_text("27 of 27 sorted")
-    link = visit.page.locator('article a[href="#open-failed"]').first
-    link.click()
+    visit.page.evaluate("location.hash = '#open-failed'")
     expect(score).not_to_have_text("27 of 27 sorted")
     failed = score.text_content() or ""
-    link.press("Enter")
+    visit.page.evaluate("location.hash = ''")
+    visit.page.evaluate("location.hash = '#open-failed'")
+    expect(visit.page.locator(".attn-widget")).to_be_focused()
     expect(score).to_have_text(failed)
     visit.assert_clean()
-
-
-def test_an_address_that_names_no_state_does_nothing(open_page: OpenPage) -> None:
-    for name in ("#open-nothing", "#open-constructor", "#open-", "#play-first"):
-        visit = open_page("book/deep_qkv.html" + name)
-        expect(visit.page.locator(".attn-widget:focus")).to_have_count(0)
-        visit.assert_clean()
-
-
-def in_view(page: Page) -> bool:
-    """Whether the focus is on a widget whose top, or bottom, is on the screen."""
-    return bool(
-        page.evaluate(
-            """() => {
-              const { activeElement: widget } = document;
-              if (!widget.matches(".attn-widget")) return false;
-              const { top, bottom } = widget.getBoundingClientRect();
-              const header = document.querySelector(".bd-header, .bd-header-article");
-              const least = header?.getBoundingClientRect().bottom ?? 0;
-              const inside = (y) => y >= least - 1 && y <= innerHeight;
-              return inside(top) || inside(bottom);
-            }"""
-        )
-    )

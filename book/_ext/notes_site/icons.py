@@ -18,15 +18,19 @@ SCRIPT = "theme/pydata_sphinx_theme/static/scripts/fontawesome.js"
 STYLES = {"fas", "fa-solid", "far", "fa-regular", "fab", "fa-brands"}
 SIZES = {"fa-lg", "fa-sm", "fa-xs", "fa-fw"}
 
-COMMON = """\
+# The button that hides what a search has marked: its icon would be a letter of a font, not served.
+HIDE_MATCHES = "div#searchbox p.highlight-link a::before"
+
+COMMON = f"""\
 /* Icons: Font Awesome Free by Fonticons, CC BY 4.0, as shipped with the theme. */
-.fas, .fa-solid {
+{HIDE_MATCHES} {{ content: ""; font: inherit; }}
+.fas, .fa-solid, {HIDE_MATCHES} {{
   display: inline-block; flex: none; height: 1em; width: 1.25em; vertical-align: -0.125em;
   background-color: currentColor; forced-color-adjust: none;
   -webkit-mask: var(--icon) center / contain no-repeat;
   mask: var(--icon) center / contain no-repeat;
-}
-.fas::before, .fa-solid::before { content: none; }
+}}
+.fas::before, .fa-solid::before {{ content: none; }}
 """
 
 
@@ -78,8 +82,9 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
     pages = Path(app.outdir).rglob("*.html")
     names = set().union(*(used_icons(page.read_text("utf-8")) for page in pages))
     script = files("pydata_sphinx_theme").joinpath(SCRIPT).read_text("utf-8")
+    shown = {f".fa-{name}": name for name in sorted(names)}
     rules = [
-        f'.fa-{name} {{ --icon: url("data:image/svg+xml,{quote(shape(script, name))}"); }}\n'
-        for name in sorted(names)
+        f'{selector} {{ --icon: url("data:image/svg+xml,{quote(shape(script, name))}"); }}\n'
+        for selector, name in (shown | {HIDE_MATCHES: "magnifying-glass-minus"}).items()
     ]
     (Path(app.outdir) / "_static" / STYLESHEET).write_text(COMMON + "".join(rules), "utf-8")

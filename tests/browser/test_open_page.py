@@ -1,0 +1,191 @@
+"""Links that open a state, on a page with widgets made for the case, read from disk."""
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .conftest import Visit
+
+WIDGETS = files("attn_notes.widgets")
+MIME = "application/vnd.jupyter.widget-"
+# It knows the states of its trait, says which is open, and grows as it opens one.
+WIDGET = """
+export default {
+  async render({ model, el }) {
+    await new Promise((done) => setTimeout(done, model.get("late")));
+    const root = document.createElement("div");
+    root.className = "attn-widget";
+    root.style.height = "30rem";
+    const open = (state) => {
+      root.textContent += state;
+      root.style.height = "40rem";
+    };
+    el.append(root);
+    const states = model.get("states").map((state) => [state, () => open(state)]);
+    return opens(root, Object.fromEntries(states));
+  },
+};
+"""
+# Far from one another, and the one above farther from the links than the one below.
+BODY = """
+<main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
+<p>One that <a id="far" href="#open-a">does not</a>, one <a id="both" href="#open-both">or two</a>
+that do, <a id="named" href="#open-both-1">that one</a>, <a id="none" href="#open-none">one</a>.</p>
+<div style="height: 100rem"></div>{1}<div style="height: 100rem"></div></main>
+"""
+
+Show = Callable[..., Page]
+
+
+@pytest.fixture
+def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
+    """Open the page with two widgets, of which the second or none comes late."""
+    (tmp_path / "host.js").write_text(WIDGETS.joinpath("_host.js").read_text("utf-8"), "utf-8")
+    module = WIDGETS.joinpath("_open.js").read_text("utf-8") + WIDGET
+
+    def show(address: str = "", late: int = 0) -> Page:
+        models = {
+            name: {
+                "model_module": "anywidget",
+                "state": {"_esm": module, "states": ["both", name], "late": wait},
+            }
+            for name, wait in {"a": late, "b": 0}.items()
+        }
+        views = [f'<script type="{MIME}view+json">{{"model_id": "{m}"}}</script>' for m in models]
+        (tmp_path / "page.html").write_text(
+            '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
+            f'<script type="{MIME}state+json">{json.dumps({"state": models})}</script>'
+            f'<script src="host.js"></script><body>{BODY.format(*views)}',
+            "utf-8",
+        )
+        visit = open_page(f"page.html{address}", base=tmp_path.as_uri() + "/")
+        return visit.page
+
+    return show
+
+
+def opened(page: Page) -> list[str]:
+    """What has been opened in each widget, one after another."""
+    return page.locator(".attn-widget").all_inner_texts()
+
+
+def at_its_top(page: Page) -> list[str]:
+    """The widget that has the focus, if its top is within the upper half of the screen."""
+    found: list[str] = page.locator(".attn-widget:focus").evaluate_all(
+        """(all) => all.filter((e) => e.getBoundingClientRect().top > -1
+          && e.getBoundingClientRect().top <= innerHeight / 2).map((e) => e.textContent)"""
+    )
+    return found
+
+
+def place(page: Page, link: str) -> float:
+    top = page.locator(link).evaluate("e => e.getBoundingClientRect().top")
+    assert isinstance(top, float | int)
+    return top
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_a_link_opens_the_nearest_and_back_returns(show: Show, by: str) -> None:
+    page = show()
+    page.evaluate("document.querySelector('#both').scrollIntoView({ block: 'center' })")
+    was = place(page, "#far")
+    for link, now, address in (
+        ("#far", ["a", ""], "#open-a"),
+        ("#both", ["a", "both"], "#open-both-2"),
+        ("#named", ["aboth", "both"], "#open-both"),
+    ):
+        if by == "mouse":
+            page.locator(link).click()
+        else:
+            page.locator(link).press("Enter")
+        assert opened(page) == now
+        assert page.evaluate("location.hash") == address
+        assert len(at_its_top(page)) == 1
+        page.go_back()
+        expect(page.locator(link)).to_be_focused()
+        assert place(page, "#far") == pytest.approx(was, abs=2)
+        assert page.evaluate("location.hash") == ""
+
+
+def test_forward_and_a_new_visit_open_it_again(show: Show) -> None:
+    page = show()
+    page.locator("#both").click()
+    page.go_back()
+    expect(page.locator("#both")).to_be_focused()
+    page.go_forward()
+    assert opened(page) == ["", "bothboth"]
+    assert at_its_top(page) == ["bothboth"]
+    page.reload()
+    expect(page.locator(".attn-widget").last).to_be_focused()
+    assert opened(page) == ["", "both"]
+    assert at_its_top(page) == ["both"]
+    page.go_back()  # and its link is still known
+    expect(page.locator("#both")).to_be_focused()
+    expect(page.locator("#both")).to_be_in_viewport()
+
+
+def test_back_from_elsewhere_is_the_browsers(show: Show) -> None:
+    """Who came back to the sentence, read on and went elsewhere comes back to what they read."""
+    page = show()
+    page.locator("#both").click()
+    page.go_back()
+    expect(page.locator("#both")).to_be_focused()
+    page.evaluate("scrollTo({ top: 1000, behavior: 'instant' })")
+    page.evaluate("location.hash = '#top'")
+    page.wait_for_function("scrollY !== 1000")
+    page.go_back()
+    page.wait_for_function("scrollY === 1000")
+    assert opened(page) == ["", "both"]
+
+
+@pytest.mark.parametrize(
+    ("address", "states"),
+    [("#open-both", ["both", ""]), ("#open-both-2", ["", "both"]), ("#open-b", ["", "b"])],
+)
+def test_an_address_opens_the_one_that_it_names(
+    address: str, states: list[str], show: Show
+) -> None:
+    """Whichever is there first; and so does one that is typed, on a page that is there."""
+    page = show(address, late=300)
+    expect(page.locator(".attn-widget:focus")).to_have_count(1)
+    assert opened(page) == states
+    assert len(at_its_top(page)) == 1
+    page.evaluate("location.hash = '#open-a'")
+    assert opened(page) == [states[0] + "a", states[1]]
+    expect(page.locator(".attn-widget").first).to_be_focused()
+
+
+def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> None:
+    page = show(late=800)
+    page.reload()
+    page.locator("#far").press("Enter")
+    expect(page.locator(".attn-widget").first).to_be_focused()
+    assert opened(page) == ["a", ""]
+    page.go_back()
+    expect(page.locator("#far")).to_be_focused()
+    expect(page.locator("#far")).to_be_in_viewport()
+
+
+def test_what_no_widget_knows_opens_nothing(show: Show) -> None:
+    page = show("#open-constructor")
+    page.locator("#none").click()
+    assert page.evaluate("location.hash") == "#open-none"
+    for address in ("#open-", "#open-both-3", "#open-both-0", "#top"):
+        page.evaluate("(address) => { location.hash = address; }", address)
+    prevented = page.evaluate(
+        """() => {
+          const click = new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: true });
+          addEventListener("click", (event) => {
+            window.prevented = event.defaultPrevented;
+            event.preventDefault();
+          }, { once: true });
+          document.querySelector("#both").dispatchEvent(click);
+          return window.prevented;
+        }"""
+    )
+    assert prevented is False  # a new tab is the browser's
+    assert opened(page) == ["", ""]

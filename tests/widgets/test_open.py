@@ -1,0 +1,38 @@
+"""Links in the text that open a state: what they name, without a browser."""
+
+import re
+
+import pytest
+
+from attn_notes.widgets import _source
+
+from ..exercises import CHAPTERS, ROOT
+
+
+def names(stem: str) -> set[str]:
+    """The states that links open, in the lesson and in sentences that its chapter computes."""
+    chapter = ROOT / "attn_notes" / "chapters" / stem
+    files = [ROOT / "book" / f"{stem}.ipynb", *chapter.glob("*.py")]
+    text = "".join(path.read_text("utf-8") for path in files)
+    return set(re.findall(r'#open-([\w-]+?)(?:-\d+)?\\?"', text))
+
+
+def test_some_are_found() -> None:
+    assert len(set().union(*(names(path.stem) for path in CHAPTERS))) > 5
+
+
+def known(stem: str) -> set[str]:
+    """The states of a widget: the names in what it gives `opens`, or in its list of presets."""
+    module = _source.javascript(stem)
+    given = module.rpartition("opens(root, ")[2].partition(");\n  return")[0]
+    for _ in range(4):  # what is in the functions themselves, from the inside
+        given = given[:1] + re.sub(r"\{[^{}]*\}", "", given[1:])
+    presets = re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', module)
+    return {*re.findall(r'[{,]\s*"?([\w-]+)"?(?::|\()', given), *presets}
+
+
+@pytest.mark.parametrize("stem", [path.stem for path in CHAPTERS])
+def test_the_widget_of_the_page_knows_what_a_link_opens(stem: str) -> None:
+    states = known(stem)
+    assert names(stem) <= states
+    assert not [name for name in states if name[-1].isdigit()]  # a number is a widget's
