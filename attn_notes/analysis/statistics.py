@@ -89,7 +89,7 @@ def compare(
     kind one time in twenty by chance alone, and resampling cannot see that.
 
     Raises:
-        ValueError: nobody on a side, or fewer than two draws.
+        ValueError: nobody on a side, too many for `rank_p`, or fewer than two draws.
     """
     allowed.some(ours=ours, theirs=theirs)
     allowed.whole(2, draws=draws)
@@ -171,7 +171,7 @@ def difference(
 
 # --- Verdicts: held (True), did not hold (False), could not be told (None)
 
-MOST_DEALT = 20  # seeds in all that are dealt in every way
+MOST_PAIRS = 200 * 200  # of seeds, of which a rank test counts all deals
 NO_BREAK = "\u00a0"  # a space at which no line ends
 
 
@@ -230,43 +230,39 @@ def rank_p(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> float:
     """The chance of an even or more uneven count of pairs, if both are of one kind.
 
     Counted are the pairs of one of ours and one of theirs in which ours is lower, a draw as half a
-    pair; p is two-sided (Mann and Whitney, 1947). With up to `MOST_DEALT` seeds it is exact, the
-    share of all ways to deal the m + k numbers into two such hands that are at least as far from an
-    even count as this one; with more it is the normal approximation, corrected for draws. What is
-    no number (NaN) ranks last, level with infinity.
+    pair; p is two-sided (Mann and Whitney, 1947). It is exact, with draws and for any number of
+    seeds: the share of all ways to deal the m + k numbers into two such hands that are at least as
+    far from an even count as this one. What is no number (NaN) ranks last, level with infinity.
+    The work grows as the square of the pairs: 0.02 s for 64 seeds against 64, 2 s for the most.
 
     Raises:
-        ValueError: nobody on a side.
+        ValueError: nobody on a side, or more than `MOST_PAIRS` pairs.
     """
     some(ours=ours, theirs=theirs)
-    m, everyone = len(ours), len(ours) + len(theirs)
-    ranked = ranks(ours, theirs)
-    if everyone > MOST_DEALT:
-        if (ranked == ranked[0]).all():
-            return 1.0
-        return float(stats.mannwhitneyu(ranked[:m], ranked[m:], method="asymptotic").pvalue)
-    return _exact_p(tuple(sorted(ranked[:m])), tuple(sorted(ranked[m:])))
+    allowed.whole(1, MOST_PAIRS, pairs=len(ours) * len(theirs))
+    twice = (2 * ranks(ours, theirs)).astype(int).tolist()  # who is level has half a rank
+    hands = sorted(twice[: len(ours)]), sorted(twice[len(ours) :])
+    hand, rest = sorted(hands, key=len)
+    return _dealt(tuple(hand), tuple(rest))
 
 
 @cache
-def _exact_p(ours: tuple[float, ...], theirs: tuple[float, ...]) -> float:
-    """`rank_p` of these ranks, kept: dealing takes a while, and the same few come again."""
-    m, ranked = len(ours), np.array([*ours, *theirs])
-    if min(m, len(theirs)) == 1:  # which scipy does not deal: whoever is alone is any of all
-        far = abs(ranked - ranked.mean())
-        return float((far >= far[0 if m == 1 else -1]).mean())
-    even = m * (len(ranked) + 1) / 2  # the sum of our ranks where the count of pairs is even
-    # How far from even is one number for both sides, so that its upper tail is both tails.
-    return float(
-        stats.permutation_test(
-            (ranked[:m], ranked[m:]),
-            lambda mine, other, axis: abs(mine.sum(axis) - even),
-            permutation_type="independent",
-            vectorized=True,
-            n_resamples=math.inf,
-            alternative="greater",
-        ).pvalue
-    )
+def _dealt(hand: tuple[int, ...], rest: tuple[int, ...]) -> float:
+    """`rank_p` of two hands, each number as twice its rank; kept, for the same few come again.
+
+    By the shift algorithm of Streitberg and Röhmel (1986), since scipy's exact test knows no draws:
+    number by number, in how many ways so many of those so far come to which sum. The counts are
+    whole up to 2⁵³ and rounded beyond.
+    """
+    m, every = len(hand), sorted(hand + rest)
+    ways = np.zeros((m + 1, sum(every[-m:]) + 1))
+    ways[0, 0] = 1
+    for seen, rank in enumerate(every, 1):
+        top = sum(every[max(0, seen - m) : seen]) + 1  # no sum is higher yet
+        for size in range(min(seen, m), 0, -1):
+            ways[size, rank:top] += ways[size - 1, : top - rank]
+    off = abs(np.arange(ways.shape[1]) - m * (len(every) + 1))  # how far from even pairs
+    return float(min(1.0, ways[m, off >= off[sum(hand)]].sum() / math.comb(len(every), m)))
 
 
 def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Finding:
@@ -276,7 +272,7 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Findin
     higher than all that did, level with others like it.
 
     Raises:
-        ValueError: nobody on a side.
+        ValueError: nobody on a side, or too many for `rank_p`.
     """
     p = rank_p(ours, theirs)
     m, pairs = len(ours), len(ours) * len(theirs)

@@ -21,6 +21,7 @@ these too and is exact; at the sizes of the chapter they lower it by less than 1
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -60,7 +61,7 @@ class Copying:
         for period in self.periods:
             allowed.whole(period=period)
 
-    @property
+    @cached_property
     def floor(self) -> float:
         """The best mean loss that any predictor can reach, in nats a predicted token; exact.
 

@@ -131,15 +131,6 @@ def test_the_interval_follows_from_the_generator_alone() -> None:
     assert found[0].low != found[2].low or found[0].high != found[2].high
 
 
-def test_crowds_of_thousands_fit_into_memory(generator: Generator) -> None:
-    """The table of their pairs, drawn 2,000 times, would be 72 GB."""
-    ours, theirs = torch.rand(2, 3000, generator=generator)
-    found = compare(ours, theirs + 0.1, generator, draws=100)
-    # P(U < V + s) of two even numbers is 1 − (1 − s)² / 2.
-    assert found.first == pytest.approx(1 - 0.9**2 / 2, abs=0.02)
-    assert found.low < found.first < found.high < found.low + 0.04
-
-
 def test_crowds_of_nobody_are_refused(generator: Generator) -> None:
     nobody, some = torch.tensor([]), torch.ones(5)
     for pair, name in (((nobody, some), "ours"), ((some, nobody), "theirs")):

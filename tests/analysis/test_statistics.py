@@ -1,19 +1,20 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from torch import Generator
 
 from attn_notes.analysis import statistics
 
 NAN, INF = math.nan, math.inf
 # Few values, so that draws are common; what is infinite or no number is among them.
-ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=1, max_size=6)
+ENDS = st.lists(st.sampled_from([-INF, 0.0, 0.5, 1.0, 2.0, INF, NAN]), min_size=1, max_size=5)
 
 
 def test_words() -> None:
@@ -116,15 +117,68 @@ def test_both_sides_are_told_where_draws_make_the_counts_lopsided() -> None:
     assert statistics.ends_lower(torch.ones(3), torch.full((6,), 2.0))[0] is True
 
 
-def test_many_seeds_are_told_by_the_normal_approximation() -> None:
-    """Close to what the exact test says, a step further on; and of alike ones nothing."""
-    ours, theirs = torch.arange(10.0), torch.arange(11.0) + 2.5
-    approximate = statistics.rank_p(ours, theirs)
-    exact = stats.mannwhitneyu(ours.numpy(), theirs.numpy(), method="exact").pvalue
-    assert approximate == pytest.approx(exact, rel=0.05)
-    assert statistics.ends_lower(torch.arange(3.0), torch.arange(17.0) + 3)[0] is True
-    assert statistics.rank_p(torch.ones(12), torch.ones(12)) == 1
-    assert statistics.rank_p(torch.full((12,), math.nan), torch.full((12,), math.inf)) == 1
+SIZES = [(4, 17), (1, 40), (10, 11), (32, 32), (3, 200), (64, 64)]
+
+
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_many_seeds_are_told_by_the_exact_test_too(m: int, k: int, generator: Generator) -> None:
+    """Where no two are level, as scipy counts; and none of ours above any of theirs is one deal."""
+    ranks = torch.randperm(m + k, generator=generator).double()
+    expected = stats.mannwhitneyu(ranks[:m].numpy(), ranks[m:].numpy(), method="exact").pvalue
+    assert statistics.rank_p(ranks[:m], ranks[m:]) == pytest.approx(expected, rel=1e-12)
+    ours, theirs = torch.arange(m).double(), torch.arange(k).double() + m
+    assert statistics.rank_p(ours, theirs) == pytest.approx(2 / math.comb(m + k, m), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "never"),
+    [*((m, k, never) for m, k in SIZES[:-1] for never in (1, 5, 20)), (64, 64, 40)],
+)
+def test_draws_of_many_seeds_are_dealt_as_well(m: int, k: int, never: int) -> None:
+    """Some never arrive and all others are level: how many of these are ours is hypergeometric."""
+    n, seen = m + k, min(m, never)
+    ours = torch.where(torch.arange(m) < seen, INF, 0.0)
+    theirs = torch.where(torch.arange(k) < never - seen, NAN, 0.0)  # as late as never
+    ways = {
+        here: math.comb(m, here) * math.comb(k, never - here)
+        for here in range(max(0, never - k), seen + 1)
+    }
+    far = sum(w for here, w in ways.items() if abs(n * here - m * never) >= n * seen - m * never)
+    expected = pytest.approx(float(Fraction(far, math.comb(n, never))), rel=1e-12)
+    assert statistics.rank_p(ours, theirs) == statistics.rank_p(theirs, ours) == expected
+
+
+def test_what_cannot_be_counted_out_is_refused(generator: Generator) -> None:
+    """Nothing is approximated: of 3,000 against 3,000 the sums alone would take 400 GB."""
+    ours, theirs = torch.rand(2, 3000, generator=generator)
+    for ask in (
+        statistics.rank_p,
+        statistics.ends_lower,
+        lambda *both: statistics.compare(*both, generator),
+    ):
+        with pytest.raises(ValueError, match="pairs must be at most 40,000, not 9,000,000"):
+            ask(ours, theirs)
+
+
+def test_alike_ones_tell_nothing_however_many() -> None:
+    for many in (12, 64):
+        assert statistics.rank_p(torch.full((many,), NAN), torch.full((many,), INF)) == 1
+
+
+@given(st.lists(st.integers(0, 6), min_size=3, max_size=40), st.data())
+def test_the_more_uneven_a_deal_the_less_likely(dealt: list[int], data: st.DataObject) -> None:
+    """Of the same numbers: p falls with the distance from an even count, and with nothing else."""
+    m = data.draw(st.integers(1, len(dealt) - 1))
+    found = []
+    for hands in data.draw(st.lists(st.permutations(dealt), min_size=2, max_size=8)):
+        ours, theirs = torch.tensor(hands[:m]), torch.tensor(hands[m:])
+        signs = (theirs[:, None] - ours).sign().sum().item()  # lower pairs less higher ones
+        p = statistics.rank_p(ours.double(), theirs.double())
+        assert 0 < p <= 1 and p == statistics.rank_p(-ours.double(), -theirs.double())
+        found.append((abs(signs), -p))
+    found.sort()
+    for (near, high), (far, low) in pairwise(found):
+        assert high == low if near == far else high < low
 
 
 @pytest.mark.parametrize(

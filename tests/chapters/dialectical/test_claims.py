@@ -15,7 +15,6 @@ from attn_notes.chapters.dialectical.evidence import Recorded
 from . import made_up
 from .made_up import SEEDS
 
-ENDS_LOWER, ANSWERS = statistics.ends_lower, dict[tuple, Finding]()
 EIGHT = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
 MINUS = [-x for x in EIGHT]
 MIXED = [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
@@ -73,19 +72,6 @@ def test_tension_falls_from_the_first_step_to_the_last() -> None:
 def test_no_text_may_be_wrong() -> None:
     assert claims.none_wrong(0, 26) == Finding(True, "none of 26 texts")
     assert claims.none_wrong(2, 26) == Finding(False, "2 of 26 texts")
-
-
-@pytest.fixture(autouse=True)
-def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No two crowds are compared twice: an exact test of sixteen seeds takes its time."""
-
-    def once(ours: torch.Tensor, theirs: torch.Tensor) -> Finding:
-        crowds = tuple(ours.tolist()), tuple(theirs.tolist())
-        if crowds not in ANSWERS:
-            ANSWERS[crowds] = ENDS_LOWER(ours, theirs)
-        return ANSWERS[crowds]
-
-    monkeypatch.setattr(claims.statistics, "ends_lower", once)
 
 
 def verdicts(made: Recorded) -> dict[str, bool | None]:

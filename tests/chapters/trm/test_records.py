@@ -12,7 +12,7 @@ from experiments import trm as recorded
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results, statistics
-from attn_notes.chapters.trm import evidence, measure, recipe, sentences, tables
+from attn_notes.chapters.trm import claims, evidence, measure, recipe, sentences, tables
 from attn_notes.models.trm import OFFICIAL, TRM, Config
 from attn_notes.tasks.sudoku import Batch, Sudoku
 
@@ -179,6 +179,13 @@ def test_recursion_beats_both_networks_without_it() -> None:
                 unsolved("TRM", on), unsolved(f"straight, equal {what}", on)
             )[0]
         assert unsolved("TRM").max() < unsolved(f"straight, equal {what}").min() - 0.3
+
+
+def test_the_first_verdict_counts_four_seeds_against_seventeen_exactly() -> None:
+    """All 68 pairs agree: two deals of 5,985, and as the least p of six it counts six times."""
+    finding = claims.compared(RECORDED)[claims.AGAIN].findings[RECORDED.name]
+    assert finding.p == pytest.approx(6 * 2 / math.comb(21, 4), rel=1e-12)
+    assert str(finding).endswith("; 68 of 68 pairs, p\u00a0=\u00a00.002")
 
 
 def test_the_recorded_seeds_reach_what_the_live_one_must() -> None:
