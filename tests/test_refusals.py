@@ -20,9 +20,9 @@ from attn_notes.chapters.equilibrium import estimators, governor, plane
 from attn_notes.chapters.equilibrium import measure as forces
 from attn_notes.chapters.triple_product import measure as volumes
 from attn_notes.chapters.triple_product import rules
-from attn_notes.chapters.trm import full_size, supervision
 from attn_notes.chapters.trm import measure as thinking
 from attn_notes.chapters.trm import recipe as thinking_recipe
+from attn_notes.chapters.trm import supervision
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, text
@@ -358,14 +358,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
 def test_what_cannot_be_is_refused_by_name(ask: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ask()
-
-
-@pytest.mark.parametrize("option", ["--lr", "--weight-decay"])
-@pytest.mark.parametrize("value", ["nan", "inf"])
-def test_no_run_is_begun_at_a_rate_that_is_no_number(option: str, value: str, capsys) -> None:
-    with pytest.raises(SystemExit):
-        full_size.parse(["run.pt", option, value])
-    assert "lr is above 0" in capsys.readouterr().err
 
 
 def test_the_largest_that_are_allowed_can_be() -> None:

@@ -62,7 +62,6 @@ LEFT_OUT = {
             *("program", "tracing", "training", "values"),
         )
     },
-    "chapters.trm.full_size": "a program: its command line is swept in its own tests",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
     "training.ensemble.train": "takes functions; tests/test_refusals.py",

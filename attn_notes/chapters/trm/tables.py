@@ -163,7 +163,7 @@ def settings_table() -> HTML:
             ["learning rate", f"{LIVE.lr:g}, then a cosine", "0.0001, constant"],
             ["warm-up, steps", recipe.WARM_UP, "2,000"],
             ["weight decay", recipe.WEIGHT_DECAY, 1],
-            ["steps of the optimiser", LIVE.steps, "65,104"],
+            ["steps of the optimiser", LIVE.steps, f"{60_000 * 1000 // paper.seats:,}"],
         ],
     )
 
