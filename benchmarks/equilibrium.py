@@ -8,13 +8,14 @@ the ratios.
 """
 
 import argparse
+from dataclasses import replace
 
 import torch
 from torch import Generator
 
 from attn_notes.analysis import cost
 from attn_notes.chapters.equilibrium import measure
-from attn_notes.models.equilibrium import Config
+from attn_notes.models.equilibrium import PUBLISHED
 from attn_notes.tasks.text import FALLBACK, Text
 
 
@@ -27,7 +28,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     text, generator = Text.read(FALLBACK), Generator().manual_seed(0)
-    config = Config(vocabulary=len(text.characters), context=arguments.length)
+    config = replace(PUBLISHED, vocabulary=len(text.characters), context=arguments.length)
     sequences = text.sample(arguments.pieces, arguments.length, generator)
     ways, exact = measure.ways_to_one_gradient(config, sequences, generator)
     times = cost.seconds(ways, arguments.repeats)

@@ -16,7 +16,7 @@ from torch import Generator
 from attn_notes.analysis import cost
 from attn_notes.chapters.trm import recipe
 from attn_notes.chapters.trm.supervision import Settings, Supervision
-from attn_notes.models.trm import TRM, Config
+from attn_notes.models.trm import PUBLISHED, TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
 
 
@@ -56,7 +56,7 @@ def main() -> None:
 
     runs = {"the chapter's": stepping(recipe.LIVE.config, recipe.TASK, recipe.LIVE.settings.seats)}
     if arguments.full:
-        runs["the published"] = stepping(Config(), Sudoku(3, 3), 4)
+        runs["the published"] = stepping(PUBLISHED, Sudoku(3, 3), 4)
     times = cost.seconds({name: run.step for name, run in runs.items()}, arguments.repeats)
     print(f"\n{'':>24}{'seats':>10}{'a step':>12}{'puzzles a second':>20}")
     for name, run in runs.items():

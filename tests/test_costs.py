@@ -8,13 +8,19 @@ from typing import Any
 import pytest
 import torch
 from dependencies import lesson_stems
+from torch import Generator
 
 from attn_notes.analysis import results
-from attn_notes.models.trm import Config
+from attn_notes.chapters.trm.supervision import Settings
+from attn_notes.models.trm import OFFICIAL, Config
 from attn_notes.tasks.sudoku import Sudoku
 
 ROOT = Path(__file__).parents[1]
-TINY = Config(vocabulary=5, cells=16, width=8, layers=1, multiple=8, latent_steps=1, cycles=1)
+TINY: dict[str, Any] = {
+    "task": Sudoku(2, 2),
+    "config": Config(vocabulary=5, cells=16, width=8, layers=1, multiple=8, cycles=2),
+    "settings": Settings(seats=3, steps=2, ema=0.5),
+}
 
 
 def load(name: str) -> ModuleType:
@@ -39,20 +45,43 @@ def test_what_the_page_says_of_them() -> None:
     assert 'c.Spawner.mem_limit = "2G"' in config
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("autocast", [None, torch.bfloat16])
-def test_a_step_is_timed(autocast: torch.dtype | None) -> None:
-    assert 0 < load("gpu").step_seconds(TINY, Sudoku(2, 2), 4, "cpu", autocast, repeats=1) < 60
+def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = load("trm_full_size")
+    bank = TINY["task"].sample(5, Generator().manual_seed(0))
+    whole = program.begin(bank, "cpu", torch.bfloat16)
+    assert (whole.model.config, whole.settings) == (OFFICIAL, Settings())
+    (group,) = whole.optimizer.param_groups
+    assert (group["initial_lr"], group["betas"], group["weight_decay"]) == (1e-4, (0.9, 0.95), 1)
+    rates = [whole.scheduler.lr_lambdas[0](step) for step in (0, 999, 1999, 5000)]
+    assert rates == [1 / 2000, 0.5, 1, 1] and whole.autocast is torch.bfloat16
+    assert "60,000 epochs of 1,000 puzzles, 78,125 steps" in " ".join(program.__doc__.split())
+    assert 60_000 * program.PUZZLES // whole.settings.seats == 78_125
+
+    run, same = (program.begin(bank, "cpu", None, **TINY) for _ in range(2))
+    found = program.train(run, steps=7, every=2)
+    seen = [same.step() for _ in range(6)]
+    assert found["steps"] == [2, 4, 6] and (found["seats"], found["memory"]) == (3, None)
+    for name, kind in (("loss", "answer"), ("solved", "solved")):
+        each = torch.stack([getattr(one, kind) for one in seen])
+        assert found[name] == pytest.approx(each.view(3, 2).mean(1).tolist())
+    assert found["parameters"] == sum(p.numel() for p in run.model.parameters())
+    assert found["steps a second"] > 0
+    assert capsys.readouterr().out.count("  loss ") == 3
 
 
-def test_the_record_holds_lessons_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_holds_lessons_and_the_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = load("gpu")
     ran: list[Any] = []
     monkeypatch.setattr(gpu._lessons, "run", lambda stem, **env: ran.append((stem, env)) or {})
-    monkeypatch.setattr(gpu, "step_seconds", lambda *_, **__: 0.5)
-    found = gpu.measure("cpu", ["one", "other"], TINY, Sudoku(2, 2), 4)
+    monkeypatch.setattr(gpu, "STEPS", 2)
+    monkeypatch.setattr(gpu, "EVERY", 1)
+    found = gpu.measure("cpu", ["one", "other"], 4, **TINY)
     assert ran == [(stem, {"FAST": ""}) for stem in ("one", "other")]
-    assert found["step"] == {"bfloat16": 0.5, "float32": 0.5, "seats": 4}
+    half, plain = (found[f"trm_full_size, {kind}"]["loss"] for kind in ("bfloat16", "float32"))
+    # The same run but for its rounding, to eight bits, through some products.
+    assert half == pytest.approx(plain, rel=0.1) and half != plain
 
 
 def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,7 @@ for room in ("tasks", "models", "training", "programs"):
 import torch
 from attn_notes.models.deep_qkv import Config
 print(attn_notes.Sorter(Config(), torch.Generator()).sort("cab"))
+assert "torch._dynamo" not in sys.modules  # the compiler takes longer to load than all else
 try:
     attn_notes.load("deep-qkv")
 except ModuleNotFoundError as error:

@@ -105,7 +105,8 @@ def weights(golden: np.lib.npyio.NpzFile) -> dict[str, Tensor]:
 def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
     source = weights(golden)
     heads, embedding, rank = source["block.att.qA"].shape
-    config = deep_qkv.Config(
+    config = replace(
+        deep_qkv.PUBLISHED,
         variant="gated" if "block.att.q_base" in source else "strict",
         rank=rank,
         temperature=float(golden["temperature"]),
@@ -149,7 +150,8 @@ class TestDeepQKV:
 def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
     source = weights(golden)
     vocabulary, width = source["embed.weight"].shape
-    config = triple_product.Config(
+    config = replace(
+        triple_product.PUBLISHED,
         score="volume" if "attn.W_r.weight" in source else "dot",
         form=form,
         vocabulary=vocabulary,
@@ -200,7 +202,8 @@ def test_standard_attention(path: Path) -> None:
 def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
     source = weights(golden)
     vocabulary, width = source["emb.weight"].shape
-    config = dialectical.Config(
+    config = replace(
+        dialectical.PUBLISHED,
         vocabulary=vocabulary,
         pad=golden["vocab"].tolist().index("_"),
         context=source["pos"].shape[1],
@@ -268,7 +271,8 @@ SETTLED = 200  # the steps after which the source looks at the state, of the sam
 def load_equilibrium(golden: np.lib.npyio.NpzFile, steps: int) -> EquilibriumModel:
     source = weights(golden)
     vocabulary, width = source["tok_emb"].shape
-    config = equilibrium.Config(
+    config = replace(
+        equilibrium.PUBLISHED,
         vocabulary=vocabulary,
         context=len(source["pos_emb"]),
         width=width,
@@ -365,8 +369,13 @@ def load_trm(golden: np.lib.npyio.NpzFile) -> TRM:
     vocabulary, width = source["input_embedding.token_embedding.weight"].shape
     layers = len({name.split(".")[2] for name in source if name.startswith("network.layers")})
     given = {ours: int(golden[its]) for ours, its in TRM_SETTINGS.items() if its in golden.files}
-    config = trm.Config(
-        vocabulary=vocabulary, cells=golden["tokens"].shape[1], width=width, layers=layers, **given
+    config = replace(
+        trm.PUBLISHED,
+        vocabulary=vocabulary,
+        cells=golden["tokens"].shape[1],
+        width=width,
+        layers=layers,
+        **given,
     )
     model = TRM(config, Generator()).to(source["output_head.proj.weight"].dtype)
     source["input_embedding.summary_token"] = source["input_embedding.summary_token"][0]

@@ -235,7 +235,7 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
         line.bias += 0.1
     assert recall.key([line]) != before
     forms = [
-        AttentionOnly(Config(form=form), Generator().manual_seed(0))
+        AttentionOnly(Config("volume", form), Generator().manual_seed(0))
         for form in ("projected", "expanded")
     ]
     assert recall.key(forms[:1]) != recall.key(forms[1:])

@@ -13,7 +13,6 @@ from torch import Generator, nn
 
 from attn_notes import programs
 from attn_notes.analysis import cost, leaks, statistics
-from attn_notes.chapters.trm import full_size
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import brackets, copying, prediction, sorting, sudoku, text
@@ -253,14 +252,6 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
 def test_what_cannot_be_is_refused_by_name(ask: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ask()
-
-
-@pytest.mark.parametrize("option", ["--lr", "--weight-decay"])
-@pytest.mark.parametrize("value", ["nan", "inf"])
-def test_no_run_is_begun_at_a_rate_that_is_no_number(option: str, value: str, capsys) -> None:
-    with pytest.raises(SystemExit):
-        full_size.parse(["run.pt", option, value])
-    assert "lr is above 0" in capsys.readouterr().err
 
 
 def test_the_largest_that_are_allowed_can_be() -> None:

@@ -161,8 +161,8 @@ def logits(v: int) -> Callable[[Tensor], Tensor]:
 
 RELAX = equilibrium.Relaxation(2, 0.5)
 SETTLING = equilibrium.Config(vocabulary=4, context=6, width=4, heads=2, relaxation=RELAX)
-OPPOSED = dialectical.Config(vocabulary=7, context=6, width=4, head_dim=2, steps=2)
-VOLUME = triple_product.Config(vocabulary=4, width=4, heads=1)
+OPPOSED = dialectical.Config(values="opposed", context=6, width=4, head_dim=2, steps=2)
+VOLUME = triple_product.Config("volume", vocabulary=4, width=4, heads=1)
 THINKING = trm.Config(vocabulary=5, cells=16, width=4, layers=1, multiple=2, heads=1)
 
 MAKE: dict[Any, Callable[[Draw], Any]] = {

@@ -1,14 +1,76 @@
-"""Whether a model that should read from left to right reads ahead: change the future, and look."""
+"""Whether a model that should read from left to right reads ahead: change the future, and look.
 
-from collections.abc import Callable
+A model is asked as it stands: what leaks in training mode only is found in training mode. Each time
+it begins alike, in its mode, with its buffers and with the random numbers that come next, so that
+dropout hides the same places and is not taken for a leak; a norm over the batch that reads later
+tokens is one. When all is asked, its mode, its buffers and the random numbers are as they were:
+torch's, NumPy's, Python's and those of generators that it holds. That is so for a module, and for a
+function, method or partial of it, as far as variables and attributes lead to modules.
+"""
 
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Generator, Tensor, nn
 
 from attn_notes import allowed
 
 MOST_TOKENS = 10_000  # in a vocabulary: each is put in every place
+
+
+def _held(model: Any) -> list[Any]:
+    """The model and what it holds: attributes, a partial's arguments, a function's variables."""
+    if isinstance(model, partial):
+        return [*_held(model.func), *model.args, *model.keywords.values()]
+    if inspect.ismethod(model):
+        return _held(model.__self__)
+    if inspect.isfunction(model):
+        read = inspect.getclosurevars(model)
+        return [*read.nonlocals.values(), *read.globals.values()]
+    return [model, *getattr(model, "__dict__", {}).values()]
+
+
+@contextmanager
+def _unchanged(model: Callable[..., Tensor]) -> Iterator[Callable[..., Tensor]]:
+    """The model as it stands now, whenever it is called; and so it is left."""
+    held = _held(model)
+    modules = {m for one in held if isinstance(one, nn.Module) for m in one.modules()}
+    held += [value for module in modules for value in vars(module).values()]
+    generators = {g for g in held if isinstance(g, Generator)}
+    generators |= {torch.default_generator, *torch.cuda.default_generators}
+
+    stands = [(m, m.training, dict(m._buffers)) for m in modules]
+    buffers = [(b, b.clone()) for *_, named in stands for b in named.values() if b is not None]
+    states = [(g, g.get_state()) for g in generators]
+    of_python, of_numpy = random.getstate(), np.random.get_state()
+
+    @torch.no_grad()
+    def restore() -> None:
+        for module, training, named in stands:
+            module.training = training
+            module._buffers.update(named)
+        for buffer, value in buffers:
+            buffer.copy_(value)
+        for generator, state in states:
+            generator.set_state(state)
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
+
+    def ask(x: Tensor) -> Tensor:
+        restore()
+        return model(x)
+
+    try:
+        yield ask
+    finally:
+        restore()
 
 
 @torch.no_grad()
@@ -26,14 +88,16 @@ def influence(
             or has more than `MOST_TOKENS`.
     """
     _check(tokens, vocabulary)
-    before = model(tokens).clone()
-    moved = torch.zeros(tokens.shape[1], tokens.shape[1], dtype=before.dtype, device=tokens.device)
-    for j in range(tokens.shape[1]):
-        for shift in range(1, vocabulary):
-            changed = tokens.clone()
-            changed[:, j] = (tokens[:, j] + shift) % vocabulary
-            after = model(changed)
-            moved[:, j] = torch.maximum(moved[:, j], _distance(before, after).amax((0, 2)))
+    t = tokens.shape[1]
+    with _unchanged(model) as ask:
+        before = ask(tokens).clone()
+        moved = torch.zeros(t, t, dtype=before.dtype, device=tokens.device)
+        for j in range(t):
+            for shift in range(1, vocabulary):
+                changed = tokens.clone()
+                changed[:, j] = (tokens[:, j] + shift) % vocabulary
+                distance = _distance(before, ask(changed)).amax((0, 2))
+                moved[:, j] = torch.maximum(moved[:, j], distance)
     return moved
 
 
@@ -53,6 +117,7 @@ def _distance(before: Tensor, after: Tensor) -> Tensor:
     return distance.nan_to_num(nan=torch.inf, posinf=torch.inf)
 
 
+@torch.no_grad()
 def future_leak(
     model: Callable[[Tensor], Tensor], tokens: Int[Tensor, "n t"], vocabulary: int
 ) -> float:
@@ -62,17 +127,22 @@ def future_leak(
     come after a position are changed at once, to the same token. A model that reads how long a
     sequence is, and no token, is not found: the length stays.
 
+    The model is asked in the mode in which it is, and is left as it was: call `model.eval()` and
+    `model.train()` yourself to ask in both. Dropout draws the same numbers for every question, so
+    that a causal model with dropout has no leak.
+
     Raises:
         ValueError: as `influence`.
     """
     largest = influence(model, tokens, vocabulary).triu(1).max()
-    before = model(tokens).clone()
-    for cut in range(1, tokens.shape[1]):
-        for token in range(vocabulary):
-            changed = tokens.clone()
-            changed[:, cut:] = token
-            moved = _distance(before[:, :cut], model(changed)[:, :cut]).max()
-            largest = torch.maximum(largest, moved)
+    with _unchanged(model) as ask:
+        before = ask(tokens).clone()
+        for cut in range(1, tokens.shape[1]):
+            for token in range(vocabulary):
+                changed = tokens.clone()
+                changed[:, cut:] = token
+                moved = _distance(before[:, :cut], ask(changed)[:, :cut]).max()
+                largest = torch.maximum(largest, moved)
     return largest.item()
 
 
@@ -90,10 +160,11 @@ def on_prefixes(
     """
     allowed.some(tokens=tokens)
     columns = []
-    for length in range(1, tokens.shape[1] + 1):
-        ends = tokens[:, length - 1 : length] == pad
-        prefixes = tokens[:, :length].masked_fill(ends, pad)
-        # Sequences that begin alike ask the same: each prefix is read once.
-        different, which = prefixes.unique(dim=0, return_inverse=True)
-        columns.append(model(different)[which, -1])
+    with _unchanged(model) as ask:
+        for length in range(1, tokens.shape[1] + 1):
+            ends = tokens[:, length - 1 : length] == pad
+            prefixes = tokens[:, :length].masked_fill(ends, pad)
+            # Sequences that begin alike ask the same: each prefix is read once.
+            different, which = prefixes.unique(dim=0, return_inverse=True)
+            columns.append(ask(different)[which, -1])
     return torch.stack(columns, 1)

@@ -123,3 +123,13 @@ def linear(inputs: int, outputs: int, generator: Generator, *, bias: bool = Fals
     if bias:
         nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
     return layer
+
+
+def empty_embedding(rows: int, width: int) -> nn.Embedding:
+    """An embedding that is yet to be filled; for one, `skip_init` would load torch's compiler.
+
+    Raises:
+        ValueError: no row or no width.
+    """
+    allowed.whole(rows=rows, width=width)
+    return nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)

@@ -37,7 +37,7 @@ from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
 from attn_notes import allowed
-from attn_notes.models.attention import causal_attention
+from attn_notes.models.attention import causal_attention, empty_embedding
 from attn_notes.tasks import sorting
 
 VARIANTS = ("gated", "strict", "plain", "plain_third", "fixed_gate")
@@ -69,6 +69,10 @@ class Config:
         if self.embedding % self.heads:
             raise ValueError(f"{self.heads} heads do not divide an embedding of {self.embedding}")
         allowed.positive(temperature=self.temperature)
+
+
+PUBLISHED = Config()
+"""The source as it stands: nothing in it had to be corrected."""
 
 
 class ProjectionWeight(nn.Module):
@@ -193,11 +197,11 @@ class Sorter(nn.Module):
     def __init__(self, config: Config, generator: Generator) -> None:
         super().__init__()
         self.config = config
-        self.token = skip_init(nn.Embedding, config.vocabulary, config.embedding)
+        self.token = empty_embedding(config.vocabulary, config.embedding)
         nn.init.normal_(self.token.weight, generator=generator)
         self.position = None
         if config.positions:
-            self.position = skip_init(nn.Embedding, config.context, config.embedding)
+            self.position = empty_embedding(config.context, config.embedding)
             nn.init.normal_(self.position.weight, generator=generator)
         self.block = Block(config, generator)
         self.norm = nn.LayerNorm(config.embedding)

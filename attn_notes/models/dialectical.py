@@ -11,7 +11,7 @@ as the tension makes it, and the head begins again from the new state, up to s t
     z ← z + σ(g · q) τ · W_up silu(W_synth [u⁺, u⁻, u⁺ − u⁻, u⁺ + u⁻, q])
 
 A token halts when it would hardly move, ‖Δz‖ < ε ‖z‖, or its streams agree, τ < τ₀; then it stays
-where it is. `Config` names the parts, as published and as corrected:
+where it is. `Config` names the parts, as corrected, which are the defaults, and as `PUBLISHED`:
 
     mask      published   what is masked has −∞ added, and what is not 0 · −∞, which is no number
                           and replaced by 0: attention is even over all tokens but PAD, the future
@@ -48,10 +48,9 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils import skip_init
 
 from attn_notes import allowed
-from attn_notes.models.attention import linear
+from attn_notes.models.attention import empty_embedding, linear
 from attn_notes.tasks import brackets
 
 PARTS = {
@@ -66,18 +65,18 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Config:
-    """Parts and sizes. The defaults are the published ones; `CORRECTED` has the other parts.
+    """Parts as corrected and sizes as published; `PUBLISHED` has the published parts.
 
     Raises:
         ValueError: an unknown kind of a part, a number of streams other than 1 and 2, no step, a
             size below 1, a threshold that is negative or not finite.
     """
 
-    mask: str = "published"
-    tilts: str = "query"
-    values: str = "opposed"
-    tension: str = "cosine"
-    halting: str = "published"
+    mask: str = "causal"
+    tilts: str = "key"
+    values: str = "shared"
+    tension: str = "variation"
+    halting: str = "absorbing"
     streams: int = 2
     tension_gate: bool = True  # τ
     learned_gate: bool = True  # σ(g · q)
@@ -107,10 +106,10 @@ class Config:
         allowed.not_negative(halt_eps=self.halt_eps, tension_tau=self.tension_tau)
 
 
-CORRECTED = Config(
-    mask="causal", tilts="key", values="shared", tension="variation", halting="absorbing"
+PUBLISHED = Config(
+    mask="published", tilts="query", values="opposed", tension="cosine", halting="published"
 )
-"""Every part as corrected, at the published sizes."""
+"""Every part as published. It reads the future: by its mask, and by its halting."""
 
 
 @dataclass(frozen=True)
@@ -304,8 +303,8 @@ class LanguageModel(nn.Module):
     def __init__(self, config: Config, generator: Generator) -> None:
         super().__init__()
         self.config = config
-        self.token = skip_init(nn.Embedding, config.vocabulary, config.width)
-        self.position = skip_init(nn.Embedding, config.context, config.width)
+        self.token = empty_embedding(config.vocabulary, config.width)
+        self.position = empty_embedding(config.context, config.width)
         nn.init.normal_(self.token.weight, std=0.02, generator=generator)
         nn.init.normal_(self.position.weight, std=0.01, generator=generator)
         self.block = Block(config, generator)

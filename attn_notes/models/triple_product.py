@@ -40,10 +40,15 @@ from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils import skip_init
 
 from attn_notes import allowed
-from attn_notes.models.attention import StandardAttention, causal_softmax, linear, rotate
+from attn_notes.models.attention import (
+    StandardAttention,
+    causal_softmax,
+    empty_embedding,
+    linear,
+    rotate,
+)
 
 SCORES = ("dot", "volume", "angle", "line")
 BETA = 8.0  # where β starts
@@ -183,7 +188,7 @@ VOLUMES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 
 
 class TripleProductAttention(nn.Module):
-    """Multi-head attention whose score is a volume, as published, or an angle, as corrected.
+    """Multi-head attention whose score is an angle, as corrected, or a volume, as published.
 
     The volume is of degree six: in single precision it overflows where the lengths of q, k and r
     multiply to more than about 1e19.
@@ -199,7 +204,7 @@ class TripleProductAttention(nn.Module):
         head_dim: int,
         generator: Generator,
         *,
-        score: str = "volume",
+        score: str = "angle",
         form: str = "projected",
     ) -> None:
         super().__init__()
@@ -257,7 +262,7 @@ class LineAttention(StandardAttention):
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes and the kind of score. The defaults are a single layer of the source's wrapper.
+    """Sizes and the kind of score: as corrected, in a single layer of the source's wrapper.
 
     `head_dim` None divides the width evenly among the heads, as the source does.
 
@@ -266,7 +271,7 @@ class Config:
             an odd dimension of a head.
     """
 
-    score: str = "volume"
+    score: str = "angle"
     form: str = "projected"  # of the volume
     vocabulary: int = 16  # vocab
     width: int = 32  # d_model
@@ -292,6 +297,10 @@ class Config:
     def d(self) -> int:
         """Dimensions of a head."""
         return self.width // self.heads if self.head_dim is None else self.head_dim
+
+
+PUBLISHED = Config(score="volume", form="expanded")
+"""The score as published: the volume, by the expansion of its determinant."""
 
 
 def make_attention(
@@ -321,7 +330,7 @@ class AttentionOnly(nn.Module):
     def __init__(self, config: Config, generator: Generator) -> None:
         super().__init__()
         self.config = config
-        self.embedding = skip_init(nn.Embedding, config.vocabulary, config.width)
+        self.embedding = empty_embedding(config.vocabulary, config.width)
         nn.init.normal_(self.embedding.weight, generator=generator)
         self.layers = nn.ModuleList(make_attention(config, generator) for _ in range(config.layers))
         self.norms = nn.ModuleList(

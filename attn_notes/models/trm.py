@@ -23,8 +23,9 @@ stack of layers without a bias, each of which mixes tokens, then channels:
     mixer     mlp         SwiGLU along the tokens: each channel's values at all tokens are its input
               attention   every token looks at every other, with rotary positions; the source
                           defines those and never uses them
-    norm      channels    the norm after the mixer is over each token's channels, as published
-              tokens      over each channel's tokens, as in the official code
+    norm      tokens      the norm after the mixer is over each channel's tokens, as in the official
+                          code
+              channels    over each token's channels, as in the source: `PUBLISHED`
 
 W_gate and W_up are kept in one matrix. y and z start from two vectors, the same for all cells,
 that are drawn once and not trained.
@@ -46,15 +47,15 @@ from torch.nn import functional as F
 from torch.nn.utils import skip_init
 
 from attn_notes import allowed
-from attn_notes.models.attention import dot_scores, rotate
+from attn_notes.models.attention import dot_scores, empty_embedding, rotate
 
-PARTS = {"mixer": ("mlp", "attention"), "norm": ("channels", "tokens")}
+PARTS = {"mixer": ("mlp", "attention"), "norm": ("tokens", "channels")}
 """The parts that have a name, and their kinds."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Parts and sizes. The defaults are the published ones; `OFFICIAL` has the official code's.
+    """Parts and sizes: the norm of the official code, and the sizes of the source.
 
     Raises:
         ValueError: an unknown kind of a part, less than one of something, heads of an odd width, or
@@ -62,7 +63,7 @@ class Config:
     """
 
     mixer: str = "mlp"
-    norm: str = "channels"
+    norm: str = "tokens"
     vocabulary: int = 11
     cells: int = 81  # context_length
     summary: int = 1  # tokens before the cells; q is read from the first
@@ -105,8 +106,11 @@ class Config:
         return inner
 
 
-OFFICIAL = Config(norm="tokens", summary=16)
-"""The official code's mixer, at the published sizes."""
+PUBLISHED = Config(norm="channels")
+"""The source, which takes both norms of a layer over the channels."""
+
+OFFICIAL = Config(summary=16)
+"""The official code, with its sixteen summary tokens."""
 
 
 class State(NamedTuple):
@@ -223,7 +227,7 @@ class TRM(nn.Module):
         super().__init__()
         self.config = config
         e = config.width
-        self.token = skip_init(nn.Embedding, config.vocabulary, e)
+        self.token = empty_embedding(config.vocabulary, e)
         truncated_normal(self.token.weight, e**-0.5, generator)
         self.summary = nn.Parameter(torch.zeros(config.summary, e))
         self.net = nn.Sequential(*[Layer(config, generator) for _ in range(config.layers)])

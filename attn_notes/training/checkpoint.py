@@ -1,35 +1,8 @@
-"""Checkpoints that are whole at every moment, however a run ends; weights alone, as safetensors.
+"""Weights alone, as safetensors files, by the package `safetensors`: imported where it is used."""
 
-The second half needs the package `safetensors`, which is imported where it is used.
-"""
-
-import os
 from pathlib import Path
-from typing import Any
 
-import torch
 from torch import nn
-
-
-def save(path: Path, state: Any) -> None:
-    """Write a state of tensors and plain values (nested as you like) to a file.
-
-    The file has the old state until it has the new one: it is written beside it, brought to the
-    disk, and takes its place in one move. What a killed run leaves half written is overwritten by
-    the next one.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.new")
-    with beside.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-
-
-def load(path: Path, device: torch.device | str = "cpu") -> Any:
-    """What `save` wrote. Nothing in the file is run."""
-    return torch.load(path, map_location=device, weights_only=True)
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 from attn_notes.analysis import leaks, results
 from attn_notes.chapters.dialectical import measure, recipe
 from attn_notes.chapters.dialectical.recipe import KINDS, SIZES, TASK, Setting
-from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
+from attn_notes.models.dialectical import PUBLISHED, Config, LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Batch
 from attn_notes.training.comparison import BATCHES, held_out
@@ -65,7 +65,7 @@ def dialectical_published() -> None:
     strings = brackets.trim(task.sample(recipe.PROBED, held_out()))
     best = brackets.loss(task.ideal, strings)
     runs = {}
-    for kind, config in {"published": Config(), "corrected": CORRECTED}.items():
+    for kind, config in {"published": PUBLISHED, "corrected": Config()}.items():
         run = train(
             [LanguageModel(config, Generator().manual_seed(seed)) for seed in range(how.seeds)],
             brackets.loss,

@@ -1,8 +1,14 @@
 import math
+import random
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from attn_notes.analysis.leaks import future_leak, influence, on_prefixes
@@ -112,6 +118,109 @@ def test_a_model_may_use_its_output_again(tokens: Tensor) -> None:
         return logits.copy_(x.double().mean(1)[:, None, None].expand_as(logits))
 
     assert future_leak(reused, tokens, V) > 0
+
+
+class Model(nn.Module):
+    """A past that is summed up, a norm over batch and time, and random numbers of every kind.
+
+    It leaks by the norm in training mode, and by `ahead` whatever the mode.
+    """
+
+    def __init__(self, *, norm: bool, ahead: float = 0.0) -> None:
+        super().__init__()
+        self.mix = nn.Linear(V, V)
+        nn.init.eye_(self.mix.weight)
+        self.norm = nn.BatchNorm1d(V) if norm else nn.Identity()
+        self.drop = nn.Dropout(0.4)
+        self.ahead, self.generator = ahead, Generator().manual_seed(3)
+        self.register_buffer("calls", torch.zeros(()))
+        self.register_buffer("last", None, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.drop(self.mix(causal(x))) + self.ahead * x.sum(1)[:, None, None]
+        h = self.norm(h.mT).mT
+        self.calls = self.calls + 1  # another tensor each time
+        self.last = h
+        own = torch.rand((), generator=self.generator)
+        return h + self.calls + own + random.random() + np.random.random()
+
+
+def state(model: Model) -> dict[str, Any]:
+    buffers = {name: (id(b), deepcopy(b)) for name, b in model.named_buffers()}
+    return {
+        "mode": [m.training for m in model.modules()],
+        "buffers": {name: where for name, (where, _) in buffers.items()},
+        "weights": {n: w.tolist() for n, w in model.state_dict().items()},
+        "last": model.last,
+        "own": model.generator.get_state().tolist(),
+        "torch": torch.get_rng_state().tolist(),
+        "numpy": repr(np.random.get_state()),
+        "python": random.getstate(),
+    }
+
+
+class Around:
+    """A model that is no module and holds one."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.model(x)
+
+    def read(self, x: Tensor) -> Tensor:
+        return self.model(x)
+
+
+WAYS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
+    "module": lambda model: model,
+    "method": lambda model: model.forward,
+    "function": lambda model: lambda x: model(x),
+    "function in a notebook": lambda model: eval("lambda x: model(x)", {"model": model}),
+    "partial": lambda model: partial(
+        torch.func.functional_call, model, dict(model.named_parameters())
+    ),
+    "object": Around,
+    "object's method": lambda model: Around(model).read,
+}
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_is_left_as_it_was(tokens: Tensor, way: str, training: bool) -> None:
+    """And it begins every time as it was: what it counts and draws is no leak, its norm is one."""
+    model = Model(norm=True).train(training)
+    model.drop.train(not training)  # a mode of its own
+    asked, before = WAYS[way](model), state(model)
+    leak = future_leak(asked, tokens, V)
+    assert state(model) == before
+    assert leak > 0.01 if training else leak == 0
+    influence(asked, tokens, V)
+    on_prefixes(asked, tokens, V - 1)
+    assert state(model) == before
+
+
+def test_a_model_that_fails_is_left_as_it_was_too(tokens: Tensor) -> None:
+    model = Model(norm=True)
+    before = state(model)
+
+    def fails(x: Tensor) -> Tensor:
+        model.eval()
+        model(x)
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        future_leak(fails, tokens, V)
+    assert state(model) == before
+
+
+def test_dropout_is_no_leak_and_hides_none(tokens: Tensor) -> None:
+    """In training mode, with every random number that it draws."""
+    assert future_leak(Model(norm=False), tokens, V) == 0
+    assert future_leak(nn.Sequential(Model(norm=False), nn.Dropout(0.9)), tokens, V) == 0
+    assert future_leak(lambda x: F.dropout(causal(x)), tokens, V) == 0
+    leak = 0.25 * (V - 1) * (T - 1)  # at most: all later tokens from one end to the other
+    assert 0.25 <= future_leak(Model(norm=False, ahead=0.25), tokens, V) <= leak
 
 
 @pytest.mark.parametrize(

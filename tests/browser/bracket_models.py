@@ -2,7 +2,7 @@
 
 import base64
 import itertools
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page
 from torch import Generator, Tensor
 from torch.func import stack_module_state
 
-from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
+from attn_notes.models.dialectical import PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import VOCABULARY
 from attn_notes.widgets._weights import pack
 from attn_notes.widgets.dialectical import _observe
@@ -66,7 +66,7 @@ def far_from_start(config: Config, seed: int) -> LanguageModel:
 
 def wanting(**wishes: float) -> LanguageModel:
     """A model that has these logits, whatever it reads, and 0 for all other tokens."""
-    model = LanguageModel(replace(CORRECTED, **SMALL), Generator()).requires_grad_(False)
+    model = LanguageModel(Config(**SMALL), Generator()).requires_grad_(False)
     names = {"open": "(", "close": ")", "space": " ", "pad": "_"}
     model.unembedding.weight.zero_()
     model.unembedding.bias.zero_()

@@ -68,8 +68,8 @@ def head(config: dialectical.Config) -> Step:
 
 
 def block(estimator: estimators.Estimator) -> Step:
-    config = replace(
-        equilibrium.CORRECTED, context=7, vocabulary=11, width=6, heads=3,
+    config = equilibrium.Config(
+        context=7, vocabulary=11, width=6, heads=3,
         relaxation=equilibrium.Relaxation(3, 0.25),
     )  # fmt: skip
     pieces = torch.randint(0, 11, (5, 8), generator=Generator().manual_seed(1))
@@ -107,22 +107,22 @@ def thinker(loss: str, **parts: Any) -> Step:
     return Step(lambda generator: trm.TRM(config, generator), supervised, batch)
 
 
-CORRECTED = dialectical.CORRECTED
+PUBLISHED = dialectical.PUBLISHED
 STEPS: dict[str, Callable[[], Step]] = {
     **{f"deep_qkv {variant}": partial(sorter, variant) for variant in deep_qkv.VARIANTS},
     "deep_qkv without positions": partial(sorter, "gated", False),
     **{f"triple_product {score}": partial(copier, score) for score in triple_product.SCORES},
     "triple_product angle twice": partial(copier, "angle", 2),
     "triple_product expanded": partial(copier, "volume", 1, "expanded"),
-    "dialectical published": partial(head, dialectical.Config()),
-    "dialectical mended": partial(head, dialectical.Config(mask="causal")),
-    "dialectical corrected": partial(head, CORRECTED),
-    "dialectical of one stream": partial(head, replace(CORRECTED, streams=1)),
+    "dialectical published": partial(head, PUBLISHED),
+    "dialectical mended": partial(head, replace(PUBLISHED, mask="causal")),
+    "dialectical corrected": partial(head, dialectical.Config()),
+    "dialectical of one stream": partial(head, dialectical.Config(streams=1)),
     "equilibrium AEP": partial(
         block, replace(estimators.AEP, relaxation=equilibrium.Relaxation(2, 0.25))
     ),
     "equilibrium BPTT": partial(block, estimators.bptt),
-    "trm softmax": partial(thinker, "softmax", norm="tokens"),
-    "trm stablemax": partial(thinker, "stablemax"),
+    "trm softmax": partial(thinker, "softmax"),
+    "trm stablemax": partial(thinker, "stablemax", norm="channels"),
     "trm attention": partial(thinker, "softmax", mixer="attention"),
 }

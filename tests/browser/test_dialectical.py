@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from torch import Generator, Tensor
 
 from attn_notes.chapters.dialectical import recipe
 from attn_notes.chapters.dialectical.decoding import BRACKETS, Step, faults, generate
-from attn_notes.models.dialectical import CORRECTED, PARTS, Config, LanguageModel
+from attn_notes.models.dialectical import PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
 
 from .bracket_models import (
@@ -223,7 +222,7 @@ def test_with_the_grammar_no_logits_can_write_anything_illegal(module_page: Page
         model.unembedding.bias.copy_(values[chosen])
     broken = far_from_start(KINDS[0], 0)
     broken.block.head.up.weight.fill_(math.nan)
-    huge = far_from_start(replace(CORRECTED, **SMALL), 0)
+    huge = far_from_start(Config(**SMALL), 0)
     huge.block.head.qkv.weight.mul_(1e30)
     send(module_page, [*models, broken, huge])
     requests = [
@@ -533,7 +532,7 @@ READ_TRACKS = """(widget) => {
 
 
 def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
-    model = far_from_start(replace(CORRECTED, **SMALL), 2)
+    model = far_from_start(Config(**SMALL), 2)
     scratch = put_in(visit, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7})
     cells(scratch).nth(3).click()
     model.double()
@@ -578,7 +577,7 @@ def test_seeds_are_chosen_where_there_are_several(visit: Visit, widget: Locator)
 
 
 def test_one_stream_is_said_to_be_alone(visit: Visit) -> None:
-    config = replace(CORRECTED, **SMALL, streams=1)
+    config = Config(**SMALL, streams=1)
     page = shown(put_in(visit, far_from_start(config, 0), **PLAIN))
     assert "A single stream counts as wholly opposed." in page["sentences"][1]
     assert page["sentences"][2].startswith("The stream looked most at ")

@@ -11,7 +11,8 @@ import torch
 from playwright.sync_api import Dialog, Locator, Page, expect
 from torch import Generator, Tensor
 
-from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
+from attn_notes.models.dialectical import PUBLISHED as AS_PUBLISHED
+from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.tasks.brackets import (
     PAD,
     SPACE,
@@ -43,7 +44,7 @@ HTML = '<img src=x onerror="alert(1)">'
 BEFORE = "What is shown is from before."
 WHOLE = "(a(b)( )a)"  # all its brackets are closed
 TASK = Brackets(max_length=23)
-PUBLISHED, CAUSAL = Config(**SMALL), replace(CORRECTED, **SMALL)
+PUBLISHED, CAUSAL = replace(AS_PUBLISHED, **SMALL), Config(**SMALL)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from torch.func import stack_module_state
 from attn_notes.chapters.equilibrium import plane
 from attn_notes.chapters.equilibrium.estimators import CORRECTIONS, Estimator, Implicit, Nudged
 from attn_notes.models.equilibrium import (
-    CORRECTED,
+    PUBLISHED,
     TOLERANCE,
     Config,
     LanguageModel,
@@ -48,11 +48,11 @@ BEFORE = "What is shown is from before."
 CHARACTERS = "\n Tbeo,↑"
 SMALL: dict[str, Any] = dict(vocabulary=len(CHARACTERS), context=9)
 CONFIGS = [
-    Config(**SMALL, width=15, heads=3),
-    Config(**SMALL, width=7, heads=1, input="normalised", embedding="learned", strength=0.7),
-    replace(CORRECTED, **SMALL, width=10, heads=2),
-    replace(CORRECTED, **SMALL, width=8, heads=1, damping=1.5, embedding="learned"),
-    replace(CORRECTED, **SMALL, width=12, heads=2, test="step", relaxation=Relaxation(7, 0.2)),
+    replace(PUBLISHED, **SMALL, width=15, heads=3),
+    replace(PUBLISHED, **SMALL, width=7, heads=1, input="normalised", strength=0.7),
+    Config(**SMALL, width=10, heads=2),
+    Config(**SMALL, width=8, heads=1, damping=1.5, embedding="learned"),
+    Config(**SMALL, width=12, heads=2, test="step", relaxation=Relaxation(7, 0.2)),
 ]
 
 # window.models: networks ready to run, of runs whose weights are in base64.

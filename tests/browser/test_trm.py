@@ -37,12 +37,12 @@ BEFORE = "The board is from before."
 TASK = Sudoku()
 SMALL: dict[str, Any] = dict(vocabulary=7, cells=36, width=6, multiple=4, latent_steps=2, cycles=1)
 CONFIGS = [
-    (Config(**SMALL), TASK),
-    (Config(**SMALL, norm="tokens"), Sudoku(3, 2)),
-    (Config(**SMALL | {"cycles": 2}, norm="tokens", summary=3), TASK),
-    (Config(**SMALL | {"latent_steps": 3}, summary=2, layers=1), TASK),
+    (Config(**SMALL, norm="channels"), TASK),
+    (Config(**SMALL), Sudoku(3, 2)),
+    (Config(**SMALL | {"cycles": 2}, summary=3), TASK),
+    (Config(**SMALL | {"latent_steps": 3}, norm="channels", summary=2, layers=1), TASK),
     (Config(**SMALL | {"vocabulary": 5, "cells": 16, "width": 7}, layers=3), Sudoku(2, 2)),
-    (Config(**SMALL | {"vocabulary": 10, "cells": 81, "width": 5}), Sudoku(3, 3)),
+    (Config(**SMALL | {"vocabulary": 10, "cells": 81, "width": 5}, norm="channels"), Sudoku(3, 3)),
 ]
 
 

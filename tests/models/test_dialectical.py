@@ -12,8 +12,8 @@ from torch.testing import assert_close
 
 from attn_notes.analysis.leaks import future_leak
 from attn_notes.models.dialectical import (
-    CORRECTED,
     PARTS,
+    PUBLISHED,
     Config,
     LanguageModel,
     Observed,
@@ -27,8 +27,7 @@ KINDS = [dict(enumerate(PARTS[part])) for part in ("tilts", "values", "tension")
 # The short loop sees every two kinds together, the long one every three.
 CORRECTED_PARTS = [
     pytest.param(
-        replace(
-            CORRECTED,
+        Config(
             tilts=KINDS[0][i],
             values=KINDS[1][j],
             tension=KINDS[2][k],
@@ -199,20 +198,20 @@ def test_the_corrected_model_reads_no_future(config: Config) -> None:
 
 
 def test_the_published_mask_leaks() -> None:
-    model = make(replace(CORRECTED, mask="published"))
+    model = make(Config(mask="published"))
     assert future_leak(model, strings(5, 7), V) > 1e-3
 
 
 def test_the_published_halting_leaks_by_itself() -> None:
     """A token that has started again stops when the last one halts, which may come after it."""
     parts = dict(values="opposed", tension="cosine", halting="published")
-    config = replace(CORRECTED, **parts, tension_tau=0.5)
+    config = Config(**parts, tension_tau=0.5)
     model = make(config, seed=6, steps=8)  # not in every model does a token start again
     assert future_leak(model, strings(1, 7), V) > 1e-3
 
 
 def test_the_published_streams_attend_evenly_and_alike() -> None:
-    model = make(Config(tension_tau=0.0, halt_eps=0.0))
+    model = make(replace(PUBLISHED, tension_tau=0.0, halt_eps=0.0))
     x = strings(5, 7)
     _, observed = model.observe(x)
     kept = (x != PAD).double()
@@ -226,7 +225,7 @@ def test_the_published_streams_attend_evenly_and_alike() -> None:
 
 
 def test_published_tension_is_one_by_construction_and_never_halts(generator: Generator) -> None:
-    model = LanguageModel(Config(), generator)
+    model = LanguageModel(PUBLISHED, generator)
     x = strings(5, 29)
     _, observed = model.observe(x)
     assert observed.tension.transpose(1, 2)[x != PAD].min() > 0.95
@@ -270,7 +269,7 @@ def test_a_row_is_the_same_whatever_its_batch_mates(config: Config) -> None:
 def test_published_rows_depend_on_their_batch_mates() -> None:
     """Some do, in one of a dozen models."""
     for seed in range(12):
-        model = make(Config(tension_tau=0.5, halt_eps=0.3), seed, steps=8)
+        model = make(replace(PUBLISHED, tension_tau=0.5, halt_eps=0.3), seed, steps=8)
         x = strings(17, 7)
         together, alone = model(x), torch.cat([model(row[None]) for row in x])
         moved = (together - alone).abs().amax(-1) > 1e-3
@@ -283,7 +282,7 @@ def test_published_rows_depend_on_their_batch_mates() -> None:
 def test_what_has_halted_stays(tilts: str) -> None:
     """A token that halts in step r is, after all steps, where a head of r steps leaves it."""
     parts = dict(values="opposed", tension="cosine", tilts=tilts)
-    config = replace(CORRECTED, **parts, tension_tau=0.7, halt_eps=0.0, min_steps=2)
+    config = Config(**parts, tension_tau=0.7, halt_eps=0.0, min_steps=2)
     model = make(config, 3, steps=6)
     x = strings(31, 11)
     keep = x != PAD
@@ -325,7 +324,9 @@ def slopes(model: LanguageModel, seed: int = 1) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [*CORRECTED_PARTS, Config(tension_tau=0.0, halt_eps=0.0)])
+@pytest.mark.parametrize(
+    "config", [*CORRECTED_PARTS, replace(PUBLISHED, tension_tau=0.0, halt_eps=0.0)]
+)
 def test_gradients_equal_differences(config: Config) -> None:
     """As corrected with tokens that halt at different steps, as published with none that halts."""
     if config.halting == "absorbing":
@@ -336,13 +337,13 @@ def test_gradients_equal_differences(config: Config) -> None:
 
 
 def test_published_gradients_leave_out_what_halted_tokens_tell_others() -> None:
-    model = make(Config(tension_tau=0.5, halt_eps=0.2))
+    model = make(replace(PUBLISHED, tension_tau=0.5, halt_eps=0.2))
     by_gradient, by_difference = slopes(model)
     assert (by_gradient - by_difference).abs().max() > 1e-3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [CORRECTED, Config(), replace(CORRECTED, streams=1)])
+@pytest.mark.parametrize("config", [Config(), PUBLISHED, Config(streams=1)])
 def test_every_step_of_an_ensemble_is_an_ordinary_one(config: Config) -> None:
     """It is traced once, and nothing of the first batch's halting is kept for the next."""
     x = strings(2, 7)
@@ -370,12 +371,12 @@ def test_every_step_of_an_ensemble_is_an_ordinary_one(config: Config) -> None:
 
 
 def test_corrected_streams_begin_opposed(generator: Generator) -> None:
-    head = LanguageModel(CORRECTED, generator).block.head
+    head = LanguageModel(Config(), generator).block.head
     assert torch.equal(head.tilt[:, 0], -head.tilt[:, 1])
     assert head.tilt.std().item() == pytest.approx(1 / 8, rel=0.3)  # 1 / √64
-    _, observed = LanguageModel(CORRECTED, generator).observe(strings(7, 29))
+    _, observed = LanguageModel(Config(), generator).observe(strings(7, 29))
     assert (observed.tension[:, 0, 0] == 0).all()  # the first token has no choice
-    assert observed.tension[0, 0, 5:].min() > CORRECTED.tension_tau
+    assert observed.tension[0, 0, 5:].min() > Config().tension_tau
 
 
 def test_parameter_counts(generator: Generator) -> None:
@@ -385,9 +386,9 @@ def test_parameter_counts(generator: Generator) -> None:
     e, d, v, t = 128, 64, 7, 256
     around = (v + t) * e + 2 * 2 * e + (e + 1) * e + (e + 1) * 2 * e + (2 * e + 1) * e + (e + 1) * v
     head = 3 * e * d + (5 * d + 1) * d + (d + 1) * e + d + 1
-    assert count(Config()) == around + head + 2 * d * d + 2 * (d + 1) == 179_338
-    assert count(CORRECTED) == around + head + 2 * d
-    assert count(replace(CORRECTED, streams=1)) == around + head - 3 * d * d + d
+    assert count(PUBLISHED) == around + head + 2 * d * d + 2 * (d + 1) == 179_338
+    assert count(Config()) == around + head + 2 * d
+    assert count(Config(streams=1)) == around + head - 3 * d * d + d
 
 
 def test_a_model_comes_from_its_generator() -> None:
@@ -416,32 +417,32 @@ def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
 
 
 def test_more_tokens_than_the_context_are_refused() -> None:
-    model = make(CORRECTED)
+    model = make(Config())
     assert model(torch.zeros(1, 13, dtype=torch.long)).shape == (1, 13, V)
     with pytest.raises(ValueError, match="at most 13 tokens, not 14"):
         model(torch.zeros(1, 14, dtype=torch.long))
 
 
-def test_the_defaults_are_the_published_numbers() -> None:
-    c = Config()
+def test_sizes_are_the_published_ones() -> None:
+    c = PUBLISHED
     assert (c.width, c.head_dim, c.steps, c.min_steps, c.context) == (128, 64, 6, 1, 256)
     assert (c.halt_eps, c.tension_tau) == (5e-4, 0.15)
+    assert replace(c, **{part: getattr(Config(), part) for part in PARTS}) == Config()
 
 
-@pytest.mark.parametrize("parts", [{}, vars(CORRECTED)])
-def test_padding_is_what_the_config_says(parts: dict) -> None:
-    kinds = {part: parts[part] for part in PARTS if parts}
+@pytest.mark.parametrize("config", [Config(), PUBLISHED])
+def test_padding_is_what_the_config_says(config: Config) -> None:
     x = torch.tensor([[2, 3, 0, 0]])
-    model = make(Config(**kinds, pad=0))
-    same = make(Config(**kinds))
+    model = make(replace(config, pad=0))
+    same = make(config)
     assert_close(model(x)[:, :2], same(x.masked_fill(x == 0, PAD))[:, :2])
 
 
 def test_a_batch_of_padding_takes_the_sources_first_step() -> None:
     """The source asks only after a step whether anyone still moves."""
-    model = make(Config(steps=3))
+    model = make(replace(PUBLISHED, steps=3))
     x = torch.full((1, 4), PAD)
     logits, observed = model.observe(x)
-    once = make(Config(steps=1))
+    once = make(replace(PUBLISHED, steps=1))
     assert_close(logits, once(x))
     assert observed.steps.max() == 0

@@ -12,8 +12,8 @@ from torch.testing import assert_close
 
 from attn_notes.analysis.leaks import future_leak
 from attn_notes.models.equilibrium import (
-    CORRECTED,
     PARTS,
+    PUBLISHED,
     TOLERANCE,
     Config,
     LanguageModel,
@@ -25,13 +25,11 @@ from attn_notes.models.equilibrium import (
 
 V = 7
 SMALL = Config(
-    input="normalised",
-    test="force",
     vocabulary=V,
     context=11,
     width=10,
     heads=2,
-    embedding_std=1.0,
+    damping=1.0,
     relaxation=Relaxation(steps=80, step=0.4),
 )
 
@@ -111,12 +109,12 @@ def test_what_is_learned_by_the_kind_of_embedding() -> None:
 
 
 def test_size_of_the_published_model() -> None:
-    model = LanguageModel(Config(), Generator())
+    model = LanguageModel(PUBLISHED, Generator())
     assert sum(p.numel() for p in model.parameters()) == 4 * 128 * 128 + 128 * 65 == 73_856
 
 
 def test_weights_and_embeddings_have_the_published_spread() -> None:
-    model = LanguageModel(Config(), Generator().manual_seed(1))
+    model = LanguageModel(PUBLISHED, Generator().manual_seed(1))
     for tensor, std in [
         (model.block.qkv.weight, 128**-0.5),
         (model.block.o.weight, 128**-0.5),
@@ -302,7 +300,7 @@ def test_impossible_relaxations_are_refused(settings: tuple, message: str) -> No
 
 @torch.no_grad()
 def test_published_and_corrected_come_to_rest_at_their_sizes() -> None:
-    for config in (Config(), CORRECTED):
+    for config in (PUBLISHED, Config()):
         model = LanguageModel(config, Generator().manual_seed(3))
         x = torch.randint(65, (2, 64), generator=Generator().manual_seed(4))
         with warnings.catch_warnings():
@@ -313,7 +311,7 @@ def test_published_and_corrected_come_to_rest_at_their_sizes() -> None:
 
 def test_a_restless_sequence_does_not_hide_among_calm_ones() -> None:
     """The test of the force looks at each; the published one looks at the whole batch."""
-    config = replace(CORRECTED, width=8, heads=2, vocabulary=7, context=6)
+    config = Config(width=8, heads=2, vocabulary=7, context=6)
     model = LanguageModel(config, Generator().manual_seed(0))
     x = torch.randint(7, (64, 6), generator=Generator().manual_seed(1))
     with torch.no_grad():
@@ -336,8 +334,8 @@ def test_a_restless_sequence_does_not_hide_among_calm_ones() -> None:
 
 
 def test_the_corrected_step_stops_at_once_where_attention_does_nothing() -> None:
-    relaxation = CORRECTED.relaxation
-    assert 1 - relaxation.step * (1 + CORRECTED.strength * CORRECTED.damping) == 0
+    config = Config()
+    assert 1 - config.relaxation.step * (1 + config.strength * config.damping) == 0
     assert TOLERANCE == {"step": 1e-2, "force": 1e-3}  # the first is the source's
 
 

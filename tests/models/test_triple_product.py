@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from attn_notes.models.attention import rotate
 from attn_notes.models.triple_product import (
+    PUBLISHED,
     SCORES,
     VOLUMES,
     AttentionOnly,
@@ -341,7 +342,8 @@ def test_parameter_counts(config: Config, parameters: int, generator: Generator)
 def test_the_form_changes_no_answer(generator: Generator) -> None:
     x = torch.randint(16, (2, 13), generator=generator)
     logits = [
-        AttentionOnly(Config(form=form), Generator().manual_seed(1)).double()(x) for form in VOLUMES
+        AttentionOnly(Config("volume", form), Generator().manual_seed(1)).double()(x)
+        for form in VOLUMES
     ]
     for other in logits[1:]:
         assert_close(other, logits[0])
@@ -374,8 +376,9 @@ def test_the_layer_refuses_what_it_does_not_know(wrong: dict, message: str) -> N
         TripleProductAttention(8, 2, 4, Generator(), **wrong)
 
 
-def test_defaults_are_the_published_score_in_the_safe_form(generator: Generator) -> None:
-    assert (Config().score, Config().form) == ("volume", "projected")
+def test_the_angle_is_the_default_and_the_volume_the_published_score(generator: Generator) -> None:
+    assert (Config().score, Config("volume").form) == ("angle", "projected")
+    assert (PUBLISHED.score, PUBLISHED.form) == ("volume", "expanded")
     model = AttentionOnly(Config(vocabulary=500), generator)
     assert model.embedding.weight.std().item() == pytest.approx(1, rel=0.03)
     for score in ("angle", "line"):
@@ -389,7 +392,7 @@ def test_a_layer_uses_the_form_that_it_was_made_with(
     called = []
     for name, volume in VOLUMES.items():
         monkeypatch.setitem(VOLUMES, name, lambda *x, n=name, v=volume: called.append(n) or v(*x))
-    AttentionOnly(Config(form=form), generator)(torch.ones(1, 3, dtype=torch.long))
+    AttentionOnly(Config("volume", form), generator)(torch.ones(1, 3, dtype=torch.long))
     assert called == [form]
 
 
@@ -442,7 +445,7 @@ def test_an_angle_does_not_change_with_the_lengths(
 
 def test_a_long_sequence_of_features_equals_the_layer(generator: Generator) -> None:
     """Also in single precision and at the sizes where it pays."""
-    layer = TripleProductAttention(16, 2, 8, generator)
+    layer = TripleProductAttention(16, 2, 8, generator, score="volume")
     x = torch.randn(1, 257, 16, generator=generator)
     q, k, r, v = layer.project(x)
     expected, _ = layer(x)

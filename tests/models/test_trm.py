@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from attn_notes.models.trm import (
     OFFICIAL,
     PARTS,
+    PUBLISHED,
     TRM,
     Config,
     State,
@@ -141,13 +142,13 @@ def count(config: Config) -> int:
 
 
 def test_parameter_counts() -> None:
-    assert count(Config()) == 4_856_833
+    assert count(PUBLISHED) == 4_856_833
     # The official code's 5,028,866 have a second output of the q head, and its 16 summary tokens
     # are kept elsewhere.
     assert count(OFFICIAL) == 5_028_866 - (512 + 1) + 16 * 512
     # q, k, v and o in the mixer's place, in two layers.
     mixer = 3 * 82 * 256
-    assert count(Config(mixer="attention")) == 4_856_833 + 2 * (4 * 512**2 - mixer)
+    assert count(replace(PUBLISHED, mixer="attention")) == 4_856_833 + 2 * (4 * 512**2 - mixer)
 
 
 def test_a_sequence_of_any_length() -> None:

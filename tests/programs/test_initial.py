@@ -18,9 +18,10 @@ Spec = dict[str, Any]
 
 SORTER = deep_qkv.Config(rank=3, embedding=10, heads=5)
 COPIER = triple_product.Config(vocabulary=5, width=12, heads=3, head_dim=2)
-HEAD = dialectical.Config(vocabulary=7, context=6, width=9, head_dim=5, steps=2)
+HEAD = replace(dialectical.PUBLISHED, context=6, width=9, head_dim=5, steps=2)
 RELAX = equilibrium.Relaxation(2, 0.5)
-BLOCK = equilibrium.Config(vocabulary=5, context=7, width=6, heads=2, relaxation=RELAX)
+SIZES = {"vocabulary": 5, "context": 7, "width": 6, "heads": 2}
+BLOCK = replace(equilibrium.PUBLISHED, **SIZES, relaxation=RELAX)
 THINKER = trm.Config(vocabulary=5, cells=16, width=14, multiple=3, heads=7, layers=1)
 
 MODELS: dict[str, Callable[[Generator], nn.Module]] = {

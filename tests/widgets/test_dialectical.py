@@ -8,7 +8,8 @@ from torch import Generator
 from torch.func import stack_module_state
 from traitlets import TraitError
 
-from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
+from attn_notes.models.dialectical import PUBLISHED as AS_PUBLISHED
+from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.tasks.brackets import Brackets
 from attn_notes.widgets.dialectical import BracketGenerator
 
@@ -16,11 +17,11 @@ from .. import packed
 
 SEEDS = 3
 SIZES = dict(context=13, width=11, head_dim=5, steps=2)
-PUBLISHED = Config(**SIZES)
+PUBLISHED = replace(AS_PUBLISHED, **SIZES)
 CONFIGS = [
     PUBLISHED,
-    replace(CORRECTED, **SIZES),
-    replace(CORRECTED, **SIZES, streams=1, tension_gate=False),
+    Config(**SIZES),
+    Config(**SIZES, streams=1, tension_gate=False),
 ]
 
 

@@ -9,7 +9,7 @@ from torch import Generator
 from torch.func import stack_module_state
 from traitlets import TraitError
 
-from attn_notes.models.equilibrium import CORRECTED, Config, LanguageModel, Relaxation
+from attn_notes.models.equilibrium import PUBLISHED, Config, LanguageModel, Relaxation
 from attn_notes.widgets.equilibrium import EquilibriumExplorer, opening
 
 from .. import packed
@@ -17,8 +17,8 @@ from .. import packed
 SEEDS = 3
 CHARACTERS = "\n Tbeo,"
 SIZES = dict(vocabulary=len(CHARACTERS), context=5, width=10, heads=2)
-FIXED = Config(**SIZES)
-LEARNED = replace(CORRECTED, **SIZES, embedding="learned")
+FIXED = replace(PUBLISHED, **SIZES)
+LEARNED = Config(**SIZES, embedding="learned")
 
 
 def stacked(config, seeds=SEEDS):

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from attn_notes.models.dialectical import CORRECTED, Config
+from attn_notes.models import dialectical
+from attn_notes.models.dialectical import Config
 from attn_notes.tasks.brackets import Brackets
 
 TASK = Brackets(max_length=33)  # one string in two thousand is longer than its 32 characters
@@ -36,10 +38,11 @@ class Setting:
 
 # --- What is trained
 
-PUBLISHED = Config(width=32, head_dim=16, context=64)  # a fifteenth of the source's parameters
-SIZES = {name: getattr(PUBLISHED, name) for name in ("width", "head_dim", "context")}
+# A fifteenth of the source's parameters.
+SIZES: dict[str, Any] = {"width": 32, "head_dim": 16, "context": 64}
+PUBLISHED = replace(dialectical.PUBLISHED, **SIZES)
 MENDED = replace(PUBLISHED, mask="causal")
-WHOLE = replace(CORRECTED, **SIZES)
+WHOLE = Config(**SIZES)
 
 LESSON = {"as published": PUBLISHED, "mask mended": MENDED}
 """What the lesson trains, by the names that the reader meets."""

@@ -22,7 +22,7 @@ def corrected(text: Text) -> Config:
 
 def corrected_for(characters: str) -> Config:
     """The corrected block for a vocabulary."""
-    return replace(equilibrium.CORRECTED, context=LENGTH, vocabulary=len(characters))
+    return Config(context=LENGTH, vocabulary=len(characters))
 
 
 def published(text: Text) -> Config:
@@ -32,7 +32,7 @@ def published(text: Text) -> Config:
 
 def published_for(characters: str) -> Config:
     """The published block for a vocabulary."""
-    return Config(vocabulary=len(characters))
+    return replace(equilibrium.PUBLISHED, vocabulary=len(characters))
 
 
 # --- Training

@@ -177,7 +177,7 @@ def halts(
 
 
 class Supervision:
-    """A run of deep supervision that goes on step by step, and whose whole state can be saved.
+    """A run of deep supervision that goes on step by step.
 
     Args:
         model: it is trained in place.
@@ -186,8 +186,6 @@ class Supervision:
         optimizer: makes an optimiser from the parameters.
         schedule: factor of the learning rate at step 0, 1, ...
         generator: of the puzzles and of what explores, on the CPU.
-        forward: what is called for the model's step, where that is not the model itself: the model
-            compiled, or wrapped to average gradients over processes.
         autocast: the dtype that products are taken in, for mixed precision.
     """
 
@@ -200,12 +198,10 @@ class Supervision:
         optimizer: Callable[[Any], Optimizer],
         generator: Generator,
         schedule: Callable[[int], float] = lambda step: 1.0,
-        forward: Callable[[Tensor, State], Output] | None = None,
         autocast: torch.dtype | None = None,
     ) -> None:
         self.model, self.draw, self.settings = model, draw, settings
         self.generator, self.autocast = generator, autocast
-        self.forward = forward or model
         self.optimizer = optimizer(model.parameters())
         self.scheduler = LambdaLR(self.optimizer, schedule)
         self.carry = vacant(model, settings.seats)
@@ -238,7 +234,7 @@ class Supervision:
         fresh = puzzles.to(device), solutions.to(device)
         carry = seat(self.carry, fresh, self.model.start(settings.seats))
         with self.precision():
-            state, logits, halt = self.forward(carry.puzzles, carry.state)
+            state, logits, halt = self.model(carry.puzzles, carry.state)
         exact = torch.promote_types(logits.dtype, torch.float32)
         logits, halt = logits.to(exact), halt.to(exact)
         right = solved(logits, carry.solutions)
@@ -259,31 +255,6 @@ class Supervision:
         self.carry = carry._replace(state=state, steps=steps, halted=leaves)
         self.done += 1
         return Seen(answer.detach(), halting.detach(), right.float().mean(), leaves.float().mean())
-
-    def state_dict(self) -> dict[str, Any]:
-        """All that the run's future depends on, besides what it was made from."""
-        return {
-            "done": self.done,
-            "model": self.model.state_dict(),
-            "average": self.average.state_dict() if self.average is not None else None,
-            "optimizer": self.optimizer.state_dict(),
-            "scheduler": self.scheduler.state_dict(),
-            "generator": self.generator.get_state(),
-            "carry": [*self.carry[:2], *self.carry.state, *self.carry[3:]],
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where another run, made from the same things, was when it was saved."""
-        self.done = state["done"]
-        self.model.load_state_dict(state["model"])
-        if self.average is not None:
-            self.average.load_state_dict(state["average"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.scheduler.load_state_dict(state["scheduler"])
-        self.generator.set_state(state["generator"].cpu())
-        device = self.carry.puzzles.device
-        puzzles, solutions, y, z, steps, halted = (t.to(device) for t in state["carry"])
-        self.carry = Carry(puzzles, solutions, State(y, z), steps, halted)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from attn_notes.chapters.trm.evidence import Looked, Recorded
 from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
 from attn_notes.chapters.trm.recipe import LIVE, TASK, TRAINED, TRM_LIVE, Recipe
 from attn_notes.chapters.trm.supervision import Settings
-from attn_notes.models.trm import OFFICIAL, Config
+from attn_notes.models.trm import OFFICIAL, PUBLISHED, Config
 
 # --- The blackboard
 
@@ -108,7 +108,7 @@ def answer_to(text: str) -> str:
 
 def model_table() -> HTML:
     """The published network, the official code's and the one that is trained here."""
-    configs = Config(), OFFICIAL, LIVE.config
+    configs = PUBLISHED, OFFICIAL, LIVE.config
     published, official, here = (f"{recipe.parameters(config):,}" for config in configs)
     fields = {
         "width": "width",
@@ -163,7 +163,7 @@ def settings_table() -> HTML:
             ["learning rate", f"{LIVE.lr:g}, then a cosine", "0.0001, constant"],
             ["warm-up, steps", recipe.WARM_UP, "2,000"],
             ["weight decay", recipe.WEIGHT_DECAY, 1],
-            ["steps of the optimiser", LIVE.steps, "65,104"],
+            ["steps of the optimiser", LIVE.steps, f"{60_000 * 1000 // paper.seats:,}"],
         ],
     )
 
@@ -181,7 +181,7 @@ def cost_table() -> HTML:
         [*header, "times this chapter's"],
         [
             row("this chapter's", LIVE.config),
-            row("the source's", Config()),
+            row("the source's", PUBLISHED),
             row("the official code's", OFFICIAL),
         ],
     )

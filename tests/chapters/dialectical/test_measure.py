@@ -10,14 +10,14 @@ from torch.testing import assert_close
 
 from attn_notes.chapters.dialectical import decoding, measure, recipe
 from attn_notes.chapters.dialectical.measure import Stopping
-from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel, Observed
+from attn_notes.models.dialectical import PUBLISHED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets
 from attn_notes.training import comparison
 
 V = len(VOCABULARY)
 TASK = Brackets(pairs=3, max_length=13)
-SMALL = replace(CORRECTED, width=11, head_dim=5, steps=3, context=13)
+SMALL = Config(width=11, head_dim=5, steps=3, context=13)
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
 
 
 def test_ablations_cost_what_the_whole_costs() -> None:
-    config = replace(CORRECTED, width=32, head_dim=16, context=64, steps=3)
+    config = Config(width=32, head_dim=16, context=64, steps=3)
     found = measure.ablations(config, 32)
     assert found["corrected"] == config
     costs = {name: measure.operations(ablated, 32) for name, ablated in found.items()}
@@ -316,4 +316,4 @@ def test_the_published_decoder_fails_a_model_that_wants_to() -> None:
 
 
 def test_a_published_model_is_a_config() -> None:
-    assert measure.operations(replace(Config(), width=11, head_dim=5, steps=3), 7) > 0
+    assert measure.operations(replace(PUBLISHED, width=11, head_dim=5, steps=3), 7) > 0

@@ -7,12 +7,11 @@ from attn_notes.models.equilibrium import Config, LanguageModel, Relaxation
 
 LONG = Relaxation(steps=80, step=0.4)
 SMALL = Config(
-    input="normalised",
     vocabulary=7,
     context=5,
     width=10,
     heads=2,
-    embedding_std=1.0,
+    damping=1.0,
     relaxation=LONG,
 )
 

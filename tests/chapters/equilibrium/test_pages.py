@@ -10,7 +10,7 @@ import torch
 from torch import Generator
 
 from attn_notes.chapters.equilibrium import checks, estimators, evidence, measure, plane, recipe
-from attn_notes.models.equilibrium import CORRECTED, LanguageModel
+from attn_notes.models.equilibrium import Config, LanguageModel
 from attn_notes.widgets.equilibrium import EquilibriumExplorer
 
 from ... import exercises
@@ -49,16 +49,16 @@ def test_the_lessons_model_is_the_packages() -> None:
 
 def test_the_lessons_model_has_the_numbers_of_the_recipe() -> None:
     cell = exercises.cells(LESSON)["model-cell"]
-    aep, heads = estimators.AEP, CORRECTED.heads
-    assert f"(3, {heads}, {CORRECTED.width // heads})" in cell and f"beta={aep.beta}" in cell
+    aep, heads = estimators.AEP, Config().heads
+    assert f"(3, {heads}, {Config().width // heads})" in cell and f"beta={aep.beta}" in cell
     assert (
         f"{aep.relaxation.step} * field(z)" in cell
         and f"settle(field, z, {aep.relaxation.steps})" in cell
     )
-    assert CORRECTED.relaxation.step == aep.relaxation.step
+    assert Config().relaxation.step == aep.relaxation.step
     check = exercises.cells(LESSON)["model-check-cell"]
-    assert f"- {CORRECTED.damping:g} * z" in check
-    assert f"settle(force, x, {CORRECTED.relaxation.steps})" in check
+    assert f"- {Config().damping:g} * z" in check
+    assert f"settle(force, x, {Config().relaxation.steps})" in check
 
 
 def test_the_implicit_layer_has_the_gradient_of_the_unrolled_one() -> None:
@@ -87,17 +87,17 @@ WORDS = {2: "two", 3: "three", 4: "four", 8: "eight"}
 @pytest.mark.parametrize(
     ("page", "cell", "says"),
     [
-        (LESSON, "model", f"{WORDS[CORRECTED.heads]} heads, width {CORRECTED.width}"),
+        (LESSON, "model", f"{WORDS[Config().heads]} heads, width {Config().width}"),
         (LESSON, "task", f"reads {recipe.LENGTH} characters"),
         (LESSON, "title", f"nudges its state for {recipe.FEW} steps"),
         (LESSON, "clip-text", f"At the published {recipe.FEW} steps"),
         (LESSON, "limits", f"{recipe.LENGTH} characters, {recipe.STEPS} steps"),
-        (LESSON, "limits", f"the damping of {CORRECTED.damping:g}"),
+        (LESSON, "limits", f"the damping of {Config().damping:g}"),
         (LESSON, "exercise-fewest", "within a thousandth of the exact gradient"),
         (
             LESSON,
             "exercise-fewest",
-            f"own settings take {CORRECTED.relaxation.steps + 2 * estimators.AEP.relaxation.steps}",
+            f"own settings take {Config().relaxation.steps + 2 * estimators.AEP.relaxation.steps}",
         ),
         (EVIDENCE, "training", f"{recipe.STEPS} steps of {recipe.BATCH} pieces"),
         (EVIDENCE, "task", f"up to {recipe.JUDGED:,} pieces"),

@@ -2,6 +2,7 @@
 
 import ast
 import warnings
+from dataclasses import replace
 from math import log
 
 import pytest
@@ -12,8 +13,8 @@ from attn_notes.analysis import cost, results, statistics
 from attn_notes.chapters.equilibrium import claims, estimators, evidence, measure, recipe
 from attn_notes.chapters.equilibrium.estimators import Implicit, Nudged
 from attn_notes.models.equilibrium import (
+    PUBLISHED,
     TOLERANCE,
-    Config,
     LanguageModel,
     NotSettledWarning,
     Relaxation,
@@ -142,7 +143,7 @@ def test_the_error_falls_as_beta_squared_until_rounding_rules() -> None:
 @pytest.mark.slow
 def test_a_recorded_gradient_comes_out_again() -> None:
     """Of the shortest record: seed 0, at the published setting."""
-    config = Config(vocabulary=len(TEXT.characters))
+    config = replace(PUBLISHED, vocabulary=len(TEXT.characters))
     model = LanguageModel(config, Generator().manual_seed(0)).double()
     sequences = TEXT.sample(16, 64, Generator().manual_seed(0))
     true = measure.attention_gradient(model, sequences, Implicit(Relaxation(40, 0.25)))
@@ -153,7 +154,7 @@ def test_a_recorded_gradient_comes_out_again() -> None:
 def test_damping_does_not_always_bring_rest_and_the_published_test_does_not_see_it() -> None:
     x = TEXT.held_out(64)[:4, :-1]
     for std, step_says_rest, at_rest in ((0.02, True, True), (4.0, True, False)):
-        config = Config(vocabulary=len(TEXT.characters), embedding_std=std)
+        config = replace(PUBLISHED, vocabulary=len(TEXT.characters), embedding_std=std)
         model = LanguageModel(config, Generator().manual_seed(0))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", NotSettledWarning)
@@ -170,7 +171,7 @@ def test_one_gradient_is_four_times_faster_than_step_by_step_and_no_worse() -> N
     generator = Generator().manual_seed(0)
     sequences = TEXT.sample(16, 64, generator)
     ways, exact = measure.ways_to_one_gradient(
-        Config(vocabulary=len(TEXT.characters)), sequences, generator
+        replace(PUBLISHED, vocabulary=len(TEXT.characters)), sequences, generator
     )
     published, ours = "step by step, as published", "AEP, longer steps, one side"
     assert measure.cosine(ways[ours](), exact) >= measure.cosine(ways[published](), exact)

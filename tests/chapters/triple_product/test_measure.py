@@ -71,7 +71,9 @@ def test_heads_are_widened_to_equal_parameters() -> None:
     many = measure.with_parameters_of(Config(score="angle", heads=2, width=24), dot)
     assert 5 * many.heads * many.d == 4 * 3 * 20
     with pytest.raises(ValueError, match="no even dimension"):
-        measure.with_parameters_of(Config(score="dot", heads=4), Config(heads=4, head_dim=4))
+        measure.with_parameters_of(
+            Config(score="dot", heads=4), Config("volume", heads=4, head_dim=4)
+        )
     with pytest.raises(ValueError, match="no even dimension"):
         measure.with_parameters_of(volume, Config(score="dot", width=24, heads=3, head_dim=16))
 
@@ -226,7 +228,7 @@ def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
 
 
 def test_plane_coordinates_keep_what_the_scores_depend_on(generator: Generator) -> None:
-    layer = AttentionOnly(Config(width=12, heads=2), generator).double().layers[0]
+    layer = AttentionOnly(Config("volume", width=12, heads=2), generator).double().layers[0]
     x = torch.randn(9, 12, generator=generator, dtype=torch.float64)
     keys, (q, r) = measure.plane_coordinates(layer, x, head=1, query=5)
     assert keys.shape == (6, 3)
@@ -239,7 +241,7 @@ def test_plane_coordinates_keep_what_the_scores_depend_on(generator: Generator) 
 
 
 def test_score_spread_reads_causal_scores_only(generator: Generator) -> None:
-    model = AttentionOnly(Config(), generator)
+    model = AttentionOnly(Config("volume"), generator)
     x = torch.randint(16, (3, 7), generator=generator)
     spread = measure.score_spread(model, x)
     q, k, r, _ = model.layers[0].project(model.embedding(x))

@@ -7,7 +7,7 @@ import torch
 from torch import Generator
 
 from attn_notes.chapters.trm import evidence, recipe
-from attn_notes.models.trm import OFFICIAL, Config, Rereading, Straight
+from attn_notes.models.trm import OFFICIAL, PUBLISHED, Rereading, Straight
 
 from ... import exercises
 
@@ -56,7 +56,7 @@ def test_the_numbers_of_the_lesson() -> None:
     assert "mixes the 37 tokens" in text_of(LESSON, "blackboard-text")
     assert recipe.LIVE.config.tokens == 37
     assert recipe.LIVE.config.width == 8**2  # the root in the model's cell
-    assert OFFICIAL.norm == "tokens" and Config().norm == "channels"
+    assert OFFICIAL.norm == "tokens" and PUBLISHED.norm == "channels"
 
 
 def test_the_blackboard_is_what_the_text_works() -> None:

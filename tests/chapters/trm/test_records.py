@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from attn_notes.analysis import results, statistics
 from attn_notes.chapters.trm import claims, evidence, measure, recipe, sentences, tables
-from attn_notes.models.trm import OFFICIAL, TRM, Config
+from attn_notes.models.trm import OFFICIAL, PUBLISHED, TRM
 from attn_notes.tasks.sudoku import Batch, Sudoku
 
 from ... import exercises
@@ -139,7 +139,7 @@ def test_what_is_said_of_sizes() -> None:
     assert recipe.SEEDS == 4
     live = recipe.LIVE.config
     assert recipe.parameters(live) == 103_169
-    assert recipe.parameters(Config()) == 4_856_833
+    assert recipe.parameters(PUBLISHED) == 4_856_833
     text = exercises.cells(CHAPTER)
     assert "103,169" in text["title"]
     assert live.tokens == 37  # of which one is the summary
@@ -155,7 +155,7 @@ def test_what_is_said_of_sizes() -> None:
     # The official code has no summary tokens among them, and a second output beside q.
     own = recipe.parameters(OFFICIAL) - OFFICIAL.summary * OFFICIAL.width + OFFICIAL.width + 1
     assert own == 5_028_866 and "5,028,866" in tables.model_table().data
-    assert recipe.parameters(Config()) / recipe.parameters(live) == pytest.approx(47, abs=0.5)
+    assert recipe.parameters(PUBLISHED) / recipe.parameters(live) == pytest.approx(47, abs=0.5)
 
 
 def test_the_settings_that_the_text_names() -> None:

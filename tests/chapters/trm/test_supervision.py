@@ -241,19 +241,6 @@ def test_the_mean_of_two_halves_is_the_step_of_the_whole() -> None:
     assert_close(gradient(slice(0, 8)), halves, rtol=1e-4, atol=1e-6)
 
 
-def test_another_forward_is_called_in_the_models_place() -> None:
-    called = []
-    run = begin()
-
-    def forward(puzzles: Tensor, state: State) -> object:
-        called.append(len(puzzles))
-        return run.model(puzzles, state)
-
-    run.forward = forward
-    run.step()
-    assert called == [7]
-
-
 def test_mixed_precision_stays_near() -> None:
     """bfloat16 keeps eight bits: losses agree to a per cent, and so does each weight's gradient.
 

@@ -1,0 +1,79 @@
+"""What a model is made of if nobody says otherwise: the corrected parts, which read no future."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator, nn
+
+from attn_notes.analysis.leaks import future_leak
+from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
+
+CORRECTED = {
+    deep_qkv: {},
+    triple_product: {"score": "angle", "form": "projected"},
+    dialectical: {
+        "mask": "causal",
+        "tilts": "key",
+        "values": "shared",
+        "tension": "variation",
+        "halting": "absorbing",
+    },
+    equilibrium: {
+        "input": "normalised",
+        "test": "force",
+        "damping": 3.0,
+        "embedding_std": 1.0,
+        "relaxation": {"steps": 16, "step": 0.25, "memory": 0},
+    },
+    trm: {"norm": "tokens"},
+}
+CAUSAL: dict[ModuleType, Callable[..., nn.Module]] = {
+    deep_qkv: deep_qkv.Sorter,
+    triple_product: triple_product.AttentionOnly,
+    dialectical: dialectical.LanguageModel,
+    equilibrium: equilibrium.LanguageModel,
+}
+
+
+def name(module: Any) -> str:
+    return getattr(module, "__name__", "").rpartition(".")[2]
+
+
+def leak(module: Any, config: Any) -> float:
+    """Of a small model whose weights are far from their start."""
+    sizes = {"vocabulary": 5, **({"width": 8} if hasattr(config, "width") else {})}
+    generator = Generator().manual_seed(0)
+    model = CAUSAL[module](replace(config, **sizes), generator).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.5 * torch.randn(p.shape, generator=generator))
+    return future_leak(model, torch.randint(5, (3, 5), generator=generator), 5)
+
+
+@pytest.mark.parametrize("module", CORRECTED, ids=name)
+def test_the_defaults_are_corrected_and_the_published_parts_have_a_name(module: Any) -> None:
+    ours, published = asdict(module.Config()), asdict(module.PUBLISHED)
+    assert {part: ours[part] for part in ours if ours[part] != published[part]} == CORRECTED[module]
+
+
+@pytest.mark.parametrize("module", CAUSAL, ids=name)
+def test_by_default_no_model_reads_the_future(module: Any) -> None:
+    assert leak(module, module.Config()) == 0
+
+
+def test_the_published_dialectical_model_does() -> None:
+    assert leak(dialectical, dialectical.PUBLISHED) > 1e-3
+
+
+def test_nor_does_a_dialectical_head_unless_it_is_the_published_one() -> None:
+    x = torch.randn(2, 5, 128, generator=Generator().manual_seed(1))
+    changed = torch.cat([x[:, :3], -x[:, 3:]], 1)
+    keep = torch.ones(2, 5, dtype=torch.bool)
+    for config, reads in ((dialectical.Config(), False), (dialectical.PUBLISHED, True)):
+        head = dialectical.DialecticalHead(config, Generator().manual_seed(0))
+        moved = (head(x, keep)[0] - head(changed, keep)[0])[:, :3].abs().max()
+        assert (moved > 1e-3) == reads and (moved == 0) != reads
