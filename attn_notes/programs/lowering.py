@@ -7,6 +7,7 @@ computed over and over, and where a matrix product or an output wants it.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -241,7 +242,7 @@ class Lowering:
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), value)
         operation = self.operations[name_of(node)]
         try:
-            signature(operation).bind(self, *args, **kwargs)
+            _signature(operation).bind(self, *args, **kwargs)
         except TypeError as error:
             raise self.refuse(f"is not known to a program in this form: {error}") from None
         result = operation(self, *args, **kwargs)
@@ -258,6 +259,9 @@ class Lowering:
             value = self.copy(value)
         value.buffer.role = "output"
         return value
+
+
+_signature = cache(signature)
 
 
 def _simplified(operation: str, values: list[Value], shape: Shape) -> Value:

@@ -307,14 +307,12 @@ def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
 
 def trained(
     model: torch.nn.Module, step: Step, count: int, **adamw: Any
-) -> tuple[Tensors, Tensors, Tensor, Tensors]:
-    """In torch: the first gradients, the last ones, the last loss and the weights then."""
+) -> tuple[Tensors, Tensor, Tensors]:
+    """In torch: the first gradients, and the last loss and weights."""
     descend = ensemble.gradient(model, step.loss, 1.0)
     weights = {name: p.detach().clone() for name, p in model.named_parameters()}
     optimizer = torch.optim.AdamW(list(weights.values()), **adamw)
-    first: Tensors = {}
-    grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
-    first = grads
+    first, loss = descend(weights, dict(model.named_buffers()), step.batch)
     schedule = warmup_cosine(count, 3)
     for i in range(count):
         grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
@@ -322,7 +320,7 @@ def trained(
             weight.grad = grads[name]
         optimizer.param_groups[0]["lr"] = adamw["lr"] * schedule(i)
         optimizer.step()
-    return first, grads, loss, weights
+    return first, loss, weights
 
 
 @cache
@@ -349,7 +347,7 @@ def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) ->
     inputs = inputs_of(model, step)
     found = program_page.outputs(page, program, inputs)
     count = 10 if step.tame else 1
-    first, _, loss, weights = trained(model, step, count, **ADAMW)
+    first, loss, weights = trained(model, step, count, **ADAMW)
     for parameter, gradient in first.items():
         assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
         assert gradient.isfinite().all()
@@ -512,10 +510,9 @@ def test_starting_weights_are_drawn_as_they_are_described(page: Page) -> None:
 
 
 def test_a_models_draws_are_followed_in_the_page(page: Page) -> None:
-    step = STEPS["dialectical published"]()
+    step, model, program = exported("dialectical published")
     specs = initial.draws(step.build)
-    program = training.step(step.model, step.loss, step.batch)
-    program_page.make(page, program, inputs_of(step.model, step))
+    program_page.make(page, program, inputs_of(model, step))
     page.evaluate("(s) => tools.draw(H, program.inputs, s, tools.random(5))", specs)
     found = program_page.read(page, "inputs")
     poles = found["block.head.poles.weight"]
