@@ -27,10 +27,18 @@ A run leaves its inputs as they are. Whole numbers and truth values stand in the
 `make(H, { exp, product })` takes another exponential, and a faster product of large matrices:
 `attn_notes/widgets/_program.js` has both, and an optimiser.
 
-What the examples say is their shapes and dtypes; no number of theirs is in the program. What the
-function itself makes, a mask or a table of positions, is: up to `constants.MOST` numbers of it,
-more is refused, as are random numbers and trained tensors that are not inputs. `training.step` is
-such a function: the gradient of a model's loss.
+What the examples say is their shapes and dtypes; no number of theirs is in the program. The
+function is traced with tensors that have none, so a shape or a branch that depends on numbers is
+refused: `nonzero`, a mask as an index, `.item()`, `if x.sum() > 0`. What the function itself makes,
+a mask or a table of positions, is in the program: up to `constants.MOST` numbers of it, more is
+refused, as are random numbers and trained tensors that are not inputs. A refusal names the
+operation and the line of the model. `training.step` is such a function: the gradient of a model's
+loss.
+
+A program computes in the precision of its array, be that `Float32Array` or `Float64Array`:
+`.float()` and `.double()` change nothing in it, and whole numbers are exact as far as that
+precision goes. Half precision, bytes and the other narrow dtypes round or wrap around where a
+program would not, and are refused.
 """
 
 from attn_notes.programs.program import Program, Slot, export

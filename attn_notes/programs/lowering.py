@@ -7,6 +7,8 @@ computed over and over, and where a matrix product or an output wants it.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
+from inspect import signature
 from typing import Any
 
 import torch
@@ -36,6 +38,9 @@ VIEWS = {
     *("getitem", "permute", "select", "slice", "squeeze", "unsqueeze", "view"),
 }
 """What reads a view is what reads its base."""
+
+DTYPES = {torch.bool, torch.int32, torch.int64, torch.float32, torch.float64}
+"""Of what is computed: what others round or wrap around, a program would not."""
 
 
 def entering(table: dict[str, Operation]) -> Callable[..., Callable[[Operation], Operation]]:
@@ -158,6 +163,10 @@ class Lowering:
         shape: Shape = tuple(torch.broadcast_shapes(*[value.shape for value in values]))
         return _simplified(operation, [self.expand(value, shape) for value in values], shape)
 
+    def truth(self, value: Value, dtype: torch.dtype) -> Value:
+        """Whether numbers are not 0."""
+        return value if dtype is torch.bool else self.apply("ne", value, 0.0)
+
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool) -> Value:
         """What becomes of a value along some dimensions, all of them where none is given."""
         count = len(value.shape)
@@ -225,8 +234,18 @@ class Lowering:
     def _lower(self, node: fx.Node, value: Callable[[fx.Node], Any]) -> Any:
         if name_of(node) not in self.operations:
             raise self.refuse("is not among the operations of a program")
+        for each in tree_leaves(node.meta["val"]):
+            if isinstance(each, Tensor) and each.dtype not in DTYPES:
+                raise self.refuse(
+                    f"gives {each.dtype}, and a program has float32, float64, int32, int64 and bool"
+                )
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), value)
-        result = self.operations[name_of(node)](self, *args, **kwargs)
+        operation = self.operations[name_of(node)]
+        try:
+            _signature(operation).bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise self.refuse(f"is not known to a program in this form: {error}") from None
+        result = operation(self, *args, **kwargs)
         if isinstance(result, (Applied, Picked)) and _uses(node) > 1:
             result = self.copy(result)
         return result
@@ -240,6 +259,9 @@ class Lowering:
             value = self.copy(value)
         value.buffer.role = "output"
         return value
+
+
+_signature = cache(signature)
 
 
 def _simplified(operation: str, values: list[Value], shape: Shape) -> Value:

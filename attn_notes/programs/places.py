@@ -93,15 +93,8 @@ def _place(
     return Layout(shape, rest, base.layout.offset), low.expand(place, shape), shape
 
 
-def _no_mask(low: Lowering) -> None:
-    for node in tree_leaves(low.node.args[1]):
-        if node is not None and node.meta["val"].dtype is torch.bool:
-            raise low.refuse("picks entries by a mask, so that its shape hangs on the data")
-
-
 @named("index")
 def _index(low: Lowering, a: Value, indices: Sequence[Value | None]) -> Value:
-    _no_mask(low)
     base = low.stored(a)
     layout, place, _ = _place(low, base, indices)
     return Picked(base.buffer, layout, place)
@@ -122,7 +115,9 @@ def _index_put(
     value: Value,
     accumulate: bool = False,
 ) -> Value:
-    _no_mask(low)
+    for node in tree_leaves(low.node.args[1]):
+        if node is not None and node.meta["val"].dtype is torch.bool:
+            raise low.refuse("puts numbers where a mask says: take `torch.where`")
     target = low.copy(base)
     layout, place, shape = _place(low, target, indices)
     place = Picked(target.buffer, layout, place)

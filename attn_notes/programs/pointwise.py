@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from torch import fx
 
 from attn_notes.programs.lowering import Lowering, Operation, entering
 from attn_notes.programs.values import Number, Value
@@ -18,9 +19,6 @@ POINTWISE = {
     **{name: name for name in ("tan", "tanh", "trunc", "where")},
     "clamp_max": "min",
     "clamp_min": "max",
-    "logical_and": "and",
-    "logical_not": "not",
-    "logical_or": "or",
     "maximum": "max",
     "minimum": "min",
 }
@@ -31,7 +29,7 @@ def _pointwise(name: str) -> Operation:
     return lambda low, *values: low.apply(name, *values)
 
 
-def _logical(name: str) -> Operation:
+def _bitwise(name: str) -> Operation:
     """An operation on bits, which is one on truth values only."""
 
     def apply(low: Lowering, *values: Value | int | float) -> Value:
@@ -42,8 +40,20 @@ def _logical(name: str) -> Operation:
     return apply
 
 
+def _logical(name: str) -> Operation:
+    """An operation on truth values, and on whether numbers are not 0."""
+
+    def apply(low: Lowering, *values: Value) -> Value:
+        dtypes = [node.meta["val"].dtype for node in low.node.args if isinstance(node, fx.Node)]
+        truths = [low.truth(*pair) for pair in zip(values, dtypes, strict=True)]
+        return low.apply(name, *truths)
+
+    return apply
+
+
 TABLE.update({name: _pointwise(ours) for name, ours in POINTWISE.items()})
-TABLE.update({f"bitwise_{name}": _logical(name) for name in ("and", "or", "not")})
+TABLE.update({f"bitwise_{name}": _bitwise(name) for name in ("and", "or", "not")})
+TABLE.update({f"logical_{name}": _logical(name) for name in ("and", "or", "not")})
 
 
 @named("div")
@@ -58,6 +68,8 @@ def _div(
 def _add(
     low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
 ) -> Value:
+    if low.node.meta["val"].dtype is torch.bool:
+        return low.apply("or", a, low.apply("and", b, alpha))
     return low.apply("add", a, low.apply("mul", b, alpha))
 
 
@@ -101,8 +113,8 @@ def _clamp(
 @named("_to_copy")
 def _to_copy(low: Lowering, a: Value, **_: Any) -> Value:
     before, after = (node.meta["val"].dtype for node in (low.node.all_input_nodes[0], low.node))
-    if after is torch.bool and before is not torch.bool:
-        return low.apply("ne", a, 0.0)
+    if after is torch.bool:
+        return low.truth(a, before)
     if before.is_floating_point and not after.is_floating_point:
         return low.apply("trunc", a)
     return a

@@ -11,7 +11,7 @@ from attn_notes.programs.arena import placed
 from attn_notes.programs.loops import addressed
 from attn_notes.programs.lowering import Lowering, RefusedError
 from attn_notes.programs.operations import TABLE
-from attn_notes.programs.tracing import Tensors, refused, traced
+from attn_notes.programs.tracing import Tensors, UnknownOperationError, traced
 from attn_notes.programs.values import Stored
 
 
@@ -43,13 +43,13 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     """A torch function as a program.
 
     Args:
-        function: from named tensors to named tensors. It is traced: what it does must not hang on
-            what the numbers are.
+        function: from named tensors to named tensors. It is run once, and traced: what it does
+            must not hang on what the numbers are.
         inputs: examples of its inputs, whose names, shapes and dtypes count.
 
     Raises:
-        UnknownOperationError: the function does what no program can do; the message says what, and
-            which line asked for it.
+        UnknownOperationError: the function does what no program can do, or needs to know its
+            inputs' numbers; the message says what it is, and which line asked for it.
         ValueError: no input, or no output.
     """
     if not inputs:
@@ -69,7 +69,9 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     try:
         outputs = lowering.run(graph, list(examples))
     except RefusedError as error:
-        raise refused(named, examples, error.node, error.why) from None
+        node = error.node
+        said = f"{node.target} {error.why}. {node.stack_trace or ''}"
+        raise UnknownOperationError(said.rstrip()) from None
     starts, size = placed(lowering.kernels, lowering.buffers)
 
     def slot(value: Stored) -> Slot:

@@ -15,8 +15,10 @@ def _sum(low: Lowering, a: Value, dims: Any = None, keepdim: bool = False, **_: 
     return low.reduce("sum", a, dims or [], keepdim)
 
 
-def _reduction(kind: str) -> Operation:
+def _reduction(kind: str, *, truth: bool = False) -> Operation:
     def reduce(low: Lowering, a: Value, dim: Any = None, keepdim: bool = False) -> Value:
+        if truth:
+            a = low.truth(a, low.node.all_input_nodes[0].meta["val"].dtype)
         dims = [] if dim is None else [dim] if isinstance(dim, int) else dim
         return low.reduce(kind, a, dims, keepdim)
 
@@ -24,7 +26,7 @@ def _reduction(kind: str) -> Operation:
 
 
 TABLE.update(amax=_reduction("max"), amin=_reduction("min"), prod=_reduction("prod"))
-TABLE.update(any=_reduction("max"), all=_reduction("min"))
+TABLE.update(any=_reduction("max", truth=True), all=_reduction("min", truth=True))
 TABLE.update(argmax=_reduction("argmax"), argmin=_reduction("argmin"))
 
 

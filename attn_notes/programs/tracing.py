@@ -1,22 +1,24 @@
 """From a torch function to its operations: flat, without mutations, a few hundred kinds fewer.
 
-`traced` gives a graph of torch's core operations and some that are simpler still. Where one of them
-has no place in a program, `refused` says which line of the model asked for it.
+`traced` gives a graph of torch's core operations and some that are simpler still. Each has as its
+`stack_trace` the line of the model that asked for it.
 """
 
-import traceback
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, fx
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._guards import TracingContext, tracing
+from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
 from torch.func import functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten
 
-from attn_notes.training import ensemble
+from attn_notes.programs.lines import Lines, raised
 
 Tensors = dict[str, Tensor]
 Function = Callable[[Tensors], Any]
@@ -36,28 +38,53 @@ FURTHER = (
     aten.var,
 )
 """Core operations of torch that are loops of several others."""
-
-LIBRARIES = {"beartype", "jaxtyping", "torch"}
-OURS = (Path(__file__).parent, Path(ensemble.__file__))
+NONE = "while a function is traced there are none"
 
 
 class UnknownOperationError(NotImplementedError):
     """A function does something that no program can do."""
 
 
-def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
-    """The operations that a function does with tensors of these shapes.
+READING = (Tensor.numpy, Tensor.__array__, Tensor.tolist)
+
+
+class _NoNumbers(TorchFunctionMode):
+    """Refuses what reads a tensor's memory past torch's dispatch, where a traced one has none."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in READING and args[0].numel() and not args[0].data_ptr():
+            raise RuntimeError(f"`{func.__name__}` reads numbers, and {NONE}")
+        return func(*args, **(kwargs or {}))
+
+
+def traced(function: Function, inputs: Tensors) -> fx.Graph:
+    """The operations that a function does with tensors of these shapes and dtypes.
+
+    While it is traced its inputs are fake tensors, which have no numbers: none can get into a
+    program, neither by a shape nor by a branch. What it makes itself are tensors as ever.
 
     Args:
         function: from named tensors to named tensors.
         inputs: examples.
-        refuse: an operation at which to stop, to see who asks for it.
+
+    Raises:
+        UnknownOperationError: it does something that needs its inputs' numbers.
     """
-    table = _decompositions()
-    if refuse is not None:
-        table = table | {refuse: _stop}
+    function(inputs)  # what torch refuses with numbers is said there, and not all of it without
+    mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
+    with mode:
+        fakes = {
+            name: torch.empty(x.shape, dtype=x.dtype, device=x.device) for name, x in inputs.items()
+        }
+    lines = Lines()
     plain = functionalize(function, remove="mutations")
-    module = ensemble.traced(plain, (inputs,), decomposition_table=table)
+    try:
+        with tracing(TracingContext(mode)), fx.traceback.preserve_node_meta(), _NoNumbers(), lines:
+            module = make_fx(plain, decomposition_table=_decompositions())(fakes)
+    except Exception as error:
+        raise UnknownOperationError(_ended(error, lines)) from None
     for node in module.graph.nodes:
         if _mutates(node):
             _renew(node)
@@ -67,6 +94,24 @@ def traced(function: Function, inputs: Tensors, refuse: Any = None) -> fx.Graph:
             node.meta["constant"] = getattr(module, node.target)
     _share(module.graph)
     return module.graph
+
+
+def _ended(error: Exception, lines: Lines) -> str:
+    """Why a function cannot be traced, and which of its lines it is."""
+    known, operation, asked = lines.ended
+    if error is not known:
+        return f"This cannot be traced: {_first(error)}. {raised(error.__traceback__)}"
+    if torch.Tag.data_dependent_output in operation.tags:
+        why = f"reads a number, as `.item()`, `int`, `bool` and `if` do, and {NONE}"
+    elif isinstance(error, DynamicOutputShapeException):
+        why = "has a shape that depends on numbers, and the shapes of a program are fixed"
+    else:
+        why = f"cannot be traced: {_first(error)}"
+    return f"{operation} {why}. {asked}"
+
+
+def _first(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
 
 
 @cache
@@ -109,27 +154,3 @@ def _share(graph: fx.Graph) -> None:
 def _is_random(node: fx.Node) -> bool:
     tags = getattr(node.target, "tags", ())
     return torch.Tag.nondeterministic_seeded in tags
-
-
-class _FoundError(Exception):
-    """Ends a second trace where the operation that was looked for is asked for."""
-
-
-def _stop(*_: Any, **__: Any) -> None:
-    frames = traceback.extract_stack()
-    for frame in reversed(frames):
-        path = Path(frame.filename)
-        passed = any(path.is_relative_to(place) for place in OURS)
-        if path.is_file() and not passed and not LIBRARIES & {*path.parts}:
-            raise _FoundError(f"{frame.filename}, line {frame.lineno}: {frame.line}")
-    raise _FoundError("a line that could not be found")
-
-
-def refused(function: Function, inputs: Tensors, node: fx.Node, why: str) -> UnknownOperationError:
-    """What to raise at a node of a function's graph: the operation, why not, and whose it is."""
-    line = "a line that could not be found"
-    try:
-        traced(function, inputs, refuse=node.target)
-    except _FoundError as found:
-        line = str(found)
-    return UnknownOperationError(f"{node.target} {why}. It was asked for in {line}")

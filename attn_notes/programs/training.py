@@ -22,7 +22,8 @@ def step(
 
     Inputs are the parameters, by their names in the model, its buffers as `buffer.NAME`, and the
     batch: `batch`, or `batch.NAME` of a dictionary's and `batch.0`, ... of a tuple's tensors.
-    Outputs are `gradient.NAME` of each parameter, and `loss`.
+    Outputs are `gradient.NAME` of each parameter that is trained, and `loss`. What is frozen, with
+    `requires_grad` false, is an input without a gradient, and the page leaves it as it is.
 
     Args:
         model: its shapes count, its numbers do not.
@@ -34,19 +35,24 @@ def step(
 
     Raises:
         UnknownOperationError: the step does what no program can do.
+        ValueError: there is no parameter that is trained.
     """
+    trained = [name for name, p in model.named_parameters() if p.requires_grad]
+    if not trained:
+        raise ValueError("a step trains at least one parameter, and here is none, or none unfrozen")
     parameters = {name: p.detach() for name, p in model.named_parameters()}
     buffers = {f"buffer.{name}": b for name, b in model.named_buffers()}
     descend = ensemble.gradient(model, loss, clip, has_aux=has_aux)
 
     def function(tensors: Tensors) -> Tensors:
+        fixed = {name: tensors[name] for name in parameters if name not in trained}
         grads, at = descend(
-            {name: tensors[name] for name in parameters},
-            {name.removeprefix("buffer."): tensors[name] for name in buffers},
+            {name: tensors[name] for name in trained},
+            fixed | {name.removeprefix("buffer."): tensors[name] for name in buffers},
             unnamed(tensors, batch),
         )
         value, aux = at if has_aux else (at, {})
-        return {f"gradient.{name}": grads[name] for name in parameters} | {"loss": value, **aux}
+        return {f"gradient.{name}": grads[name] for name in trained} | {"loss": value, **aux}
 
     return export(function, {**parameters, **buffers, **named(batch)})
 

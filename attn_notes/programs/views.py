@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from attn_notes.programs.lowering import VIEWS, Lowering, Operation, entering, name_of
@@ -30,7 +31,9 @@ def _getitem(low: Lowering, values: Sequence[Value], index: int) -> Value:
 
 
 @named("view", "_unsafe_view", "reshape")
-def _view(low: Lowering, a: Value, shape: Sequence[int]) -> Value:
+def _view(low: Lowering, a: Value, shape: Sequence[int] | torch.dtype) -> Value:
+    if isinstance(shape, torch.dtype):
+        raise low.refuse("reads the bits of numbers as those of others")
     del shape  # in which one length may be left open
     return low.reshape(a, low.node.meta["val"].shape)
 

@@ -58,7 +58,7 @@ def copier(score: str, layers: int = 1, form: str = "projected") -> Step:
 
 
 def head(config: dialectical.Config) -> Step:
-    config = replace(config, width=11, head_dim=5, context=17, steps=3)
+    config = replace(config, width=11, head_dim=5, context=17, steps=2)
     x, y = Brackets(max_length=13).sample(7, Generator().manual_seed(1))
     return Step(
         lambda g: dialectical.LanguageModel(config, g),
@@ -70,7 +70,7 @@ def head(config: dialectical.Config) -> Step:
 def block(estimator: estimators.Estimator) -> Step:
     config = equilibrium.Config(
         context=7, vocabulary=11, width=6, heads=3,
-        relaxation=equilibrium.Relaxation(3, 0.25),
+        relaxation=equilibrium.Relaxation(2, 0.25),
     )  # fmt: skip
     pieces = torch.randint(0, 11, (5, 8), generator=Generator().manual_seed(1))
     return Step(

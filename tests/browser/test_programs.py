@@ -19,6 +19,7 @@ from attn_notes.training import ensemble
 from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets import _source
 
+from ..dependent import FOLLOWS, READS
 from . import program_page
 from .chapter_steps import STEPS, Step
 from .conftest import STRICT_POLICY, serve
@@ -119,6 +120,8 @@ X: dict[str, Shaped] = {
     "nan to num": lambda x: torch.nan_to_num(x / (x > 0), nan=0.3, posinf=2.0, neginf=-3.0),
     "to whole": lambda x: (3 * x).long(),
     "to truth": lambda x: (x * (x > 0)).bool(),
+    "truths added": lambda x, y: ((x > 0) + (y > 0)).double() * x,
+    "truth of numbers": lambda x: x.logical_not() + 2.0 * x.trunc().logical_and(x),
     # views
     "transpose": lambda x: x.mT @ x,
     "reshape of a transpose": lambda x: x.transpose(0, 1).reshape(-1) * 2,
@@ -146,6 +149,7 @@ X: dict[str, Shaped] = {
     "argmax": lambda x: x.argmax(1) + 10 * x.argmin(1),
     "argmax of all": lambda x: x.argmax(),
     "any and all": lambda x: (x > 0).any(1).double() + 2 * (x > 0).all(1) + 4 * (x > 0).any(),
+    "any and all of numbers": lambda x: x.clamp(max=0).any(1) + 2.0 * x.trunc().all(1),
     "var": lambda x: x.var((1, 2), correction=0) + x.std(correction=0),
     "norm": lambda x: x.norm(dim=1) + x.norm() + torch.linalg.vector_norm(x, 1, dim=(0, 1)).sum(),
     "normalize": lambda x: F.normalize(x, dim=-1),
@@ -248,6 +252,36 @@ def test_operations_after_one_another_are_torchs(
     assert_same(page, function, inputs)
 
 
+@quick(max_examples=FEW)
+@given(
+    functions=st.lists(st.sampled_from([*FOLLOWS, *(f for _, f in READS.values())]), max_size=3),
+    one=st.lists(st.floats(-3, 3, width=16), min_size=4, max_size=4),
+    other=st.lists(st.floats(-3, 3, width=16), min_size=4, max_size=4),
+)
+@example(functions=FOLLOWS, one=[1, 1, 1, 1], other=[1, -1, -1, -1])
+@example(functions=[READS["length"][1]], one=[1, 1, 1, 1], other=[1, -1, -1, -1])
+def test_what_is_exported_with_one_example_is_torchs_with_another_or_refused(
+    page: Page,
+    functions: list[Callable[[Tensor], Tensor]],
+    one: list[float],
+    other: list[float],
+) -> None:
+    def function(tensors: Tensors) -> Tensors:
+        x = tensors["x"]
+        for each in functions:
+            x = each(x)
+        return {"y": x}
+
+    first, second = ({"x": torch.tensor(numbers, dtype=torch.float64)} for numbers in (one, other))
+    try:
+        program = programs.export(function, first)
+    except programs.UnknownOperationError:
+        assert not set(functions) <= set(FOLLOWS)
+        return
+    found = program_page.outputs(page, program, second)["y"]
+    torch.testing.assert_close(found, function(second)["y"], rtol=1e-11, atol=1e-12)
+
+
 def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
     def function(tensors: Tensors) -> Tensors:
         x = tensors["x"]
@@ -273,14 +307,12 @@ def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
 
 def trained(
     model: torch.nn.Module, step: Step, count: int, **adamw: Any
-) -> tuple[Tensors, Tensors, Tensor, Tensors]:
-    """In torch: the first gradients, the last ones, the last loss and the weights then."""
+) -> tuple[Tensors, Tensor, Tensors]:
+    """In torch: the first gradients, and the last loss and weights."""
     descend = ensemble.gradient(model, step.loss, 1.0)
     weights = {name: p.detach().clone() for name, p in model.named_parameters()}
     optimizer = torch.optim.AdamW(list(weights.values()), **adamw)
-    first: Tensors = {}
-    grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
-    first = grads
+    first, loss = descend(weights, dict(model.named_buffers()), step.batch)
     schedule = warmup_cosine(count, 3)
     for i in range(count):
         grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
@@ -288,7 +320,7 @@ def trained(
             weight.grad = grads[name]
         optimizer.param_groups[0]["lr"] = adamw["lr"] * schedule(i)
         optimizer.step()
-    return first, grads, loss, weights
+    return first, loss, weights
 
 
 @cache
@@ -315,7 +347,7 @@ def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) ->
     inputs = inputs_of(model, step)
     found = program_page.outputs(page, program, inputs)
     count = 10 if step.tame else 1
-    first, _, loss, weights = trained(model, step, count, **ADAMW)
+    first, loss, weights = trained(model, step, count, **ADAMW)
     for parameter, gradient in first.items():
         assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
         assert gradient.isfinite().all()
@@ -368,6 +400,19 @@ def test_adamw_with_its_own_settings_is_torchs(page: Page) -> None:
         weight.grad = quartic({"w": weight})["gradient.w"]
         optimizer.step()
     torch.testing.assert_close(program_page.read(page, "inputs")["w"], weight, rtol=0, atol=1e-14)
+
+
+def test_what_is_frozen_is_not_moved(page: Page) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)).double()
+    model[0].requires_grad_(False)
+    batch = torch.ones(4, 3, dtype=torch.float64)
+    program = training.step(model, lambda m, x: m(x).square().sum(), batch)
+    before = {name: p.detach() for name, p in model.named_parameters()}
+    program_page.make(page, program, {**before, "batch": batch})
+    page.evaluate("() => { run(); tools.adamw(H, program, { rate: 1e-2, decay: 0.1 })(); }")
+    after = program_page.read(page, "inputs")
+    moved = {name for name, p in before.items() if not torch.equal(p, after[name])}
+    assert moved == {"1.weight", "1.bias"}
 
 
 @pytest.mark.parametrize("plan", [(100, 7, 0.1), (30, 0, 0.0), (5, 5, 0.3)])
@@ -465,10 +510,9 @@ def test_starting_weights_are_drawn_as_they_are_described(page: Page) -> None:
 
 
 def test_a_models_draws_are_followed_in_the_page(page: Page) -> None:
-    step = STEPS["dialectical published"]()
+    step, model, program = exported("dialectical published")
     specs = initial.draws(step.build)
-    program = training.step(step.model, step.loss, step.batch)
-    program_page.make(page, program, inputs_of(step.model, step))
+    program_page.make(page, program, inputs_of(model, step))
     page.evaluate("(s) => tools.draw(H, program.inputs, s, tools.random(5))", specs)
     found = program_page.read(page, "inputs")
     poles = found["block.head.poles.weight"]

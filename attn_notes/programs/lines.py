@@ -1,0 +1,93 @@
+"""Which line of a model asks for an operation, on the way back through its gradient too."""
+
+import linecache
+import sys
+from bisect import bisect_left
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+import torch
+from torch import fx
+from torch.utils._python_dispatch import TorchDispatchMode
+
+LIBRARIES = {"beartype", "einops", "functorch", "jaxtyping", "opt_einsum", "torch"}
+OURS = ("attn_notes.programs", "attn_notes.training.ensemble")
+BACKWARD = ("torch.autograd", "torch.autograd.graph")
+"""What calls autograd's engine, which then calls the gradients of operations."""
+LOST = "It was asked for in a line that could not be found"
+
+
+class _Asked(NamedTuple):
+    """Autograd's number for an operation on its way forward, the operation, and its line."""
+
+    number: int
+    operation: Any
+    line: str
+
+
+class Lines(TorchDispatchMode):
+    """Notes who asked for each operation that is traced: its `stack_trace` is a sentence.
+
+    What is done backward has the line of the operation whose gradient it is: autograd numbers
+    operations as they go forward, and knows the number again when it comes back.
+
+    Attributes:
+        ended: an error, the operation that raised it, and who asked for that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ended: tuple[Exception | None, Any, str] = (None, None, LOST)
+        self._forward: list[_Asked] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        of, line = self._asked(func)
+        number = torch._C._autograd._get_sequence_nr() - 1  # of what autograd has noted last
+        if not self._forward or number > self._forward[-1].number:
+            self._forward.append(_Asked(number, of, line))
+        sentence = f"It was asked for in {line}"
+        if of is not func:
+            sentence = f"It is part of the gradient of {of}, which was asked for in {line}"
+        fx.traceback.set_stack_trace([sentence])
+        try:
+            return func(*args, **(kwargs or {}))
+        except Exception as error:
+            self.ended = (error, func, sentence)
+            raise
+
+    def _asked(self, func: Any) -> tuple[Any, str]:
+        """The operation itself, or the one whose gradient it is part of, and its line."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if frame.f_globals.get("__name__") in BACKWARD:
+                node = torch._C._current_autograd_node()
+                number = sys.maxsize if node is None else node._sequence_nr()
+                # Where one operation has several numbers, its last is noted.
+                at = bisect_left(self._forward, number, key=lambda asked: asked.number)
+                if at < len(self._forward):
+                    return self._forward[at][1:]
+            elif line := _line(frame, frame.f_lineno):
+                return func, line
+            frame = frame.f_back
+        return func, "a line that could not be found"
+
+
+def raised(trace: TracebackType | None) -> str:
+    """Which line of a model an error came through last."""
+    found = LOST
+    while trace is not None:
+        if line := _line(trace.tb_frame, trace.tb_lineno):
+            found = f"It was asked for in {line}"
+        trace = trace.tb_next
+    return found
+
+
+def _line(frame: FrameType, number: int) -> str | None:
+    """A frame's file, line and what stands there, if it is no library's."""
+    module, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
+    if module.split(".")[0] in LIBRARIES or module.startswith(OURS) or file.startswith("<@"):
+        return None
+    text = linecache.getline(file, number, frame.f_globals).strip()
+    return f"{file}, line {number}: {text}" if text else None
