@@ -4,7 +4,6 @@ import json
 import math
 import random
 import re
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -520,27 +519,6 @@ def test_capital_letters_and_spaces_around_are_forgiven(widget: Locator) -> None
         box.fill(typed)
         expect(widget.locator(".abc-message")).to_have_text("")
         assert shown(widget)["chosen"] == ["cab"]
-
-
-def test_a_key_is_answered_within_100_ms(visit: Visit, widget: Locator) -> None:
-    box = widget.get_by_label("Type three letters")
-    times = []
-    for word in WORDS[1::3]:
-        box.fill(word[:2])
-        box.press("End")
-        widget.evaluate(
-            """(root) => {
-              window.took = new Promise((done) => root.addEventListener('keydown', (event) => {
-                const painted = () => setTimeout(() => done(performance.now() - event.timeStamp));
-                new MutationObserver(() => requestAnimationFrame(painted))
-                  .observe(root.querySelector('.abc-output'), { childList: true });
-              }, { capture: true, once: true }));
-            }"""
-        )
-        box.press(word[2])
-        times.append(visit.page.evaluate("window.took"))
-        assert shown(widget)["chosen"] == [word]
-    assert statistics.median(times) < 100, times
 
 
 # Keyboard, screen reader, phone, dark ------------------------------------------------------------

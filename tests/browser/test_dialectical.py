@@ -315,25 +315,6 @@ def test_a_request_is_refused_where_python_refuses_it(module_page: Page) -> None
             assert found is None, (prompt, budget)
 
 
-def test_sixty_characters_are_written_while_one_looks(
-    module_page: Page, runs: dict[str, Any]
-) -> None:
-    for name in runs:
-        milliseconds = module_page.evaluate(
-            """async (name) => {
-              const run = saved.runs[name];
-              await widget.prepare([run]);
-              const model = widget.make(run, widget.unpack(run, 0));
-              const start = performance.now();
-              widget.generate(model, '((((',
-                { budget: 60, temperature: 0.5, constrained: true, draw: 0 });
-              return performance.now() - start;
-            }""",
-            name,
-        )
-        assert milliseconds < 1000, name
-
-
 # The page --------------------------------------------------------------------------------------
 
 
