@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 from dependencies import notebook_paths, read_chapter
 from execution import executed_copies
 
-from tests.browser.conftest import FLAGS, ROOT, SITE, find_browser, serve
+from tests.browser.conftest import FLAGS, ROOT, SITE, TRAINING, find_browser, serve
 from tests.browser.widget_page import READ_PAGE
 
 PATIENCE = 600_000  # milliseconds
@@ -88,16 +88,14 @@ def some_steps(widget: Locator, steps: int) -> None:
 
 def training(open_page: Callable[[str], Page]) -> Iterator[Row]:
     """The longest task of each whole lesson whose page trains, while it does."""
-    for path in notebook_paths(ROOT):
-        if not (ROOT / "attn_notes" / "widgets" / f"_{path.stem}_train.js").is_file():
-            continue
-        page = open_page(f"book/{path.stem}.html")
+    for stem in TRAINING:
+        page = open_page(f"book/{stem}.html")
         widget = page.locator(".attn-widget").first
         size = widget.get_by_label("Puzzles at once")
         if size.count():
             size.select_option("16")
         taken = longest_task(page, lambda widget=widget: some_steps(widget, 4))  # type: ignore[misc]
-        yield f"{path.stem}: the longest task of the page while it trains", taken, 50, "ms"
+        yield f"{stem}: the longest task of the page while it trains", taken, 50, "ms"
         page.close()
 
 

@@ -41,6 +41,9 @@ ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 STEMS = [path.stem for path in sorted((ROOT / "book").glob("*.ipynb"))]
 CHAPTERS = [f"book/{stem}.html" for stem in STEMS]
+WIDGETS = ROOT / "attn_notes" / "widgets"
+TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
+"""Those whose page trains."""
 
 NAMES = (
     "chromium",

@@ -4,12 +4,12 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Generator, Tensor
 from torch.func import stack_module_state
 
@@ -22,7 +22,8 @@ from .conftest import Visit
 from .widget_page import (
     FAKE_MODEL,
     READ_PAGE,
-    assert_nothing_left,
+    Field,
+    Scene,
     saved_runs,
     zero_weights,
 )
@@ -358,9 +359,8 @@ def test_colours_are_of_the_model_shown(widget: Locator) -> None:
 # What is typed ---------------------------------------------------------------------------------
 
 
-WRONG = [
+WRONG = [  # of nothing at all: test_a_word_that_is_not_finished_is_not_wrong
     "xyz",
-    "",
     "cabc",
     "a b c",
     "cax",
@@ -372,34 +372,6 @@ WRONG = [
     "🙂🙂🙂",
     "абс",  # Cyrillic
 ]
-
-
-def test_wrong_input_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
-    dialogs: list[Dialog] = []
-
-    def note_and_close(dialog: Dialog) -> None:
-        dialogs.append(dialog)
-        dialog.dismiss()
-
-    visit.page.on("dialog", note_and_close)
-    box = widget.get_by_label("Type three letters")
-    message = widget.locator(".abc-message")
-    count = "(root) => root.querySelectorAll('*').length"
-    for typed in WRONG:
-        box.fill("bca")
-        expect(message).to_have_text("")
-        before, elements = shown(widget), widget.evaluate(count)
-        box.press("ControlOrMeta+a")
-        if typed:
-            visit.page.keyboard.insert_text(typed)
-        else:
-            box.press("Delete")
-        expect(message).to_have_text(ALLOWED)
-        expect(box).to_have_value(typed)
-        expect(box).to_have_accessible_description(ALLOWED)
-        assert shown(widget) == before
-        assert widget.evaluate(count) == elements
-    assert not dialogs
 
 
 def test_a_word_that_is_not_finished_is_not_wrong(widget: Locator) -> None:
@@ -646,40 +618,6 @@ def assert_beside_their_labels(widget: Locator) -> None:
         assert select["y"] <= text["y"] + text["height"] / 2 <= select["y"] + select["height"]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_in_every_state(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".abc-sorter")
-    open_weights(widget)
-    widget.get_by_label("Model", exact=True).select_option("plain")
-    widget.get_by_role("button", name="zero all: token embedding").click()
-    assert shown(widget)["score"] == 1  # all letters are alike, so it writes aaa for every word
-    widget.get_by_label("Type three letters").fill("xyz")
-    findings = axe(visit.page, ".attn-widget")
-    visit.page.emulate_media(color_scheme="dark")
-    findings += axe(visit.page, ".attn-widget", contrast=True)
-    assert not findings, "\n".join(findings)
-    visit.assert_clean()
-
-
-def test_no_wider_than_the_window_in_any_state(open_page: OpenPage) -> None:
-    """On the page of its chapter."""
-    visit = open_page(CHAPTER, width=390)
-    widget = visit.page.locator(".abc-sorter").first
-    open_weights(widget)
-    assert_beside_their_labels(widget)
-    widget.get_by_role("button", name="zero all: token embedding").click()
-    for model in ("plain", "gated"):
-        widget.get_by_label("Model", exact=True).select_option(model)
-        widget.get_by_label("Type three letters").fill("xyz")
-        for width in (1280, 390):
-            visit.page.set_viewport_size({"width": width, "height": 900})
-            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    visit.assert_clean()
-
-
 # What is folded away, and the seed that failed ---------------------------------------------------
 
 
@@ -854,17 +792,6 @@ def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
     expect(scratch.locator(".abc-value").first).to_have_text("0.333")
 
 
-def test_views_do_not_clash_and_leave_nothing_behind(visit: Visit) -> None:
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL, ASLEEP)
-    visit.page.evaluate("fake.set('runs', saved.runs)")
-    first = visit.page.locator(".abc-sorter").first
-    before = shown(first)
-    visit.page.locator("#scratch").get_by_label("Type three letters").fill("bba")
-    assert shown(first) == before
-    assert_nothing_left(visit.page)
-
-
 def test_weights_that_are_not_numbers_sort_nothing(module_page: Page) -> None:
     answers = module_page.evaluate(
         """async () => {
@@ -887,3 +814,42 @@ def test_the_landing_page_shows_the_same_sorter(open_page: OpenPage, runs: dict[
     widget.get_by_label("Type three letters").fill("cba")
     assert shown(widget)["answer"] == rebuild("gated", runs["gated"], 0).sort("cba")
     visit.assert_clean()
+
+
+# As test_widgets.py tries it ---------------------------------------------------------------------
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """What a reader may come to see, one after another."""
+    open_weights(widget)
+    assert_beside_their_labels(widget)
+    for model in ("gated", "plain"):
+        widget.get_by_label("Model", exact=True).select_option(model)
+        widget.get_by_label("Type three letters").fill("cab")
+        yield model, False
+        zero = widget.get_by_role("button", name="zero all: token embedding")
+        if zero.count():
+            zero.click()
+        assert shown(widget)["score"] == 1  # all letters are alike, so it writes aaa for every word
+        widget.get_by_label("Type three letters").fill("xyz")
+        yield f"{model}, zeroed and refused", model == "plain"
+
+
+SCENES = [
+    Scene(
+        "deep_qkv",
+        states,
+        (
+            Field(
+                lambda visit: visit.page.locator(".abc-sorter").first,
+                "Type three letters",
+                "bca",
+                dict.fromkeys(WRONG, ALLOWED),
+                shown,
+                ".abc-message",
+            ),
+        ),
+        choice="variant",
+        asleep={},
+    )
+]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Generator, Tensor
 
 from attn_notes.chapters.dialectical import recipe
@@ -32,9 +32,8 @@ from .bracket_models import (
 )
 from .conftest import Visit
 from .widget_page import (
-    assert_large_enough,
-    assert_nothing_left,
-    assert_steady_height,
+    Field,
+    Scene,
     saved_runs,
     zero_weights,
 )
@@ -698,28 +697,6 @@ REFUSED = {
 }
 
 
-def test_a_bad_prompt_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    prompt = widget.get_by_label("Prompt", exact=True)
-    ask(widget, budget=20)
-    for typed, sentence in REFUSED.items():
-        ask(widget, prompt="(a")
-        before, elements = shown(widget), widget.locator("*").count()
-        prompt.fill(typed)
-        expect(message(widget)).to_have_text(f"{sentence} {BEFORE}")
-        expect(prompt).to_have_attribute("aria-invalid", "true")
-        expect(prompt).to_have_accessible_description(f"{sentence} {BEFORE}")
-        expect(prompt).to_have_value(typed)
-        assert shown(widget) == before
-        assert widget.locator("*").count() == elements
-        prompt.fill("(b")
-        expect(message(widget)).not_to_contain_text(BEFORE)
-        expect(widget.locator("[aria-invalid]")).to_have_count(0)
-        assert shown(widget)["prompt"] == "(b"
-    assert not dialogs
-
-
 def test_a_budget_can_be_what_is_wrong_and_what_mends_it(widget: Locator) -> None:
     ask(widget, prompt="(((", budget=9)
     ask(widget, budget=2)
@@ -756,62 +733,6 @@ def test_another_model_leaves_what_was_typed(widget: Locator, runs: dict[str, An
 
 
 # Screen reader, phone, dark, other views -------------------------------------------------------
-
-
-def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
-    """What a reader may come to see, one after another."""
-    for name in runs:
-        take_model(widget, name)
-        for prompt, budget, temperature, grammar in (
-            ("((", 20, 0, True),
-            ("((a(b)(((", 12, 0, True),
-            ("a", 60, 2, False),
-            ("(" * 15, 15, 1, True),
-            ("()", 0, 0, False),
-        ):
-            ask(widget, prompt=prompt, budget=budget, temperature=temperature)
-            widget.get_by_role("switch", name="Grammar").set_checked(grammar)
-            yield f"{name}, {prompt}, {budget}"
-    ask(widget, prompt="() a)")
-    yield "refused"
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_where_the_grammar_removes_and_where_it_is_off(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = where_it_writes(visit)
-
-    def check() -> list[str]:
-        findings: list[str] = []
-        for theme in ("light", "dark"):
-            visit.page.emulate_media(color_scheme=theme)
-            findings += axe(visit.page, ".attn-widget", contrast=theme == "dark")
-        return findings
-
-    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
-    widget.get_by_role("switch", name="Grammar").check()
-    assert shown(widget)["struck"]
-    findings = check()
-    inside(widget).click()
-    findings += check()
-    widget.get_by_role("switch", name="Grammar").uncheck()
-    ask(widget, temperature=2)
-    expect(verdict(widget)).to_contain_text("✗ It ")
-    ask(widget, prompt="() a)")
-    findings += check()
-    assert not findings, "\n".join(findings)
-    assert_large_enough(widget)
-    visit.assert_clean()
-
-
-@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 74)])
-def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
-    visit = open_page(CHAPTER, width=width)
-    widget = where_it_writes(visit)
-    explorer = widget.locator(".dh-explorer")  # what stands above the panel for training
-    assert_steady_height(explorer, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_tracks_stand_under_their_characters(widget: Locator) -> None:
@@ -865,18 +786,75 @@ def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
     expect(verdict(scratch)).to_contain_text(" of 29 characters")
 
 
-def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
-    put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
-    name = "<b>bold</b>"
-    visit.page.evaluate(
-        """(name) => {
-          const [run] = Object.values(fake.get('runs'));
-          fake.set('run', name);
-          return fake.set('runs', { [name]: run });
-        }""",
-        name,
+# As test_widgets.py tries it -------------------------------------------------------------------
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """What a reader may come to see, one after another."""
+    grammar = widget.get_by_role("switch", name="Grammar")
+    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
+    grammar.check()
+    assert shown(widget)["struck"]
+    yield "removed", True
+    requests = (
+        ("((", 20, 0, True),
+        ("((a(b)(((", 12, 0, True),
+        ("a", 60, 2, False),
+        ("(" * 15, 15, 1, True),
+        ("()", 0, 0, False),
     )
-    scratch = visit.page.locator("#scratch")
-    expect(scratch.get_by_role("radio", name=name, exact=True)).to_be_checked()
-    expect(scratch.locator("b")).to_have_count(0)
-    assert_nothing_left(visit.page)
+    for name, some in (("as published", requests), ("mask mended", requests[::2])):
+        take_model(widget, name)
+        for prompt, budget, temperature, constrained in some:
+            ask(widget, prompt=prompt, budget=budget, temperature=temperature)
+            grammar.set_checked(constrained)
+            yield f"{name}, {prompt}, {budget}", False
+    ask(widget, prompt="() a)")
+    yield "refused", True
+
+
+def states_of_the_head(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """With what is folded away at first, and of a model whose text breaks."""
+    take_model(widget, "as published")
+    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)
+    widget.get_by_role("switch", name="Grammar").check()
+    if not widget.locator(".dh-steps").is_visible():
+        inside(widget).click()
+    yield "removed", True
+    widget.get_by_role("switch", name="Grammar").uncheck()
+    ask(widget, temperature=2)
+    expect(verdict(widget)).to_contain_text("✗ It ")
+    yield "broken", True
+
+
+def writes_twenty(visit: Visit) -> Locator:
+    widget = where_it_writes(visit)
+    ask(widget, budget=20)
+    return widget
+
+
+def write(widget: Locator) -> None:
+    widget.get_by_role("radio", name="Writing").check()
+
+
+SCENES = [
+    Scene(
+        "dialectical, writing",
+        states,
+        (
+            Field(
+                writes_twenty,
+                "Prompt",
+                "(a",
+                {typed: f"{sentence} {BEFORE}" for typed, sentence in REFUSED.items()},
+                shown,
+                ".dh-writing-view .attn-message",
+            ),
+        ),
+        limits={1280: 46, 390: 74},
+        part=".dh-explorer",  # what stands above the panel for training
+        open=write,
+        awake={"view": "writing"},
+    ),
+    Scene("dialectical, the head", states_of_the_head, (), open=write),
+]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Generator, Tensor
 
 from attn_notes.models.dialectical import CORRECTED, Config, LanguageModel
@@ -35,7 +35,11 @@ from .bracket_models import (
     wanting,
 )
 from .conftest import Visit
-from .widget_page import assert_large_enough, assert_steady_height, light_and_dark, saved_runs
+from .widget_page import (
+    Field,
+    Scene,
+    saved_runs,
+)
 
 CHAPTER = "book/dialectical.html"
 OpenPage = Callable[..., Visit]
@@ -661,30 +665,6 @@ REFUSED = {
 }
 
 
-def test_nonsense_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    box = widget.get_by_label("Your string", exact=True)
-    for text, sentence in REFUSED.items():
-        type_in(widget, "(a)")
-        before, elements = losses_shown(widget), widget.locator("*").count()
-        box.fill(text)
-        expect(message(widget)).to_have_text(f"{sentence} {BEFORE}")
-        expect(box).to_have_attribute("aria-invalid", "true")
-        expect(box).to_have_accessible_description(f"{sentence} {BEFORE}")
-        # No word is left that might be of what is typed.
-        unsaid = {"verdict": "", "effect": "", "alarm": ["attn-message"]}
-        assert losses_shown(widget) == before | unsaid
-        assert widget.locator("*").count() == elements
-        box.fill("(a)")
-        assert losses_shown(widget) == before
-    type_in(widget, "(b)")
-    expect(message(widget)).not_to_contain_text(BEFORE)
-    expect(widget.locator("[aria-invalid]")).to_have_count(0)
-    assert losses_shown(widget)["string"] == "(b)"
-    assert not dialogs
-
-
 def test_the_switch_has_only_what_is_loaded(visit: Visit) -> None:
     put = put_in(visit, far_from_start(CAUSAL, 0), text="(a)")
     expect(put.get_by_role("radiogroup", name="Model").get_by_role("radio")).to_have_count(1)
@@ -710,40 +690,58 @@ def test_it_opens_on_what_python_says(visit: Visit) -> None:
     expect(put.get_by_label("Prompt", exact=True)).to_be_visible()
 
 
-def states(widget: Locator) -> Iterator[str]:
+def test_what_is_refused_takes_every_word_along(widget: Locator) -> None:
+    """None is left that might be of what is typed."""
+    type_in(widget, "(a)")
+    assert losses_shown(widget)["verdict"]
+    type_in(widget, "(x")
+    page = losses_shown(widget)
+    assert (page["verdict"], page["effect"], page["alarm"]) == ("", "", ["attn-message"])
+
+
+# As test_widgets.py tries it ---------------------------------------------------------------------
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
-    for name, text in itertools.product(
-        ("as published", "mask mended"), (WHOLE, "()", "(c", "(((a)b)(a))", "(" * 30)
-    ):
+    texts = (WHOLE, "()", "(c", "(((a)b)(a))", "(" * 30)
+    for name, some in (("as published", texts), ("mask mended", texts[::2])):
         take_model(widget, name)
-        type_in(widget, text)
-        yield f"{name}, {text}"
-        change(widget, len(text) - 1, "a")
-        yield f"{name}, {text}, changed"
+        for text in some:
+            type_in(widget, text)
+            yield f"{name}, {text}", text == "(c"
+            change(widget, len(text) - 1, "a")
+            yield f"{name}, {text}, changed", text == WHOLE
     type_in(widget, "nonsense")
-    yield "refused"
+    yield "refused", True
 
 
-@pytest.mark.parametrize(("width", "limit"), [(1280, 38), (390, 56)])
-def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".dialectical.attn-widget").first
-    explorer = widget.locator(".dh-explorer")  # what stands above the panel for training
-    assert_steady_height(explorer, states(widget), limit)
+def drawn_of_the_string(widget: Locator) -> dict[str, Any]:
+    """All but the words that go."""
+    page = losses_shown(widget)
+    return {name: page[name] for name in page.keys() - {"verdict", "effect", "alarm"}}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_in_every_state(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".dialectical.attn-widget")
-    type_in(widget, WHOLE)
-    change(widget, 8, ")")
-    findings = light_and_dark(visit.page, axe)
-    take_model(widget, "mask mended")
-    type_in(widget, "(c<")
-    findings += light_and_dark(visit.page, axe)
-    assert not findings, "\n".join(findings)
-    assert_large_enough(widget)
-    visit.assert_clean()
+def losses(widget: Locator) -> None:
+    widget.get_by_role("radio", name="Losses").check()
+
+
+SCENES = [
+    Scene(
+        "dialectical, losses",
+        states,
+        (
+            Field(
+                lambda visit: visit.page.locator(".dialectical.attn-widget").first,
+                "Your string",
+                "(a)",
+                {typed: f"{sentence} {BEFORE}" for typed, sentence in REFUSED.items()},
+                drawn_of_the_string,
+                ".dh-losses-view .attn-message",
+            ),
+        ),
+        limits={1280: 38, 390: 56},
+        part=".dh-explorer",  # what stands above the panel for training
+        open=losses,
+    )
+]

@@ -9,16 +9,16 @@ from typing import Any
 import nbformat
 import pytest
 from dependencies import read_chapter
-from execution import executed_copies
 
 from .conftest import ROOT, Visit
+from .conftest import STEMS as LESSONS
 
 EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))
 STEMS = [path.stem for path in EVIDENCE]
 WORDS = 2_400  # about 2,200, of which no two counts agree to the last
 FIGURES, TABLES, LINES = 8, 2, 160
 ROWS, COLUMNS = 8, 5  # of a small table
-SECONDS = 60  # of an evidence page, which reads records
+
 
 COUNT = """() => {
   const page = document.querySelector("article.bd-article");
@@ -91,14 +91,13 @@ def test_its_figures_fit_a_phone(stem: str, open_page: Callable[..., Visit]) -> 
     assert not scrolled, "at most 5.5 inches wide, letters of at least 10 points"
 
 
-def test_its_evidence_takes_seconds(stem: str) -> None:
-    """As the build measured it, and without training."""
+def test_its_evidence_trains_nothing(stem: str) -> None:
+    """It reads records, and so takes seconds: `make bench` says how many."""
     chapter = read_chapter(ROOT, (ROOT / "book" / "evidence" / f"{stem}.ipynb").relative_to(ROOT))
-    executed = nbformat.read(executed_copies(ROOT) / chapter.executed_name, as_version=4)
-    taken = executed.metadata["seconds_to_execute"]
-    assert taken < SECONDS
+    assert chapter.cells
     assert not [source for source, _ in chapter.cells if "train(" in source]
 
 
-def test_there_are_lessons() -> None:
-    assert len(STEMS) == len(list((ROOT / "book").glob("*.ipynb"))) == 5
+def test_every_lesson_has_its_evidence() -> None:
+    assert len(LESSONS) > 1
+    assert STEMS == LESSONS

@@ -5,11 +5,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, expect
 
-from .conftest import Visit
+from .conftest import TRAINING, Visit
 from .training_page import PATIENCE, told
 from .widget_page import light_and_dark
 
-CHAPTERS = ("deep_qkv", "triple_product", "dialectical", "trm")
 NONSENSE = ("<img src=x onerror=document.title='run'>", "\u202eabc((", "9" * 500, "")
 
 # What runs off the side of the widget, or is under a finger and smaller than a fingertip.
@@ -25,7 +24,7 @@ AMISS = """(widget) => {
 }"""
 
 
-@pytest.fixture(params=CHAPTERS)
+@pytest.fixture(params=TRAINING)
 def running(
     request: pytest.FixtureRequest, open_page: Callable[..., Visit]
 ) -> tuple[Visit, Locator]:

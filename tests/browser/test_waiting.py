@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from .conftest import ROOT, STEMS, Visit
+from .conftest import TRAINING, Visit
 from .training_page import PATIENCE, told
 from .widget_page import READ_PAGE
 
 OpenPage = Callable[..., Visit]
-WIDGETS = ROOT / "attn_notes" / "widgets"
-TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
 MOST = 12  # programs to show what has changed: one by one the 27 words of a sorter would be 81
 TICK = 4  # milliseconds, on a clock that moves only when it is read
 SLICE = 12  # milliseconds that a page, or the Worker between two answers, may go on for
