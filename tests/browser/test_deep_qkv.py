@@ -21,7 +21,6 @@ from ..packed import parameters
 from .conftest import Visit
 from .widget_page import (
     FAKE_MODEL,
-    READ_PAGE,
     Field,
     Scene,
     saved_runs,
@@ -35,9 +34,10 @@ ALLOWED = "Type three letters, each a, b or c, such as cab."
 
 
 @pytest.fixture
-def widget(visit: Visit) -> Locator:
-    """The first sorter of the page, its weights in view, on the first gated seed."""
-    widget = visit.page.locator(".abc-sorter").first
+def widget(module_page: Page) -> Locator:
+    """The sorter as the page saved it, its weights in view, on the first gated seed."""
+    module_page.evaluate(FAKE_MODEL, {})
+    widget = module_page.locator("#scratch")
     open_weights(widget)
     widget.get_by_label("Model", exact=True).select_option("gated")
     widget.get_by_label("Seed", exact=True).select_option("0")
@@ -453,18 +453,18 @@ def test_what_was_said_of_the_input_outlives_a_switch(widget: Locator) -> None:
             expect(heading).to_have_text("Still showing cab" if sentence else "The model writes")
 
 
-def test_focus_selects_the_word_and_typing_replaces_it(visit: Visit, widget: Locator) -> None:
+def test_focus_selects_the_word_and_typing_replaces_it(module_page: Page, widget: Locator) -> None:
     box = widget.get_by_label("Type three letters")
-    keyboard = visit.page.keyboard
+    keyboard = module_page.keyboard
     selected = "(box) => box.value.slice(box.selectionStart, box.selectionEnd)"
 
     def by_hand() -> None:
         place = box.bounding_box()
         assert place
-        visit.page.mouse.move(place["x"] + 30, place["y"] + 20)
-        visit.page.mouse.down()
-        visit.page.mouse.move(place["x"] + 50, place["y"] + 22)  # a hand does not hold still
-        visit.page.mouse.up()
+        module_page.mouse.move(place["x"] + 30, place["y"] + 20)
+        module_page.mouse.down()
+        module_page.mouse.move(place["x"] + 50, place["y"] + 22)  # a hand does not hold still
+        module_page.mouse.up()
 
     def by_tab() -> None:
         widget.get_by_role("button", name="Previous word").focus()
@@ -500,35 +500,35 @@ def focused(page: Page) -> Any:
     return page.evaluate("document.activeElement.ariaLabel")
 
 
-def test_weights_from_the_keyboard(visit: Visit, widget: Locator) -> None:
-    keyboard = visit.page.keyboard
+def test_weights_from_the_keyboard(module_page: Page, widget: Locator) -> None:
+    keyboard = module_page.keyboard
     widget.get_by_label("Seed", exact=True).focus()
     keyboard.press("Tab")
-    assert focused(visit.page).startswith("token |, column 1: ")
+    assert focused(module_page).startswith("token |, column 1: ")
     keyboard.press("ArrowUp")
-    assert focused(visit.page).startswith("token |, column 1: ")
+    assert focused(module_page).startswith("token |, column 1: ")
     keyboard.press("ArrowRight")
     keyboard.press("ArrowDown")
-    assert focused(visit.page).startswith("token a, column 2: ")
+    assert focused(module_page).startswith("token a, column 2: ")
     keyboard.press("Enter")
-    assert focused(visit.page).startswith("token a, column 2: 0, was")
+    assert focused(module_page).startswith("token a, column 2: 0, was")
     expect(widget.locator(".abc-status")).to_contain_text("token embedding, token a, column 2: ")
     keyboard.press("Space")
     expect(widget.locator(".abc-zeroed")).to_have_count(0)
     keyboard.press("Shift+Enter")
     expect(widget.locator(".abc-zeroed")).to_have_count(24)
     keyboard.press("PageDown")
-    assert focused(visit.page).startswith("position 1, column 1: ")
+    assert focused(module_page).startswith("position 1, column 1: ")
     keyboard.press("End")
-    assert focused(visit.page).startswith("position 1, column 6: ")
+    assert focused(module_page).startswith("position 1, column 6: ")
     keyboard.press("Shift+Tab")  # one tab stop for all the weights: before it come the buttons
-    assert focused(visit.page) == "Restore every weight"
+    assert focused(module_page) == "Restore every weight"
     keyboard.press("Enter")
     expect(widget.locator(".abc-zeroed")).to_have_count(0)
 
 
-def test_undo_and_redo_from_the_keyboard(visit: Visit, widget: Locator) -> None:
-    keyboard = visit.page.keyboard
+def test_undo_and_redo_from_the_keyboard(module_page: Page, widget: Locator) -> None:
+    keyboard = module_page.keyboard
     zeroed, status = widget.locator(".abc-zeroed"), widget.locator(".abc-status")
     box = widget.get_by_label("Type three letters")
     box.fill("bca")
@@ -538,21 +538,21 @@ def test_undo_and_redo_from_the_keyboard(visit: Visit, widget: Locator) -> None:
         for keys, left in (("z", 1), ("z", 0), ("z", 0), ("Shift+z", 1), ("Shift+z", 2)):
             keyboard.press(f"{modifier}+{keys}")
             expect(zeroed).to_have_count(left)
-            assert focused(visit.page).startswith("token |, column 2: ")
+            assert focused(module_page).startswith("token |, column 2: ")
         expect(status).to_contain_text("Redone: token embedding, token |, column 2: ")
     keyboard.press("z")
     expect(zeroed).to_have_count(2)
     expect(box).to_have_value("bca")
 
 
-def test_words_from_the_keyboard(visit: Visit, widget: Locator) -> None:
+def test_words_from_the_keyboard(module_page: Page, widget: Locator) -> None:
     widget.get_by_label("Type three letters").fill("bbb")
     current = widget.get_by_role("radio", name=re.compile("^bbb"))
     current.focus()
     for key, word in (("ArrowRight", "bbc"), ("ArrowUp", "bac"), ("Home", "aaa"), ("End", "ccc")):
-        visit.page.keyboard.press(key)
+        module_page.keyboard.press(key)
         assert shown(widget)["chosen"] == [word]
-        assert focused(visit.page).startswith(word)
+        assert focused(module_page).startswith(word)
         expect(widget.get_by_label("Type three letters")).to_have_value(word)
 
 
@@ -656,11 +656,10 @@ def scores(run: dict[str, Any], variant: str) -> list[int]:
     return [score(rebuild(variant, run, seed)) for seed in range(run["seeds"])]
 
 
-def one_of(visit: Visit, variant: str, seeds: list[int], **traits: Any) -> Locator:
+def one_of(page: Page, variant: str, seeds: list[int], **traits: Any) -> Locator:
     """One more sorter, which has these seeds of one variant of the page, and nothing else."""
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL, {**ASLEEP, "variant": variant, **traits})
-    visit.page.evaluate(
+    page.evaluate(FAKE_MODEL, {**ASLEEP, "variant": variant, **traits})
+    page.evaluate(
         """([variant, seeds]) => {
           const run = saved.runs[variant];
           const all = seeds.map((seed) => widget.unpack(run, seed));
@@ -670,7 +669,7 @@ def one_of(visit: Visit, variant: str, seeds: list[int], **traits: Any) -> Locat
         }""",
         [variant, seeds],
     )
-    return visit.page.locator("#scratch")
+    return page.locator("#scratch")
 
 
 def good_and_failed(runs: dict[str, Any]) -> tuple[str, int, int]:
@@ -685,22 +684,26 @@ def good_and_failed(runs: dict[str, Any]) -> tuple[str, int, int]:
 SHOW_FAILED, SHOW_GOOD = "Show a seed that failed", "Show a seed that sorts all 27"
 
 
-def test_a_seed_that_failed_is_one_button_away_and_back(visit: Visit, runs: dict[str, Any]) -> None:
+def test_a_seed_that_failed_is_one_button_away_and_back(
+    module_page: Page, runs: dict[str, Any]
+) -> None:
     variant, good, failed = good_and_failed(runs)
-    put = one_of(visit, variant, [good, good, failed, good], seed=1)
+    put = one_of(module_page, variant, [good, good, failed, good], seed=1)
     right = score(rebuild(variant, runs[variant], failed))
     expect(put.locator(".abc-score")).to_have_text("27 of 27 sorted")
     put.get_by_role("button", name=SHOW_FAILED).click()
     expect(put.locator(".abc-score")).to_have_text(f"{right} of 27 sorted")
     expect(put.locator(".abc-switch")).to_contain_text(f"seed 2: {right} of 27 sorted")
     expect(put.locator(".abc-switch")).to_have_attribute("role", "status")
-    assert visit.page.evaluate("fake.get('seed')") == 2
+    assert module_page.evaluate("fake.get('seed')") == 2
     put.get_by_role("button", name=SHOW_GOOD).click()
     expect(put.locator(".abc-score")).to_have_text("27 of 27 sorted")
-    assert visit.page.evaluate("fake.get('seed')") == 1  # where the reader came from
+    assert module_page.evaluate("fake.get('seed')") == 1  # where the reader came from
 
 
-def test_no_seed_is_said_to_have_failed_where_none_has(visit: Visit, runs: dict[str, Any]) -> None:
+def test_no_seed_is_said_to_have_failed_where_none_has(
+    module_page: Page, runs: dict[str, Any]
+) -> None:
     """Nor where none sorts everything: they may be untrained."""
     variant, good, failed = good_and_failed(runs)
     for seeds, seed, name in (
@@ -709,21 +712,23 @@ def test_no_seed_is_said_to_have_failed_where_none_has(visit: Visit, runs: dict[
         ([good, failed], 0, SHOW_FAILED),
         ([good, failed], 1, SHOW_GOOD),
     ):
-        put = one_of(visit, variant, seeds, seed=seed)
+        put = one_of(module_page, variant, seeds, seed=seed)
         for each in (SHOW_FAILED, SHOW_GOOD):
             expect(put.get_by_role("button", name=each)).to_be_visible(visible=each == name)
 
 
-def test_what_is_loaded_is_shown_whatever_was_asked_for(visit: Visit, runs: dict[str, Any]) -> None:
+def test_what_is_loaded_is_shown_whatever_was_asked_for(
+    module_page: Page, runs: dict[str, Any]
+) -> None:
     variant, good, failed = good_and_failed(runs)
-    put = one_of(visit, variant, [good, failed])
+    put = one_of(module_page, variant, [good, failed])
     other = next(name for name in runs if name != variant)
-    visit.page.evaluate("(other) => fake.set('variant', other)", other)
+    module_page.evaluate("(other) => fake.set('variant', other)", other)
     # What is asked for is not loaded, so what is loaded is shown.
     expect(put.locator(".abc-score")).to_have_text("27 of 27 sorted")
     put.get_by_role("button", name=SHOW_FAILED).click()
     expect(put.locator(".abc-score")).not_to_have_text("27 of 27 sorted")
-    assert visit.page.evaluate("[fake.get('variant'), fake.get('seed')]") == [variant, 1]
+    assert module_page.evaluate("[fake.get('variant'), fake.get('seed')]") == [variant, 1]
 
 
 @pytest.fixture(scope="module")
@@ -750,13 +755,12 @@ def test_without_a_position_table_positions_count_as_nothing(
 
 
 def test_a_model_without_a_position_table_is_shown(
-    visit: Visit, without_positions: tuple[dict[str, Any], Sorter]
+    module_page: Page, without_positions: tuple[dict[str, Any], Sorter]
 ) -> None:
     run, model = without_positions
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL, ASLEEP)
-    visit.page.evaluate(f"(run) => fake.set('runs', {{ gated: ({GIVE_RUN})(run) }})", run)
-    put = visit.page.locator("#scratch")
+    module_page.evaluate(FAKE_MODEL, ASLEEP)
+    module_page.evaluate(f"(run) => fake.set('runs', {{ gated: ({GIVE_RUN})(run) }})", run)
+    put = module_page.locator("#scratch")
     open_weights(put)
     left = sum(p.numel() for p in model.parameters())
     expect(put.locator(".abc-cell")).to_have_count(left)
@@ -768,24 +772,23 @@ def test_a_model_without_a_position_table_is_shown(
 ASLEEP = {"runs": {}, "variant": "gated", "seed": 0, "text": "cab"}
 
 
-def test_it_wakes_up_when_a_model_arrives(visit: Visit) -> None:
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL, ASLEEP)
-    scratch = visit.page.locator("#scratch")
+def test_it_wakes_up_when_a_model_arrives(module_page: Page) -> None:
+    module_page.evaluate(FAKE_MODEL, ASLEEP)
+    scratch = module_page.locator("#scratch")
     expect(scratch.get_by_text("No model yet")).to_be_visible()
     expect(scratch.get_by_label("Type three letters")).to_be_hidden()
-    visit.page.evaluate("fake.set('runs', { gated: saved.runs.gated })")
+    module_page.evaluate("fake.set('runs', { gated: saved.runs.gated })")
     expect(scratch.get_by_text("No model yet")).to_be_hidden()
     expect(scratch.get_by_label("Type three letters")).to_have_value("cab")
     open_weights(scratch)
     scratch.locator(".abc-cell").first.click()
     # another variant is no reason to touch what is on the page; new weights of this one are
-    visit.page.evaluate(
+    module_page.evaluate(
         "fake.set('runs', { gated: { ...saved.runs.gated }, plain: saved.runs.plain })"
     )
     expect(scratch.get_by_label("Model", exact=True).locator("option")).to_have_count(2)
     expect(scratch.locator(".abc-zeroed")).to_have_count(1)
-    zero_weights(visit.page, "gated")
+    zero_weights(module_page, "gated")
     # every letter is as likely as the others, so the first is written: right for one word only
     expect(scratch.locator(".abc-score")).to_have_text("1 of 27 sorted")
     expect(scratch.locator(".abc-zeroed")).to_have_count(0)

@@ -32,6 +32,7 @@ from .bracket_models import (
 )
 from .conftest import Visit
 from .widget_page import (
+    FAKE_MODEL,
     Field,
     Scene,
     saved_runs,
@@ -47,8 +48,10 @@ GREEDY = {"budget": 9, "temperature": 0, "constrained": True, "draw": 0}
 
 
 @pytest.fixture
-def widget(visit: Visit) -> Locator:
-    return where_it_writes(visit)
+def widget(module_page: Page) -> Locator:
+    """The widget as the page saved it, in its view of writing."""
+    module_page.evaluate(FAKE_MODEL, {"view": "writing"})
+    return module_page.locator("#scratch")
 
 
 def where_it_writes(visit: Visit) -> Locator:
@@ -438,14 +441,14 @@ PLAIN = {
 }
 
 
-def test_without_the_grammar_what_goes_wrong_is_named_and_marked(visit: Visit) -> None:
+def test_without_the_grammar_what_goes_wrong_is_named_and_marked(module_page: Page) -> None:
     for wish, added, broken, faulty in (
         ("close", ")))))", [2, 3, 4], "goes below zero"),
         ("open", "(((((", [], "leaves brackets open"),
         ("pad", "_____", [0, 1, 2, 3, 4], "leaves brackets open, contains PAD"),
     ):
         model = wanting(**{wish: 9.0})
-        scratch = put_in(visit, model, **PLAIN)
+        scratch = put_in(module_page, model, **PLAIN)
         page = shown(scratch)
         assert page["added"] == added
         assert page["verdict"] == f"✗ It {faulty}: 5 of 5 characters, and spent its budget."
@@ -460,11 +463,13 @@ def test_without_the_grammar_what_goes_wrong_is_named_and_marked(visit: Visit) -
         assert page["added"] == "".join(map(sign, expected.steps))
         removed = [step.removed for step in expected.steps]
         assert page["selected"] == removed.index(max(removed))  # where there was most to remove
-        visit.page.evaluate("window.leave(); document.querySelector('#scratch').remove()")
+        module_page.evaluate("window.leave(); document.querySelector('#scratch').remove()")
 
 
-def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
-    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+def test_the_end_by_itself_and_a_budget_of_nothing(module_page: Page) -> None:
+    scratch = put_in(
+        module_page, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True}
+    )
     expect(verdict(scratch)).to_have_text("✓ Balanced, 0 of 5 characters, and ended by itself.")
     assert shown(scratch)["added"] == "■"
     assert shown(scratch)["title"] == "How the end at 3 was chosen"
@@ -474,8 +479,10 @@ def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
     expect(scratch.locator(".dh-table")).to_be_hidden()
 
 
-def test_a_reader_may_let_it_write_on(visit: Visit) -> None:
-    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+def test_a_reader_may_let_it_write_on(module_page: Page) -> None:
+    scratch = put_in(
+        module_page, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True}
+    )
     expect(verdict(scratch)).to_contain_text("0 of 5 characters, and ended by itself.")
     stop = scratch.get_by_role("switch", name="Stop when closed")
     expect(stop).to_be_checked()
@@ -512,9 +519,11 @@ READ_TRACKS = """(widget) => {
 }"""
 
 
-def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
+def test_tracks_are_drawn_as_torch_says(module_page: Page) -> None:
     model = far_from_start(replace(CORRECTED, **SMALL), 2)
-    scratch = put_in(visit, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7})
+    scratch = put_in(
+        module_page, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7}
+    )
     cells(scratch).nth(3).click()
     model.double()
     written = generate(model, "(a(", 7)
@@ -548,32 +557,32 @@ def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
     close(found["wanted"], written.steps[3].wanted, atol=1e-4)
 
 
-def test_seeds_are_chosen_where_there_are_several(visit: Visit, widget: Locator) -> None:
+def test_seeds_are_chosen_where_there_are_several(module_page: Page, widget: Locator) -> None:
     expect(widget.get_by_label("Seed", exact=True)).to_be_hidden()
-    scratch = put_in(visit, wanting(a=9.0), wanting(b=9.0), **PLAIN)
+    scratch = put_in(module_page, wanting(a=9.0), wanting(b=9.0), **PLAIN)
     assert shown(scratch)["added"] == "aaaaa"
     scratch.get_by_label("Seed", exact=True).select_option("1")
     assert shown(scratch)["added"] == "bbbbb"
     expect(scratch.get_by_role("radio", name="one", exact=True)).to_be_checked()
 
 
-def test_one_stream_is_said_to_be_alone(visit: Visit) -> None:
+def test_one_stream_is_said_to_be_alone(module_page: Page) -> None:
     config = replace(CORRECTED, **SMALL, streams=1)
-    page = shown(put_in(visit, far_from_start(config, 0), **PLAIN))
+    page = shown(put_in(module_page, far_from_start(config, 0), **PLAIN))
     assert "A single stream counts as wholly opposed." in page["sentences"][1]
     assert page["sentences"][2].startswith("The stream looked most at ")
     assert set(page["tensions"]) == {"1.00"}
 
 
-def test_weights_that_are_no_numbers_still_balance(visit: Visit) -> None:
+def test_weights_that_are_no_numbers_still_balance(module_page: Page) -> None:
     model = far_from_start(KINDS[0], 0)
     model.token.weight.fill_(math.nan)
-    scratch = put_in(visit, model, **{**PLAIN, "constrained": True})
+    scratch = put_in(module_page, model, **{**PLAIN, "constrained": True})
     expect(verdict(scratch)).to_contain_text("✓ Balanced")
     assert set(shown(scratch)["tensions"]) == {"NaN"}
 
 
-def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Locator) -> None:
+def test_characters_by_the_keyboard_and_by_the_pointer(module_page: Page, widget: Locator) -> None:
     widget.get_by_role("switch", name="Grammar").check()
     ask(widget, prompt="((((", budget=10, temperature=0)
     last = cells(widget).count() - 1
@@ -588,7 +597,7 @@ def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Loc
         ("Home", 0),
         ("ArrowUp", 0),
     ):
-        visit.page.keyboard.press(key)
+        module_page.keyboard.press(key)
         expect(cells(widget).nth(i)).to_be_focused()
         assert shown(widget)["selected"] == i
         expect(widget.locator('[role="radio"][tabindex="0"]')).to_have_count(1)
@@ -599,12 +608,12 @@ def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Loc
         box = widget.locator(lane).bounding_box()
         assert box
         for column in (4.5 + place, 2.5):  # four characters are the prompt's, and not chosen
-            visit.page.mouse.click(box["x"] + column * box["width"] / 14, box["y"] + 5)
+            module_page.mouse.click(box["x"] + column * box["width"] / 14, box["y"] + 5)
             assert shown(widget)["selected"] == place
 
 
-def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
-    keyboard = visit.page.keyboard
+def test_everything_by_the_keyboard_alone(module_page: Page, widget: Locator) -> None:
+    keyboard = module_page.keyboard
     ask(widget, prompt="((", budget=20, temperature=0)
     widget.get_by_role("switch", name="Grammar").check()
     widget.get_by_role("radio", name="Writing").focus()
@@ -662,7 +671,7 @@ def test_the_second_widget_opens_on_what_the_grammar_removes(open_page: OpenPage
     expect(verdict(second)).to_contain_text("✗ It ")
 
 
-def test_drawing_again_and_going_back(visit: Visit, widget: Locator) -> None:
+def test_drawing_again_and_going_back(module_page: Page, widget: Locator) -> None:
     again = widget.get_by_role("button", name="Draw again")
     ask(widget, prompt="((((((", budget=30, temperature=0)
     expect(again).to_be_disabled()
@@ -748,36 +757,38 @@ def test_tracks_stand_under_their_characters(widget: Locator) -> None:
     assert first["x"] == pytest.approx(here["x"] + 4 * here["width"] / 15, abs=0.5)
 
 
-def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 12})
-    visit.page.evaluate("fake.set('runs', {})")
+def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(module_page: Page) -> None:
+    scratch = put_in(module_page, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 12})
+    module_page.evaluate("fake.set('runs', {})")
     expect(scratch.get_by_text("No model yet")).to_be_visible()
     expect(scratch.get_by_label("Prompt", exact=True)).to_be_hidden()
-    visit.page.evaluate("fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)")
+    module_page.evaluate(
+        "fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)"
+    )
     expect(scratch.get_by_text("No model yet")).to_be_hidden()
     ask(scratch, prompt="(b(", budget=9)
     cells(scratch).nth(2).click()
     before = shown(scratch)
-    zero_weights(visit.page)
+    zero_weights(module_page)
     after = shown(scratch)
     assert (after["prompt"], after["selected"]) == (before["prompt"], before["selected"])
     assert after["wanted"] == ["0.14"] * 7  # weights of nothing have no preference
 
 
-def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "constrained": True})
+def test_a_change_from_elsewhere_is_shown(module_page: Page) -> None:
+    scratch = put_in(module_page, far_from_start(KINDS[3], 0), **{**PLAIN, "constrained": True})
     ask(scratch, prompt="(x")
-    visit.page.evaluate("fake.set('prompt', 'ab'); fake.set('budget', 3)")
+    module_page.evaluate("fake.set('prompt', 'ab'); fake.set('budget', 3)")
     expect(scratch.get_by_label("Prompt", exact=True)).to_have_value("ab")
     expect(scratch.get_by_label("Budget", exact=True)).to_have_value("3")
     assert shown(scratch)["prompt"] == "ab"
-    visit.page.evaluate("fake.set('prompt', '(((((')")  # the notebook asks for too much
+    module_page.evaluate("fake.set('prompt', '(((((')")  # the notebook asks for too much
     expect(message(scratch)).to_contain_text("5 brackets are open")
     assert shown(scratch)["prompt"] == "ab"
 
 
-def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 40})
+def test_a_model_that_cannot_read_so_much_says_so(module_page: Page) -> None:
+    scratch = put_in(module_page, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 40})
     sentence = "Prompt and budget make 42 characters; the model reads at most 31."
     expect(message(scratch)).to_have_text(sentence)
     expect(verdict(scratch)).to_be_hidden()

@@ -36,6 +36,7 @@ from .bracket_models import (
 )
 from .conftest import Visit
 from .widget_page import (
+    FAKE_MODEL,
     Field,
     Scene,
     saved_runs,
@@ -51,8 +52,10 @@ PUBLISHED, CAUSAL = Config(**SMALL), replace(CORRECTED, **SMALL)
 
 
 @pytest.fixture
-def widget(visit: Visit) -> Locator:
-    return visit.page.locator(".dialectical.attn-widget").first
+def widget(module_page: Page) -> Locator:
+    """The widget as the page saved it."""
+    module_page.evaluate(FAKE_MODEL, {})
+    return module_page.locator("#scratch")
 
 
 @pytest.fixture(scope="module")
@@ -413,13 +416,13 @@ def test_what_stands_first_was_predicted_by_nothing(widget: Locator) -> None:
         assert losses_shown(widget)["effect"].endswith("Nothing was predicted before it.")
 
 
-def test_a_loss_of_nothing_and_one_that_is_no_number_are_drawn(visit: Visit) -> None:
+def test_a_loss_of_nothing_and_one_that_is_no_number_are_drawn(module_page: Page) -> None:
     """A certain and right model has bars of no height; a broken one has none at all."""
-    put = put_in(visit, wanting(open=900.0), text="((((((")
+    put = put_in(module_page, wanting(open=900.0), text="((((((")
     assert set(losses_shown(put)["model"].values()) == {0}
     broken = far_from_start(PUBLISHED, 0)
     broken.unembedding.bias.fill_(math.nan)
-    page = losses_shown(put_in(visit, broken, text="(())"))
+    page = losses_shown(put_in(module_page, broken, text="(())"))
     assert set(page["model"].values()) == {0}
     assert page["means"][0] == "NaN"
     assert all("loss NaN nats" in label for label in page["labels"][1:])
@@ -469,9 +472,9 @@ def test_no_string_of_the_task_holds_a_c(widget: Locator) -> None:
     )
 
 
-def test_a_string_longer_than_the_tasks_has_no_best_loss_there(visit: Visit) -> None:
+def test_a_string_longer_than_the_tasks_has_no_best_loss_there(module_page: Page) -> None:
     task = asdict(Brackets(max_length=7))
-    put = put_in(visit, far_from_start(CAUSAL, 0), text="(()())", task=task)
+    put = put_in(module_page, far_from_start(CAUSAL, 0), text="(()())", task=task)
     page = losses_shown(put)
     assert page["end"] == "■"
     assert page["best"]["6"] == 0  # a string is cut there, and its end is certain
@@ -482,8 +485,8 @@ def test_a_string_longer_than_the_tasks_has_no_best_loss_there(visit: Visit) -> 
 # As a reader uses it -----------------------------------------------------------------------------
 
 
-def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
-    keyboard = visit.page.keyboard
+def test_everything_by_the_keyboard_alone(module_page: Page, widget: Locator) -> None:
+    keyboard = module_page.keyboard
     widget.get_by_role("radio", name="Losses").focus()
     keyboard.press("Tab")
     expect(model_named(widget, "as published")).to_be_focused()
@@ -526,11 +529,11 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     assert "0 of 2 earlier predictions moved." in losses_shown(widget)["effect"]
 
 
-def test_a_column_is_taken_by_the_pointer(visit: Visit, widget: Locator) -> None:
+def test_a_column_is_taken_by_the_pointer(module_page: Page, widget: Locator) -> None:
     type_in(widget, "((a)b)")
     box = widget.locator(".dh-losses").bounding_box()
     assert box
-    visit.page.mouse.click(box["x"] + 2.5 * box["width"] / 7, box["y"] + 5)
+    module_page.mouse.click(box["x"] + 2.5 * box["width"] / 7, box["y"] + 5)
     assert losses_shown(widget)["taken"] == 2
     change(widget, 4, "a")
     assert losses_shown(widget)["string"] == "((a)a)"
@@ -613,7 +616,7 @@ def test_what_is_typed_is_a_change(
     expect(widget.get_by_label("Your string", exact=True)).to_have_value(WHOLE)
 
 
-def test_a_change_is_kept_until_another_is_made(visit: Visit, widget: Locator) -> None:
+def test_a_change_is_kept_until_another_is_made(module_page: Page, widget: Locator) -> None:
     box = widget.get_by_label("Your string", exact=True)
     type_in(widget, "((a)b)")
     change(widget, 4, "a")
@@ -628,7 +631,7 @@ def test_a_change_is_kept_until_another_is_made(visit: Visit, widget: Locator) -
     page = losses_shown(widget)
     assert page["string"] == "((a)a"
     assert "Character 6: ) was taken out." in page["effect"]
-    visit.page.keyboard.type("b")
+    module_page.keyboard.type("b")
     assert "Character 6: b was put in." in losses_shown(widget)["effect"]
     box.fill("(b)")  # another string altogether
     page = losses_shown(widget)
@@ -665,27 +668,27 @@ REFUSED = {
 }
 
 
-def test_the_switch_has_only_what_is_loaded(visit: Visit) -> None:
-    put = put_in(visit, far_from_start(CAUSAL, 0), text="(a)")
+def test_the_switch_has_only_what_is_loaded(module_page: Page) -> None:
+    put = put_in(module_page, far_from_start(CAUSAL, 0), text="(a)")
     expect(put.get_by_role("radiogroup", name="Model").get_by_role("radio")).to_have_count(1)
 
 
-def test_it_opens_on_what_python_says(visit: Visit) -> None:
-    put = put_in(visit, far_from_start(PUBLISHED, 0), text="(a)b", place=2, replacement="b")
+def test_it_opens_on_what_python_says(module_page: Page) -> None:
+    put = put_in(module_page, far_from_start(PUBLISHED, 0), text="(a)b", place=2, replacement="b")
     page = losses_shown(put)
     assert (page["string"], page["changed"]) == ("(abb", 2)
     assert "1 of 1 earlier prediction moved" in page["effect"]
-    visit.page.evaluate("fake.set('text', '((b))')")
+    module_page.evaluate("fake.set('text', '((b))')")
     expect(put.get_by_label("Your string", exact=True)).to_have_value("((b))")
     assert losses_shown(put)["string"] == "((b))"  # a b stands there already
-    visit.page.evaluate("fake.set('place', 9)")
+    module_page.evaluate("fake.set('place', 9)")
     assert losses_shown(put)["taken"] == -1
-    visit.page.evaluate("fake.set('before', '((b)a')")  # as if it had been typed
+    module_page.evaluate("fake.set('before', '((b)a')")  # as if it had been typed
     assert "Character 5: a became )." in losses_shown(put)["effect"]
     for other in ("", "(", "((b)?", "((b)_"):  # which no string can have been
-        visit.page.evaluate("(before) => fake.set('before', before)", other)
+        module_page.evaluate("(before) => fake.set('before', before)", other)
         assert losses_shown(put)["effect"].startswith("Change a late character")
-    visit.page.evaluate("fake.set('view', 'writing')")
+    module_page.evaluate("fake.set('view', 'writing')")
     expect(put.locator(".dh-losses-view")).to_be_hidden()
     expect(put.get_by_label("Prompt", exact=True)).to_be_visible()
 

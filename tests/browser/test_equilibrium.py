@@ -823,7 +823,7 @@ def test_playing_shows_every_step_and_can_be_stopped(browser: Browser, server: s
     slider = widget.get_by_label("Relaxation step")
     slider.fill("0")
     page.clock.install(time=0)
-    page.clock.pause_at(1_000_000)  # milliseconds; from here on it stands
+    page.clock.pause_at(1_000_000)  # from here on it stands
     widget.get_by_role("button", name="Play").click()
     for step in (0, 1, 2):
         expect(slider).to_have_value(str(step))

@@ -735,7 +735,7 @@ def test_playing_shows_every_step_and_can_be_stopped(browser: Browser, server: s
     step_to(widget, 4)  # thought as far
     press(widget, "Start over")
     page.clock.install(time=0)
-    page.clock.pause_at(1_000_000)  # milliseconds; from here on it stands
+    page.clock.pause_at(1_000_000)  # from here on it stands
     widget.get_by_role("button", name="Play").click()
     for step in (1, 2, 3):
         page.clock.run_for(450)
