@@ -5,6 +5,7 @@ import itertools
 from dataclasses import asdict, replace
 from typing import Any
 
+import pytest
 import torch
 from playwright.sync_api import Locator, Page
 from torch import Generator, Tensor
@@ -37,6 +38,9 @@ KINDS = [
         (1, False, False),
     )
 ]
+SOME = KINDS[::13]
+"""Of each part both kinds. To trace one takes longer than to ask it, so tests ask the same few."""
+SOME_OR_ALL = [pytest.param(SOME, id="some"), pytest.param(KINDS, id="all", marks=pytest.mark.long)]
 
 # window.models: networks ready to run, of runs whose weights are in base64.
 MAKE_MODELS = """async (runs) => {

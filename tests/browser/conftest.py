@@ -76,7 +76,7 @@ FLAGS = (
     "--process-per-site",  # what a page has loaded, the next need not read again
 )
 # Milliseconds. It bounds what hangs, on a busy machine too; Playwright's own is a quiet machine's.
-HANGS = 25_000
+HANGS = 120_000
 expect.set_options(timeout=HANGS)
 WINDOW = ViewportSize(width=1280, height=900)
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.

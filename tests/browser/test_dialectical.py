@@ -1,7 +1,6 @@
 """The bracket generator on the page of chapter 3, against torch and as a reader uses it."""
 
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +20,7 @@ from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
 from .bracket_models import (
     KINDS,
     SMALL,
+    SOME_OR_ALL,
     close,
     far_from_start,
     model_named,
@@ -35,6 +35,7 @@ from .widget_page import (
     FAKE_MODEL,
     Field,
     Scene,
+    asked,
     saved_runs,
     zero_weights,
 )
@@ -72,15 +73,16 @@ def request(model: int, prompt: str, **wishes: Any) -> tuple[int, str, dict[str,
 
 
 def written_by(
-    page: Page, requests: Iterable[tuple[int, str, dict[str, Any]]]
+    page: Page, requests: Iterable[tuple[int, str, dict[str, Any]]], *, seen: bool = False
 ) -> list[dict[str, Any]]:
-    """What the page writes, all in one go: asked one by one it takes several times as long."""
-    found: list[dict[str, Any]] = json.loads(
-        page.evaluate(
-            """(requests) => JSON.stringify(requests.map(
-              ([model, prompt, request]) => widget.generate(models[model], prompt, request)))""",
-            [*requests],
-        )
+    """What the page writes, all in one go, and if so asked what the head has seen at each step."""
+    found: list[dict[str, Any]] = asked(
+        page,
+        """([requests, seen]) => requests.map(([model, prompt, request]) => {
+          const { steps, ...found } = widget.generate(models[model], prompt, request);
+          return { ...found, steps: steps.map((step) => ({ ...step, seen: seen && step.seen })) };
+        })""",
+        [[*requests], seen],
     )
     return found
 
@@ -113,7 +115,8 @@ def test_the_chapter_shows_the_model_as_published_and_as_corrected(
 
 def compare(page: Page, models: list[LanguageModel], x: Tensor) -> int:
     """Every number of the forward pass; returns how many tokens had halted."""
-    found = page.evaluate(
+    found = asked(
+        page,
         "(texts) => models.map((model) => texts.map((text) => widget.forward(model, text)))",
         x.tolist(),
     )
@@ -129,9 +132,7 @@ def compare(page: Page, models: list[LanguageModel], x: Tensor) -> int:
     return halted
 
 
-@pytest.mark.parametrize(
-    "kinds", [KINDS[::13], pytest.param(KINDS, marks=pytest.mark.long)], ids=["some", "all"]
-)
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
 def test_every_kind_of_every_part_is_that_of_torch(kinds: list[Config], module_page: Page) -> None:
     """Some kinds have both of each part; all of them take minutes, a program each."""
     models = [far_from_start(config, i) for i, config in enumerate(kinds)]
@@ -154,27 +155,33 @@ def test_the_models_of_the_page_are_those_of_torch(module_page: Page, runs: dict
     compare(module_page, models, x)
 
 
-def test_greedy_texts_are_those_of_python(module_page: Page, runs: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_greedy_texts_are_those_of_python(
+    kinds: list[Config], module_page: Page, runs: dict[str, Any]
+) -> None:
     models = [rebuild(run).float() for run in runs.values()]
-    models += [far_from_start(config, i) for i, config in enumerate(KINDS[::7])]
+    models += [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     requests = [
         request(i, prompt, budget=budget)
         for i, prompt in itertools.product(range(len(models)), PROMPTS)
         for budget in (BRACKETS.read(prompt), 9)
     ]
-    for (i, prompt, asked), found in zip(requests, written_by(module_page, requests), strict=True):
-        written = generate(models[i], prompt, asked["budget"])
+    for (i, prompt, wish), found in zip(requests, written_by(module_page, requests), strict=True):
+        written = generate(models[i], prompt, wish["budget"])
         assert (found["text"], found["ended"]) == (written.text, written.ended)
         for step, expected in zip(found["steps"], written.steps, strict=True):
             same_step(step, expected)
 
 
-def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(module_page: Page) -> None:
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::11])]
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(
+    kinds: list[Config], module_page: Page
+) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     requests = [request(i, "((a", budget=7) for i in range(len(models))]
-    for model, found in zip(models, written_by(module_page, requests), strict=True):
+    for model, found in zip(models, written_by(module_page, requests, seen=True), strict=True):
         for n, step in enumerate(found["steps"]):
             _, seen = model.observe(encode(found["text"][: 3 + n]))
             close([s["tension"] for s in step["seen"]], seen.tension[:, -1])
@@ -182,15 +189,18 @@ def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(module_page: Page)
             assert [s["active"] for s in step["seen"]] == seen.active[:, -1].tolist()
 
 
-def test_choices_at_a_temperature_are_made_from_pythons_probabilities(module_page: Page) -> None:
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::19])]
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_choices_at_a_temperature_are_made_from_pythons_probabilities(
+    kinds: list[Config], module_page: Page
+) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     requests = [
         request(i, "(a", budget=8, temperature=temperature, draw=3)
         for i, temperature in itertools.product(range(len(models)), (0.1, 0.7, 2.0))
     ]
-    for (i, _, asked), found in zip(requests, written_by(module_page, requests), strict=True):
-        temperature = asked["temperature"]
+    for (i, _, wish), found in zip(requests, written_by(module_page, requests), strict=True):
+        temperature = wish["temperature"]
         for n, step in enumerate(found["steps"]):
             before = found["text"][: 2 + n]
             same_choice(step, generate(models[i], before, 8 - n, temperature=temperature).steps[0])
@@ -253,9 +263,12 @@ def freely(model: LanguageModel, prompt: str, budget: int) -> str:
     return text
 
 
-def test_without_the_grammar_it_is_the_model_alone(module_page: Page, runs: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_without_the_grammar_it_is_the_model_alone(
+    kinds: list[Config], module_page: Page, runs: dict[str, Any]
+) -> None:
     models = [rebuild(run).float() for run in runs.values()]
-    models += [far_from_start(config, i) for i, config in enumerate(KINDS[::5])]
+    models += [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     broken = set[str]()
     requests = [
@@ -291,10 +304,10 @@ def test_it_writes_on_where_it_need_not_stop(module_page: Page, runs: dict[str, 
         request(i, prompt, stop=False) for i, prompt in itertools.product(range(3), PROMPTS)
     ]
     outside = 0
-    for (i, prompt, asked), found in zip(requests, written_by(module_page, requests), strict=True):
-        assert found["text"] == writing_on(models[i], prompt, asked["budget"])
+    for (i, prompt, wish), found in zip(requests, written_by(module_page, requests), strict=True):
+        assert found["text"] == writing_on(models[i], prompt, wish["budget"])
         assert not found["ended"]
-        assert len(found["steps"]) == asked["budget"]
+        assert len(found["steps"]) == wish["budget"]
         outside += found["text"].endswith(" ")
     assert outside
 

@@ -24,8 +24,8 @@ from attn_notes.tasks.brackets import (
 )
 
 from .bracket_models import (
-    KINDS,
     SMALL,
+    SOME_OR_ALL,
     far_from_start,
     model_named,
     put_in,
@@ -157,8 +157,9 @@ def test_the_best_predictors_mean_loss_is_the_floor(module_page: Page) -> None:
     assert abs(mean - TASK.floor) < 4 * deviation
 
 
-def test_losses_are_torchs(module_page: Page) -> None:
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::13])]
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_losses_are_torchs(kinds: list[Config], module_page: Page) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     texts = [text for text in strings(TASK, 20, seed=5) if len(text) > 1]
     texts += [WHOLE, "))", "(c)", " (", "((((((((", "(" * 25, "()" * 12]
@@ -183,9 +184,12 @@ def test_losses_are_torchs(module_page: Page) -> None:
             )
 
 
-def test_who_reads_only_the_past_moves_nothing_at_all(module_page: Page) -> None:
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_who_reads_only_the_past_moves_nothing_at_all(
+    kinds: list[Config], module_page: Page
+) -> None:
     """Not by rounding either; who reads ahead moves."""
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::3])]
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     moved = module_page.evaluate(
         """([task, text, changed, place]) => {

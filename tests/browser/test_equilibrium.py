@@ -155,8 +155,11 @@ def way_of(correction: str, setting: dict[str, Any]) -> Nudged:
     return Nudged(correction, setting["beta"], relaxation, symmetric=False)
 
 
-def test_every_gradient_in_the_plane_is_that_of_the_estimators(module_page: Page) -> None:
-    given = list(settings(12))
+@pytest.mark.parametrize(("n", "least"), [(5, 3), pytest.param(12, 6, marks=pytest.mark.long)])
+def test_every_gradient_in_the_plane_is_that_of_the_estimators(
+    n: int, least: int, module_page: Page
+) -> None:
+    given = list(settings(n))
     found = module_page.evaluate(
         """(settings) => settings.map((setting) => {
           const { z, rests, abscissa, exact, methods = {} } = widget.examine(setting);
@@ -190,7 +193,7 @@ def test_every_gradient_in_the_plane_is_that_of_the_estimators(module_page: Page
         h = 1e-6
         moved = plane.REST(plane.force(x, w - h * exact / exact.norm()), x) - z
         close(seen["reach"], 20 * plane.LONGEST * moved[0] / h, 1e-3)
-    assert resting > 5  # the others have no credit
+    assert resting >= least  # the others have no credit
 
 
 OPPOSED = {"x": [1.0, -0.9], "target": [1.8, -1.0], "weights": [-1.6, 1.6], "beta": 0.1,

@@ -3,14 +3,15 @@
 A lesson is one that has a page of evidence. The limits are those of a twenty-minute read.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import nbformat
 import pytest
 from dependencies import read_chapter
+from playwright.sync_api import Browser, Page
 
-from .conftest import ROOT, Visit
+from .conftest import ROOT, WINDOW, opened
 from .conftest import STEMS as LESSONS
 
 EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))
@@ -47,13 +48,20 @@ def stem(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="module")
+def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Its page, as it lies on a laptop's screen."""
+    with opened(browser, request) as open_page:
+        yield open_page(f"book/{stem}.html").page
+
+
 def code_cells(stem: str) -> list[Any]:
     notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_a_lesson_is_short(stem: str, open_page: Callable[..., Visit]) -> None:
-    found = open_page(f"book/{stem}.html").page.evaluate(COUNT)
+def test_a_lesson_is_short(lesson: Page) -> None:
+    found = lesson.evaluate(COUNT)
     assert 1_000 < found["words"] <= WORDS, found
     assert 4 <= found["figures"] <= FIGURES, found
     assert len(found["tables"]) <= TABLES, found
@@ -68,9 +76,9 @@ def test_its_code_is_worth_reading(stem: str) -> None:
     assert {name: tags for name, tags in folded.items() if tags} == {"setup": {"hide-input"}} | asks
 
 
-def test_its_code_is_not_cut(stem: str, open_page: Callable[..., Visit]) -> None:
+def test_its_code_is_not_cut(lesson: Page) -> None:
     """On a laptop's screen no line has to be scrolled to, folded cells and solutions included."""
-    cut = open_page(f"book/{stem}.html").page.evaluate(
+    cut = lesson.evaluate(
         """() => {
           document.querySelectorAll("details").forEach((details) => (details.open = true));
           const blocks = [...document.querySelectorAll("article.bd-article pre")];
@@ -81,13 +89,15 @@ def test_its_code_is_not_cut(stem: str, open_page: Callable[..., Visit]) -> None
     assert not cut, "lines over 84 characters, or 80 in a solution"
 
 
-def test_its_figures_fit_a_phone(stem: str, open_page: Callable[..., Visit]) -> None:
+def test_its_figures_fit_a_phone(lesson: Page) -> None:
     """Whole, with letters that can be read: `attn_notes.figures` lets none become smaller."""
-    scrolled = open_page(f"book/{stem}.html", width=390).page.evaluate(
+    lesson.set_viewport_size({"width": 390, "height": WINDOW["height"]})
+    scrolled = lesson.evaluate(
         """() => [...document.querySelectorAll("article.bd-article .attn-figure")]
           .filter((figure) => figure.scrollWidth > figure.clientWidth)
           .map((figure) => figure.querySelector(".attn-figure-title")?.textContent)"""
     )
+    lesson.set_viewport_size(WINDOW)
     assert not scrolled, "at most 5.5 inches wide, letters of at least 10 points"
 
 

@@ -465,10 +465,9 @@ def test_starting_weights_are_drawn_as_they_are_described(page: Page) -> None:
 
 
 def test_a_models_draws_are_followed_in_the_page(page: Page) -> None:
-    step = STEPS["dialectical published"]()
+    step, model, program = exported("dialectical published")
     specs = initial.draws(step.build)
-    program = training.step(step.model, step.loss, step.batch)
-    program_page.make(page, program, inputs_of(step.model, step))
+    program_page.make(page, program, inputs_of(model, step))
     page.evaluate("(s) => tools.draw(H, program.inputs, s, tools.random(5))", specs)
     found = program_page.read(page, "inputs")
     poles = found["block.head.poles.weight"]

@@ -15,7 +15,7 @@ from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
-from .training_page import PATIENCE, choose, downloaded, pause, pick, told, train, watch_workers
+from .training_page import choose, downloaded, pause, pick, tallied, told, train, watch_workers
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
@@ -92,13 +92,13 @@ def test_everything_shown_follows_the_weights(widget: Locator) -> None:
     assert "of 27 sorted" in widget.locator(".attn-train-line").first.text_content()
 
 
-def test_most_seeds_reach_the_criterion_within_the_challenge(widget: Locator) -> None:
-    """Sixteen seeds, each judged on all 27 words: the bound is the one that the page sets."""
+@pytest.mark.parametrize("seeds", [3, pytest.param(16, marks=pytest.mark.long)])
+def test_most_seeds_reach_the_criterion_within_the_challenge(seeds: int, widget: Locator) -> None:
+    """Of sixteen, each judged on all 27 words: the bound is the one that the page sets."""
     pick(widget, "the four it can know")
     widget.get_by_role("button", name="16 seeds").click()
-    tally = widget.locator(".attn-challenge [role=status]")
-    expect(tally).to_contain_text("of 16 seeds", timeout=PATIENCE)
-    assert int(tally.text_content().split(": ")[1].split(" of ")[0]) >= 14
+    met, tried = tallied(widget, seeds, 16)
+    assert tried - met <= 2
 
 
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:

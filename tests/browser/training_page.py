@@ -1,5 +1,6 @@
 """A widget's panel for training, driven as a reader does."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
@@ -69,6 +70,16 @@ def one_step(widget: Locator) -> dict[str, str]:
     widget.get_by_role("button", name="One step").click()
     expect(widget).to_have_attribute("data-step", "1")
     return told(widget)
+
+
+def tallied(widget: Locator, seeds: int, most: int) -> tuple[int, int]:
+    """Wait until so many seeds of a challenge have ended, or more: how many met it, of how many."""
+    tally = widget.locator(".attn-challenge [role=status]")
+    ended = re.compile(rf"(\d+) of ({'|'.join(map(str, range(seeds, most + 1)))}) seeds")
+    expect(tally).to_contain_text(ended, timeout=PATIENCE)
+    found = re.search(r"(\d+) of (\d+) seeds", tally.text_content() or "")
+    assert found
+    return int(found[1]), int(found[2])
 
 
 def downloaded(page: Page, widget: Locator, folder: Path) -> Path:

@@ -64,6 +64,16 @@ FAKE_MODEL = """async (given) => {
 }"""
 
 
+def asked(page: Page, question: str, *given: Any) -> Any:
+    """What `page.evaluate` gives, read as one text: of many numbers that is several times as fast.
+
+    What is no number comes as None.
+    """
+    return json.loads(
+        page.evaluate(f"async (given) => JSON.stringify(await ({question})(given))", *given)
+    )
+
+
 def saved_runs(page: Page) -> dict[str, Any]:
     """The runs that the page saved, the weights as bytes."""
     saved = [json.loads(text)["state"] for text in page.locator(STATE).all_text_contents()]
