@@ -79,9 +79,12 @@ experiments: $(INSTALLED)
 benchmark: $(INSTALLED)
 	@for file in benchmarks/$(or $(CHAPTER),[!_]*).py; do $(RUN) $$file || exit; done
 
-# What a training step costs in a page, beside torch's own; and what each lesson costs, as recorded.
+# All that is a matter of time, which no test asserts: what a reader waits for, beside its bound; a
+# training step in a page, beside torch's own; and what each lesson costs, as recorded.
 bench: $(INSTALLED)
-	@$(RUN) benchmarks/programs.py
+	@$(RUN) book/build.py book
+	@$(RUN) benchmarks/waiting.py
+	@echo && $(RUN) benchmarks/programs.py
 	@echo && $(RUN) benchmarks/costs.py
 
 # All lessons on a GPU, if there is one: writes the record lessons_gpu.

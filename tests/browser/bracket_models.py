@@ -5,6 +5,7 @@ import itertools
 from dataclasses import asdict
 from typing import Any
 
+import pytest
 import torch
 from playwright.sync_api import Locator, Page
 from torch import Generator, Tensor
@@ -16,8 +17,7 @@ from attn_notes.widgets._weights import pack
 from attn_notes.widgets.dialectical import _observe
 
 from ..packed import parameters
-from .conftest import Visit
-from .widget_page import FAKE_MODEL, READ_PAGE
+from .widget_page import FAKE_MODEL
 
 SMALL: dict[str, Any] = dict(
     context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
@@ -38,6 +38,9 @@ KINDS = [
         (1, False, False),
     )
 ]
+SOME = KINDS[::13]
+"""Of each part both kinds. To trace one takes longer than to ask it, so tests ask the same few."""
+SOME_OR_ALL = [pytest.param(SOME, id="some"), pytest.param(KINDS, id="all", marks=pytest.mark.long)]
 
 # window.models: networks ready to run, of runs whose weights are in base64.
 MAKE_MODELS = """async (runs) => {
@@ -99,18 +102,17 @@ def close(actual: Any, expected: Tensor, atol: float = 1e-6) -> None:
     torch.testing.assert_close(actual, expected.double(), atol=atol, rtol=0)
 
 
-def put_in(visit: Visit, *models: LanguageModel, **traits: Any) -> Locator:
-    """One more widget, which shows these models as seeds of one run."""
-    visit.page.evaluate(READ_PAGE)
-    visit.page.evaluate(FAKE_MODEL, {"runs": {}, "run": "one", "selected": -1, **traits})
-    visit.page.evaluate(
+def put_in(page: Page, *models: LanguageModel, **traits: Any) -> Locator:
+    """One more widget, which shows these models as seeds of one run; after READ_PAGE."""
+    page.evaluate(FAKE_MODEL, {"runs": {}, "run": "one", "selected": -1, **traits})
+    page.evaluate(
         """({ weights, ...run }) => {
           const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
           return fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
         }""",
         run_of(*models),
     )
-    return visit.page.locator("#scratch")
+    return page.locator("#scratch")
 
 
 def model_named(widget: Locator, name: str) -> Locator:

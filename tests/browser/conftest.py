@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from dependencies import lesson_stems
 from filelock import FileLock
 from playwright.sync_api import (
     Browser,
@@ -30,6 +31,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -38,7 +40,11 @@ from .widget_page import READ_PAGE
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
-CHAPTERS = [f"book/{path.stem}.html" for path in sorted((ROOT / "book").glob("*.ipynb"))]
+STEMS = lesson_stems(ROOT)
+CHAPTERS = [f"book/{stem}.html" for stem in STEMS]
+WIDGETS = ROOT / "attn_notes" / "widgets"
+TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
+"""Those whose page trains."""
 
 NAMES = (
     "chromium",
@@ -70,9 +76,10 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host is ever reached
     "--process-per-site",  # what a page has loaded, the next need not read again
 )
-# As long as a click or a page is waited for; Playwright's own five seconds are a quiet machine's.
-expect.set_options(timeout=20_000)
-WINDOW = {"width": 1280, "height": 900}
+# Milliseconds. It bounds what hangs, on a busy machine too; Playwright's own is a quiet machine's.
+HANGS = 120_000
+expect.set_options(timeout=HANGS)
+WINDOW = ViewportSize(width=1280, height=900)
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.
 STRICT_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; "
@@ -342,8 +349,8 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
                 profile.send("Storage.clearDataForOrigin", stored)
             page = context.new_page()
             stack.callback(page.close)
-            page.set_default_timeout(20_000)
-            page.set_viewport_size({**WINDOW, "width": width})
+            page.set_default_timeout(HANGS)
+            page.set_viewport_size(ViewportSize(width=width, height=WINDOW["height"]))
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
             visit = Visit(page)
             _record(visit, base)

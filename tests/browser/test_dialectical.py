@@ -1,7 +1,6 @@
 """The bracket generator on its page, against torch and as a reader uses it."""
 
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Generator, Tensor
 
 from attn_notes.chapters.dialectical import recipe
@@ -20,6 +19,7 @@ from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, depth, encode
 from .bracket_models import (
     KINDS,
     SMALL,
+    SOME_OR_ALL,
     close,
     far_from_start,
     model_named,
@@ -31,9 +31,10 @@ from .bracket_models import (
 )
 from .conftest import Visit
 from .widget_page import (
-    assert_large_enough,
-    assert_nothing_left,
-    assert_steady_height,
+    FAKE_MODEL,
+    Field,
+    Scene,
+    asked,
     saved_runs,
     zero_weights,
 )
@@ -47,8 +48,10 @@ GREEDY = {"budget": 9, "temperature": 0, "constrained": True, "draw": 0}
 
 
 @pytest.fixture
-def widget(visit: Visit) -> Locator:
-    return where_it_writes(visit)
+def widget(module_page: Page) -> Locator:
+    """The widget as the page saved it, in its view of writing."""
+    module_page.evaluate(FAKE_MODEL, {"view": "writing"})
+    return module_page.locator("#scratch")
 
 
 def where_it_writes(visit: Visit) -> Locator:
@@ -69,15 +72,16 @@ def request(model: int, prompt: str, **wishes: Any) -> tuple[int, str, dict[str,
 
 
 def written_by(
-    page: Page, requests: Iterable[tuple[int, str, dict[str, Any]]]
+    page: Page, requests: Iterable[tuple[int, str, dict[str, Any]]], *, seen: bool = False
 ) -> list[dict[str, Any]]:
-    """What the page writes, all in one go: asked one by one it takes several times as long."""
-    found: list[dict[str, Any]] = json.loads(
-        page.evaluate(
-            """(requests) => JSON.stringify(requests.map(
-              ([model, prompt, request]) => widget.generate(models[model], prompt, request)))""",
-            [*requests],
-        )
+    """What the page writes, all in one go, and if so asked what the head has seen at each step."""
+    found: list[dict[str, Any]] = asked(
+        page,
+        """([requests, seen]) => requests.map(([model, prompt, request]) => {
+          const { steps, ...found } = widget.generate(models[model], prompt, request);
+          return { ...found, steps: steps.map((step) => ({ ...step, seen: seen && step.seen })) };
+        })""",
+        [[*requests], seen],
     )
     return found
 
@@ -110,7 +114,8 @@ def test_the_chapter_shows_the_model_as_published_and_as_corrected(
 
 def compare(page: Page, models: list[LanguageModel], x: Tensor) -> int:
     """Every number of the forward pass; returns how many tokens had halted."""
-    found = page.evaluate(
+    found = asked(
+        page,
         "(texts) => models.map((model) => texts.map((text) => widget.forward(model, text)))",
         x.tolist(),
     )
@@ -126,9 +131,7 @@ def compare(page: Page, models: list[LanguageModel], x: Tensor) -> int:
     return halted
 
 
-@pytest.mark.parametrize(
-    "kinds", [KINDS[::13], pytest.param(KINDS, marks=pytest.mark.long)], ids=["some", "all"]
-)
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
 def test_every_kind_of_every_part_is_that_of_torch(kinds: list[Config], module_page: Page) -> None:
     """Some kinds have both of each part; all of them take minutes, a program each."""
     models = [far_from_start(config, i) for i, config in enumerate(kinds)]
@@ -151,27 +154,33 @@ def test_the_models_of_the_page_are_those_of_torch(module_page: Page, runs: dict
     compare(module_page, models, x)
 
 
-def test_greedy_texts_are_those_of_python(module_page: Page, runs: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_greedy_texts_are_those_of_python(
+    kinds: list[Config], module_page: Page, runs: dict[str, Any]
+) -> None:
     models = [rebuild(run).float() for run in runs.values()]
-    models += [far_from_start(config, i) for i, config in enumerate(KINDS[::7])]
+    models += [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     requests = [
         request(i, prompt, budget=budget)
         for i, prompt in itertools.product(range(len(models)), PROMPTS)
         for budget in (BRACKETS.read(prompt), 9)
     ]
-    for (i, prompt, asked), found in zip(requests, written_by(module_page, requests), strict=True):
-        written = generate(models[i], prompt, asked["budget"])
+    for (i, prompt, wish), found in zip(requests, written_by(module_page, requests), strict=True):
+        written = generate(models[i], prompt, wish["budget"])
         assert (found["text"], found["ended"]) == (written.text, written.ended)
         for step, expected in zip(found["steps"], written.steps, strict=True):
             same_step(step, expected)
 
 
-def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(module_page: Page) -> None:
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::11])]
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(
+    kinds: list[Config], module_page: Page
+) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     requests = [request(i, "((a", budget=7) for i in range(len(models))]
-    for model, found in zip(models, written_by(module_page, requests), strict=True):
+    for model, found in zip(models, written_by(module_page, requests, seen=True), strict=True):
         for n, step in enumerate(found["steps"]):
             _, seen = model.observe(encode(found["text"][: 3 + n]))
             close([s["tension"] for s in step["seen"]], seen.tension[:, -1])
@@ -179,15 +188,18 @@ def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(module_page: Page)
             assert [s["active"] for s in step["seen"]] == seen.active[:, -1].tolist()
 
 
-def test_choices_at_a_temperature_are_made_from_pythons_probabilities(module_page: Page) -> None:
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::19])]
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_choices_at_a_temperature_are_made_from_pythons_probabilities(
+    kinds: list[Config], module_page: Page
+) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     requests = [
         request(i, "(a", budget=8, temperature=temperature, draw=3)
         for i, temperature in itertools.product(range(len(models)), (0.1, 0.7, 2.0))
     ]
-    for (i, _, asked), found in zip(requests, written_by(module_page, requests), strict=True):
-        temperature = asked["temperature"]
+    for (i, _, wish), found in zip(requests, written_by(module_page, requests), strict=True):
+        temperature = wish["temperature"]
         for n, step in enumerate(found["steps"]):
             before = found["text"][: 2 + n]
             same_choice(step, generate(models[i], before, 8 - n, temperature=temperature).steps[0])
@@ -250,9 +262,12 @@ def freely(model: LanguageModel, prompt: str, budget: int) -> str:
     return text
 
 
-def test_without_the_grammar_it_is_the_model_alone(module_page: Page, runs: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_without_the_grammar_it_is_the_model_alone(
+    kinds: list[Config], module_page: Page, runs: dict[str, Any]
+) -> None:
     models = [rebuild(run).float() for run in runs.values()]
-    models += [far_from_start(config, i) for i, config in enumerate(KINDS[::5])]
+    models += [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     broken = set[str]()
     requests = [
@@ -288,10 +303,10 @@ def test_it_writes_on_where_it_need_not_stop(module_page: Page, runs: dict[str, 
         request(i, prompt, stop=False) for i, prompt in itertools.product(range(3), PROMPTS)
     ]
     outside = 0
-    for (i, prompt, asked), found in zip(requests, written_by(module_page, requests), strict=True):
-        assert found["text"] == writing_on(models[i], prompt, asked["budget"])
+    for (i, prompt, wish), found in zip(requests, written_by(module_page, requests), strict=True):
+        assert found["text"] == writing_on(models[i], prompt, wish["budget"])
         assert not found["ended"]
-        assert len(found["steps"]) == asked["budget"]
+        assert len(found["steps"]) == wish["budget"]
         outside += found["text"].endswith(" ")
     assert outside
 
@@ -312,25 +327,6 @@ def test_a_request_is_refused_where_python_refuses_it(module_page: Page) -> None
             assert found["sentence"].endswith("."), (prompt, budget)
         else:
             assert found is None, (prompt, budget)
-
-
-def test_sixty_characters_are_written_while_one_looks(
-    module_page: Page, runs: dict[str, Any]
-) -> None:
-    for name in runs:
-        milliseconds = module_page.evaluate(
-            """async (name) => {
-              const run = saved.runs[name];
-              await widget.prepare([run]);
-              const model = widget.make(run, widget.unpack(run, 0));
-              const start = performance.now();
-              widget.generate(model, '((((',
-                { budget: 60, temperature: 0.5, constrained: true, draw: 0 });
-              return performance.now() - start;
-            }""",
-            name,
-        )
-        assert milliseconds < 1000, name
 
 
 # The page --------------------------------------------------------------------------------------
@@ -457,14 +453,14 @@ PLAIN = {
 }
 
 
-def test_without_the_grammar_what_goes_wrong_is_named_and_marked(visit: Visit) -> None:
+def test_without_the_grammar_what_goes_wrong_is_named_and_marked(module_page: Page) -> None:
     for wish, added, broken, faulty in (
         ("close", ")))))", [2, 3, 4], "goes below zero"),
         ("open", "(((((", [], "leaves brackets open"),
         ("pad", "_____", [0, 1, 2, 3, 4], "leaves brackets open, contains PAD"),
     ):
         model = wanting(**{wish: 9.0})
-        scratch = put_in(visit, model, **PLAIN)
+        scratch = put_in(module_page, model, **PLAIN)
         page = shown(scratch)
         assert page["added"] == added
         assert page["verdict"] == f"✗ It {faulty}: 5 of 5 characters, and spent its budget."
@@ -479,11 +475,13 @@ def test_without_the_grammar_what_goes_wrong_is_named_and_marked(visit: Visit) -
         assert page["added"] == "".join(map(sign, expected.steps))
         removed = [step.removed for step in expected.steps]
         assert page["selected"] == removed.index(max(removed))  # where there was most to remove
-        visit.page.evaluate("window.leave(); document.querySelector('#scratch').remove()")
+        module_page.evaluate("window.leave(); document.querySelector('#scratch').remove()")
 
 
-def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
-    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+def test_the_end_by_itself_and_a_budget_of_nothing(module_page: Page) -> None:
+    scratch = put_in(
+        module_page, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True}
+    )
     expect(verdict(scratch)).to_have_text("✓ Balanced, 0 of 5 characters, and ended by itself.")
     assert shown(scratch)["added"] == "■"
     assert shown(scratch)["title"] == "How the end at 3 was chosen"
@@ -493,8 +491,10 @@ def test_the_end_by_itself_and_a_budget_of_nothing(visit: Visit) -> None:
     expect(scratch.locator(".dh-table")).to_be_hidden()
 
 
-def test_a_reader_may_let_it_write_on(visit: Visit) -> None:
-    scratch = put_in(visit, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True})
+def test_a_reader_may_let_it_write_on(module_page: Page) -> None:
+    scratch = put_in(
+        module_page, wanting(space=9.0), **{**PLAIN, "prompt": "()", "constrained": True}
+    )
     expect(verdict(scratch)).to_contain_text("0 of 5 characters, and ended by itself.")
     stop = scratch.get_by_role("switch", name="Stop when closed")
     expect(stop).to_be_checked()
@@ -531,9 +531,11 @@ READ_TRACKS = """(widget) => {
 }"""
 
 
-def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
+def test_tracks_are_drawn_as_torch_says(module_page: Page) -> None:
     model = far_from_start(Config(**SMALL), 2)
-    scratch = put_in(visit, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7})
+    scratch = put_in(
+        module_page, model, **{**PLAIN, "prompt": "(a(", "constrained": True, "budget": 7}
+    )
     cells(scratch).nth(3).click()
     model.double()
     written = generate(model, "(a(", 7)
@@ -567,32 +569,32 @@ def test_tracks_are_drawn_as_torch_says(visit: Visit) -> None:
     close(found["wanted"], written.steps[3].wanted, atol=1e-4)
 
 
-def test_seeds_are_chosen_where_there_are_several(visit: Visit, widget: Locator) -> None:
+def test_seeds_are_chosen_where_there_are_several(module_page: Page, widget: Locator) -> None:
     expect(widget.get_by_label("Seed", exact=True)).to_be_hidden()
-    scratch = put_in(visit, wanting(a=9.0), wanting(b=9.0), **PLAIN)
+    scratch = put_in(module_page, wanting(a=9.0), wanting(b=9.0), **PLAIN)
     assert shown(scratch)["added"] == "aaaaa"
     scratch.get_by_label("Seed", exact=True).select_option("1")
     assert shown(scratch)["added"] == "bbbbb"
     expect(scratch.get_by_role("radio", name="one", exact=True)).to_be_checked()
 
 
-def test_one_stream_is_said_to_be_alone(visit: Visit) -> None:
+def test_one_stream_is_said_to_be_alone(module_page: Page) -> None:
     config = Config(**SMALL, streams=1)
-    page = shown(put_in(visit, far_from_start(config, 0), **PLAIN))
+    page = shown(put_in(module_page, far_from_start(config, 0), **PLAIN))
     assert "A single stream counts as wholly opposed." in page["sentences"][1]
     assert page["sentences"][2].startswith("The stream looked most at ")
     assert set(page["tensions"]) == {"1.00"}
 
 
-def test_weights_that_are_no_numbers_still_balance(visit: Visit) -> None:
+def test_weights_that_are_no_numbers_still_balance(module_page: Page) -> None:
     model = far_from_start(KINDS[0], 0)
     model.token.weight.fill_(math.nan)
-    scratch = put_in(visit, model, **{**PLAIN, "constrained": True})
+    scratch = put_in(module_page, model, **{**PLAIN, "constrained": True})
     expect(verdict(scratch)).to_contain_text("✓ Balanced")
     assert set(shown(scratch)["tensions"]) == {"NaN"}
 
 
-def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Locator) -> None:
+def test_characters_by_the_keyboard_and_by_the_pointer(module_page: Page, widget: Locator) -> None:
     widget.get_by_role("switch", name="Grammar").check()
     ask(widget, prompt="((((", budget=10, temperature=0)
     last = cells(widget).count() - 1
@@ -607,7 +609,7 @@ def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Loc
         ("Home", 0),
         ("ArrowUp", 0),
     ):
-        visit.page.keyboard.press(key)
+        module_page.keyboard.press(key)
         expect(cells(widget).nth(i)).to_be_focused()
         assert shown(widget)["selected"] == i
         expect(widget.locator('[role="radio"][tabindex="0"]')).to_have_count(1)
@@ -618,12 +620,12 @@ def test_characters_by_the_keyboard_and_by_the_pointer(visit: Visit, widget: Loc
         box = widget.locator(lane).bounding_box()
         assert box
         for column in (4.5 + place, 2.5):  # four characters are the prompt's, and not chosen
-            visit.page.mouse.click(box["x"] + column * box["width"] / 14, box["y"] + 5)
+            module_page.mouse.click(box["x"] + column * box["width"] / 14, box["y"] + 5)
             assert shown(widget)["selected"] == place
 
 
-def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
-    keyboard = visit.page.keyboard
+def test_everything_by_the_keyboard_alone(module_page: Page, widget: Locator) -> None:
+    keyboard = module_page.keyboard
     ask(widget, prompt="((", budget=20, temperature=0)
     widget.get_by_role("switch", name="Grammar").check()
     widget.get_by_role("radio", name="Writing").focus()
@@ -681,7 +683,7 @@ def test_the_second_widget_opens_on_what_the_grammar_removes(open_page: OpenPage
     expect(verdict(second)).to_contain_text("✗ It ")
 
 
-def test_drawing_again_and_going_back(visit: Visit, widget: Locator) -> None:
+def test_drawing_again_and_going_back(module_page: Page, widget: Locator) -> None:
     again = widget.get_by_role("button", name="Draw again")
     ask(widget, prompt="((((((", budget=30, temperature=0)
     expect(again).to_be_disabled()
@@ -714,28 +716,6 @@ REFUSED = {
     "() a)": f"{OPEN_FIRST} character 5 closes one that is not open.",
     "a" * 10_000: "Prompt and budget make 10020 characters; the model reads at most 64.",
 }
-
-
-def test_a_bad_prompt_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    prompt = widget.get_by_label("Prompt", exact=True)
-    ask(widget, budget=20)
-    for typed, sentence in REFUSED.items():
-        ask(widget, prompt="(a")
-        before, elements = shown(widget), widget.locator("*").count()
-        prompt.fill(typed)
-        expect(message(widget)).to_have_text(f"{sentence} {BEFORE}")
-        expect(prompt).to_have_attribute("aria-invalid", "true")
-        expect(prompt).to_have_accessible_description(f"{sentence} {BEFORE}")
-        expect(prompt).to_have_value(typed)
-        assert shown(widget) == before
-        assert widget.locator("*").count() == elements
-        prompt.fill("(b")
-        expect(message(widget)).not_to_contain_text(BEFORE)
-        expect(widget.locator("[aria-invalid]")).to_have_count(0)
-        assert shown(widget)["prompt"] == "(b"
-    assert not dialogs
 
 
 def test_a_budget_can_be_what_is_wrong_and_what_mends_it(widget: Locator) -> None:
@@ -776,62 +756,6 @@ def test_another_model_leaves_what_was_typed(widget: Locator, runs: dict[str, An
 # Screen reader, phone, dark, other views -------------------------------------------------------
 
 
-def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
-    """What a reader may come to see, one after another."""
-    for name in runs:
-        take_model(widget, name)
-        for prompt, budget, temperature, grammar in (
-            ("((", 20, 0, True),
-            ("((a(b)(((", 12, 0, True),
-            ("a", 60, 2, False),
-            ("(" * 15, 15, 1, True),
-            ("()", 0, 0, False),
-        ):
-            ask(widget, prompt=prompt, budget=budget, temperature=temperature)
-            widget.get_by_role("switch", name="Grammar").set_checked(grammar)
-            yield f"{name}, {prompt}, {budget}"
-    ask(widget, prompt="() a)")
-    yield "refused"
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_where_the_grammar_removes_and_where_it_is_off(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = where_it_writes(visit)
-
-    def check() -> list[str]:
-        findings: list[str] = []
-        for theme in ("light", "dark"):
-            visit.page.emulate_media(color_scheme=theme)
-            findings += axe(visit.page, ".attn-widget", contrast=theme == "dark")
-        return findings
-
-    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
-    widget.get_by_role("switch", name="Grammar").check()
-    assert shown(widget)["struck"]
-    findings = check()
-    inside(widget).click()
-    findings += check()
-    widget.get_by_role("switch", name="Grammar").uncheck()
-    ask(widget, temperature=2)
-    expect(verdict(widget)).to_contain_text("✗ It ")
-    ask(widget, prompt="() a)")
-    findings += check()
-    assert not findings, "\n".join(findings)
-    assert_large_enough(widget)
-    visit.assert_clean()
-
-
-@pytest.mark.parametrize(("width", "limit"), [(1280, 46), (390, 74)])
-def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
-    visit = open_page(CHAPTER, width=width)
-    widget = where_it_writes(visit)
-    explorer = widget.locator(".dh-explorer")  # what stands above the panel for training
-    assert_steady_height(explorer, states(widget, saved_runs(visit.page)), limit)
-
-
 def test_tracks_stand_under_their_characters(widget: Locator) -> None:
     ask(widget, prompt="((a(", budget=11, temperature=0)
     lines = widget.locator(".dh-writing-view .attn-track").all()
@@ -845,36 +769,38 @@ def test_tracks_stand_under_their_characters(widget: Locator) -> None:
     assert first["x"] == pytest.approx(here["x"] + 4 * here["width"] / 15, abs=0.5)
 
 
-def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 12})
-    visit.page.evaluate("fake.set('runs', {})")
+def test_it_wakes_up_and_what_the_reader_chose_survives_another_training(module_page: Page) -> None:
+    scratch = put_in(module_page, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 12})
+    module_page.evaluate("fake.set('runs', {})")
     expect(scratch.get_by_text("No model yet")).to_be_visible()
     expect(scratch.get_by_label("Prompt", exact=True)).to_be_hidden()
-    visit.page.evaluate("fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)")
+    module_page.evaluate(
+        "fake.set('run', Object.keys(saved.runs)[0]); fake.set('runs', saved.runs)"
+    )
     expect(scratch.get_by_text("No model yet")).to_be_hidden()
     ask(scratch, prompt="(b(", budget=9)
     cells(scratch).nth(2).click()
     before = shown(scratch)
-    zero_weights(visit.page)
+    zero_weights(module_page)
     after = shown(scratch)
     assert (after["prompt"], after["selected"]) == (before["prompt"], before["selected"])
     assert after["wanted"] == ["0.14"] * 7  # weights of nothing have no preference
 
 
-def test_a_change_from_elsewhere_is_shown(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "constrained": True})
+def test_a_change_from_elsewhere_is_shown(module_page: Page) -> None:
+    scratch = put_in(module_page, far_from_start(KINDS[3], 0), **{**PLAIN, "constrained": True})
     ask(scratch, prompt="(x")
-    visit.page.evaluate("fake.set('prompt', 'ab'); fake.set('budget', 3)")
+    module_page.evaluate("fake.set('prompt', 'ab'); fake.set('budget', 3)")
     expect(scratch.get_by_label("Prompt", exact=True)).to_have_value("ab")
     expect(scratch.get_by_label("Budget", exact=True)).to_have_value("3")
     assert shown(scratch)["prompt"] == "ab"
-    visit.page.evaluate("fake.set('prompt', '(((((')")  # the notebook asks for too much
+    module_page.evaluate("fake.set('prompt', '(((((')")  # the notebook asks for too much
     expect(message(scratch)).to_contain_text("5 brackets are open")
     assert shown(scratch)["prompt"] == "ab"
 
 
-def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
-    scratch = put_in(visit, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 40})
+def test_a_model_that_cannot_read_so_much_says_so(module_page: Page) -> None:
+    scratch = put_in(module_page, far_from_start(KINDS[3], 0), **{**PLAIN, "budget": 40})
     sentence = "Prompt and budget make 42 characters; the model reads at most 31."
     expect(message(scratch)).to_have_text(sentence)
     expect(verdict(scratch)).to_be_hidden()
@@ -883,18 +809,75 @@ def test_a_model_that_cannot_read_so_much_says_so(visit: Visit) -> None:
     expect(verdict(scratch)).to_contain_text(" of 29 characters")
 
 
-def test_a_name_is_text_and_views_leave_nothing_behind(visit: Visit) -> None:
-    put_in(visit, far_from_start(KINDS[3], 0), **PLAIN)
-    name = "<b>bold</b>"
-    visit.page.evaluate(
-        """(name) => {
-          const [run] = Object.values(fake.get('runs'));
-          fake.set('run', name);
-          return fake.set('runs', { [name]: run });
-        }""",
-        name,
+# As test_widgets.py tries it -------------------------------------------------------------------
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """What a reader may come to see, one after another."""
+    grammar = widget.get_by_role("switch", name="Grammar")
+    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
+    grammar.check()
+    assert shown(widget)["struck"]
+    yield "removed", True
+    requests = (
+        ("((", 20, 0, True),
+        ("((a(b)(((", 12, 0, True),
+        ("a", 60, 2, False),
+        ("(" * 15, 15, 1, True),
+        ("()", 0, 0, False),
     )
-    scratch = visit.page.locator("#scratch")
-    expect(scratch.get_by_role("radio", name=name, exact=True)).to_be_checked()
-    expect(scratch.locator("b")).to_have_count(0)
-    assert_nothing_left(visit.page)
+    for name, some in (("as published", requests), ("mask mended", requests[::2])):
+        take_model(widget, name)
+        for prompt, budget, temperature, constrained in some:
+            ask(widget, prompt=prompt, budget=budget, temperature=temperature)
+            grammar.set_checked(constrained)
+            yield f"{name}, {prompt}, {budget}", False
+    ask(widget, prompt="() a)")
+    yield "refused", True
+
+
+def states_of_the_head(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """With what is folded away at first, and of a model whose text breaks."""
+    take_model(widget, "as published")
+    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)
+    widget.get_by_role("switch", name="Grammar").check()
+    if not widget.locator(".dh-steps").is_visible():
+        inside(widget).click()
+    yield "removed", True
+    widget.get_by_role("switch", name="Grammar").uncheck()
+    ask(widget, temperature=2)
+    expect(verdict(widget)).to_contain_text("✗ It ")
+    yield "broken", True
+
+
+def writes_twenty(visit: Visit) -> Locator:
+    widget = where_it_writes(visit)
+    ask(widget, budget=20)
+    return widget
+
+
+def write(widget: Locator) -> None:
+    widget.get_by_role("radio", name="Writing").check()
+
+
+SCENES = [
+    Scene(
+        "dialectical, writing",
+        states,
+        (
+            Field(
+                writes_twenty,
+                "Prompt",
+                "(a",
+                {typed: f"{sentence} {BEFORE}" for typed, sentence in REFUSED.items()},
+                shown,
+                ".dh-writing-view .attn-message",
+            ),
+        ),
+        limits={1280: 46, 390: 74},
+        part=".dh-explorer",  # what stands above the panel for training
+        open=write,
+        awake={"view": "writing"},
+    ),
+    Scene("dialectical, the head", states_of_the_head, (), open=write),
+]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Generator, Tensor
 
 from attn_notes.models.dialectical import PUBLISHED as AS_PUBLISHED
@@ -25,8 +25,8 @@ from attn_notes.tasks.brackets import (
 )
 
 from .bracket_models import (
-    KINDS,
     SMALL,
+    SOME_OR_ALL,
     far_from_start,
     model_named,
     put_in,
@@ -36,7 +36,12 @@ from .bracket_models import (
     wanting,
 )
 from .conftest import Visit
-from .widget_page import assert_large_enough, assert_steady_height, light_and_dark, saved_runs
+from .widget_page import (
+    FAKE_MODEL,
+    Field,
+    Scene,
+    saved_runs,
+)
 
 CHAPTER = "book/dialectical.html"
 OpenPage = Callable[..., Visit]
@@ -48,8 +53,10 @@ PUBLISHED, CAUSAL = replace(AS_PUBLISHED, **SMALL), Config(**SMALL)
 
 
 @pytest.fixture
-def widget(visit: Visit) -> Locator:
-    return visit.page.locator(".dialectical.attn-widget").first
+def widget(module_page: Page) -> Locator:
+    """The widget as the page saved it."""
+    module_page.evaluate(FAKE_MODEL, {})
+    return module_page.locator("#scratch")
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +158,9 @@ def test_the_best_predictors_mean_loss_is_the_floor(module_page: Page) -> None:
     assert abs(mean - TASK.floor) < 4 * deviation
 
 
-def test_losses_are_torchs(module_page: Page) -> None:
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::13])]
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_losses_are_torchs(kinds: list[Config], module_page: Page) -> None:
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     texts = [text for text in strings(TASK, 20, seed=5) if len(text) > 1]
     texts += [WHOLE, "))", "(c)", " (", "((((((((", "(" * 25, "()" * 12]
@@ -177,9 +185,12 @@ def test_losses_are_torchs(module_page: Page) -> None:
             )
 
 
-def test_who_reads_only_the_past_moves_nothing_at_all(module_page: Page) -> None:
+@pytest.mark.parametrize("kinds", SOME_OR_ALL)
+def test_who_reads_only_the_past_moves_nothing_at_all(
+    kinds: list[Config], module_page: Page
+) -> None:
     """Not by rounding either; who reads ahead moves."""
-    models = [far_from_start(config, i) for i, config in enumerate(KINDS[::3])]
+    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
     send(module_page, models)
     moved = module_page.evaluate(
         """([task, text, changed, place]) => {
@@ -410,13 +421,13 @@ def test_what_stands_first_was_predicted_by_nothing(widget: Locator) -> None:
         assert losses_shown(widget)["effect"].endswith("Nothing was predicted before it.")
 
 
-def test_a_loss_of_nothing_and_one_that_is_no_number_are_drawn(visit: Visit) -> None:
+def test_a_loss_of_nothing_and_one_that_is_no_number_are_drawn(module_page: Page) -> None:
     """A certain and right model has bars of no height; a broken one has none at all."""
-    put = put_in(visit, wanting(open=900.0), text="((((((")
+    put = put_in(module_page, wanting(open=900.0), text="((((((")
     assert set(losses_shown(put)["model"].values()) == {0}
     broken = far_from_start(PUBLISHED, 0)
     broken.unembedding.bias.fill_(math.nan)
-    page = losses_shown(put_in(visit, broken, text="(())"))
+    page = losses_shown(put_in(module_page, broken, text="(())"))
     assert set(page["model"].values()) == {0}
     assert page["means"][0] == "NaN"
     assert all("loss NaN nats" in label for label in page["labels"][1:])
@@ -466,9 +477,9 @@ def test_no_string_of_the_task_holds_a_c(widget: Locator) -> None:
     )
 
 
-def test_a_string_longer_than_the_tasks_has_no_best_loss_there(visit: Visit) -> None:
+def test_a_string_longer_than_the_tasks_has_no_best_loss_there(module_page: Page) -> None:
     task = asdict(Brackets(max_length=7))
-    put = put_in(visit, far_from_start(CAUSAL, 0), text="(()())", task=task)
+    put = put_in(module_page, far_from_start(CAUSAL, 0), text="(()())", task=task)
     page = losses_shown(put)
     assert page["end"] == "■"
     assert page["best"]["6"] == 0  # a string is cut there, and its end is certain
@@ -479,8 +490,8 @@ def test_a_string_longer_than_the_tasks_has_no_best_loss_there(visit: Visit) -> 
 # As a reader uses it -----------------------------------------------------------------------------
 
 
-def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None:
-    keyboard = visit.page.keyboard
+def test_everything_by_the_keyboard_alone(module_page: Page, widget: Locator) -> None:
+    keyboard = module_page.keyboard
     widget.get_by_role("radio", name="Losses").focus()
     keyboard.press("Tab")
     expect(model_named(widget, "as published")).to_be_focused()
@@ -523,11 +534,11 @@ def test_everything_by_the_keyboard_alone(visit: Visit, widget: Locator) -> None
     assert "0 of 2 earlier predictions moved." in losses_shown(widget)["effect"]
 
 
-def test_a_column_is_taken_by_the_pointer(visit: Visit, widget: Locator) -> None:
+def test_a_column_is_taken_by_the_pointer(module_page: Page, widget: Locator) -> None:
     type_in(widget, "((a)b)")
     box = widget.locator(".dh-losses").bounding_box()
     assert box
-    visit.page.mouse.click(box["x"] + 2.5 * box["width"] / 7, box["y"] + 5)
+    module_page.mouse.click(box["x"] + 2.5 * box["width"] / 7, box["y"] + 5)
     assert losses_shown(widget)["taken"] == 2
     change(widget, 4, "a")
     assert losses_shown(widget)["string"] == "((a)a)"
@@ -610,7 +621,7 @@ def test_what_is_typed_is_a_change(
     expect(widget.get_by_label("Your string", exact=True)).to_have_value(WHOLE)
 
 
-def test_a_change_is_kept_until_another_is_made(visit: Visit, widget: Locator) -> None:
+def test_a_change_is_kept_until_another_is_made(module_page: Page, widget: Locator) -> None:
     box = widget.get_by_label("Your string", exact=True)
     type_in(widget, "((a)b)")
     change(widget, 4, "a")
@@ -625,7 +636,7 @@ def test_a_change_is_kept_until_another_is_made(visit: Visit, widget: Locator) -
     page = losses_shown(widget)
     assert page["string"] == "((a)a"
     assert "Character 6: ) was taken out." in page["effect"]
-    visit.page.keyboard.type("b")
+    module_page.keyboard.type("b")
     assert "Character 6: b was put in." in losses_shown(widget)["effect"]
     box.fill("(b)")  # another string altogether
     page = losses_shown(widget)
@@ -662,89 +673,83 @@ REFUSED = {
 }
 
 
-def test_nonsense_gets_one_sentence_and_changes_nothing(visit: Visit, widget: Locator) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    box = widget.get_by_label("Your string", exact=True)
-    for text, sentence in REFUSED.items():
-        type_in(widget, "(a)")
-        before, elements = losses_shown(widget), widget.locator("*").count()
-        box.fill(text)
-        expect(message(widget)).to_have_text(f"{sentence} {BEFORE}")
-        expect(box).to_have_attribute("aria-invalid", "true")
-        expect(box).to_have_accessible_description(f"{sentence} {BEFORE}")
-        # No word is left that might be of what is typed.
-        unsaid = {"verdict": "", "effect": "", "alarm": ["attn-message"]}
-        assert losses_shown(widget) == before | unsaid
-        assert widget.locator("*").count() == elements
-        box.fill("(a)")
-        assert losses_shown(widget) == before
-    type_in(widget, "(b)")
-    expect(message(widget)).not_to_contain_text(BEFORE)
-    expect(widget.locator("[aria-invalid]")).to_have_count(0)
-    assert losses_shown(widget)["string"] == "(b)"
-    assert not dialogs
-
-
-def test_the_switch_has_only_what_is_loaded(visit: Visit) -> None:
-    put = put_in(visit, far_from_start(CAUSAL, 0), text="(a)")
+def test_the_switch_has_only_what_is_loaded(module_page: Page) -> None:
+    put = put_in(module_page, far_from_start(CAUSAL, 0), text="(a)")
     expect(put.get_by_role("radiogroup", name="Model").get_by_role("radio")).to_have_count(1)
 
 
-def test_it_opens_on_what_python_says(visit: Visit) -> None:
-    put = put_in(visit, far_from_start(PUBLISHED, 0), text="(a)b", place=2, replacement="b")
+def test_it_opens_on_what_python_says(module_page: Page) -> None:
+    put = put_in(module_page, far_from_start(PUBLISHED, 0), text="(a)b", place=2, replacement="b")
     page = losses_shown(put)
     assert (page["string"], page["changed"]) == ("(abb", 2)
     assert "1 of 1 earlier prediction moved" in page["effect"]
-    visit.page.evaluate("fake.set('text', '((b))')")
+    module_page.evaluate("fake.set('text', '((b))')")
     expect(put.get_by_label("Your string", exact=True)).to_have_value("((b))")
     assert losses_shown(put)["string"] == "((b))"  # a b stands there already
-    visit.page.evaluate("fake.set('place', 9)")
+    module_page.evaluate("fake.set('place', 9)")
     assert losses_shown(put)["taken"] == -1
-    visit.page.evaluate("fake.set('before', '((b)a')")  # as if it had been typed
+    module_page.evaluate("fake.set('before', '((b)a')")  # as if it had been typed
     assert "Character 5: a became )." in losses_shown(put)["effect"]
     for other in ("", "(", "((b)?", "((b)_"):  # which no string can have been
-        visit.page.evaluate("(before) => fake.set('before', before)", other)
+        module_page.evaluate("(before) => fake.set('before', before)", other)
         assert losses_shown(put)["effect"].startswith("Change a late character")
-    visit.page.evaluate("fake.set('view', 'writing')")
+    module_page.evaluate("fake.set('view', 'writing')")
     expect(put.locator(".dh-losses-view")).to_be_hidden()
     expect(put.get_by_label("Prompt", exact=True)).to_be_visible()
 
 
-def states(widget: Locator) -> Iterator[str]:
+def test_what_is_refused_takes_every_word_along(widget: Locator) -> None:
+    """None is left that might be of what is typed."""
+    type_in(widget, "(a)")
+    assert losses_shown(widget)["verdict"]
+    type_in(widget, "(x")
+    page = losses_shown(widget)
+    assert (page["verdict"], page["effect"], page["alarm"]) == ("", "", ["attn-message"])
+
+
+# As test_widgets.py tries it ---------------------------------------------------------------------
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
-    for name, text in itertools.product(
-        ("as published", "mask mended"), (WHOLE, "()", "(c", "(((a)b)(a))", "(" * 30)
-    ):
+    texts = (WHOLE, "()", "(c", "(((a)b)(a))", "(" * 30)
+    for name, some in (("as published", texts), ("mask mended", texts[::2])):
         take_model(widget, name)
-        type_in(widget, text)
-        yield f"{name}, {text}"
-        change(widget, len(text) - 1, "a")
-        yield f"{name}, {text}, changed"
+        for text in some:
+            type_in(widget, text)
+            yield f"{name}, {text}", text == "(c"
+            change(widget, len(text) - 1, "a")
+            yield f"{name}, {text}, changed", text == WHOLE
     type_in(widget, "nonsense")
-    yield "refused"
+    yield "refused", True
 
 
-@pytest.mark.parametrize(("width", "limit"), [(1280, 38), (390, 56)])
-def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".dialectical.attn-widget").first
-    explorer = widget.locator(".dh-explorer")  # what stands above the panel for training
-    assert_steady_height(explorer, states(widget), limit)
+def drawn_of_the_string(widget: Locator) -> dict[str, Any]:
+    """All but the words that go."""
+    page = losses_shown(widget)
+    return {name: page[name] for name in page.keys() - {"verdict", "effect", "alarm"}}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_in_every_state(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".dialectical.attn-widget")
-    type_in(widget, WHOLE)
-    change(widget, 8, ")")
-    findings = light_and_dark(visit.page, axe)
-    take_model(widget, "mask mended")
-    type_in(widget, "(c<")
-    findings += light_and_dark(visit.page, axe)
-    assert not findings, "\n".join(findings)
-    assert_large_enough(widget)
-    visit.assert_clean()
+def losses(widget: Locator) -> None:
+    widget.get_by_role("radio", name="Losses").check()
+
+
+SCENES = [
+    Scene(
+        "dialectical, losses",
+        states,
+        (
+            Field(
+                lambda visit: visit.page.locator(".dialectical.attn-widget").first,
+                "Your string",
+                "(a)",
+                {typed: f"{sentence} {BEFORE}" for typed, sentence in REFUSED.items()},
+                drawn_of_the_string,
+                ".dh-losses-view .attn-message",
+            ),
+        ),
+        limits={1280: 38, 390: 56},
+        part=".dh-explorer",  # what stands above the panel for training
+        open=losses,
+    )
+]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import Visit
+from .conftest import HANGS, Visit
 
 Mount = Callable[..., Visit]
 
@@ -113,7 +113,7 @@ def test_a_widget_does_not_wait_for_the_rest_of_its_page(open_page: Callable[...
             if self.path == "/asked":
                 asked.set()
             elif self.path == "/slow.js":
-                waited.append(asked.wait(20))
+                waited.append(asked.wait(HANGS / 1000))
             kind = "text/html" if self.path == "/" else "text/javascript"
             content = {"/": page, "/host.js": host}.get(self.path, "// nothing").encode()
             self.send_response(200)

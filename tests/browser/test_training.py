@@ -15,7 +15,7 @@ from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
-from .training_page import PATIENCE, choose, downloaded, longest_task, pause, pick, told, train
+from .training_page import choose, downloaded, pause, pick, tallied, told, train, watch_workers
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
@@ -54,7 +54,8 @@ def test_what_was_trained_is_a_model_of_the_package(
     assert float(end["loss"]) >= sorting.FLOOR
 
 
-def test_it_starts_pauses_steps_and_starts_again(widget: Locator) -> None:
+def test_it_starts_pauses_steps_and_starts_again(visit: Visit, widget: Locator) -> None:
+    watch_workers(visit.page)
     assert told(widget)["training"] == "idle"
     widget.get_by_role("button", name="Train", exact=True).click()
     expect(widget).to_have_attribute("data-training", "running")
@@ -91,25 +92,13 @@ def test_everything_shown_follows_the_weights(widget: Locator) -> None:
     assert "of 27 sorted" in widget.locator(".attn-train-line").first.text_content()
 
 
-def test_most_seeds_reach_the_criterion_within_the_challenge(widget: Locator) -> None:
-    """Sixteen seeds, each judged on all 27 words: the bound is the one that the page sets."""
+@pytest.mark.parametrize("seeds", [3, pytest.param(16, marks=pytest.mark.long)])
+def test_most_seeds_reach_the_criterion_within_the_challenge(seeds: int, widget: Locator) -> None:
+    """Of sixteen, each judged on all 27 words: the bound is the one that the page sets."""
     pick(widget, "the four it can know")
     widget.get_by_role("button", name="16 seeds").click()
-    tally = widget.locator(".attn-challenge [role=status]")
-    expect(tally).to_contain_text("of 16 seeds", timeout=PATIENCE)
-    assert int(tally.text_content().split(": ")[1].split(" of ")[0]) >= 14
-
-
-def test_a_task_that_takes_long_is_seen(visit: Visit) -> None:
-    counting = "() => new Promise((done) => setTimeout(() => { %s; done(); }))"
-    long = counting % "for (let i = 0, x = 0; i < 2e7; i++) x += Math.sin(i)"
-    assert longest_task(visit.page, lambda: visit.page.evaluate(counting % "")) <= 50
-    assert longest_task(visit.page, lambda: visit.page.evaluate(long)) > 50
-
-
-def test_no_task_keeps_the_page_waiting(open_page: Callable[..., Visit]) -> None:
-    page = open_page(CHAPTER).page
-    assert longest_task(page, lambda: train(page.locator(".abc-sorter"))) <= 50
+    met, tried = tallied(widget, seeds, 16)
+    assert tried - met <= 2
 
 
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:

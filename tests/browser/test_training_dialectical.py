@@ -64,19 +64,28 @@ def line_of(widget: Locator) -> str:
     return widget.locator(".attn-train-line").first.text_content() or ""
 
 
+@pytest.mark.parametrize("share", [0.25, pytest.param(1, marks=pytest.mark.long)])
 def test_a_mended_model_comes_within_the_criterion(
-    visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
+    share: float, visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:
-    """By the page's word and by torch's, judged by the exact best predictor on the same strings."""
+    """By the page's word and by torch's, judged by the exact best predictor on the same strings.
+
+    After a quarter of the steps it is on the way there, and the two words agree as well.
+    """
     learns(widget, MENDED)
     pick(widget, "just above it")
+    choose(widget, steps=str(round(share * recipe.IN_PAGE.steps)))
     end = train(widget)
-    assert (end["step"], end["score"]) == (str(recipe.IN_PAGE.steps), "1.000")
-    expect(widget.locator(".attn-train-said")).to_contain_text("As you guessed.")
+    assert end["step"] == str(round(share * recipe.IN_PAGE.steps))
+    whole = share == 1
+    assert 0 < float(end["score"]) < 1 or (whole and end["score"] == "1.000")
+    guessed = "As you guessed." if whole else "Not as you guessed."
+    expect(widget.locator(".attn-train-said")).to_contain_text(guessed)
     model = trained(visit.page, widget, tmp_path, MENDED)
     batch = batched(held_out(module_page, recipe.TASK, HELD_OUT), recipe.TASK)
     loss, best = (float(brackets.loss(m, batch)) for m in (model, recipe.TASK.ideal))
-    assert 0 < loss - best <= recipe.NEAR_IN_PAGE
+    assert loss - best > 0
+    assert (loss - best <= recipe.NEAR_IN_PAGE) == whole
     line = line_of(widget)
     assert float(line.split("nats, ")[1].split(" nats")[0]) == pytest.approx(loss - best, abs=1e-3)
     assert "no prediction reads ahead" in line
@@ -86,7 +95,7 @@ def test_the_published_mask_reads_ahead_and_counts_for_nothing(
     visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:
     """The leak in the page is torch's: the largest move before a character that is changed."""
-    choose(widget, steps=str(recipe.IN_PAGE.steps // 2))
+    choose(widget, steps=str(recipe.IN_PAGE.steps // 4))
     end = train(widget)
     assert end["score"] == "0.000"
     model = trained(visit.page, widget, tmp_path, PUBLISHED)

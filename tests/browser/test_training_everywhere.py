@@ -3,15 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from dependencies import lesson_stems
 from playwright.sync_api import Locator, expect
 
-from .conftest import ROOT, Visit
+from .conftest import TRAINING, Visit
 from .training_page import PATIENCE, told
 from .widget_page import light_and_dark
 
-WIDGETS = ROOT / "attn_notes" / "widgets"
-CHAPTERS = [stem for stem in lesson_stems(ROOT) if (WIDGETS / f"_{stem}_train.js").is_file()]
 NONSENSE = ("<img src=x onerror=document.title='run'>", "\u202eabc((", "9" * 500, "")
 
 # What runs off the side of the widget, or is under a finger and smaller than a fingertip.
@@ -27,7 +24,7 @@ AMISS = """(widget) => {
 }"""
 
 
-@pytest.fixture(params=CHAPTERS)
+@pytest.fixture(params=TRAINING)
 def running(
     request: pytest.FixtureRequest, open_page: Callable[..., Visit]
 ) -> tuple[Visit, Locator]:

@@ -1,14 +1,15 @@
 """The triple-product explorer on its page, against torch and as a reader uses it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import Generator, Tensor
 
+from attn_notes.chapters.triple_product import recipe
 from attn_notes.models.triple_product import (
     AttentionOnly,
     Config,
@@ -22,10 +23,8 @@ from ..packed import parameters
 from .conftest import Visit
 from .widget_page import (
     FAKE_MODEL,
-    assert_large_enough,
-    assert_name_is_text,
-    assert_nothing_left,
-    light_and_dark,
+    Field,
+    Scene,
     saved_runs,
     zero_weights,
 )
@@ -544,29 +543,6 @@ def test_coordinates_as_numbers(widget: Locator) -> None:
 BAD = ["", " ", "abc", "1e999", "-1e999", "5.01", "-6", "NaN", "Infinity", "1 2", "0x1", HTML]
 
 
-def test_bad_coordinates_get_one_sentence_and_change_nothing(
-    visit: Visit, subtests: pytest.Subtests
-) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    widget = visit.page.locator(".triple-product").first
-    by_hand(widget)
-    field = widget.get_by_label("r, y")
-    before = vectors(widget), columns(widget).tolist()
-    elements = widget.locator("*").count()
-    for typed in BAD:
-        with subtests.test(typed=typed):
-            field.fill(typed)
-            expect(field).to_have_accessible_description(COORDINATE)
-            expect(field).to_have_attribute("aria-invalid", "true")
-            assert (vectors(widget), columns(widget).tolist()) == before
-            assert widget.locator("*").count() == elements
-            field.blur()
-            expect(field).to_have_value(f"{before[0]['r'][1]:.2f}")
-            expect(field).to_have_accessible_description("")
-    assert not dialogs
-
-
 # In a trained head -----------------------------------------------------------------------------
 
 
@@ -780,35 +756,6 @@ def test_the_winner_is_named(head: Locator, runs: dict[str, Any]) -> None:
 NO_TEXTS = ["", "a b", "abz", "abc1", "a" * 41, "é", "🙂", "абв", HTML, "<script>alert(1)</script>"]
 
 
-def test_bad_text_gets_one_sentence_and_changes_nothing(
-    visit: Visit, runs: dict[str, Any], subtests: pytest.Subtests
-) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    head = visit.page.locator(".triple-product").first
-    in_a_head(head)
-    box, message = head.get_by_label("Text", exact=True), head.locator(".tp-ask + .tp-message")
-    vocabulary = next(iter(runs.values()))["config"]["vocabulary"]
-    last = chr(ord("a") + vocabulary - 1)
-    sentence = (
-        f"Type 1 to 40 letters from a to {last}, without spaces, such as {EXAMPLE}; "
-        "what is shown belongs to the text before."
-    )
-    for typed in NO_TEXTS:
-        with subtests.test(typed=typed):
-            box.fill("ABCabc")
-            expect(message).to_have_text("")
-            before, elements = shown(head), head.locator("*").count()
-            assert before["text"] == "abcabc"
-            box.fill(typed)
-            expect(message).to_have_text(sentence)
-            expect(box).to_have_accessible_description(sentence)
-            expect(box).to_have_value(typed)
-            assert shown(head) == before
-            assert head.locator("*").count() == elements
-    assert not dialogs
-
-
 # Both: screen reader, phone, dark, other views -------------------------------------------------
 
 
@@ -820,25 +767,6 @@ def test_modes_by_the_keyboard(module_page: Page, widget: Locator) -> None:
     expect(widget.locator(".tp-table")).to_be_hidden()
     module_page.keyboard.press("ArrowLeft")
     expect(widget.locator(".tp-table")).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_in_both_modes(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".triple-product").first
-    by_hand(widget)
-    widget.get_by_role("button", name="a loud friend").click()
-    widget.get_by_label("q, x").fill("abc")
-    findings = light_and_dark(visit.page, axe)
-    in_a_head(widget)
-    widget.get_by_label("Text", exact=True).fill("a b")
-    findings += light_and_dark(visit.page, axe)
-    assert not findings, "\n".join(findings)
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert_large_enough(widget)
-    visit.assert_clean()
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -883,7 +811,68 @@ def test_it_wakes_up_when_a_model_arrives(module_page: Page) -> None:
     )
 
 
-def test_a_name_is_text_and_views_leave_nothing_behind(module_page: Page) -> None:
-    module_page.evaluate(FAKE_MODEL, {"mode": "head"})
-    assert_name_is_text(module_page)
-    assert_nothing_left(module_page)
+# As test_widgets.py tries it -------------------------------------------------------------------
+
+
+def test_a_coordinate_that_is_refused_goes_when_one_leaves_it(widget: Locator) -> None:
+    field, before = widget.get_by_label("r, y"), vectors(widget)["r"][1]
+    field.fill("abc")
+    field.blur()
+    expect(field).to_have_value(f"{before:.2f}")
+    expect(field).to_have_accessible_description("")
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """What a reader may come to see, one after another."""
+    by_hand(widget)
+    widget.get_by_role("button", name="a loud friend").click()
+    yield "by hand", False
+    widget.get_by_label("q, x").fill("abc")
+    yield "by hand, refused", True
+    in_a_head(widget)
+    yield "in a head", False
+    widget.get_by_label("Text", exact=True).fill("a b")
+    yield "in a head, refused", True
+
+
+def where(show: Callable[[Locator], None]) -> Callable[[Visit], Locator]:
+    """The page's own explorer, in a mode."""
+
+    def opened(visit: Visit) -> Locator:
+        widget = visit.page.locator(".triple-product").first
+        show(widget)
+        return widget
+
+    return opened
+
+
+TEXT = (
+    f"Type 1 to 40 letters from a to {chr(ord('a') + recipe.FIXED.vocabulary - 1)}, without "
+    f"spaces, such as {EXAMPLE}; what is shown belongs to the text before."
+)
+SCENES = [
+    Scene(
+        "triple_product",
+        states,
+        (
+            Field(
+                where(in_a_head),
+                "Text",
+                "ABCabc",
+                dict.fromkeys(NO_TEXTS, TEXT),
+                shown,
+                ".tp-ask + .tp-message",
+            ),
+            Field(
+                where(by_hand),
+                "r, y",
+                "1",
+                dict.fromkeys(BAD, COORDINATE),
+                lambda widget: (vectors(widget), columns(widget).tolist()),
+                message="",
+            ),
+        ),
+        asleep={"run": "", "mode": "head"},
+        awake={"mode": "head"},
+    )
+]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Dialog, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from torch import Generator, Tensor
 
 from attn_notes.models.trm import TRM, Config
@@ -22,11 +22,8 @@ from .conftest import Visit
 from .widget_page import (
     FAKE_MODEL,
     READ_PAGE,
-    assert_large_enough,
-    assert_name_is_text,
-    assert_nothing_left,
-    assert_steady_height,
-    light_and_dark,
+    Field,
+    Scene,
     saved_runs,
 )
 
@@ -242,24 +239,6 @@ def test_answers_are_those_of_torch_on_many_puzzles(
         )
     ]
     assert torch.equal(torch.tensor(found), expected)
-
-
-def test_a_step_takes_less_than_one_waits_for(module_page: Page, runs: dict[str, Any]) -> None:
-    page_models(module_page, runs)
-    module_page.evaluate(THINK)
-    for name in runs:
-        milliseconds = module_page.evaluate(
-            """([name, puzzle]) => {
-              const times = Array.from({ length: 6 }, () => {
-                const start = performance.now();
-                thoughts(models[name][0], puzzle, 1);
-                return performance.now() - start;
-              });
-              return Math.min(...times); // the others shared the machine
-            }""",
-            [name, TASK.read(PUZZLE)[0].tolist()],
-        )
-        assert milliseconds < 500, name
 
 
 # Boards -----------------------------------------------------------------------------------------
@@ -748,26 +727,22 @@ def test_playing_goes_to_the_end_at_once_for_who_wants_no_motion(module_page: Pa
 
 
 def test_playing_shows_every_step_and_can_be_stopped(browser: Browser, server: str) -> None:
+    """By a clock that stands still until it is moved on; thinking needs it a little."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.goto(f"{server}{CHAPTER}?bare")
     widget = page.locator(".trm.attn-widget").first
+    step_to(widget, 4)  # thought as far
     press(widget, "Start over")
-    page.evaluate(
-        """() => {
-          const told = document.querySelector('.trm .trm-told');
-          window.steps = [];
-          new MutationObserver(() => steps.push(parseInt(told.textContent.slice(5))))
-            .observe(told, { childList: true });
-        }"""
-    )
+    page.clock.install(time=0)
+    page.clock.pause_at(1_000_000)  # from here on it stands
     widget.get_by_role("button", name="Play").click()
-    page.wait_for_function("steps.at(-1) >= 4")
+    for step in (1, 2, 3):
+        page.clock.run_for(450)
+        expect(told(widget)).to_contain_text(f"Step {step}: ")
     widget.get_by_role("button", name="Pause").click()
-    seen = page.evaluate("steps.filter((s, i) => s > 0 && s !== steps[i - 1])")
-    assert seen == list(range(1, seen[-1] + 1))
-    page.wait_for_timeout(1000)
-    assert page.evaluate("steps.at(-1)") == seen[-1] < MOST_STEPS
+    page.clock.run_for(5000)
+    expect(told(widget)).to_contain_text("Step 3: ")
     expect(widget.get_by_role("button", name="Play")).to_be_visible()
     context.close()
 
@@ -901,85 +876,7 @@ REFUSED = {
 }
 
 
-def test_a_bad_text_gets_one_sentence_and_changes_nothing(visit: Visit) -> None:
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    visit.page.evaluate(READ_PAGE)
-    scratch = put_in(visit.page, some_model(SMALLEST), step=3)
-    box = text_box(scratch)
-    for typed, sentence in REFUSED.items():
-        type_puzzle(scratch, PUZZLE)
-        step_to(scratch, 3)
-        before, elements = shown(scratch), scratch.locator("*").count()
-        box.fill(typed)
-        expect(message(scratch)).to_have_text(f"{sentence} {BEFORE}")
-        expect(box).to_have_attribute("aria-invalid", "true")
-        expect(box).to_have_accessible_description(f"{sentence} {BEFORE}")
-        expect(box).to_have_value(typed)
-        assert shown(scratch) == before
-        assert scratch.locator("*").count() == elements
-        press(scratch, "Step")  # the board from before can be gone on with
-        assert shown(scratch)["told"].startswith("Step 4: ")
-        expect(message(scratch)).to_contain_text(BEFORE)
-        type_puzzle(scratch, PUZZLE)
-        expect(message(scratch)).not_to_contain_text(BEFORE)
-        expect(scratch.locator("[aria-invalid]")).to_have_count(0)
-    assert not dialogs
-
-
 # Screen reader, phone, dark, other views --------------------------------------------------------
-
-
-def states(widget: Locator, runs: dict[str, Any]) -> Iterator[str]:
-    """What a reader may come to see, one after another."""
-    for name in runs:
-        widget.get_by_label("Model", exact=True).select_option(name)
-        for step in (0, 1, 4, MOST_STEPS):
-            step_to(widget, step)
-            yield f"{name}, step {step}"
-    cells(widget).nth(8).click()
-    widget.get_by_label("what is in mind").check()
-    yield "in mind"
-    press(widget, "Draw an easy one")
-    yield "drawn"
-    press(widget, "Clear")
-    yield "cleared"
-    cells(widget).nth(0).click()
-    widget.page.keyboard.press("1")
-    cells(widget).nth(7).click()
-    widget.page.keyboard.press("1")
-    yield "twice"
-    text_box(widget).fill("." * 10_000)
-    yield "refused"
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_accessible_while_it_thinks_and_when_things_go_wrong(
-    width: int, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(CHAPTER + "?bare", width=width)
-    widget = visit.page.locator(".trm.attn-widget").first
-    type_puzzle(widget, PUZZLE)
-    step_to(widget, 2)
-    findings = light_and_dark(visit.page, axe)
-    widget.get_by_label("what is in mind").check()
-    findings += light_and_dark(visit.page, axe)
-    cells(widget).nth(1).click()
-    visit.page.keyboard.press("4")
-    text_box(widget).fill(HTML)
-    findings += light_and_dark(visit.page, axe)
-    assert not findings, "\n".join(findings)
-    assert_large_enough(widget)
-    visit.assert_clean()
-
-
-@pytest.mark.parametrize(("width", "limit"), [(1280, 44), (390, 73)])
-def test_it_stays_as_high_as_it_is(width: int, limit: int, open_page: OpenPage) -> None:
-    visit = open_page(CHAPTER, width=width)
-    widget = visit.page.locator(".trm.attn-widget").first
-    settled(widget)
-    explorer = widget.locator(".trm-explorer")  # what stands above the panel for training
-    assert_steady_height(explorer, states(widget, saved_runs(visit.page)), limit)
 
 
 def test_without_a_model_there_is_a_board_and_it_wakes_up(module_page: Page) -> None:
@@ -1052,7 +949,64 @@ def test_a_change_is_said_to_who_cannot_see_it(module_page: Page) -> None:
     expect(spoken).to_contain_text("More than one solution so far.")
 
 
-def test_a_name_is_text_and_views_leave_nothing_behind(module_page: Page) -> None:
-    put_in(module_page, some_model(SMALLEST))
-    assert_name_is_text(module_page)
-    assert_nothing_left(module_page)
+def test_what_is_refused_leaves_a_board_to_go_on_with(module_page: Page) -> None:
+    scratch = put_in(module_page, some_model(SMALLEST), step=3)
+    text_box(scratch).fill("..4")
+    press(scratch, "Step")
+    assert shown(scratch)["told"].startswith("Step 4: ")
+    expect(message(scratch)).to_contain_text(BEFORE)
+
+
+# As test_widgets.py tries it --------------------------------------------------------------------
+
+
+def states(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """What a reader may come to see, one after another."""
+    type_puzzle(widget, PUZZLE)
+    widget.get_by_label("its answer").check()
+    for i, name in enumerate(saved_runs(widget.page)):
+        widget.get_by_label("Model", exact=True).select_option(name)
+        for step in (0, 1, 4, MOST_STEPS) if i == 0 else (4,):
+            step_to(widget, step)
+            yield f"{name}, step {step}", step == 4
+    cells(widget).nth(8).click()
+    widget.get_by_label("what is in mind").check()
+    yield "in mind", True
+    press(widget, "Draw an easy one")
+    yield "drawn", False
+    press(widget, "Clear")
+    yield "cleared", False
+    cells(widget).nth(0).click()
+    widget.page.keyboard.press("1")
+    cells(widget).nth(7).click()
+    widget.page.keyboard.press("1")
+    yield "twice", True
+    text_box(widget).fill(HTML)
+    yield "refused", True
+    text_box(widget).fill("." * 10_000)
+    yield "far too long", False
+
+
+def with_a_small_one(visit: Visit) -> Locator:
+    visit.page.evaluate(READ_PAGE)
+    return put_in(visit.page, some_model(SMALLEST), step=3)
+
+
+SCENES = [
+    Scene(
+        "trm",
+        states,
+        (
+            Field(
+                with_a_small_one,
+                "Puzzle",
+                PUZZLE,
+                {typed: f"{sentence} {BEFORE}" for typed, sentence in REFUSED.items()},
+                shown,
+                ready=settled,
+            ),
+        ),
+        limits={1280: 44, 390: 73},
+        part=".trm-explorer",  # what stands above the panel for training
+    )
+]

@@ -1,12 +1,11 @@
 """A widget's panel for training, driven as a reader does."""
 
-import json
-from collections.abc import Callable
+import re
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-PATIENCE = 60_000  # milliseconds
+PATIENCE = 600_000  # milliseconds: it bounds what hangs, and says nothing of how fast it is
 
 
 def told(widget: Locator) -> dict[str, str]:
@@ -33,18 +32,36 @@ def train(widget: Locator) -> dict[str, str]:
     return told(widget)
 
 
+def watch_workers(page: Page) -> None:
+    """From here on `window.owed` is how many messages its Workers have not answered yet."""
+    page.evaluate(
+        """() => {
+          window.owed = 0;
+          const Plain = Worker;
+          window.Worker = class extends Plain {
+            constructor(...given) {
+              super(...given);
+              this.addEventListener("message", () => { owed -= 1; });
+            }
+            postMessage(...given) {
+              owed += 1;
+              super.postMessage(...given);
+            }
+          };
+        }"""
+    )
+
+
 def pause(widget: Locator) -> int:
-    """Press Pause; the step that it stays at."""
+    """Press Pause; the step that it stays at. Its Worker has been watched from before it began."""
     widget.get_by_role("button", name="Pause").click()
     expect(widget).to_have_attribute("data-training", "paused")
-    paused = -1
-    for _ in range(9):  # what the Worker had in hand is shown yet, which takes it a while if busy
-        before, paused = paused, int(told(widget)["step"])
-        if before == paused:
-            break
-        widget.page.wait_for_timeout(1500)
-    widget.page.wait_for_timeout(500)
-    assert int(told(widget)["step"]) == before == paused  # nothing moves
+    widget.page.wait_for_function("owed === 0")  # what the Worker had in hand is shown yet
+    paused = int(told(widget)["step"])
+    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    widget.page.evaluate(frames)  # in which the next steps would be asked for
+    assert widget.page.evaluate("owed") == 0
+    assert int(told(widget)["step"]) == paused
     return paused
 
 
@@ -55,6 +72,16 @@ def one_step(widget: Locator) -> dict[str, str]:
     return told(widget)
 
 
+def tallied(widget: Locator, seeds: int, most: int) -> tuple[int, int]:
+    """Wait until so many seeds of a challenge have ended, or more: how many met it, of how many."""
+    tally = widget.locator(".attn-challenge [role=status]")
+    ended = re.compile(rf"(\d+) of ({'|'.join(map(str, range(seeds, most + 1)))}) seeds")
+    expect(tally).to_contain_text(ended, timeout=PATIENCE)
+    found = re.search(r"(\d+) of (\d+) seeds", tally.text_content() or "")
+    assert found
+    return int(found[1]), int(found[2])
+
+
 def downloaded(page: Page, widget: Locator, folder: Path) -> Path:
     """The weights in training, as a file."""
     with page.expect_download() as download:
@@ -62,30 +89,3 @@ def downloaded(page: Page, widget: Locator, folder: Path) -> Path:
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
     return path
-
-
-def longest_task(page: Page, work: Callable[[], object]) -> float:
-    """The most milliseconds of the processor that one task of a page takes while it works.
-
-    By the clock a task also takes what others do on the same cores meanwhile, so that is not
-    counted.
-    """
-    browser = page.context.browser
-    assert browser
-    browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
-    try:
-        work()
-    finally:
-        trace = browser.stop_tracing()
-    events = json.loads(trace)["traceEvents"]
-    pages = {
-        (event["pid"], event["tid"])
-        for event in events
-        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
-    }
-    return max(
-        event["tdur"] / 1000
-        for event in events
-        if event["name"] == "RunTask" and (event["pid"], event["tid"]) in pages
-        if "tdur" in event  # else it had not ended when the trace did
-    )

@@ -2,10 +2,14 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
+
+if TYPE_CHECKING:
+    from .conftest import Visit
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
@@ -60,6 +64,16 @@ FAKE_MODEL = """async (given) => {
 }"""
 
 
+def asked(page: Page, question: str, *given: Any) -> Any:
+    """What `page.evaluate` gives, read as one text: of many numbers that is several times as fast.
+
+    What is no number comes as None.
+    """
+    return json.loads(
+        page.evaluate(f"async (given) => JSON.stringify(await ({question})(given))", *given)
+    )
+
+
 def saved_runs(page: Page) -> dict[str, Any]:
     """The runs that the page saved, the weights as bytes."""
     saved = [json.loads(text)["state"] for text in page.locator(STATE).all_text_contents()]
@@ -88,21 +102,6 @@ def zero_weights(page: Page, name: str | None = None) -> None:
     )
 
 
-def assert_name_is_text(page: Page) -> None:
-    """Fail if a run's name that looks like HTML is anything but text."""
-    name = "<b>bold</b>"
-    page.evaluate(
-        """(name) => {
-          const [run] = Object.values(fake.get('runs'));
-          fake.set('run', name);
-          return fake.set('runs', { [name]: run });
-        }""",
-        name,
-    )
-    menu = page.locator("#scratch").get_by_label("Model", exact=True)
-    expect(menu.locator("option")).to_have_text([name])
-
-
 def assert_nothing_left(page: Page) -> None:
     """Take the fake model's view away; fail if it shared an id or still listens."""
     ids = page.locator(".attn-widget [id]").evaluate_all("all => all.map((e) => e.id)")
@@ -113,6 +112,45 @@ def assert_nothing_left(page: Page) -> None:
 
 
 # Of any widget ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where a reader types, and what is said of what cannot be."""
+
+    open: Callable[["Visit"], Locator]
+    """Shows it; gives the widget that it stands in."""
+    label: str
+    good: str
+    refused: dict[str, str]
+    """What is typed → the sentence that describes the box then."""
+    shown: Callable[[Locator], Any]
+    """All that a text of no use may not change."""
+    message: str = ".attn-message"
+    """Selects what says the sentence, if anything besides the box's description does."""
+    ready: Callable[[Locator], object] = lambda widget: None
+    """Waits until what was typed is shown."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A view of a widget, as test_widgets.py tries it."""
+
+    name: str
+    states: Callable[[Locator], Iterator[tuple[str, bool]]]
+    """Shows what a reader may come to see, one after another: a name, and whether axe is to ask
+    because there is something new in it."""
+    fields: tuple[Field, ...]
+    limits: dict[int, float | None] = field(default_factory=lambda: {1280: None, 390: None})
+    """Width of the window in pixels → the most rem that it may be high, if it is always as high."""
+    part: str = ""
+    """Selects what that is measured of, if it is not the whole widget."""
+    open: Callable[[Locator], object] = lambda widget: None
+    choice: str = "run"
+    """The trait that says which run is shown."""
+    asleep: dict[str, Any] = field(default_factory=lambda: {"run": ""})
+    """Traits, where there is no run, of a view that says so."""
+    awake: dict[str, Any] = field(default_factory=dict)
 
 
 def light_and_dark(page: Page, axe: Callable[..., list[str]]) -> list[str]:
@@ -132,22 +170,3 @@ def assert_large_enough(widget: Locator) -> None:
           .filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map((e) => e.outerHTML)"""
     )
     assert not small, small
-
-
-def assert_steady_height(widget: Locator, states: Iterable[str], limit: float) -> None:
-    """Fail if a widget is higher than this many rem in any state, or not the same in all of them.
-
-    Args:
-        widget: what is measured.
-        states: shows one state after another, and gives its name.
-        limit: in rem.
-    """
-    heights = {}
-    for state in states:
-        box = widget.bounding_box()
-        assert box
-        heights[state] = box["height"] / 16
-        page = "({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth"
-        assert widget.page.locator("html").evaluate(page), f"{state} is too wide for the page"
-    assert max(heights.values()) <= limit, heights
-    assert max(heights.values()) - min(heights.values()) <= 1.5, heights  # a scroll bar, a line

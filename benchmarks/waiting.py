@@ -1,0 +1,210 @@
+"""What a reader waits for in the built book, each time beside its bound.
+
+    python benchmarks/waiting.py        a minute; `make book` comes first
+
+Milliseconds of the processor where others on the same cores would count by the clock, and the
+seconds that the pages of evidence took when the book was made. The tests hold what does not depend
+on a machine: tests/browser/test_waiting.py.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
+
+from dependencies import notebook_paths, read_chapter
+from execution import executed_copies
+
+from tests.browser.conftest import FLAGS, ROOT, SITE, TRAINING, find_browser, serve
+from tests.browser.widget_page import READ_PAGE
+
+PATIENCE = 600_000  # milliseconds
+PRESSES = 9
+Row = tuple[str, float, float, str]
+"""What, how long it took, its bound, and the unit."""
+
+
+@contextmanager
+def pages() -> Iterator[Callable[[str], Page]]:
+    """Opens pages of the site, each by itself."""
+    with sync_playwright() as playwright, serve(SITE) as address:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
+
+        def opened(path: str) -> Page:
+            page = browser.new_page()
+            page.set_default_timeout(PATIENCE)
+            page.goto(address + path)
+            page.locator(".attn-widget").first.wait_for()
+            return page
+
+        yield opened
+        browser.close()
+
+
+def longest_task(page: Page, work: Callable[[], object]) -> float:
+    """The most milliseconds of the processor that one task of a page takes while it works."""
+    browser = page.context.browser
+    assert isinstance(browser, Browser)
+    browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
+    try:
+        work()
+    finally:
+        trace = browser.stop_tracing()
+    events = json.loads(trace)["traceEvents"]
+    threads = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    return max(
+        event["tdur"] / 1000
+        for event in events
+        if event["name"] == "RunTask" and (event["pid"], event["tid"]) in threads
+        if "tdur" in event  # else it had not ended when the trace did
+    )
+
+
+def some_steps(widget: Locator, steps: int) -> None:
+    """Train for so many steps at least, or to the end."""
+    widget.get_by_role("button", name="Train", exact=True).click()
+    widget.page.wait_for_function(
+        """(steps) => {
+          const { training, step } = document.querySelector('.attn-widget').dataset;
+          return training === 'done' || Number(step) >= steps;
+        }""",
+        arg=steps,
+    )
+
+
+def training(open_page: Callable[[str], Page]) -> Iterator[Row]:
+    """The longest task of each whole lesson whose page trains, while it does."""
+    for stem in TRAINING:
+        page = open_page(f"book/{stem}.html")
+        widget = page.locator(".attn-widget").first
+        size = widget.get_by_label("Puzzles at once")
+        if size.count():
+            size.select_option("16")
+        taken = longest_task(page, lambda widget=widget: some_steps(widget, 4))  # type: ignore[misc]
+        yield f"{stem}: the longest task of the page while it trains", taken, 50, "ms"
+        page.close()
+
+
+def asked_of(page: Page, question: str) -> Any:
+    """The answer of the page's own widget module; `least(work)` is the shortest of some times."""
+    page.evaluate(READ_PAGE)
+    page.evaluate(
+        """(presses) => {
+          window.least = (work) => Math.min(...Array.from({ length: presses }, () => {
+            const start = performance.now();
+            work();
+            return performance.now() - start;
+          }));
+        }""",
+        PRESSES,
+    )
+    return page.evaluate(question)
+
+
+def answers(open_page: Callable[[str], Page]) -> Iterator[Row]:
+    """How long a press of a key, a text, a slider and a thought take."""
+    page = open_page("book/deep_qkv.html?bare")
+    widget = page.locator(".attn-widget")
+    box = widget.get_by_label("Type three letters")
+    times = []
+    for word in ("aab", "bca", "cab", "ccb", "bab"):
+        box.fill(word[:2])
+        box.press("End")
+        widget.evaluate(
+            """(root) => {
+              window.took = new Promise((done) => root.addEventListener('keydown', (event) => {
+                const painted = () => setTimeout(() => done(performance.now() - event.timeStamp));
+                new MutationObserver(() => requestAnimationFrame(painted))
+                  .observe(root.querySelector('.abc-output'), { childList: true });
+              }, { capture: true, once: true }));
+            }"""
+        )
+        box.press(word[2])
+        times.append(page.evaluate("window.took"))
+    yield "deep_qkv: a key, until its answer is painted", statistics.median(times), 100, "ms"
+    page = open_page("book/dialectical.html?bare")
+    taken = asked_of(
+        page,
+        """async () => {
+          await widget.prepare(saved.runs);
+          return Math.max(...Object.values(saved.runs).map((run) => {
+            const model = widget.make(run, widget.unpack(run, 0));
+            const wish = { budget: 60, temperature: 0.5, constrained: true, draw: 0, stop: false };
+            return least(() => widget.generate(model, '((((', wish));
+          }));
+        }""",
+    )
+    yield "dialectical: sixty characters written", taken, 1000, "ms"
+    page = open_page("book/equilibrium.html?bare")
+    page.get_by_role("tab", name="The network").click()
+    page.locator(".attn-board[aria-busy=false]").wait_for()
+    taken = asked_of(
+        page,
+        """() => {
+          const slider = document.querySelector('.eq-scrub input');
+          return Math.max(...[0, 3, 7, 2].map((step) => least(() => {
+            slider.value = step;
+            slider.dispatchEvent(new Event('input'));
+          })));
+        }""",
+    )
+    yield "equilibrium: a step is chosen, until it is drawn", taken, 100, "ms"
+    page = open_page("book/trm.html?bare")
+    taken = asked_of(
+        page,
+        """async () => {
+          const runs = Object.values(saved.runs);
+          const puzzle = widget.read(widget.boards(runs[0]), saved.puzzle).board;
+          const times = runs.map(async (run) => {
+            const machine = await widget.machine(run.use);
+            const model = widget.make(machine, widget.unpack(run, 0), run.config);
+            return least(() => {
+              const thoughts = widget.think(model, puzzle);
+              while (!thoughts.next().value);
+            });
+          });
+          return Math.max(...await Promise.all(times));
+        }""",
+    )
+    yield "trm: one supervision step", taken, 500, "ms"
+
+
+def evidence() -> Iterator[Row]:
+    """What the build measured of each page of evidence, which reads records and trains nothing."""
+    for path in notebook_paths(ROOT):
+        if path.parent.name == "evidence":
+            name = read_chapter(ROOT, path).executed_name
+            executed = nbformat.read(executed_copies(ROOT) / name, as_version=4)
+            taken = executed.metadata["seconds_to_execute"]
+            yield f"evidence/{path.stem}: all its cells", taken, 60, "s"
+
+
+def main() -> None:
+    """Print the table."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    if not SITE.is_dir():
+        sys.exit("There is no built book to look at: `make book` makes it.")
+    print(f"{'what a reader waits for':<64}{'took':>12}{'bound':>12}")
+    with pages() as open_page:
+        for rows in (training(open_page), answers(open_page), evidence()):
+            for what, taken, bound, unit in rows:
+                over = "" if taken <= bound else "  over"
+                print(f"{what:<64}{taken:>9.1f} {unit:<2}{bound:>9} {unit:<2}{over}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
