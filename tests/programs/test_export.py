@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
@@ -302,8 +302,9 @@ FEW = st.lists(st.sampled_from(FOLLOWS), max_size=2)
 LAST = st.sampled_from([*FOLLOWS, *(function for _, function in READS.values())])
 
 
-@settings(max_examples=settings.default.max_examples // 3)  # type: ignore[union-attr]
+@settings(max_examples=settings.default.max_examples // 6)  # type: ignore[union-attr]
 @given(FEW, LAST, NUMBERS, NUMBERS)
+@example([], READS["length"][1], [1.0, 1.0, 1.0], [1.0, -1.0, -1.0])
 def test_a_text_has_no_number_of_its_example(
     first: list[Callable[[Tensor], Tensor]],
     last: Callable[[Tensor], Tensor],
