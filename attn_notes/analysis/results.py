@@ -32,13 +32,13 @@ def rounded(value: float, digits: int = 4) -> float | None:
 
 def numbers(recorded: Sequence[Any]) -> Tensor:
     """A recorded list, or a list of lists, in double precision; what was None is NaN."""
+    return torch.tensor(_filled(recorded), dtype=torch.float64)
 
-    def read(part: Any) -> Any:
-        if isinstance(part, list | tuple):
-            return [read(each) for each in part]
-        return math.nan if part is None else part
 
-    return torch.tensor(read(recorded), dtype=torch.float64)
+def _filled(part: Any) -> Any:
+    if isinstance(part, list | tuple):
+        return [_filled(each) for each in part]
+    return math.nan if part is None else part
 
 
 def load(name: str) -> Record:

@@ -91,11 +91,10 @@ def compare(
     Raises:
         ValueError: nobody on a side, too many for `rank_p`, or fewer than two draws.
     """
-    allowed.some(ours=ours, theirs=theirs)
     allowed.whole(2, draws=draws)
     m, k = len(ours), len(theirs)
-    p = rank_p(ours, theirs)
     ranked = ranks(ours, theirs)  # in the same order, level where they are, and finite
+    p = _rank_p(ranked, m)
     crowds = ranked[:m], ranked[m:]
 
     def first(mine: np.ndarray, other: np.ndarray, axis: int = -1) -> Any:
@@ -122,7 +121,11 @@ def ranks(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> np.ndarray:
     """Everyone's rank among all, the lowest 1, ours first; who is level shares the mean rank.
 
     What is no number (NaN) ranks as infinity.
+
+    Raises:
+        ValueError: nobody on a side.
     """
+    some(ours=ours, theirs=theirs)
     every = torch.cat([ours, theirs]).detach().cpu().double()
     return stats.rankdata(every.where(~every.isnan(), math.inf).numpy())
 
@@ -238,10 +241,14 @@ def rank_p(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> float:
     Raises:
         ValueError: nobody on a side, or more than `MOST_PAIRS` pairs.
     """
-    some(ours=ours, theirs=theirs)
-    allowed.whole(1, MOST_PAIRS, pairs=len(ours) * len(theirs))
-    twice = (2 * ranks(ours, theirs)).astype(int).tolist()  # who is level has half a rank
-    hands = sorted(twice[: len(ours)]), sorted(twice[len(ours) :])
+    return _rank_p(ranks(ours, theirs), len(ours))
+
+
+def _rank_p(ranked: np.ndarray, m: int) -> float:
+    """`rank_p` of those who have the first m of these ranks."""
+    allowed.whole(1, MOST_PAIRS, pairs=m * (len(ranked) - m))
+    twice = (2 * ranked).astype(int).tolist()  # who is level has half a rank
+    hands = sorted(twice[:m]), sorted(twice[m:])
     hand, rest = sorted(hands, key=len)
     return _dealt(tuple(hand), tuple(rest))
 
@@ -274,9 +281,10 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Findin
     Raises:
         ValueError: nobody on a side, or too many for `rank_p`.
     """
-    p = rank_p(ours, theirs)
+    ranked = ranks(ours, theirs)
     m, pairs = len(ours), len(ours) * len(theirs)
-    lower = pairs + m * (m + 1) / 2 - float(ranks(ours, theirs)[:m].sum())
+    p = _rank_p(ranked, m)
+    lower = pairs + m * (m + 1) / 2 - float(ranked[:m].sum())
     verdict = None if p >= LEVEL else lower > pairs / 2
     return Finding(verdict, f"{lower:g} of {pairs} pairs", p)
 
