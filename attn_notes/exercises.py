@@ -127,10 +127,11 @@ def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> An
                 tries.append(tried(len(tries)))
         if len(tries) == 1:
             return tries[0]
-        least = min(outcome.share for outcome in tries)
-        said = dict.fromkeys(outcome.message for outcome in tries if outcome.share == least)
+        least = min(tries, key=lambda outcome: outcome.share)
+        # Where all is right each try may have a score of its own.
+        said = dict.fromkeys(o.message for o in (tries if least.passed else [least]))
         luck = "(It draws at random: the least of its tries counts.)"
-        return Outcome(least, " ".join([*said, luck]))
+        return Outcome(least.share, " ".join([*said, luck]))
 
     return checked
 
@@ -146,9 +147,10 @@ def seeded(answer: Any, seed: int, drew: threading.Event) -> Any:
     if not callable(answer) or isinstance(answer, nn.Module):
         return answer
 
+    start(seed)
+    untouched = following()
+
     def asked(*given: object) -> object:
-        start(seed)
-        untouched = following()
         start(seed)
         found = answer(*given)
         if following() != untouched:
