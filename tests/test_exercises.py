@@ -264,6 +264,18 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
     assert "# your answer" in stands[f"exercise-{name}-answer"]
 
 
+def test_an_exercise_where_drawing_suggests_itself_says_what_counts() -> None:
+    """Detectors, and what trains or puts puzzles in disguise."""
+    told = {
+        name
+        for page in (*CHAPTERS, *EVIDENCE)
+        for name in exercises.names(page)
+        if "draws at random, it is tried three times, and the least counts"
+        in " ".join(exercises.cells(page)[f"exercise-{name}"].split())
+    }
+    assert told == {"leak", "rescue", "content", "ahead", "budget"} and TRIES == 3
+
+
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
 def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is up as soon as it is called."""

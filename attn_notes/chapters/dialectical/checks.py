@@ -166,33 +166,41 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor], draw: Generator) -> str:
 
 
 Model = Callable[[Tensor], Tensor]
-ONE_HOT = torch.eye(len(VOCABULARY))
 
 
-def _reads(weights: Callable[[int], Tensor]) -> Model:
-    """A model whose logits are weighted sums of the tokens: `weights(t)` is [reader, read]."""
+def _one_hot(x: Tensor) -> Tensor:
+    return torch.eye(len(VOCABULARY), device=x.device)[x]
+
+
+def _honest(x: Tensor) -> Tensor:
+    """Logits that count each token up to their own place."""
+    return _one_hot(x).cumsum(1)
+
+
+def _sees_all(x: Tensor) -> Tensor:
+    return _honest(x)[:, -1:].expand(-1, x.shape[1], -1)
+
+
+def _peek(distance: int) -> Model:
+    """Everybody knows the token that comes so many places later."""
 
     def model(x: Tensor) -> Tensor:
-        return weights(x.shape[1]).to(x.device) @ ONE_HOT.to(x.device)[x]
+        logits = _honest(x)
+        logits[:, :-distance] += 0.5 * _one_hot(x[:, distance:])
+        return logits
 
     return model
 
 
-def _even(t: int) -> Tensor:
-    return torch.ones(t, t).tril()
-
-
-def _peek(distance: int) -> Model:
-    return _reads(lambda t: _even(t) + 0.5 * torch.ones(t, t).triu(distance).tril(distance))
-
-
 def _from_length(x: Tensor) -> Tensor:
     """How many tokens come, though not which: padding gives it away."""
-    return _reads(_even)(x) + 0.5 * (x != PAD).sum(1)[:, None, None]
+    return _honest(x) + 0.5 * (x != PAD).sum(1)[:, None, None]
 
 
 def _banned(x: Tensor) -> Tensor:
-    return _reads(_even)(x).masked_fill(torch.arange(len(VOCABULARY)) == PAD, -math.inf)
+    logits = _honest(x)
+    logits[..., PAD] = -math.inf
+    return logits
 
 
 def _neighbour(reader: int, token: int | None = None) -> Model:
@@ -202,9 +210,9 @@ def _neighbour(reader: int, token: int | None = None) -> Model:
     """
 
     def model(x: Tensor) -> Tensor:
-        logits = _reads(_even)(x)
+        logits = _honest(x)
         if x.shape[1] > 1:
-            ahead = ONE_HOT.to(x.device)[x[:, 1:][:, reader]]
+            ahead = _one_hot(x[:, 1:][:, reader])
             logits[:, :-1][:, reader] += 0.5 * (ahead if token is None else ahead[:, [token]])
         return logits
 
@@ -213,13 +221,13 @@ def _neighbour(reader: int, token: int | None = None) -> Model:
 
 def _one_letter(x: Tensor) -> Tensor:
     """Everybody knows whether the last token is a b."""
-    return _reads(_even)(x) + 0.5 * (x[:, -1:] == VOCABULARY.index("b"))[..., None]
+    return _honest(x) + 0.5 * (x[:, -1:] == VOCABULARY.index("b"))[..., None]
 
 
 def _far_sighted(x: Tensor) -> Tensor:
     """The first position reads the last one, nobody else reads ahead."""
-    logits = _reads(_even)(x)
-    logits[:, 0] += 0.5 * ONE_HOT.to(x.device)[x[:, -1]]
+    logits = _honest(x)
+    logits[:, 0] += 0.5 * _one_hot(x[:, -1])
     return logits
 
 
@@ -230,8 +238,8 @@ ASKED = 4
 
 
 SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what is then amiss
-    (_reads(lambda t: torch.ones(t, t)), True, "one that sees all, always, got away."),
-    (_reads(_even), False, "one that reads all up to its own place was accused."),
+    (_sees_all, True, "one that sees all, always, got away."),
+    (_honest, False, "one that reads all up to its own place was accused."),
     (
         *(_banned, False),
         "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is "
@@ -340,17 +348,16 @@ def _caught(model: Model) -> str:
     """On which of the strings that the detector tries it sees most of a leak, and what it does."""
     watched, found = encode(WATCHED)[None], []
     before = model(watched)
-    for cut in range(1, LENGTH):
-        for token in range(len(VOCABULARY)):
-            for end in (cut + 1, LENGTH):
+    for alone in (True, False):
+        for cut in range(1, LENGTH):
+            for token in range(len(VOCABULARY)):
                 changed = watched.clone()
-                changed[:, cut:end] = token
+                changed[:, cut : cut + 1 if alone else LENGTH] = token
                 moved = (model(changed) - before)[:, :cut].abs().max().item()
-                text = "".join(VOCABULARY[i] for i in changed[0])
-                found.append((moved, f"`{text}`", end - cut))
-    moved, text, many = max(found)
-    how = "one token is another" if many == 1 else f"all {many} later tokens are one other at once"
-    return f"on {text} beside `{WATCHED}`, where {how}: a logit before them moves by {moved:.2g}"
+                found.append((moved, "".join(VOCABULARY[i] for i in changed[0]), alone, cut))
+    moved, text, alone, cut = max(found, key=lambda tried: tried[0])
+    how = "one token is another" if alone else f"all {LENGTH - cut} later ones are another at once"
+    return f"on `{text}` beside `{WATCHED}`, where {how}: a logit before moves by {moved:.2g}"
 
 
 @check

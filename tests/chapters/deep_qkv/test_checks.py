@@ -1,6 +1,7 @@
 """Chapter 1's checks tell a wrong answer by its symptom and let every right one pass."""
 
 import math
+import random
 from dataclasses import replace
 from functools import partial
 
@@ -50,6 +51,20 @@ def last_only(model, tokens):
     return (model(tokens)[:, :-1] - model(altered)[:, :-1]).abs().max().item()
 
 
+def every_place(model, tokens, shift=lambda: 1):
+    """The changes of all earlier logits, for each position altered."""
+    for i in range(1, 6):
+        altered = tokens.clone()
+        altered[:, i] = (altered[:, i] + shift()) % 4
+        yield (model(altered) - model(tokens))[:, :i]
+
+
+def any_token(model, tokens):
+    """A detector that draws the other token, which may be the same."""
+    draw = partial(random.randrange, 4)
+    return max(change.abs().max().item() for change in every_place(model, tokens, draw))
+
+
 def in_place(model, tokens):
     """A detector that changes what it was given."""
     tokens[:, -1] = (tokens[:, -1] + 1) % 4
@@ -94,6 +109,27 @@ def fail(*_: object) -> None:
         (checks.future_leak, lambda model, tokens: 0.0, "got away"),
         (checks.future_leak, first_only, "position 0 read the token at position 2 got away"),
         (checks.future_leak, next_only, "position 0 read the token at position 2 got away"),
+        (checks.future_leak, any_token, "got away with it. Do you change every"),
+        (
+            checks.future_leak,
+            lambda model, tokens: any((c.abs() > 1e-5).any() for c in every_place(model, tokens)),
+            "not whether one does",
+        ),
+        (
+            checks.future_leak,
+            lambda model, tokens: max(c.abs().mean() for c in every_place(model, tokens)),
+            "Return the largest change of any logit",
+        ),
+        (
+            checks.future_leak,
+            lambda model, tokens: 9 * max(c.norm() for c in every_place(model, tokens)),
+            "Return the largest change of any logit",
+        ),
+        (
+            checks.future_leak,
+            lambda model, tokens: max(c.max() for c in every_place(model, tokens)),
+            "moves one way is found",
+        ),
         (checks.future_leak, in_place, "`clone` them"),
         (checks.future_leak, out_of_range, "token ids run from 0 to 3"),
         (checks.rescue, lambda: 3, "return what `train` returns"),

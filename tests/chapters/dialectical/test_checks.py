@@ -235,13 +235,13 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (
             checks.hidden,
             lambda x: answers(x[:, [3, 3, 3, 3]]),
-            "the detector finds it, on `(a))` beside `(a)b`, where one token is another: a logit "
-            "before them moves by 1",
+            "the detector finds it, on `(a)(` beside `(a)b`, where one token is another: a logit "
+            "before moves by 1",
         ),
         (
             checks.hidden,
-            lambda x: answers(x) * (x[:, 2:] == x[:, 2:3]).all(1)[:, None, None],
-            "beside `(a)b`, where all 3 later tokens are one other at once: a logit",
+            lambda x: answers(x) * (x[:, 1:] == x[:, 1:2]).all(1)[:, None, None],
+            "on `((((` beside `(a)b`, where all 3 later ones are another at once: a logit before",
         ),
         (checks.hidden, lambda x: answers(x.zero_()), "has been changed"),
         (checks.allowed, lambda d, r: None, "no answer yet"),
@@ -280,14 +280,10 @@ def draws(library: str) -> Callable[[int], int]:
 
 def tries(model, pairs):
     """Whether one of these moves an earlier logit: all from a place on, replaced by a token."""
-    x = torch.zeros(1, 4, dtype=torch.long)
-    before = model(x)
-    for cut, token in pairs:
-        changed = x.clone()
-        changed[:, cut:] = token
-        if (model(changed)[:, :cut] != before[:, :cut]).any():
-            return True
-    return False
+    cuts, tokens = torch.tensor(pairs).T
+    x, later = torch.zeros(len(pairs), 4, dtype=torch.long), torch.arange(4) >= cuts[:, None]
+    moved = (model(torch.where(later, tokens[:, None], x)) != model(x)).any(-1)
+    return bool((moved & ~later).any())
 
 
 def one_token(model, draw):
@@ -305,7 +301,11 @@ def a_few(model, draw):
 
 
 @pytest.mark.slow
-def test_a_detector_that_draws_too_little_earns_the_same_in_each_of_100_runs() -> None:
+def test_a_detector_that_draws_too_little_earns_the_same_in_each_of_100_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once about each model: as it is seeded, it says the same however often it is asked."""
+    monkeypatch.setattr(checks, "ASKED", 1)
     draw, earned = draws("torch"), set()
     for _ in range(100):
         outcome = checks.reads_ahead(lambda model: one_token(model, draw))
@@ -329,12 +329,12 @@ def test_nor_does_luck_help_one_that_nobody_can_seed(flawed) -> None:
     assert outcome.share == 0 and "did not always say the same" in outcome.message
 
 
-@pytest.mark.parametrize("library", ["random", "numpy", "torch", "own"])
+@pytest.mark.parametrize("library", ["torch", "own"])
 def test_a_detector_that_draws_enough_earns_all(library: str) -> None:
     """The rarest leak is found by one try of 21: 600 miss it once in 5 · 10¹²."""
     draw = draws(library)
     outcome = checks.reads_ahead(
-        lambda model: tries(model, ((1 + draw(3), draw(7)) for _ in range(600)))
+        lambda model: tries(model, [(1 + draw(3), draw(7)) for _ in range(600)])
     )
     assert outcome.passed and ("draws at random" in outcome.message) == (library != "own")
 
