@@ -105,11 +105,13 @@ def future_leak(
         tokens = sorting.all_sequences()[words][:, :-1]
         given = tokens.clone()
         try:
-            value = number(answer(suspect, tokens))
+            found = answered(answer(suspect, tokens))
         except IndexError as error:
             raise WrongError(f"token ids run from 0 to 3; the model says: {error}") from error
         need(given.equal(tokens), "you change the tokens that you were given: `clone` them.")
-        return value
+        said = "return by how much a logit moves at most, not whether one does."
+        need(torch.as_tensor(found).dtype != torch.bool, said)
+        return number(found)
 
     value = size(_Suspect(1), [5, 11])
     need(
@@ -118,15 +120,27 @@ def future_leak(
         "the token you changed?",
     )
     leaks = list(itertools.combinations(range(6), 2))
-    missed, order = [], torch.randperm(len(leaks) + 5, generator=draw).tolist()
+    missed, order = set(), torch.randperm(len(leaks) + 5, generator=draw).tolist()
     for i in order:  # in no order that could be counted on, five honest ones between
-        words = torch.randperm(27, generator=draw)[:2].tolist()
         if i >= len(leaks):
+            words = torch.randperm(27, generator=draw)[:2].tolist()
             need(size(_Suspect(i), words) < 1e-5, "another causal sorter was found to leak.")
             continue
         position, seen = leaks[i]
-        if not 0.05 < size(_Suspect(i, position, seen, 0.1), words) < 0.5:
-            missed.append(leaks[i])
+        rises, falls = (_Suspect(i, position, seen, much) for much in (0.1, -0.1))
+        for word in torch.randperm(27, generator=draw)[:2].tolist():
+            much = size(rises, [word])
+            need(
+                much < 1e-5 or 0.05 < much < 0.5,
+                f"one logit of all was moved by 0.1 to 0.3, and you say {much:.3g}. Return the "
+                "largest change of any logit.",
+            )
+            need(
+                much > 0.05 or size(falls, [word]) < 0.05,
+                "a logit that moves one way is found, one that moves the other way is not.",
+            )
+            if much < 0.05:
+                missed.add(leaks[i])
     if missed:
         position, seen = min(missed)
         raise WrongError(

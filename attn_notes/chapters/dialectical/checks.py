@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 
 import torch
 from torch import Generator, Tensor
-from torch.nn import functional as F
 
 from attn_notes.analysis import leaks
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
@@ -70,37 +69,79 @@ def _masked(answer: Callable[[Tensor, Tensor], Tensor], scores: Tensor, keep: Te
     if not isinstance(masked, Tensor) or masked.shape != scores.shape:
         found = tuple(masked.shape) if isinstance(masked, Tensor) else type(masked).__name__
         raise WrongError(f"for {len(keep)} tokens return {tuple(scores.shape)}, not {found}.")
+    need(masked.is_floating_point(), "return scores, not which of them stay.")
+    rows = masked[keep]
+    need(
+        not (len(rows) and bool((rows >= 0).all() & ((rows.sum(-1) - 1).abs() < 1e-4).all())),
+        "each row sums to 1: that is attention already. Return scores, from before the softmax.",
+    )
     need(
         not bool(masked.isnan().any()),
-        "the scores hold something that is no number. What is 0 · −∞?",
+        "the scores hold something that is no number, as 0 · −∞ and −∞ − (−∞) are.",
     )
+    need(not bool((masked == math.inf).any()), "a score is +∞: nobody would look elsewhere.")
     return masked.float()
+
+
+def _every(holds: Tensor, where: Tensor) -> bool:
+    """Whether there is such a place, and it holds at all of them."""
+    return bool(where.any()) and bool(holds[where].all())
 
 
 def _attends(
     answer: Callable[[Tensor, Tensor], Tensor], keep: Tensor, generator: Generator
 ) -> None:
     """The mask is right for random scores and these tokens, true where they are no padding."""
-    scores, t = torch.randn(len(keep), len(keep), generator=generator), int(keep.sum())
+    scores = torch.randn(len(keep), len(keep), generator=generator)
     given, kept = scores.clone(), keep.clone()
-    found = _masked(answer, scores, keep).softmax(-1)
+    masked = _masked(answer, scores, keep)
     need(given.equal(scores) and kept.equal(keep), "what was passed in has been changed.")
-    rows, may = found[keep], torch.ones(t, t).tril().bool()
-    need(not bool(rows.isnan().any()), "a row is −∞ all over, and its softmax is no number.")
+    found = masked.softmax(-1)
     need(
-        not bool((rows[:, ~keep] > 0).any()),
-        "a token looks at padding, if only a little: is what you add −∞?",
+        not bool(found[keep].isnan().any()),
+        "a token's row is −∞ all over, and its softmax is no number: it should look at itself.",
     )
-    rows = rows[:, keep]
+    token, past = keep[:, None], torch.ones_like(scores).tril(-1).bool()  # token: whose row it is
+    before, later, padding = past & token & keep, past.T & token & keep, token & ~keep
+    itself = torch.diag(keep)
+    sees, less, moved = found > 0, masked < scores, masked != scores
+    for wrong, symptom in (
+        (
+            _every(masked == 0, later) or _every(masked == 0, padding),
+            "where a token may not look you leave a score of 0, and the softmax makes e⁰ of it, "
+            "which is 1: only −∞ becomes nothing.",
+        ),
+        (
+            _every(~sees, before) and _every(sees, later),
+            "a token looks at those that come later and at none before: is it the other triangle?",
+        ),
+        (
+            _every(~sees, before) and bool(sees[padding].any()),
+            "a token looks at padding and at no other token: `keep` is true where there is one.",
+        ),
+        (not bool(sees[itself].all()), "a token should look at itself, too."),
+        (
+            _every(moved, past & ~token & keep) and _every(~moved, past & padding),
+            "a token looks at padding: you mask what padding reads, its rows. What others read of "
+            "it are its columns.",
+        ),
+        (
+            _every(less, sees & padding),
+            "a token looks at padding, if only a little: is what you add −∞?",
+        ),
+        (bool(sees[padding].any()), "a token looks at padding, which can stand anywhere."),
+        (
+            _every(less, sees & later),
+            "a token looks at a later one, if only a little: is what you add −∞?",
+        ),
+        (bool(sees[later].any()), "a token looks at a later one."),
+        (not bool(sees[before].all()), "a token does not look at all before it."),
+    ):
+        need(not wrong, symptom)
+    may = before | itself
+    right = scores.masked_fill(~may, -math.inf).softmax(-1)[keep]
     need(
-        not bool((rows[~may] > 0).any()),
-        "a token looks at a later one, if only a little: is what you add −∞?",
-    )
-    need(bool((rows.diagonal() > 0).all()), "a token should look at itself, too.")
-    need(bool((rows[may] > 0).all()), "a token does not look at all before it.")
-    right = scores[keep][:, keep].masked_fill(~may, -math.inf).softmax(-1)
-    need(
-        torch.allclose(rows, right, atol=1e-6),
+        torch.allclose(found[keep], right, atol=1e-6),
         "where a token may look, its attention should follow its own scores.",
     )
     need(
@@ -127,91 +168,130 @@ def mask(answer: Callable[[Tensor, Tensor], Tensor], draw: Generator) -> str:
 Model = Callable[[Tensor], Tensor]
 
 
-def _reads(weights: Callable[[int], Tensor]) -> Model:
-    """A model whose logits are weighted sums of the tokens: `weights(t)` is [reader, read]."""
+def _one_hot(x: Tensor) -> Tensor:
+    return torch.eye(len(VOCABULARY), device=x.device)[x]
+
+
+def _honest(x: Tensor) -> Tensor:
+    """Logits that count each token up to their own place."""
+    return _one_hot(x).cumsum(1)
+
+
+def _sees_all(x: Tensor) -> Tensor:
+    return _honest(x)[:, -1:].expand(-1, x.shape[1], -1)
+
+
+def _peek(distance: int) -> Model:
+    """Everybody knows the token that comes so many places later."""
 
     def model(x: Tensor) -> Tensor:
-        return weights(x.shape[1]).to(x.device) @ F.one_hot(x, len(VOCABULARY)).float()
+        logits = _honest(x)
+        logits[:, :-distance] += 0.5 * _one_hot(x[:, distance:])
+        return logits
 
     return model
 
 
-def _even(t: int) -> Tensor:
-    return torch.ones(t, t).tril()
-
-
-def _peek(distance: int) -> Model:
-    return _reads(lambda t: _even(t) + 0.5 * torch.ones(t, t).triu(distance).tril(distance))
-
-
 def _from_length(x: Tensor) -> Tensor:
     """How many tokens come, though not which: padding gives it away."""
-    return _reads(_even)(x) + 0.5 * (x != PAD).sum(1)[:, None, None]
+    return _honest(x) + 0.5 * (x != PAD).sum(1)[:, None, None]
 
 
 def _banned(x: Tensor) -> Tensor:
-    return _reads(_even)(x).masked_fill(torch.arange(len(VOCABULARY)) == PAD, -math.inf)
+    logits = _honest(x)
+    logits[..., PAD] = -math.inf
+    return logits
 
 
-def _neighbour(reader: int) -> Model:
-    """Nobody reads ahead but one position, counted from the end if negative, by one."""
+def _neighbour(reader: int, token: int | None = None) -> Model:
+    """Nobody reads ahead but one position, counted from the end if negative, by one.
 
-    def weights(t: int) -> Tensor:
-        found = _even(t)
-        found[reader, reader + 1] = 0.5
-        return found
+    It reads which token comes, or only whether it is this one. In a single token nobody does.
+    """
 
-    return _reads(weights)
+    def model(x: Tensor) -> Tensor:
+        logits = _honest(x)
+        if x.shape[1] > 1:
+            ahead = _one_hot(x[:, 1:][:, reader])
+            logits[:, :-1][:, reader] += 0.5 * (ahead if token is None else ahead[:, [token]])
+        return logits
+
+    return model
 
 
 def _one_letter(x: Tensor) -> Tensor:
     """Everybody knows whether the last token is a b."""
-    return _reads(_even)(x) + 0.5 * (x[:, -1:] == VOCABULARY.index("b"))[..., None]
+    return _honest(x) + 0.5 * (x[:, -1:] == VOCABULARY.index("b"))[..., None]
 
 
 def _far_sighted(x: Tensor) -> Tensor:
     """The first position reads the last one, nobody else reads ahead."""
-    logits = _reads(_even)(x)
-    logits[:, 0] = logits[:, 0] + 0.5 * F.one_hot(x[:, -1], len(VOCABULARY))
+    logits = _honest(x)
+    logits[:, 0] += 0.5 * _one_hot(x[:, -1])
     return logits
+
+
+NEIGHBOURS = {0: "first", -1: "last but one"}  # of the positions that something follows
+
+ASKED = 4
+"""How often a detector is asked about each model, so that luck does not carry it through."""
+
+
+SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what is then amiss
+    (_sees_all, True, "one that sees all, always, got away."),
+    (_honest, False, "one that reads all up to its own place was accused."),
+    (
+        *(_banned, False),
+        "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is "
+        "no number.",
+    ),
+    (_peek(1), True, "one that peeks at the very next token got away."),
+    (_peek(3), True, "one that peeks at the third token ahead got away."),
+    (
+        *(_far_sighted, True),
+        "one whose first position reads the last got away. Change every later token, not one.",
+    ),
+    (_one_letter, True, "one that peeks for a single letter, b, got away."),
+    *(
+        (
+            *(_neighbour(reader), True),
+            f"one that peeks from its {who} position only, at the next, got away. Do you cut "
+            "in every place?",
+        )
+        for reader, who in NEIGHBOURS.items()
+    ),
+    (
+        *(_from_length, True),
+        "one that knows how many tokens will come, by the padding behind them, got away. Does "
+        "a token of yours ever become padding?",
+    ),
+    *(
+        (
+            *(_neighbour(reader, token), True),
+            f"one that peeks from its {who} position only, and only for {VOCABULARY[token]!r} "
+            "at the next, got away. Do you try every token in every place?",
+        )
+        for reader, who in NEIGHBOURS.items()
+        for token in range(len(VOCABULARY))
+        if token != PAD
+    ),
+]
 
 
 @check
 def reads_ahead(answer: Callable[[Model], bool], draw: Generator) -> str:
     """Whether a model from tokens [n, t] to logits [n, t, 7] reads the future."""
-    suspects: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what is then amiss
-        (_reads(lambda t: torch.ones(t, t)), True, "one that sees all, always, got away."),
-        (_reads(_even), False, "one that reads all up to its own place was accused."),
-        (
-            *(_banned, False),
-            "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is "
-            "no number.",
-        ),
-        (_peek(1), True, "one that peeks at the very next token got away."),
-        (_peek(3), True, "one that peeks at the third token ahead got away."),
-        (
-            *(_far_sighted, True),
-            "one whose first position reads the last got away. Change every later token, not one.",
-        ),
-        (_one_letter, True, "one that peeks for a single letter, b, got away."),
-        *(
-            (
-                *(_neighbour(reader), True),
-                f"one that peeks from its {who} position only, at the next, got away. Do you cut "
-                "in every place?",
-            )
-            for reader, who in ((0, "first"), (-2, "last but one"))
-        ),
-        (
-            *(_from_length, True),
-            "one that knows how many tokens will come, by the padding behind them, got away. Does "
-            "a token of yours ever become padding?",
-        ),
-    ]
-    order = torch.randperm(len(suspects), generator=draw).tolist()  # nobody can count along
-    told = {i: yes_or_no(answer(suspects[i][0])) for i in order}
-    for i, (_, ahead, symptom) in enumerate(suspects):
-        need(told[i] == ahead, symptom, share=0.5 * (i > 3))
+    told: list[set[bool]] = [set() for _ in SUSPECTS]
+    for _ in range(ASKED):
+        for i in torch.randperm(len(SUSPECTS), generator=draw).tolist():  # nobody can count along
+            told[i].add(yes_or_no(answer(SUSPECTS[i][0])))
+    need(
+        all(len(verdicts) == 1 for verdicts in told),
+        f"asked {ASKED} times about one model, you did not always say the same. Whatever you draw, "
+        "draw enough, or try everything.",
+    )
+    for i, (_, ahead, symptom) in enumerate(SUSPECTS):
+        need(told[i] == {ahead}, symptom, share=0.5 * (i > 3))
     return "change the future, and nothing before it may move."
 
 
@@ -264,6 +344,22 @@ def beginnings() -> int:
     return sum(len(VOCABULARY) ** i for i in range(1, LENGTH))
 
 
+def _caught(model: Model) -> str:
+    """On which of the strings that the detector tries it sees most of a leak, and what it does."""
+    watched, found = encode(WATCHED)[None], []
+    before = model(watched)
+    for alone in (True, False):
+        for cut in range(1, LENGTH):
+            for token in range(len(VOCABULARY)):
+                changed = watched.clone()
+                changed[:, cut : cut + 1 if alone else LENGTH] = token
+                moved = (model(changed) - before)[:, :cut].abs().max().item()
+                found.append((moved, "".join(VOCABULARY[i] for i in changed[0]), alone, cut))
+    moved, text, alone, cut = max(found, key=lambda tried: tried[0])
+    how = "one token is another" if alone else f"all {LENGTH - cut} later ones are another at once"
+    return f"on `{text}` beside `{WATCHED}`, where {how}: a logit before moves by {moved:.2g}"
+
+
 @check
 def hidden(answer: Model) -> str:
     """A model that reads the future where the detector does not look, scored by enumeration."""
@@ -283,7 +379,7 @@ def hidden(answer: Model) -> str:
         return table[(x * v ** torch.arange(LENGTH - 1, -1, -1)).sum(1)]
 
     leak = leaks.future_leak(model, encode(WATCHED)[None], v)
-    need(leak == 0, f"the detector finds it: given `{WATCHED}`, a logit moves by {leak:.2g}.")
+    need(leak == 0, f"the detector finds it, {_caught(model)}.")
     score = 0
     for i in range(1, LENGTH):
         same = table[:, i - 1].view(v**i, -1, v)  # the rest of the string along the middle

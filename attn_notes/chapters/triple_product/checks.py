@@ -146,6 +146,16 @@ def _tell(reads: bool, ever: bool, fooled: list[int], blank: bool, of: int) -> N
         "say that it does not go by content. Do you count the copies only, which can be known?",
     )
     need(reads, "the best possible copier was said to go by content at some times only.")
+    need(
+        fooled != [6, 12],
+        "models that always look 5 or 11 tokens back got away with it: at period 6 both are right. "
+        "Do you try another?",
+    )
+    need(
+        fooled != [12],
+        "a model that always looks 11 tokens back got away with it: it is right at period 6, too, "
+        "of which 12 is a multiple. Which two periods have no distance in common?",
+    )
     if len(fooled) == 1:
         raise WrongError(
             f"a model that always looks {fooled[0] - 1} tokens back got away with it. Do you try "

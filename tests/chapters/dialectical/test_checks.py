@@ -1,7 +1,10 @@
 """The chapter's checks tell a wrong answer by its symptom and let every right one pass."""
 
 import math
+import random
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
@@ -63,6 +66,20 @@ def without_itself(scores, keep):
     before = torch.ones_like(scores).tril(-1).bool()
     before[0, 0] = before[1, 1] = before[2, 2] = True
     return right_mask(scores, keep).masked_fill(~before, -math.inf)
+
+
+def first_only_finite(scores, keep):
+    """All that is masked gets −1e9, and a token itself is: the first one has nothing better."""
+    past = torch.ones_like(scores).tril(-1).bool()
+    return scores.masked_fill(~(past & keep), -1e9)
+
+
+def inverted(scores, keep):
+    return past(scores).masked_fill(keep, -math.inf)
+
+
+def ok(keep):
+    return torch.ones(len(keep), len(keep)).tril() * keep
 
 
 def changes_its_input(scores, keep):
@@ -156,13 +173,36 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (checks.mask, lambda s, k: 1.0, "return (6, 6), not float"),
         (checks.mask, lambda s, k: s[0], "return (6, 6), not (6,)"),
         (checks.mask, changes_its_input, "has been changed"),
-        (checks.mask, lambda s, k: past(s) + (~k).float() * -math.inf, "What is 0 · −∞?"),
+        (checks.mask, lambda s, k: past(s) + (~k).float() * -math.inf, "as 0 · −∞"),
         (checks.mask, lambda s, k: s - math.inf, "−∞ all over"),
-        (checks.mask, lambda s, k: past(s), "looks at padding"),
-        (checks.mask, lambda s, k: s.masked_fill(~k, -math.inf), "looks at a later one"),
-        (checks.mask, lambda s, k: s, "looks at padding"),
-        (checks.mask, only_the_ends, "looks at padding"),
-        (checks.mask, as_published, "looks at a later one"),
+        (checks.mask, lambda s, k: past(s), "looks at padding, which can stand anywhere"),
+        (checks.mask, lambda s, k: s.masked_fill(~k, -math.inf), "looks at a later one."),
+        (checks.mask, lambda s, k: s, "looks at padding, which can stand anywhere"),
+        (checks.mask, only_the_ends, "looks at padding, which can stand anywhere"),
+        (checks.mask, as_published, "you leave a score of 0"),
+        (checks.mask, lambda s, k: right_mask(s, k).softmax(-1), "that is attention already"),
+        (
+            checks.mask,
+            lambda s, k: past(s).masked_fill(~k, -math.inf).softmax(-1),  # NaN where padding is
+            "that is attention already",
+        ),
+        (checks.mask, first_only_finite, "a token should look at itself, too"),
+        (checks.mask, lambda s, k: s * ok(k), "you leave a score of 0, and the softmax makes e⁰"),
+        (checks.mask, lambda s, k: s.tril() * k, "you leave a score of 0"),
+        (checks.mask, lambda s, k: past(s) * k.float().clamp(1e-9), "looks at padding"),
+        (checks.mask, lambda s, k: past(s).masked_fill(~k[:, None], -math.inf), "its rows"),
+        (checks.mask, lambda s, k: past(s).masked_fill(~k[:, None], -1e9), "its rows"),
+        (checks.mask, lambda s, k: past(s * k[:, None]), "its rows"),
+        (checks.mask, lambda s, k: right_mask(s.T, k).T, "is it the other triangle?"),
+        (checks.mask, inverted, "looks at padding and at no other token"),
+        (checks.mask, lambda s, k: ok(k).bool(), "not which of them stay"),
+        (checks.mask, lambda s, k: s.masked_fill(ok(k) == 0, math.inf), "a score is +∞"),
+        (checks.mask, lambda s, k: s - 20 * (1 - ok(k)), "padding, if only a little"),
+        (
+            checks.mask,
+            lambda s, k: s.masked_fill(~k, -math.inf) - 20 * (1 - ok(k * 0 + 1)),
+            "later one, if only",
+        ),
         (checks.mask, not_quite, "if only a little"),
         (checks.mask, without_itself, "look at itself"),
         (checks.mask, lambda s, k: right_mask(torch.eye(len(s)), k), "follow its own scores"),
@@ -192,7 +232,17 @@ RIGHT = (inside(0.25) + outside(0.25)) / 2.5  # two predictions of either kind, 
         (checks.hidden, lambda x: torch.zeros(len(x), 4), "return logits (2401, 4, 7), not"),
         (checks.hidden, lambda x: answers(x) * math.nan, "no finite numbers"),
         (checks.hidden, answers, "there is nothing to find"),
-        (checks.hidden, lambda x: answers(x[:, [3, 3, 3, 3]]), "the detector finds it"),
+        (
+            checks.hidden,
+            lambda x: answers(x[:, [3, 3, 3, 3]]),
+            "the detector finds it, on `(a)(` beside `(a)b`, where one token is another: a logit "
+            "before moves by 1",
+        ),
+        (
+            checks.hidden,
+            lambda x: answers(x) * (x[:, 1:] == x[:, 1:2]).all(1)[:, None, None],
+            "on `((((` beside `(a)b`, where all 3 later ones are another at once: a logit before",
+        ),
         (checks.hidden, lambda x: answers(x.zero_()), "has been changed"),
         (checks.allowed, lambda d, r: None, "no answer yet"),
         (checks.allowed, lambda d, r: 3, "return characters, not int"),
@@ -214,6 +264,79 @@ def test_a_wrong_answer_is_told_by_its_symptom(check, answer, symptom: str) -> N
     outcome = check(answer)
     assert not outcome.passed
     assert symptom in outcome.message
+
+
+def draws(library: str) -> Callable[[int], int]:
+    """Whole numbers below a bound, from a global generator or from one that nobody seeds."""
+    if library == "own":
+        own = np.random.default_rng()
+        return lambda bound: int(own.integers(bound))
+    return {
+        "random": random.randrange,
+        "numpy": lambda bound: int(np.random.randint(bound)),
+        "torch": lambda bound: int(torch.randint(bound, ())),
+    }[library]
+
+
+def tries(model, pairs):
+    """Whether one of these moves an earlier logit: all from a place on, replaced by a token."""
+    cuts, tokens = torch.tensor(pairs).T
+    x, later = torch.zeros(len(pairs), 4, dtype=torch.long), torch.arange(4) >= cuts[:, None]
+    moved = (model(torch.where(later, tokens[:, None], x)) != model(x)).any(-1)
+    return bool((moved & ~later).any())
+
+
+def one_token(model, draw):
+    token = draw(7)
+    return tries(model, [(cut, token) for cut in (1, 2, 3)])
+
+
+def one_place(model, draw):
+    cut = 1 + draw(3)
+    return tries(model, [(cut, token) for token in range(7)])
+
+
+def a_few(model, draw):
+    return tries(model, [(1 + draw(3), draw(7)) for _ in range(10)])
+
+
+@pytest.mark.slow
+def test_a_detector_that_draws_too_little_earns_the_same_in_each_of_100_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once about each model: as it is seeded, it says the same however often it is asked."""
+    monkeypatch.setattr(checks, "ASKED", 1)
+    draw, earned = draws("torch"), set()
+    for _ in range(100):
+        outcome = checks.reads_ahead(lambda model: one_token(model, draw))
+        earned.add((outcome.share, outcome.message))
+    assert len(earned) == 1 and earned.pop()[0] < 1
+
+
+@pytest.mark.parametrize("library", ["random", "numpy", "torch"])
+@pytest.mark.parametrize("flawed", [one_token, one_place, a_few])
+def test_it_never_earns_all_whatever_it_draws_from(flawed, library: str) -> None:
+    draw = draws(library)
+    twice = [checks.reads_ahead(lambda model: flawed(model, draw)) for _ in range(2)]
+    assert twice[0] == twice[1] and not twice[0].passed
+
+
+@pytest.mark.parametrize("flawed", [one_token, one_place, a_few])
+def test_nor_does_luck_help_one_that_nobody_can_seed(flawed) -> None:
+    """Asked about 22 models four times each, it contradicts itself: by chance not once in 10⁵."""
+    draw = draws("own")
+    outcome = checks.reads_ahead(lambda model: flawed(model, draw))
+    assert outcome.share == 0 and "did not always say the same" in outcome.message
+
+
+@pytest.mark.parametrize("library", ["torch", "own"])
+def test_a_detector_that_draws_enough_earns_all(library: str) -> None:
+    """The rarest leak is found by one try of 21: 600 miss it once in 5 · 10¹²."""
+    draw = draws(library)
+    outcome = checks.reads_ahead(
+        lambda model: tries(model, [(1 + draw(3), draw(7)) for _ in range(600)])
+    )
+    assert outcome.passed and ("draws at random" in outcome.message) == (library != "own")
 
 
 SEEN = set()  # all strings that the detector compares with "(a)b", by its own rules
@@ -245,6 +368,7 @@ def test_other_right_answers_pass() -> None:
     assert checks.mask(right_mask).passed
     assert checks.mask(lambda s, k: right_mask(s, k).double()).passed
     assert checks.mask(lambda s, k: past(s).masked_fill(~(k | ~k[:, None]), -math.inf)).passed
+    assert checks.mask(lambda s, k: s.masked_fill((right_mask(s, k) == -math.inf), -1e9)).passed
     every = torch.zeros(1, 6, dtype=torch.long)
     assert checks.reads_ahead(lambda model: torch.tensor(future_leak(model, every, 7) > 0)).passed
     assert checks.hidden(as_hidden_as_can_be).passed

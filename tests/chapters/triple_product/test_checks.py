@@ -96,6 +96,12 @@ ONES = torch.ones(3)
         (checks.negative_volume, tuple(torch.eye(3)), "gives 1, which is not negative"),
         (checks.by_content, lambda model: False, "does not go by content"),
         (checks.by_content, lambda model: accuracy(model, 7) > 0.5, "another period than 7?"),
+        (checks.by_content, lambda model: accuracy(model, 6) > 0.5, "at period 6 both are right"),
+        (
+            checks.by_content,
+            lambda model: min(accuracy(model, 6), accuracy(model, 12)) > 0.5,
+            "of which 12 is a multiple",
+        ),
         (checks.by_content, lambda model: True, "True to every model that copies"),
         (
             checks.by_content,

@@ -1,5 +1,6 @@
 """The chapter's checks tell a wrong answer by its symptom and let every right one pass."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -191,31 +192,58 @@ def spend(look: Any, puzzles: Tensor, looks: int = 4) -> Tensor:
     return logits.argmax(-1)
 
 
-@pytest.mark.slow
+@cache
+def oracle(looks: int) -> Oracle:
+    return Oracle(looks)
+
+
+@cache
+def drawn() -> tuple[Tensor, Tensor]:
+    return recipe.TASK.sample(10, Generator().manual_seed(0), "minimal", held_out=True)
+
+
+@pytest.fixture
+def ten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten puzzles, and always the same: to draw them takes the most time."""
+    puzzles = drawn()
+    monkeypatch.setattr(checks, "PUZZLES", 10)
+    monkeypatch.setattr(type(checks.TASK), "sample", lambda *_, **__: puzzles)
+
+
+@pytest.mark.usefixtures("ten")
 def test_the_budget_counts_looks_and_boards() -> None:
-    four = checks.budget((spend, Oracle(4)))
-    assert repr(four) == "Right: 100 of 100 solved with 4.00 looks a puzzle."
-    assert "0 of 100 solved with 4.00" in repr(checks.budget((spend, Oracle(5))))
-    over = checks.budget((lambda look, x: spend(look, x, 5), Oracle(4)))
-    assert not over.passed and "more than 400 looks, 4 a puzzle" in repr(over)
-    few = checks.budget((lambda look, x: spend(look, x, 1), Oracle(1)))
-    assert "100 of 100 solved with 1.00" in repr(few)
+    four = checks.budget((spend, oracle(4)))
+    assert repr(four) == "Right: 10 of 10 solved with 4.00 looks a puzzle."
+    assert "0 of 10 solved with 4.00" in repr(checks.budget((spend, oracle(5))))
+    over = checks.budget((lambda look, x: spend(look, x, 5), oracle(4)))
+    assert not over.passed and "more than 40 looks, 4 a puzzle" in repr(over)
+    few = checks.budget((lambda look, x: spend(look, x, 1), oracle(1)))
+    assert "10 of 10 solved with 1.00" in repr(few)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("ten")
 def test_the_budget_refuses_what_is_no_answer() -> None:
-    model = Oracle(1)
+    model = oracle(1)
     assert "no answer yet" in repr(checks.budget((lambda look, x: ..., model)))
-    assert "shape (100, 36)" in repr(checks.budget((lambda look, x: x[:3], model)))
+    assert "shape (10, 36)" in repr(checks.budget((lambda look, x: x[:3], model)))
     assert "takes boards [n, 36]" in repr(checks.budget((lambda look, x: look(x[:, :4])[1], model)))
-    alone = checks.budget((lambda look, x: torch.cat([spend(look, x[:50], 8), x[50:]]), Oracle(8)))
-    assert "50 of 100 solved with 4.00" in repr(alone)  # all looks spent on half of them
+    alone = checks.budget((lambda look, x: torch.cat([spend(look, x[:5], 8), x[5:]]), oracle(8)))
+    assert "5 of 10 solved with 4.00" in repr(alone)  # all looks spent on half of them
+    unspent = checks.budget((lambda look, puzzles: puzzles.clamp(min=1), model))
+    assert "only 0 looks for 10 puzzles" in repr(unspent)
 
 
-@pytest.mark.slow
-def test_the_budget_is_to_be_spent() -> None:
-    said = repr(checks.budget((lambda look, puzzles: puzzles.clamp(min=1), Oracle(1))))
-    assert "only 0 looks for 100 puzzles" in said
+@pytest.mark.usefixtures("ten")
+def test_an_answer_that_draws_is_told_the_score_of_each_try() -> None:
+    """The puzzles stay, what it draws does not: here, whether to spend all its looks."""
+
+    def now_and_then(look: Any, puzzles: Tensor) -> Tensor:
+        torch.rand(())  # draws, and tells the tries apart by the seed that they start at
+        return spend(look, puzzles, 4 - torch.initial_seed())
+
+    outcome = checks.budget((now_and_then, oracle(1)))
+    assert [f"with {n}.00 looks" in outcome.message for n in (4, 3, 2)] == [True] * 3
+    assert outcome.passed and "draws at random" in outcome.message
 
 
 def test_a_table_of_the_known_cases_earns_nothing() -> None:
