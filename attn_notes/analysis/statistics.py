@@ -210,8 +210,9 @@ def held(verdict: Verdict, found: str = "", p: float | None = None) -> str:
 
 
 def said(p: float) -> str:
-    """A probability as it is printed, in two digits at most and in one piece."""
-    return (f"p = {p:.2g}" if p >= 0.001 else "p < 0.001").replace(" ", NO_BREAK)
+    """A probability as it is printed: two digits, 1 as what it is, and in one piece."""
+    text = f"p = {p:#.2g}".removesuffix(".0") if p >= 0.001 else "p < 0.001"
+    return text.replace(" ", NO_BREAK)
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:

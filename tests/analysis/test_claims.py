@@ -28,7 +28,7 @@ def test_a_family_is_corrected_together_and_no_other() -> None:
     assert [f.verdict for f in found] == [True] * 6 + [None]
     found = [c.findings["live"] for c in corrected([claim("a", 0.03), claim("b", 0.03)])]
     assert [(f.verdict, f.p) for f in found] == [(None, 0.06)] * 2
-    assert str(found[0]).replace("\u00a0", " ") == "could not be told: 3 of 4, p = 0.06"
+    assert str(found[0]).replace("\u00a0", " ") == "could not be told: 3 of 4, p = 0.060"
 
 
 def test_a_claim_that_did_not_hold_still_does_not_after_correction() -> None:

@@ -56,7 +56,7 @@ def test_a_verdict_with_what_was_found() -> None:
         # Two more ways, one on either side.
         ([1, 2, 3, 5], [4, 6, 7, 8], None, "15 of 16 pairs, p = 0.057"),
         ([1, 2, 3, 4], [1, 2, 3, 4], None, "8 of 16 pairs, p = 1"),
-        ([1, 2, 3], [5, 6, 7], None, "9 of 9 pairs, p = 0.1"),
+        ([1, 2, 3], [5, 6, 7], None, "9 of 9 pairs, p = 0.10"),
         # Two of the 15 ways to deal six numbers into hands of two and four.
         ([1, 2], [5, 6, 7, 8], None, "8 of 8 pairs, p = 0.13"),
         (range(8), range(8, 16), True, "64 of 64 pairs, p < 0.001"),

@@ -1,4 +1,4 @@
-"""Chapter 1's checks."""
+"""The chapter's checks."""
 
 import itertools
 import math

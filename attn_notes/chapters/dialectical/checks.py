@@ -1,4 +1,4 @@
-"""Chapter 3's checks."""
+"""The chapter's checks."""
 
 import math
 from collections.abc import Callable, Iterable

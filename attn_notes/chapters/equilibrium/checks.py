@@ -1,4 +1,4 @@
-"""Chapter 4's checks."""
+"""The chapter's checks."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Chapter 2's checks."""
+"""The chapter's checks."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Chapter 5's checks."""
+"""The chapter's checks."""
 
 from collections.abc import Callable
 from typing import Any

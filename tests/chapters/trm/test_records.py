@@ -185,7 +185,7 @@ def test_the_first_verdict_counts_four_seeds_against_seventeen_exactly() -> None
     """All 68 pairs agree: two deals of 5,985, and as the least p of six it counts six times."""
     finding = claims.compared(RECORDED)[claims.AGAIN].findings[RECORDED.name]
     assert finding.p == pytest.approx(6 * 2 / math.comb(21, 4), rel=1e-12)
-    assert str(finding).endswith("; 68 of 68 pairs, p\u00a0=\u00a00.002")
+    assert str(finding).endswith("; 68 of 68 pairs, p\u00a0=\u00a00.0020")
 
 
 def test_the_recorded_seeds_reach_what_the_live_one_must() -> None:

@@ -84,7 +84,7 @@ def test_the_parts_table_is_corrected_as_the_claims_are(seeds: int, words: tuple
         asked = [q for q in tested if {q.ours, *q.theirs} == {claims.HERE, (kind, 8)}]
         asked += [q for q in tested if {q.ours, *q.theirs} == {claims.HERE, (kind, 1)}]
         p = tested[asked[0]].p
-        assert p is not None and told.endswith(f"p = {p:.2g}")
+        assert p is not None and told.endswith(f"p = {p:#.2g}")
         fewer = kind in (TWO_CYCLES, NO_HALTING)
         pairs = seeds**2 if fewer else 0
         assert told.startswith(f"{words[fewer]}, {pairs} of {seeds**2} pairs")
