@@ -49,7 +49,7 @@ from torch.nn.utils import skip_init
 from attn_notes import allowed
 from attn_notes.models.attention import dot_scores, empty_embedding, rotate
 
-PARTS = {"mixer": ("mlp", "attention"), "norm": ("tokens", "channels")}
+PARTS = {"mixer": ("mlp", "attention"), "norm": ("channels", "tokens")}
 """The parts that have a name, and their kinds."""
 
 
