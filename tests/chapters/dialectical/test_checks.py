@@ -297,7 +297,7 @@ def one_place(model, draw):
 
 
 def a_few(model, draw):
-    return tries(model, [(1 + draw(3), draw(7)) for _ in range(10)])
+    return tries(model, [(1 + draw(3), draw(7)) for _ in range(30)])
 
 
 @pytest.mark.slow
