@@ -53,7 +53,16 @@ LEFT_OUT = {
     **{
         f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
         for name in (
-            *("arena", "forward", "initial", "javascript", "loops", "lowering", "matrices"),
+            *(
+                "arena",
+                "forward",
+                "initial",
+                "javascript",
+                "lines",
+                "loops",
+                "lowering",
+                "matrices",
+            ),
             *("program", "tracing", "training", "values"),
         )
     },
