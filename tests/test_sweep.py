@@ -53,17 +53,8 @@ LEFT_OUT = {
     **{
         f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
         for name in (
-            *(
-                "arena",
-                "forward",
-                "initial",
-                "javascript",
-                "lines",
-                "loops",
-                "lowering",
-                "matrices",
-            ),
-            *("program", "tracing", "training", "values"),
+            *("arena", "forward", "initial", "javascript", "lines", "loops", "lowering"),
+            *("matrices", "program", "tracing", "training", "values"),
         )
     },
     "training.checkpoint": "files: what is not one is torch's to say",

@@ -114,6 +114,7 @@ def test_a_text_that_the_model_cannot_read_is_refused(bad):
 SETTINGS = {"rate": 0.02, "steps": 300, "batch": 3, "warmup": 7, "copied": 0.8}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", SHOWN)
 def test_a_lesson_is_all_that_training_needs(score):
     explorer = TripleProductExplorer()

@@ -37,6 +37,7 @@ def test_the_lessons_model_is_the_packages() -> None:
     torch.testing.assert_close(ours, model(tokens))
 
 
+@pytest.mark.slow
 def test_the_lessons_loop_is_the_packages() -> None:
     """Its cell, cut short: the losses of `recipe.train_sorters` from the same seed."""
     short = replace(recipe.LIVE, steps=5, warmup=2)

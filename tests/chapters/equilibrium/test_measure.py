@@ -222,6 +222,7 @@ def test_the_read_out_learns_faster() -> None:
     assert optimizer.param_groups[1]["params"] == [model.unembedding.weight]
 
 
+@pytest.mark.slow
 def test_the_governor_is_there_unless_told_otherwise() -> None:
     """At a rate that drives the block apart within a few steps."""
     config = replace(SMALL, vocabulary=len(TEXT.characters), relaxation=Relaxation(10, 0.5))

@@ -61,6 +61,7 @@ def test_the_lessons_model_has_the_numbers_of_the_recipe() -> None:
     assert f"settle(force, x, {Config().relaxation.steps})" in check
 
 
+@pytest.mark.slow
 def test_the_implicit_layer_has_the_gradient_of_the_unrolled_one() -> None:
     """As the cell says, and where it did not settle the two differ."""
     code = exercises.cells(LESSON)["meet-cell"].partition("\n\nfor steps in")[0]

@@ -77,6 +77,7 @@ def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
     assert [part[:, 0].tolist() for part in recipe.probed((boards, boards))] == [[*range(200)]] * 2
 
 
+@pytest.mark.slow
 def test_grids_are_those_of_the_puzzles() -> None:
     for held_out in (True, False):
         some = recipe.Drawn(300, "mixed", 5, held_out=held_out)
@@ -106,6 +107,7 @@ def test_the_stricter_split_holds_out_five_classes_of_forty_nine() -> None:
         assert 40 <= len(one["by class"]["seen"]) <= 44  # some are rare
 
 
+@pytest.mark.slow
 def test_no_class_that_is_held_out_is_shown() -> None:
     bank = recipe.Drawn(400, "mixed", 1, held_out=False).sample(task=recipe.STRICTER)[1]
     fresh = recipe.Drawn(100, "minimal", 22, held_out=True).sample(task=recipe.STRICTER)[1]
