@@ -29,6 +29,7 @@ import dependencies
 import editions
 import execution
 import files
+import folding
 import manifest
 import nbformat
 import running
@@ -37,7 +38,6 @@ from dependencies import BookError, Chapter
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDED = {"hide-input", "remove-input"}  # tags of the cells whose code the site does not show
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
@@ -234,17 +234,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """Drop it."""
 
 
-def fold(cell: NotebookNode) -> None:
-    """Fold a cell in JupyterLab, which does not know the tags, where the site folds or drops it."""
-    cell.metadata.pop("jupyter", None)
-    if cell.cell_type == "code" and not FOLDED.isdisjoint(cell.metadata.get("tags", [])):
-        cell.metadata["jupyter"] = {"source_hidden": True}
-
-
 def strip(root: Path) -> None:
     """Remove from the notebooks what running them added, so that only what was written is kept.
 
-    Cells that a reader unfolded are folded again.
+    Cells that only call the package are folded, and those that a reader unfolded: folding.py.
 
     Raises:
         BookError: something under a notebook's name is not a notebook.
@@ -260,10 +253,10 @@ def strip(root: Path) -> None:
         for cell in notebook.cells:
             for name in ("execution", "collapsed", "scrolled"):
                 cell.metadata.pop(name, None)
-            fold(cell)
             if cell.cell_type == "code":
                 cell.outputs = []
                 cell.execution_count = None
+        folding.fold(notebook)
         notebook.metadata.pop("widgets", None)
         notebook.metadata["kernelspec"] = running.KERNELSPEC
         notebook.metadata["language_info"] = {"name": "python"}

@@ -154,7 +154,7 @@ def test_what_cannot_be_counted_out_is_refused(generator: Generator) -> None:
     for ask in (
         statistics.rank_p,
         statistics.ends_lower,
-        lambda *both: statistics.compare(*both, generator),
+        statistics.compare,
     ):
         with pytest.raises(ValueError, match="pairs must be at most 40,000, not 9,000,000"):
             ask(ours, theirs)
@@ -308,16 +308,73 @@ def test_all_rise_or_all_fall_or_it_cannot_be_told() -> None:
         assert statistics.all_rise([1.0, 2.0], after) is None
 
 
-def test_a_difference_of_means_has_an_interval_that_holds_it() -> None:
-    generator = torch.Generator().manual_seed(0)
-    ours, theirs = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.zeros(4)
-    found = statistics.difference(ours, theirs, generator)
-    assert found.mean == pytest.approx(2.5)
-    # Of 4⁴ resamples of 1..4 the mean lies within 1.25 to 3.75 in all but 10 (2 × 5): 96 %.
-    assert found.low == pytest.approx(1.5, abs=0.26) and found.high == pytest.approx(3.5, abs=0.26)
-    turned = statistics.difference(theirs, ours, torch.Generator().manual_seed(0))
-    assert turned.mean == -found.mean and turned.high < 0
-    few = statistics.difference(ours[:3], theirs, generator)
-    assert (few.low, few.high) == (-math.inf, math.inf)
-    with pytest.raises(ValueError, match="finite"):
-        statistics.difference(torch.tensor([math.nan]), theirs, generator)
+def drawn(m: int, like: str, generator: Generator) -> torch.Tensor:
+    """Seeds' results: spread evenly about zero, or with a tail on one side."""
+    x = torch.randn(m, generator=generator).double()
+    return x if like == "normal" else x.exp()
+
+
+SIZES_USED = [(4, 4), (4, 5), (5, 5), (8, 8), (4, 17), (16, 16)]
+
+
+@pytest.mark.parametrize("like", ["normal", "skewed"])
+@pytest.mark.parametrize("sizes", SIZES_USED)
+def test_the_interval_of_a_difference_holds_the_shift(sizes: tuple[int, int], like: str) -> None:
+    """In at least 95 of 100 repetitions, at the sizes that the book uses."""
+    generator = Generator().manual_seed(3)
+    held = 0
+    for _ in range(500):
+        ours, theirs = (drawn(m, like, generator) for m in sizes)
+        middle, low, high = statistics.difference(ours + 0.7, theirs)
+        assert low <= middle <= high
+        held += low <= 0.7 <= high
+    assert held / 500 >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / 500)
+
+
+@pytest.mark.parametrize("n", [6, 8, 16])
+def test_the_interval_of_pairs_holds_the_median(n: int) -> None:
+    """The chance of one too narrow is that of so few heads of n coins, and never above 5 %."""
+    generator = Generator().manual_seed(4)
+    found = [statistics.typical(drawn(n, "skewed", generator)) for _ in range(500)]
+    held = sum(low <= 1 <= high for _, low, high in found) / 500  # the median of exp(x) is 1
+    beyond = next(i for i in range(n) if 2 * stats.binom.cdf(i, n, 0.5) >= statistics.LEVEL)
+    expected = 1 - 2 * stats.binom.cdf(beyond - 1, n, 0.5)
+    assert held == pytest.approx(expected, abs=3 * math.sqrt(expected * (1 - expected) / 500))
+    assert expected >= 0.95
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_a_difference_excludes_zero_where_its_test_tells(data: st.DataObject) -> None:
+    m, k = (data.draw(st.integers(1, 9)) for _ in "mk")
+    # Whole numbers apart from one another, so that no difference is zero by chance.
+    dealt = data.draw(st.permutations(range(m + k)))
+    ours, theirs = (torch.tensor(part).double() for part in (dealt[:m], dealt[m:]))
+    _, low, high = statistics.difference(ours, theirs)
+    assert (low > 0 or high < 0) == (statistics.rank_p(ours, theirs) < statistics.LEVEL)
+    turned = statistics.difference(theirs, ours)
+    assert turned == (-statistics.difference(ours, theirs).middle, -high, -low)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.floats(-5, 5).filter(bool), min_size=1, max_size=20))
+def test_pairs_exclude_zero_where_their_test_tells(values: list[float]) -> None:
+    apart = torch.tensor(values).double()
+    _, low, high = statistics.typical(apart)
+    told = statistics.sign_test(apart).verdict
+    assert (True if high < 0 else False if low > 0 else None) is told
+
+
+def test_differences_by_hand() -> None:
+    ours, theirs = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([0.0, 0.0, 0.0, 10.0])
+    # Of the 16 differences −9 to −6 and three of each 1, 2, 3, 4; one deal of 35 tells no more.
+    assert statistics.difference(ours, theirs) == (2.0, -9.0, 4.0)
+    assert statistics.difference(ours[:3], theirs) == (1.5, -INF, INF)
+    assert statistics.typical(torch.arange(8.0)) == (3.5, 0.0, 7.0)
+    assert statistics.typical(torch.arange(5.0)) == (2.0, -INF, INF)
+    for ask in (
+        lambda: statistics.difference(torch.tensor([NAN]), theirs),
+        lambda: statistics.typical(torch.tensor([INF])),
+    ):
+        with pytest.raises(ValueError, match="finite"):
+            ask()

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Iterable
 
-import torch
 from IPython.display import HTML, Markdown
-from torch import Generator, Tensor
+from torch import Tensor
 
 from attn_notes.analysis import claims as tables
 from attn_notes.analysis import statistics
@@ -263,8 +262,7 @@ def table(claims: list[Claim]) -> HTML:
 
 def effect(recorded: Recorded, ours: str, theirs: str) -> Effect:
     """By how many nats the first kind ends above the second, with its interval."""
-    generator = Generator().manual_seed(0)
-    return statistics.difference(recorded.ends[ours], recorded.ends[theirs], generator)
+    return statistics.difference(recorded.ends[ours], recorded.ends[theirs])
 
 
 def thousandths(effect: Effect) -> str:
@@ -274,8 +272,8 @@ def thousandths(effect: Effect) -> str:
 
 
 def interval(values: Tensor) -> Effect:
-    """The mean over seeds, with its interval."""
-    return statistics.difference(values, torch.zeros_like(values), Generator().manual_seed(0))
+    """The median of the seeds, with its interval."""
+    return statistics.typical(values)
 
 
 def fell(live: Live, recorded: Recorded) -> Markdown:
@@ -287,8 +285,8 @@ def fell(live: Live, recorded: Recorded) -> Markdown:
         f"{spread(live.ends[mended])} with the mask mended, counted from the floor on "
         f"{recipe.STRINGS:,} strings. (The progress line and the curves are of {recipe.PROBED} "
         f"others, so they end a little beside.) Recorded, {recipe.RECORDED.seeds} seeds and "
-        f"{recipe.RECORDED.steps} steps: {number(below.mean, 2)} (95 % interval "
-        f"{number(below.low, 2)} to {number(below.high, 2)}) and {number(above.mean)} "
+        f"{recipe.RECORDED.steps} steps: {number(below.middle, 2)} (95 % interval "
+        f"{number(below.low, 2)} to {number(below.high, 2)}) and {number(above.middle)} "
         f"({number(above.low)} to {number(above.high)})."
     )
     honest = near(recorded.ends["published, masked"]).verdict
@@ -323,7 +321,7 @@ def blind(recorded: Recorded) -> Markdown:
 
 def size(found: Effect) -> Effect:
     """An effect turned round where it is negative."""
-    return found if found.mean >= 0 else Effect(-found.mean, -found.high, -found.low)
+    return found if found.middle >= 0 else Effect(-found.middle, -found.high, -found.low)
 
 
 def bought(recorded: Recorded) -> Markdown:
@@ -352,11 +350,11 @@ def bought(recorded: Recorded) -> Markdown:
     )
     return Markdown(
         f"At the source's threshold, τ₀ = {tau}, a model that halts has a loss "
-        f"{'higher' if saved.mean > 0 else 'lower'} by {thousandths(size(saved))} than the same "
+        f"{'higher' if saved.middle > 0 else 'lower'} by {thousandths(size(saved))} than the same "
         f"model with equally many moves for every token{unsure if found.verdict is None else ''}. "
         "The fairer rival is a *plain recursion* of equal cost, one attention without tension or "
         "halting, gone round six times. Against it the whole ends "
-        f"{'higher' if whole.mean > 0 else 'lower'}, by {thousandths(size(whole))}, "
+        f"{'higher' if whole.middle > 0 else 'lower'}, by {thousandths(size(whole))}, "
         f"{len(recorded.ends['corrected'])} seeds each{chance}. {better[told.verdict]}"
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from IPython.display import Markdown
-from torch import Generator, Tensor
+from torch import Tensor
 
 from attn_notes.analysis import claims, statistics
 from attn_notes.analysis.claims import Claim
@@ -349,19 +349,18 @@ def forty_more(gradients: evidence.Gradients) -> Markdown:
 
 
 def less(ours: Tensor, theirs: Tensor) -> Effect:
-    """How much higher ours end than the same seeds of theirs: the mean, with its interval."""
-    apart = ours - theirs
-    return statistics.difference(apart, torch.zeros_like(apart), Generator().manual_seed(0))
+    """How much higher ours end than the same seeds of theirs: the median, with its interval."""
+    return statistics.typical(ours - theirs)
 
 
 def by(effect: Effect) -> str:
     """An effect with its interval, in nats."""
     if effect.low <= 0 <= effect.high:
         interval = f"({number(effect.low, 3)} to {number(effect.high, 3)})"
-        return f"{number(effect.mean, 3)} nats {interval}"
+        return f"{number(effect.middle, 3)} nats {interval}"
     low, high = sorted((abs(effect.low), abs(effect.high)))
-    way = "below" if effect.mean < 0 else "above"
-    return f"{number(abs(effect.mean), 3)} nats {way} ({number(low, 3)} to {number(high, 3)})"
+    way = "below" if effect.middle < 0 else "above"
+    return f"{number(abs(effect.middle), 3)} nats {way} ({number(low, 3)} to {number(high, 3)})"
 
 
 def taught(training: evidence.Training) -> Markdown:
@@ -417,7 +416,7 @@ def trained(training: evidence.Training) -> Markdown:
     return Markdown(
         f"Trained by AEP a model ends within {training.apart.abs().max():.4f} nats of the same "
         f"seed trained by BPTT, in every one of {training.seeds}; the mean difference is "
-        f"{number(1000 * mean.mean, 1)} thousandths ({number(1000 * mean.low, 1)} to "
+        f"{number(1000 * mean.middle, 1)} thousandths ({number(1000 * mean.low, 1)} to "
         f"{number(1000 * mean.high, 1)}). "
         f"AEP {lower('taught', 'the frozen block')}; without the clip it "
         f"{lower('clip', 'with it')}. "

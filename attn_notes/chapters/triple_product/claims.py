@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import torch
 from IPython.display import Markdown
-from torch import Generator, Tensor
+from torch import Tensor
 
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim, corrected
@@ -280,7 +280,7 @@ def _complete(bodies: Bodies, layers: str) -> list[Body]:
 
 
 def _gap(ours: Tensor, theirs: Tensor) -> Effect:
-    return statistics.difference(ours, theirs, Generator().manual_seed(0))
+    return statistics.difference(ours, theirs)
 
 
 def effects(bodies: Bodies, layers: str) -> dict[str, dict[str, Effect]]:
@@ -315,7 +315,7 @@ def effects_title(found: Mapping[str, Mapping[str, Effect]]) -> str:
 
 
 def _said(effect: Effect) -> str:
-    return f"{number(effect.mean)} nats ({number(effect.low)} to {number(effect.high)})"
+    return f"{number(effect.middle)} nats ({number(effect.low)} to {number(effect.high)})"
 
 
 # --- Sentences of the lesson
@@ -340,7 +340,7 @@ def distance(bodies: Bodies, reach: Reach) -> Markdown:
     return Markdown(
         f"So, your prediction: at period {near} your one-layer models copy {answer}; guessing is "
         f"right {1 / recipe.FIXED.vocabulary:.2f} of the time. Two layers that have seen many "
-        f"periods copy more by {number(gap.mean, 2)} ({number(gap.low, 2)} to "
+        f"periods copy more by {number(gap.middle, 2)} ({number(gap.low, 2)} to "
         f"{number(gap.high, 2)}; dot product, {body.seeds} recorded seeds, 95 % interval). The "
         f"depth alone does not do it: two layers that saw period {recipe.HALF} only get {alone} "
         f"right at {near}. And beyond the periods that they have seen, two layers copy less and "
@@ -384,7 +384,7 @@ def loud_meaning(bodies: Bodies) -> Markdown:
         f"{loud.at('others', 'dot', 100.0):.2f}). But it cannot tell a loud stranger from a loud "
         "friend. Make the *right* token three times as loud, and "
         f"{loud.at('own', 'volume', 3.0):.2f} of its copies are right, with the angle "
-        f"{loud.at('own', 'angle', 3.0):.2f}, a difference of {number(gap.mean, 2)} "
+        f"{loud.at('own', 'angle', 3.0):.2f}, a difference of {number(gap.middle, 2)} "
         f"({number(gap.low, 2)} to {number(gap.high, 2)}, {body.seeds} "
         "recorded seeds). And a whisper, a key near zero and so near every plane, "
         + ("disturbs nobody" if whisper > SOLVED else "is heard by everyone")

@@ -409,7 +409,7 @@ def effects(found: Mapping[str, Mapping[str, Effect]]) -> Picture:
                 e, y = each[name], row + 0.28 * (i - (len(found) - 1) / 2)
                 ax.plot([e.low, e.high], [y, y], color=COLOUR[name], linewidth=2)
                 ax.plot(
-                    e.mean, y, "os"[i % 2], color=COLOUR[name], markersize=6,
+                    e.middle, y, "os"[i % 2], color=COLOUR[name], markersize=6,
                     fillstyle=("none", "full")[i % 2], label=steps if row == 0 else None,
                 )  # fmt: skip
         ax.set_yticks(range(len(names)), names)
@@ -420,7 +420,7 @@ def effects(found: Mapping[str, Mapping[str, Effect]]) -> Picture:
         for handle in legend.legend_handles:
             handle.set_color(INK)
     said = " ".join(
-        f"{name}, {steps}: {e.mean:+.3f} ({e.low:+.3f} to {e.high:+.3f}).".replace("-", "−")
+        f"{name}, {steps}: {e.middle:+.3f} ({e.low:+.3f} to {e.high:+.3f}).".replace("-", "−")
         for name in names
         for steps, each in found.items()
         for e in [each[name]]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from IPython.display import Markdown
 from jaxtyping import Float
-from torch import Generator, Tensor
+from torch import Tensor
 
 from attn_notes.analysis import claims, statistics
 from attn_notes.analysis.claims import Claim
@@ -158,20 +158,15 @@ def named(kind: str, step: int) -> str:
 
 
 def more_solved(recorded: Recorded, ours: Group, theirs: Group) -> Effect:
-    """How many more of a hundred minimal puzzles our seeds solve, in the mean, than theirs."""
+    """How many more of a hundred minimal puzzles our seeds solve than theirs."""
     first, second = (100 * recorded.solved(kind, "minimal", k) for kind, k in (ours, theirs))
-    return difference(first, second)
-
-
-def difference(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Effect:
-    """`statistics.difference`, resampled the same way every time."""
-    return statistics.difference(ours, theirs, Generator().manual_seed(0))
+    return statistics.difference(first, second)
 
 
 def interval(effect: Effect) -> str:
     """A difference in puzzles of a hundred, as it is printed."""
-    mean, low, high = (number(x, 1) for x in effect)
-    return f"{mean} of a hundred (95 % interval {low} to {high})"
+    middle, low, high = (number(x, 1) for x in effect)
+    return f"{middle} of a hundred (95 % interval {low} to {high})"
 
 
 def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import torch
 from IPython.display import Markdown
 
+from attn_notes.analysis import statistics
 from attn_notes.analysis.words import median, percent, percents, span
 from attn_notes.chapters.trm import claims, recipe
 from attn_notes.chapters.trm.claims import HERE, NAMES, ONE_LOOK
@@ -43,7 +44,7 @@ def looks(recorded: Recorded) -> Markdown:
     published = percent(median(recorded.solved(CHANNELS)), 0)
     return Markdown(
         "The fair opponent of eight looks is a network trained for one: against it they solve "
-        f"{more_or_fewer(more.mean)} minimal puzzles, by {claims.interval(more)}. As published, "
+        f"{more_or_fewer(more.middle)} minimal puzzles, by {claims.interval(more)}. As published, "
         f"with the norm over channels, eight looks solve {published} %."
     )
 
@@ -115,7 +116,7 @@ def splits(recorded: Recorded) -> Markdown:
         recorded.split("fresh"),
         recorded.split("seen"),
     )
-    fewer = claims.difference(100 * unseen, 100 * names)
+    fewer = statistics.difference(100 * unseen, 100 * names)
     classes = recorded.by_class()
     worst = classes.min()
     verdict = next(iter(claims.split(recorded).findings.values())).verdict
@@ -133,7 +134,7 @@ def knowing(live: Live, recorded: Recorded) -> Markdown:
     """How good its estimate is, and what stopping by it costs."""
     sure, doubt = live.sure(), live.in_doubt()
     half, late = live.stop(0.5), live.stop(0.95)
-    cost = claims.difference(
+    cost = statistics.difference(
         100 * recorded.stopped()[1], 100 * recorded.solved(TRM_LIVE, "minimal", THINK)
     )
     worth = (

@@ -1,0 +1,145 @@
+"""What the pages say of recordings, held against the records: what `test_says.py` is made with.
+
+The words stand in the notebooks, written by hand. A test says them again with the numbers as the
+record has them, and names the verdicts that they rest on:
+
+    page = Page("evidence/trm")
+    page.says(f"it solves {share} of a hundred", held=[told(claims.AGAIN)])
+    titled(figures.depth(recorded), "Harder puzzles need more steps", where=hard > easy)
+
+Where the record bears the words out no longer, the test fails with the page, the cell, what stands
+there, and the words with the new numbers, to be pasted.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import Path
+
+from attn_notes.analysis.statistics import Finding, Verdict
+from attn_notes.figures import Picture
+
+BOOK = Path(__file__).parents[1] / "book"
+COUNTS = "no|none|one|two|three|four|five|six|seven|eight|nine|ten"
+NUMBER = re.compile(rf"[-−+]?\d[\d,]*(?:\.\d+)?|\b(?:{COUNTS})\b")
+FEWEST = 3  # words of a passage, lest another place of the page has them too
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the book: `trm`, `evidence/trm`, `teaching/trm` or `index`."""
+
+    name: str
+
+    @cached_property
+    def path(self) -> Path:
+        """Its file."""
+        return next(p for end in ("ipynb", "md") if (p := BOOK / f"{self.name}.{end}").exists())
+
+    @cached_property
+    def cells(self) -> dict[str, str]:
+        """Its text by cell, or under which heading it stands, each space a single one."""
+        source = self.path.read_text("utf-8")
+        if self.path.suffix == ".ipynb":
+            cells = json.loads(source)["cells"]
+            texts = {c["id"]: "".join(c["source"]) for c in cells if c["cell_type"] == "markdown"}
+        else:
+            parts = re.split(r"^#+ (.*)$", source, flags=re.MULTILINE)
+            texts = dict(zip(["top", *parts[1::2]], parts[::2], strict=True))
+        return {name: plain(text) for name, text in texts.items()}
+
+    def says(
+        self,
+        *words: str,
+        held: Iterable[Finding] = (),
+        failed: Iterable[Finding] = (),
+        untold: Iterable[Finding] = (),
+        where: bool = True,
+    ) -> None:
+        """The page has these words, and what they rest on is as they say.
+
+        Args:
+            words: passages of the page with the numbers as the record has them.
+            held: findings that have to hold for the words to be true.
+            failed: those that have to be refuted.
+            untold: those that the record cannot decide.
+            where: any other condition that the words need.
+        """
+        wrong = [self.missing(each) for each in words]
+        if not any(wrong):
+            place = f"{self.place(words[0])} says “{words[0]}”"
+            wrong += turned(place, held, failed, untold, where)
+        assert not any(wrong), "\n".join(filter(None, wrong))
+
+    def place(self, words: str) -> str:
+        """The page and the cell that has the words."""
+        cell = next(name for name, text in self.cells.items() if plain(words) in text)
+        return f"{self.path.relative_to(BOOK.parent)}, cell {cell},"
+
+    def missing(self, words: str) -> str:
+        """What to change if the page does not say that; nothing if it does."""
+        words = plain(words)
+        assert len(words.split()) >= FEWEST, f"“{words}” is too short a passage to be found again"
+        if any(words in text for text in self.cells.values()):
+            return ""
+        cell, there = self.nearest(words)
+        return (
+            f"{self.path.relative_to(BOOK.parent)}, cell {cell}, says\n    {there}\n"
+            f"and the records\n    {words}"
+        )
+
+    def nearest(self, words: str) -> tuple[str, str]:
+        """The cell that has these words with other numbers, or most of them, and what it says."""
+        pieces = [re.escape(piece) for piece in NUMBER.split(words)]
+        for cell, text in self.cells.items():
+            found = re.search(f"(?:{NUMBER.pattern})".join(pieces), text)
+            if found:
+                return cell, found[0]
+
+        def shared(text: str) -> float:
+            blocks = SequenceMatcher(None, words, text, autojunk=False).get_matching_blocks()
+            return sum(block.size for block in blocks if block.size > 4)
+
+        cell = max(self.cells, key=lambda name: shared(self.cells[name]))
+        sentences = re.split(r"(?<=[.!?:]) ", self.cells[cell])
+        return cell, max(sentences, key=shared)
+
+
+def plain(text: str) -> str:
+    """A text in which each run of spaces and line ends is one space."""
+    return " ".join(text.split())
+
+
+def turned(
+    place: str,
+    held: Iterable[Finding],
+    failed: Iterable[Finding],
+    untold: Iterable[Finding],
+    where: bool,
+) -> list[str]:
+    """Each finding that is no longer what a place says of it."""
+    wanted: dict[Verdict, Iterable[Finding]] = {True: held, False: failed, None: untold}
+    wrong = [
+        f"{place}, and the record: {finding}"
+        for verdict, findings in wanted.items()
+        for finding in findings
+        if finding.verdict is not verdict
+    ]
+    return wrong if where else [*wrong, f"{place}, which the record bears out no longer"]
+
+
+def titled(
+    picture: Picture,
+    title: str,
+    held: Iterable[Finding] = (),
+    failed: Iterable[Finding] = (),
+    untold: Iterable[Finding] = (),
+    where: bool = True,
+) -> None:
+    """A figure has this title, and what it rests on is as it says: see `Page.says`."""
+    assert picture.title == title
+    wrong = turned(f"The figure “{title}” says so", held, failed, untold, where)
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,88 @@
+"""Cells that only call the package are folded; those that a learner should read are not."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from folding import elsewhere, fold, only_calls
+
+BOOK = Path(__file__).parents[1] / "book"
+NOTEBOOKS = sorted(BOOK.rglob("[!.]*.ipynb"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "figures.training(live)",
+        "display(figures.looks(live, recorded), table(claims.lesson(live)))",
+        "grids = recipe.BANK.grids()\nfigures.boards(grids[:3], titles=['a', 'b'])",
+        "checks.floor(floor)",
+        "live = evidence.live(run.judged, history, fresh).cpu()",
+        "first, second = measure.train(recipe.KINDS, seeds=recipe.SEEDS)\nwidget.run = 'here'",
+    ],
+)
+def test_a_cell_that_only_calls_the_package_is_folded(code: str) -> None:
+    assert only_calls(code, {"torch", "F"})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def floor(n):\n    return figures.best(n)",
+        "for step in range(10):\n    train(step)",
+        "h = h + net(h)",
+        "loss = F.cross_entropy(model(x), y)",
+        "torch.manual_seed(0)",
+        "print(figures.training(live))",
+        "[figures.one(x) for x in runs]",
+        "figures.bars(scores > 0)",
+        "no = -inf",
+        "",
+        "# nothing but a word\n",
+        "rate = 0.01",
+    ],
+)
+def test_a_cell_that_does_something_is_not(code: str) -> None:
+    assert not only_calls(code, {"torch", "F"})
+
+
+def test_whose_calls_are_worth_reading() -> None:
+    cells = [
+        "import torch\nfrom torch.nn import functional as F\nfrom IPython.display import display",
+        "from attn_notes import figures\nimport attn_notes.notebook\nfrom einops import pack",
+    ]
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    assert elsewhere(made) == {"torch", "F", "pack"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: "-".join(path.parts[-2:]))
+def test_every_notebook_is_folded(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    before = {cell.id: dict(cell.metadata) for cell in notebook.cells}
+    fold(notebook)
+    changed = [cell.id for cell in notebook.cells if cell.metadata != before[cell.id]]
+    assert not changed, "run: make strip"
+
+
+def test_a_reader_may_unfold_and_strip_folds_again() -> None:
+    cell = nbformat.v4.new_code_cell
+    made = nbformat.v4.new_notebook(
+        cells=[
+            cell("figures.all()", id="drawn"),
+            cell("x = y + 1", id="sum", metadata={"tags": ["hide-input"]}),
+            cell("clock()", id="setup", metadata={"tags": ["hide-input"]}),
+            cell("guess = claims.of()", id="exercise-guess-answer"),
+            cell("score(guess)", id="score", metadata={"tags": ["remove-cell"]}),
+        ]
+    )
+    fold(made)
+    assert [cell.metadata.get("tags") for cell in made.cells] == [
+        ["hide-input"], None, ["hide-input"], None, ["remove-cell"],
+    ]  # fmt: skip
+    assert [bool(cell.metadata.get("jupyter")) for cell in made.cells] == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
