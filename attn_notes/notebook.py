@@ -93,7 +93,7 @@ class Clock:
 
 
 FAST = (
-    "**Recorded, not trained.** FAST is set: where this chapter trains at its own settings, what "
+    "**Recorded, not trained.** FAST is set: where this lesson trains at its own settings, what "
     "it shows was recorded beforehand, whatever a sentence says of training here and now."
 )
 

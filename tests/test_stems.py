@@ -12,7 +12,6 @@ STEMS = lesson_stems(ROOT)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
-    "book/index.md": "introduces every lesson",
     "book/reference/glossary.md": "leads from each word to the lessons that use it",
     "book/reference/page.md": "documents every widget and every check",
     "book/experiments/weights.py": "trains a model of each chapter",
@@ -92,11 +91,6 @@ def test_no_chapter_has_a_number() -> None:
     """The order of `_toc.yml` may change: a page asks for a number by `[#](STEM.ipynb)`."""
     numbered = re.compile(r"\b(?:chapter|lesson)s? \d", re.IGNORECASE)
     assert {path for path, text in SHARED.items() if numbered.search(text)} == set()
-
-
-def test_the_landing_page_has_them_in_their_order() -> None:
-    rows = re.findall(r"^\| \[#\. [^]]*\]\((\w+)\.ipynb\)", SHARED["book/index.md"], re.M)
-    assert rows == STEMS
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
 PARTS = (
     "alt_text",
+    "cards",
     "citations",
     "docstrings",
     "icons",

@@ -9,6 +9,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from notes_site import (
     alt_text,
+    cards,
     citations,
     docstrings,
     icons,
@@ -26,7 +27,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
     of_text, of_outputs = (
         (citations, docstrings, numbers, punctuation, repository),
-        (widgets, stills, alt_text),
+        (widgets, cards, stills, alt_text),
     )
     for part in (theme, icons, mathjax, *of_text, *of_outputs):
         part.setup(app)

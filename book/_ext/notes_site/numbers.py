@@ -35,7 +35,12 @@ def numbered(source: str, stems: list[str]) -> str:
     )
 
 
+def lessons(root: Path) -> list[str]:
+    """The stems of the lessons in the order of `_toc.yml`."""
+    contents = (root / "_toc.yml").read_text("utf-8")
+    return re.findall(r"file: book/(\w+)$", contents, re.M)
+
+
 def _number(app: Sphinx, page: str, source: list[str]) -> None:
     if Path(app.env.doc2path(page)).suffix == ".md":
-        contents = (Path(app.srcdir) / "_toc.yml").read_text("utf-8")
-        source[0] = numbered(source[0], re.findall(r"file: book/(\w+)$", contents, re.M))
+        source[0] = numbered(source[0], lessons(Path(app.srcdir)))
