@@ -1,5 +1,6 @@
 """`_toc.yml` lists the chapters, and little else does: a new one is found by its stem."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -108,3 +109,28 @@ def test_no_chapter_has_a_number() -> None:
 )
 def test_a_chapter_that_is_named_is_seen(text: str, names: set[str]) -> None:
     assert named(text, ["cats", "dogs", "owls"]) == names
+
+
+def title(page: str) -> str:
+    """A page's title, as it stands at its top."""
+    path = ROOT / "book" / page
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"])
+    else:
+        text = path.read_text("utf-8")
+    return re.findall(r"^# (.+)$", text, re.M)[0]
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_lesson_has_one_name(stem: str) -> None:
+    """Its title: on its evidence, in the notes for teachers, over its symbols."""
+    name = title(f"{stem}.ipynb")
+    assert title(f"evidence/{stem}.ipynb") == f"{name}: the evidence"
+    assert title(f"teaching/{stem}.md") == f"Teaching: {name}"
+    glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
+    assert f"### {name}\n\nIn [its lesson](../{stem}.ipynb)." in glossary
+
+
+def test_symbols_stand_in_the_order_of_the_lessons() -> None:
+    glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
+    assert re.findall(r"^In \[its lesson\]\(\.\./(\w+)\.ipynb\)", glossary, re.M) == STEMS
