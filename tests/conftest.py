@@ -32,6 +32,9 @@ for name in set(os.environ) - set(own):
     del os.environ[name]
 os.environ.update(own)
 
+# A check of addresses that reading a notebook never asks for, and a second in every process.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 import jaxtyping  # noqa: E402
 
 hook = jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
