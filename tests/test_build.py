@@ -967,6 +967,7 @@ def test_exit_code_and_message(project, capsys):
     assert build.main(["strip", "--root", str(project)]) == 0
 
 
+@pytest.mark.slow
 def test_serves_the_site_until_interrupted(project):
     page = project / "_build/html/index.html"
     page.parent.mkdir(parents=True)
