@@ -20,6 +20,8 @@ INSTALLED = .venv/installed
 
 # One thread: reproducible to the bit, and two processes side by side do not get in their way.
 export OMP_NUM_THREADS = 1
+# Kept from run to run, whatever is set outside: to compile anew takes each process six seconds.
+export PYTHONDONTWRITEBYTECODE =
 
 # Two processes; one that has nothing left takes over what the other has not begun.
 PYTEST = $(RUN) -m pytest -n 2 --dist worksteal

@@ -140,7 +140,7 @@ def seeded(answer: Any, seed: int, drew: threading.Event) -> Any:
     """An answer that finds the global generators at this seed whenever it is called.
 
     A function, or a tuple with some in it; anything else is given back. What draws from them sets
-    the event. What draws from a generator of its own cannot be noticed.
+    the event. What draws from a generator of its own, unless NumPy makes it then, is not noticed.
     """
     if isinstance(answer, tuple):
         return tuple(seeded(part, seed, drew) for part in answer)
@@ -175,13 +175,20 @@ def following() -> tuple[float, ...]:
 
 @contextmanager
 def generators_kept() -> Iterator[None]:
-    """Whatever is drawn here, the global generators are afterwards as they were."""
-    python, numpy = random.getstate(), np.random.get_state()
+    """Whatever is drawn here, the global generators are afterwards as they were.
+
+    A generator that NumPy makes here, and that is given no seed, has one that its global one draws.
+    """
+    python, numpy, new = random.getstate(), np.random.get_state(), np.random.default_rng
     used = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
     try:
+        np.random.default_rng = lambda seed=None: new(
+            np.random.randint(2**31) if seed is None else seed
+        )
         with torch.random.fork_rng(list(used)):
             yield
     finally:
+        np.random.default_rng = new
         random.setstate(python)
         np.random.set_state(numpy)
 

@@ -1,9 +1,9 @@
-"""What holds for every test: shapes are checked, nothing of the user's settings, a limit of time.
+"""What holds for every test: shapes are checked, none of the user's settings, what is long named.
 
 Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
-temporary folder where that cannot be written. A test takes little of the processor or is marked:
-`slow` is not in `make check`, `long` is in `make test-all` only.
+temporary folder where that cannot be written. A test that takes much of the processor and has no
+mark is named at the end: `slow` is not in `make check`, `long` is in `make test-all` only.
 """
 
 import os
@@ -32,6 +32,9 @@ for name in set(os.environ) - set(own):
     del os.environ[name]
 os.environ.update(own)
 
+# A check of addresses that reading a notebook never asks for, and a second in every process.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 import jaxtyping  # noqa: E402
 
 hook = jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
@@ -54,8 +57,7 @@ LIMIT = 5
 """Seconds of the processor that a test without a mark may take, and its fixtures as many.
 
 Twice as many for the one that loads torch's compiler, as the first optimiser of a process does. One
-that takes more is named at the end of the run; one that takes four times as much fails, which no
-machine's being slow or busy explains.
+that takes more is named at the end of the run, and fails no sooner: no test asserts a time.
 """
 
 
@@ -92,7 +94,7 @@ def processor_seconds() -> float:
 def limited(
     item: pytest.Item, what: str, clock: Callable[[], float] = processor_seconds
 ) -> Iterator[None]:
-    """Fail a test without a mark that takes more of the processor than `LIMIT`."""
+    """Note a test without a mark that takes more of the processor than `LIMIT`."""
     before, loaded = clock(), COMPILER in sys.modules
     yield
     taken = clock() - before
@@ -102,8 +104,6 @@ def limited(
             f"{what} took {taken:.1f} s of the processor, and {allowed} are allowed: shrink it, or "
             "mark it slow (not in `make check`) or long (in `make test-all` only)"
         )
-        if taken > 4 * allowed:
-            pytest.fail(sentence, pytrace=False)
         item.user_properties.append(("over the limit", sentence))
 
 

@@ -25,6 +25,7 @@ READS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "equal": ("aten.equal.default", lambda x: x * torch.equal(x, x.abs())),
     "tolist": ("`tolist` reads numbers", lambda x: x * x.tolist()[0]),
     "numpy": ("`numpy` reads numbers", lambda x: x * float(x.numpy().max())),
+    "dlpack": ("`__dlpack__` reads numbers", lambda x: x * torch.from_dlpack(x).max()),
     "new tensor": ("This cannot be traced", lambda x: x * torch.tensor([x[0], x[1]])[0]),
 }
 """Each is refused, by this name: of x [n], the same shape again."""

@@ -152,13 +152,14 @@ def drawn(library: str) -> Callable[[], float]:
         "random": random.random,
         "numpy": np.random.random,
         "torch": lambda: torch.rand(()).item(),
+        "default_rng": lambda: np.random.default_rng().random(),
     }[library]
 
 
 LIBRARIES = pytest.mark.parametrize("library", ["random", "numpy", "torch"])
 
 
-@LIBRARIES
+@pytest.mark.parametrize("library", ["random", "numpy", "torch", "default_rng"])
 def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library: str) -> None:
     """And for each question, in whichever order they come; another in each try."""
     draw, seen = drawn(library), []
@@ -212,6 +213,13 @@ def test_of_an_answer_that_draws_the_least_try_counts() -> None:
             "the least of its tries counts.)"
         )
         assert max(tries) == last  # nothing is less than nothing
+
+
+def test_a_generator_of_its_own_keeps_the_seed_that_it_is_given() -> None:
+    seen, new = [], np.random.default_rng
+    outcome = double(lambda n: seen.append(np.random.default_rng(7).random()) or 2 * n)
+    assert {*seen} == {new(7).random()} and outcome.message == "n + n."  # no luck in it
+    assert np.random.default_rng is new
 
 
 def test_an_answer_that_does_not_draw_is_tried_once() -> None:

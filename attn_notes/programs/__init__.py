@@ -29,11 +29,12 @@ A run leaves its inputs as they are. Whole numbers and truth values stand in the
 
 What the examples say is their shapes and dtypes; no number of theirs is in the program. The
 function is traced with tensors that have none, so a shape or a branch that depends on numbers is
-refused: `nonzero`, a mask as an index, `.item()`, `if x.sum() > 0`. What the function itself makes,
-a mask or a table of positions, is in the program: up to `constants.MOST` numbers of it, more is
-refused, as are random numbers and trained tensors that are not inputs. A refusal names the
-operation and the line of the model. `training.step` is such a function: the gradient of a model's
-loss.
+refused: `nonzero`, a mask as an index, `.item()`, `if x.sum() > 0`. So is a tensor that an earlier
+call made of its inputs and the function kept; a state that goes from call to call is a buffer. What
+the function itself makes, a mask or a table of positions, is in the program: up to `constants.MOST`
+numbers of it, more is refused, as are random numbers and trained tensors that are not inputs. A
+refusal names the operation and the line of the model. `training.step` is such a function: the
+gradient of a model's loss.
 
 A program computes in the precision of its array, be that `Float32Array` or `Float64Array`:
 `.float()` and `.double()` change nothing in it, and whole numbers are exact as far as that

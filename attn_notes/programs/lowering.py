@@ -39,8 +39,10 @@ VIEWS = {
 }
 """What reads a view is what reads its base."""
 
-DTYPES = {torch.bool, torch.int32, torch.int64, torch.float32, torch.float64}
-"""Of what is computed: what others round or wrap around, a program would not."""
+DTYPES = (torch.float32, torch.float64, torch.int32, torch.int64, torch.bool)
+"""Of inputs and of what is computed: what others round or wrap around, a program would not."""
+
+NAMES = "float32, float64, int32, int64 and bool"
 
 
 def entering(table: dict[str, Operation]) -> Callable[..., Callable[[Operation], Operation]]:
@@ -207,7 +209,7 @@ class Lowering:
                 buffer = self.buffer(layout.size, role="input", name=next(inputs))
                 known[node] = Stored(buffer, layout)
             elif node.op == "get_attr":
-                folded[node] = self._found(node.meta["constant"])
+                folded[node] = self._found(node)
             elif node.op == "output":
                 return [self._output(value(each)) for each in tree_leaves(node.args)]
             elif all(each in folded for each in node.all_input_nodes):
@@ -216,9 +218,14 @@ class Lowering:
                 known[node] = self._lower(node, value)
         raise AssertionError("a graph ends with its outputs")
 
-    def _found(self, constant: Tensor) -> Tensor:
-        if constant.requires_grad:
+    def _found(self, node: fx.Node) -> Any:
+        constant = node.meta["constant"]
+        if isinstance(constant, Tensor) and constant.requires_grad:
             raise self.refuse("reads a tensor that is trained and is no input: make it one")
+        if node.meta["kept"]:
+            raise self.refuse(
+                "reads what an earlier call made of its inputs and kept: make it an input"
+            )
         return constant
 
     def _fold(self, node: fx.Node, folded: dict[fx.Node, Any]) -> Any:
@@ -236,9 +243,7 @@ class Lowering:
             raise self.refuse("is not among the operations of a program")
         for each in tree_leaves(node.meta["val"]):
             if isinstance(each, Tensor) and each.dtype not in DTYPES:
-                raise self.refuse(
-                    f"gives {each.dtype}, and a program has float32, float64, int32, int64 and bool"
-                )
+                raise self.refuse(f"gives {each.dtype}, and a program has {NAMES}")
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), value)
         operation = self.operations[name_of(node)]
         try:

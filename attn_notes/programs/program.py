@@ -9,7 +9,7 @@ from torch import Tensor
 from attn_notes.programs import javascript
 from attn_notes.programs.arena import placed
 from attn_notes.programs.loops import addressed
-from attn_notes.programs.lowering import Lowering, RefusedError
+from attn_notes.programs.lowering import DTYPES, NAMES, Lowering, RefusedError
 from attn_notes.programs.operations import TABLE
 from attn_notes.programs.tracing import Tensors, UnknownOperationError, traced
 from attn_notes.programs.values import Stored
@@ -44,7 +44,7 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
 
     Args:
         function: from named tensors to named tensors. It is run once, and traced: what it does
-            must not hang on what the numbers are.
+            must not hang on what the numbers are, nor on what it kept of them when it was run.
         inputs: examples of its inputs, whose names, shapes and dtypes count.
 
     Raises:
@@ -54,6 +54,11 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     """
     if not inputs:
         raise ValueError("a program has at least one input, and there is none")
+    for name, tensor in inputs.items():
+        if tensor.dtype not in DTYPES:
+            raise UnknownOperationError(
+                f"The input {name} is {tensor.dtype}, and a program has {NAMES}"
+            )
     examples = {name: tensor.detach().contiguous() for name, tensor in inputs.items()}
     names: list[str] = []
 

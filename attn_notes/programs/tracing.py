@@ -15,8 +15,10 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
 from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_flatten
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_leaves
 
 from attn_notes.programs.lines import Lines, raised
 
@@ -45,7 +47,7 @@ class UnknownOperationError(NotImplementedError):
     """A function does something that no program can do."""
 
 
-READING = (Tensor.numpy, Tensor.__array__, Tensor.tolist)
+READING = (Tensor.numpy, Tensor.__array__, Tensor.__dlpack__, Tensor.tolist)
 
 
 class _NoNumbers(TorchFunctionMode):
@@ -59,11 +61,33 @@ class _NoNumbers(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+class _Following(TorchDispatchMode):
+    """Knows what is computed from some tensors: by its memory, which it does not keep."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._known = {StorageWeakRef(x.untyped_storage()) for x in tensors.values()}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if any(map(self.follows, tree_leaves((args, kwargs)))):
+            made = [x for x in tree_leaves(found) if isinstance(x, Tensor)]
+            self._known |= {StorageWeakRef(x.untyped_storage()) for x in made}
+        return found
+
+    def follows(self, x: Any) -> bool:
+        """Whether this is one of the tensors, or was computed from one."""
+        return isinstance(x, Tensor) and StorageWeakRef(x.untyped_storage()) in self._known
+
+
 def traced(function: Function, inputs: Tensors) -> fx.Graph:
     """The operations that a function does with tensors of these shapes and dtypes.
 
     While it is traced its inputs are fake tensors, which have no numbers: none can get into a
-    program, neither by a shape nor by a branch. What it makes itself are tensors as ever.
+    program, neither by a shape nor by a branch. What it makes itself are tensors as ever. What it
+    has kept of a call before this one has `kept` in its node's meta.
 
     Args:
         function: from named tensors to named tensors.
@@ -72,7 +96,8 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     Raises:
         UnknownOperationError: it does something that needs its inputs' numbers.
     """
-    function(inputs)  # what torch refuses with numbers is said there, and not all of it without
+    with _Following(inputs) as before:
+        function(inputs)  # what torch refuses with numbers is said here, and not all of it without
     mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
     with mode:
         fakes = {
@@ -92,6 +117,7 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     for node in module.graph.nodes:
         if node.op == "get_attr":
             node.meta["constant"] = getattr(module, node.target)
+            node.meta["kept"] = before.follows(node.meta["constant"])
     _share(module.graph)
     return module.graph
 

@@ -67,7 +67,10 @@ def test_what_lies_outside_of_chance_is_what_the_test_tells(
     assert c.low + c.high == pytest.approx(1)
 
 
-@pytest.mark.parametrize("sizes", [(4, 4), (8, 8), (16, 16), (32, 32)])
+LARGE = pytest.param((32, 32), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (8, 8), (16, 16), LARGE])
 def test_crowds_of_one_kind_lie_within_chance(sizes: tuple[int, int]) -> None:
     """In at least 95 of 100 repetitions, whatever arrivals look like: some never arrive."""
     generator = Generator().manual_seed(11)

@@ -176,6 +176,19 @@ def autocast(tensors: Tensors) -> Tensors:
     return {"y": tensors["x"] @ tensors["x"].T}
 
 
+KEPT: list[Tensor] = []
+DRAWS = Generator().manual_seed(1)
+
+
+def kept(tensors: Tensors) -> Tensors:
+    KEPT.append(tensors["x"].sum().detach())
+    return {"y": tensors["x"] * KEPT[0]}
+
+
+def random_of_a_generator(tensors: Tensors) -> Tensors:
+    return {"y": tensors["x"] * torch.rand(3, generator=DRAWS)}
+
+
 def large(tensors: Tensors) -> Tensors:
     return {"y": tensors["x"].sum() * MANY}
 
@@ -186,6 +199,8 @@ def large(tensors: Tensors) -> Tensors:
         (unknown, "aten.cumsum.default is not among the operations of a program", 1),
         (trained, "reads a tensor that is trained and is no input: make it one", 1),
         (random, "aten.rand.default draws random numbers, which are inputs of a program", 1),
+        (random_of_a_generator, "aten.rand.generator draws random numbers, which are inputs", 1),
+        (kept, "reads what an earlier call made of its inputs and kept: make it an input", 2),
         (random_like, "aten.randn_like.default is not among the operations", 1),
         (whole_bits, "aten.bitwise_and.Scalar? is known for truth values only", 2),
         (large, "a constant of 4,097 numbers, and at most 4,096 may: make it an input", 1),
@@ -255,6 +270,26 @@ def test_what_torch_itself_refuses_is_left_to_it() -> None:
     assert not isinstance(found.value, programs.UnknownOperationError)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.uint8, torch.complex64])
+def test_what_is_given_in_another_precision_is_refused_by_name(dtype: torch.dtype) -> None:
+    """Even where the function widens it at once: a page would not have rounded it."""
+    with pytest.raises(
+        programs.UnknownOperationError, match=rf"^The input z is {dtype}, and a pro"
+    ):
+        programs.export(lambda t: {"y": t["z"].float()}, {**X, "z": torch.ones(3, dtype=dtype)})
+
+
+def test_what_hangs_on_shapes_may_be_kept() -> None:
+    """A table of positions, made in the first call for all others."""
+    tables: dict[int, Tensor] = {}
+
+    def turned(tensors: Tensors) -> Tensors:
+        x = tensors["x"]
+        return {"y": x * tables.setdefault(len(x), torch.arange(3.0).cos())}
+
+    assert "0.5403023" in programs.export(turned, X).module
+
+
 def test_as_many_constants_as_may_be_are_taken() -> None:
     few = MANY[:-1]
     program = programs.export(lambda t: {"y": t["x"].sum() * few}, X)
@@ -276,11 +311,14 @@ def test_what_hangs_on_an_inputs_numbers_is_named_with_its_line(name: str) -> No
     operation, function = READS[name]
     with pytest.raises(programs.UnknownOperationError) as found:
         programs.export(lambda t: {"y": function(t["x"])}, {"x": torch.tensor([1.0, 2.0])})
-    assert operation in str(found.value)
     code = function.__code__
     text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
     asked = f"It was asked for in {code.co_filename}, line {code.co_firstlineno}: {text}"
-    assert str(found.value).endswith(asked)
+    said = str(found.value)
+    assert said.endswith(asked)
+    said = said.removesuffix(asked)  # which names it, too
+    assert operation in said
+    assert re.search("reads a number|shape that depends on numbers|This cannot be traced", said)
 
 
 def of_one(functions: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensors], Tensors]:

@@ -81,6 +81,7 @@ SMALL = [
 @pytest.mark.parametrize("task", SMALL)
 def test_the_best_predictor_equals_counting(task: Brackets) -> None:
     generator = Generator().manual_seed(3)
+    rows, right, nats = (defaultdict(list) for _ in range(3))  # by their length
     for text, after in following(task).items():
         letters = torch.tensor(brackets.FILLERS)[
             torch.randint(3, (len(text),), generator=generator)
@@ -92,10 +93,14 @@ def test_the_best_predictor_equals_counting(task: Brackets) -> None:
         expected[list(brackets.FILLERS)] = after["f"] / 3
         expected[SPACE] += after["end"]
         expected /= after[""]
-        found = task.ideal(x[None])[0, -1].exp().double()
-        assert_close(found, expected, rtol=1e-5, atol=1e-6)
-        entropy = -sum(p * math.log(p) for p in expected.tolist() if p > 0)
-        assert task.entropies(x[None])[0, -1].item() == pytest.approx(entropy, abs=1e-6)
+        rows[len(text)].append(x)
+        right[len(text)].append(expected)
+        nats[len(text)].append(-sum(p * math.log(p) for p in expected.tolist() if p > 0))
+    for length, same in rows.items():
+        x = torch.stack(same)
+        found = task.ideal(x)[:, -1].exp().double()
+        assert_close(found, torch.stack(right[length]), rtol=1e-5, atol=1e-6)
+        assert task.entropies(x)[:, -1].tolist() == pytest.approx(nats[length], abs=1e-6)
 
 
 @pytest.mark.parametrize("task", SMALL)

@@ -89,6 +89,7 @@ def test_the_formula_is_above_by_what_sequences_of_two_periods_save() -> None:
     assert 0 < one_period_each(chapter) - chapter.floor < 1e-7
 
 
+@pytest.mark.slow
 def test_the_floor_of_large_tasks_is_a_number() -> None:
     """Where 1000^-150 is no double, and with every period there is."""
     task = Copying(1000, 420, (150, 200))

@@ -26,7 +26,14 @@ def test_there_is_a_widget_before_there_is_a_model():
     assert repr(sorter) == "ABCSorter: no model yet"
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+FIRST, *OTHERS = VARIANTS
+EACH = pytest.mark.parametrize(
+    "variant", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+)
+"""Every kind is traced anew; without a mark is one."""
+
+
+@EACH
 def test_weights_arrive_exactly(variant):
     config = Config(variant=variant, rank=5, temperature=0.7)
     models, parameters = stacked(config)
@@ -36,7 +43,7 @@ def test_weights_arrive_exactly(variant):
     packed.assert_holds(run, models)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@EACH
 def test_a_lesson_has_what_a_page_needs_to_train_one(variant):
     config = Config(variant=variant, rank=2)
     sorter = ABCSorter()

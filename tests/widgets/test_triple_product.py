@@ -38,7 +38,7 @@ def test_there_is_a_widget_before_there_is_a_model():
     assert repr(explorer) == "TripleProductExplorer: no model yet"
 
 
-@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("layers", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("score", SHOWN)
 def test_weights_arrive_exactly(score, layers):
     explorer = TripleProductExplorer()

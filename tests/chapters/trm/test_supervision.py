@@ -1,8 +1,8 @@
 import math
-import time
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,8 +10,10 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from attn_notes.chapters.trm import supervision
 from attn_notes.chapters.trm.supervision import (
     Carry,
+    Seen,
     Settings,
     Supervision,
     answer_loss,
@@ -164,7 +166,7 @@ def by_hand(run: Supervision, steps: int) -> TRM:
     while steps:
         x, y = draw(run.settings.seats, generator)
         state = None
-        for supervision in range(run.settings.steps):
+        for done in range(run.settings.steps):
             state, logits, halt = model(x, state)
             right = (logits.argmax(-1) == y).all(-1)
             loss = F.cross_entropy(logits.mT, y)
@@ -174,7 +176,7 @@ def by_hand(run: Supervision, steps: int) -> TRM:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            if supervision < run.settings.steps - 1:
+            if done < run.settings.steps - 1:
                 draw(run.settings.seats, generator)  # drawn for seats of which none is free
             steps -= 1
     return model
@@ -277,17 +279,25 @@ def test_the_averaged_model_is_probed() -> None:
     assert not history.seen["w"][-1].equal(weights(run.model))
 
 
-@pytest.mark.slow
-def test_the_time_of_probes_does_not_count() -> None:
-    run = begin()
+def test_the_time_of_probes_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that only the run moves: a step by a second, a probe by a hundred."""
+    run, now = begin(), 0.0
+    monkeypatch.setattr(supervision, "time", SimpleNamespace(perf_counter=lambda: now))
+    step = run.step
 
     def slow(model: TRM) -> dict[str, Tensor]:
-        time.sleep(2)
+        nonlocal now
+        now += 100
         return {}
 
-    start = time.perf_counter()
-    history = train(run, 2, probe=slow, probe_every=1)
-    assert history.seconds[-1] < time.perf_counter() - start - 5
+    def second() -> Seen:
+        nonlocal now
+        now += 1
+        return step()
+
+    monkeypatch.setattr(run, "step", second)
+    assert train(run, 2, probe=slow, probe_every=1).seconds.tolist() == [0, 1, 2]
+    assert now == 302
 
 
 def test_stablemax_at_the_edge_of_its_branches() -> None:
