@@ -69,8 +69,7 @@ def said(line: Callable[[str], None]) -> Callable[[str, int, Tensors], None]:
     """What `train_brackets` may show at each look: how far the seeds are from the floor."""
 
     def show(kind: str, step: int, seen: Tensors) -> None:
-        where = f"nats from the floor, on {recipe.PROBED} strings"
-        line(f"{kind}, step {step}: {seen['excess'].mean():+.3f} {where}")
+        line(f"{kind}, step {step}: {seen['excess'].mean():+.3f} nats from the floor")
 
     return show
 

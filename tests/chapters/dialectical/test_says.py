@@ -91,18 +91,16 @@ def test_the_lesson_says_what_the_loss_is() -> None:
         where=bool(1.0 < loss.max() < 1.1),
     )
     LESSON.says(
-        "as published it sinks below",
-        "mended, it comes close from above",
         "As published the model pays less than anybody can",
         "a model that paid less had to be reading the answers",
         held=told(ABOVE, "Mask mended: every seed ends"),
         failed=told(BELOW),
     )
     LESSON.says(
-        "With one factor in one mask mended, and nothing else, it is honest, and within two "
-        "hundredths of a nat of the best there is.",
+        "With one factor in one mask mended, and nothing else, it is honest, and one or two "
+        "hundredths of a nat above the best there is.",
         held=told(ABOVE, "Mask mended: a prediction depends"),
-        where=bool(0.01 < ends.max() < 0.02),
+        where=bool(0.01 < ends.min() < ends.max() < 0.02),
     )
     LESSON.says(
         "At the full size [the loss falls below the floor as well]",
