@@ -422,6 +422,14 @@ def correlations() -> list[float]:
     return [measure.correlation(ours, theirs) for ours, theirs in pairs]
 
 
+def p_of(lower: int) -> float:
+    """The rank test's p where ours is lower in so many pairs of seeds."""
+    seeds = RECORDED.seeds
+    below = [min(seeds, max(0, lower - seeds * i)) for i in range(seeds)]  # of theirs, each of ours
+    ours = torch.tensor([seeds - k + 0.5 for k in below])
+    return statistics.rank_p(ours + 1e-3 * torch.arange(seeds), 1 + torch.arange(float(seeds)))
+
+
 def test_the_methods_say_what_was_done() -> None:
     parts = claims.about_parts(found()).values()
     asked, other_rate = len(claims.PARTS), recipe.RATES["no tension gate"]
@@ -455,6 +463,11 @@ def test_the_methods_say_what_was_done() -> None:
         f"a sign test of {COUNT[RECORDED.seeds]} pairs, {COUNT[asked]} times corrected, cannot "
         f"come below {asked * least:.3f}",
         where=asked * least > statistics.LEVEL,
+    )
+    told_by = max(k for k in range(32) if asked * p_of(k) < statistics.LEVEL)
+    EVIDENCE.says(
+        f"one that comes out in {RECORDED.seeds**2 - told_by} of the {RECORDED.seeds**2} pairs or "
+        f"more, or in {told_by} or fewer, is told whatever the others do",
     )
     decided = sum(claim.findings["recorded"].verdict is not None for claim in parts)
     EVIDENCE.says(f"the rank test of two crowds decides {COUNT[decided]}.")
