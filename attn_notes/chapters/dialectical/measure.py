@@ -65,6 +65,15 @@ def train_brackets(
     )
 
 
+def said(line: Callable[[str], None]) -> Callable[[str, int, Tensors], None]:
+    """What `train_brackets` may show at each look: how far the seeds are from the floor."""
+
+    def show(kind: str, step: int, seen: Tensors) -> None:
+        line(f"{kind}, step {step}: {seen['excess'].mean():+.3f} nats from the floor")
+
+    return show
+
+
 @torch.no_grad()
 def excess_by_depth(model: Model, task: Brackets, batch: Batch) -> dict[int, tuple[float, float]]:
     """Depth of nesting → mean loss above the best predictor's there, and the share of tokens.

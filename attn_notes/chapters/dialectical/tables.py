@@ -5,8 +5,9 @@ from IPython.display import HTML
 from torch import Generator
 
 from attn_notes import notebook
+from attn_notes.analysis import statistics
+from attn_notes.analysis.words import median, number, span
 from attn_notes.chapters.dialectical import claims, decoding, figures, measure, recipe
-from attn_notes.chapters.dialectical.claims import number, spread
 from attn_notes.chapters.dialectical.evidence import Recorded
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
@@ -66,9 +67,9 @@ def reading(recorded: Recorded) -> HTML:
         [
             [
                 name,
-                spread(recorded.saw(kind, "leak"), 1),
-                spread(recorded.saw(kind, "loss")),
-                spread(recorded.saw(kind, "loss on prefixes")),
+                span(recorded.saw(kind, "leak"), 1),
+                span(recorded.saw(kind, "loss"), 3),
+                span(recorded.saw(kind, "loss on prefixes"), 3),
             ]
             for kind, name in WATCHED.items()
         ]
@@ -85,13 +86,13 @@ def symptoms(recorded: Recorded) -> HTML:
             f"{run['untrained']['gradient of the keys']:.1g}" for run in runs.values()
         ],
         "largest difference of the two attentions": [
-            spread(recorded.saw(kind, "streams apart"), 2) for kind in WATCHED
+            span(recorded.saw(kind, "streams apart"), 2) for kind in WATCHED
         ],
         "tension at the first step, untrained": [
             number(run["untrained"]["tension"], 4) for run in runs.values()
         ],
-        "tension at the first step, trained": [spread(end[:, 1], 2) for end in ends.values()],
-        "steps a token takes, of 6": [spread(end[:, 0], 2) for end in ends.values()],
+        "tension at the first step, trained": [span(end[:, 1], 2) for end in ends.values()],
+        "steps a token takes, of 6": [span(end[:, 0], 2) for end in ends.values()],
     }
     return notebook.table(
         ["what is computed", *runs], [[name, *cells] for name, cells in rows.items()]
@@ -131,7 +132,7 @@ def costs(recorded: Recorded) -> HTML:
             [
                 kind,
                 len(recorded.ends[kind]),
-                number(figures.median(recorded.ends[kind]), 4),
+                number(median(recorded.ends[kind]), 4),
                 number(recorded.ends[kind].max().item(), 4),
                 number(recorded.steps(kind).mean().item(), 2),
                 number(run["operations"] / 1e6, 2),
@@ -140,6 +141,20 @@ def costs(recorded: Recorded) -> HTML:
             for kind, run in recorded.parts["runs"].items()
         ],
     )  # fmt: skip
+
+
+def compared(recorded: Recorded) -> HTML:
+    """By how much one kind ends above another, with an interval for each question by itself."""
+    rows = []
+    for (ours, theirs), claim in claims.about_parts(recorded).items():
+        effect = statistics.difference(recorded.ends[ours], recorded.ends[theirs])
+        middle, low, high = (number(1000 * value, 1) for value in effect)
+        p = claim.findings["recorded"].p
+        rows.append([ours, theirs, middle, f"{low} to {high}", statistics.said(p or 1.0)])
+    return notebook.table(
+        ["kind", "against", "ends higher by, thousandths of a nat", "95 % interval", "corrected"],
+        rows,
+    )
 
 
 def halting(recorded: Recorded) -> HTML:
@@ -151,10 +166,10 @@ def halting(recorded: Recorded) -> HTML:
         rows.append(
             [
                 tau,
-                number(figures.median(torch.tensor([row.moves for row in at])), 1),
-                number(figures.median(torch.tensor([row.steps for row in at])), 1),
-                f"{spread(kept, 1)} (lower in {(kept < 0).sum()} of {len(kept)})",
-                f"{spread(computed, 1)} (lower in {(computed < 0).sum()} of {len(computed)})",
+                number(median(torch.tensor([row.moves for row in at])), 1),
+                number(median(torch.tensor([row.steps for row in at])), 1),
+                f"{span(kept, 1)} (lower in {(kept < 0).sum()} of {len(kept)})",
+                f"{span(computed, 1)} (lower in {(computed < 0).sum()} of {len(computed)})",
             ]
         )
     return notebook.table(

@@ -283,83 +283,6 @@ def test_the_lessons_lines_turn_with_the_records(
     assert [b is not a for b, a in zip(before, after, strict=True)] == [i == line for i in range(5)]
 
 
-def sentence(what: object) -> str:
-    return str(what.data)  # type: ignore[attr-defined]
-
-
-def test_the_prediction_is_answered_only_if_the_runs_answer_it() -> None:
-    made = made_up.recorded()
-    made_up.ends(made, "published", [-0.3] * 4 + [-0.2] * 4)
-    told = sentence(claims.fell(made_up.live(), made))
-    assert f"on {recipe.STRINGS:,} strings" in told and f"of {recipe.PROBED} others" in told
-    assert "−0.30 to −0.20 nats as published" in told and "0.010 to 0.020 with" in told
-    assert "−0.25 (95 % interval −0.29 to −0.21)" in told or "−0.25 (95 % interval −0.28" in told
-    assert "That answers the prediction" in told
-    honest = made_up.live(published=(0.1, 0.1, 0.1))
-    assert "That answers" not in sentence(claims.fell(honest, made))
-    far(made, "published, masked")
-    del made.__dict__["ends"]
-    assert "That answers" not in sentence(claims.fell(made_up.live(), made))
-
-
-def test_never_learning_to_predict_is_said_of_every_seed_or_not_at_all() -> None:
-    made = made_up.recorded()
-    made_up.of_inside(made, "published", "loss on prefixes", [11.0] * 8)
-    told = sentence(claims.blind(made))
-    assert "model pays 11.0 nats a character (8 recorded seeds" in told
-    assert "costs ln 7 = 1.95; the mended one still pays 1.30." in told
-    assert "The published model never learnt to predict" in told
-    made_up.of_inside(made, "published", "loss on prefixes", [11.0] * 7 + [1.9])
-    assert "never learnt" not in sentence(claims.blind(made))
-
-
-@pytest.mark.parametrize(
-    ("shift", "words"),
-    [
-        (0.002, ("ends higher, by 2.0 thousandths", "they cost a little")),
-        (-0.002, ("ends lower, by 2.0 thousandths", "So they pay")),
-        (0.00001, ("ends higher, by 0.0 thousandths", "buy no lower loss that shows")),
-    ],
-)
-def test_what_tension_buys_is_said_by_the_comparison(shift: float, words: tuple[str, ...]) -> None:
-    made = made_up.recorded()
-    made_up.ends(made, "corrected", [excess + shift for excess in made_up.LEVEL])
-    made_up.halting(made, 0.15, [0.376] * SEEDS)
-    told = sentence(claims.bought(made))
-    halts = (
-        "a model that halts has a loss higher by 1.0 thousandths of a nat (95 % interval 1.0 to "
-        "1.0) than the same model with equally many moves for every token"
-    )
-    assert all(word in told for word in (*words, halts, "8 seeds"))
-    made_up.halting(made, 0.15, [0.374] * SEEDS)
-    del made.__dict__["tradeoffs"]
-    assert "has a loss lower by 1.0 thousandths" in sentence(claims.bought(made))
-
-
-def test_what_the_parts_buy_is_said_by_the_comparisons() -> None:
-    made = made_up.recorded()
-    assert sentence(claims.parts_say(made)).count("cannot be told from") == 6
-    made_up.ends(made, "corrected", [excess + 0.002 for excess in made_up.LEVEL])
-    made_up.of_parts(made, "no tension gate", "mean steps", [2.0] * 8)
-    del made.__dict__["ends"]
-    told = sentence(claims.parts_say(made))
-    assert "The whole ends higher than a single wide step, ends higher than one reading" in told
-    assert "ends higher than plain recursion" in told and "end higher than the mask alone" in told
-    assert "end lower than the whole (by 2.0 thousandths" in told
-    assert "cannot be told from one reading" in told and "take 2.0 steps" in told
-    assert "that harm is gone" not in told  # all seeds of both end alike
-
-
-def test_the_harm_of_halting_is_gone_only_where_every_seed_ends_lower() -> None:
-    made = made_up.recorded()
-    made_up.ends(made, "no tension gate", [0.05] * SEEDS)
-    gone = "Where nothing halts that harm is gone: see “neither”."
-    assert sentence(claims.parts_say(made)).endswith(gone)
-    made_up.ends(made, "neither", [*made_up.LEVEL[:-1], 0.06])
-    del made.__dict__["ends"]
-    assert gone not in sentence(claims.parts_say(made))
-
-
 @pytest.mark.parametrize(
     ("values", "falls"),
     [
@@ -384,35 +307,6 @@ def test_pairs_are_said_to_be_of_seeds() -> None:
         )
     whole = claims.about_parts(made)["corrected", "plain recursion"].findings["recorded"]
     assert whole.found == "lower in 64 of 64 pairs of seeds"
-
-
-def test_what_the_decoders_wrote_is_counted() -> None:
-    made = made_up.recorded()
-    assert "all balanced, and none were longer" in sentence(claims.wrote(made))
-    assert "none of 624 fails" in sentence(claims.wrote(made))
-    made_up.fault(made, "published", TRAINED, "published", "unbalanced")
-    made_up.fault(made, "corrected", TRAINED, "published", "exceed the budget")
-    made_up.fault(made, "published", TRAINED, "published", "exceed the budget")
-    for kind in ("published", "corrected"):
-        made_up.fault(made, kind, LOWER, "published", "contain PAD")
-    made_up.fault(made, "corrected", LOWER, "grammar", "contain PAD")
-    told = sentence(claims.wrote(made))
-    assert "by the source's decoder, from legal prompts, 1 did not balance" in told
-    assert "and 2 were longer" in told and "2 contain padding" in told and "1 of 624 fails" in told
-
-
-def test_what_halting_saves_is_six_less_the_steps_taken() -> None:
-    made = made_up.recorded()
-    made_up.of_inside(made, "corrected", "first token saves", [0.25] * 4 + [0.75] * 4)
-    told = sentence(claims.saved_say(made))
-    assert "save 1.00 of 6 steps" in told and "25 to 75 %" in told
-
-
-def test_an_effect_is_turned_round_with_its_interval() -> None:
-    assert claims.size(claims.Effect(-0.2, -0.3, -0.1)) == (0.2, 0.1, 0.3)
-    assert claims.size(claims.Effect(0.2, 0.1, 0.3)) == (0.2, 0.1, 0.3)
-    told = claims.thousandths(claims.Effect(0.002, -0.001, 0.003))
-    assert told == "2.0 thousandths of a nat (95 % interval −1.0 to 3.0)"
 
 
 def test_signs_are_corrected_within_their_question() -> None:

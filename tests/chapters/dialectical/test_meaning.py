@@ -203,6 +203,9 @@ def test_columns_are_named_for_what_they_hold() -> None:
         "kind", "seeds", "nats above the floor, median", "worst seed", "steps taken",
         "million operations", "parameters",
     ]  # fmt: skip
+    assert header(tables.compared(made))[:5] == [
+        "kind", "against", "ends higher by, thousandths of a nat", "95 % interval", "corrected"
+    ]  # fmt: skip
     assert header(tables.decoders(made))[:8] == [
         "model", "logits", "budget", "decoder", "unbalanced", "contain PAD", "exceed the budget",
         "ten fillers in a row",
@@ -234,9 +237,6 @@ def test_the_error_of_the_floor_is_two_standard_errors() -> None:
 def test_what_is_found_is_said_in_its_unit() -> None:
     assert "10.0 thousandths" in claims.loses_less(torch.full((8,), 0.01)).found
     assert "last less first −0.20" in claims.falls(torch.tensor([[0.3, 0.1]] * 8)).found
-    made = made_up.recorded()
-    made_up.of_inside(made, "corrected", "first token saves", [0.25] * 8)
-    assert "accounts for 25 %" in claims.saved_say(made).data
 
 
 def test_whose_claim_it_is() -> None:
@@ -244,12 +244,3 @@ def test_whose_claim_it_is() -> None:
     source = [c.text for c in claims.evidence(made) if c.whose == "source"]
     assert source and all("“" in text for text in source)
     assert {t[:13] for t in source if "streams" in t or "halting" in t} == {"As published:"}
-
-
-def test_the_sentence_on_the_parts_names_each_rival_by_its_own_comparison() -> None:
-    made = made_up.recorded()
-    made_up.ends(made, "one stream", [e + 1 for e in made_up.LEVEL])
-    text = claims.parts_say(made).data
-    assert "ends lower than one reading" in text
-    assert "cannot be told from a single wide step" in text
-    assert "cannot be told from plain recursion" in text

@@ -2,12 +2,13 @@
 
 import re
 from html import unescape
+from math import comb
 
 import pytest
 from IPython.display import HTML
 from torch import Generator
 
-from attn_notes.chapters.dialectical import recipe, tables
+from attn_notes.chapters.dialectical import claims, recipe, tables
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks.brackets import Brackets
 
@@ -58,6 +59,19 @@ def test_costs_name_the_median_and_the_worst() -> None:
     made_up.ends(made, "corrected", [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.09])
     found = {name: cells for name, *cells in rows(tables.costs(made))}
     assert found["corrected"] == ["8", "0.0450", "0.0900", "5.00", "2.00", "100"]
+
+
+def test_kinds_are_compared_by_the_pairs_of_their_seeds() -> None:
+    """All eight 0.01 above all eight: 10 thousandths; the least and the most lie 0.7 apart."""
+    made = made_up.recorded()
+    made_up.ends(made, "corrected", [excess + 0.01 for excess in made_up.LEVEL])
+    found = {(ours, theirs): cells for ours, theirs, *cells in rows(tables.compared(made))}
+    assert list(found) == list(claims.PARTS)
+    middle, interval, p = found["corrected", "one step"]
+    assert middle == "10.0" and p == f"p = {11 * 2 / comb(16, 8):#.2g}".replace(" ", "\u00a0")
+    low, high = map(float, interval.split(" to "))
+    assert 9.3 <= low < 10 < high <= 10.7 and low + high == pytest.approx(20)
+    assert found["neither", "one stream"][0] == "0.0"
 
 
 def test_halting_is_weighed_by_moves_and_by_steps() -> None:
