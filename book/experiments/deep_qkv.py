@@ -1,14 +1,17 @@
 """The chapter's recorded runs."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
 
 from attn_notes.analysis import results, statistics
-from attn_notes.chapters.deep_qkv import recipe
+from attn_notes.chapters.deep_qkv import pull, recipe
 from attn_notes.models.deep_qkv import Config
-from attn_notes.training.ensemble import Run
+from attn_notes.training.ensemble import Run, Tensors
 from experiments import _lessons, experiment
 
 
@@ -58,6 +61,13 @@ def outline(run: Run, curves: bool = True) -> results.Record:
         "moments": [int(run.steps[i]) for i in moments],
         "losses": [[[round(x, 5) for x in seed] for seed in losses[i].tolist()] for i in moments],
     }
+
+
+def significant(values: Tensor) -> Any:
+    """Nested lists of numbers of three digits each."""
+    if values.ndim:
+        return [significant(each) for each in values]
+    return float(f"{float(values):.3g}")
 
 
 @experiment
@@ -118,6 +128,36 @@ def deep_qkv_positions() -> None:
         setting = recipe.LIVE.at(recipe.RATE[variant])
         runs[variant] = outline(recipe.train_sorters(kind.config, setting))
     results.save("deep_qkv_positions", settings(recipe.LIVE, lr=recipe.RATE), runs)
+
+
+@experiment
+def deep_qkv_gradients() -> None:
+    """Gradients of the six predictions along a training, and trainings without their pull."""
+    plain, every = recipe.LIVE.at(recipe.RATE["plain"]), recipe.LIVE.probe_every
+    template = recipe.sorters(Config("plain"), [0])[0]
+    found: list[pull.Pulls] = []
+
+    def watch(step: int, _: object, parameters: Tensors) -> None:
+        if step % every == 0:
+            found.append(vmap(lambda p: pull.pulls(template, p))(parameters))
+
+    run = recipe.train_sorters(Config("plain"), replace(plain, probe_every=1), watch=watch)
+    losses = run.history["losses"]
+    opposed = [pull.opposed(losses, two).view(len(found) - 1, -1).mean(1) for two in pull.PAIRS]
+    along = {
+        "seconds": round(run.seconds, 1),
+        "steps": run.steps[::every].tolist(),
+        "products": significant(pull.half(torch.stack([each.products for each in found]))),
+        "noise": significant(torch.stack([each.noise for each in found])),
+        "opposed": significant(torch.stack(opposed, 1)),
+    }
+    trained = {
+        f"{way} {rate}": outline(run)
+        for rate in pull.RATES
+        for way, run in pull.train(pull.WAYS, recipe.LIVE.at(rate)).items()
+    }
+    lr = list(pull.RATES)
+    results.save("deep_qkv_gradients", settings(recipe.LIVE, lr=lr), {"along": along, **trained})
 
 
 @experiment

@@ -1,6 +1,6 @@
-"""The chapter's claims, and the sentences of its pages that depend on what was found."""
+"""The chapter's claims, and the sentence on its pages that depends on the live run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from IPython.display import Markdown
@@ -8,11 +8,9 @@ from torch import Tensor
 
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim, corrected
-from attn_notes.analysis.statistics import Comparison, Finding, Verdict
-from attn_notes.analysis.words import listed
-from attn_notes.chapters.deep_qkv import evidence, measure, recipe
-from attn_notes.chapters.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds
-from attn_notes.models.deep_qkv import Sorter
+from attn_notes.analysis.statistics import Comparison, Finding
+from attn_notes.chapters.deep_qkv import evidence, pull, recipe
+from attn_notes.chapters.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds, Live
 from attn_notes.tasks import sorting
 
 NAMES = {
@@ -36,14 +34,9 @@ def step_or_never(step: float) -> str:
     return f"{step:,.0f}" if step < NEVER else "never"
 
 
-def interval(c: Comparison) -> str:
-    """A comparison as it is printed."""
-    return f"{c.first:.2f} ({c.low:.2f} to {c.high:.2f})"
-
-
 def finding(c: Comparison) -> Finding:
     """Whether the first kind converges before the second: by p, which can be corrected."""
-    return Finding(None if not c.p < statistics.LEVEL else c.first > 0.5, interval(c), c.p)
+    return Finding(None if not c.p < statistics.LEVEL else c.first > 0.5, f"{c.first:.2f}", c.p)
 
 
 def before(ours: Crowd, theirs: Crowd) -> Finding:
@@ -152,8 +145,8 @@ def every(bodies: Bodies) -> list[Claim]:
 
 
 def lesson(bodies: Bodies) -> list[Claim]:
-    """The lesson's five lines, corrected with all that their evidence is asked."""
-    wanted = (CAPACITY, GATE, THIRD, CHOICE, LOSS)
+    """The lesson's lines, corrected with all that their evidence is asked."""
+    wanted = (CAPACITY, GATE, THIRD, CHOICE, LOSS, LOSS_OF_GATED)
     return [claim for claim in every(bodies) if claim.text in wanted]
 
 
@@ -175,74 +168,15 @@ def comparisons(
     """Question → evidence → comparison, for `figures.effects`."""
     return {
         question: {
-            name: evidence.compare(crowds[ours], crowds[theirs]) for name, crowds in bodies.items()
+            name: evidence.compare(crowds[ours], crowds[theirs])
+            for name, crowds in bodies.items()
+            if {ours, theirs} <= crowds.keys()
         }
         for question, (ours, theirs) in questions.items()
     }
 
 
-def _verdict(claims: Sequence[Claim], text: str, body: str) -> Verdict:
-    (claim,) = (claim for claim in claims if claim.text == text)
-    return claim.findings[body].verdict
-
-
-def weights_title(bodies: Bodies) -> str:
-    """What the gate and its control do, by the evidence with most seeds."""
-    body = most(bodies)
-    claims = lesson(bodies)
-    gate, third = (_verdict(claims, text, body) for text in (GATE, THIRD))
-    if third:
-        return {
-            True: "The gate helps, and so does its control: a division by three",
-            False: "Dividing by three helps; the gate that does it first, and then learns, hurts",
-            None: "Dividing by three helps; that the gate helps cannot be told",
-        }[gate]
-    return {
-        True: "The gate helps, its control does not",
-        False: "The gate hurts",
-        None: "Neither the gate nor its control can be told from plain",
-    }[gate]
-
-
-def loss_title(bodies: Bodies) -> str:
-    """What leaving two letters out of the loss does, by the evidence with most seeds."""
-    crowds = bodies[most(bodies)]
-    wins = before(crowds["plain, knowable"], crowds["plain"]).verdict
-    plain, part = crowds["plain"].median, crowds["plain, knowable"].median
-    if wins and part < plain < NEVER:
-        return f"With two letters out of the loss half converge by step {part:.0f}, not {plain:.0f}"
-    if wins:
-        return "With two letters out of the loss more converge, and sooner"
-    return "Leaving two letters out of the loss makes no difference that can be told"
-
-
-def most(bodies: Bodies) -> str:
-    """The body of evidence with most seeds."""
-    return max(bodies, key=lambda name: len(next(iter(bodies[name].values())).arrivals))
-
-
-def gate_meaning(bodies: Bodies) -> Markdown:
-    """What the gate and its control do, the conclusion first."""
-    body = most(bodies)
-    claims = lesson(bodies)
-    gate, third, choice = (_verdict(claims, text, body) for text in (GATE, THIRD, CHOICE))
-    phrase = {True: "converge before", False: "converge after", None: "cannot be told from"}
-    lead = {
-        True: "The gate does more than divide by three",
-        False: "The gate does worse than dividing by three",
-        None: "Nothing shows that the gate does more than divide by three",
-    }[choice]
-    if gate == third:
-        beside = f"both {phrase[gate]} plain ones"
-    else:
-        beside = f"they {phrase[gate]} plain ones, and the divided {phrase[third]} these"
-    return Markdown(
-        f"{lead} ({body}). Gated weights {phrase[choice]} weights that are only divided by three; "
-        f"{beside}."
-    )
-
-
-def order(crowds: Crowds) -> Markdown:
+def order(crowds: Live) -> Markdown:
     """Which kind sorted soonest, which last, as the lesson asks to predict: the median seeds."""
     names = evidence.ASKED
     ranked = sorted(names, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
@@ -253,104 +187,30 @@ def order(crowds: Crowds) -> Markdown:
     )
 
 
-def loss_meaning(bodies: Bodies) -> Markdown:
-    """What the loss did beside the weights, the conclusion first."""
-    body = most(bodies)
-    crowds = bodies[body]
-    plain, part = crowds["plain"], crowds["plain, knowable"]
-    rivals = [kind for kind in LESSON[:3] if before(part, crowds[kind]).verdict]
-    if len(rivals) == len(LESSON[:3]):
-        lead = (
-            "What is asked decides more than how the weights are made: with two letters out of its "
-            "loss the plain sorter converges before all three others"
+PULL = {
+    "All six without the pull of the two before all six": (pull.YIELDING, pull.ALL_SIX),
+    "Two letters out before all six without the pull": (pull.OUT, pull.YIELDING),
+    "The two at a tenth of their weight before all six": (pull.TENTH, pull.ALL_SIX),
+    "The two in the first 50 steps only before all six": (pull.EARLY, pull.ALL_SIX),
+    "The two asked to repeat a letter before all six": (pull.REPEAT, pull.ALL_SIX),
+    "The two asked for an a before all six": (pull.CONSTANT, pull.ALL_SIX),
+}
+"""Question → the way of counting the two letters that is first if it holds, and the other."""
+
+
+def pull_claims(ways: Mapping[float, Crowds]) -> list[Claim]:
+    """Whether it is their pull by which the two letters hold the others back."""
+    bodies = {
+        f"rate {rate:g}, {len(recipe.LIVE.seeds)} seeds": crowds for rate, crowds in ways.items()
+    }
+    return corrected(
+        Claim(
+            text,
+            {name: before(crowds[ours], crowds[theirs]) for name, crowds in bodies.items()},
+            family="pull",
         )
-    elif rivals:
-        lead = "With two letters out of its loss the plain sorter converges before " + listed(
-            [NAMES[kind] for kind in rivals]
-        )
-    else:
-        lead = "Nothing shows that leaving two letters out of the loss helps"
-    return Markdown(
-        f"{lead} ({body}). {part.arrived} of its {len(part.arrivals)} seeds converge; asked for "
-        f"all six, {plain.arrived}."
+        for text, (ours, theirs) in PULL.items()
     )
-
-
-def retold(bodies: Bodies) -> Markdown:
-    """The chapter in three sentences, as the evidence with most seeds has it."""
-    body = most(bodies)
-    claims = lesson(bodies)
-    gate, third = (_verdict(claims, text, body) for text in (GATE, THIRD))
-    loss = all(before(bodies[body]["plain, knowable"], bodies[body][k]).verdict for k in LESSON[:3])
-    first = {
-        True: "A new kind of weights learned to sort sooner than the old ones.",
-        False: "A new kind of weights learned to sort later than the old ones.",
-        None: "A new kind of weights, each with its own learning rate, learned to sort no sooner "
-        "than the old ones, as far as can be told.",
-    }[gate]
-    second = {
-        True: "So did the old ones divided by three."
-        if gate
-        else "The old ones divided by three did.",
-        False: "The old ones divided by three were later.",
-        None: "Nor did the old ones divided by three."
-        if gate is None
-        else "The old ones divided by three could not be told from the old ones.",
-    }[third]
-    last = (
-        "And leaving two letters that nobody can know out of the loss helped more than either."
-        if loss
-        else "Leaving two letters out of the loss did not beat both."
-    )
-    return Markdown(f"{first} {second} {last}")
-
-
-def at_one_rate(sweep: Mapping[str, Mapping[float, Crowd]]) -> Markdown:
-    """Whether who is ahead, gated or plain, depends on the rate that both are trained at."""
-    gated, plain = sweep["gated"], sweep["plain"]
-    ahead = [f"{rate:g}" for rate in gated if gated[rate].delay < plain[rate].delay]
-    behind = [f"{rate:g}" for rate in gated if gated[rate].delay > plain[rate].delay]
-    if ahead and behind:
-        return Markdown(
-            f"At one rate for both, gated is ahead of plain at {listed(ahead)} and behind at "
-            f"{listed(behind)}, by the mean step: who compares at one rate compares rates."
-        )
-    where = "ahead of" if ahead else "behind" if behind else "level with"
-    return Markdown(f"At every rate of the sweep gated is {where} plain, by the mean step.")
-
-
-def at_best_rates(sweep: Mapping[str, Mapping[float, Crowd]]) -> Markdown:
-    """Gated and plain, each at its best rate: the mean step beside the median."""
-    best = {kind: evidence.best_rate(sweep[kind]) for kind in ("gated", "plain")}
-    crowds = {kind: sweep[kind][rate] for kind, rate in best.items()}
-    means = [f"{NAMES[k]} {crowds[k].delay:.0f} (at {rate:g})" for k, rate in best.items()]
-    medians = [step_or_never(here.median) for here in crowds.values()]
-    return Markdown(
-        "Each at its own best, on the seeds that rates were chosen on, the mean steps are "
-        f"{listed(means)}, and the median seeds' {listed(medians)}. A mean counts the seeds that "
-        "are slow or never converge; a median does not."
-    )
-
-
-def published_words(crowds: Crowds) -> Markdown:
-    """Whether the weights make a difference at the published settings, in a sentence or two."""
-    found = {claim.text: claim for claim in every({"published": crowds})}
-    told = [
-        NAMES[ours]
-        for text, (ours, theirs) in PAIRS["weights"].items()
-        if theirs == "plain" and found[text].findings["published"].verdict is not None
-    ]
-    seeds, steps = len(crowds["gated"].arrivals), float(crowds["gated"].steps[-1])
-    loss = found[LOSS_OF_GATED].findings["published"].verdict
-    return Markdown(
-        f"And at the published settings, {recipe.PUBLISHED.lr:g} for all and {steps:,.0f} steps? "
-        f"There {listed(told) if told else 'none of the others'} can be told from plain, by when "
-        f"the seeds converge ({seeds} seeds); the loss "
-        + ("still decides, for gated." if loss else "cannot be shown to matter either.")
-    )
-
-
-# Sentences of the evidence page
 
 
 def rank_claims(crowds: Crowds) -> list[Claim]:
@@ -383,78 +243,13 @@ def rank_claims(crowds: Crowds) -> list[Claim]:
     return corrected(claims)
 
 
+# What the widget opens on
+
+
 def finder_words(found: evidence.Finder) -> str:
     """What the head that the widget opens on does."""
     return (
         f"{NAMES[found.variant].capitalize()}, seed {found.seed}: when it writes the first letter, "
         f"head {found.head + 1} spends {100 * found.share:.0f} % of its attention on the "
         f"{found.letter}'s of the word (mean over the {found.words} words that have one)."
-    )
-
-
-def letter_or_place(model: Sorter, head: int) -> Markdown:
-    """Whether a head that writes the first letter goes by the letter or by the place."""
-    letter = float(measure.attention_by_letter(model)[head, 0].max())
-    which = sorting.LETTERS[int(measure.attention_by_letter(model)[head, 0].argmax())]
-    places = measure.attention_by_place(model)[head, 0]
-    place = float(places.max())
-    end = (
-        f"So it goes by the letter, {which}, and not by the place."
-        if letter > 2 * place
-        else "So the two cannot be told apart by this."
-    )
-    return Markdown(
-        f"When the first letter is written, head {head + 1} gives the {which}'s of a word "
-        f"{letter:.2f} of its attention, and no place of the word more than {place:.2f}. {end}"
-    )
-
-
-def failure_words(failure: evidence.Failure, blind: Mapping[str, tuple[int, int]]) -> Markdown:
-    """Which seed failed, and how many like it depend too little on some letter."""
-    if failure.score == recipe.SOLVED:
-        return Markdown("Of the recorded sorters none failed.")
-    return Markdown(
-        f"The worst recorded sorter is {NAMES[failure.variant]}, seed {failure.seed}: it sorts "
-        f"{failure.score} of 27. Call a sorter blind if some written letter moves by less than "
-        f"{evidence.BLIND:g} when some letter of the word is replaced. Blind are "
-        + listed([f"{n} of the {of} that {name}" for name, (n, of) in blind.items() if of])
-        + "."
-    )
-
-
-def where_it_looks(model: Sorter) -> Markdown:
-    """The attention of a failed sorter at the step that depends least on some letter."""
-    moved = measure.sensitivity(model)
-    i, j = divmod(int(moved.argmin()), 3)
-    share = measure.attention_on_letters(model)[:, :, i].mean(0)  # [heads, places]
-    top = int(share.sum(0).argmax())
-    both = [f"the {NTH[p]} letter {share[0, p]:.2f} and {share[1, p]:.2f}" for p in (j, top)]
-    said = listed(both) if j != top else both[0]
-    return Markdown(
-        f"When it writes its {NTH[i]} letter, its two heads give {said} "
-        "of their attention, averaged over the 27 words."
-    )
-
-
-def trace_words(untrained: float, trained: float) -> Markdown:
-    """On how many inputs the published trace contradicts the published generation."""
-    return Markdown(
-        "The published program forbids the separator when it generates, but not in the trace that "
-        "it prints of the same generation, so the two can disagree: on "
-        f"{untrained:.1f} of 27 inputs on average before training, on {trained:.1f} after. Here "
-        "both forbid it."
-    )
-
-
-def positions_words(crowds: Crowds) -> Markdown:
-    """Whether sorters without positions sort, and how near they come to what they could."""
-    exact = float(sorting.entropies(sorting.all_sequences(), sorting.proportions).mean())
-    arrived, seeds = (
-        sum(c.arrived for c in crowds.values()),
-        sum(len(c.arrivals) for c in crowds.values()),
-    )
-    gap = min(float(c.last_losses.mean(-1).min()) for c in crowds.values()) - exact
-    return Markdown(
-        f"{arrived} of {seeds} seeds sort all 27 inputs without positions, "
-        f"and the best ends {gap:.4f} nats above the least possible, {exact:.4f}."
     )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NewType
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 
 from attn_notes.analysis import results, statistics
-from attn_notes.chapters.deep_qkv import measure, recipe
+from attn_notes.chapters.deep_qkv import measure, pull, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.predictions import Part
 from attn_notes.tasks import sorting
@@ -85,8 +85,16 @@ Bodies = Mapping[str, Crowds]
 """Evidence by name, as "live, 16 seeds", and in it each kind's seeds."""
 
 
-def live(run: Run) -> Crowd:
-    """A run that has just been trained."""
+Live = NewType("Live", Mapping[str, Crowd])
+"""What the lesson has just trained: kind → its seeds."""
+
+
+def live(runs: Mapping[str, Run]) -> Live:
+    """The runs that have just been trained."""
+    return Live({kind: _trained(run) for kind, run in runs.items()})
+
+
+def _trained(run: Run) -> Crowd:
     solved, losses = run.history["solved"], run.history["losses"].mean(-1)
     return Crowd(
         run.steps,
@@ -107,7 +115,7 @@ ASKED = {
 """Kind → what the lesson calls it where it asks for a prediction."""
 
 
-def predicted(crowds: Crowds) -> list[Part]:
+def predicted(crowds: Live) -> list[Part]:
     """What the lesson asks a reader to predict: who is first, and how low a loss can get."""
     order = sorted(ASKED, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
     ranks = [Part(ASKED[kind], 1, len(order), order.index(kind) + 1) for kind in ASKED]
@@ -147,16 +155,13 @@ def recorded(name: str) -> dict[str, Crowd]:
     return {kind: crowd(run) for kind, run in results.load(f"deep_qkv_{name}")["runs"].items()}
 
 
-def beside(live: Crowds) -> dict[str, Crowds]:
-    """What the lesson rests on: what was just trained, and the record at the same rates."""
-    return {
-        f"live, {len(recipe.LIVE.seeds)} seeds": live,
-        f"recorded, {len(recipe.CHOSEN.seeds)} seeds": recorded("chosen"),
-    }
+def beside(live: Live) -> dict[str, Crowds]:
+    """What the lesson has just trained, and what is on record."""
+    return {f"live, {len(recipe.LIVE.seeds)} seeds": live, **on_record()}
 
 
 def on_record() -> dict[str, Crowds]:
-    """What the page of evidence rests on: each kind at its own rate, and as published."""
+    """What both pages rest on: each kind at its own rate, and as published."""
     return {
         f"own rate, {len(recipe.CHOSEN.seeds)} seeds": recorded("chosen"),
         f"published settings, {len(recipe.PUBLISHED.seeds)} seeds": recorded("published"),
@@ -183,6 +188,58 @@ def compare(ours: Crowd, theirs: Crowd) -> statistics.Comparison:
 def by_seed(crowds: Iterable[Crowd]) -> Float[Tensor, " m"]:
     """Each seed's step, never counted as the end, averaged over the crowds that it is in."""
     return torch.stack([c.arrivals.clamp(max=float(c.steps[-1])) for c in crowds]).mean(0)
+
+
+# What the two letters pull at
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """Plain sorters on all six predictions, from step to step.
+
+    Args:
+        steps: at which they were probed.
+        products: of any two of the six predictions' gradients.
+        noise: of one input's gradient: of the two letters, of the four others.
+        opposed: for each of `pull.PAIRS` the share of steps since the last probe, over all seeds,
+            that help it and hurt the other four, or the other way round.
+    """
+
+    steps: Int[Tensor, " n"]
+    products: Float[Tensor, "n m 6 6"]
+    noise: Float[Tensor, "n m 2"]
+    opposed: Float[Tensor, "k 15"]
+
+    def cosines(self, two: tuple[int, ...] = pull.PAIRS[0]) -> Float[Tensor, "n m"]:
+        """Of the gradient of two predictions and that of the other four, of each seed."""
+        return pull.cosine(self.products, two)
+
+    def middle(self, two: tuple[int, ...], first: int, last: int) -> float:
+        """The median cosine of all seeds and probes from one step to another, both included."""
+        inside = (self.steps >= first) & (self.steps <= last)
+        return float(self.cosines(two)[inside].median())
+
+    def sizes(self) -> Float[Tensor, "n m 2"]:
+        """How long the gradient of the two letters is, and that of the four others."""
+        parts = (slice(0, 2), sorting.KNOWABLE)
+        return torch.stack([self.products[..., p, p].sum((-1, -2)) for p in parts], -1).sqrt()
+
+
+@cache
+def along() -> Along:
+    """The recorded training along which gradients were taken."""
+    record = results.load("deep_qkv_gradients")["runs"]["along"]
+    steps, upper, noise, opposed = (
+        torch.tensor(record[name]) for name in ("steps", "products", "noise", "opposed")
+    )
+    return Along(steps, pull.whole(upper), noise, opposed)
+
+
+@cache
+def ways() -> dict[float, dict[str, Crowd]]:
+    """Rate → way of counting the two letters (`pull.WAYS`) → seeds trained so."""
+    runs = results.load("deep_qkv_gradients")["runs"]
+    return {rate: {way: crowd(runs[f"{way} {rate}"]) for way in pull.WAYS} for rate in pull.RATES}
 
 
 # The trained weights
@@ -225,6 +282,11 @@ def scores(kind: str) -> Int[Tensor, " m"]:
     return _each(kind, lambda model: sorting.probe(model)["solved"])
 
 
+def stacks(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Tensor]]:
+    """The trained weights of those kinds that differ in their weights only, for `finder`."""
+    return {kind: run.parameters for kind, run in runs.items() if kind in VARIANTS}
+
+
 class Finder(NamedTuple):
     """A head that, when the first letter is written, attends to one letter of the alphabet."""
 
@@ -253,6 +315,35 @@ def finder(stacks: Mapping[str, Mapping[str, Tensor]] | None = None) -> Finder:
             solved = int(sorting.probe(model)["solved"])
             found.append((solved, Finder(variant, seed, head, "a", float(share[head]), 19)))
     return max(found, key=lambda each: (each[0], each[1].share))[1]
+
+
+class Reads(NamedTuple):
+    """How many of the recorded sorters that sort everything read what, to write the first letter.
+
+    Most of a head's attention is more than half of it, in the mean over words.
+    """
+
+    letter: int  # a head has most of its attention on the letter that is to be written
+    place: int  # else one has it on one place of the word
+    neither: int
+
+    @property
+    def all(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+@cache
+def reads() -> Reads:
+    """What maps of attention say of the sorters that sort everything."""
+    found = [0, 0, 0]
+    for variant in VARIANTS:
+        for model, solved in zip(trained(variant), scores(variant).tolist(), strict=True):
+            if solved == recipe.SOLVED:
+                letter = measure.attention_on_written_letter(model)[:, 0].max() > 0.5
+                place = measure.attention_by_place(model)[:, 0].max() > 0.5
+                found[0 if letter else 1 if place else 2] += 1
+    return Reads(*found)
 
 
 class Failure(NamedTuple):
@@ -314,31 +405,11 @@ def trace_differs(models: Iterable[Sorter]) -> float:
     return float(torch.stack(differ).float().mean())
 
 
-# Attention on a blackboard: one head, the word cab, numbers that fit on a page
-
-
-class Board(NamedTuple):
-    """One step of one head, worked out: what the last token asks and what it takes."""
-
-    tokens: tuple[str, ...]
-    query: Float[Tensor, " d"]
-    keys: Float[Tensor, "t d"]
-    values: Float[Tensor, "t d"]
-    scores: Float[Tensor, " t"]
-    attention: Float[Tensor, " t"]
-    mixture: Float[Tensor, " d"]
-
-
-def blackboard() -> Board:
-    """The word `cab`, a query that asks for `a`, keys and values of two small numbers."""
-    query = torch.tensor([3.0, -1.0])
-    keys = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
-    values = torch.tensor([[0.0, 4.0], [4.0, 0.0], [2.0, 2.0]])
-    scores = keys @ query / math.sqrt(2)
-    attention = scores.softmax(0)
-    return Board(tuple("cab"), query, keys, values, scores, attention, attention @ values)
-
-
 def settings(name: str) -> dict[str, Any]:
     """The settings of a record."""
     return dict(results.load(f"deep_qkv_{name}")["settings"])
+
+
+def seconds(name: str) -> float:
+    """What all runs of a record took."""
+    return float(sum(run["seconds"] for run in results.load(f"deep_qkv_{name}")["runs"].values()))

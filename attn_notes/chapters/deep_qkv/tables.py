@@ -1,4 +1,4 @@
-"""The chapter's tables: the blackboard of its lesson, and those of its evidence page."""
+"""The chapter's tables, which its evidence page shows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,26 +14,6 @@ from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
 from attn_notes.chapters.deep_qkv.evidence import NEVER, Crowds
 from attn_notes.models.deep_qkv import Sorter
 from attn_notes.tasks import sorting
-
-
-def blackboard(board: evidence.Board) -> HTML:
-    """Attention worked in numbers, a column for each token read."""
-
-    def vector(values: Tensor) -> str:
-        return f"({', '.join(_short(x) for x in values.tolist())})".replace(" ", NO_BREAK)
-
-    rows = [
-        ["key k", *map(vector, board.keys)],
-        ["value v", *map(vector, board.values)],
-        ["score, q·k/√2", *_digits(board.scores, 2)],
-        ["attention", *_digits(board.attention, 2)],
-    ]
-    query, mixture = vector(board.query), vector(board.mixture)
-    return notebook.table([f"q = {query}, mixture = {mixture}", *board.tokens], rows)
-
-
-def _short(x: float) -> str:
-    return number(x, 0 if x == round(x) else 2)
 
 
 def arrivals(crowds: Crowds, rates: Mapping[str, float]) -> HTML:
@@ -61,6 +41,19 @@ def arrivals(crowds: Crowds, rates: Mapping[str, float]) -> HTML:
         rows,
         kind="arrivals",
     )
+
+
+def pulled(ways: Mapping[float, Crowds]) -> HTML:
+    """When plain sorters are there, by what the two letters contribute, at each rate."""
+    rows: list[list[object]] = []
+    for way in next(iter(ways.values())):
+        row: list[object] = [way]
+        for crowds in ways.values():
+            here = crowds[way]
+            row += [f"{here.arrived} of {len(here.arrivals)}", f"{step_or_never(here.median)}"]
+        rows.append(row)
+    header = [f"{what}, rate {rate:g}" for rate in ways for what in ("converged", "median step")]
+    return notebook.table(["the two letters count", *header], rows)
 
 
 def heads(model: Sorter) -> HTML:
@@ -173,7 +166,7 @@ def positions(crowds: Crowds) -> HTML:
 
 def settings() -> HTML:
     """How each record was made."""
-    names = ("rates", "chosen", "published", "rank_temperature", "positions")
+    names = ("rates", "chosen", "published", "rank_temperature", "positions", "gradients")
     rows = []
     for name in names:
         s = evidence.settings(name)
@@ -183,7 +176,7 @@ def settings() -> HTML:
         else:
             rate = listed([f"{x:g}" for x in (lr if isinstance(lr, list) else [lr])])
         first, count = s["first_seed"], s["seeds"]
-        took = sum(c.seconds for c in evidence.recorded(name).values())
+        took = evidence.seconds(name)
         rows.append([
             f"deep_qkv_{name}", f"{first} to {first + count - 1}", f"{s['steps']:,}", rate,
             s["batch"] or "all 27", f"{took:,.0f} s",

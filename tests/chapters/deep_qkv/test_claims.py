@@ -1,4 +1,4 @@
-"""The chapter's claims and sentences, each turned round by turning its evidence round."""
+"""The chapter's claims, each turned round by turning its evidence round; the live sentence."""
 
 import math
 from dataclasses import replace
@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from attn_notes.analysis.claims import Claim
-from attn_notes.chapters.deep_qkv import claims, evidence, recipe
+from attn_notes.chapters.deep_qkv import claims, evidence, pull, recipe
 from attn_notes.chapters.deep_qkv.evidence import Crowd
 from attn_notes.tasks import sorting
 
-from .made_up import EARLY, LATE, NAN, NEVER, SEEDS, Fixed, crowd, crowds
+from .made_up import EARLY, LATE, NAN, NEVER, SEEDS, crowd, crowds
 
 # The claim's words, who has to be first for it to hold, and whom it has to beat.
 PAIRS = {
@@ -138,8 +138,8 @@ def test_what_a_correction_takes_back() -> None:
 
 def test_a_finding_says_its_numbers() -> None:
     c = claims.before(crowd(EARLY), crowd(LATE))
-    assert c.found == "1.00 (1.00 to 1.00)"
-    assert claims.before(crowd(LATE), crowd(EARLY)).found == "0.00 (0.00 to 0.00)"
+    assert c.found == "1.00"
+    assert claims.before(crowd(LATE), crowd(EARLY)).found == "0.00"
     few = EARLY.clone()
     few[:3] = math.inf
     assert claims.capacity(crowd(few)).found == f"{SEEDS - 3} of {SEEDS}"
@@ -149,161 +149,37 @@ def test_a_finding_says_its_numbers() -> None:
     )
 
 
-def test_the_lesson_has_five_lines_in_order() -> None:
-    bodies = {"live": {kind: crowds()[kind] for kind in claims.LESSON}, "recorded": crowds()}
+def test_the_lessons_lines_are_those_of_the_evidence() -> None:
+    bodies = {"recorded": crowds(gated=LATE)}
     found = claims.lesson(bodies)
-    assert [claim.text for claim in found] == [
-        next(iter(CAPACITY)),
-        *list(PAIRS)[:3],
-        list(PAIRS)[6],
-    ]
-    assert all(list(claim.findings) == ["live", "recorded"] for claim in found)
-    every = {claim.text: claim for claim in claims.every({"recorded": bodies["recorded"]})}
-    for claim in found:  # the same verdict and the same p on both pages
-        assert claim.findings["recorded"] == every[claim.text].findings["recorded"]
+    of_the_loss = [list(PAIRS)[i] for i in (6, 10)]
+    assert [claim.text for claim in found] == [next(iter(CAPACITY)), *list(PAIRS)[:3], *of_the_loss]
+    every = claims.every(bodies)
+    assert [claim for claim in every if claim in found] == found  # the same p on both pages
 
 
-def bodies(**changed: object) -> evidence.Bodies:
-    """A small live body that says nothing and a recorded one that is changed."""
-    small = {kind: crowd(EARLY[:5]) for kind in claims.LESSON}
-    return {"live, 5 seeds": small, "recorded, 12 seeds": crowds(**changed)}
+def test_a_question_is_asked_of_who_can_answer() -> None:
+    few = {kind: crowd() for kind in ("gated", "plain")}
+    found = claims.comparisons({"few": few, "all": crowds(gated=LATE)})
+    assert [[*bodies] for bodies in found.values()] == [["few", "all"], ["all"], ["all"]]
+    assert found["gated before plain"]["few"].first == 0.5
+    assert found["gated before plain"]["all"].first == 0
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"gated": LATE}, "hurts"),
-        ({"gated": LATE, "plain": LATE}, "Dividing by three helps; that the gate helps cannot"),
-        ({"plain": LATE}, "The gate helps, and so does its control"),
-        ({"plain": LATE, "fixed_gate": LATE}, "The gate helps, its control does not"),
-        ({"plain": LATE, "gated": LATE + 300}, "Dividing by three helps; the gate that does"),
-        ({}, "Neither the gate nor its control"),
-        ({"fixed_gate": NAN, "gated": NAN, "plain": NAN}, "Neither the gate nor its control"),
-    ],
-)
-def test_the_title_of_the_weights(changed: dict, words: str) -> None:
-    assert words in claims.weights_title(bodies(**changed))
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"plain": LATE}, "half converge by step 150, not 650"),
-        ({"plain": NEVER}, "more converge, and sooner"),
-        ({}, "no difference that can be told"),
-        ({"plain__knowable": LATE}, "no difference that can be told"),
-        ({"plain": NAN, "plain__knowable": NAN}, "no difference"),
-    ],
-)
-def test_the_title_of_the_loss(changed: dict, words: str) -> None:
-    assert words in claims.loss_title(bodies(**changed))
-
-
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        (
-            {"gated": LATE, "plain": LATE},
-            "The gate does worse than dividing by three (recorded, 12 seeds). Gated weights "
-            "converge after weights that are only divided by three; they cannot be told from plain "
-            "ones, and the divided converge before these.",
-        ),
-        (
-            {"plain": LATE},
-            "Nothing shows that the gate does more than divide by three (recorded, 12 seeds). "
-            "Gated weights cannot be told from weights that are only divided by three; both "
-            "converge before plain ones.",
-        ),
-        (
-            {"plain": LATE, "fixed_gate": LATE},
-            "The gate does more than divide by three (recorded, 12 seeds). Gated weights converge "
-            "before weights that are only divided by three; they converge before plain ones, and "
-            "the divided cannot be told from these.",
-        ),
-        (
-            {"gated": LATE, "fixed_gate": LATE + 400},
-            "The gate does more than divide by three (recorded, 12 seeds). Gated weights converge "
-            "before weights that are only divided by three; both converge after plain ones.",
-        ),
-    ],
-)
-def test_the_meaning_of_the_gate(changed: dict, text: str) -> None:
-    assert claims.gate_meaning(bodies(**changed)).data == text
-
-
-FEW = torch.where(torch.arange(SEEDS) < 5, LATE, math.inf)
-
-
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        (
-            {"plain": FEW, "gated": LATE, "fixed_gate": LATE},
-            "What is asked decides more than how the weights are made: with two letters out of its "
-            "loss the plain sorter converges before all three others (recorded, 12 seeds). 12 of "
-            "its 12 seeds converge; asked for all six, 5.",
-        ),
-        (
-            {"plain": LATE, "gated": LATE},
-            "With two letters out of its loss the plain sorter converges before gated and plain "
-            "(recorded, 12 seeds). 12 of its 12 seeds converge; asked for all six, 12.",
-        ),
-        (
-            {"plain__knowable": FEW},
-            "Nothing shows that leaving two letters out of the loss helps (recorded, 12 seeds). 5 "
-            "of its 12 seeds converge; asked for all six, 12.",
-        ),
-    ],
-)
-def test_the_meaning_of_the_loss(changed: dict, text: str) -> None:
-    assert claims.loss_meaning(bodies(**changed)).data == text
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (
-            {"plain": LATE, "gated": LATE - 200, "fixed_gate": LATE - 200},
-            [
-                "A new kind of weights learned to sort sooner than the old ones. So did the old "
-                "ones divided by three. And leaving two letters that nobody can know out of the "
-                "loss helped more than either."
-            ],
-        ),
-        (
-            {"plain": LATE, "gated": LATE},
-            ["no sooner", "The old ones divided by three did.", "not"],
-        ),
-        ({"gated": LATE}, ["later than the old ones", "could not be told from", "did not beat"]),
-        ({"fixed_gate": LATE, "gated": LATE}, ["divided by three were later"]),
-        ({}, ["no sooner", "Nor did the old ones", "did not beat both"]),
-        ({"plain": NAN, "gated": NAN, "fixed_gate": NAN}, ["no sooner", "Nor did", "And leaving"]),
-    ],
-)
-def test_the_chapter_retold(changed: dict, words: list[str]) -> None:
-    text = claims.retold(bodies(**changed)).data
-    assert all(part in text for part in words), text
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (
-            {},
-            [
-                "There none of the others can be told from plain, by when",
-                "(12 seeds)",
-                "matter either",
-            ],
-        ),
-        ({"gated__knowable": EARLY - 60, "gated": LATE}, ["There gated can be told", "decides"]),
-        ({"plain": LATE}, ["gated, divided by three, plain started at a third and strict can"]),
-    ],
-)
-def test_the_published_settings(changed: dict, words: list[str]) -> None:
-    text = claims.published_words(crowds(**changed)).data
-    assert "0.001 for all and 1,000 steps?" in text
-    assert all(part in text for part in words), text
+@pytest.mark.parametrize("text", claims.PULL)
+def test_whose_pull_it_is(text: str) -> None:
+    first, second = claims.PULL[text]
+    level = dict.fromkeys(pull.WAYS, crowd(EARLY))
+    ways = {0.02: level | {second: crowd(LATE)}, 0.04: level}
+    (found,) = (claim for claim in claims.pull_claims(ways) if claim.text == text)
+    assert [finding.verdict for finding in found.findings.values()] == [True, None]
+    seeds = len(recipe.LIVE.seeds)
+    assert [*found.findings] == [f"rate 0.02, {seeds} seeds", f"rate 0.04, {seeds} seeds"]
+    turned = claims.pull_claims({0.02: level | {first: crowd(LATE)}})
+    (finding,) = next(claim for claim in turned if claim.text == text).findings.values()
+    assert finding.verdict is False
+    alone = claims.before(crowd(LATE), crowd(EARLY)).p
+    assert finding.p == pytest.approx(len(claims.PULL) * alone)  # one family
 
 
 def test_the_order_that_was_to_be_predicted() -> None:
@@ -312,42 +188,6 @@ def test_the_order_that_was_to_be_predicted() -> None:
     named = ["two letters left out (", "gated (", "plain (", "divided by three (never)"]
     places = [text.index(name) for name in named]
     assert places == sorted(places), text
-
-
-def sweep(**arrivals: dict[float, torch.Tensor]) -> dict:
-    return {kind: {rate: crowd(a) for rate, a in each.items()} for kind, each in arrivals.items()}
-
-
-def test_where_gated_is_ahead() -> None:
-    made = sweep(
-        gated={0.005: EARLY, 0.02: LATE, 0.08: EARLY},
-        plain={0.005: LATE, 0.02: EARLY, 0.08: NEVER},
-    )
-    text = claims.at_one_rate(made).data
-    assert "ahead of plain at 0.005 and 0.08 and behind at 0.02, by the mean step: who" in text
-    turned = claims.at_one_rate({"gated": made["plain"], "plain": made["gated"]}).data
-    assert "ahead of plain at 0.02 and behind at 0.005 and 0.08" in turned
-    for gated, plain, word in (
-        (EARLY, LATE, "ahead of"),
-        (LATE, EARLY, "behind"),
-        (LATE, LATE, "level with"),
-    ):
-        text = claims.at_one_rate(sweep(gated={0.02: gated}, plain={0.02: plain})).data
-        assert text == f"At every rate of the sweep gated is {word} plain, by the mean step."
-
-
-def test_each_at_its_best_rate() -> None:
-    one_late = EARLY.clone()
-    one_late[-1] = math.inf
-    made = sweep(
-        gated={0.005: LATE, 0.08: one_late},
-        plain={0.005: EARLY + 20, 0.02: LATE},
-    )
-    text = claims.at_best_rates(made).data
-    # A seed that never converges counts as the last step, 1,000, in a mean.
-    mean = (EARLY[:-1].sum() + 1000) / SEEDS
-    assert f"gated {mean:.0f} (at 0.08) and plain {EARLY.mean() + 20:.0f} (at 0.005)" in text
-    assert "the median seeds' 150 and 170" in text
 
 
 class TestRank:
@@ -390,44 +230,11 @@ class TestRank:
         assert finding.p == pytest.approx(4 * 2 / 2**SEEDS)
 
 
-# Sentences of the evidence page
-
-
-def test_a_letter_is_not_a_place() -> None:
-    assert "So it goes by the letter, a, and not" in claims.letter_or_place(Fixed("letter"), 0).data
-    assert "cannot be told apart" in claims.letter_or_place(Fixed("place"), 0).data
-
-
 def test_the_widgets_words() -> None:
     found = evidence.Finder("gated", 7, 1, "a", 0.934, 19)
     assert claims.finder_words(found) == (
         "Gated, seed 7: when it writes the first letter, head 2 spends 93 % of its attention on "
         "the a's of the word (mean over the 19 words that have one)."
-    )
-
-
-def test_failure() -> None:
-    blind = {"sort fewer than 24 inputs": (3, 5), "sort 24 to 26": (1, 2), "sort all 27": (0, 0)}
-    failed = evidence.Failure("plain", 4, 18)
-    text = claims.failure_words(failed, blind).data
-    assert "plain, seed 4: it sorts 18 of 27" in text
-    assert text.endswith(
-        "3 of the 5 that sort fewer than 24 inputs and 1 of the 2 that sort 24 to 26."
-    )
-    assert "none failed" in claims.failure_words(evidence.Failure("plain", 4, 27), blind).data
-
-
-def test_positions() -> None:
-    made = {"plain": crowd(NEVER), "gated": crowd(EARLY)}
-    text = claims.positions_words(made).data
-    assert text.startswith("12 of 24 seeds sort")
-    # The mean of 1 … 6, and two more at the last of three moments, above .4315.
-    assert "ends 5.0685 nats above the least possible, 0.4315" in text
-
-
-def test_the_trace() -> None:
-    assert "on 25.3 of 27 inputs on average before training, on 0.0 after" in (
-        claims.trace_words(25.3, 0.0).data
     )
 
 

@@ -11,8 +11,11 @@ from attn_notes.analysis import results
 from attn_notes.chapters.deep_qkv import evidence, measure, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import Run
 
 from .made_up import EARLY, LATE, NAN, NEVER, crowd
+
+WORDS = sorting.all_sequences()[:, :3]
 
 
 def test_both_forms_of_a_record_say_the_same() -> None:
@@ -153,13 +156,48 @@ def test_the_finder_takes_the_stacks_it_is_given_and_of_those_who_sort_most() ->
 
 
 def test_bodies_of_evidence_are_named_by_their_seeds() -> None:
-    live = {"plain": evidence.recorded("chosen")["plain"]}
+    live = evidence.Live({"plain": evidence.recorded("chosen")["plain"]})
     beside = evidence.beside(live)
-    ours, recorded = beside
+    ours, *recorded = beside
     assert beside[ours] is live and ours == f"live, {len(recipe.LIVE.seeds)} seeds"
-    assert beside[recorded] == evidence.recorded("chosen")
-    for name, crowds in (evidence.on_record() | {recorded: beside[recorded]}).items():
+    assert [beside[name] for name in recorded] == [*evidence.on_record().values()]
+    for name, crowds in evidence.on_record().items():
         assert {name.split(", ")[1]} == {f"{len(c.arrivals)} seeds" for c in crowds.values()}
     own, published = evidence.on_record().values()
     assert own["plain"].steps[-1] == recipe.CHOSEN.steps
     assert published["plain"].steps[-1] == recipe.PUBLISHED.steps
+
+
+def test_what_was_trained_just_now() -> None:
+    """Two seeds, of which one sorts everything from the second probe on."""
+    losses = torch.tensor([[2.0, 3.0], [1.0, 2.0], [0.5, 1.5]])[..., None].expand(3, 2, 6)
+    history = {"solved": torch.tensor([[3, 4], [27, 27], [27, 9]]), "losses": losses}
+    run = Run({}, {}, torch.tensor([0, 10, 20]), history, 3.0, torch.nn.Identity())
+    found = evidence.live({"plain": run})["plain"]
+    assert found.arrivals.tolist() == [10, math.inf] and found.solved.tolist() == [27, 9]
+    assert (found.lowest, found.seconds) == (0.5, 3.0)
+    assert found.curves[1].tolist() == [1.25, 1.5, 1.75]
+
+
+def test_of_whom_a_map_of_attention_says_what() -> None:
+    """Counted again, from what each reads before it has written anything."""
+    found, first = [0, 0, 0], WORDS.min(1, keepdim=True).values == WORDS
+    for variant in VARIANTS:
+        for model, solved in zip(evidence.trained(variant), evidence.scores(variant), strict=True):
+            with torch.no_grad():
+                read = model.observe(sorting.all_sequences()[:, :4])[1][:, :, -1, :3]
+            letter = bool((read * first[:, None]).sum(-1).mean(0).max() > 0.5)
+            place = bool(read.mean(0).max() > 0.5)
+            found[0 if letter else 1 if place else 2] += int(solved == 27)
+    assert [*evidence.reads()] == found and evidence.reads().all == sum(found)
+
+
+def test_the_middle_of_the_cosines() -> None:
+    products = torch.eye(6).repeat(3, 2, 1, 1)
+    products[1, :, 0, 2] = products[1, :, 2, 0] = -1.0
+    along = evidence.Along(
+        torch.tensor([0, 10, 20]), products, torch.ones(3, 2, 2), torch.ones(2, 15)
+    )
+    assert along.middle((0, 1), 10, 10) == pytest.approx(-1 / 8**0.5)
+    assert along.middle((0, 1), 20, 20) == along.middle((0, 1), 0, 20) == 0
+    assert along.sizes()[0, 0].tolist() == pytest.approx([2**0.5, 2])

@@ -9,13 +9,12 @@ from matplotlib.colors import to_hex
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
-from attn_notes.analysis.statistics import Comparison
-from attn_notes.chapters.deep_qkv import figures, measure, recipe
+from attn_notes.chapters.deep_qkv import claims, evidence, figures, measure, pull, recipe
 from attn_notes.figures import COLOURS, SHARES, WEIGHTS, Picture
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
-from .made_up import EARLY, LATE, NEVER, SEEDS, crowd
+from .made_up import EARLY, LATE, NEVER, SEEDS, crowd, crowds
 
 
 def line(ax: Axes, i: int) -> Tensor:
@@ -42,7 +41,6 @@ def test_the_floor_has_two_bars() -> None:
     assert [bar.get_height() for bar in ax.patches] == pytest.approx([math.log(3)] * 2 + [0] * 4)
     assert line(ax, 0)[:, 1].tolist() == pytest.approx([sorting.FLOOR] * 2)
     assert [t.get_text() for t in ax.texts] == ["mean 0.3662"]
-    assert picture.title == "2 of the six predictions cost something, whoever makes them"
     assert "letter 2 1.0986, letter 3 1.0986, | 0.0000" in picture.alt
     assert "0.3662 nats" in picture.alt
 
@@ -66,12 +64,7 @@ def test_the_parts_of_a_weight() -> None:
     assert scales.pop("softmax(AB)") == (SHARES.name, 0, 1)
     for name, (colours, low, high) in scales.items():
         assert colours == WEIGHTS.name and low == -high, name
-    assert picture.title == "Untrained, the gate does not choose: it divides by three"
     assert f"between {gate.min():.2f} and {gate.max():.2f}" in picture.caption
-    with torch.no_grad():
-        weight.A *= 20
-    turned = figures.weight_parts(weight)
-    assert "divides" not in turned.title and "paler" not in turned.alt
 
 
 @pytest.mark.parametrize(
@@ -173,29 +166,68 @@ def test_the_title_of_the_race(gated: Tensor, plain: Tensor, fixed: Tensor, titl
 
 
 def test_effects() -> None:
-    found = {
-        "one": {
-            "live": Comparison(0.3, 0.1, 0.4, 0.01),
-            "recorded": Comparison(0.6, 0.5, 0.7, 0.1),
-        },
-        "two": {"live": Comparison(0.9, 0.8, 1.0, 0.01)},
-    }
-    picture = figures.effects(found, "title")
+    """A dot a comparison, and around one half the grey of what chance makes."""
+    few = {kind: crowd(EARLY) for kind in claims.LESSON} | {"plain": crowd(LATE)}
+    made = {"live": few, "recorded": crowds(gated=LATE)}
+    asked = claims.comparisons(made)
+    picture = figures.gate_effects(made)
     (ax,) = picture.fig.axes
     assert line(ax, 0)[:, 0].tolist() == [0.5, 0.5]
-    spans = [line(ax, i) for i in (1, 3, 5)]
-    dots = [line(ax, i) for i in (2, 4, 6)]
-    assert [s[:, 0].tolist() for s in spans] == [[0.1, 0.4], [0.5, 0.7], [0.8, 1.0]]
-    assert [d[0, 0].item() for d in dots] == [0.3, 0.6, 0.9]
-    assert [round(float(d[0, 1])) for d in dots] == [0, 0, 1]
-    assert dots[0][0, 1] < dots[1][0, 1]
-    assert all(s[0, 1] == d[0, 1] for s, d in zip(spans, dots, strict=True))
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["one", "two"]
+    dots = [line(ax, i)[0] for i in range(1, 7)]
+    flat = [c for bodies in asked.values() for c in bodies.values()]
+    assert [float(dot[0]) for dot in dots] == [c.first for c in flat] == [1, 0, 1, 0.5, 0.5, 0]
+    assert [round(float(dot[1])) for dot in dots] == [0, 0, 1, 1, 2, 2]
+    assert dots[0][1] < dots[1][1]
+    for bar, dot, c in zip(ax.patches, dots, flat, strict=True):
+        assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((c.low, c.high))
+        assert bar.get_y() < dot[1] < bar.get_y() + bar.get_height()
+    assert [t.get_text() for t in ax.get_yticklabels()] == [*asked]
     assert [t.get_text() for t in ax.texts] == ["live", "recorded"]
-    assert picture.alt == (
-        "one, live: 0.30 (0.10 to 0.40). one, recorded: 0.60 (0.50 to 0.70). "
-        "two, live: 0.90 (0.80 to 1.00)."
+    low, high = flat[0].low, flat[0].high
+    assert picture.alt.startswith(
+        f"gated before plain, live: 1.00; chance alone {low:.2f} to {high:.2f}. gated before"
     )
+    loss = figures.loss_effects({"live": few})
+    assert [t.get_text() for t in loss.fig.axes[0].get_yticklabels()] == [*claims.LOSS_QUESTIONS]
+
+
+def test_what_becomes_of_the_pull() -> None:
+    made = dict.fromkeys(pull.WAYS, crowd(EARLY)) | {pull.ALL_SIX: crowd(NEVER)}
+    picture = figures.pulled(made)
+    (ax,) = picture.fig.axes
+    texts = {t.get_text().replace("\n", " ") for t in ax.texts}
+    assert texts == {
+        f"{way}: {'never' if way == pull.ALL_SIX else 150}"
+        for way in (pull.ALL_SIX, pull.YIELDING, pull.REPEAT, pull.OUT)
+    }
+    assert f"{pull.ALL_SIX} 0 of 12, median never" in picture.alt
+
+
+def test_the_pull_beside_that_of_other_pairs() -> None:
+    """Two letters straight against the rest, and six gradients that have nothing in common."""
+    apart = torch.eye(6)
+    against = torch.tensor([1.0, 1, -0.5, -0.5, -0.5, -0.5])
+    products = torch.stack([apart, against[:, None] * against]).repeat_interleave(3, 0)
+    steps = torch.tensor([0, 50, 100, 150, 200, 250])
+    along = evidence.Along(
+        steps, products[:, None].repeat(1, 4, 1, 1), torch.ones(6, 4, 2), torch.ones(5, 15) / 4
+    )
+    left, right = figures.pulling(along).fig.axes
+    blue = next(drawn for drawn in left.lines if drawn.get_color() == colour("blue"))
+    assert blue.get_ydata().tolist() == pytest.approx([0, 0, 0, -1, -1, -1], abs=1e-6)
+    assert len([drawn for drawn in left.lines if drawn.get_color() != colour("blue")]) == 15
+    assert all(set(drawn.get_ydata()) == {25} for drawn in right.lines)
+    assert len(right.lines) == 15 and right.lines[-1].get_color() == colour("blue")
+
+
+def test_the_emblem_has_few_marks_and_hides_the_answer() -> None:
+    picture = figures.emblem()
+    assert picture.title == picture.caption == ""
+    (ax,) = picture.fig.axes
+    assert {drawn.get_color() for drawn in ax.lines} == {colour("blue"), colour("vermilion")}
+    assert [t.get_text() for t in ax.texts] == ["old", "new"]
+    assert picture.fig.get_size_inches().tolist() == [2.6, 1.7]
+    assert "three" not in picture.alt
 
 
 def test_rates() -> None:
@@ -211,9 +243,7 @@ def test_rates() -> None:
     assert line(ax, 2).tolist() == [[r, late if r == 0.16 else early] for r in recipe.RATES]
     assert line(ax, 3).tolist() == [[0.005, early]]
     assert [t.get_text() for t in ax.texts] == ["gated", "plain, loss on the\nanswer only"]
-    assert picture.title == "A best rate lies at an end"
     inside = figures.rates({"gated": made["gated"]}, ["gated"])
-    assert inside.title == "Every kind has its best rate inside the sweep"
     assert f"{late:.0f} at 0.02, {early:.0f} at 0.04" in inside.alt
     assert inside.alt.endswith("chosen 0.04.")
 
@@ -224,7 +254,6 @@ def test_loss_curves() -> None:
     assert line(gated, 0)[-1].tolist() == pytest.approx([1000, 0.41 - sorting.FLOOR], abs=1e-6)
     assert line(plain, 0)[-1].tolist() == pytest.approx([1000, 0.51 - sorting.FLOOR], abs=1e-6)
     assert "gated 0.0438, plain 0.1438 nats" in picture.alt
-    assert "within 0.1438 nats" in picture.title
 
 
 def test_the_loss_of_each_prediction() -> None:
@@ -235,7 +264,6 @@ def test_the_loss_of_each_prediction() -> None:
         assert heights == [x + moment for x in range(1, 7)]
         floors = [segment[0, 1] for segment in ax.collections[1].get_segments()]
         assert floors == pytest.approx([math.log(3)] * 2 + [0] * 4)
-    assert "more than 8.000 nats" in picture.title
     assert picture.alt.endswith("3.000, 4.000, 5.000, 6.000, 7.000, 8.000 nats.")
 
 
@@ -256,8 +284,6 @@ def test_the_triangles() -> None:
         colour("violet"),
     ]
     assert "even 0.33, sharp 1.00" in picture.caption and "even 0.33, sharp 1.00" in picture.alt
-    assert picture.title == "Trained gates choose"
-    assert figures.simplex({"even": [even], "too": [even]}).title == "Trained gates stay near even"
 
 
 def test_spectra() -> None:
@@ -285,10 +311,6 @@ def test_rank_and_temperature() -> None:
     assert cells(strict).tolist() == [1] * 9
     assert [t.get_text() for t in gated.get_yticklabels()] == ["1", "2", "3"]
     assert [t.get_text() for t in gated.get_xticklabels()] == ["0.1", "1", "10"]
-    assert picture.title == "Of all runs of rank 1 100% sort everything, of rank 3 100%"
-    turned = {**made, "gated 1 0.1": crowd(NEVER), "strict 1 1.0": crowd(NEVER)}
-    turned["strict 1 10.0"] = crowd(NEVER)
-    assert "rank 1 50% sort everything, of rank 3 100%" in figures.rank_temperature(turned).title
     assert "gated from 0.00 to 1.00; strict from 1.00 to 1.00" in picture.alt
 
 
@@ -302,11 +324,6 @@ def test_strict_sums_lie_on_the_diagonal() -> None:
         )
     strict = line(picture.fig.axes[1], 1)
     assert_close(strict[:, 0], strict[:, 1], atol=1e-5, rtol=0)
-    assert picture.title == "Strict, seed 0: one direction of each head is lost"
-    assert (
-        figures.strict_sums({"gated, seed 0": sorter(), "1": sorter(seed=1)}).title
-        == "No direction is lost"
-    )
 
 
 def test_attention_maps() -> None:
@@ -338,11 +355,8 @@ def test_sensitivities() -> None:
     failed, perfect = picture.fig.axes
     assert_close(cells(failed), measure.sensitivity(blind).flatten())
     assert_close(cells(perfect), measure.sensitivity(sorting.ideal).flatten())
-    assert picture.title == "It writes its 2nd letter as if it had not read the 3rd"
     assert "Least: 0.000, where a perfect sorter has 0.52" in picture.caption
     assert "failed: from 0.000" in picture.alt
-    honest = figures.sensitivities({"good": sorting.ideal})
-    assert "as if" not in honest.title and "least by" in honest.title
 
 
 @pytest.mark.parametrize(

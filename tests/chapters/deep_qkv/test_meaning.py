@@ -6,7 +6,6 @@ from matplotlib.colors import to_hex
 from torch import Generator
 
 from attn_notes import figures as house
-from attn_notes.analysis.statistics import Comparison
 from attn_notes.chapters.deep_qkv import claims, figures, recipe
 from attn_notes.models.deep_qkv import Config, Sorter
 
@@ -35,13 +34,14 @@ def test_a_kind_has_one_colour_in_every_drawing() -> None:
 
 
 def test_the_scale_of_effects_and_whose_evidence_is_whose() -> None:
-    pair = {"live": Comparison(0.3, 0.1, 0.4, 0.01), "recorded": Comparison(0.6, 0.5, 0.7, 0.1)}
-    (ax,) = figures.effects({"one": pair}, "title").fig.axes
+    made = {name: crowds(gated=LATE) for name in ("live", "own rate", "published")}
+    (ax,) = figures.gate_effects(made).fig.axes
     assert dict(zip(ax.get_xticks(), ticks(ax), strict=True)) == {
         0: "0\nnever", 0.25: ".25", 0.5: ".5\neven", 0.75: ".75", 1: "1\nalways"
     }  # fmt: skip
-    assert hexes(ax)[1] == to_hex(house.INK) and hexes(ax)[3] == to_hex(house.GREY)
-    assert [to_hex(t.get_color()) for t in ax.texts] == [to_hex(house.INK), to_hex(house.GREY)]
+    ink, grey = to_hex(house.INK), to_hex(house.GREY)
+    assert hexes(ax)[1:4] == [to_hex(t.get_color()) for t in ax.texts] == [ink, grey, grey]
+    assert len({drawn.get_marker() for drawn in ax.lines[1:4]}) == 3
 
 
 def test_predictions_stand_under_their_names() -> None:
@@ -124,7 +124,3 @@ def test_the_families_and_whose_they_are() -> None:
         for v in ("gated", "strict") for r in recipe.RANKS for t in recipe.TEMPERATURES
     }  # fmt: skip
     assert {claim.family for claim in claims.rank_claims(made)} == {"rank"}
-
-
-def test_an_interval_goes_from_low_to_high() -> None:
-    assert claims.interval(Comparison(0.3, 0.1, 0.4, 0.01)) == "0.30 (0.10 to 0.40)"

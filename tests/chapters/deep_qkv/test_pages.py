@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import torch
 
-from attn_notes.chapters.deep_qkv import claims, evidence, measure, recipe
+from attn_notes.chapters.deep_qkv import claims, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 
@@ -42,11 +42,11 @@ def test_the_lessons_loop_is_the_packages() -> None:
     """Its cell, cut short: the losses of `recipe.train_sorters` from the same seed."""
     short = replace(recipe.LIVE, steps=5, warmup=2)
     loop = exercises.cells(LESSON)["loop-cell"].rpartition("\n")[0]
-    setup = "tokens = sorting.all_sequences()\nfrom dataclasses import replace\n"
+    setup = "from dataclasses import replace\n"
     setup += "recipe.LIVE = replace(recipe.LIVE, steps=5, warmup=2)\n"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recipe, "LIVE", recipe.LIVE)  # taken back afterwards
-        losses = exercises.after_setup(LESSON, setup + loop)["torch_losses"]
+        losses = exercises.after_setup(LESSON, setup + loop)["losses"]
     setting = replace(short, seeds=(1,), lr=recipe.RATE["plain"], probe_every=1)
     run = recipe.train_sorters(Config("plain"), setting)
     ours = run.history["losses"][:-1, 0].mean(-1)
@@ -70,8 +70,8 @@ WORDS = {3: "three", 4: "four", 6: "six", 16: "sixteen", 20: "twentieth", 30: "t
         (LESSON, "loop", f"There are {LIVE.steps:,} steps; the rate rises over the first "
          f"{LIVE.warmup}."),
         (LESSON, "ensemble", f"on {WORDS[len(LIVE.seeds)]} at once"),
-        (LESSON, "effects", f"{len(CHOSEN.seeds)} recorded ones, of which yours are the first "
-         f"{WORDS[len(LIVE.seeds)]}"),
+        (LESSON, "effects", f"by the {WORDS[len(LIVE.seeds)]} [live](reference/glossary.md#term-"
+         f"live) seeds, which the cell above trained; by {WORDS[len(CHOSEN.seeds)]}"),
         (LESSON, "exercise-rescue", f"all {WORDS[len(LIVE.seeds)]} plain sorters"),
         (EVIDENCE, "kinds", f"for {SWEEP.steps:,} steps at {WORDS[len(recipe.RATES)]} rates, from "
          f"{WORDS[len(SWEEP.seeds)]} seeds"),
@@ -103,14 +103,13 @@ def test_the_number_of_weights() -> None:
               for v in ("gated", "strict", "plain")}  # fmt: skip
     said = "A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}."
     assert said.format(**counts) in text_of(EVIDENCE, "kinds")
-    assert f"A model of {counts['gated']} numbers" in text_of(LESSON, "title")
-
-
-def test_the_map_explains_the_middle_letter_least() -> None:
-    assert "explains it least" in text_of(EVIDENCE, "attention-seeds")
-    found = evidence.finder()
-    model = evidence.trained(found.variant)[found.seed]
-    assert measure.attention_on_written_letter(model).amax(0).argmin() == 1
+    assert f"A model of {counts['gated']} weights, {counts['plain']} without" in text_of(
+        LESSON, "title"
+    )
+    apart = (
+        f"{counts['plain']} weights; choose *gated* under *Model*, and there are {counts['gated']}"
+    )
+    assert apart in text_of(LESSON, "try")
 
 
 def test_a_name_of_the_code_is_not_printed() -> None:

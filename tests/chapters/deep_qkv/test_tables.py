@@ -3,11 +3,10 @@
 import math
 import re
 
-import pytest
 import torch
 from torch import Generator, Tensor
 
-from attn_notes.chapters.deep_qkv import evidence, measure, recipe, tables
+from attn_notes.chapters.deep_qkv import measure, recipe, tables
 from attn_notes.chapters.deep_qkv.claims import NTH
 from attn_notes.models.deep_qkv import Config, Sorter
 
@@ -34,27 +33,18 @@ def test_arrivals() -> None:
     assert never[2:] == ["0 of 12", "never (never to never)", "never"]
 
 
-def test_the_blackboard() -> None:
-    """Worked by hand: scores −1/√2, 3/√2 and 0; e to them .493, 8.343 and 1, in all 9.836."""
-    header, keys, values, scores, attention = cells(tables.blackboard(evidence.blackboard()))
-    assert header == ["q = (3, −1), mixture = (3.60, 0.40)", "c", "a", "b"]
-    assert keys[1:] == ["(0, 1)", "(1, 0)", "(0, 0)"]
-    assert values[1:] == ["(0, 4)", "(4, 0)", "(2, 2)"]
-    assert scores[1:] == ["−0.71", "2.12", "0.00"]
-    assert attention[1:] == ["0.05", "0.85", "0.10"]
-    weights = [math.exp(-1 / math.sqrt(2)), math.exp(3 / math.sqrt(2)), 1.0]
-    by_hand = [4 * weights[1] + 2 * weights[2], 4 * weights[0] + 2 * weights[2]]
-    assert evidence.blackboard().mixture.tolist() == pytest.approx(
-        [x / sum(weights) for x in by_hand], rel=1e-6
-    )
-
-
-def test_a_vector_breaks_at_no_line() -> None:
-    """However narrow a cell is."""
-    text = tables.blackboard(evidence.blackboard()).data
-    vectors = re.findall(r"\([^)]*\)", text)
-    assert len(vectors) == 8
-    assert not any(" " in vector for vector in vectors)
+def test_what_the_two_letters_contribute() -> None:
+    half = EARLY.clone()
+    half[6:] = math.inf
+    made = {0.02: {"one way": crowd(EARLY), "another": crowd(NEVER)},
+            0.04: {"one way": crowd(half), "another": crowd(EARLY)}}  # fmt: skip
+    header, *rows = cells(tables.pulled(made))
+    assert header[1:] == [f"{what}, rate {rate}" for rate in ("0.02", "0.04")
+                          for what in ("converged", "median step")]  # fmt: skip
+    assert rows == [
+        ["one way", "12 of 12", "150", "6 of 12", "150"],
+        ["another", "0 of 12", "never", "12 of 12", "150"],
+    ]
 
 
 def test_what_each_head_reads() -> None:

@@ -1,0 +1,449 @@
+"""What the chapter's pages say of recordings, with what it rests on; see tests/says.py."""
+
+import copy
+from functools import cache
+
+import torch
+
+from attn_notes.analysis.claims import Claim
+from attn_notes.analysis.statistics import Finding
+from attn_notes.analysis.words import listed
+from attn_notes.chapters.deep_qkv import claims, evidence, figures, measure, pull, recipe
+from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, LOSS, LOSS_OF_GATED, NTH, THIRD
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+
+from ...says import Page, titled
+
+LESSON, EVIDENCE = Page("deep_qkv"), Page("evidence/deep_qkv")
+TEACHING = Page("teaching/deep_qkv")
+OWN, PUBLISHED = evidence.on_record()
+PLAIN = recipe.RATE["plain"]
+COUNTS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six"]))
+
+
+@cache
+def tables() -> dict[str, Claim]:
+    """Every claim by its words."""
+    every = claims.every(evidence.on_record())
+    every += claims.rank_claims(evidence.recorded("rank_temperature"))
+    return {claim.text: claim for claim in every + claims.pull_claims(evidence.ways())}
+
+
+def told(text: str, body: str = OWN) -> Finding:
+    """What a body of evidence finds of a claim, corrected."""
+    return tables()[text].findings[body]
+
+
+def pulled(ours: str, theirs: str) -> list[Finding]:
+    """What both rates find of two ways of counting the two letters."""
+    (text,) = (text for text, pair in claims.PULL.items() if pair == (ours, theirs))
+    return [*tables()[text].findings.values()]
+
+
+OF_WEIGHTS = [text for text, (_, theirs) in claims.PAIRS["weights"].items() if theirs == "plain"]
+ANSWER = "Loss on the answer only converges before all six, "
+FOUND = evidence.finder()
+BEST = evidence.trained(FOUND.variant)[FOUND.seed]
+
+
+# Play
+
+
+def test_without_places_it_is_right_by_luck() -> None:
+    blind = copy.deepcopy(BEST)
+    with torch.no_grad():
+        blind.position.weight.zero_()
+    answers = {word: blind.sort(word) for word in words()}
+    right = [word for word, answer in answers.items() if answer == "".join(sorted(word))]
+    (always,) = set(answers.values())
+    LESSON.says(
+        f"Go back to {FOUND.variant}, seed {FOUND.seed}, and press *zero all* at the position "
+        f"embedding: the score falls from {int(sorting.probe(BEST)['solved'])} to {len(right)}. "
+        f"Why can it still sort {COUNTS[len(right)]} words?",
+        f"With no places it writes `{always}`, whatever it reads. That is right for "
+        f"{listed([f'`{word}`' for word in right])}",
+    )
+
+
+def words() -> list[str]:
+    return [sorting.decode(row) for row in sorting.all_sequences()[:, :3].tolist()]
+
+
+def test_what_arcs_show() -> None:
+    reads = evidence.reads()
+    LESSON.says(
+        f"Of {reads.all} recorded sorters that sort everything, {reads.letter} have a head that "
+        "puts most of its attention on the first letter to be written. In "
+        f"{reads.place} a head reads one place instead, and in {reads.neither} no single arc"
+    )
+    EVIDENCE.says(
+        f"Of the {reads.all} recorded sorters that sort everything, {reads.letter} write the first "
+        "letter with a head that has more than half of its attention on that letter, "
+        f"{reads.place} with one that has as much on a place, and {reads.neither} with neither."
+    )
+
+
+# The idea
+
+
+def test_the_untrained_gate_divides_by_three() -> None:
+    weight = Sorter(Config("gated"), torch.Generator().manual_seed(0)).block.attention.q
+    titled(
+        figures.weight_parts(weight),
+        "Untrained, the gate does not choose: it divides by three",
+        where=bool((weight.gate() - 1 / 3).abs().max() < 1 / 6),
+    )
+
+
+def test_the_heart_in_numbers() -> None:
+    """One step of AdamW at plain's rate, whatever the gradient: of base, and so of W."""
+    moved = []
+    for gradient in (1e-3, 10.0):
+        base = torch.nn.Parameter(torch.tensor([0.30]))
+        base.grad = torch.tensor([-gradient])
+        torch.optim.AdamW([base], lr=recipe.RATE["plain"], weight_decay=0).step()
+        moved.append(float(base.detach()))
+    assert abs(moved[0] - moved[1]) < 1e-4
+    LESSON.says(
+        f"at a rate of {recipe.RATE['plain']:g} a base of 0.30 becomes {moved[0]:.2f}, and with it "
+        f"a plain $W$. Divided by three the same step takes $W$ from 0.100 to {moved[0] / 3:.3f}."
+    )
+
+
+def test_the_floor() -> None:
+    entropies = sorting.entropies(sorting.all_sequences())
+    costly = int((entropies > 1e-6).sum())
+    LESSON.says(f"a mean loss below $2 \\ln 3 / 6 = {sorting.FLOOR:.4f}$")
+    titled(
+        figures.floor_bars(),
+        f"{COUNTS[costly].capitalize()} of the six predictions cost something, whoever makes them",
+    )
+
+
+# What came out
+
+
+def test_what_the_gate_does() -> None:
+    helps, not_told = [told(GATE), told(THIRD)], [told(CHOICE)]
+    published = [told(text, PUBLISHED) for text in (GATE, THIRD)]
+    titled(
+        figures.gate_effects(evidence.on_record()),
+        "At its own rate the gate helps, and so does its control; as published, neither can be "
+        "told",
+        held=helps,
+        untold=published,
+    )
+    LESSON.says(
+        "## The control does as well",
+        "At its own rate the gate helps. But weights that are only divided by three do as well",
+        "So nothing shows that the gate does more than divide.",
+        held=helps,
+        untold=not_told,
+    )
+    LESSON.says(
+        "at the published settings nothing shows that the gate helps at all",
+        "neither gated weights nor divided ones can be told from plain.",
+        untold=published,
+    )
+
+
+def ahead() -> tuple[str, str]:
+    """The rates at which gated is ahead of plain by the mean step, and where it is behind."""
+    gated, plain = (evidence.sweep()[kind] for kind in ("gated", "plain"))
+    signs = {rate: gated[rate].delay < plain[rate].delay for rate in recipe.RATES}
+    first, last = (listed([f"{r:g}" for r, s in signs.items() if s == told]) for told in (1, 0))
+    return first, last
+
+
+def test_who_compares_at_one_rate_compares_rates() -> None:
+    first, last = ahead()
+    best = {kind: evidence.sweep()[kind][recipe.RATE[kind]] for kind in ("gated", "plain")}
+    gated, plain = best["gated"], best["plain"]
+    for page in (LESSON, EVIDENCE):
+        page.says(f"gated is ahead of plain at {first} and behind at {last}, by the mean step")
+    lost = {k: c.arrived < len(c.arrivals) for k, c in evidence.recorded("chosen").items()}
+    LESSON.says(
+        f"by the mean step gated gains nothing ({gated.delay:.1f} steps against {plain.delay:.1f}",
+        where=gated.delay >= plain.delay,
+    )
+    LESSON.says("of gated ones there are some.", where=lost["gated"])
+    EVIDENCE.says(
+        f"the mean steps are {gated.delay:.1f} for gated (at {recipe.RATE['gated']:g}) and "
+        f"{plain.delay:.1f} for plain (at {recipe.RATE['plain']:g}), and the median seeds' "
+        f"{gated.median:.0f} and {plain.median:.0f}.",
+        where=gated.delay >= plain.delay and gated.median < plain.median,
+    )
+
+
+def test_what_the_loss_does() -> None:
+    own = evidence.recorded("chosen")
+    before = [claims.before(own["plain, knowable"], own[kind]) for kind in claims.LESSON[:3]]
+    held = [told(text) for text in claims.PAIRS["loss"]]
+    titled(
+        figures.loss_effects(evidence.on_record()),
+        "With two letters out of the loss the plain sorter is before all three others",
+        held=before + held,
+    )
+    LESSON.says("What is asked decides more than how the weights are made", held=held)
+
+
+# Why: the pull of the two letters
+
+
+def test_taking_the_pull_out_does_not_help() -> None:
+    no_help = pulled(pull.YIELDING, pull.ALL_SIX)
+    harm = pulled(pull.OUT, pull.YIELDING)
+    harmless = pulled(pull.REPEAT, pull.ALL_SIX)
+    titled(
+        figures.pulled(evidence.ways()[PLAIN]),
+        "Taking the pull of the two letters out does not help; asking them something easy does",
+        untold=no_help,
+        held=[*harm, *harmless],
+    )
+    LESSON.says(
+        "Without the pull the sorters cannot be told from those that have it, and they are later "
+        "than those without the two letters.",
+        untold=no_help,
+        held=harm,
+    )
+    LESSON.says("two predictions that are easy do no such harm.", held=harmless)
+    EVIDENCE.says("Taking the pull out does not show any help, at either rate", untold=no_help)
+    EVIDENCE.says("sorters without the two letters are sooner than those without", held=harm)
+    EVIDENCE.says(
+        "a tenth of their weight cannot be told from all of it.",
+        untold=pulled(pull.TENTH, pull.ALL_SIX),
+    )
+    EVIDENCE.says("two predictions that repeat a letter do no harm.", held=harmless)
+    EVIDENCE.says(
+        "counted in the first 50 steps only, while the sorters learn that the two are even, they "
+        "do little.",
+        held=pulled(pull.EARLY, pull.ALL_SIX),
+    )
+    assert pull.WAYS[pull.EARLY].until == 50 and pull.WAYS[pull.TENTH].share == 0.1
+
+
+def test_how_the_gradients_stand() -> None:
+    along, (two, *others) = evidence.along(), pull.PAIRS
+    rest = [along.middle(pair, 30, 100) for pair in others]
+    here = (along.steps >= 30) & (along.steps <= 100)
+    below = 100 * float((along.cosines()[here] < 0).float().mean())
+    titled(
+        figures.pulling(along),
+        "The two letters pull against the other four, and so do any two of the six",
+        where=max(rest) < -0.1 and along.middle(two, 30, 100) < -0.1,
+    )
+    LESSON.says(
+        "from step 30 on or so the gradient of the two letters points against that of the other",
+        where=along.middle(two, 0, 20) > 0 > along.middle(two, 30, 100),
+    )
+    EVIDENCE.says(
+        f"In the first 20 steps the two parts agree, with a median cosine of "
+        f"{along.middle(two, 0, 20):.2f}",
+        f"from step 30 to 100 it is {minus(along.middle(two, 30, 100))}, and in {below:.0f} % of "
+        "seeds and probes below zero",
+        f"For the other 14 ways to split six predictions into two and four it is "
+        f"{minus(min(rest))} to {minus(max(rest))}",
+    )
+    during = (along.steps[1:] > 100) & (along.steps[1:] <= 200)
+    most, *less = (100 * along.opposed[during].mean(0)).tolist()
+    EVIDENCE.says(
+        f"{most:.0f} % of the steps help one part and hurt the other, of the other splits "
+        f"{min(less):.0f} to {max(less):.0f} %",
+        where=most > max(less),
+    )
+
+
+def minus(value: float) -> str:
+    """A cosine below zero as the page prints it."""
+    return f"−{-value:.2f}"
+
+
+def test_the_noise_of_what_nobody_can_know() -> None:
+    two, four = evidence.along().noise[-1].median(0).values.tolist()
+    EVIDENCE.says(
+        f"at the end of training one input's gradient is off the mean by {two:.2f} in the two "
+        f"letters and by {four:.2f} in the other four",
+        where=two > 5 * four,
+    )
+
+
+# To retell
+
+
+def test_what_is_retold() -> None:
+    LESSON.says(
+        "A new kind of weights learned to sort sooner than plain ones, each at its own learning "
+        "rate; plain ones divided by three did as well",
+        held=[told(GATE), told(THIRD)],
+        untold=[told(CHOICE)],
+    )
+    LESSON.says(
+        "at the published settings neither could be told from plain.",
+        untold=[told(GATE, PUBLISHED), told(THIRD, PUBLISHED)],
+    )
+    LESSON.says(
+        "To leave two letters that nobody can know out of the loss helped more than either.",
+        held=[told(LOSS), told(LOSS.replace("gated", "divided by three"))],
+    )
+
+
+# The evidence
+
+
+def test_titles_of_the_races() -> None:
+    own, published = evidence.recorded("chosen"), evidence.recorded("published")
+    five = {kind: own[kind] for kind in figures.kinds_of("all")}
+    lost = {kind: len(here.arrivals) - here.arrived for kind, here in five.items()}
+    never = sorted((kind for kind in five if lost[kind]), key=lambda kind: -lost[kind])
+    titled(
+        figures.race(five, figures.OWN_RATE),
+        f"Of {len(recipe.CHOSEN.seeds)} seeds each, "
+        + listed([f"{lost[kind]} {claims.NAMES[kind]}" for kind in never])
+        + " never converge; of the other kinds all do",
+    )
+    titled(
+        figures.race(own, figures.PARTS),
+        "With two letters out of the loss both kinds of weights converge sooner",
+        held=[told(LOSS_OF_GATED), told(LOSS_OF_GATED.replace("gated", "plain"))],
+    )
+    titled(
+        figures.race(published, figures.AS_PUBLISHED),
+        "As published, no way to make the weights can be told from plain; what the loss counts can",
+        untold=[told(text, PUBLISHED) for text in OF_WEIGHTS],
+        held=[told(text, PUBLISHED) for text in (LOSS_OF_GATED, f"{ANSWER}gated")],
+    )
+
+
+def test_titles_of_sweep_and_losses() -> None:
+    sweep, own = evidence.sweep(), evidence.recorded("chosen")
+    inside = {*recipe.RATES[1:-1]}
+    title = "Every kind has its best rate inside the sweep"
+    for kinds in (figures.kinds_of("all"), figures.kinds_of("knowable", "answer")):
+        here = all(evidence.best_rate(sweep[kind]) in inside for kind in kinds)
+        titled(figures.rates(sweep, kinds), title, where=here)
+    five = {kind: own[kind] for kind in figures.kinds_of("all")}
+    most = max(float(here.curves[-1, 1]) - sorting.FLOOR for here in five.values())
+    titled(
+        figures.loss_curves(five),
+        f"The median seed of every kind ends within {most:.3f} nats of the floor",
+    )
+    left = own["gated"].last_losses.median(0).values - sorting.entropies(sorting.all_sequences())
+    titled(
+        figures.prediction_losses(own["gated"]),
+        f"At the end no prediction is more than {float(left.max()):.3f} nats above its floor",
+    )
+
+
+def test_titles_of_gates_and_ranks() -> None:
+    trained = {variant: evidence.trained(variant) for variant in ("gated", "strict")}
+    largest = [figures.gate_rows(each).amax(-1).median() for each in trained.values()]
+    titled(figures.simplex(trained), "Trained gates choose", where=min(largest) > 0.5)
+    EVIDENCE.says(
+        "So gates learn to choose. Whether that helps is another question, and the control "
+        "answers it: divided by three cannot choose.",
+        untold=[told(CHOICE)],
+        where=min(largest) > 0.5,
+    )
+    cells = evidence.recorded("rank_temperature")
+    of_rank = {
+        rank: torch.cat([c.solved == recipe.SOLVED for n, c in cells.items() if f" {rank} " in n])
+        for rank in (1, 3)
+    }
+    share = {rank: 100 * float(solved.float().mean()) for rank, solved in of_rank.items()}
+    titled(
+        figures.rank_temperature(cells),
+        f"Of all runs of rank 1 {share[1]:.0f} % sort everything, of rank 3 {share[3]:.0f} %",
+    )
+    both = {f"{v}, seed 0": trained[v][0] for v in ("gated", "strict")}
+    sums = {name: measure.projection_sums(model) for name, model in both.items()}
+    off = [float((each[0, 0] - each[1, 1]).abs().max()) for each in sums.values()]
+    titled(
+        figures.strict_sums(both),
+        "Strict loses one direction of each head, gated loses none",
+        where=off[1] < 1e-3 < 1 < off[0],
+    )
+    EVIDENCE.says("It sorts all the same.", held=[told("Strict, without a base, has it too")])
+
+
+def test_what_a_head_goes_by() -> None:
+    letters, places = measure.attention_by_letter(BEST), measure.attention_by_place(BEST)
+    letter, place = letters[FOUND.head, 0], places[FOUND.head, 0]
+    which = sorting.LETTERS[int(letter.argmax())]
+    EVIDENCE.says(
+        f"When the first letter is written, head {FOUND.head + 1} gives the {which}'s of a word "
+        f"{float(letter.max()):.2f} of its attention, and no place of the word more than "
+        f"{float(place.max()):.2f}. So it goes by the letter, {which}, and not by the place.",
+        where=bool(letter.max() > 2 * place.max()),
+    )
+    EVIDENCE.says(
+        "of this sorter the map explains it least",
+        where=int(measure.attention_on_written_letter(BEST).amax(0).argmin()) == 1,
+    )
+
+
+def test_the_failed_seed() -> None:
+    failed, blind = evidence.worst(), evidence.blindness()
+    model = evidence.trained(failed.variant)[failed.seed]
+    (few, of_few), (some, of_some), (all_, of_all) = blind.values()
+    EVIDENCE.says(
+        f"The worst recorded sorter is {claims.NAMES[failed.variant]}, seed {failed.seed}: it "
+        f"sorts {failed.score} of 27. Call a sorter blind if some written letter moves by less "
+        f"than {evidence.BLIND:g} when some letter of the word is replaced. Blind are {few} of the "
+        f"{of_few} that sort fewer than 24 inputs, {some} of the {of_some} that sorts 24 to 26 and "
+        f"{all_} of the {of_all} that sort all 27.",
+        where=list(blind) == ["sort fewer than 24 inputs", "sort 24 to 26", "sort all 27"],
+    )
+    moved = measure.sensitivity(model)
+    i, j = divmod(int(moved.argmin()), 3)
+    share = measure.attention_on_letters(model)[:, :, i].mean(0)  # [heads, places]
+    top = int(share.sum(0).argmax())
+    at = [f"the {NTH[p]} letter {share[0, p]:.2f} and {share[1, p]:.2f}" for p in (j, top)]
+    EVIDENCE.says(
+        f"When it writes its {NTH[i]} letter, its two heads give {at[0]} and {at[1]} of their "
+        "attention, averaged over the 27 words."
+    )
+    titled(
+        figures.sensitivities({"failed": model}),
+        f"It writes its {NTH[i]} letter as if it had not read the {NTH[j]}",
+        where=bool(moved.min() < evidence.BLIND),
+    )
+
+
+def test_without_positions() -> None:
+    exact = float(sorting.entropies(sorting.all_sequences(), sorting.proportions).mean())
+    crowds = evidence.recorded("positions").values()
+    gap = min(float(c.last_losses.mean(-1).min()) for c in crowds) - exact
+    EVIDENCE.says(
+        f"Of {sum(len(c.arrivals) for c in crowds)} seeds {sum(c.arrived for c in crowds)} sort "
+        f"all 27 inputs without positions, and the best ends {gap:.4f} nats above the least "
+        f"possible, {exact:.4f}."
+    )
+
+
+def test_the_published_trace() -> None:
+    before = evidence.trace_differs(figures.untrained("gated"))
+    after = evidence.trace_differs(evidence.trained("gated"))
+    EVIDENCE.says(f"on {before:.1f} of 27 inputs on average before training, on {after:.1f} after.")
+
+
+# The teaching page
+
+
+def test_what_a_teacher_is_told() -> None:
+    TEACHING.says(
+        "At its own rate for each the second picture appears.",
+        held=[told(GATE), told(THIRD)],
+        untold=[told(CHOICE)],
+    )
+    TEACHING.says(
+        "At the published rate none can be told from plain.",
+        untold=[told(text, PUBLISHED) for text in OF_WEIGHTS],
+    )
+    TEACHING.says(
+        "Why does the loss change so much more than the weights?",
+        held=[told(LOSS), told(LOSS.replace("gated", "divided by three"))],
+    )
+    TEACHING.says(
+        "The race shows a gate that cannot learn, and cannot be told apart.", untold=[told(CHOICE)]
+    )
