@@ -7,7 +7,7 @@ models do is in `learnt`, what the scores make of vectors in `geometry`, simple 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from torch import Generator, Tensor
 from attn_notes.analysis import cost, results
 from attn_notes.chapters.triple_product import learnt, measure, recipe
 from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
+from attn_notes.chapters.triple_product.rules import Reach
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 from attn_notes.predictions import Part
 from attn_notes.tasks import prediction
@@ -87,6 +88,11 @@ def unknown(n: int = 1000) -> dict[str, Float[Tensor, " t"]]:
         x = task.sample(n, Generator().manual_seed(2))
         found[name] = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(0)
     return found
+
+
+def reach(task: str) -> Reach:
+    """What rules get, "fixed" or "random": recorded."""
+    return Reach(**results.load("triple_product_rules")["runs"][task])
 
 
 # --- What each form of the determinant costs
@@ -256,11 +262,14 @@ class Body:
         learnings: one of `recipe.TASKS` → kind → how it learns.
         moved: likewise → at other periods, where that was tried.
         loud: one layer with a loud token, where that was tried.
+        follows: one of `recipe.TASKS` → kind → what it predicts on random letters, where that was
+            tried: see `learnt.follows`.
     """
 
     learnings: Mapping[str, Learnings]
     moved: Mapping[str, Transfer] = field(default_factory=dict)
     loud: Loudness | None = None
+    follows: Mapping[str, Mapping[str, Float[Tensor, "2 d m"]]] = field(default_factory=dict)
 
     @property
     def seeds(self) -> int:
@@ -271,9 +280,25 @@ class Body:
         """Of training, one of `recipe.TASKS`."""
         return int(next(iter(self.learnings[name].values())).steps[-1])
 
-    def right(self, name: str, kind: str) -> Float[Tensor, " m"]:
-        """The share of copies right at the end."""
+    def copies(self, name: str, kind: str) -> Float[Tensor, " m"]:
+        """The share of copies right at the end, over the periods of training.
+
+        Of models that were not tried at each period by itself, what was counted in training: the
+        last half of the letters.
+        """
+        if name in self.moved:
+            return self.moved[name].copies(kind)
         return self.learnings[name][kind].accuracy[-1]
+
+    def only(self, kind: str) -> "Body":
+        """The same of one kind of score alone, as far as it learnt and was moved."""
+        return Body(
+            {name: {kind: kinds[kind]} for name, kinds in self.learnings.items()},
+            {
+                name: replace(each, accuracy={kind: each.accuracy[kind]})
+                for name, each in self.moved.items()
+            },
+        )
 
 
 Bodies = Mapping[str, Body]
@@ -304,6 +329,7 @@ def recorded() -> Body:
             for name, accuracy in found["transfer"].items()
         },
         Loudness(recipe.FACTORS, _tensors(found["others"]), _tensors(found["own"])),
+        {name: _tensors(kinds) for name, kinds in found["follows"].items()},
     )
 
 

@@ -55,15 +55,18 @@ class Transfer:
 
     def at_home(self, kind: str) -> Float[Tensor, " m"]:
         """Of each seed at that period of training where it is worst."""
-        return torch.stack([self.at(kind, p) for p in self.periods if p in self.home]).amin(0)
+        return self._home(kind).amin(0)
+
+    def copies(self, kind: str) -> Float[Tensor, " m"]:
+        """Of each seed over all periods of training, each counted alike."""
+        return self._home(kind).mean(0)
 
     def elsewhere(self, kind: str) -> Float[Tensor, "k m"]:
-        """At the periods on which it was not trained, and of which none of those is a multiple.
+        """At the periods on which it was not trained."""
+        return torch.stack([self.at(kind, p) for p in self.periods if p not in self.home])
 
-        Whoever looks back one period is right at each that divides it.
-        """
-        served = {p for p in self.periods if any(home % p == 0 for home in self.home)}
-        return torch.stack([self.at(kind, p) for p in self.periods if p not in served])
+    def _home(self, kind: str) -> Float[Tensor, "h m"]:
+        return torch.stack([self.at(kind, p) for p in self.periods if p in self.home])
 
 
 def transfer(runs: Runs, task: Copying) -> Transfer:
@@ -75,6 +78,19 @@ def transfer(runs: Runs, task: Copying) -> Transfer:
         for kind, run in runs.items()
     }
     return Transfer(recipe.TESTED, task.periods, accuracy)
+
+
+# --- By content or by distance
+
+
+def follows(runs: Runs, task: Copying) -> dict[str, Float[Tensor, "2 d m"]]:
+    """Kind → what each seed predicts on random letters: see `measure.follows`."""
+    return {
+        kind: torch.stack(
+            [measure.follows(m, task, Generator().manual_seed(14)) for m in members(run)], -1
+        )
+        for kind, run in runs.items()
+    }
 
 
 # --- Where one layer looks, and where its loss is
