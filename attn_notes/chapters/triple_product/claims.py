@@ -291,7 +291,7 @@ def of_formula(rounding: Mapping[str, Mapping[float, Rounding]], scene: Resilien
 def lesson(bodies: Bodies, best: Mapping[str, float], reach: Reach) -> list[Claim]:
     """Those that the lesson ends on, as `of_models` has told and corrected them."""
     found = {claim.text: claim for claim in of_models(bodies, best, reach)}
-    of_both = EITHER.partition(" than ")[0] + BOTH.removeprefix("… more")
+    of_both = EITHER.partition(" than ")[0] + BOTH.removeprefix("… more").replace("one", "a rule")
     of_angle = FRIEND.replace("volume", "angle")
     return [
         found[STRICT],

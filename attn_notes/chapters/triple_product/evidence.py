@@ -6,7 +6,7 @@ models do is in `learnt`, what the scores make of vectors in `geometry`, simple 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -16,11 +16,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.analysis import cost, results
-from attn_notes.chapters.triple_product import learnt, measure, recipe
+from attn_notes.analysis import results
+from attn_notes.chapters.triple_product import learnt, recipe
 from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
 from attn_notes.chapters.triple_product.rules import Reach
-from attn_notes.models.triple_product import VOLUMES, AttentionOnly
+from attn_notes.models.triple_product import AttentionOnly
 from attn_notes.predictions import Part
 from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
@@ -98,16 +98,6 @@ def reach(task: str) -> Reach:
 # --- What each form of the determinant costs
 
 
-def fastest_from(
-    lengths: Iterable[int], ours: Iterable[float], others: Iterable[Iterable[float]]
-) -> int | None:
-    """The shortest length from which on ours is faster than all others, up to the longest."""
-    first = None
-    for length, mine, theirs in zip(lengths, ours, zip(*others, strict=True), strict=True):
-        first = (first or length) if all(mine < time for time in theirs) else None
-    return first
-
-
 @dataclass(frozen=True)
 class Costs:
     """Seconds and peak bytes of one forward and backward pass, by dimension, length and form."""
@@ -125,29 +115,12 @@ class Costs:
         """How many times as fast as the published expansion, at the longest."""
         return self.of(d, "expanded", "seconds")[-1] / self.of(d, form, "seconds")[-1]
 
-    def memory(self, d: int, form: str) -> float:
-        """The share of the published expansion's memory that it needs, at the longest."""
-        return self.of(d, form, "bytes")[-1] / self.of(d, "expanded", "bytes")[-1]
-
-    def features_pay_from(self, d: int) -> int | None:
-        """The shortest length from which on the features are the fastest exact form."""
-        others = [self.of(d, form, "seconds") for form in ("expanded", "projected", "stable")]
-        return fastest_from(self.lengths, self.of(d, "features", "seconds"), others)
-
 
 def costs() -> Costs:
     """The recorded costs."""
     record = results.load("triple_product_cost")
     settings = record["settings"]
     return Costs(settings["lengths"], settings["dimensions"], record["runs"])
-
-
-def timings() -> dict[str, float]:
-    """Seconds of each form of the volume at the size of this chapter, timed now."""
-    batch = recipe.ONE["seeds"] * recipe.ONE["batch"]
-    length, generator = recipe.FIXED.length - 1, Generator().manual_seed(5)
-    passes = measure.forward_backward(batch, recipe.HEADS, length, 16, generator)
-    return cost.seconds({form: passes[form] for form in (*VOLUMES, "features")})
 
 
 # --- How the kinds learn
@@ -368,13 +341,7 @@ def offsets() -> dict[str, Float[Tensor, "t m"]]:
 def circuits() -> Circuits:
     """The parts of an induction circuit, recorded."""
     found = _lesson()["found"]
-    return Circuits(_tensors(found["previous"]), _tensors(found["source"]), learnt.evenly())
-
-
-def trained_scores() -> tuple[float, float]:
-    """The volume's lowest score and the mean largest weight of a row, recorded."""
-    found = _lesson()["found"]
-    return found["lowest"], found["sharpest"]
+    return Circuits(_tensors(found["previous"]), _tensors(found["source"]))
 
 
 @cache

@@ -60,7 +60,7 @@ def emblem() -> Picture:
     _, attention = explorer.counting(explorer.AT_HOME)
     shown = slice(len(attention) - recipe.HALF - 1, len(attention))
     with figure(2.6, 1.7) as (fig, ax):
-        ax.bar(range(recipe.HALF + 1), attention[shown], color=COLOUR["dot"], width=0.7)
+        ax.bar(range(recipe.HALF + 1), attention[shown].tolist(), color=COLOUR["dot"], width=0.7)
         for i, letter in enumerate(explorer.AT_HOME[shown] + "?"):
             ax.text(i, -0.16, letter, ha="center", va="center", fontsize=10.5)
         ax.set(xlim=(-0.7, recipe.HALF + 1.7), ylim=(-0.3, 1.05), xticks=[], yticks=[])
@@ -349,9 +349,10 @@ def reaches(reach: Reach, copies: Tensor) -> Picture:
         ax.barh(model, middle, color=COLOUR["dot"], height=0.62)
         ax.plot(copies, [model] * len(copies), "o", color=INK, markersize=3)
         for text, share in {**right, model: middle}.items():
-            ax.text(0.02, text, f"{share:.2f}", va="center", fontsize=10)
+            ax.text(1.04, text, f"{share:.2f}", va="center", fontsize=10)
         ax.invert_yaxis()
-        ax.set(xlim=(0, 1.01), xlabel="share of copies right, periods 6 to 12")
+        ax.set(xlim=(0, 1.16), xlabel="share of copies right, periods 6 to 12")
+        ax.set_xticks([0, 0.5, 1])
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
     return Picture(

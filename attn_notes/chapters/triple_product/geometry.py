@@ -12,8 +12,6 @@ from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import (
     VOLUMES,
     cos2_to_plane,
-    expanded_volume,
-    quadratic_features,
     stable_volume,
 )
 
@@ -42,14 +40,6 @@ def rounding() -> dict[str, dict[float, Rounding]]:
         }
         for form in VOLUMES
     }
-
-
-def features_error() -> float:
-    """How far features and determinant differ in double precision, of the largest score."""
-    q, k, r = torch.randn(3, 64, 16, generator=Generator().manual_seed(4), dtype=torch.float64)
-    phi, psi = quadratic_features(q, k, r)
-    volume = expanded_volume(q, k, r)
-    return ((phi @ psi.mT + volume).abs().max() / volume.max()).item()
 
 
 # --- Loud strangers, loud friends and whispers

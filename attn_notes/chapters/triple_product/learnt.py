@@ -119,11 +119,6 @@ class ByToken:
         surplus = self.surplus(kind)
         return (surplus[self.known :].sum() / surplus.sum()).item()
 
-    def early(self, kind: str, first: int = 4) -> float:
-        """Of the surplus on what cannot be known, the share on the first few predictions."""
-        surplus = self.surplus(kind)[: self.known]
-        return (surplus[:first].sum() / surplus.sum()).item()
-
     def means(self, kind: str) -> tuple[float, float]:
         """The mean loss of what cannot be known, and of the copies."""
         losses = self.losses[kind]
@@ -186,12 +181,10 @@ class Circuits:
     Args:
         previous: kind → mean attention one place back of the best head of layer 1, [m].
         source: kind → mean attention at the right source of the best head of layer 2, [m].
-        even: what a head would give either if it attended evenly.
     """
 
     previous: OfKinds
     source: OfKinds
-    even: float
 
 
 def circuits(two: Runs) -> Circuits:
@@ -209,14 +202,7 @@ def circuits(two: Runs) -> Circuits:
     return Circuits(
         {kind: heads[:, 0, :, 0].amax(1) for kind, heads in found.items()},
         {kind: heads[:, 1, :, 1].amax(1) for kind, heads in found.items()},
-        evenly(),
     )
-
-
-def evenly() -> float:
-    """What a head that attends evenly gives one place, over the rows that `induction` counts."""
-    task = recipe.RANDOM
-    return (1 / torch.arange(task.periods[0] + 1, task.length)).mean().item()
 
 
 # --- One token made louder

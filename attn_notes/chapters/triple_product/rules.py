@@ -32,9 +32,9 @@ class Copies(NamedTuple):
 
     vocabulary: int
     x: Int[Tensor, "n t"]
-    counted: Bool[Tensor, "n t-1"]
+    counted: Bool[Tensor, "n p"]
 
-    def mean(self, right: Float[Tensor, "n t-1"]) -> float:
+    def mean(self, right: Float[Tensor, "n p"]) -> float:
         """Of what counts, each period alike."""
         return ((right * self.counted).sum(1) / self.counted.sum(1)).mean().item()
 
