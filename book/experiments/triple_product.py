@@ -141,6 +141,14 @@ def triple_product_copying() -> None:
 
 
 @experiment
+def triple_product_longer_rate() -> None:
+    """The two that the longer training holds against each other, at another rate, four seeds."""
+    two = recipe.LONG_TWO | {"seeds": recipe.SWEPT_TWO["seeds"], "lr": recipe.OTHER_RATE}
+    kinds = {kind: recipe.TWO_LAYERS[kind] for kind in (recipe.WIDER, "angle")}
+    results.save("triple_product_longer_rate", two, compare(kinds, recipe.RANDOM, two))
+
+
+@experiment
 def triple_product_cost() -> None:
     """Time and peak memory of each form of the volume, at lengths from 24 to 2048."""
     generator = Generator().manual_seed(0)

@@ -83,7 +83,7 @@ def induction(moved: Transfer) -> Finding:
     elsewhere = torch.cat([moved.elsewhere(kind).flatten() for kind in moved.accuracy]).max().item()
     return Finding(
         strictly_tests_induction(home, elsewhere),
-        f"at {recipe.HALF} at least {home:.3f} right; where twelve back is wrong, at most "
+        f"at {recipe.HALF} at least {home:.3f} right, elsewhere at most "
         f"{elsewhere:.2f}",
     )
 

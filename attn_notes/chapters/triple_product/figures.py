@@ -265,7 +265,7 @@ def transfer(moved: Mapping[str, Transfer]) -> Picture:
     counts = claims.induction(moved["one layer"]).verdict is False
     return _transfer(
         moved,
-        "Twelve, eleven, nothing: the one layer has learnt a distance"
+        "Trained at one period, one layer has learnt a distance"
         if counts
         else "How well they copy at periods on which they were not trained",
     )
@@ -285,7 +285,7 @@ def task(moved: Mapping[str, Transfer]) -> Picture:
     names = ("one layer, random period", "two layers")
     return _transfer(
         {name: moved[name] for name in names},
-        "Where the period varies, one layer copies half, two layers nearly all they have seen",
+        "Where the period varies, one layer still counts, and two can copy",
     )
 
 
@@ -377,8 +377,8 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
             met, never = found[name]["dot"]
             back = torch.arange(1, len(met) + 1)
             shade(ax, recipe.TASKS[name].periods)
-            band(ax, back, met, COLOUR["dot"], "the letter here was read before that place")
-            band(ax, back, never, GREY, "it has never been read")
+            band(ax, back, met, COLOUR["dot"], "after a match")
+            band(ax, back, never, GREY, "the present letter is new")
             ax.set_title(TRAINED[name], fontsize=10)
             ax.set(ylim=(0, 1.03), xlabel="places back")
             ax.set_xticks([1, 6, 12, 18])
@@ -398,8 +398,9 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
         fig,
         "One layer goes by the distance, two layers by a match at a distance that they know",
         "Random letters, in which nothing repeats: how often a model predicts the letter that "
-        f"stands so many places back. Dot product, median and middle half of {count} seeds; "
-        "shaded, the periods of training.",
+        "stands so many places back, if right before that place stood the present letter (a match) "
+        f"and if that has never been read. Median and middle half of {count} seeds; shaded, the "
+        "periods of training.",
         "Share of predictions that are the letter so many places back, on random letters. "
         + " ".join(
             f"{TRAINED[name].replace(chr(10), ' ')}: {at(name, 3, 9, 12, 18)}." for name in names

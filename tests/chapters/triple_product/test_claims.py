@@ -98,7 +98,7 @@ def loud(**change: float) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "change", "told", "found"),
     [
-        (STRICT, {}, False, "0.990 right; where twelve back is wrong, at most 0.20"),
+        (STRICT, {}, False, "0.990 right, elsewhere at most 0.20"),
         (STRICT, one(elsewhere=0.95), True, "at most 0.95"),
         (STRICT, one(angle_away=0.6), True, "at most 0.60"),
         (STRICT, one(home=0.5), None, "at least 0.500 right"),

@@ -239,7 +239,7 @@ def test_transfer() -> None:
         low, high = shade.get_x(), shade.get_x() + shade.get_width()
         assert [p for p in x if low < p < high] == [*each.home]
     assert words(axes(picture)[0])[2] == "share of copies right"
-    assert picture.title.startswith("Twelve, eleven, nothing")
+    assert picture.title == "Trained at one period, one layer has learnt a distance"
     assert "one layer, trained at 12: where they were trained at least dot 0.95, volume 0.98, " \
         "angle 0.98; elsewhere at most dot 0.30" in picture.alt  # fmt: skip
     assert "two layers, trained at 6 to 12: where they were trained at least dot 0.90, volume " \

@@ -1,5 +1,6 @@
 """What the pages say of recordings, in the words of the pages and with the records' numbers."""
 
+import math
 from functools import cache
 
 import pytest
@@ -93,9 +94,8 @@ def test_the_floor_and_the_settings() -> None:
         f"more often than {checks.MOST}, in sequences of {FIXED.length} of {FIXED.vocabulary}",
         where=ONE["seeds"] == TWO["seeds"],
     )
-    exact = recipe.RANDOM.floor
-    rough = (8 * torch.tensor(16.0).log() + torch.tensor(7.0).log()).item() / 23
-    LESSON.says("it is less, by under a ten-millionth", where=0 <= rough - exact < 1e-6)
+    rough = (8 * math.log(16) + math.log(7)) / 23
+    LESSON.says("it is less, by under a ten-millionth", where=0 < rough - RANDOM.floor < 1e-7)
 
 
 def test_it_opens_on_a_text_of_another_period() -> None:
@@ -132,10 +132,10 @@ def test_it_takes_both() -> None:
         where=guesses(DEEP),
     )
     LESSON.says(
-        "One layer that has seen all periods gets about half of the copies at 11, two layers "
-        "nearly all.",
-        held=[told(claims.VARIED)],
-        where=0.4 < right(VARIED_ONE, "dot", NEAR) < 0.6,
+        "One layer that has seen all periods still counts: it gets about half of the copies at 11, "
+        "and a quarter at 8. Two layers that have seen them get nearly all.",
+        held=[told(claims.VARIED), told("Two layers with the dot product copy at a random")],
+        where=0.2 < right(VARIED_ONE, "dot", 8) < 0.3 and 0.4 < right(VARIED_ONE, "dot", NEAR) < 0.6,
     )
     found = evidence.circuits()
     LESSON.says(
@@ -212,7 +212,7 @@ def test_loud_strangers_and_loud_friends() -> None:
         where=loud.at("others", "dot", 100.0) < 0.5,
     )
     LESSON.says(
-        "Make the *right* letter three times as loud, and its copy is lost; the angle keeps it.",
+        "Make the right letter three times as loud, and its copy is lost; the angle keeps it.",
         "A score by volume does not hear a loud stranger, nor a loud friend",
         held=[told("With the volume the other copies"), told(claims.ANGLE_FRIEND)],
         failed=[told(claims.FRIEND)],
@@ -369,12 +369,12 @@ def test_place_or_token() -> None:
         "Two layers that have seen one period count as well",
         failed=[told(claims.STRICT), told(claims.DEEP)],
     )
-    halves = [right(VARIED_ONE, "dot", period) for period in RANDOM.periods]
+    alone = {period: right(VARIED_ONE, "dot", period) for period in RANDOM.periods}
     titled(
         figures.task(moved),
-        "Where the period varies, one layer copies half, two layers nearly all they have seen",
+        "Where the period varies, one layer still counts, and two can copy",
         held=[told("Two layers with the dot product copy at a random")],
-        where=min(halves) > 0.3 and max(halves) < 0.7,
+        where=alone[8] < 0.3 and max(alone.values()) < 0.7,
     )
     deep = moved[DEEP]
     EVIDENCE.says(
@@ -385,8 +385,10 @@ def test_place_or_token() -> None:
     )
     one = median(body().copies(VARIED_ONE, "dot"))
     EVIDENCE.says(
-        f"one layer that has seen all seven gets {one:.2f} with the dot product. It takes both.",
+        "one layer that has seen all seven has settled on a distance of eleven or twelve, and gets "
+        f"{one:.2f} of all copies with the dot product. It takes both.",
         failed=[told("One layer with the dot product copies at a random")],
+        where={11, 12} == {*sorted(alone, key=alone.__getitem__)[-2:]},
     )
     EVIDENCE.says(
         "And nobody copies far beyond the periods of training.",
@@ -599,10 +601,9 @@ def test_what_a_teacher_is_told() -> None:
         where=median(body().copies(VARIED_ONE, "dot")) < 0.7 * reach.placed,
     )
     TEACHING.says(
-        "Two layers that saw period 12 alone count places too, and one layer that saw all seven "
-        "copies about half.",
-        failed=[told(claims.DEEP)],
-        where=0.35 < median(body().copies(VARIED_ONE, "dot")) < 0.6,
+        "Two layers that saw period 12 alone count places too, and so does one layer that saw all "
+        "seven.",
+        failed=[told(claims.DEEP), told("One layer with the dot product copies at a random")],
     )
     tokens = evidence.by_token()
     TEACHING.says(
