@@ -78,12 +78,16 @@ def strictly_tests_induction(at_home: float, elsewhere: float) -> Verdict:
 
 
 def induction(moved: Transfer) -> Finding:
-    """What the models that were trained at one period say of the task."""
+    """What the models that were trained at one period say of the task.
+
+    Every seed has to copy there; elsewhere the median one is asked.
+    """
     home = torch.cat([moved.at_home(kind) for kind in moved.accuracy]).min().item()
-    elsewhere = torch.cat([moved.elsewhere(kind).flatten() for kind in moved.accuracy]).max().item()
+    away = [moved.elsewhere(kind).quantile(0.5, 1).max() for kind in moved.accuracy]
+    elsewhere = torch.stack(away).max().item()
     return Finding(
         strictly_tests_induction(home, elsewhere),
-        f"at {recipe.HALF} at least {home:.3f} right, elsewhere at most "
+        f"at {recipe.HALF} at least {home:.3f} right, elsewhere the median seed at most "
         f"{elsewhere:.2f}",
     )
 

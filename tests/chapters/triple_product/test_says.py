@@ -135,7 +135,8 @@ def test_it_takes_both() -> None:
         "One layer that has seen all periods still counts: it gets about half of the copies at 11, "
         "and a quarter at 8. Two layers that have seen them get nearly all.",
         held=[told(claims.VARIED), told("Two layers with the dot product copy at a random")],
-        where=0.2 < right(VARIED_ONE, "dot", 8) < 0.3 and 0.4 < right(VARIED_ONE, "dot", NEAR) < 0.6,
+        where=0.2 < right(VARIED_ONE, "dot", 8) < 0.3
+        and 0.4 < right(VARIED_ONE, "dot", NEAR) < 0.6,
     )
     found = evidence.circuits()
     LESSON.says(
@@ -182,12 +183,12 @@ def test_what_is_followed_on_random_letters() -> None:
         where=counts and matches and blind,
     )
     LESSON.says(
-        "But they follow a match only about as far back as their periods reached, and let one go "
-        "that lies 18 back.",
+        "But they follow a match only about as far back as their periods reached, and mostly "
+        "let one go that lies 3 or 18 back.",
         "It is half an induction head: it reads, where it has learnt to look.",
         "two layers learnt to match letters, but only at the distances that they had seen",
         failed=[far],
-        where=matches and max(followed("two layers", back) for back in (2, 3, 18)) < 0.2,
+        where=matches and max(followed("two layers", back) for back in (2, 3, 18)) < 0.25,
     )
     copies = [right("two layers", "dot", period) for period in (13, 14, 15, 16)]
     LESSON.says(
@@ -390,6 +391,11 @@ def test_place_or_token() -> None:
         failed=[told("One layer with the dot product copies at a random")],
         where={11, 12} == {*sorted(alone, key=alone.__getitem__)[-2:]},
     )
+    first = RANDOM.periods[0]
+    EVIDENCE.says(
+        f"At {first} single seeds of two layers trained at 12 get up to "
+        f"{float(deep.at('dot', first).max()):.2f} of the copies; we do not know how.",
+    )
     EVIDENCE.says(
         "And nobody copies far beyond the periods of training.",
         where=max(float(each.at(k, 16).max()) for each in moved.values() for k in recipe.KINDS)
@@ -405,10 +411,11 @@ def test_what_a_match_is_worth() -> None:
         where=followed("one layer", 12) > 0.9 and followed("one layer", 12, False) > 0.6,
     )
     EVIDENCE.says(
-        "Two layers that saw 6 to 12 follow a match from about 6 to 14 back, at 18 hardly ever, "
-        "and without a match they follow none.",
+        "Two layers that saw 6 to 12 follow a match from about 6 to 14 back, at 18 in one case of "
+        "five, and without a match they follow none.",
         failed=[told(claims.FOLLOWS)],
-        where=min(near) > 0.5 > max(over_places("two layers", False, range(1, 19))) and far < 0.2,
+        where=min(near) > 0.5 > max(over_places("two layers", False, range(1, 19)))
+        and 0.17 < far < 0.23,
     )
 
 
