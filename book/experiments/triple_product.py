@@ -7,7 +7,7 @@ import numpy as np
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.triple_product import learnt, measure, recipe
+from attn_notes.chapters.triple_product import learnt, measure, recipe, rules
 from attn_notes.models.triple_product import SCORES, Config
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
@@ -28,9 +28,11 @@ def summary(run: Run) -> results.Record:
 
 def kept(found: Mapping[str, Tensor]) -> dict[str, Any]:
     """What was found of each kind, to four digits."""
-    return {kind: [[round(x, 4) for x in row] for row in values.tolist()]
-            if values.ndim > 1 else [round(x, 4) for x in values.tolist()]
-            for kind, values in found.items()}  # fmt: skip
+
+    def digits(part: Any) -> Any:
+        return [digits(each) for each in part] if isinstance(part, list) else round(part, 4)
+
+    return {kind: digits(values.tolist()) for kind, values in found.items()}
 
 
 def compare(
@@ -86,6 +88,10 @@ def triple_product_lesson() -> None:
             ).accuracy)
             for name, runs in trained.items()
         },
+        "follows": {
+            name: kept(learnt.follows({kind: runs[kind] for kind in recipe.KINDS}, recipe.RANDOM))
+            for name, runs in trained.items()
+        },
         "by token": kept(learnt.by_token(single).losses),
         "offsets": kept(learnt.offsets(single)),
         "others": kept(loud.others),
@@ -107,6 +113,22 @@ def triple_product_lesson() -> None:
 
 
 @experiment
+def triple_product_rules() -> None:
+    """What simple rules get right, at one period and where it varies."""
+    settings = {"sequences of a period": 2000, "fitted to": 1000}
+    runs = {
+        name: {
+            rule: round(right, 4)
+            for rule, right in rules.reach(task, Generator().manual_seed(13), 2000)
+            ._asdict()
+            .items()
+        }
+        for name, task in (("fixed", recipe.FIXED), ("random", recipe.RANDOM))
+    }
+    results.save("triple_product_rules", settings, runs)
+
+
+@experiment
 def triple_product_copying() -> None:
     """The chapter's comparisons with eight seeds and more steps."""
     one, two = recipe.LONG_ONE, recipe.LONG_TWO
@@ -116,6 +138,14 @@ def triple_product_copying() -> None:
         "two layers": compare(recipe.TWO_LAYERS, recipe.RANDOM, two),
     }
     results.save("triple_product_copying", {"one": one, "two": two}, runs)
+
+
+@experiment
+def triple_product_longer_rate() -> None:
+    """The two that the longer training holds against each other, at another rate, four seeds."""
+    two = recipe.LONG_TWO | {"seeds": recipe.SWEPT_TWO["seeds"], "lr": recipe.OTHER_RATE}
+    kinds = {kind: recipe.TWO_LAYERS[kind] for kind in (recipe.WIDER, "angle")}
+    results.save("triple_product_longer_rate", two, compare(kinds, recipe.RANDOM, two))
 
 
 @experiment

@@ -60,8 +60,11 @@ def runs(module_page: Page) -> dict[str, Any]:
 
 
 def in_a_head(widget: Locator) -> None:
+    """With the vectors in sight, which are folded when it opens."""
     widget.get_by_role("radio", name="In a trained head").click()
     expect(widget.get_by_label("Text", exact=True)).to_be_visible()
+    widget.get_by_text("The vectors behind the bars").click()
+    expect(widget.get_by_label("Key", exact=True)).to_be_visible()
 
 
 def by_hand(widget: Locator) -> None:
@@ -601,6 +604,17 @@ def test_what_is_shown_is_what_torch_says(head: Locator, runs: dict[str, Any]) -
                 assert page["verdict"] == "✓ That is right."
             else:
                 assert page["verdict"] == f"✗ The text goes on with {chr(ord('a') + due)}."
+
+
+def test_it_opens_on_the_bars_alone(open_page: OpenPage) -> None:
+    """Which letter it looks at, and what it says; no vector before there is a word of them."""
+    widget = open_page(CHAPTER).page.locator(".triple-product").first
+    expect(widget.locator(".tp-bar").first).to_be_visible()
+    expect(widget.locator(".tp-answer:visible")).to_have_text(re.compile("^After k18 the model"))
+    expect(widget.locator(".tp-verdict:visible")).to_contain_text("repeats after 11")
+    expect(widget.locator(".tp-scene:visible")).to_have_count(0)
+    widget.get_by_text("The vectors behind the bars").click()
+    expect(widget.locator(".tp-scene:visible")).to_have_count(1)
 
 
 def test_a_loud_token(module_page: Page, head: Locator, runs: dict[str, Any]) -> None:

@@ -6,8 +6,8 @@ models do is in `learnt`, what the scores make of vectors in `geometry`, simple 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,10 +16,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.analysis import cost, results
-from attn_notes.chapters.triple_product import learnt, measure, recipe
+from attn_notes.analysis import results
+from attn_notes.chapters.triple_product import learnt, recipe
 from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
-from attn_notes.models.triple_product import VOLUMES, AttentionOnly
+from attn_notes.chapters.triple_product.rules import Reach
+from attn_notes.models.triple_product import AttentionOnly
 from attn_notes.predictions import Part
 from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
@@ -89,17 +90,12 @@ def unknown(n: int = 1000) -> dict[str, Float[Tensor, " t"]]:
     return found
 
 
+def reach(task: str) -> Reach:
+    """What rules get, "fixed" or "random": recorded."""
+    return Reach(**results.load("triple_product_rules")["runs"][task])
+
+
 # --- What each form of the determinant costs
-
-
-def fastest_from(
-    lengths: Iterable[int], ours: Iterable[float], others: Iterable[Iterable[float]]
-) -> int | None:
-    """The shortest length from which on ours is faster than all others, up to the longest."""
-    first = None
-    for length, mine, theirs in zip(lengths, ours, zip(*others, strict=True), strict=True):
-        first = (first or length) if all(mine < time for time in theirs) else None
-    return first
 
 
 @dataclass(frozen=True)
@@ -119,29 +115,12 @@ class Costs:
         """How many times as fast as the published expansion, at the longest."""
         return self.of(d, "expanded", "seconds")[-1] / self.of(d, form, "seconds")[-1]
 
-    def memory(self, d: int, form: str) -> float:
-        """The share of the published expansion's memory that it needs, at the longest."""
-        return self.of(d, form, "bytes")[-1] / self.of(d, "expanded", "bytes")[-1]
-
-    def features_pay_from(self, d: int) -> int | None:
-        """The shortest length from which on the features are the fastest exact form."""
-        others = [self.of(d, form, "seconds") for form in ("expanded", "projected", "stable")]
-        return fastest_from(self.lengths, self.of(d, "features", "seconds"), others)
-
 
 def costs() -> Costs:
     """The recorded costs."""
     record = results.load("triple_product_cost")
     settings = record["settings"]
     return Costs(settings["lengths"], settings["dimensions"], record["runs"])
-
-
-def timings() -> dict[str, float]:
-    """Seconds of each form of the volume at the size of this chapter, timed now."""
-    batch = recipe.ONE["seeds"] * recipe.ONE["batch"]
-    length, generator = recipe.FIXED.length - 1, Generator().manual_seed(5)
-    passes = measure.forward_backward(batch, recipe.HEADS, length, 16, generator)
-    return cost.seconds({form: passes[form] for form in (*VOLUMES, "features")})
 
 
 # --- How the kinds learn
@@ -256,11 +235,14 @@ class Body:
         learnings: one of `recipe.TASKS` → kind → how it learns.
         moved: likewise → at other periods, where that was tried.
         loud: one layer with a loud token, where that was tried.
+        follows: one of `recipe.TASKS` → kind → what it predicts on random letters, where that was
+            tried: see `learnt.follows`.
     """
 
     learnings: Mapping[str, Learnings]
     moved: Mapping[str, Transfer] = field(default_factory=dict)
     loud: Loudness | None = None
+    follows: Mapping[str, Mapping[str, Float[Tensor, "2 d m"]]] = field(default_factory=dict)
 
     @property
     def seeds(self) -> int:
@@ -271,9 +253,25 @@ class Body:
         """Of training, one of `recipe.TASKS`."""
         return int(next(iter(self.learnings[name].values())).steps[-1])
 
-    def right(self, name: str, kind: str) -> Float[Tensor, " m"]:
-        """The share of copies right at the end."""
+    def copies(self, name: str, kind: str) -> Float[Tensor, " m"]:
+        """The share of copies right at the end, over the periods of training.
+
+        Of models that were not tried at each period by itself, what was counted in training: the
+        last half of the letters.
+        """
+        if name in self.moved:
+            return self.moved[name].copies(kind)
         return self.learnings[name][kind].accuracy[-1]
+
+    def only(self, kind: str) -> "Body":
+        """The same of one kind of score alone, as far as it learnt and was moved."""
+        return Body(
+            {name: {kind: kinds[kind]} for name, kinds in self.learnings.items()},
+            {
+                name: replace(each, accuracy={kind: each.accuracy[kind]})
+                for name, each in self.moved.items()
+            },
+        )
 
 
 Bodies = Mapping[str, Body]
@@ -304,6 +302,7 @@ def recorded() -> Body:
             for name, accuracy in found["transfer"].items()
         },
         Loudness(recipe.FACTORS, _tensors(found["others"]), _tensors(found["own"])),
+        {name: _tensors(kinds) for name, kinds in found["follows"].items()},
     )
 
 
@@ -342,13 +341,7 @@ def offsets() -> dict[str, Float[Tensor, "t m"]]:
 def circuits() -> Circuits:
     """The parts of an induction circuit, recorded."""
     found = _lesson()["found"]
-    return Circuits(_tensors(found["previous"]), _tensors(found["source"]), learnt.evenly())
-
-
-def trained_scores() -> tuple[float, float]:
-    """The volume's lowest score and the mean largest weight of a row, recorded."""
-    found = _lesson()["found"]
-    return found["lowest"], found["sharpest"]
+    return Circuits(_tensors(found["previous"]), _tensors(found["source"]))
 
 
 @cache

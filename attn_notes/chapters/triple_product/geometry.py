@@ -6,52 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
 from torch import Generator, Tensor
 
 from attn_notes.chapters.triple_product import measure, recipe
 from attn_notes.models.triple_product import (
     VOLUMES,
     cos2_to_plane,
-    expanded_volume,
-    quadratic_features,
     stable_volume,
 )
-
-# --- Small enough to be worked by hand
-
-
-class Worked(NamedTuple):
-    """A key and what each score sees of it, for the query and the reference of a `Board`."""
-
-    name: str
-    k: Float[Tensor, " d"]
-    dot: float
-    height: float
-    volume: float
-    angle: float
-
-
-class Board(NamedTuple):
-    """Three keys for one query and one reference, in whole numbers."""
-
-    q: Float[Tensor, " d"]
-    r: Float[Tensor, " d"]
-    area: float
-    keys: Sequence[Worked]
-
-
-def blackboard() -> Board:
-    """A key in the plane of q = (2, 0, 0) and r = (1, 1, 0), one above it, and that one doubled."""
-    q, r = torch.tensor([2.0, 0, 0]), torch.tensor([1.0, 1, 0])
-    area = (q @ q * (r @ r) - (q @ r) ** 2).sqrt().item()
-    found = []
-    for name, k in (("in the plane", [1, 2, 0]), ("above it", [1, 2, 1]), ("doubled", [2, 4, 2])):
-        key = torch.tensor(k, dtype=torch.float32)
-        dot, volume, angle = (measure.single_score(score, q, key, r) for score in recipe.KINDS)
-        found.append(Worked(name, key, dot, (-volume) ** 0.5 / area, -volume, angle))
-    return Board(q, r, area, found)
-
 
 # --- One determinant, several ways
 
@@ -78,14 +40,6 @@ def rounding() -> dict[str, dict[float, Rounding]]:
         }
         for form in VOLUMES
     }
-
-
-def features_error() -> float:
-    """How far features and determinant differ in double precision, of the largest score."""
-    q, k, r = torch.randn(3, 64, 16, generator=Generator().manual_seed(4), dtype=torch.float64)
-    phi, psi = quadratic_features(q, k, r)
-    volume = expanded_volume(q, k, r)
-    return ((phi @ psi.mT + volume).abs().max() / volume.max()).item()
 
 
 # --- Loud strangers, loud friends and whispers

@@ -55,15 +55,18 @@ class Transfer:
 
     def at_home(self, kind: str) -> Float[Tensor, " m"]:
         """Of each seed at that period of training where it is worst."""
-        return torch.stack([self.at(kind, p) for p in self.periods if p in self.home]).amin(0)
+        return self._home(kind).amin(0)
+
+    def copies(self, kind: str) -> Float[Tensor, " m"]:
+        """Of each seed over all periods of training, each counted alike."""
+        return self._home(kind).mean(0)
 
     def elsewhere(self, kind: str) -> Float[Tensor, "k m"]:
-        """At the periods on which it was not trained, and of which none of those is a multiple.
+        """At the periods on which it was not trained."""
+        return torch.stack([self.at(kind, p) for p in self.periods if p not in self.home])
 
-        Whoever looks back one period is right at each that divides it.
-        """
-        served = {p for p in self.periods if any(home % p == 0 for home in self.home)}
-        return torch.stack([self.at(kind, p) for p in self.periods if p not in served])
+    def _home(self, kind: str) -> Float[Tensor, "h m"]:
+        return torch.stack([self.at(kind, p) for p in self.periods if p in self.home])
 
 
 def transfer(runs: Runs, task: Copying) -> Transfer:
@@ -75,6 +78,19 @@ def transfer(runs: Runs, task: Copying) -> Transfer:
         for kind, run in runs.items()
     }
     return Transfer(recipe.TESTED, task.periods, accuracy)
+
+
+# --- By content or by distance
+
+
+def follows(runs: Runs, task: Copying) -> dict[str, Float[Tensor, "2 d m"]]:
+    """Kind → what each seed predicts on random letters: see `measure.follows`."""
+    return {
+        kind: torch.stack(
+            [measure.follows(m, task, Generator().manual_seed(14)) for m in members(run)], -1
+        )
+        for kind, run in runs.items()
+    }
 
 
 # --- Where one layer looks, and where its loss is
@@ -102,11 +118,6 @@ class ByToken:
         """The share of the surplus that is on the copies."""
         surplus = self.surplus(kind)
         return (surplus[self.known :].sum() / surplus.sum()).item()
-
-    def early(self, kind: str, first: int = 4) -> float:
-        """Of the surplus on what cannot be known, the share on the first few predictions."""
-        surplus = self.surplus(kind)[: self.known]
-        return (surplus[:first].sum() / surplus.sum()).item()
 
     def means(self, kind: str) -> tuple[float, float]:
         """The mean loss of what cannot be known, and of the copies."""
@@ -170,12 +181,10 @@ class Circuits:
     Args:
         previous: kind → mean attention one place back of the best head of layer 1, [m].
         source: kind → mean attention at the right source of the best head of layer 2, [m].
-        even: what a head would give either if it attended evenly.
     """
 
     previous: OfKinds
     source: OfKinds
-    even: float
 
 
 def circuits(two: Runs) -> Circuits:
@@ -193,14 +202,7 @@ def circuits(two: Runs) -> Circuits:
     return Circuits(
         {kind: heads[:, 0, :, 0].amax(1) for kind, heads in found.items()},
         {kind: heads[:, 1, :, 1].amax(1) for kind, heads in found.items()},
-        evenly(),
     )
-
-
-def evenly() -> float:
-    """What a head that attends evenly gives one place, over the rows that `induction` counts."""
-    task = recipe.RANDOM
-    return (1 / torch.arange(task.periods[0] + 1, task.length)).mean().item()
 
 
 # --- One token made louder

@@ -215,6 +215,14 @@ def accuracy_at_loudness(
 # --- Position or content
 
 
+def copied(period: int) -> slice:
+    """The one rule of counting copies: of two periods, the predictions of the second but its first.
+
+    Nothing read before it says that the copy has begun, unless no longer period is possible.
+    """
+    return slice(period, 2 * period - 1)
+
+
 @torch.no_grad()
 def transfer(
     models: Sequence[Callable[[Tensor], Tensor]],
@@ -222,20 +230,44 @@ def transfer(
     periods: Sequence[int],
     generator: Generator,
     *,
-    length: int = 24,
     n: int = 256,
 ) -> Float[Tensor, "p m"]:
     """Share of copies right at each period and of each model, whatever they were trained on.
 
-    In sequences of `length` tokens, or of two periods where that is more. Counted are as many
-    tokens as half the length, the last ones: they can be known at every period up to that half.
+    In sequences of two periods, counted as `copied` says.
     """
     rows = []
     for period in periods:
-        x = Copying(vocabulary, max(length, 2 * period), (period,)).sample(n, generator)
+        x = Copying(vocabulary, 2 * period, (period,)).sample(n, generator)
         right = [model(x[:, :-1]).argmax(-1) == x[:, 1:] for model in models]
-        rows.append(torch.stack([r[:, -(length // 2) :].float().mean() for r in right]))
+        rows.append(torch.stack([r[:, copied(period)].float().mean() for r in right]))
     return torch.stack(rows)
+
+
+@torch.no_grad()
+def follows(
+    model: Callable[[Tensor], Tensor], task: Copying, generator: Generator, n: int = 4096
+) -> Float[Tensor, "2 d"]:
+    """How often a model predicts the letter D places back, where letters are random.
+
+    For each D from 1 to three quarters of the length, in the second half. First where the present
+    letter has been read once before, right before that place: there a copier by content follows.
+    Then where it has never been read: whoever follows there goes by the distance.
+    """
+    half, far = task.length // 2, task.length * 3 // 4
+    x = torch.randint(task.vocabulary, (n, task.length - 1), generator=generator)
+    guess = model(x).argmax(-1)
+    before = (x[:, :, None] == x[:, None]).tril(-1)  # which earlier letters are the present one
+    times = before.sum(-1)
+    found = []
+    for back in range(1, far + 1):
+        rows = slice(max(half, back), None)
+        met = before.diagonal(-back, 1, 2)[:, rows.start - back :] & (times[:, rows] == 1)
+        follow = guess[:, rows] == x[:, rows.start - back + 1 : x.shape[1] - back + 1]
+        found.append(
+            torch.stack([follow[where].float().mean() for where in (met, times[:, rows] == 0)])
+        )
+    return torch.stack(found, 1)
 
 
 def by_offset(attention: Float[Tensor, "*b t t"], rows: slice) -> Float[Tensor, "*b t"]:

@@ -76,6 +76,7 @@ LONG_TWO: Settings = {
     "probe_every": 100,
     "lr": {**_LONG_RATES, "volume": 3e-3},
 }
+OTHER_RATE = 1e-2  # at which two layers were trained as long once more, four seeds
 
 # The cost of each form of the volume: one pass over batches of so many positions, or one sequence.
 LENGTHS = (24, 64, 128, 256, 512, 1024, 2048)

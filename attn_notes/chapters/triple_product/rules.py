@@ -2,7 +2,8 @@
 
 A rule looks at some earlier tokens and takes the letter that most of them hold. Which it looks at
 is all that tells one from another: those at certain distances, whatever they are; those that
-followed the present letter before; those that did so at a distance that a period allows.
+followed the present letter before; those that did so at a distance that a period allows. What
+counts is what counts of models: see `measure.copied`.
 """
 
 from collections.abc import Mapping
@@ -13,10 +14,41 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
+from attn_notes.chapters.triple_product.measure import copied
 from attn_notes.tasks.copying import Copying
 
 Sources = Bool[Tensor, "n t t"]
 """For each sequence and position, which tokens the rule looks at to predict the next one."""
+
+
+class Copies(NamedTuple):
+    """Sequences, and which predictions of them count. What stands after those is looked at by none.
+
+    Args:
+        vocabulary: how many letters there are.
+        x: the sequences, as many of each period.
+        counted: of every prediction whether it counts.
+    """
+
+    vocabulary: int
+    x: Int[Tensor, "n t"]
+    counted: Bool[Tensor, "n p"]
+
+    def mean(self, right: Float[Tensor, "n p"]) -> float:
+        """Of what counts, each period alike."""
+        return ((right * self.counted).sum(1) / self.counted.sum(1)).mean().item()
+
+
+def draw(task: Copying, n: int, generator: Generator) -> Copies:
+    """So many sequences of every period of a task."""
+    length = 2 * max(task.periods)
+    rows, counted = [], []
+    for period in task.periods:
+        rows.append(Copying(task.vocabulary, length, (period,)).sample(n, generator))
+        counts = torch.zeros(n, length - 1, dtype=torch.bool)
+        counts[:, copied(period)] = True
+        counted.append(counts)
+    return Copies(task.vocabulary, torch.cat(rows), torch.cat(counted))
 
 
 def votes(x: Int[Tensor, "n t"], sources: Sources, vocabulary: int) -> Float[Tensor, "n t v"]:
@@ -26,10 +58,11 @@ def votes(x: Int[Tensor, "n t"], sources: Sources, vocabulary: int) -> Float[Ten
     return leading / leading.sum(-1, keepdim=True).clamp(min=1)
 
 
-def accuracy(task: Copying, x: Int[Tensor, "n t"], sources: Sources) -> float:
-    """How often the rule is right where it can be known; among letters that tie it draws lots."""
-    right = votes(x[:, :-1], sources[:, :-1, :-1], task.vocabulary).gather(-1, x[:, 1:, None])
-    return right[:, task.settled].mean().item()
+def accuracy(copies: Copies, sources: Sources) -> float:
+    """How often the rule is right where it counts; among letters that tie it draws lots."""
+    x = copies.x
+    shares = votes(x[:, :-1], sources[:, :-1, :-1], copies.vocabulary)
+    return copies.mean(shares.gather(-1, x[:, 1:, None])[..., 0])
 
 
 def followers(x: Int[Tensor, "n t"], letters: int = 1) -> Sources:
@@ -58,25 +91,23 @@ def first(sources: Sources) -> Sources:
     return sources & (places == earliest)
 
 
-def at_distances(task: Copying) -> Bool[Tensor, "t t"]:
-    """The tokens that stand one of the task's periods before the one to be predicted."""
-    places = torch.arange(task.length)
+def at_distances(x: Int[Tensor, "n t"], distances: tuple[int, ...]) -> Sources:
+    """The tokens that stand so many places before the one to be predicted."""
+    places = torch.arange(x.shape[1])
     back = places[:, None] + 1 - places
-    return torch.stack([back == p for p in task.periods]).any(0)
-
-
-NOISE = 0.01
-"""What two sets of sequences may make of one rule."""
+    there = torch.stack([back == distance for distance in distances]).any(0)
+    return there.expand(len(x), -1, -1)
 
 
 class Reach(NamedTuple):
-    """How often each rule is right where the next letter can be known.
+    """How often each rule is right.
 
     Args:
         place: the best single distance to look back.
         places: a vote over all distances that a period allows.
-        fitted: a vote by distance alone, its weights fitted to half as many others; one
-            may be negative, so a letter read lately can be ruled out.
+        fitted: a vote by distance alone, its weights fitted to other sequences; one may be
+            negative, so a letter read lately can be ruled out.
+        placed: the same, with weights of its own at every place of the sequence.
         last: the token that followed the present letter last.
         first: the token that followed it first.
         vote: a vote over all that followed it.
@@ -88,6 +119,7 @@ class Reach(NamedTuple):
     place: float
     places: float
     fitted: float
+    placed: float
     last: float
     first: float
     vote: float
@@ -95,64 +127,52 @@ class Reach(NamedTuple):
     matched: float
     two: float
 
-    @property
-    def easiest(self) -> float:
-        """The best that goes by distance alone, or by one letter with every distance alike."""
-        return max(self.fitted, self.last, self.first, self.vote, self.near)
 
-    def exceeded(self, right: float) -> bool:
-        """Whether somebody is clearly more often right than by one letter and its distance."""
-        return right > max(self.easiest, self.matched + NOISE)
-
-
-def reach(task: Copying, generator: Generator, n: int = 3000) -> Reach:
-    """On n sequences of a task; the single distance exactly."""
-    x = task.sample(n, generator)
-    one, near = followers(x), at_distances(task)
-    others = task.sample(max(1, n // 2), generator)
+def reach(task: Copying, generator: Generator, n: int = 2000) -> Reach:
+    """On n sequences of each of a task's periods; weights are fitted to half as many others."""
+    copies, others = draw(task, n, generator), draw(task, max(1, n // 2), generator)
+    x, one = copies.x, followers(copies.x)
+    near = at_distances(x, task.periods)
     return Reach(
-        max(by_distance(task, dict.fromkeys(task.periods, 1 / len(task.periods)))),
-        accuracy(task, x, near.expand(n, -1, -1)),
-        fitted(task, others, x),
-        accuracy(task, x, last(one)),
-        accuracy(task, x, first(one)),
-        accuracy(task, x, one),
-        accuracy(task, x, one & near),
-        fitted(task, others, x, match=True),
-        accuracy(task, x, last(followers(x, 2))),
+        max(accuracy(copies, at_distances(x, (back,))) for back in range(1, x.shape[1])),
+        accuracy(copies, near),
+        fitted(others, copies),
+        fitted(others, copies, places=True),
+        accuracy(copies, last(one)),
+        accuracy(copies, first(one)),
+        accuracy(copies, one),
+        accuracy(copies, one & near),
+        fitted(others, copies, match=True),
+        accuracy(copies, last(followers(x, 2))),
     )
 
 
-def fitted(
-    task: Copying, x: Int[Tensor, "n t"], fresh: Int[Tensor, "k t"], match: bool = False
-) -> float:
-    """How often a weighted vote by distance is right on `fresh`, its weights fitted to x.
+def fitted(given: Copies, fresh: Copies, match: bool = False, places: bool = False) -> float:
+    """How often a weighted vote by distance is right on `fresh`, its weights fitted to `given`.
 
     The logit of a letter is the sum of the weights of the distances at which it stands: logistic
     regression, with a slight pull to zero. What a letter is counts for nothing, so nothing is
-    matched; with `match` only those have a vote that followed the present letter.
+    matched; with `match` only those have a vote that followed the present letter. With `places`
+    the weights are others at every place.
     """
-    t = task.length - 1
-    places = torch.arange(t)
-    back = (places[:, None] - places).clamp(min=0)
-    weights = torch.zeros(t, requires_grad=True)
-    known = task.settled
+    t = given.x.shape[1] - 1
+    back = (torch.arange(t)[:, None] - torch.arange(t)).clamp(min=0)
+    weights = torch.zeros(t if places else 1, t, requires_grad=True)
 
-    def asked(x: Tensor) -> tuple[Tensor, Tensor]:
+    def asked(copies: Copies) -> tuple[Tensor, Tensor]:
         """What is known of each sequence: its letters, and which of them have a vote."""
-        heard = followers(x)[:, :-1, :-1] if match else torch.ones(len(x), t, t)
-        return F.one_hot(x[:, :-1], task.vocabulary).float(), heard.float()[:, known]
+        heard = followers(copies.x)[:, :-1, :-1] if match else torch.ones(len(copies.x), t, t)
+        return F.one_hot(copies.x[:, :-1], copies.vocabulary).float(), heard.float()
 
     def logits(seen: Tensor, heard: Tensor) -> Tensor:
-        return (weights[back].tril()[known] * heard) @ seen
+        return (weights.expand(t, t).gather(1, back).tril() * heard) @ seen
 
-    given = asked(x)
-    right = x[:, 1:][:, known].flatten()
+    known, share = asked(given), given.counted / given.counted.sum(1, keepdim=True)
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        votes = logits(*given).flatten(0, 1)
-        found = F.cross_entropy(votes, right) + 1e-4 * weights.square().sum()
+        losses = F.cross_entropy(logits(*known).transpose(1, 2), given.x[:, 1:], reduction="none")
+        found = (losses * share).sum(1).mean() + 1e-4 * weights.square().sum()
         found.backward()
         return found
 
@@ -160,7 +180,7 @@ def fitted(
     optimizer.step(loss)
     with torch.no_grad():
         guessed = logits(*asked(fresh)).argmax(-1)
-        return (guessed == fresh[:, 1:][:, known]).float().mean().item()
+        return fresh.mean((guessed == fresh.x[:, 1:]).float())
 
 
 # --- One distance, counted

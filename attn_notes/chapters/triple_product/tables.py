@@ -1,20 +1,16 @@
-"""The chapter's tables: the blackboard of its lesson, and those of its evidence page."""
+"""The tables of the chapter's evidence page."""
 
 from collections.abc import Mapping, Sequence
 
-from IPython.display import HTML, Markdown
-from torch import Tensor
+from IPython.display import HTML
 
 from attn_notes import notebook
-from attn_notes.analysis.statistics import NO_BREAK
 from attn_notes.analysis.words import median, of_seeds, rounded
 from attn_notes.chapters.triple_product import claims, evidence, recipe
 from attn_notes.chapters.triple_product.evidence import Body, Example, Floor, Learning, Learnings
-from attn_notes.chapters.triple_product.geometry import Board, Resilience, Rounding, Spread
+from attn_notes.chapters.triple_product.geometry import Resilience, Rounding, Spread
 from attn_notes.chapters.triple_product.learnt import Circuits, Loudness
 from attn_notes.chapters.triple_product.rules import Reach
-
-Table = HTML | Markdown
 
 
 def examples(found: Sequence[Example]) -> HTML:
@@ -72,20 +68,14 @@ def _standing(kind: str, run: Learning) -> list[str]:
     ]
 
 
-def standings(one: Learnings) -> list[Table]:
-    """Who stands where at the end: at equal width, and at equal parameters."""
-    found: list[Table] = []
-    for text, kinds in (
-        (
-            "Equal width and equal steps. Nats above the floor and share of copies right, each as "
-            "median (lowest–highest) of the seeds; time for one seed:",
-            (*recipe.KINDS, "line"),
-        ),
-        ("Equal parameters and equal steps:", (recipe.WIDER, "volume")),
-    ):
-        rows = [_standing(kind, one[kind]) for kind in kinds]
-        found += [Markdown(text), notebook.table(STANDING, rows)]
-    return found
+def equal_width(one: Learnings) -> HTML:
+    """Who stands where at the end."""
+    return notebook.table(STANDING, [_standing(k, one[k]) for k in (*recipe.KINDS, "line")])
+
+
+def equal_parameters(one: Learnings) -> HTML:
+    """The same of a dot product with as many parameters as the volume."""
+    return notebook.table(STANDING, [_standing(k, one[k]) for k in (recipe.WIDER, "volume")])
 
 
 def circuits(found: Circuits, two: Learnings) -> HTML:
@@ -148,27 +138,11 @@ def spreads(found: Sequence[Spread]) -> HTML:
     )
 
 
-def blackboard(board: Board) -> HTML:
-    """Three keys and what each score sees of them."""
-
-    def vector(values: Tensor) -> str:
-        return f"({', '.join(f'{x:g}' for x in values.tolist())})".replace(" ", NO_BREAK)
-
-    title = f"q = {vector(board.q)}, r = {vector(board.r)}, area A = {board.area:g}"
-    return notebook.table(
-        [title, "q · k", "height h", "det G = A²h²", "cos²"],
-        [
-            [f"{w.name}: {vector(w.k)}", f"{w.dot:g}", f"{w.height:g}", f"{w.volume:g}",
-             f"{w.angle:.2f}"]
-            for w in board.keys
-        ],
-    )  # fmt: skip
-
-
 RULE = {
     "place": "the best single distance, whatever stands there",
     "places": "a vote over all distances that a period allows",
     "fitted": "a weighted vote by distance, for and against",
+    "placed": "the same, with weights of its own at every place",
     "last": "what followed the present letter last",
     "first": "what followed it first",
     "vote": "a vote over all that followed it",
@@ -178,31 +152,22 @@ RULE = {
 }
 
 
-def rules(fixed: Reach, random: Reach, at_once: Body, longer: Body) -> HTML:
+def rules(fixed: Reach, random: Reach, trained: Body) -> HTML:
     """What simple rules get right, and trained models beside them."""
     rows = [
         [text, *(f"{getattr(reach, rule):.2f}" for reach in (fixed, random))]
         for rule, text in RULE.items()
     ]
-
-    def middle(body: Body, name: str, kind: str) -> str:
-        return f"{median(body.right(name, kind)):.2f}"
-
-    for name, layers in (
-        (("one layer", "one layer, random period"), "one layer"),
-        (("two layers, period 12", "two layers"), "two layers"),
+    for layers, names in (
+        ("one layer", ("one layer", "one layer, random period")),
+        ("two layers", ("two layers, period 12", "two layers")),
     ):
         rows += [
-            [f"{layers}, {claims.score_name(kind)}, {at_once.steps(name[1])} steps",
-             *(middle(at_once, n, kind) for n in name)]
+            [f"{layers}, {claims.score_name(kind)}",
+             *(f"{median(trained.copies(name, kind)):.2f}" for name in names)]
             for kind in recipe.KINDS
         ]  # fmt: skip
-    rows += [
-        [f"two layers, {claims.score_name(kind)}, {longer.steps('two layers'):,} steps", "",
-         middle(longer, "two layers", kind)]
-        for kind in recipe.KINDS
-    ]  # fmt: skip
-    return notebook.table(["rule, or model", "period 12", "period 6 to 12"], rows)
+    return notebook.table(["rule, or model", "period 12", "periods 6 to 12"], rows)
 
 
 def settings() -> HTML:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
-from attn_notes.chapters.triple_product import evidence, figures, recipe, shapes
+from attn_notes.chapters.triple_product import evidence, explorer, figures, recipe, shapes
 from attn_notes.chapters.triple_product.geometry import Shares
 from attn_notes.chapters.triple_product.learnt import Places
 from attn_notes.figures import GREY, Picture
@@ -88,17 +88,9 @@ def test_where_the_loss_is() -> None:
         assert x == [2, 3, 4, 5, 6, 7, 8, 9] and is_median(y, losses)
         assert colours(ax)[kind] == figures.COLOUR[kind]
     assert lines(ax)["best possible"][1] == pytest.approx([2.77] * 6 + [0] * 2)
-    assert picture.title == "Most of the surplus is where nothing can be known"
     assert "the copies hold 17 % (dot), 17 % (volume), 17 % (angle); the rest" in picture.caption
-    assert (
-        "first half all scores lie above the best possible ln 16 = 2.77: dot 2.94," in picture.alt
-    )
+    assert "first half, where the best possible is ln 16 = 2.77: dot 2.94," in picture.alt
     assert "In the second half: dot 0.10, volume 0.10, angle 0.10." in picture.alt
-    picture = figures.where(made_up.by_token(copies=0.9))
-    assert picture.title == "Where the loss lies above the best possible"
-    low = made_up.by_token()
-    low.losses["angle"][:6] -= 0.5
-    assert "first half not all lie above" in figures.where(low).alt
 
 
 def test_two_layers() -> None:
@@ -110,13 +102,8 @@ def test_two_layers() -> None:
         assert is_median(lines(ax)["one layer"][1], one[kind].accuracy)
         assert is_median(lines(ax)["two layers"][1], two[kind].accuracy)
         assert colours(ax) == {"one layer": GREY, "two layers": figures.COLOUR[kind]}
-    assert (
-        picture.title == "Where the period varies, two layers copy more than one with every score"
-    )
-    assert "twelve tokens, 3 seeds, median" in picture.caption
+    assert "last twelve letters right, 3 seeds, median" in picture.caption
     assert "dot 0.40 with one layer, 0.70 with two; volume 0.40" in picture.alt
-    two["volume"] = learning(right=[0.45, 0.7, 0.9])
-    assert figures.two_layers(one, two).title == "One layer and two where the period varies"
 
 
 def test_the_recorded_comparison() -> None:
@@ -148,13 +135,10 @@ def test_the_rates() -> None:
         for score, ends in made_up.sweep().ends[layers].items():
             x, y = lines(ax)[score]
             assert x == pytest.approx([0.01, 0.03, 0.1]) and is_median(y, ends)
-    assert picture.title == "The volume wants a smaller rate than the others"
     assert (
         "five learning rates, 4 seeds, 400 steps with one layer and 800 with two" in picture.caption
     )
     assert "one layer, best rate: dot 0.03, volume 0.01, angle 0.03, line 0.03." in picture.alt
-    assert figures.rates(made_up.sweep(1)).title == "Every score at five learning rates"
-    assert figures.rates(made_up.sweep(2)).title == "Every score at five learning rates"
 
 
 def test_learning_beside_the_floor() -> None:
@@ -211,12 +195,11 @@ def test_effects_stand_where_their_numbers_say() -> None:
         for i, each in enumerate(found.values()):
             interval, point = drawn[4 * row + 2 * i : 4 * row + 2 * i + 2]
             assert list(interval[0]) == [each[name].low, each[name].high]
-            assert list(point[0]) == [each[name].mean]
+            assert list(point[0]) == [each[name].middle]
             assert interval[2] == point[2] == figures.COLOUR[name]
             assert abs(point[1][0] - row) < 0.5
     assert [t.get_text() for t in ax.get_yticklabels()] == ["angle", "line"]
     assert words(ax)[1] == "nats above the dot product"
-    assert picture.title.startswith("The angle is behind the dot product after 800 steps")
     assert "angle, 3,000 steps: −0.020 (−0.030 to −0.010)." in picture.alt
     assert "Left of zero is better" in picture.caption
 
@@ -235,12 +218,7 @@ def test_where_heads_look() -> None:
         assert list(second.get_ydata()) == profile[:, 1].tolist()
         assert first.get_color() == figures.COLOUR[kind] and set(mark.get_xdata()) == {11}
         assert words(ax)[0] == kind
-    assert picture.title == "With nothing to find, they still look 11 places back"
     assert "There it gives dot 0.60 to 0.70, volume 0.60 to 0.70" in picture.alt
-    elsewhere = profile.clone()
-    elsewhere[5, 1] = 0.8
-    picture = figures.offsets({**found, "angle": elsewhere})
-    assert picture.title == "Where they look when there is nothing to find"
 
 
 def test_transfer() -> None:
@@ -267,10 +245,60 @@ def test_transfer() -> None:
     assert "two layers, trained at 6 to 12: where they were trained at least dot 0.90, volume " \
         "0.90, angle 0.90; elsewhere at most dot 0.40" in picture.alt  # fmt: skip
     assert picture.alt.endswith("Chance is 0.06.")
-    copies = figures.transfer({"one layer": made_up.transfer(elsewhere=0.95)})
-    assert copies.title == "They copy at periods on which they were not trained"
-    for each in (made_up.transfer(home=0.5), made_up.transfer(elsewhere=math.nan)):
+    assert "of 2 seeds" in picture.caption
+    others = (made_up.transfer(elsewhere=0.95), made_up.transfer(home=0.5))
+    for each in (*others, made_up.transfer(elsewhere=math.nan)):
         assert figures.transfer({"one layer": each}).title.startswith("How well they copy")
+
+
+def test_depth_and_task_are_drawn_apart() -> None:
+    moved = made_up.moved()
+    for picture, names in (
+        (figures.depth(moved), ("one layer", "two layers, period 12")),
+        (figures.task(moved), ("one layer, random period", "two layers")),
+    ):
+        assert [words(ax)[0] for ax in axes(picture)] == [figures.TRAINED[name] for name in names]
+        for ax, name in zip(axes(picture), names, strict=True):
+            assert is_median(lines(ax)["dot"][1], moved[name].accuracy["dot"])
+
+
+def test_what_rules_reach_beside_the_model() -> None:
+    picture = figures.reaches(made_up.reach(), torch.tensor([0.9, 0.96, 0.97]))
+    (ax,) = axes(picture)
+    bars = [(bar.get_width(), bar.get_facecolor()) for bar in ax.patches]
+    assert [width for width, _ in bars] == pytest.approx([0.82, 0.85, 0.99, 0.96])
+    assert len({colour for _, colour in bars[:3]}) == 1 and bars[3][1] != bars[0][1]
+    (dots,) = ax.lines
+    assert [*dots.get_xdata()] == pytest.approx([0.9, 0.96, 0.97])
+    assert "do both: 0.99; two layers with the dot product: 0.96." in picture.alt
+
+
+def test_what_is_followed_on_random_letters() -> None:
+    picture = figures.follows(made_up.follows())
+    for ax, name in zip(axes(picture), ("one layer", "two layers"), strict=True):
+        assert words(ax)[0] == figures.TRAINED[name]
+        met, never = lines(ax).values()
+        assert met[0] == never[0] == [*range(1, 19)]
+        assert met[1] == pytest.approx([0.9] * 14 + [0.1] * 4)
+        assert never[1] == pytest.approx([0.06] * 18)
+        (shade,) = ax.patches
+        low, high = shade.get_x(), shade.get_x() + shade.get_width()
+        assert [p for p in met[0] if low < p < high] == [*recipe.TASKS[name].periods]
+    assert "18 back 0.10 after a match, 0.06 without." in picture.alt
+
+
+def test_the_emblem_asks_and_does_not_answer() -> None:
+    """Twelve letters back there is one tall bar, and the row ends in a question."""
+    picture = figures.emblem()
+    (ax,) = axes(picture)
+    heights = [bar.get_height() for bar in ax.patches]
+    assert max(heights) == heights[1] > 0.9 and sum(heights) < 1.01
+    row = "".join(text.get_text() for text in ax.texts)
+    text = explorer.AT_HOME * 2
+    assert row.endswith("?") and row[:-1] in text
+    after = text.index(row[:-1]) + len(row) - 1
+    assert text[after] == row[1]  # what it looks at is what comes next
+    assert (picture.title, picture.caption) == ("", "") and picture.alt
 
 
 # --- One determinant, several ways
@@ -290,11 +318,8 @@ def test_costs() -> None:
     assert times["dot product, fused"][1] == pytest.approx([0.0025] * 3)
     assert len({(ln.get_color(), ln.get_linestyle()) for ln in panels[0].lines}) == 7
     assert all((ax.get_xscale(), ax.get_yscale()) == ("log", "log") for ax in panels)
-    assert picture.title == "Quadratic features pay for long sequences and small heads"
     assert "from 24 to 2048, for heads of 8 and 16 dimensions. At 2048 and d = 8" in picture.alt
     assert "8 times as fast as the expansion, the form that stops at zero 1.3 times." in picture.alt
-    slow = figures.costs(made_up.costs(features=(8.0, 8.0, 8.0)))
-    assert slow.title == "What each form takes, against the published expansion"
 
 
 # --- Geometry
@@ -426,7 +451,4 @@ def test_the_plane() -> None:
             f"the right source, {kind}",
         )
     assert words(axes(picture)[0])[2] == "height above the plane"
-    assert picture.title == "The right source lies lower over the plane than the other keys"
     assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt
-    turned = figures.plane({"volume": places(0.8), "angle": places(2.5)})
-    assert turned.title == "Where the right source lies, seen from the plane"

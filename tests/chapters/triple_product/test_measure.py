@@ -151,12 +151,46 @@ def test_transfer_knows_a_copier_by_position() -> None:
     found = measure.transfer([model, model], 17, [4, 5, 7], Generator().manual_seed(0))
     assert found.shape == (3, 2)
     assert (found[1] == 1).all()
+    assert (found[[0, 2]] < 0.15).all()
     lengths = []
     watched = [lambda x: lengths.append(x.shape[1]) or model(x)]
-    measure.transfer(watched, 17, [4, 5, 7], Generator(), length=10)
-    assert lengths == [9, 9, 13]  # 10, or two periods; the last token is only predicted
-    chance = found[[0, 2]]
-    assert (chance < 0.15).all()
+    measure.transfer(watched, 17, [4, 5, 7], Generator())
+    assert lengths == [7, 9, 13]  # two periods; the last token is only predicted
+
+
+def test_every_letter_of_the_copy_counts_but_its_first() -> None:
+    """Who begins to copy late loses just those letters; what it says before the copy is nothing."""
+    for late, share in ((0, 1.0), (5, 1.0), (6, 1.0), (7, 0.75), (9, 0.25)):
+
+        def model(x: Tensor, late: int = late) -> Tensor:
+            copied = offset_copier(5, 17)(x)
+            return torch.where(torch.arange(x.shape[1])[:, None] >= late - 1, copied, 0.0)
+
+        found = measure.transfer([model], 17, [5], Generator().manual_seed(1))
+        assert found.item() == pytest.approx(
+            share + (1 - share) / 17, abs=0.03
+        )  # guessed: the rest
+
+
+def test_a_copier_by_place_follows_without_a_match() -> None:
+    """It predicts the letter five back, whatever was read; one by content only after a match."""
+    task = Copying(16, 24, (12,))
+    place = measure.follows(offset_copier(5, 16), task, Generator().manual_seed(0), 512)
+    assert place.shape == (2, 18)
+    assert (place[:, 4] == 1).all()
+    others = torch.arange(18) != 4
+    assert place[:, others].max() < 0.3
+
+    def reads(x: Tensor) -> Tensor:
+        """What followed the present letter when it was read last."""
+        same = (x[:, :, None] == x[:, None]).tril(-1)
+        source = torch.where(same, torch.arange(x.shape[1]), -1).amax(-1)
+        follower = x.gather(1, (source + 1).clamp(min=0))
+        return 50 * torch.nn.functional.one_hot(torch.where(source < 0, 0, follower), 16).float()
+
+    content = measure.follows(reads, task, Generator().manual_seed(0), 512)
+    assert (content[0] == 1).all()
+    assert content[1].max() < 0.3
 
 
 def test_offsets_are_counted_back(generator: Generator) -> None:

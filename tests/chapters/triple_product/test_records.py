@@ -1,4 +1,4 @@
-"""What the chapter says in words, held against its records and against a short run of its own."""
+"""The chapter's records, held against its settings and against a short run of its own."""
 
 import pytest
 import torch
@@ -6,18 +6,13 @@ from experiments import triple_product as recorded
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
-from attn_notes.analysis import results, statistics
+from attn_notes.analysis import results
 from attn_notes.chapters.triple_product import checks, measure, recipe, rules
 from attn_notes.models.triple_product import SCORES
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.training import comparison
 from attn_notes.training.ensemble import Run
-
-from ... import exercises
-
-LESSON = exercises.ROOT / "book" / "triple_product.ipynb"
-EVIDENCE = exercises.ROOT / "book" / "evidence" / "triple_product.ipynb"
 
 
 def last_losses(layers: str, rate: float, score: str) -> Tensor:
@@ -32,27 +27,15 @@ def best_rate(layers: str, score: str) -> float:
     return min(rates, key=lambda rate: last_losses(layers, rate, score).mean().item())
 
 
-@pytest.mark.parametrize(
-    ("layers", "settings"), [("one layer", recipe.ONE), ("two layers", recipe.TWO)]
-)
-def test_every_score_trains_live_at_the_best_of_five_rates(
-    layers: str, settings: recipe.Settings
-) -> None:
-    for score, rate in settings["lr"].items():
-        assert rate == best_rate(layers, score.removesuffix(", wider"))
-
-
-def test_what_is_said_of_the_recorded_rates() -> None:
-    for layers, ours, better in (
-        ("one layer", recipe.LONG_ONE["lr"], 0.1),
-        ("two layers", recipe.LONG_TWO["lr"], 0.01),
+def test_the_longer_training_has_the_best_rates_but_for_two() -> None:
+    """The angle and the line ran at 0.03 there, and do better at 0.1 or 0.01 in the sweep."""
+    for layers, ours in (
+        ("one layer", recipe.LONG_ONE["lr"]),
+        ("two layers", recipe.LONG_TWO["lr"]),
     ):
         assert ours["dot, wider"] == ours["dot"]
         for score in ("dot", "volume"):
             assert ours[score] == best_rate(layers, score)
-        for score in ("angle", "line"):
-            assert ours[score] == 0.03
-            assert best_rate(layers, score) == better
 
 
 def test_the_chapter_trains_what_was_recorded() -> None:
@@ -69,22 +52,11 @@ def test_the_chapter_trains_what_was_recorded() -> None:
         assert set(live) <= set(runs[layers]) and set(live) <= set(lesson[layers])
 
 
-def test_the_volume_wants_a_smaller_rate_than_the_others() -> None:
-    for layers in ("one layer", "two layers"):
-        rates = {score: best_rate(layers, score) for score in SCORES}
-        assert rates.pop("volume") < min(rates.values())
-
-
 def test_the_records_cover_what_the_chapter_says_of_them() -> None:
     settings = results.load("triple_product_copying")["settings"]
     assert settings["one"]["seeds"] == settings["two"]["seeds"] == 8
     assert settings["one"]["steps"] == 1200 > recipe.ONE["steps"]
     assert settings["two"]["steps"] == 3000 > recipe.TWO["steps"]
-    prose = " ".join(exercises.cells(EVIDENCE)["claims"].split())
-    assert (
-        f"for {recipe.ONE['steps']} steps with one layer and {recipe.TWO['steps']} with two; the "
-        "second of models that trained for 1,200 and 3,000" in prose
-    )
     runs = results.load("triple_product_copying")["runs"]
     counts = {kind: run["parameters"] for kind, run in runs["one layer"].items()}
     assert counts["dot, wider"] == counts["volume"] == 6144
@@ -113,13 +85,6 @@ def test_no_recorded_loss_lies_below_the_floor() -> None:
                 assert min(map(min, run["loss"])) > best - 1e-3, (name, layers)
 
 
-def test_the_corrected_score_ends_lower_than_the_published_one() -> None:
-    for layers in ("one layer", "two layers"):
-        kinds = results.load("triple_product_copying")["runs"][layers]
-        ends = [torch.tensor(kinds[kind]["loss"][-1]) for kind in ("angle", "volume")]
-        assert statistics.ends_lower(*ends)[0]
-
-
 def test_one_layer_cannot_find_a_period_that_varies() -> None:
     runs = results.load("triple_product_copying")["runs"]
     for score in SCORES:
@@ -127,29 +92,6 @@ def test_one_layer_cannot_find_a_period_that_varies() -> None:
         two = torch.tensor(runs["two layers"][score]["accuracy"][-1])
         assert one.max() < 0.6
         assert two.median() > 0.9
-
-
-def test_what_is_said_of_the_costs() -> None:
-    """Features pay for long sequences and small heads; no form reaches the dot product."""
-    record = results.load("triple_product_cost")
-    runs, (first, *_, last) = record["runs"], record["settings"]["lengths"]
-
-    def seconds(d: int, length: int, form: str) -> float:
-        return runs[f"{d} {length}"][form]["seconds"]
-
-    for d in (8, 16):
-        assert seconds(d, first, "features") > seconds(d, first, "projected")
-        assert seconds(d, last, "features") < seconds(d, last, "projected")
-        assert (
-            runs[f"{d} {last}"]["features"]["bytes"] < runs[f"{d} {last}"]["expanded"]["bytes"] / 2
-        )
-    gain = [seconds(d, last, "expanded") / seconds(d, last, "features") for d in (8, 16)]
-    assert gain[0] > gain[1]
-    for found in runs.values():
-        others = [cost["seconds"] for form, cost in found.items() if "dot" not in form]
-        assert found["fused dot"]["seconds"] < min(others)
-        if "residual" in found:  # a vector for every pair
-            assert found["residual"]["bytes"] > 2 * found["projected"]["bytes"]
 
 
 @pytest.fixture(scope="module")
@@ -163,9 +105,12 @@ def one() -> dict[str, Run]:
 @pytest.mark.parametrize("score", SCORES)
 def test_one_layer_copies_and_has_learnt_a_distance(one: dict[str, Run], score: str) -> None:
     model = one[score].member(0)
-    here, elsewhere = measure.transfer([model], 16, [12, 10], Generator().manual_seed(1))[:, 0]
+    here, *elsewhere = measure.transfer([model], 16, [12, 10, 6], Generator().manual_seed(1))[:, 0]
     assert here > 0.9
-    assert elsewhere < 0.3
+    assert max(elsewhere) < 0.3
+    met, never = measure.follows(model, recipe.RANDOM, Generator().manual_seed(2))
+    assert min(met[11], never[11]) > 0.5  # a match or not
+    assert met[[2, 5, 8, 17]].max() < 0.3
 
 
 @pytest.mark.slow
@@ -200,25 +145,6 @@ def test_stopping_at_zero_mends_the_sign_and_not_the_digits() -> None:
         assert (low > -0.1) == digits
     share, low, high = measure.wrong_signs("expanded", 16, 1000.0, 4000, Generator().manual_seed(3))
     assert share > 0.3 and low < -100 and high > 100
-
-
-def test_what_the_pages_say_of_rules_and_models() -> None:
-    """Two layers do more than a rule by distance, or by one letter and no weights; one layer less.
-
-    And no layers do clearly more than one letter matched, with a weight for each distance.
-    """
-    reach = rules.reach(recipe.RANDOM, Generator().manual_seed(4), 1000)
-    accuracy = results.load("triple_product_copying")["runs"]
-    for score in SCORES:
-        two = torch.tensor(accuracy["two layers"][score]["accuracy"][-1]).median()
-        one = torch.tensor(accuracy["one layer, random period"][score]["accuracy"][-1]).median()
-        assert two > max(reach.near, reach.fitted) > one
-        assert two < reach.matched + rules.NOISE
-    # Exercise 3: "about four times in five", and the even spread is not good enough.
-    assert 0.75 < reach.fitted < 0.85
-    assert reach.place > checks.MOST > checks.LEAST
-    words = " ".join(exercises.cells(LESSON)["exercise-periods-solution"].split())
-    assert "right about four times in five" in words
 
 
 def test_the_best_score_of_the_open_exercise_is_the_best_there_is() -> None:

@@ -2,14 +2,12 @@
 
 import re
 
-from IPython.display import Markdown
-
-from attn_notes.chapters.triple_product import geometry, recipe, tables
+from attn_notes.chapters.triple_product import recipe, tables
 from attn_notes.chapters.triple_product.evidence import Example, Floor
 from attn_notes.chapters.triple_product.geometry import Key, Spread
 
 from . import made_up
-from .made_up import LONGER, RECORDED, bodies, learning
+from .made_up import RECORDED, learning
 
 
 def rows(table: object) -> list[list[str]]:
@@ -23,10 +21,7 @@ def rows(table: object) -> list[list[str]]:
 def test_who_stands_where() -> None:
     one = {kind: learning(end=1.2, right=[0.7, 0.9, 0.8]) for kind in recipe.CONTENDERS}
     one["volume"] = learning(end=1.4, right=[0.7, 0.9, 0.8])
-    equal_width, first, equal_parameters, second = tables.standings(one)
-    assert isinstance(equal_width, Markdown) and "Equal width and equal steps" in equal_width.data
-    assert "median (lowest–highest)" in equal_width.data
-    assert "Equal parameters" in equal_parameters.data
+    first, second = tables.equal_width(one), tables.equal_parameters(one)
     header = ["score", "parameters", "above floor", "copies right", "a step"]
     # 12 seconds for 1,200 steps of three seeds
     of_dot = ["5,120", "0.201 (0.200–0.202)", "0.800 (0.700–0.900)", "3.3 ms"]
@@ -78,30 +73,17 @@ def test_the_tables_of_the_task() -> None:
     assert rows(table)[1] == ["4", "0.95", "6.1", "6.0", "2.31"]
 
 
-def test_the_blackboard_is_what_a_hand_works_out() -> None:
-    """q = (2, 0, 0) and r = (1, 1, 0): the area is 2 · 1, the height the third coordinate."""
-    no_break = "\u00a0"
-    header, *keys = rows(tables.blackboard(geometry.blackboard()))
-    assert header[0].replace(no_break, " ") == "q = (2, 0, 0), r = (1, 1, 0), area A = 2"
-    assert header[1:] == ["q · k", "height h", "det G = A²h²", "cos²"]
-    assert [[key[0].replace(no_break, " "), *key[1:]] for key in keys] == [
-        ["in the plane: (1, 2, 0)", "2", "0", "0", "1.00"],
-        ["above it: (1, 2, 1)", "2", "1", "4", "0.83"],  # 5 of 6
-        ["doubled: (2, 4, 2)", "4", "2", "16", "0.83"],
-    ]
-
-
 def test_models_stand_beside_the_rules() -> None:
-    seen = bodies()
-    found = rows(tables.rules(made_up.reach(), made_up.reach(0.9), seen[RECORDED], seen[LONGER]))
-    assert found[0] == ["rule, or model", "period 12", "period 6 to 12"]
-    assert found[1] == ["the best single distance, whatever stands there", "0.33", "0.33"]
+    found = rows(tables.rules(made_up.reach(), made_up.reach(0.9), made_up.body(RECORDED)))
+    assert found[0] == ["rule, or model", "period 12", "periods 6 to 12"]
     named = {row[0]: row[1:] for row in found}
-    assert named["the same, at distances that a period allows"] == ["0.85", "0.90"]
-    assert named["one layer, dot product, 800 steps"] == ["0.95", "0.40"]
-    assert named["two layers, angle, 800 steps"] == ["0.95", "0.95"]
-    assert named["two layers, volume, 3,000 steps"] == ["", "0.95"]
-    assert len(found) == 1 + 8 + 1 + 9
+    assert named["the best single distance, whatever stands there"] == ["0.20", "0.20"]
+    both = "a vote over all that followed it, a weight for each distance"
+    assert named[both] == ["0.99", "0.90"]
+    # the median seed at each period of training
+    assert named["one layer, dot product"] == ["0.99", "0.40"]
+    assert named["two layers, angle"] == ["0.99", "0.95"]
+    assert len(found) == 1 + 10 + 6
 
 
 def test_how_the_records_were_made() -> None:

@@ -1,4 +1,4 @@
-"""What chapter 2's tables of claims say, and the same tables from the records."""
+"""What the tables of claims of both pages say, and the same tables from the records."""
 
 from attn_notes.analysis.claims import Claim
 from attn_notes.chapters.triple_product import claims, evidence, geometry
@@ -6,17 +6,21 @@ from attn_notes.chapters.triple_product import claims, evidence, geometry
 from .made_up import LIVE, body
 
 LESSON = """
-    - - . The fixed copy “strictly tests induction heads”
-    + + . Two layers with the dot product that have seen periods from 6 to 12 copy at 11
-    - - . With the volume the right token keeps its copy when it is 3 times as loud
-    + + . With the angle the right token keeps its copy when it is 3 times as loud
-    . - + Two layers: the angle ends below the dot product, equal parameters
+    - - The fixed copy “strictly tests induction heads”
+    + + Two layers with the dot product that have seen periods from 6 to 12 copy at 11
+    - - Two layers with the dot product copy more than a rule that does both
+    . - Two layers with the dot product go by content alone
+    - - With the volume the right token keeps its copy when it is 3 times as loud
+    + + With the angle the right token keeps its copy when it is 3 times as loud
 """
 
 EVIDENCE = """
     - . The fixed copy “strictly tests induction heads”
     + . Two layers with the dot product that have seen periods from 6 to 12 copy at 11
     - . Two layers that have seen period 12 alone copy at others too
+    + . Two layers with the dot product copy more than a rule that only counts places, or only
+    - . … more than one that does both
+    - . Two layers with the dot product go by content alone
     - . “You must be in the plane to play”: a token at a tenth of its size
     + . With the volume the other copies survive a token 100 times as loud
     - . With the volume the right token keeps its copy when it is 3 times as loud
@@ -48,9 +52,11 @@ EVIDENCE = """
 
 
 def lesson_tables() -> list[list[Claim]]:
-    return [claims.lesson(evidence.beside(body(LIVE)), evidence.best_losses())]
+    bodies, reach = evidence.beside(body(LIVE)), evidence.reach("random")
+    return [claims.lesson(bodies, evidence.best_losses(), reach)]
 
 
 def evidence_tables() -> list[list[Claim]]:
-    models = claims.of_models(evidence.on_record(), evidence.best_losses())
+    bodies, reach = evidence.on_record(), evidence.reach("random")
+    models = claims.of_models(bodies, evidence.best_losses(), reach)
     return [models, claims.of_formula(geometry.rounding(), geometry.resilience())]
