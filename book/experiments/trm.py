@@ -185,6 +185,12 @@ def trm_rereading() -> None:
 
 
 @experiment
+def trm_sharing() -> None:
+    """The one that is given the puzzle at every layer, with one set of weights."""
+    record("trm_sharing", range(recipe.REREADING_SEEDS))
+
+
+@experiment
 def trm_symmetries() -> None:
     """The live recipe where whole classes up to all symmetries are held out."""
     # Training disguises puzzles as ever, by other names, so that the split is all that changes.

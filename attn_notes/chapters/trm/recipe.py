@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import recall
+from attn_notes.chapters.trm.controls import Sharing
 from attn_notes.chapters.trm.supervision import Settings, step_loss
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
@@ -34,10 +35,11 @@ class Recipe:
     lr: float
     recursive: bool = True  # or `Straight`, which goes through its layers once
     rereads: bool = False  # without recursion: whether every layer is given the puzzle
+    shares: bool = False  # and whether a few layers are gone through again and again
 
     def model(self, seed: int) -> TRM:
         """The model, untrained."""
-        once = Rereading if self.rereads else Straight
+        once = Sharing if self.shares else Rereading if self.rereads else Straight
         kind = TRM if self.recursive else once
         return kind(self.config, Generator().manual_seed(seed))
 
@@ -200,6 +202,7 @@ TWO_CYCLES = "T = 2"
 DEEP = "straight, equal depth"
 EQUAL = "straight, equal parameters"
 REREADING = "straight, rereading"
+SHARING = "straight, rereading, one set of weights"
 
 
 def as_long(recipe: Recipe) -> Recipe:
@@ -217,11 +220,13 @@ def with_settings(**change: Any) -> Recipe:
     return replace(LIVE, settings=replace(LIVE.settings, **change))
 
 
-def straight(layers: int, *, rereads: bool = False) -> Recipe:
-    """No recursion: as many layers as given, gone through once."""
+def straight(layers: int, *, rereads: bool = False, shares: bool = False) -> Recipe:
+    """No recursion: as many layers as given, gone through once, or as often as in a look."""
     config = replace(LIVE.config, layers=layers)
     settings = replace(LIVE.settings, steps=1)
-    once = replace(LIVE, config=config, settings=settings, recursive=False, rereads=rereads)
+    once = replace(
+        LIVE, config=config, settings=settings, recursive=False, rereads=rereads, shares=shares
+    )
     return as_long(once)
 
 
@@ -264,6 +269,11 @@ def at_rate(kind: str, lr: float) -> str:
 def rereading() -> dict[str, Recipe]:
     """The deeper network without recursion, given the puzzle at every layer."""
     return {REREADING: straight(LIVE.config.layers * USES, rereads=True)}
+
+
+def sharing() -> dict[str, Recipe]:
+    """The same with one set of weights: as many layers, of which every second one is the same."""
+    return {SHARING: straight(LIVE.config.layers, rereads=True, shares=True)}
 
 
 RECORDS: dict[str, Callable[[], dict[str, Recipe]]] = {
