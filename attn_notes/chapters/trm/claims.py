@@ -27,6 +27,7 @@ from attn_notes.chapters.trm.recipe import (
     NO_HALTING,
     ONE_STEP,
     REREADING,
+    SHARING,
     STABLEMAX,
     THINK,
     TRAINED,
@@ -43,6 +44,7 @@ NAMES = {
     STABLEMAX: "stablemax loss",
     CHANNELS: "norm over channels, as in the source",
     TWO_CYCLES: "T = 2 cycles",
+    SHARING: SHARING,
     REREADING: REREADING,
     DEEP: DEEP,
     EQUAL: EQUAL,
@@ -56,6 +58,7 @@ ALIKE = 0.02  # shares of the minimal puzzles solved, up to which two splits cou
 Group = tuple[str, int]
 """A kind, and after how many steps its answers are judged."""
 
+STRAIGHT = (EQUAL, DEEP, REREADING, SHARING)
 HERE: Group = (TRM_LIVE, TRAINED)
 ONE_LOOK: Group = (ONE_STEP, 1)
 AGAIN = (
@@ -63,7 +66,8 @@ AGAIN = (
     "the weights, or recursive"
 )
 REREADS = "In one look, reading the puzzle at every layer beats reading it once, both straight"
-SHARES = "In one look, one set of weights used four times beats four sets, all reading again"
+SHARES = "In one look, one set of weights used four times beats four sets, both reading again"
+APART = "In one look, keeping y and z apart helps on top of that"
 SEEN_SO = (
     "Whole classes up to all symmetries held out are solved as often as those that training saw "
     f"(within {percent(ALIKE, 0)} in a hundred)"
@@ -83,7 +87,7 @@ class Question(NamedTuple):
 
 ASKED: dict[str, list[tuple[str, str, Group, tuple[Group, ...]]]] = {
     THINKING: [
-        (AGAIN, "paper", HERE, (ONE_LOOK, (EQUAL, 1), (DEEP, 1), (REREADING, 1))),
+        (AGAIN, "paper", HERE, (ONE_LOOK, *((kind, 1) for kind in STRAIGHT))),
         ("They beat that of the recursive one alone", "paper", HERE, (ONE_LOOK,)),
         ("They beat that of the straight one of equal weights alone", "paper", HERE, ((EQUAL, 1),)),
         (
@@ -93,11 +97,12 @@ ASKED: dict[str, list[tuple[str, str, Group, tuple[Group, ...]]]] = {
             ((DEEP, 1),),
         ),
         ("They beat that of the one that reads again alone", "ours", HERE, ((REREADING, 1),)),
+        ("They beat that of the same with one set of weights alone", "ours", HERE, ((SHARING, 1),)),
     ],
     ONE: [
         (REREADS, "ours", (REREADING, 1), ((DEEP, 1),)),
-        (SHARES, "ours", ONE_LOOK, ((REREADING, 1),)),
-        ("One recursive look beats a straight one of equal depth", "ours", ONE_LOOK, ((DEEP, 1),)),
+        (SHARES, "ours", (SHARING, 1), ((REREADING, 1),)),
+        (APART, "ours", ONE_LOOK, ((SHARING, 1),)),
     ],
     PARTS: [
         (

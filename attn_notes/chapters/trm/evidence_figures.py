@@ -18,13 +18,14 @@ from attn_notes.chapters.trm.recipe import (
     LIVE,
     ONE_STEP,
     REREADING,
+    SHARING,
     TASK,
     THINK,
     TRAINED,
     TRM_LIVE,
     USES,
 )
-from attn_notes.figures import GREY, MAUVE, OURS, Picture
+from attn_notes.figures import GREY, MAUVE, OURS, VIOLET, Picture
 
 MARKS = {1: "o", 2: "s", 4: "^", 16: "D"}  # of the steps after which puzzles are counted
 NONE_LEFT = 5e-4  # a share of zero, on an axis of logarithms
@@ -124,17 +125,12 @@ def steps(recorded: Recorded) -> Picture:
                 figures.band(ax, x, shares(kind, on), colour, kind)
             ax.plot(x, shares(ONE_STEP, on), color=GREY, linewidth=1, alpha=0.8)
             ax.plot([], [], color=GREY, linewidth=1, label="trained for one step, each seed")
-            again = recorded.solved(REREADING, on, 1)
-            ax.plot(
-                [1] * len(again),
-                100 * again,
-                "D",
-                color=MAUVE,
-                markerfacecolor="none",
-                markersize=4,
-                clip_on=False,
-                label=f"{REREADING}, each seed",
-            )
+            for kind, colour in ((REREADING, MAUVE), (SHARING, VIOLET)):
+                again = 100 * recorded.solved(kind, on, 1)
+                ax.plot(
+                    [1] * len(again), again, "D", color=colour, markerfacecolor="none",
+                    markersize=4, clip_on=False, label=f"{kind}, each seed",
+                )  # fmt: skip
             ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
             ax.set(xlabel="supervision steps at test time", ylim=(0, 102), xlim=(1, THINK))
             ax.set_xticks([1, 4, 8, 12, 16])
@@ -324,7 +320,7 @@ def parts(recorded: Recorded) -> Picture:
     left = {kind: median(recorded.unsolved(kind)) for kind in NAMES}
     return Picture(
         fig,
-        "Most is left unsolved without recursion",
+        "Most is left unsolved where no weights are shared",
         "Recorded: each dot a seed, the bar their median; further left is better. After eight "
         "supervision steps; 0.05 % stands for none.",
         "Share of held-out puzzles left unsolved after eight steps; medians of "

@@ -18,6 +18,7 @@ from attn_notes.chapters.trm.recipe import (
     LIVE,
     ONE_STEP,
     REREADING,
+    SHARING,
     TASK,
     THINK,
     TRAINED,
@@ -34,6 +35,7 @@ ONE_LOOK: dict[str, tuple[str, str]] = {
     EQUAL: (CONTROL, "o"),
     DEEP: (MAUVE, "o"),
     REREADING: (MAUVE, "D"),
+    SHARING: (VIOLET, "D"),
     ONE_STEP: (GREY, "s"),
 }
 """Kinds that are trained for one look → colour and mark."""
@@ -41,6 +43,7 @@ OPPONENTS = {
     EQUAL: "straight",
     DEEP: "straight, deeper",
     REREADING: "straight, deeper, rereading",
+    SHARING: "the same, one set of weights",
     ONE_STEP: "recursive, trained for one look",
 }
 """What the lesson calls them."""

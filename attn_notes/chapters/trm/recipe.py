@@ -189,6 +189,12 @@ INSIDE: dict[str, Any] = dict(
     edges=[0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0],  # of bins of the estimate
     levels=[0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99],  # at which to stop
 )
+ELSEWHERE: dict[str, Any] = dict(
+    drawn=20_000,  # grids, of which is counted how many the stricter split holds out
+    dug=4000,  # minimal puzzles, dug by the solver alone
+    open=500,  # boards of each number of clues, and which
+    clues=[0, 1, 2, 3, 4, 5, 6, 7, 8],
+)
 RATES = (1e-3, LIVE.lr, 1e-2)
 """Learning rates at which networks without recursion are tried."""
 
@@ -282,5 +288,6 @@ RECORDS: dict[str, Callable[[], dict[str, Recipe]]] = {
     "trm_networks": networks,
     "trm_rates": other_rates,
     "trm_rereading": rereading,
+    "trm_sharing": sharing,
 }
 """Record → what gives the recipes that it holds, by the names of their kinds."""

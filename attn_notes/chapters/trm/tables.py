@@ -17,6 +17,7 @@ from attn_notes.chapters.trm.recipe import (
     LIVE,
     ONE_STEP,
     REREADING,
+    SHARING,
     TASK,
     THINK,
     TRAINED,
@@ -37,6 +38,7 @@ def opponents(recorded: Recorded) -> HTML:
         ("straight", EQUAL, 1, "once", 1),
         ("straight, deeper", DEEP, 1, "once", 1),
         ("straight, deeper, rereading", REREADING, 1, everywhere, 1),
+        ("the same, one set of weights", SHARING, USES, everywhere, 1),
         ("recursive, trained for one look", ONE_STEP, USES, thoughts, 1),
         ("recursive, eight looks", TRM_LIVE, USES, thoughts, TRAINED),
         ("the same, norm as published", CHANNELS, USES, thoughts, TRAINED),
@@ -61,9 +63,10 @@ def effects(recorded: Recorded) -> HTML:
 
     pairs = {
         "eight steps than one, each trained for": (solved(TRM_LIVE), solved(ONE_STEP, 1)),
-        "one recursive look than one that reads again": (solved(ONE_STEP, 1), solved(REREADING, 1)),
-        "reading again than reading once, both straight": (solved(REREADING, 1), solved(DEEP, 1)),
-        "split up to all symmetries than up to names": (recorded.split("fresh"), solved(TRM_LIVE)),
+        "reading again than reading once, in one look": (solved(REREADING, 1), solved(DEEP, 1)),
+        "one set of weights than four, reading again": (solved(SHARING, 1), solved(REREADING, 1)),
+        "keeping y and z apart than one state": (solved(ONE_STEP, 1), solved(SHARING, 1)),
+        "split up to names than up to all symmetries": (solved(TRM_LIVE), recorded.split("fresh")),
         "stopping at an estimate of ½ than sixteen steps": (
             recorded.stopped()[1],
             solved(TRM_LIVE, THINK),
