@@ -242,8 +242,8 @@ def test_the_classes() -> None:
     )
     EVIDENCE.says("of the held-out test grids, none does",
                   where=not torch.isin(TASK.class_key(tested), known).any())  # fmt: skip
-    TEACHING.says("four in ten random grids belong to a class",
-                  where=round(10 * torch.isin(anyone, known).float().mean().item()) == 4)  # fmt: skip
+    shown = torch.isin(anyone, known).float().mean().item()
+    TEACHING.says("four in ten random grids belong to a class", where=round(10 * shown) == 4)
 
 
 def test_the_sampler_is_not_even() -> None:
@@ -272,12 +272,13 @@ def test_the_networks_without_recursion() -> None:
         return f"{', '.join(first)} and {last} %"
 
     every = torch.cat([R.solved(kind) for kind in (*recipe.other_rates(), *STRAIGHT)])
+    published = percent(middle(CHANNELS), 0)
     EVIDENCE.says(
-        f"As published, with the norm over channels, eight steps solve {percent(middle(CHANNELS), 0)}"
-        " %",
+        f"As published, with the norm over channels, eight steps solve {published} %",
         f"they solve {at_rates(DEEP)} (equal depth) and {at_rates(EQUAL)} (equal parameters)",
     )
-    EVIDENCE.says("does not close the gap", where=bool(R.solved(TRM_LIVE).min() > every.max() + 0.3))
+    gap = R.solved(TRM_LIVE).min() - every.max()
+    EVIDENCE.says("does not close the gap", where=bool(gap > 0.3))
     once, again, shared, one = (
         percent(middle(kind, 1), 0) for kind in (DEEP, REREADING, SHARING, ONE_STEP)
     )
@@ -373,7 +374,7 @@ def test_the_parts() -> None:
                   untold=[told("Halting early")])  # fmt: skip
     worst = R.unsolved(TRM_LIVE).max()
     gaps = {kind: float(R.unsolved(kind).min() - worst) for kind in claims.NAMES}
-    gap, thinnest = min((gap, kind) for kind, gap in gaps.items() if gap > 0)
+    _, thinnest = min((gap, kind) for kind, gap in gaps.items() if gap > 0)
     EVIDENCE.says(
         f"“{claims.NAMES[thinnest]}” hangs by the thinnest thread: its best seed leaves "
         f"{percent(R.unsolved(thinnest).min())} % unsolved, the worst one of the live recipe "
@@ -402,7 +403,7 @@ def test_what_the_teaching_page_says() -> None:
     loss = R.solved(TRM_LIVE, "minimal", THINK) - late[:, 1]
     TEACHING.says(
         "At a level of 0.95 it takes two or three looks, and loses next to nothing",
-        where=bool((loss.abs() < 0.005).all() and (late[:, 0] > 2).all() and (late[:, 0] < 3.5).all()),
+        where=bool((loss.abs() < 0.005).all() and ((late[:, 0] - 2.75).abs() < 0.75).all()),
     )
     gains = R.solved(TRM_LIVE, "minimal", THINK) - R.solved(TRM_LIVE)
     TEACHING.says(
