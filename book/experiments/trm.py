@@ -188,7 +188,7 @@ def trm_rereading() -> None:
 @experiment
 def trm_sharing() -> None:
     """The one that is given the puzzle at every layer, with one set of weights."""
-    record("trm_sharing", range(recipe.REREADING_SEEDS))
+    record("trm_sharing")
 
 
 @experiment

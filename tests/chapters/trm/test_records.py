@@ -117,8 +117,7 @@ def test_no_class_that_is_held_out_is_shown() -> None:
 @pytest.mark.parametrize("name", recipe.RECORDS)
 def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
     record = results.load(name)
-    more = dict.fromkeys(("trm_rereading", "trm_sharing"), recipe.REREADING_SEEDS)
-    seeds = ({"trm_rates": 1} | more).get(name, recipe.SEEDS)
+    seeds = {"trm_rates": 1, "trm_rereading": recipe.REREADING_SEEDS}.get(name, recipe.SEEDS)
     settings = dict(record["settings"])
     # Older records do not say it: they were judged on the puzzles by which settings were chosen.
     assert settings.pop("judged on", recorded.JUDGED_ON).startswith(recorded.JUDGED_ON)

@@ -33,7 +33,7 @@ from ...says import Page, titled
 
 LESSON, EVIDENCE, TEACHING = Page("trm"), Page("evidence/trm"), Page("teaching/trm")
 R = evidence.recorded()
-NUMBER = {4: "four", 5: "five", 9: "nine", 10: "ten"}
+NUMBER = {4: "four", 5: "five"}
 STRAIGHT = (EQUAL, DEEP, REREADING)
 ELSEWHERE = results.load("trm_elsewhere")["runs"]
 
@@ -94,10 +94,11 @@ def test_sharing_weights_is_what_helps_one_look() -> None:
     )  # fmt: skip
     LESSON.says(
         "Sharing is: with one set of weights used four times in the place of four sets, that same "
-        "network comes as far as a look of the recursion",
-        held=[shares], untold=[apart], where=abs(middle(SHARING) - middle(ONE_STEP, 1)) < 0.05,
-    )  # fmt: skip
-    LESSON.says("Keeping $y$ and $z$ apart adds nothing that one could see in a single look",
+        "network comes nearly as far as a look of the recursion",
+        held=[shares],
+        where=middle(SHARING) > 0.8 * middle(ONE_STEP, 1),
+    )
+    LESSON.says("Whether keeping $y$ and $z$ apart adds to that, four seeds do not tell",
                 untold=[apart])  # fmt: skip
 
 
@@ -182,11 +183,12 @@ def test_the_families() -> None:
         "yet the seeds are too few for the test",
         untold=[c.findings[R.name] for c in few],
     )
-    most = len(R.members(SHARING)), len(R.members(REREADING)), len(R.members())
+    assert {len(R.members(kind)) for kind in claims.NAMES if kind != REREADING} == {4}
     EVIDENCE.says(
-        f"Every kind has {NUMBER[most[2]]} seeds, each of which takes minutes; the two that read "
-        f"again in one look have {NUMBER[most[0]]}", where=most[0] == most[1],
-    )  # fmt: skip
+        "Every kind has four seeds, each of which takes minutes; the straight network that reads "
+        "again has five",
+        where=len(R.members(REREADING)) == 5,
+    )
 
 
 def test_how_hard_puzzles_are() -> None:
@@ -204,11 +206,12 @@ def test_puzzles_dug_otherwise() -> None:
     EVIDENCE.says(
         f"of our 1,000 minimal puzzles {int((ours < 0).sum())} are never solved by rounds, and "
         f"none takes more than {ours.max()}",
-        f"Of {size:,} dug by the solver alone {percent(never / size)} % are never solved by rounds",
-        f"the network that the page carries solves {percent(dug['solved'][-1], 0)} % of these "
-        f"{size:,} in sixteen steps, and {percent(dug['never solved by rounds'][-1], 0)} % of "
-        "those that rounds never solve",
-        f"`{puzzle}` takes {int(TASK.rounds(TASK.read(puzzle)[0][None]))}",
+        f"Of {size:,} dug by the solver alone {percent(never / size)} % are never solved by rounds, "
+        f"and the others take up to {int(TASK.rounds(TASK.read(puzzle)[0][None]))}, as `{puzzle}`",
+        f"the one that the page carries solves {percent(dug['solved'][-1], 0)} % of these {size:,} "
+        f"in sixteen steps, and {percent(dug['never solved by rounds'][-1], 0)} % of those that "
+        "rounds never solve",
+        where=len(dug["rounds"]) - 1 == 13,
     )
 
 
