@@ -3,7 +3,7 @@
 import { argmax, sigmoid, softmax } from "./_model.js";
 import { plural } from "./_page.js";
 import { LAST } from "./_trm_course.js";
-import { percent, sentence } from "./_trm_text.js";
+import { clashes, percent, sentence } from "./_trm_text.js";
 
 /** What a thought says of every cell, by the answer or by what is in mind. */
 export function reading(thought, task, shown) {
@@ -15,9 +15,19 @@ export function reading(thought, task, shown) {
   return { shares, digits: shares.map(argmax) };
 }
 
+/** Which cells are right; where there are many solutions, those that agree with all others. */
+function rightCells(task, digits, { board, solution }) {
+  if (solution) return digits.map((digit, cell) => digit === solution[cell]);
+  const clash = clashes(task, board.map((clue, cell) => clue || digits[cell]));
+  return digits.map((digit, cell) =>
+    board[cell] ? digit === board[cell] : digit > 0 && !clash.has(cell),
+  );
+}
+
 /** How many blanks are right, and how many clues are misread. */
-export function score(digits, { board, solution }) {
-  const right = digits.map((digit, cell) => digit === solution[cell]);
+export function score(task, digits, found) {
+  const { board } = found;
+  const right = rightCells(task, digits, found);
   const blanks = board.filter((digit) => !digit).length;
   return {
     blanks,
@@ -30,13 +40,15 @@ export function score(digits, { board, solution }) {
  * What has come of the puzzle; of step `at`, by what the board shows of it, `seen`, and of the one
  * `before`. `found` is the puzzle as it was read; `draft` is what is wrong with a board in the making.
  */
-export function tell({ found, seen, before, draft, at, mind, halt }, awake) {
-  if (draft) {
-    const what = draft.open ? "More than one solution so far." : sentence(draft.fault);
-    return `${what} ${draft.open ? "Add clues, or go back with Start over." : "Start over goes back."}`;
+export function tell({ task, found, seen, before, draft, at, mind, halt }, awake) {
+  const open = draft?.open;
+  if (draft && !(open && seen)) {
+    if (!open) return `${sentence(draft.fault)} Start over goes back.`;
+    const model = awake ? ", or let the model fill it in" : "";
+    return `More than one solution so far. Add clues${model}. Start over goes back.`;
   }
   if (found.fault) return `${sentence(found.fault)} Draw a puzzle, or type one.`;
-  const { blanks, right, misread } = score(seen ? seen.digits : found.board, found);
+  const { blanks, right, misread } = score(task, seen ? seen.digits : found.board, found);
   if (!seen && !blanks) return "Complete and right: no blank is left to fill.";
   if (!seen) {
     const invites = awake ? " Step or Play lets the model think." : "";
@@ -47,9 +59,11 @@ export function tell({ found, seen, before, draft, at, mind, halt }, awake) {
     : null;
   const solved = right === blanks && !misread && !mind;
   const whole = plural(blanks, "blank");
-  const filled = solved ? `solved, all ${whole} right` : `${right} of ${whole} right`;
+  const fit = open ? "by the rules" : "right";
+  const done = open ? "a Sudoku" : "solved";
+  const filled = solved ? `${done}, all ${whole} ${fit}` : `${right} of ${whole} ${fit}`;
   const parts = [
-    at === LAST && !solved && !mind && "not solved",
+    at === LAST && !solved && !mind && !open && "not solved",
     blanks ? filled : "no blank to fill",
     misread && `${plural(misread, "clue")} misread`,
     changed !== null && `${changed} changed`,
@@ -60,15 +74,16 @@ export function tell({ found, seen, before, draft, at, mind, halt }, awake) {
 }
 
 /** What stands in every cell of a board with these clues. */
-export function contents(clues, { found, seen, before, draft }) {
+export function contents(clues, { task, found, seen, before, draft }) {
   const { clash = [] } = draft ?? {};
+  const right = seen && rightCells(task, seen.digits, found);
   return clues.map((clue, i) => {
     if (!seen) return { digit: clue, clue: clue > 0, clash: clash.includes(i) };
     return {
       digit: clue || seen.digits[i],
       clue: clue > 0,
       sure: seen.shares[i][seen.digits[i]],
-      wrong: seen.digits[i] !== found.solution[i],
+      wrong: !right[i],
       changed: Boolean(before) && !clue && before.digits[i] !== seen.digits[i],
     };
   });

@@ -28,6 +28,14 @@ export function judge(task, board) {
   };
 }
 
+/** The cells whose digit stands again in a row, column or box of theirs. */
+export function clashes(task, board) {
+  const found = task.members.flatMap((cells) =>
+    cells.filter((cell) => board[cell] && cells.some((c) => c !== cell && board[c] === board[cell])),
+  );
+  return new Set(found);
+}
+
 /** Why a character cannot stand in a cell; one that cannot be seen is named by its number. */
 export function noCell(task, character) {
   const seen = /[\p{L}\p{N}\p{P}\p{S}]/u.test(character);

@@ -87,7 +87,9 @@ function render({ model, el }) {
   function edit(board) {
     box.value = write(board);
     if (!judge(task, board).fault) return take(board);
+    plays.stop();
     draft = board;
+    save({ step: 0 });
     show();
   }
 
@@ -334,13 +336,20 @@ function render({ model, el }) {
   const scene = (found, seen, before) => {
     const wrong = draft && judge(task, draft);
     const halt = seen && thinking.thoughts[at - 1].halt;
-    return { found, seen, before, draft: wrong, at, mind: model.get("shown") === "mind", halt };
+    const mind = model.get("shown") === "mind";
+    return { task, found, seen, before, draft: wrong, at, mind, halt };
   };
+
+  /** What the model thinks about: the puzzle, or a draft of which more than one solution is left. */
+  function subject() {
+    if (draft) return judge(task, draft).open ? { board: draft, solution: null } : null;
+    return puzzle().fault ? null : puzzle();
+  }
 
   function show() {
     task = boards(run() ?? WITHOUT_MODEL);
-    const found = puzzle();
-    const wakes = Boolean(run()) && !draft && !found.fault;
+    const found = subject() ?? puzzle();
+    const wakes = Boolean(run() && subject());
     if (wakes) {
       prepare(found.board);
       seek();
@@ -365,7 +374,7 @@ function render({ model, el }) {
     gauge.draw(seen ? sigmoid(thoughts[at - 1].halt) : null);
     course.draw(wakes ? model.get("step") : 0, wakes ? at : 0, {
       right: thoughts.map((thought) => {
-        const { right, blanks } = score(reading(thought, task, "answer").digits, found);
+        const { right, blanks } = score(task, reading(thought, task, "answer").digits, found);
         return blanks ? right / blanks : 1;
       }),
       halts: thoughts.map((thought) => sigmoid(thought.halt)),
@@ -384,7 +393,7 @@ function render({ model, el }) {
   }
 
   const originOf = ({ solution }, wakes) => {
-    if (!wakes || !task.share) return "";
+    if (!wakes || !task.share || !solution) return "";
     const held = heldOut(task, solution);
     if (task.symmetries === "all") {
       return held

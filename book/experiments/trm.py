@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
+from itertools import permutations
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.trm import measure, recipe
+from attn_notes.chapters.trm import evidence, measure, recipe
 from attn_notes.chapters.trm.measure import Solving
 from attn_notes.chapters.trm.recipe import KINDS, LIVE, TASK, Recipe
 from attn_notes.chapters.trm.supervision import History, Supervision
@@ -185,6 +186,12 @@ def trm_rereading() -> None:
 
 
 @experiment
+def trm_sharing() -> None:
+    """The one that is given the puzzle at every layer, with one set of weights."""
+    record("trm_sharing")
+
+
+@experiment
 def trm_symmetries() -> None:
     """The live recipe where whole classes up to all symmetries are held out."""
     # Training disguises puzzles as ever, by other names, so that the split is all that changes.
@@ -232,6 +239,91 @@ def by_class(keys: Tensor, seen: Solving) -> list[list[float | None]]:
         [int((keys == key).sum()), results.rounded(right[keys == key].mean().item())]
         for key in keys.unique()
     ]
+
+
+@experiment
+def trm_elsewhere() -> None:
+    """Grids and puzzles that are drawn otherwise than the chapter's, and boards left open."""
+    model = evidence.network()
+    runs = {"grids": grids_of_all(), "dug": dug(model), "open": left_open(model)}
+    results.save("trm_elsewhere", dict(recipe.ELSEWHERE), runs)
+
+
+def grids_of_all() -> results.Record:
+    """Which part of all grids the stricter split holds out, and which of those that are drawn."""
+    every = grids_from_one_row()
+    drawn = TASK.grids(recipe.ELSEWHERE["drawn"], Generator().manual_seed(41))
+    return {
+        "one in 720": len(every),
+        "classes": len(recipe.STRICTER.class_key(every).unique()),
+        "held out": int(recipe.STRICTER.held_out(every).sum()),
+        "held out of drawn": int(recipe.STRICTER.held_out(drawn).sum()),
+    }
+
+
+def grids_from_one_row() -> Tensor:
+    """Every grid whose first row is 1 to 6: one of 720 under other names for the digits."""
+    rows = torch.tensor([*permutations(range(1, 7))])
+    whole = 2**7 - 2  # a bit for each digit
+
+    def bits(cells: Tensor) -> Tensor:
+        return (2**cells).sum(-1)
+
+    def fits(board: Tensor, row: Tensor) -> Tensor:
+        """Whether no digit of a row stands in its column, nor in its box of this band."""
+        apart = (board != row).all(-1).all(-1)
+        if board.shape[-2] % 2:
+            apart &= bits(board[..., -1, :3]) + bits(row[..., :3]) == whole
+        return apart
+
+    boards = torch.arange(1, 7)[None, None]
+    for _ in range(TASK.side - 1):
+        boards = torch.cat(
+            [
+                torch.cat([boards[ok], row.expand(int(ok.sum()), 1, -1)], 1)
+                for row in rows
+                for ok in [fits(boards, row)]
+            ]
+        )
+    return boards.flatten(1)
+
+
+def dug(model: TRM) -> results.Record:
+    """Minimal puzzles dug by the solver alone: rounds had no say in which clues are left."""
+    generator = Generator().manual_seed(42)
+    solutions = TASK.grids(recipe.ELSEWHERE["dug"], generator, held_out=True)
+    puzzles = TASK.minimise(solutions, generator)
+    rounds = TASK.rounds(puzzles)
+    right = measure.solve(model, (puzzles, solutions), recipe.THINK).right
+    return {
+        "rounds": rounds.clamp(min=0).bincount().tolist(),  # the first: never
+        "solved": [results.rounded(x) for x in right.float().mean(1).tolist()],
+        "never solved by rounds": [
+            results.rounded(x) for x in right[:, rounds < 0].float().mean(1).tolist()
+        ],
+    }
+
+
+def left_open(model: TRM) -> results.Record:
+    """Boards with few clues and more than one solution: whether it makes a grid of them."""
+    found: results.Record = {}
+    for clues in recipe.ELSEWHERE["clues"]:
+        generator = Generator().manual_seed(50 + clues)
+        grids = TASK.grids(recipe.ELSEWHERE["open"], generator)
+        kept = torch.rand(grids.shape, generator=generator).argsort(1).argsort(1) < clues
+        boards = grids * kept
+        boards = boards[TASK.solve(boards)[0] == 2]
+        logits, halt = model.trace(boards, recipe.THINK)
+        digits, sure = logits[-1].argmax(-1), halt[-1] > 0
+        whole = TASK.rounds(digits) == 0  # nothing to fill, and nothing against the rules
+        legal = whole & ((digits == boards) | (boards == 0)).all(1)
+        found[f"{clues}"] = {
+            "boards": len(boards),
+            "grids": int(legal.sum()),
+            "sure": int(sure.sum()),
+            "sure and grids": int((sure & legal).sum()),
+        }
+    return found
 
 
 @experiment

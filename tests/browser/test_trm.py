@@ -597,12 +597,14 @@ def test_a_puzzle_is_drawn_and_the_reader_sees_it_first(module_page: Page) -> No
 
 
 def test_a_board_grows_cell_by_cell(module_page: Page) -> None:
-    """While there is more than one solution the model waits, and nothing is called wrong."""
+    """While there is more than one solution nothing is called wrong before the model is asked."""
     scratch = put_in(module_page, some_model(SMALLEST))
     press(scratch, "Clear")
-    many = "More than one solution so far. Add clues, or go back with Start over."
+    many = (
+        "More than one solution so far. Add clues, or let the model fill it in. "
+        "Start over goes back."
+    )
     expect(told(scratch)).to_have_text(many)
-    expect(scratch.get_by_role("button", name="Step", exact=True)).to_be_disabled()
     expect(scratch.get_by_label("Step", exact=True).and_(scratch.locator("input"))).to_have_value(
         "0"
     )
@@ -623,6 +625,44 @@ def test_a_board_grows_cell_by_cell(module_page: Page) -> None:
     )
     press(scratch, "Step")
     assert shown(scratch)["told"].startswith("Step 1: ")
+
+
+@pytest.mark.parametrize("board", ["." * 36, PUZZLE.replace("4", ".")])
+def test_a_board_with_many_solutions_is_filled_and_judged_by_the_rules(
+    board: str, module_page: Page, runs: dict[str, Any]
+) -> None:
+    """By the page's own model; wrong is what stands twice in a unit, and what a clue is not."""
+    (model, *_) = (rebuild(run) for name, run in runs.items() if name != "untrained")
+    scratch = put_in(module_page, model.float())
+    press(scratch, "Clear")
+    for i, digit in enumerate(board):
+        if digit != ".":
+            cells(scratch).nth(i).click()
+            module_page.keyboard.press(digit)
+    clues = torch.tensor([int(digit) for digit in board.replace(".", "0")])
+    logits, halt = model.double().trace(clues[None], 3)
+    for k in range(3):
+        press(scratch, "Step")
+        digits = logits[k, 0].argmax(-1)
+        filled = digits.where(clues == 0, clues)
+        twice = torch.zeros(36, dtype=torch.bool)
+        for kind in TASK.units:
+            for unit in kind.unique():
+                inside = [i for i in range(36) if kind[i] == unit]
+                for i in inside:
+                    twice[i] |= any(filled[i] == filled[j] for j in inside if i != j)
+        wrong = torch.where(clues > 0, digits != clues, twice | (digits == 0))
+        page = shown(scratch)
+        assert page["wrong"] == wrong.nonzero()[:, 0].tolist()
+        n, fit = int((clues == 0).sum()), int((~wrong & (clues == 0)).sum())
+        whole = f"a Sudoku, all {n} blanks by the rules" if not wrong.any() else (
+            f"{fit} of {n} blanks by the rules"
+        )  # fmt: skip
+        assert page["told"].startswith(f"Step {k + 1}: {whole}")
+        assert page["told"].endswith(f"the model is {percent(halt[k, 0].sigmoid().item())} sure.")
+        assert page["origin"] == ""
+    press(scratch, "Start over")
+    expect(text_box(scratch)).to_have_value(PUZZLE)
 
 
 def test_a_cell_that_cannot_be_so_is_named_and_start_over_goes_back(module_page: Page) -> None:
@@ -828,8 +868,9 @@ def test_everything_by_the_keyboard_alone(module_page: Page) -> None:
     keyboard.press("Tab")
     expect(cells(scratch).first).to_be_focused()
     keyboard.press("3")
-    keyboard.press("Tab")  # nothing to step through: on to Start over
-    expect(scratch.get_by_role("button", name="Start over")).to_be_focused()
+    for name in ("Step", "Play", "Start over"):
+        keyboard.press("Tab")
+        expect(scratch.get_by_role("button", name=name, exact=True)).to_be_focused()
     keyboard.press("Enter")
     settled(scratch)
     expect(told(scratch)).to_contain_text("one solution")

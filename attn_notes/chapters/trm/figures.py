@@ -9,41 +9,44 @@ from torch import Tensor
 
 from attn_notes import figures
 from attn_notes.analysis.words import median, percent
-from attn_notes.chapters.trm import claims, recipe, sentences
-from attn_notes.chapters.trm.claims import HERE, ONE_LOOK, Group
-from attn_notes.chapters.trm.evidence import Live, Recorded
+from attn_notes.chapters.trm import recipe
+from attn_notes.chapters.trm.evidence import Live, Recorded, network
 from attn_notes.chapters.trm.recipe import (
-    CHANNELS,
     DEEP,
     EQUAL,
     KINDS,
     LIVE,
+    ONE_STEP,
     REREADING,
+    SHARING,
     TASK,
     THINK,
     TRAINED,
     TRM_LIVE,
 )
-from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, PUBLISHED, VIOLET, Picture
+from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, VIOLET, Picture
 
 BASELINES = {TRM_LIVE: OURS, DEEP: MAUVE, EQUAL: CONTROL}
 Y, Z = OURS, VIOLET  # the answer and what is in mind, as in the widget
 BY_KIND = dict(zip(KINDS, (GREY, INK), strict=True))
 BOX = (TASK.rows, TASK.columns)
-ROWS: dict[str, tuple[Group, str, str]] = {
-    "straight": ((EQUAL, 1), CONTROL, "o"),
-    "straight, weights × 4": ((DEEP, 1), MAUVE, "o"),
-    "the same, rereading": ((REREADING, 1), MAUVE, "D"),
-    "recursive, trained for one": (ONE_LOOK, GREY, "o"),
-    "eight, as published": ((CHANNELS, TRAINED), PUBLISHED, "o"),
-    "eight looks": (HERE, OURS, "o"),
+PUZZLE = "..4...1..2...4..65......3...1...5..."  # which the widget opens with
+ONE_LOOK: dict[str, tuple[str, str]] = {
+    EQUAL: (CONTROL, "o"),
+    DEEP: (MAUVE, "o"),
+    REREADING: (MAUVE, "D"),
+    SHARING: (VIOLET, "D"),
+    ONE_STEP: (GREY, "s"),
 }
-"""Row of a figure → the group that it shows, its colour and its mark."""
-
-
-def dashed(ax: Any, x: Tensor, y: Tensor) -> None:
-    """The live run, as a line."""
-    ax.plot(x, y, "--", color=INK, linewidth=1.2, label="TRM, live")
+"""Kinds that are trained for one look → colour and mark."""
+OPPONENTS = {
+    EQUAL: "straight",
+    DEEP: "straight, deeper",
+    REREADING: "straight, deeper, rereading",
+    SHARING: "the same, one set of weights",
+    ONE_STEP: "recursive, trained for one look",
+}
+"""What the lesson calls them."""
 
 
 def seeds(recorded: Recorded) -> int:
@@ -121,6 +124,50 @@ def disguises(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
     )
 
 
+SEATED = [
+    [(8, 9)],
+    [(2, 2), (4, 4), (3, 3)],
+    [(6, 2), (3, 3)],
+    [(3, 3), (1, 1), (5, 5)],
+]
+"""Of four seats, puzzle by puzzle: how many looks it has, and after which q is above zero."""
+
+
+def seats() -> Picture:
+    """Puzzles on their seats, a column for each step of the optimiser."""
+    with figures.figure(5.5, 2.6) as (fig, ax):
+        for seat, puzzles in enumerate(SEATED):
+            step = 1
+            for looks, sure in puzzles:
+                along = range(step, step + looks)
+                ends = [along[0] - 0.2, along[-1] + 0.2]
+                ax.plot(ends, [seat] * 2, color=GREY, linewidth=7, alpha=0.35)
+                for look, place in enumerate(along, 1):
+                    full = OURS if look >= sure else "none"
+                    ax.plot(place, seat, "o", color=OURS, markerfacecolor=full, markersize=7)
+                step += looks
+        for middle, seat, words in (
+            (4.5, 0, "never sure: eight looks"),
+            (1.5, 1, "sure: it leaves"),
+            (4.0, 2, "sure, but has to stay"),
+        ):
+            ax.text(middle, seat - 0.28, words, ha="center", va="bottom", fontsize=10)
+        ax.set(xlabel="steps of the optimiser", xlim=(0.4, 9.6), ylim=(3.5, -0.85))
+        ax.set_xticks(range(1, 10))
+        ax.set_yticks(range(4), [f"seat {seat + 1}" for seat in range(4)], fontsize=10)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+    return Picture(
+        fig,
+        "Who is sure leaves, and a new puzzle sits down",
+        "A sketch of four seats. A bar is a puzzle, a dot a look, and every look has a loss; a dot "
+        "is full where q is above zero.",
+        "Four seats over nine steps of the optimiser. On the first a puzzle is never sure and has "
+        "eight looks; on the second three puzzles leave one after the other as soon as they are "
+        "sure; on the third one is sure after two looks and has to stay for six.",
+    )
+
+
 # --- Training, and what came out
 
 
@@ -139,9 +186,7 @@ def training(live: Live, recorded: Recorded) -> Picture:
     end = percent(live.course[-1], 0)
     return Picture(
         fig,
-        f"From nothing to {end} % of minimal puzzles"
-        if live.course[0] < 0.01 and live.course[-1] > 0.5
-        else "Minimal puzzles solved along training",
+        f"From nothing to {end} % of minimal puzzles",
         f"Of {recipe.SIZES['probed']} held-out minimal puzzles, after eight looks, probing not "
         "counted in the time.",
         "Share of held-out minimal puzzles solved, at "
@@ -154,39 +199,40 @@ def training(live: Live, recorded: Recorded) -> Picture:
 
 
 def looks(live: Live, recorded: Recorded) -> Picture:
-    """Minimal puzzles solved: against looks, and by one look of several networks."""
+    """Minimal puzzles solved against looks, beside networks that are trained for one."""
     x = torch.arange(1, THINK + 1)
     curve = torch.stack([recorded.solved(TRM_LIVE, "minimal", k) for k in x.tolist()])
-    shares = {
-        row: 100 * recorded.solved(kind, "minimal", step)
-        for row, ((kind, step), _, _) in ROWS.items()
-    }
-    with figures.figure(5.5, 3.0, columns=2) as (fig, (left, right)):
-        figures.band(left, x, 100 * curve, OURS, "recorded seeds")
-        dashed(left, x, 100 * live.seen.right.float().mean(1))
-        left.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
-        left.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(1, THINK))
-        left.set_xticks([1, 4, 8, 12, 16])
-        for place, (row, (_, colour, mark)) in enumerate(ROWS.items()):
-            right.plot(
-                shares[row], [place] * len(shares[row]), mark, color=colour, markersize=5,
-                alpha=0.7, markerfacecolor="none" if mark == "D" else colour,
+    with figures.figure(5.5, 3.2) as (fig, ax):
+        figures.band(ax, x, 100 * curve, OURS, "recursive, trained for eight looks")
+        ax.plot(
+            x, 100 * live.seen.right.float().mean(1), "--", color=INK, linewidth=1.2, label="live"
+        )
+        ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
+        for kind, (colour, mark) in ONE_LOOK.items():
+            shares = 100 * recorded.solved(kind, "minimal", 1)
+            face = "none" if mark == "D" else colour
+            ax.plot(
+                [1] * len(shares), shares, mark, color=colour, markerfacecolor=face, markersize=5,
+                alpha=0.8, clip_on=False, label=OPPONENTS[kind],
             )  # fmt: skip
-        right.set(xlabel="solved, %", xlim=(-3, 103), ylim=(len(ROWS) - 0.5, -0.5))
-        right.set_yticks(range(len(ROWS)), list(ROWS), fontsize=10)
-        right.grid(axis="x", alpha=0.25)
+        ax.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(0.5, THINK))
+        ax.set_xticks([1, 4, 8, 12, 16])
         figures.legend_below(fig)
-    one, eight = (percent(live.solved(step), 0) for step in (1, TRAINED))
+    one, eight, late = (percent(median(curve[k - 1]), 0) for k in (1, TRAINED, THINK))
     return Picture(
         fig,
-        f"After one look it has solved {one} % of the minimal puzzles, after eight {eight} %",
-        f"Left: {len(live.seen.right[0]):,} fresh puzzles live; {seeds(recorded)} "
-        "recorded seeds, median and middle half, on those by which settings were chosen. Dotted: "
-        "as many looks as a puzzle had in training. Right: every dot a recorded seed; the first "
-        "four rows are networks trained for one look.",
-        f"Left, share solved against looks: live {one} % after one, {eight} after {TRAINED}, "
-        f"{percent(live.solved(), 0)} after {THINK}. Right, medians: "
-        + ", ".join(f"{row} {median(share):.0f} %" for row, share in shares.items())
+        "One look solves four in ten, eight looks nearly all",
+        f"{live.boards:,} fresh minimal puzzles live; {seeds(recorded)} recorded seeds, median and "
+        "middle half, on those by which settings were chosen. Dotted: as many looks as a puzzle "
+        "had in training. Marks: every recorded seed of the networks trained for one look.",
+        f"Share solved against looks, medians of recorded seeds: {one} % after one, {eight} after "
+        f"{TRAINED}, {late} after {THINK}; live {percent(live.solved(1), 0)}, "
+        f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %. Trained for one "
+        "look: "
+        + ", ".join(
+            f"{name} {percent(median(recorded.solved(kind, 'minimal', 1)), 0)} %"
+            for kind, name in OPPONENTS.items()
+        )
         + ".",
     )
 
@@ -208,15 +254,9 @@ def splits(recorded: Recorded) -> Picture:
         ax.set(xlabel="minimal puzzles left unsolved, %", xlim=(0, top), ylim=(2.5, -0.5))
         ax.set_yticks(range(3), list(left), fontsize=10)
         ax.grid(axis="x", alpha=0.25)
-    (found,) = claims.split(recorded).findings.values()
-    titles = {
-        True: "Classes it has never seen are solved as often as those it has",
-        False: "Classes it has never seen are not solved as often as those it has",
-        None: "What is left unsolved, by which classes were held out",
-    }
     return Picture(
         fig,
-        titles[found.verdict],
+        "Classes it has never seen are solved as often as those it has",
         f"After eight looks; every dot a recorded seed ({seeds(recorded)} of the first split, "
         f"{len(recorded.stricter)} of the second), the bar their median. Not the same puzzles: "
         "each split has its own thousand.",
@@ -228,54 +268,51 @@ def splits(recorded: Recorded) -> Picture:
     )
 
 
-def halting(recorded: Recorded, live: Live | None = None) -> Picture:
-    """How good the model's estimate of itself is, and what stopping by it gives."""
-    levels, fewest = recipe.INSIDE["levels"], recipe.INSIDE["fewest"]
-    first = recipe.INSIDE["thoughts"]
-    gaps = {"recorded": sentences.largest_gap(recorded)}
-    along = torch.arange(1, first + 1)
-    # In the lesson, with a live run, of the hard puzzles only: few lines.
-    kinds = {on: colour for on, colour in BY_KIND.items() if live is None or on == "minimal"}
-    with figures.figure(5.5, 3.1, columns=2) as (fig, (left, axis)):
-        left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
-        for estimate, share in recorded.reliability():
-            left.plot(estimate, share, color=OURS, linewidth=0.8)
-        left.set(xlabel="estimate σ(q)", ylabel="share that is right", aspect="equal")
-        for on, colour in kinds.items():
-            axis.plot([], [], color=colour, linewidth=0.8, label=f"{on}, halting")
-            axis.plot([], [], "--", color=colour, linewidth=0.8, label=f"{on}, all alike")
-            for taken, share in recorded.stops(on):
-                axis.plot(taken, 100 * share, color=colour, linewidth=0.8)
-            alike = 100 * recorded.thinking(on)[:first]
-            axis.plot(along, alike, "--", color=colour, linewidth=0.8)
+def certainty(recorded: Recorded, live: Live | None = None) -> Picture:
+    """How often a board is right, by the model's own estimate of that."""
+    gaps = {"recorded": recorded.largest_gap}
+    with figures.figure(5.5, 3.0) as (fig, ax):
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="an exact estimate")
+        for seed, (estimate, share) in enumerate(recorded.reliability()):
+            name = None if seed else "recorded, each seed"
+            ax.plot(estimate, share, color=OURS, linewidth=0.8, label=name)
         if live:
             said, right, _ = live.shown
             gaps["live"] = (said - right).abs().max().item()
-            left.plot(said, right, "o", color=OURS, markersize=5)
-            stops = [live.stop(level) for level in levels]
-            taken, share = ([float(s[k]) for s in stops] for k in (0, 1))
-            colour = BY_KIND["minimal"]
-            axis.plot(taken, [100 * x for x in share], "o", color=colour, markersize=3.5)
-            fixed = 100 * live.seen.right[:first].float().mean(1)
-            axis.plot(along, fixed, "x", color=colour, markersize=6)
-        axis.set(xlabel="looks, mean", ylabel="solved, %", xlim=(0.9, 4.1))
+            ax.plot(said, right, "o", color=OURS, markersize=5, label="live")
+        ax.set(xlabel="estimate σ(q)", ylabel="share that is right")
         figures.legend_below(fig)
-    half = {on: torch.stack(recorded.stops(on))[:, :, levels.index(0.5)] for on in kinds}
+    first, fewest = recipe.INSIDE["thoughts"], recipe.INSIDE["fewest"]
     return Picture(
         fig,
-        f"Its estimate of itself is at most {max(gaps.values()):.2f} from how often it is right",
-        f"Lines: {len(recorded.inside)} recorded seeds"
-        + ("; marks: live, minimal puzzles" if live else "")
-        + f". Left: grey is where the estimate would be exact; bins with fewer than {fewest} "
-        "answers are left out. Right: solid where it stops at a level of its estimate, from "
-        f"{levels[0]:g} to {levels[-1]:g}; dashed after one to four looks, whatever the puzzle.",
-        "Left: share of right answers against the model's estimate, farthest from the diagonal: "
+        "It is right about as often as it expects to be",
+        f"The answers of the first {first} looks, in bins of the estimate; bins with fewer than "
+        f"{fewest} answers are left out. {len(recorded.inside)} recorded seeds, of mixed and "
+        f"minimal puzzles{'; live, of minimal ones' if live else ''}.",
+        "Share of right answers against the model's estimate, farthest from the diagonal: "
         + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items())
-        + ". Right: share solved against mean looks. "
-        + "; ".join(
-            f"stopping at one half, {on}: {percent(median(x[:, 1]))} % after "
-            f"{median(x[:, 0]):.2f} looks"
-            for on, x in half.items()
-        )
-        + " (recorded medians).",
+        + ".",
+    )
+
+
+# --- On the landing page
+
+
+def emblem() -> Picture:
+    """A board after one look, with what is wrong in it, and an arrow that comes back to it."""
+    clues, solution = TASK.read(PUZZLE)
+    logits, _ = network().trace(clues[None], 1)
+    filled = logits[0, 0].argmax(-1)
+    wrong = int((filled != solution).sum())
+    with figures.figure(2.6, 1.7, columns=2, width_ratios=(3, 1)) as (fig, (ax, side)):
+        figures.board(ax, clues, BOX, filled=filled, solution=solution, size=8.5)
+        side.axis("off")
+        arrow = dict(arrowstyle="-|>", color=OURS, linewidth=2, connectionstyle="arc3,rad=-1.2")
+        side.annotate("", (0, 0.25), (0, 0.75), arrowprops=arrow)
+    return Picture(
+        fig,
+        "",
+        "",
+        f"A Sudoku of six by six, filled in: {wrong} cells are in a frame, for they are wrong. An "
+        "arrow leads from the board back to it.",
     )

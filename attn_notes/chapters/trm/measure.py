@@ -125,25 +125,6 @@ def stop(seen: Solving, threshold: float) -> Stopped:
     return Stopped((first + 1).float().mean(), right.float().mean())
 
 
-class Doubt(NamedTuple):
-    """Boards given a chance of `UNSURE` after one step: how many, right then, right at the end."""
-
-    boards: int
-    first: float
-    last: float
-
-
-UNSURE = (0.5, 0.7)
-
-
-def in_doubt(seen: Solving) -> Doubt:
-    """What becomes of boards that are more likely right than not, and hardly; NaN of none."""
-    low, high = UNSURE
-    chance = seen.halt[0].sigmoid()
-    right = seen.right[:, (chance > low) & (chance < high)].float()
-    return Doubt(right.shape[1], *right.mean(1)[[0, -1]].tolist())
-
-
 class Reliability(NamedTuple):
     """How often answers are right where the model gives them about this chance."""
 

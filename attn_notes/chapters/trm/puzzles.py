@@ -10,8 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Generator, Tensor
 
 from attn_notes.chapters.trm import measure, recipe
-from attn_notes.chapters.trm.recipe import STRICTER, TASK
-from attn_notes.tasks.sudoku import Batch
+from attn_notes.chapters.trm.recipe import TASK
 
 
 @dataclass(frozen=True)
@@ -89,44 +88,6 @@ def boards() -> dict[str, Int[Tensor, " c"]]:
     return {"a grid": grid[0], "mixed": mixed[0], "minimal": minimal[0]}
 
 
-ENOUGH = 2000
-"""Grids of the bank show all classes up to all symmetries."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """How far a split up to names keeps classes apart, and how far not.
-
-    Args:
-        at_random: the share of 2,000 random grids whose class the bank shows in some disguise.
-        tested: how many of the fresh test grids it shows so; none if the split is kept.
-        twins: how many of these are one of the bank’s first `ENOUGH` up to all symmetries.
-        of: how many test grids there are.
-        classes: how many classes there are up to all symmetries in the bank and the tests.
-    """
-
-    at_random: float
-    tested: int
-    twins: int
-    of: int
-    classes: int
-
-
-def shared_classes(bank: Int[Tensor, "n c"], tested: Int[Tensor, "m c"]) -> Shared:
-    """Compare the grids of the bank with those of a test set."""
-    at_random = TASK.class_key(TASK.grids(2000, Generator().manual_seed(5)))
-    names = TASK.class_key(bank), TASK.class_key(tested)
-    few = bank[:ENOUGH]
-    all_symmetries = STRICTER.class_key(few), STRICTER.class_key(tested)
-    return Shared(
-        torch.isin(at_random, names[0]).float().mean().item(),
-        int(torch.isin(*names[::-1]).sum()),
-        int(torch.isin(*all_symmetries[::-1]).sum()),
-        len(tested),
-        len(torch.cat(all_symmetries).unique()),
-    )
-
-
 def disguises() -> dict[str, Int[Tensor, " c"]]:
     """A grid, the same with other names for two digits, and with two rows of a band exchanged too.
 
@@ -138,14 +99,6 @@ def disguises() -> dict[str, Int[Tensor, " c"]]:
     renamed = names[grid]
     moved = renamed.view(TASK.side, TASK.side)[rows].flatten()
     return {"a grid": grid, "other names": renamed, "rows exchanged": moved}
-
-
-def familiar(bank: Batch, n: int = 1000) -> Batch:
-    """New mixed puzzles of grids that training saw."""
-    grids = bank[1][:n]
-    generator = Generator().manual_seed(6)
-    tries = torch.randint(TASK.cells // 2, TASK.cells + 1, (len(grids),), generator=generator)
-    return TASK.dig(grids, tries, Generator().manual_seed(7)), grids
 
 
 def guessing(puzzles: Int[Tensor, "n c"]) -> float:

@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import recall
+from attn_notes.chapters.trm.controls import Sharing
 from attn_notes.chapters.trm.supervision import Settings, step_loss
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch, Sudoku
@@ -34,10 +35,11 @@ class Recipe:
     lr: float
     recursive: bool = True  # or `Straight`, which goes through its layers once
     rereads: bool = False  # without recursion: whether every layer is given the puzzle
+    shares: bool = False  # and whether a few layers are gone through again and again
 
     def model(self, seed: int) -> TRM:
         """The model, untrained."""
-        once = Rereading if self.rereads else Straight
+        once = Sharing if self.shares else Rereading if self.rereads else Straight
         kind = TRM if self.recursive else once
         return kind(self.config, Generator().manual_seed(seed))
 
@@ -187,6 +189,12 @@ INSIDE: dict[str, Any] = dict(
     edges=[0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0],  # of bins of the estimate
     levels=[0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99],  # at which to stop
 )
+ELSEWHERE: dict[str, Any] = dict(
+    drawn=20_000,  # grids, of which is counted how many the stricter split holds out
+    dug=4000,  # minimal puzzles, dug by the solver alone
+    open=500,  # boards of each number of clues, and which
+    clues=[0, 1, 2, 3, 4, 5, 6, 7, 8],
+)
 RATES = (1e-3, LIVE.lr, 1e-2)
 """Learning rates at which networks without recursion are tried."""
 
@@ -200,6 +208,7 @@ TWO_CYCLES = "T = 2"
 DEEP = "straight, equal depth"
 EQUAL = "straight, equal parameters"
 REREADING = "straight, rereading"
+SHARING = "straight, rereading, one set of weights"
 
 
 def as_long(recipe: Recipe) -> Recipe:
@@ -217,11 +226,13 @@ def with_settings(**change: Any) -> Recipe:
     return replace(LIVE, settings=replace(LIVE.settings, **change))
 
 
-def straight(layers: int, *, rereads: bool = False) -> Recipe:
-    """No recursion: as many layers as given, gone through once."""
+def straight(layers: int, *, rereads: bool = False, shares: bool = False) -> Recipe:
+    """No recursion: as many layers as given, gone through once, or as often as in a look."""
     config = replace(LIVE.config, layers=layers)
     settings = replace(LIVE.settings, steps=1)
-    once = replace(LIVE, config=config, settings=settings, recursive=False, rereads=rereads)
+    once = replace(
+        LIVE, config=config, settings=settings, recursive=False, rereads=rereads, shares=shares
+    )
     return as_long(once)
 
 
@@ -266,11 +277,17 @@ def rereading() -> dict[str, Recipe]:
     return {REREADING: straight(LIVE.config.layers * USES, rereads=True)}
 
 
+def sharing() -> dict[str, Recipe]:
+    """The same with one set of weights: as many layers, of which every second one is the same."""
+    return {SHARING: straight(LIVE.config.layers, rereads=True, shares=True)}
+
+
 RECORDS: dict[str, Callable[[], dict[str, Recipe]]] = {
     "trm_baselines": baselines,
     "trm_supervision": supervisions,
     "trm_networks": networks,
     "trm_rates": other_rates,
     "trm_rereading": rereading,
+    "trm_sharing": sharing,
 }
 """Record → what gives the recipes that it holds, by the names of their kinds."""

@@ -1,35 +1,82 @@
-"""The chapter's tables: the blackboard of its lesson, and those of its evidence page."""
+"""The chapter's tables: the opponents of its lesson, and those of its evidence page."""
 
 from IPython.display import HTML
 from torch import Tensor
 
 from attn_notes import notebook
 from attn_notes.analysis import statistics
-from attn_notes.analysis.words import median, percent, percents
+from attn_notes.analysis.words import median, number, percent, percents
 from attn_notes.chapters.trm import recipe
 from attn_notes.chapters.trm.claims import HERE, NAMES, QUESTIONS, compared
-from attn_notes.chapters.trm.evidence import Looked, Recorded
+from attn_notes.chapters.trm.evidence import Recorded
 from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
-from attn_notes.chapters.trm.recipe import LIVE, TASK, TRAINED, TRM_LIVE, Recipe
+from attn_notes.chapters.trm.recipe import (
+    CHANNELS,
+    DEEP,
+    EQUAL,
+    LIVE,
+    ONE_STEP,
+    REREADING,
+    SHARING,
+    TASK,
+    THINK,
+    TRAINED,
+    TRM_LIVE,
+    USES,
+    Recipe,
+)
 from attn_notes.chapters.trm.supervision import Settings
 from attn_notes.models.trm import OFFICIAL, PUBLISHED, Config
 
-# --- The blackboard
+# --- The opponents
 
 
-def blackboard(looks: list[Looked]) -> HTML:
-    """The recursion worked in numbers, a look a column."""
-    thoughts = range(len(looks[0].thoughts))
-    rows = {
-        **{f"thought {k + 1}: z": [look.thoughts[k] for look in looks] for k in thoughts},
-        "answer: y": [look.answer for look in looks],
-        "dy/dw, this look’s": [look.gradient for look in looks],
-        "dy/dw through all looks": [look.through for look in looks],
+def opponents(recorded: Recorded) -> HTML:
+    """What eight looks are held against: how large, how deep, and how much each solves."""
+    everywhere, thoughts = "at every layer", f"in {USES - 1} uses of {USES}"
+    rows: list[tuple[str, str, int, str, int]] = [
+        ("straight", EQUAL, 1, "once", 1),
+        ("straight, deeper", DEEP, 1, "once", 1),
+        ("straight, deeper, rereading", REREADING, 1, everywhere, 1),
+        ("the same, one set of weights", SHARING, USES, everywhere, 1),
+        ("recursive, trained for one look", ONE_STEP, USES, thoughts, 1),
+        ("recursive, eight looks", TRM_LIVE, USES, thoughts, TRAINED),
+        ("the same, norm as published", CHANNELS, USES, thoughts, TRAINED),
+    ]
+
+    def row(name: str, kind: str, uses: int, reads: str, looks: int) -> list[str]:
+        config = recorded.kinds[kind]["recipe"]["config"]
+        parameters, layers = recorded.kinds[kind]["parameters"], config["layers"] * uses
+        again = f"{looks} × " if looks > 1 else ""
+        solved = percents(recorded.solved(kind, "minimal", looks), 0)
+        return [name, f"{parameters:,}", f"{again}{layers}", reads, solved]
+
+    header = ["network", "weights", "layers deep", "reads the puzzle", "solved, each seed"]
+    return notebook.table(header, [row(*each) for each in rows])
+
+
+def effects(recorded: Recorded) -> HTML:
+    """By how much kinds differ, of a hundred minimal puzzles."""
+
+    def solved(kind: str, step: int = TRAINED) -> Tensor:
+        return recorded.solved(kind, "minimal", step)
+
+    pairs = {
+        "eight steps than one, each trained for": (solved(TRM_LIVE), solved(ONE_STEP, 1)),
+        "reading again than reading once, in one look": (solved(REREADING, 1), solved(DEEP, 1)),
+        "one set of weights than four, reading again": (solved(SHARING, 1), solved(REREADING, 1)),
+        "keeping y and z apart than one state": (solved(ONE_STEP, 1), solved(SHARING, 1)),
+        "split up to names than up to all symmetries": (solved(TRM_LIVE), recorded.split("fresh")),
+        "stopping at an estimate of ½ than sixteen steps": (
+            recorded.stopped()[1],
+            solved(TRM_LIVE, THINK),
+        ),
     }
-    return notebook.table(
-        ["what", *(f"look {k + 1}" for k in range(len(looks)))],
-        [[name, *(f"{x:g}" for x in values)] for name, values in rows.items()],
-    )
+    rows = []
+    for name, (ours, theirs) in pairs.items():
+        middle, low, high = statistics.difference(100 * ours, 100 * theirs)
+        rows.append([name, number(middle, 1), f"{number(low, 1)} to {number(high, 1)}"])
+    return notebook.table(["more solved by", "of a hundred", "95 % interval"], rows)
 
 
 # --- The puzzles

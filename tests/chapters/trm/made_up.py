@@ -18,6 +18,7 @@ ALL = (
     recipe.TRM_LIVE,
     *STRAIGHT,
     recipe.REREADING,
+    recipe.SHARING,
     recipe.ONE_STEP,
     recipe.NO_HALTING,
     recipe.STABLEMAX,
@@ -95,6 +96,8 @@ def recorded(seeds: int = 6, seed: int = 0) -> Recorded:
     kinds = {
         kind: {
             "steps": [0, 100, 200, 400],
+            "parameters": 1000 * len(kind),
+            "recipe": {"config": {"layers": len(kind)}},
             "members": [
                 member(draw, 1 if kind.startswith("straight") else THINK, 4)
                 for _ in range(1 if kind in rates else seeds)

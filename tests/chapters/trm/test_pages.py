@@ -1,12 +1,17 @@
 """What the chapter's two pages hold between them: the lesson's cells, numbers in sentences."""
 
+import re
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import nbformat
+import pytest
 import torch
 from torch import Generator
 
-from attn_notes.chapters.trm import evidence, recipe
+from attn_notes.chapters.trm import recipe, supervision
+from attn_notes.chapters.trm.controls import Sharing
 from attn_notes.models.trm import OFFICIAL, PUBLISHED, Rereading, Straight
 
 from ... import exercises
@@ -44,13 +49,14 @@ def test_the_lessons_look_is_the_packages() -> None:
 
 def test_the_numbers_of_the_lesson() -> None:
     count = recipe.parameters(recipe.LIVE.config)
-    assert f"A network with {count:,} weights" in text_of(LESSON, "title")
+    assert f"Here a network with {count:,} weights" in text_of(LESSON, "title")
     deep = recipe.baselines()[recipe.DEEP]
     assert round(recipe.parameters(deep.config) / count) == 4
-    assert f"the {deep.config.layers == 8 and 'eight'} layers of a look" in text_of(LESSON, "looks")
+    assert deep.config.layers == 8
+    assert "the eight layers of a look" in text_of(LESSON, "opponents")
     assert recipe.rereading()[recipe.REREADING].config == deep.config
     said = text_of(LESSON, "puzzles")
-    assert "719 such disguises" in said and "39,168 *classes*" in said and "49 classes" in said
+    assert "719 such disguises" in said and "39,168 [*classes*]" in said and "49 classes" in said
     assert recipe.CLASSES == 49
     assert "36 cells and the summary place" in text_of(EVIDENCE, "model")
     assert "mixes the 37 tokens" in text_of(LESSON, "blackboard-text")
@@ -59,13 +65,55 @@ def test_the_numbers_of_the_lesson() -> None:
     assert OFFICIAL.norm == "tokens" and PUBLISHED.norm == "channels"
 
 
-def test_the_blackboard_is_what_the_text_works() -> None:
-    first, second = evidence.blackboard()
+@pytest.mark.parametrize(("kept", "slopes"), [(True, [7, 13.375]), (False, [7, 20.5])])
+def test_the_blackboard_by_hand(
+    kept: bool, slopes: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """w = 1/2, x = 4, worked out on paper; the slopes by the product rule."""
+    cell = exercises.cells(LESSON)["blackboard-cell"]
+    line = "    y, z = y.detach(), z.detach()\n"
+    assert line in cell
+    exec(cell if kept else cell.replace(line, ""), {"torch": torch})
+    found = [float(x) for x in re.findall(r"= ([\d.]+)", capsys.readouterr().out)]
+    assert found == [3, 1.5, slopes[0], 4.875, 3.1875, slopes[1]]
     said = text_of(LESSON, "blackboard")
     assert "½ (4 + 0 + 0) = 2" in said and "½ (4 + 0 + 2) = 3" in said and "½ (0 + 3) = 1.5" in said
-    assert (first.thoughts, first.answer) == ([2, 3], 1.5)
-    assert "goes on from $y$ = 1.5 and $z$ = 3" in text_of(LESSON, "blackboard-text")
-    assert first.gradient == first.through and second.gradient < second.through
+    told = text_of(LESSON, "blackboard-text")
+    assert "goes on from $y$ = 1.5 and $z$ = 3" in told and "its slope would be 20.5" in told
+
+
+def test_the_lessons_step_is_the_packages() -> None:
+    """Its cell, on the seats that the package has, moves weights and average as far as it does."""
+    scope = {"torch": torch, "F": torch.nn.functional}
+    exec(exercises.cells(LESSON)["step-cell"], scope)
+    settings, task = recipe.LIVE.settings, recipe.TASK
+    batches = [task.sample(settings.seats, Generator().manual_seed(k)) for k in range(2)]
+    fresh = iter(batches)
+    run = supervision.Supervision(
+        recipe.LIVE.model(3),
+        lambda n, generator: next(fresh),
+        settings,
+        optimizer=partial(torch.optim.SGD, lr=0.1),
+        generator=Generator().manual_seed(0),
+    )
+    ours, mean = deepcopy(run.model), deepcopy(run.model)
+    optimizer = torch.optim.SGD(ours.parameters(), lr=0.1)
+    nobody = torch.zeros(settings.seats, dtype=torch.bool)
+    state = ours.start(settings.seats)
+    for had, (puzzles, solutions) in enumerate(batches):
+        run.carry = run.carry._replace(halted=nobody) if had else run.carry
+        if had:  # the same puzzles, gone on with
+            puzzles, solutions = run.carry.puzzles, run.carry.solutions
+        run.step()
+        seats = (puzzles, solutions, torch.full((settings.seats,), had), nobody, state)
+        state, leaves = scope["step"](ours, mean, optimizer, seats)
+        for a, b in zip(ours.parameters(), run.model.parameters(), strict=True):
+            torch.testing.assert_close(a, b)
+        for a, b in zip(mean.parameters(), run.judged.parameters(), strict=True):
+            torch.testing.assert_close(a, b)
+        assert leaves.equal(ours(puzzles, state).halt > 9)  # as yet nobody is sure
+    last = (*seats[:2], torch.full((settings.seats,), 7), nobody, state)
+    assert scope["step"](ours, mean, optimizer, last)[1].all()
 
 
 def test_the_checker_of_the_lesson_finds_twins_and_only_twins() -> None:
@@ -100,3 +148,20 @@ def test_reading_again_is_all_that_tells_the_control_from_the_deeper_network() -
     assert recipe.operations(again) == recipe.operations(recipe.baselines()[recipe.DEEP])
     state = model(puzzles).state
     torch.testing.assert_close(model(puzzles, state).logits, model(puzzles).logits)
+
+
+def test_sharing_weights_is_all_that_tells_the_other_control_from_that_one() -> None:
+    """Four times the two layers by hand; and no more weights than the recursion has."""
+    shares = recipe.sharing()[recipe.SHARING]
+    model = shares.model(2)
+    assert isinstance(model, Sharing)
+    puzzles, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
+    x = model.embed(puzzles)
+    h = torch.zeros_like(x)
+    for layer in [*model.net] * 4:
+        h = layer(x + h)
+    torch.testing.assert_close(model(puzzles).logits, model.decode(h))
+    again = recipe.rereading()[recipe.REREADING]
+    assert recipe.operations(shares) == recipe.operations(again)
+    assert shares.steps == again.steps and len(model.net) * 4 == again.config.layers
+    assert recipe.parameters(shares.config) == recipe.parameters(recipe.LIVE.config)

@@ -5,7 +5,7 @@ import re
 import pytest
 from torch import Generator
 
-from attn_notes.chapters.trm import claims, evidence, recipe, tables
+from attn_notes.chapters.trm import claims, recipe, tables
 from attn_notes.chapters.trm.puzzles import Puzzles
 from attn_notes.chapters.trm.recipe import NO_HALTING, TASK, TRM_LIVE, TWO_CYCLES
 
@@ -23,32 +23,31 @@ def cells(table: str) -> list[list[str]]:
     return [[plain(x) for x in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
 
 
-def test_the_blackboard_by_hand() -> None:
-    """w = 1/2, x = 4: every number worked out on paper, the slopes by the product rule."""
-    w, x = 0.5, 4.0
-    y = z = dy = dz = 0.0  # and how they change with w, through all looks
-    here: list[list[float]] = []
-    for _ in range(2):
-        y0, z0 = y, z
-        own_z, numbers = 0.0, []
-        for _ in range(2):
-            own_z = (x + y0 + z) + w * own_z
-            dz = (x + y0 + z) + w * (dy + dz)
-            z = w * (x + y0 + z)
-            numbers.append(z)
-        own = (y0 + z) + w * own_z
-        dy = (y0 + z) + w * (dy + dz)
-        y = w * (y0 + z)
-        here.append([*numbers, y, own, dy])
-        assert z0 != z
-    _, *rows = cells(tables.blackboard(evidence.blackboard()).data)
-    assert [[float(value) for value in row[1:]] for row in rows] == [
-        *map(list, zip(*here, strict=True))
+def test_the_opponents() -> None:
+    found = made_up.recorded()
+    _, *rows = cells(tables.opponents(found).data)
+    kinds = [
+        *((recipe.EQUAL, 1, 1), (recipe.DEEP, 1, 1), (recipe.REREADING, 1, 1)),
+        *((recipe.SHARING, 4, 1), (recipe.ONE_STEP, 4, 1)),
+        *((TRM_LIVE, 4, 8), (recipe.CHANNELS, 4, 8)),
     ]
-    assert [row[0] for row in rows] == [
-        "thought 1: z", "thought 2: z", "answer: y", "dy/dw, this look’s", "dy/dw through all looks"
-    ]  # fmt: skip
-    assert here[0][:3] == [2, 3, 1.5]  # as the text works it
+    for (_, weights, layers, _, solved), (kind, uses, looks) in zip(rows, kinds, strict=True):
+        shares = [100 * m["minimal"]["right"][looks - 1] for m in found.members(kind)]
+        assert weights == f"{1000 * len(kind):,}"
+        assert layers == (f"{looks} × " if looks > 1 else "") + str(uses * len(kind))
+        assert solved == f"{min(shares):.0f} to {max(shares):.0f} %"
+
+
+def test_the_effects_are_those_of_the_test() -> None:
+    """Six seeds against six, far apart: every pair's difference, and its middle."""
+    found = far_apart(6)
+    _, *rows = cells(tables.effects(found).data)
+    one = [100 * m["minimal"]["right"][0] for m in found.members(recipe.ONE_STEP)]
+    shared = [100 * m["minimal"]["right"][0] for m in found.members(recipe.SHARING)]
+    apart = sorted(a - b for a in one for b in shared)
+    assert rows[3][1] == f"{(apart[17] + apart[18]) / 2:.1f}"
+    low, high = map(float, rows[3][2].split(" to "))
+    assert apart[0] <= low < float(rows[3][1]) < high <= apart[-1]
 
 
 def test_the_classes_held_out() -> None:

@@ -1,4 +1,4 @@
-"""What chapter 5's tables of claims say, and the same tables from the records."""
+"""What the tables of claims of both pages say, and the same tables from the records."""
 
 from attn_notes.analysis.claims import Claim
 from attn_notes.chapters.trm import claims, evidence, puzzles, recipe
@@ -20,10 +20,11 @@ EVIDENCE = """
     ? They beat that of the straight one of equal weights alone
     ? They beat that of the straight one of four times the weights alone
     ? They beat that of the one that reads again alone
+    ? They beat that of the same with one set of weights alone
     ? Thinking longer than it ever did in training
     ? In one look, reading the puzzle at every layer beats reading it once
     + In one look, one set of weights used four times beats four sets
-    ? One recursive look beats a straight one of equal depth
+    ? In one look, keeping y and z apart helps on top of that
     ? Deep supervision matters
     ? Averaged weights (EMA) are better than the last ones
     ? A cycle without gradient (T = 2) pays for itself
