@@ -315,7 +315,7 @@ table = claims.table
 # --- Of the live run
 
 
-WIDTH = 42  # letters, which a phone shows without scrolling
+WIDTH = 39  # letters, which a phone shows without scrolling
 
 
 def goes_on(text: str) -> str:

@@ -96,7 +96,7 @@ def test_what_the_theorem_says_of_the_error() -> None:
         "AEP's error falls as the theorem says: with β, and with β²",
         held=[ORDERS],
     )
-    LESSON.says("each step leaves the same share of it: $\\rho$", held=[EVENLY])
+    LESSON.says("each step leaves the same share of it, $\\rho$", held=[EVENLY])
     naive = torch.tensor(RATES.by_steps["naive EP"])
     LESSON.says(
         "The naive gradient has no slope to the right. It settles as well, but on something else.",
@@ -143,13 +143,10 @@ def test_what_becomes_of_the_prediction() -> None:
         failed=[MORE],
         where=bool((LENGTHS["clipped"].diff() > 0).all()),
     )
-    cosine, whole = (
-        f"{of('clipped', 20).quantile(0.5):.2f}" for of in (GRADIENTS.at, GRADIENTS.whole)
-    )
+    cosine = f"{GRADIENTS.at('clipped', recipe.FEW).quantile(0.5):.2f}"
+    assert cosine == f"{GRADIENTS.whole('clipped', recipe.FEW).quantile(0.5):.2f}"
     TEACHING.says(
-        f"The published one does: {cosine} at 20 nudged steps as the source counts, "
-        f"{whole} as one vector, and worse with more.",
-        failed=[MORE],
+        f"The published one does: {cosine} at 20 nudged steps, and worse with more.", failed=[MORE]
     )
 
 
@@ -177,7 +174,6 @@ def test_what_nudging_is_for() -> None:
         failed=[QUICKEST_IS_AEP],
         where=faster and flat,
     )
-    LESSON.says("on a computer that is quicker", failed=[QUICKEST_IS_AEP], where=faster)
     titled(
         figures.memory(MEMORY), "BPTT's memory grows with the steps, AEP's does not", held=[FLAT]
     )
@@ -249,14 +245,23 @@ COUNT = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "sev
 
 
 def test_a_cosine_of_what() -> None:
-    four, whole = (of("clipped", recipe.FEW) for of in (GRADIENTS.at, GRADIENTS.whole))
-    nothing = all_fall("clipped", recipe.FEW, recipe.AFTER, recipe.MANY) and whole.min() > 0.95
+    nearer = [
+        bool((side * (GRADIENTS.whole("clipped", n) - GRADIENTS.at("clipped", n)) > 0).all())
+        for n, side in ((recipe.FEW, -1), (recipe.AFTER, 1))
+    ]
     EVIDENCE.says(
-        "Taken as one vector, the gradient as published is somewhat farther from the "
-        "exact one at 20 steps",
-        where=bool((whole < four).all()),
+        "Taken as one vector, the gradient as published is a little farther from the exact one at "
+        "20 steps, and a little nearer at 60, in every seed",
+        where=all(nearer),
     )
-    EVIDENCE.says("nothing turns on which is meant", where=bool(nothing))
+    EVIDENCE.says(
+        "nothing turns on which is meant",
+        held=[PUBLISHED, WHOLE],
+        failed=[MORE],
+        where=bool(GRADIENTS.whole("clipped", recipe.FEW).min() > 0.95)
+        and bool(GRADIENTS.whole("none", recipe.FEW).max() < 0.95)
+        and all_fall("clipped", recipe.FEW, recipe.AFTER, recipe.MANY),
+    )
 
 
 def test_rounding() -> None:
