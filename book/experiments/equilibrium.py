@@ -118,15 +118,12 @@ def equilibrium_gradients() -> None:
             relaxation = Relaxation(max(steps), recipe.GRADIENT_STEP)
             nudged = Nudged(correction, recipe.GRADIENT_BETA, relaxation)
             found = measure.gradients_by_steps(model, sequences, nudged, steps)
-            runs[correction].append(
-                {
-                    "cosine": [
-                        results.rounded(measure.cosine(gradient, true), 10)
-                        for gradient, _ in found.values()
-                    ],
-                    "length": [float(f"{size / whole:.4g}") for _, size in found.values()],
-                }
-            )
+            cosines = {
+                name: [results.rounded(of(gradient, true), 10) for gradient, _ in found.values()]
+                for name, of in (("cosine", measure.cosine), ("whole", measure.cosine_of_whole))
+            }
+            lengths = [float(f"{size / whole:.4g}") for _, size in found.values()]
+            runs[correction].append(cosines | {"length": lengths})
         for name, each, exact in (("beta", model, true), ("precision", single, true.float())):
             nudges = [Nudged("full", beta, recipe.AT_NUDGE) for beta in recipe.NUDGES]
             found_by = [measure.attention_gradient(each, sequences, nudge) for nudge in nudges]

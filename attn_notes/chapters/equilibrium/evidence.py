@@ -15,8 +15,7 @@ from torch import Generator, Tensor
 
 from attn_notes.analysis import results
 from attn_notes.analysis.results import numbers
-from attn_notes.chapters.equilibrium import measure, plane, recipe
-from attn_notes.chapters.equilibrium.estimators import Implicit, Nudged
+from attn_notes.chapters.equilibrium import measure, recipe
 from attn_notes.chapters.equilibrium.probes import (
     Costs,
     Credit,
@@ -27,7 +26,7 @@ from attn_notes.chapters.equilibrium.probes import (
     Settling,
     Spectrum,
 )
-from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel, Relaxation
+from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel
 from attn_notes.predictions import Part
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
@@ -52,7 +51,8 @@ class Training:
         steps: at which was probed.
         curves: kind → nats a character [n, m] at each step, of each seed.
         ends: kind → nats [m] on more pieces, when all was done.
-        cosines: kind → cosine [m] of its gradient to the exact one, in its own trained models.
+        cosines: kind → cosine [m] of its gradient to the exact one, in its own trained models: the
+            mean of four, one for each of Q, K, V and O.
         counted: how many characters in a row are counted, `recipe.ORDERS` → nats on the pieces
             that the ends are judged by.
         texts: kind → how its first seed goes on from `recipe.PROMPT`.
@@ -157,7 +157,9 @@ class Gradients:
         batch: pieces.
         length: of each, in characters.
         steps: numbers of nudged steps [n].
-        cosines: correction → cosine [m, n] to the exact gradient.
+        cosines: correction → cosine [m, n] to the exact gradient, the mean of four: one for each
+            of Q, K, V and O, as the source has it.
+        wholes: correction → cosine [m, n] of the whole gradient, the four being one vector.
         lengths: correction → length [m, n] of the credit, the exact one's 1.
         betas: nudges [b].
         double: relative errors [m, b] in double precision.
@@ -168,6 +170,7 @@ class Gradients:
     length: int
     steps: Sequence[int]
     cosines: Mapping[str, Float[Tensor, "m n"]]
+    wholes: Mapping[str, Float[Tensor, "m n"]]
     lengths: Mapping[str, Float[Tensor, "m n"]]
     betas: Sequence[float]
     double: Float[Tensor, "m b"]
@@ -181,6 +184,10 @@ class Gradients:
     def at(self, correction: str, steps: int) -> Float[Tensor, " m"]:
         """The cosine of each seed after so many nudged steps."""
         return self.cosines[correction][:, list(self.steps).index(steps)]
+
+    def whole(self, correction: str, steps: int) -> Float[Tensor, " m"]:
+        """The same of the whole gradient."""
+        return self.wholes[correction][:, list(self.steps).index(steps)]
 
 
 def gradients() -> Gradients:
@@ -196,6 +203,7 @@ def gradients() -> Gradients:
         settings["length"],
         settings["steps"],
         of("cosine"),
+        of("whole"),
         of("length"),
         settings["betas"],
         numbers(runs["beta"]),
@@ -253,103 +261,33 @@ def memory() -> Memory:
     return Memory(**results.load("equilibrium_costs")["runs"]["memory"])
 
 
-# --- Two numbers: by hand, and on a plane
-
-BY_HAND = {"W": [[0.0, 0.0], [2.0, 0.0]], "x": [1.0, 0.0], "y": [1.0, 1.0], "beta": 0.1}
-"""The example on the blackboard: the second number hears the first, and is not heard."""
+# --- Two numbers, by hand
 
 
 @dataclass(frozen=True)
 class Board:
-    """F(z) = −z + W z + x and C(z) = ½ ‖z − y‖², all worked out.
+    """F(z) = −z + W z + x and C(z) = ½ ‖z − y‖², worked out.
 
     Attributes:
-        rest: where it rests, [2]; slope: of the cost there.
+        w, x, target: W, x and y.
+        rest: where it rests.
         true: the credit; naive: what solves the same equation with J for Jᵀ.
-        differences: method and sides → (z* − z^β) / β, or half of both sides' difference.
-        beta: the nudge.
     """
 
     w: Float[Tensor, "2 2"]
     x: Float[Tensor, " 2"]
     target: Float[Tensor, " 2"]
-    beta: float
     rest: Float[Tensor, " 2"]
-    slope: Float[Tensor, " 2"]
     true: Float[Tensor, " 2"]
     naive: Float[Tensor, " 2"]
-    differences: Mapping[tuple[str, str], Float[Tensor, " 2"]]
 
 
 def blackboard() -> Board:
-    """By solving linear equations, and by no relaxation: each can be done on paper."""
-    w, x, y = (torch.tensor(BY_HAND[name]).double() for name in ("W", "x", "y"))
-    beta = float(torch.tensor(BY_HAND["beta"]).double())
-    j = w - torch.eye(2).double()
+    """The lesson's example: the second number hears the first, and is not heard."""
+    w, x, y = torch.tensor([[0.0, 0], [2, 0]]), torch.tensor([1.0, 0]), torch.tensor([1.0, 1])
+    j = w - torch.eye(2)
     z = torch.linalg.solve(j, -x)
-    g = z - y
-
-    def moved(acting: Tensor, side: float) -> Tensor:
-        """z^β − z*: there (acting − β) (z^β − z*) = β g, for the slope itself grows by z^β − z*."""
-        return torch.linalg.solve(acting - side * torch.eye(2).double(), side * g)
-
-    def differences(acting: Tensor) -> dict[str, Tensor]:
-        there, back = moved(acting, beta), moved(acting, -beta)
-        return {"one side": -there / beta, "both sides": (back - there) / (2 * beta)}
-
-    found = {"naive": differences(j), "AEP": differences(j - (j - j.T))}
-    return Board(
-        w, x, y, beta, z, g,
-        torch.linalg.solve(j.T, -g),
-        torch.linalg.solve(j, -g),
-        {(name, side): d for name, each in found.items() for side, d in each.items()},
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A force on two numbers, where they rest, and which way each method would push them.
-
-    Attributes:
-        flow: the force on a square grid [n, n, 2] over `axis`, first number first.
-        rest: the state at rest.
-        target: where it should be.
-        arrows: `true`, `AEP` and `naive` → minus the credit.
-    """
-
-    axis: Float[Tensor, " n"]
-    flow: Float[Tensor, "n n 2"]
-    rest: Float[Tensor, " 2"]
-    target: Float[Tensor, " 2"]
-    arrows: Mapping[str, Float[Tensor, " 2"]]
-
-    @property
-    def off(self) -> float:
-        """The angle between the naive arrow and the true one, in degrees."""
-        turn = torch.cosine_similarity(self.arrows["naive"], self.arrows["true"], dim=0)
-        return math.degrees(turn.clamp(-1, 1).acos())
-
-
-def scenes() -> dict[str, Scene]:
-    """With mutual forces, and with one that goes one way."""
-    target, x = torch.tensor([0.4, -0.3]).double(), torch.tensor([[-1.1, 0.9]]).double()
-    settle = Relaxation(steps=60, step=0.4)
-    ways = {
-        "true": Implicit(settle),
-        "AEP": Nudged("full", 1e-3, settle),
-        "naive": Nudged("none", 1e-3, settle),
-    }
-    axis = torch.linspace(-2, 2, 25).double()
-    grid = torch.cartesian_prod(axis, axis)[:, None]
-
-    def scene(*w: float) -> Scene:
-        field = plane.force(x, torch.tensor(w).double())
-        z = settle(field, x)
-        found = {name: way.last_credit(field, plane.cost(target), z) for name, way in ways.items()}
-        arrows = {name: -credit[0] for name, credit in found.items()}
-        return Scene(axis, field(grid).view(25, 25, 2), z[0], target, arrows)
-
-    return {"mutual": scene(0.5, 0.5), "one way": scene(0.0, 1.8)}
+    return Board(w, x, y, z, *(torch.linalg.solve(each, y - z) for each in (j.T, j)))
 
 
 # --- Live: the text, and the model that was trained on it
@@ -428,5 +366,5 @@ def predicted(gradients: Gradients) -> list[Part]:
     """
     return [
         Part(f"{steps} steps", -1, 1, gradients.at("clipped", steps).mean().item(), 1.0)
-        for steps in (recipe.FEW, recipe.FEW + 40)
+        for steps in (recipe.FEW, recipe.AFTER)
     ]

@@ -194,8 +194,13 @@ def attention_gradient(
 
 
 def cosine(found: Float[Tensor, "4 e e"], true: Float[Tensor, "4 e e"]) -> float:
-    """The cosine between two gradients, the mean over Q, K, V and O, as the source has it."""
+    """The mean of four cosines, one for each of Q, K, V and O: what the source calls its cosine."""
     return F.cosine_similarity(found.flatten(1), true.flatten(1)).mean().item()
+
+
+def cosine_of_whole(found: Float[Tensor, "4 e e"], true: Float[Tensor, "4 e e"]) -> float:
+    """The cosine between two gradients, the four matrices being one vector."""
+    return F.cosine_similarity(found.flatten(), true.flatten(), dim=0).item()
 
 
 def relative_error(found: Tensor, true: Tensor) -> float:

@@ -105,6 +105,8 @@ NUDGES = (2e-4, 2e-3, 2e-2, 2e-1, 2.0, 20.0, 200.0, 2000.0)
 AT_NUDGE = Relaxation(40, 0.5)
 FEW, MANY = estimators.PUBLISHED.relaxation.steps, 320
 """Nudged steps as published, and enough of them to see where they lead."""
+AFTER = FEW + 40
+"""Those that the lesson asks a reader to predict."""
 
 # --- What the page measures itself
 
@@ -117,6 +119,8 @@ FALLING = (5e-10, 1e-6)
 """Between these an error falls evenly: above, faster directions count; below, β and rounding."""
 SHORT = 16  # characters, for what is looked at in full
 CREDIT_PIECE = 9
+ASKED = 5
+"""After which character of that piece the lesson's first figure asks for the next."""
 CREDIT_REST = Relaxation(40, 0.25)
 SPREADS = (0.02, 1.0, 4.0, 6.0)
 """Of the embeddings, the first as published."""

@@ -1,39 +1,15 @@
-"""The chapter's tables: the blackboard of its lesson, and those of its evidence page."""
+"""The tables of the chapter's evidence page."""
 
 from collections.abc import Sequence
 
 from IPython.display import HTML
-from torch import Tensor
 
 from attn_notes import notebook
-from attn_notes.analysis.words import median, number, signed
+from attn_notes.analysis import statistics
+from attn_notes.analysis.words import median, signed, span
 from attn_notes.chapters.equilibrium import estimators, evidence, probes, recipe
 from attn_notes.chapters.equilibrium.claims import state
 from attn_notes.models.equilibrium import Config
-
-
-def blackboard(board: evidence.Board) -> HTML:
-    """Two numbers at rest, and the credit by each way, all that can be had on paper."""
-
-    def digits(values: Tensor) -> list[str]:
-        return [short(x) for x in values.tolist()]
-
-    d, beta = board.differences, f"β = {board.beta:g}"
-    rows = [
-        ["at rest", "W z + x = z", *digits(board.rest)],
-        ["slope of the cost", "g = z − y", *digits(board.slope)],
-        ["true credit", "Jᵀa = −g", *digits(board.true)],
-        ["naive, both sides", f"(z⁻ − z⁺) / 2β, {beta}", *digits(d["naive", "both sides"])],
-        ["AEP, one side", f"(z* − z⁺) / β, {beta}", *digits(d["AEP", "one side"])],
-        ["AEP, both sides", f"(z⁻ − z⁺) / 2β, {beta}", *digits(d["AEP", "both sides"])],
-    ]
-    return notebook.table(["what", "how", "first", "second"], rows)
-
-
-def short(x: float) -> str:
-    """A number as one writes it on a blackboard: whole if it is, else with two digits."""
-    whole = abs(x - round(x)) < 1e-9
-    return number(float(round(x)) if whole else x, 0 if whole else 2)
 
 
 def yardsticks(training: evidence.Training) -> HTML:
@@ -70,6 +46,8 @@ def parts(published: Config, corrected: Config) -> HTML:
     )
 
 
+CORRECTIONS = {"none": "naive", "clipped": "AEP, clipped, as published", "full": "AEP"}
+
 WHERE = {
     "BPTT": "from nowhere: the whole relaxation is remembered and differentiated",
     "exact": "Jᵀa + g = 0, solved by a relaxation of its own",
@@ -84,14 +62,16 @@ def training(found: evidence.Training) -> HTML:
     """What each kind came to."""
 
     def row(kind: str, where: str) -> list[str]:
-        ends = found.ends[kind]
-        cosine = signed(f"{found.cosines[kind].min():.4f}")
+        ends, frozen = found.ends[kind], kind == "frozen"
+        apart = statistics.typical(ends - found.ends["frozen"])
+        middle, low, high = (signed(f"{nats:+.3f}") for nats in apart)
         return [
             kind,
             where,
             f"{median(ends):.4f}",
             f"{ends.max():.4f}",
-            "–" if kind == "frozen" else cosine,
+            "–" if frozen else f"{middle} ({low} to {high})",
+            "–" if frozen else signed(f"{found.cosines[kind].min():.4f}"),
         ]
 
     return notebook.table(
@@ -100,9 +80,27 @@ def training(found: evidence.Training) -> HTML:
             "where it takes the credit from",
             "nats, median",
             "worst seed",
-            "cosine at the end",
+            "less frozen, same seeds",
+            "cosine at the end, worst seed",
         ],
         [row(kind, where) for kind, where in WHERE.items()],
+    )
+
+
+def cosines(found: evidence.Gradients) -> HTML:
+    """How near each correction comes to the exact gradient, counted in two ways."""
+    return notebook.table(
+        ["correction", "nudged steps", "mean of four", "as one vector"],
+        [
+            [
+                name,
+                steps,
+                span(found.at(correction, steps), 3),
+                span(found.whole(correction, steps), 3),
+            ]
+            for correction, name in CORRECTIONS.items()
+            for steps in (recipe.FEW, recipe.AFTER, recipe.MANY)
+        ],
     )
 
 

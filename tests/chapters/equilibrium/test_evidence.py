@@ -71,6 +71,7 @@ def test_what_is_recorded_is_read_as_it_stands() -> None:
     gradients, kept = evidence.gradients(), results.load("equilibrium_gradients")["runs"]
     for correction, members in gradients.cosines.items():
         assert members.tolist() == [run["cosine"] for run in kept[correction]]
+        assert gradients.wholes[correction].tolist() == [run["whole"] for run in kept[correction]]
         assert gradients.lengths[correction].tolist() == [run["length"] for run in kept[correction]]
         assert gradients.at(correction, 20)[0] == kept[correction][0]["cosine"][3]
     assert (gradients.double.tolist(), gradients.single.tolist()) == (
@@ -80,7 +81,7 @@ def test_what_is_recorded_is_read_as_it_stands() -> None:
 
 def test_a_seed_has_run_away_once_it_was_lost() -> None:
     curves = torch.tensor([[4.2, 4.2, 4.2, 4.2], [2.6, 9.0, 2.7, math.nan], [2.5, 2.4, 4.39, 2.4]])
-    found = replace(made_up.ungoverned(), curves={("AEP", 3): curves.double()})
+    found = replace(evidence.ungoverned(), curves={("AEP", 3): curves.double()})
     assert found.ran_away("AEP", 3) == 2  # one was caught again, one came to no number
     assert found.ends("AEP", 3).tolist() == pytest.approx([2.5, 2.4, 4.39, 2.4])
 
@@ -108,17 +109,6 @@ def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
     assert excerpt and text == TEXT
     monkeypatch.setattr(pooch, "retrieve", lambda *_, **__: str(FALLBACK))
     assert evidence.read_text() == (TEXT, False)
-
-
-@pytest.mark.slow
-def test_the_arrows_are_gradients() -> None:
-    """Minus the credit: AEP's is the true one, and the naive one is off where forces go one way."""
-    scenes = evidence.scenes()
-    assert scenes["mutual"].off < 0.01 and 30 < scenes["one way"].off < 40
-    for scene in scenes.values():
-        true, aep = scene.arrows["true"], scene.arrows["AEP"]
-        assert (aep - true).norm() < 1e-2 * true.norm()
-    assert made_up.scenes(off=123.0)["one way"].off == pytest.approx(123.0)
 
 
 def test_what_is_live_is_held_against_counting_on_the_same_pieces() -> None:
@@ -184,16 +174,15 @@ def test_what_rests_and_what_seems_to() -> None:
 
 
 def test_evaluations_until_it_rests() -> None:
-    found = made_up.settling()
-    assert [found.needed(way) for way in found.left] == [4, 2, 1]
+    found = probes.Settling({"quick": torch.tensor([1.0, 0.1, 9e-4, 1e-5])})
+    assert found.needed("quick") == 2
     with pytest.raises(ValueError, match=r"with long the force never falls to 0\.001"):
         probes.Settling({"long": torch.tensor([1.0, 0.1])}).needed("long")
 
 
 def test_falling_is_where_it_falls_evenly() -> None:
-    rates = made_up.rates()
-    assert all(5e-10 < error < 1e-6 for _, error in rates.falling)
-    assert rates.falling[0][0] == 6 and rates.falling[-1][0] == 18
+    rates = made_up.rates(factor=0.6)
+    assert all(5e-10 < error < 1e-6 for _, error in rates.falling) and len(rates.falling) > 4
     assert rates.factor == pytest.approx(0.6)
     assert rates.orders == pytest.approx({"one side": 1, "both sides": 2})
     assert math.isnan(made_up.rates(factor=1.0).factor)
@@ -262,9 +251,3 @@ def test_what_the_page_measures_of_rest(monkeypatch: pytest.MonkeyPatch) -> None
     settling = probes.settling(TEXT)
     assert [*settling.left] == [*recipe.WAYS_TO_REST]
     assert settling.needed("ε = 0.1") > 3 * settling.needed("ε = 0.5")
-
-
-def test_an_arrow_that_points_back_is_off_by_half_a_turn() -> None:
-    scene = evidence.scenes()["mutual"]
-    back = replace(scene, arrows=scene.arrows | {"naive": -scene.arrows["true"]})
-    assert back.off == pytest.approx(180) and scene.off < 1

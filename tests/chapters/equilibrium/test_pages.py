@@ -1,6 +1,7 @@
 """What the chapter's two pages hold between them: the lesson's cells, the evidence's exercises."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -28,37 +29,55 @@ def test_the_exercises_of_the_evidence_page(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in `jvp`
-def test_the_lessons_model_is_the_packages() -> None:
-    """Its cells, run with other weights, off the start: force and credit."""
-    scope = exercises.after_setup(LESSON, exercises.cells(LESSON)["model-cell"])
+def test_the_lessons_model_and_its_aep_are_the_packages() -> None:
+    """Its cells, run with other weights, off the start: the force, and the gradient."""
+    cells = exercises.cells(LESSON)
+    scope = exercises.after_setup(LESSON, cells["model-cell"] + "\n\n" + cells["credit-cell"])
     text, config = scope["text"], scope["config"]
     model = LanguageModel(config, Generator().manual_seed(5))
     with torch.no_grad():
-        for p in model.parameters():
-            p.mul_(1.2)
-    scope["untrained"] = model
-    exec(exercises.cells(LESSON)["model-check-cell"], scope)  # asserts that gradients agree
-    z = torch.randn(4, recipe.LENGTH, config.width, generator=Generator().manual_seed(6))
-    x = model.embed(scope["pieces"][:, :-1])
-    torch.testing.assert_close(scope["force"](z), model.block(z, x), rtol=1e-4, atol=1e-4)
-    # And of a credit that is not AEP's, the cell knows nothing.
+        for weights in model.parameters():
+            weights.mul_(1.2)
+    p = dict(model.named_parameters())
     pieces = text.sample(4, recipe.LENGTH, Generator().manual_seed(0))
+    x = model.embed(pieces[:, :-1])
+    z = torch.randn(4, recipe.LENGTH, config.width, generator=Generator().manual_seed(6))
+    force = x - z + scope["attend"](p, z) - config.damping * z
+    torch.testing.assert_close(force, model.block(z, x), rtol=1e-4, atol=1e-4)
+
+    def cost(z: torch.Tensor) -> torch.Tensor:
+        logits = z @ p["unembedding.weight"].T
+        return torch.nn.functional.cross_entropy(logits.mT, pieces[:, 1:])
+
+    ours = measure.of_attention(model, scope["loss"](p, x, cost))
+    package = measure.attention_gradient(model, pieces, estimators.AEP)
+    assert measure.relative_error(ours, package) < 1e-3
     naive = measure.attention_gradient(model, pieces, recipe.ESTIMATORS["naive EP"])
-    assert measure.relative_error(scope["ours"], naive) > 0.1
+    assert measure.relative_error(ours, naive) > 0.1
 
 
 def test_the_lessons_model_has_the_numbers_of_the_recipe() -> None:
-    cell = exercises.cells(LESSON)["model-cell"]
-    aep, heads = estimators.AEP, Config().heads
-    assert f"(3, {heads}, {Config().width // heads})" in cell and f"beta={aep.beta}" in cell
-    assert (
-        f"{aep.relaxation.step} * field(z)" in cell
-        and f"settle(field, z, {aep.relaxation.steps})" in cell
-    )
-    assert Config().relaxation.step == aep.relaxation.step
-    check = exercises.cells(LESSON)["model-check-cell"]
-    assert f"- {Config().damping:g} * z" in check
-    assert f"settle(force, x, {Config().relaxation.steps})" in check
+    cells, aep, config = exercises.cells(LESSON), estimators.AEP, Config()
+    assert f"(3, {config.heads}, {config.width // config.heads})" in cells["model-cell"]
+    assert f"{aep.relaxation.step} * field(z)" in cells["model-cell"]
+    assert config.relaxation.step == aep.relaxation.step
+    for part in (
+        f"beta={aep.beta}",
+        f"settle(field, z, {aep.relaxation.steps})",
+        f"- {config.damping:g} * z",
+        f"settle(force, x, {config.relaxation.steps})",
+    ):
+        assert part in cells["credit-cell"]
+
+
+PHONE = 39  # letters of a line that a phone shows
+
+
+@pytest.mark.parametrize("cell", ["blackboard", "model-cell", "credit-cell", "clip"])
+def test_lines_that_carry_the_point_fit_a_phone(cell: str) -> None:
+    source = exercises.cells(LESSON)[cell]
+    code = "".join(re.findall(r"```python\n(.*?)```", source, re.S)) or source
+    assert max(map(len, code.splitlines())) <= PHONE
 
 
 @pytest.mark.slow
@@ -90,7 +109,12 @@ WORDS = {2: "two", 3: "three", 4: "four", 8: "eight"}
     [
         (LESSON, "model", f"{WORDS[Config().heads]} heads, width {Config().width}"),
         (LESSON, "task", f"reads {recipe.LENGTH} characters"),
-        (LESSON, "title", f"nudges its state for {recipe.FEW} steps"),
+        (LESSON, "case", f"it, for {recipe.FEW} steps. Take forty more"),
+        (LESSON, "train", f"$T_1 = {Config().relaxation.steps}$ steps"),
+        (LESSON, "train", f"$T_2 = {estimators.AEP.relaxation.steps}$ steps"),
+        (LESSON, "train", f"$\\beta = {estimators.AEP.beta:g}$ is a weak nudge"),
+        (LESSON, "train", f"a mean over {recipe.BATCH * recipe.LENGTH} predictions, and each gets "
+         f"its share, {estimators.AEP.beta / (recipe.BATCH * recipe.LENGTH):.2f}"),
         (LESSON, "clip-text", f"At the published {recipe.FEW} steps"),
         (LESSON, "limits", f"{recipe.LENGTH} characters, {recipe.STEPS} steps"),
         (LESSON, "limits", f"the damping of {Config().damping:g}"),
@@ -125,23 +149,38 @@ def test_what_other_sentences_say() -> None:
     assert recipe.PUBLISHED_BATCH * recipe.PUBLISHED_LENGTH == 1_024
 
 
-def test_the_example_on_the_blackboard() -> None:
-    """Its matrices, typed into the text, are those that are worked out."""
+def test_the_example_on_the_blackboard(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its matrices, typed into the text, are those of the figure and of the cell."""
     board = evidence.blackboard()
     found = re.findall(r"\\begin\{pmatrix\} (.*?) \\end\{pmatrix\}", text_of(LESSON, "idea"))
     typed = [[[float(x) for x in row.split("&")] for row in each.split(r"\\")] for each in found]
-    w, x, j, y = (torch.tensor(each).double() for each in typed)
+    w, x, y = (torch.tensor(each) for each in typed)
     assert w.equal(board.w) and x[:, 0].equal(board.x) and y[:, 0].equal(board.target)
-    assert j.equal(board.w - torch.eye(2).double())
-    assert board.rest.tolist() == pytest.approx([1, 2])
-    assert board.true.tolist() == pytest.approx([2, 1])
-    assert board.naive.tolist() == pytest.approx([0, 1])
-    # Its errors are of the first order with one side and of the second with both.
-    error = {
-        side: (board.differences["AEP", side] - board.true).norm()
-        for side in ("one side", "both sides")
-    }
-    assert error["one side"] > 3 * error["both sides"] > 0
+    assert (board.rest.tolist(), board.true.tolist()) == ([1, 2], [2, 1])
+    assert board.naive.tolist() == [0, 1]
+    assert errors(0.1, capsys)["both sides"] == pytest.approx(
+        math.hypot(2.0610 - 2, 0.0101), abs=1e-3
+    )
+
+
+def errors(beta: float, capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+    """How far AEP's credit is off, as the blackboard's cell prints it."""
+    cell = exercises.cells(LESSON)["blackboard"]
+    assert "beta, one = 0.1," in cell
+    exec(cell.replace("one = 0.1", f"one = {beta}"), {"torch": torch})
+    lines = capsys.readouterr().out.splitlines()
+    printed = re.findall(r"AEP (.*?) tensor\(\[(.*?), (.*?)\]\)", "\n".join(lines))
+    return {side: math.hypot(float(a) - 2, float(b) - 1) for side, a, b in printed}
+
+
+def test_a_smaller_nudge_does_to_both_errors_what_the_lesson_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By hand: 2 / (1 + β)² and 1 / (1 + β) with one side, and half of both sides' sum."""
+    weak, strong = errors(0.03, capsys), errors(0.3, capsys)
+    assert strong["one side"] == pytest.approx(math.hypot(2 / 1.3**2 - 2, 1 / 1.3 - 1), abs=1e-3)
+    assert 6 < strong["one side"] / weak["one side"] < 15  # tenfold, but for higher orders
+    assert 60 < strong["both sides"] / weak["both sides"] < 150
 
 
 def test_the_links_open_what_the_widget_can_show() -> None:
@@ -166,11 +205,12 @@ def test_the_plane_learns_alike_here_and_there() -> None:
 
 def test_the_source_sets_the_clip_as_the_lesson_writes_it() -> None:
     """No correction is longer than the force: the line of the text, run on two vectors."""
-    (line,) = re.findall(r"correction = (.*?)\n", exercises.cells(LESSON)["clip"])
+    (code,) = re.findall(r"```python\n(.*?)```", exercises.cells(LESSON)["clip"], re.S)
     for size in (0.5, 3.0):
         force = torch.tensor([1.0, 0.0])
-        scope = {"force": force, "correction": size * torch.tensor([0.0, 1.0])}
-        found = eval(line, scope)
+        scope = {"force": force, "curl": size * torch.tensor([0.0, 1.0])}
+        exec(code, scope)
+        found = scope["curl"]
         assert found.norm().item() == pytest.approx(min(size, 1.0))
 
 
