@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import manifest
 import nbformat
-from dependencies import notebook_paths
+from dependencies import BookError, notebook_paths
 from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
@@ -53,7 +53,8 @@ from pathlib import Path
 
 wanted, source = {version!r}, {source!r}
 beside = (*Path().glob("attn_notes-*.whl"), *Path("..").glob("attn_notes-*.whl"))
-for wheel in sorted(beside, key=lambda path: path.name)[-1:]:
+# The newest by its day; of one day's, by when the file was written.
+for wheel in sorted(beside, key=lambda path: (path.name.split(".g")[0], path.stat().st_mtime))[-1:]:
     wanted, source = wheel.name.split("-")[1], wheel.resolve().as_uri()
 try:
     package = importlib.metadata.distribution("attn-notes")
@@ -309,8 +310,13 @@ def editions(root: Path, folder: Path | None = None, seed: int | None = None) ->
             the folder has, and if there is none, any.
 
     Raises:
-        BookError: somebody has begun to work in the folder. Nothing has been changed.
+        BookError: somebody has begun to work in the folder, or the seed is none. Nothing has been
+            changed.
     """
+    if seed is not None and seed not in range(2**63):
+        raise BookError(
+            f"The seed of a course is a whole number from 0 to {2**63 - 1}, not {seed}."
+        )
     repository = os.environ.get("SITE_REPOSITORY", "").rstrip("/")
     folder = folder or root / FOLDER
     manifest.refuse(manifest.begun(folder), folder, BEGUN)

@@ -241,6 +241,20 @@ def test_the_first_cell_installs_the_wheel_beside_it_unless_it_is_there(
     assert capsys.readouterr().out.count("restart the kernel") == 6
 
 
+@pytest.mark.parametrize("later", ["0.2.0+20261201.g1abcdef", "0.2.0+20261201.gfedcba9"])
+def test_of_two_wheels_of_a_day_the_first_cell_installs_the_later(
+    later: str, installed: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever their commits are called."""
+    for version, written in ((NEW, 1e9), (later, 1e9 + 60), (OLD, 2e9)):
+        wheel = tmp_path / f"attn_notes-{version}-py3-none-any.whl"
+        wheel.touch()
+        os.utime(wheel, (written, written))
+    exec(first_cell(OLD), {})
+    assert [later.partition("+")[2] in asked for asked in installed.asked] == [True]
+    capsys.readouterr()
+
+
 def test_without_a_wheel_the_first_cell_takes_its_commit(
     installed: Installed, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -355,6 +369,15 @@ def test_a_course_keeps_its_seed(book: Path, capsys: pytest.CaptureFixture[str])
     for edition in ("student", "plain", "instructor"):
         for path in (made / f"attention-notes-{edition}").rglob("*.ipynb"):
             assert "seed=" not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**63)])
+def test_a_seed_that_no_generator_takes_is_refused(
+    seed: str, book: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(book, "editions", f"--seed={seed}") == 1
+    assert f"not {seed}." in capsys.readouterr().err
+    assert not (book / "_build").exists()
 
 
 def test_each_course_has_another_seed(book: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ it begins alike, in its mode, with its buffers and with the random numbers that 
 dropout hides the same places and is not taken for a leak; a norm over the batch that reads later
 tokens is one. When all is asked, its mode, its buffers and the random numbers are as they were:
 torch's, NumPy's, Python's and those of generators that it holds. That is so for a module, and for a
-function, method or partial of it, as far as variables and attributes lead to modules.
+function, method, partial or object around it, however many stand between.
 """
 
 import inspect
@@ -26,15 +26,35 @@ MOST_TOKENS = 10_000  # in a vocabulary: each is put in every place
 
 
 def _held(model: Any) -> list[Any]:
-    """The model and what it holds: attributes, a partial's arguments, a function's variables."""
-    if isinstance(model, partial):
-        return [*_held(model.func), *model.args, *model.keywords.values()]
-    if inspect.ismethod(model):
-        return _held(model.__self__)
-    if inspect.isfunction(model):
-        read = inspect.getclosurevars(model)
-        return [*read.nonlocals.values(), *read.globals.values()]
-    return [model, *getattr(model, "__dict__", {}).values()]
+    """The model and all that it leads to, each once."""
+    found: dict[int, Any] = {}
+    left = [model]
+    while left:
+        one = left.pop()
+        if id(one) not in found:
+            found[id(one)] = one
+            left += _leads_to(one)
+    return [*found.values()]
+
+
+def _leads_to(one: Any) -> list[Any]:
+    """A function's variables and defaults, a partial's arguments, an object's attributes, items."""
+    if isinstance(one, partial):
+        return [one.func, *one.args, *one.keywords.values()]
+    if inspect.ismethod(one):
+        return [one.__self__, one.__func__]
+    if inspect.isfunction(one) and not (one.__module__ or "").startswith("torch"):
+        read = inspect.getclosurevars(one)
+        given = [*(one.__defaults__ or ()), *(one.__kwdefaults__ or {}).values()]
+        return [*read.nonlocals.values(), *read.globals.values(), *given]
+    if isinstance(one, list | tuple | set | frozenset):
+        return [*one]
+    if isinstance(one, dict):
+        return [*one.values()]
+    if callable(one) and not isinstance(one, nn.Module | type) and not inspect.isroutine(one):
+        slots = [getattr(one, name, None) for name in getattr(type(one), "__slots__", ())]
+        return [*getattr(one, "__dict__", {}).values(), *slots]
+    return []
 
 
 @contextmanager

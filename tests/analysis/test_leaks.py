@@ -172,6 +172,27 @@ class Around:
         return self.model(x)
 
 
+class Slotted:
+    """The same, without a dictionary, and one of several."""
+
+    __slots__ = ("models",)
+
+    def __init__(self, model: Model) -> None:
+        self.models = [{"one": model}]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.models[0]["one"](x)
+
+
+def within(model: Model) -> Callable[[Tensor], Tensor]:
+    """A function that a function knows."""
+
+    def inner(x: Tensor) -> Tensor:
+        return model(x)
+
+    return lambda x: inner(x)
+
+
 WAYS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
     "module": lambda model: model,
     "method": lambda model: model.forward,
@@ -180,6 +201,10 @@ WAYS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
     "partial": lambda model: partial(
         torch.func.functional_call, model, dict(model.named_parameters())
     ),
+    "function in a function": within,
+    "function's default": lambda model: lambda x, asked=model: asked(x),
+    "object in a partial": lambda model: partial(Around(model).read),
+    "items of slots": Slotted,
     "object": Around,
     "object's method": lambda model: Around(model).read,
 }
