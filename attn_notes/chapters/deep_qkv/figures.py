@@ -352,7 +352,7 @@ def pulling(along: Along) -> Picture:
         for i, share in reversed([*enumerate(along.opposed.T)]):
             colour, width = (figures.GREY, 0.8) if i else (_BLUE, 1.8)
             axes[1].plot(steps, 100 * share, color=colour, linewidth=width)
-        axes[1].set(ylim=(0, 62), ylabel="% of steps, one helped, one hurt", xlabel="step")
+        axes[1].set(ylim=(0, 62), ylabel="% of steps opposed", xlabel="step")
         for ax in axes:
             ax.set_xlim(0, 400)
     rest = [along.middle(pair, 30, 100) for pair in pull.PAIRS[1:]]

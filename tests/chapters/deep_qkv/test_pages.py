@@ -122,7 +122,8 @@ def test_the_lessons_labels_leave_the_prompt_out() -> None:
     """As `sorting.loss` on the answer does."""
     cell = exercises.cells(LESSON)["meet-cell"]
     before = cell.partition("for name, labels")[0]
-    scope = exercises.after_setup(LESSON, "tokens = sorting.all_sequences()\n" + before)
+    given = "x, y = (sorting.all_sequences()[:, part] for part in (slice(-1), slice(1, None)))\n"
+    scope = exercises.after_setup(LESSON, given + before)
     counted = scope["answer"] != -100
     assert counted[:, sorting.OUTPUTS].all() and counted.sum() == 27 * 3
     model = Sorter(Config("plain"), torch.Generator().manual_seed(0))
