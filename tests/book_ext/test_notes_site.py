@@ -33,6 +33,7 @@ PARTS = (
     "punctuation",
     "repository",
     "stills",
+    "terms",
     "theme",
     "widgets",
 )
@@ -70,6 +71,14 @@ def test_every_part_of_mathjax_is_in_the_package(part: dict[str, ModuleType]) ->
     package = files("sphinx-mathjax-offline") / "static" / "mathjax"
     for name in part["mathjax"].PARTS:
         assert (package / name).is_file() or (package / name).is_dir(), name
+
+
+def test_a_word_of_a_glossary_can_be_linked_to(part: dict[str, ModuleType]) -> None:
+    page = new_document("glossary")
+    page += nodes.term("", "plain recursion", ids=["term-plain-recursion"])
+    page += nodes.term("", "no word of a glossary")
+    found = part["terms"].anchors(page)
+    assert found == {"term-plain-recursion": (0, "term-plain-recursion", "plain recursion")}
 
 
 def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:

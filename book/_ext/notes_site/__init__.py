@@ -17,6 +17,7 @@ from notes_site import (
     punctuation,
     repository,
     stills,
+    terms,
     theme,
     widgets,
 )
@@ -28,6 +29,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         (citations, docstrings, numbers, punctuation, repository),
         (widgets, stills, alt_text),
     )
-    for part in (theme, icons, mathjax, *of_text, *of_outputs):
+    for part in (theme, icons, mathjax, terms, *of_text, *of_outputs):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
