@@ -254,6 +254,8 @@ def test_the_recipe_is_what_was_recorded() -> None:
     assert copying == {"one": recipe.LONG_ONE, "two": recipe.LONG_TWO}
     rates = results.load("triple_product_rates")["settings"]
     assert rates == {"rates": [*recipe.RATES], "one": recipe.SWEPT_ONE, "two": recipe.SWEPT_TWO}
+    other = {"seeds": recipe.SWEPT_TWO["seeds"], "lr": recipe.OTHER_RATE}
+    assert results.load("triple_product_longer_rate")["settings"] == recipe.LONG_TWO | other
     seeds = {"seeds": recipe.RECORDED}
     lesson = results.load("triple_product_lesson")["settings"]
     assert lesson == {"one": recipe.ONE | seeds, "two": recipe.TWO | seeds}
