@@ -176,8 +176,7 @@ def yardsticks(found: evidence.Yardsticks) -> Picture:
         fig,
         f"Yardsticks: counting pairs comes to {pairs:.2f}, four characters of context to "
         f"{fives:.2f}",
-        "What a predictor loses that knows nothing; how frequent each character is; the one before "
-        f"as well, and so on. Counted on {which}.",
+        f"What a predictor loses that knows so much. Counted on {which}.",
         "Bars, in nats a character: "
         + "; ".join(f"{name} {nats:.3f}" for name, nats in values.items())
         + ".",
@@ -234,8 +233,7 @@ def ends(found: evidence.Training) -> Picture:
         fig,
         "AEP teaches what BPTT does; the naive gradient, less than none",
         f"{found.seeds} recorded seeds of each kind, a dot each, on text never seen. Counting with "
-        f"four characters of context comes to {found.counted['fives']:.2f}. The same seeds by AEP "
-        f"and by BPTT end at most {at_most(found.apart.abs().max().item())} nats apart.",
+        f"four characters of context comes to {found.counted['fives']:.2f}.",
         "Ends in nats a character, from the best seed to the worst: "
         + "; ".join(f"{k} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds)
         + ". Counting: "
