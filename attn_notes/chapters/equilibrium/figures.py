@@ -104,8 +104,7 @@ def idea(board: evidence.Board) -> Picture:
     return Picture(
         fig,
         "Nudged naively the state goes straight to its target, and the cause gets no credit",
-        "Left: the first number is heard by the second, twofold. Right: which way each nudge moves "
-        "the state at rest.",
+        "Right: which way each nudge moves the state.",
         "Left, two circles, 1 and 2, with an arrow from the first to the second. True credit, and "
         "AEP's: 2 for the first, 1 for the second; naive: 0 and 1. Right, a plane: from the state "
         "at rest at (1, 2) the naive arrow leads straight down to the target (1, 1), that of AEP "
@@ -115,13 +114,13 @@ def idea(board: evidence.Board) -> Picture:
 
 def heard(ax: Axes, board: evidence.Board) -> None:
     """The two numbers, what they should be, and the credit of each."""
-    ax.set(xlim=(-1.1, 1.5), ylim=(-1.75, 1.1), xticks=[], yticks=[])
+    ax.set(xlim=(-1.15, 1.55), ylim=(-1.75, 1.1), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     for at, z in enumerate(board.rest.tolist()):
         ax.text(at, 0.35, f"{z:g}", ha="center", va="center", fontsize=13,
                 bbox={"boxstyle": "circle,pad=0.45", "fc": "none", "ec": INK})  # fmt: skip
         ax.text(at, 1.0, f"z{'₁₂'[at]}", ha="center", va="center", fontsize=10)
-        ax.text(at, -0.4, f"should be {board.target[at]:g}", ha="center", fontsize=9, color=MAUVE)
+        ax.text(at, -0.4, f"should be {board.target[at]:g}", ha="center", fontsize=10, color=MAUVE)
     ax.annotate("", (0.74, 0.35), (0.26, 0.35), arrowprops={"arrowstyle": "-|>", "color": INK})
     ax.text(0.5, 0.5, "× 2", ha="center", fontsize=10)
     for row, (name, credit) in enumerate((("AEP", board.true), ("naive EP", board.naive))):
@@ -177,9 +176,7 @@ def yardsticks(found: evidence.Yardsticks) -> Picture:
         fig,
         f"Yardsticks: counting pairs comes to {pairs:.2f}, four characters of context to "
         f"{fives:.2f}",
-        f"What a predictor loses that knows nothing; how frequent each character is; the one "
-        f"before as well, and so on. Counted on {which}, judged on up to {recipe.PROBED} pieces of "
-        "the part kept back.",
+        f"What a predictor loses that knows so much. Counted on {which}.",
         "Bars, in nats a character: "
         + "; ".join(f"{name} {nats:.3f}" for name, nats in values.items())
         + ".",
@@ -235,10 +232,8 @@ def ends(found: evidence.Training) -> Picture:
     return Picture(
         fig,
         "AEP teaches what BPTT does; the naive gradient, less than none",
-        f"Recorded on the whole text: {found.seeds} seeds of each kind, a dot each, on up to "
-        f"{recipe.JUDGED:,} pieces of text never seen. Counting with four characters of context "
-        f"comes to {found.counted['fives']:.2f}. The same seeds by AEP and by BPTT end at most "
-        f"{at_most(found.apart.abs().max().item())} nats apart.",
+        f"{found.seeds} recorded seeds of each kind, a dot each, on text never seen. Counting with "
+        f"four characters of context comes to {found.counted['fives']:.2f}.",
         "Ends in nats a character, from the best seed to the worst: "
         + "; ".join(f"{k} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds)
         + ". Counting: "
@@ -311,9 +306,8 @@ def rates(found: probes.Rates) -> Picture:
     return Picture(
         fig,
         "AEP's error falls as the theorem says: with β, and with β²",
-        "How much of the gradient by Q, K, V and O is wrong, as one vector. Left: lines of slope 1 "
-        f"and 2. Right: once the first steps are over, each leaves {found.factor:.3f} of "
-        f"AEP's error; ρ is {found.radius:.3f}.",
+        "How much of the gradient is wrong. Right: after the first steps each leaves "
+        f"{found.factor:.3f} of AEP's error; ρ is {found.radius:.3f}.",
         "Left: the relative error of the gradient against β between logarithmic axes; "
         f"slope {one:.2f} with one side, {both:.2f} with both. "
         f"Right: against nudged steps; AEP's falls by {found.factor:.3f} a step between 1e-6 and "
@@ -377,21 +371,16 @@ def clip(found: evidence.Gradients) -> Picture:
         for correction, name in CORRECTIONS.items()
     }
     said = "; ".join(f"{name}: {', '.join(each)}" for name, each in medians.items())
-    clipped = {
-        steps: (span(found.at("clipped", steps), 3), span(found.whole("clipped", steps), 3))
+    clipped = [
+        f"{span(found.at('clipped', steps), 3)} at {steps} steps, as one vector "
+        + span(found.whole("clipped", steps), 3)
         for steps in (few, recipe.AFTER)
-    }
+    ]
     return Picture(
         fig,
         "With more steps the published gradient turns away from the true one",
         f"{found.seeds} seeds, median and middle half; dotted, the published {few} steps. The "
-        "cosine is the mean of four, for Q, K, V and O, as the source takes it. Clipped: "
-        + "; ".join(
-            f"{each} at {steps} steps (of all four as one vector {whole})"
-            for steps, (each, whole) in clipped.items()
-        )
-        + f". AEP at {recipe.AFTER}: "
-        f"1 − cosine at most {at_most(1 - found.at('full', recipe.AFTER).min().item())}.",
+        f"cosine is the mean of four, for Q, K, V and O; of the clipped {'; '.join(clipped)}.",
         f"Left: cosine to the exact gradient against nudged steps. {said}. "
         "Right: length of the credit over the exact one's; clipped it grows without end.",
     )

@@ -193,8 +193,6 @@ def test_where_each_kind_ends() -> None:
         assert line.get_color() == colour and {*line.get_ydata()} == {row}
         assert [*line.get_xdata()] == near(found.ends[kind])
         assert low < min(line.get_xdata()) and max(line.get_xdata()) < high  # none is cut off
-    most = float(re.findall(r"at most ([\d.]+) nats", picture.caption)[0])
-    assert most - 0.001 < found.apart.abs().max() <= most
 
 
 def test_rates() -> None:
@@ -252,9 +250,6 @@ def test_the_clip() -> None:
         for of in (found.at, found.whole):
             low, high = (f"{end:.3f}" for end in of("clipped", steps).aminmax())
             assert f"{low} to {high}" in picture.caption
-    most = float(re.findall(r"at most ([\d.]+e−\d+)", picture.caption)[0].replace("−", "-"))
-    off = 1 - found.at("full", recipe.AFTER).min().item()
-    assert off <= most < 1.1 * off
 
 
 def test_the_spectrum() -> None:
