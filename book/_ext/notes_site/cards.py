@@ -86,7 +86,7 @@ def entry(card: Card, address: str, picture: str) -> str:
     >>> entry(Card("cats", "A & B", "Which?"), "cats.html", "<svg></svg>")
     '<li><a href="cats.html"><svg></svg><strong>A &amp; B</strong> <span>Which?</span></a></li>'
     """
-    title, question = html.escape(card.title), html.escape(card.question)
+    title, question = (html.escape(each).replace("&#x27;", "’") for each in card[1:])
     return (
         f'<li><a href="{html.escape(address)}">{picture}'
         f"<strong>{title}</strong> <span>{question}</span></a></li>"
