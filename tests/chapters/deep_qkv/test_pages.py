@@ -107,7 +107,7 @@ def test_the_number_of_weights() -> None:
         LESSON, "title"
     )
     apart = (
-        f"{counts['plain']} weights; choose *gated* under *Model*, and there are {counts['gated']}"
+        f"{counts['plain']} weights; choose the gated model, and there are {counts['gated']}"
     )
     assert apart in text_of(LESSON, "try")
 

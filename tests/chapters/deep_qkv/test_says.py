@@ -59,7 +59,7 @@ def test_without_places_it_is_right_by_luck() -> None:
     right = [word for word, answer in answers.items() if answer == "".join(sorted(word))]
     (always,) = set(answers.values())
     LESSON.says(
-        f"Go back to {FOUND.variant}, seed {FOUND.seed}, and press *zero all* at the position "
+        f"Go back to {FOUND.variant}, seed {FOUND.seed}, and press “zero all” at the position "
         f"embedding: the score falls from {int(sorting.probe(BEST)['solved'])} to {len(right)}. "
         f"Why can it still sort {COUNTS[len(right)]} words?",
         f"With no places it writes `{always}`, whatever it reads. That is right for "
