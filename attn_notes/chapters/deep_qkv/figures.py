@@ -203,12 +203,18 @@ MARKS = (("o", figures.INK), ("s", figures.GREY), ("D", figures.GREY))
 
 def gate_effects(bodies: Bodies) -> Picture:
     """What the gate does, and what its control does."""
-    return _effects(comparisons(bodies), GATE_TITLE)
+    caption = (
+        "Dots: the chance that a random seed of the first converges before a random seed of the "
+        "second. Grey, around one half: where chance puts two crowds of one kind, but for one pair "
+        "in twenty. Only a dot outside of its grey says something."
+    )
+    return _effects(comparisons(bodies), GATE_TITLE, caption)
 
 
 def loss_effects(bodies: Bodies) -> Picture:
     """What leaving two letters out of the loss does, beside every way to make the weights."""
-    return _effects(comparisons(bodies, LOSS_QUESTIONS), LOSS_TITLE)
+    caption = "To be read as the figure of the gate: dots, and in grey what chance does."
+    return _effects(comparisons(bodies, LOSS_QUESTIONS), LOSS_TITLE, caption)
 
 
 GATE_TITLE = (
@@ -217,7 +223,9 @@ GATE_TITLE = (
 LOSS_TITLE = "With two letters out of the loss the plain sorter is before all three others"
 
 
-def _effects(found: Mapping[str, Mapping[str, statistics.Comparison]], title: str) -> Picture:
+def _effects(
+    found: Mapping[str, Mapping[str, statistics.Comparison]], title: str, caption: str
+) -> Picture:
     """For each question, by each body of evidence, the chance that the first kind is first.
 
     Around one half stands what chance makes of it.
@@ -250,9 +258,7 @@ def _effects(found: Mapping[str, Mapping[str, statistics.Comparison]], title: st
     return Picture(
         fig,
         title,
-        "Dots: the chance that a random seed of the first converges before a random seed of the "
-        "second. Grey, around one half: where two crowds of one kind end up by chance, but for "
-        "one pair of crowds in twenty. So only a dot outside of its grey says something.",
+        caption,
         said,
     )
 
