@@ -109,7 +109,7 @@ def one_seed(losses: Sequence[float]) -> Picture:
         f"One plain sorter ends {above:.3f} nats above the floor"
         if above > -1e-3
         else "A loss below the floor: something leaks",
-        "The loss over all 27 inputs. The broken line is the least that any predictor can reach.",
+        "The loss over all 27 inputs. Broken line: the floor.",
         f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
         f"floor is {sorting.FLOOR:.4f}.",
     )
@@ -172,11 +172,11 @@ def _race(drawn: Mapping[str, Curve], title: str, *, medians: bool = True) -> Pi
     with figures.figure(5.5, 0.9 + 0.45 * max(4, len(drawn))) as (fig, ax):
         draw_race(ax, drawn, medians=medians)
     caption = (
-        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
-        "curve that ends above zero has seeds that never do."
+        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; "
+        "who ends above zero has seeds that never do."
     )
     if medians:
-        caption += " Beside each name: the step by which half of its seeds have."
+        caption += " Beside each name: the step by which half have."
     said = "; ".join(
         f"{name} {here.arrived} of {len(here.arrivals)}, median {step_or_never(here.median)}"
         for name, (here, *_) in drawn.items()

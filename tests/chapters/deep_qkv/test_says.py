@@ -173,8 +173,8 @@ def test_who_compares_at_one_rate_compares_rates() -> None:
     for page in (LESSON, EVIDENCE):
         page.says(f"gated is ahead of plain at {first} and behind at {last}, by the mean step")
     LESSON.says(
-        f"by the mean step gated gains nothing ({gated.delay:.1f} against {plain.delay:.1f}, on "
-        "the seeds by which rates were chosen), for a mean feels the seeds that never converge.",
+        f"by the mean step gated gains nothing ({gated.delay:.1f} against {plain.delay:.1f}), "
+        "for a mean feels the seeds that never converge.",
         where=gated.delay >= plain.delay and gated.arrived < len(gated.arrivals),
     )
     EVIDENCE.says(
@@ -243,7 +243,7 @@ def test_how_the_gradients_stand() -> None:
         where=max(rest) < -0.1 and along.middle(two, 30, 100) < -0.1,
     )
     LESSON.says(
-        "from step 30 on or so the gradient of the two letters points against that of the other",
+        "From step 30 on or so the gradient of the two letters points against that of the other",
         where=along.middle(two, 0, 20) > 0 > along.middle(two, 30, 100),
     )
     EVIDENCE.says(
