@@ -85,8 +85,8 @@ def weight_parts(weight: ProjectionWeight) -> Picture:
     return Picture(
         fig,
         "Untrained, the gate does not choose: it divides by three",
-        "The query weights of one untrained head. Each map has its own scale, blue below zero and "
-        f"orange above; the softmax has no sign. Its entries lie between {low:.2f} and {high:.2f}.",
+        "The query weights of one untrained head, blue below zero and orange above. The softmax's "
+        f"entries lie between {low:.2f} and {high:.2f}.",
         "Six heat maps of one head: A, B, their product, its row softmax, base, and base times "
         f"softmax. The softmax lies between {low:.2f} and {high:.2f}, so W looks like base, only "
         "paler.",
@@ -204,16 +204,15 @@ MARKS = (("o", figures.INK), ("s", figures.GREY), ("D", figures.GREY))
 def gate_effects(bodies: Bodies) -> Picture:
     """What the gate does, and what its control does."""
     caption = (
-        "Dots: the chance that a random seed of the first converges before a random seed of the "
-        "second. Grey, around one half: where chance puts two crowds of one kind, but for one pair "
-        "in twenty. Only a dot outside of its grey says something."
+        "Dots: the chance that a random seed of the first converges before one of the second. "
+        "Grey: where chance puts two crowds of one kind, but for one pair in twenty."
     )
     return _effects(comparisons(bodies), GATE_TITLE, caption)
 
 
 def loss_effects(bodies: Bodies) -> Picture:
     """What leaving two letters out of the loss does, beside every way to make the weights."""
-    caption = "To be read as the figure of the gate: dots, and in grey what chance does."
+    caption = "The chances of being first, as above; grey, what chance does."
     return _effects(comparisons(bodies, LOSS_QUESTIONS), LOSS_TITLE, caption)
 
 
