@@ -85,8 +85,8 @@ def weight_parts(weight: ProjectionWeight) -> Picture:
     return Picture(
         fig,
         "Untrained, the gate does not choose: it divides by three",
-        "The query weights of one untrained head. Each map has its own scale, blue below zero and "
-        f"orange above; the softmax has no sign. Its entries lie between {low:.2f} and {high:.2f}.",
+        "The query weights of one untrained head, blue below zero and orange above. The softmax's "
+        f"entries lie between {low:.2f} and {high:.2f}.",
         "Six heat maps of one head: A, B, their product, its row softmax, base, and base times "
         f"softmax. The softmax lies between {low:.2f} and {high:.2f}, so W looks like base, only "
         "paler.",
@@ -109,7 +109,7 @@ def one_seed(losses: Sequence[float]) -> Picture:
         f"One plain sorter ends {above:.3f} nats above the floor"
         if above > -1e-3
         else "A loss below the floor: something leaks",
-        "The loss over all 27 inputs. The broken line is the least that any predictor can reach.",
+        "The loss over all 27 inputs. Broken line: the floor.",
         f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
         f"floor is {sorting.FLOOR:.4f}.",
     )
@@ -172,11 +172,11 @@ def _race(drawn: Mapping[str, Curve], title: str, *, medians: bool = True) -> Pi
     with figures.figure(5.5, 0.9 + 0.45 * max(4, len(drawn))) as (fig, ax):
         draw_race(ax, drawn, medians=medians)
     caption = (
-        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; a "
-        "curve that ends above zero has seeds that never do."
+        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; "
+        "who ends above zero has seeds that never do."
     )
     if medians:
-        caption += " Beside each name: the step by which half of its seeds have."
+        caption += " Beside each name: the step by which half have."
     said = "; ".join(
         f"{name} {here.arrived} of {len(here.arrivals)}, median {step_or_never(here.median)}"
         for name, (here, *_) in drawn.items()
@@ -203,12 +203,17 @@ MARKS = (("o", figures.INK), ("s", figures.GREY), ("D", figures.GREY))
 
 def gate_effects(bodies: Bodies) -> Picture:
     """What the gate does, and what its control does."""
-    return _effects(comparisons(bodies), GATE_TITLE)
+    caption = (
+        "Dots: the chance that a random seed of the first converges before one of the second. "
+        "Grey: where chance puts two crowds of one kind, but for one pair in twenty."
+    )
+    return _effects(comparisons(bodies), GATE_TITLE, caption)
 
 
 def loss_effects(bodies: Bodies) -> Picture:
     """What leaving two letters out of the loss does, beside every way to make the weights."""
-    return _effects(comparisons(bodies, LOSS_QUESTIONS), LOSS_TITLE)
+    caption = "The chances of being first, as above; grey, what chance does."
+    return _effects(comparisons(bodies, LOSS_QUESTIONS), LOSS_TITLE, caption)
 
 
 GATE_TITLE = (
@@ -217,7 +222,9 @@ GATE_TITLE = (
 LOSS_TITLE = "With two letters out of the loss the plain sorter is before all three others"
 
 
-def _effects(found: Mapping[str, Mapping[str, statistics.Comparison]], title: str) -> Picture:
+def _effects(
+    found: Mapping[str, Mapping[str, statistics.Comparison]], title: str, caption: str
+) -> Picture:
     """For each question, by each body of evidence, the chance that the first kind is first.
 
     Around one half stands what chance makes of it.
@@ -250,9 +257,7 @@ def _effects(found: Mapping[str, Mapping[str, statistics.Comparison]], title: st
     return Picture(
         fig,
         title,
-        "Dots: the chance that a random seed of the first converges before a random seed of the "
-        "second. Grey, around one half: where two crowds of one kind end up by chance, but for "
-        "one pair of crowds in twenty. So only a dot outside of its grey says something.",
+        caption,
         said,
     )
 

@@ -134,7 +134,7 @@ def test_the_race() -> None:
 def test_a_race_without_medians() -> None:
     picture = figures.race({"gated": crowd(), "plain": crowd(NEVER)}, "title", medians=False)
     assert [t.get_text() for t in picture.fig.axes[0].texts] == ["plain", "gated"]
-    assert "half of its seeds" not in picture.caption
+    assert "by which half" not in picture.caption
     assert (
         "Beside each name: the step by which half" in figures.race({"gated": crowd()}, "").caption
     )

@@ -106,9 +106,7 @@ def test_the_number_of_weights() -> None:
     assert f"A model of {counts['gated']} weights, {counts['plain']} without" in text_of(
         LESSON, "title"
     )
-    apart = (
-        f"{counts['plain']} weights; choose *gated* under *Model*, and there are {counts['gated']}"
-    )
+    apart = f"plain sorter's {counts['plain']} weights; a gated one has {counts['gated']}."
     assert apart in text_of(LESSON, "try")
 
 

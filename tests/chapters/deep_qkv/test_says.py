@@ -59,10 +59,10 @@ def test_without_places_it_is_right_by_luck() -> None:
     right = [word for word, answer in answers.items() if answer == "".join(sorted(word))]
     (always,) = set(answers.values())
     LESSON.says(
-        f"Go back to {FOUND.variant}, seed {FOUND.seed}, and press *zero all* at the position "
-        f"embedding: the score falls from {int(sorting.probe(BEST)['solved'])} to {len(right)}. "
+        f"Press “zero all” at the position embedding of {FOUND.variant}, seed {FOUND.seed}: "
+        f"the score falls from {int(sorting.probe(BEST)['solved'])} to {len(right)}. "
         f"Why can it still sort {COUNTS[len(right)]} words?",
-        f"With no places it writes `{always}`, whatever it reads. That is right for "
+        f"With no places it writes `{always}`, whatever it reads: right for "
         f"{listed([f'`{word}`' for word in right])}",
     )
 
@@ -74,9 +74,10 @@ def words() -> list[str]:
 def test_what_arcs_show() -> None:
     reads = evidence.reads()
     LESSON.says(
-        f"Of {reads.all} recorded sorters that sort everything, {reads.letter} have a head that "
-        "puts most of its attention on the first letter to be written. In "
-        f"{reads.place} a head reads one place instead, and in {reads.neither} no single arc"
+        f"Of {reads.all} recorded ones that sort everything, {reads.letter} have a head that "
+        "looks for the letter to be written first. The others read places, or nothing that an arc "
+        "shows.",
+        where=min(reads) > 0,
     )
     EVIDENCE.says(
         f"Of the {reads.all} recorded sorters that sort everything, {reads.letter} write the first "
@@ -100,7 +101,7 @@ def test_the_untrained_gate_divides_by_three() -> None:
 def test_the_blackboards_share() -> None:
     """e to 3/√2 beside e to −1/√2 and e to 0."""
     powers = [math.exp(x / math.sqrt(2)) for x in (-1, 3, 0)]
-    LESSON.says(f"Most of the share, {powers[1] / sum(powers):.2f}, is the `a`'s")
+    LESSON.says(f"The `a` gets a share of {powers[1] / sum(powers):.2f}, so the mixture")
 
 
 def test_the_heart_in_numbers() -> None:
@@ -114,7 +115,7 @@ def test_the_heart_in_numbers() -> None:
     assert abs(moved[0] - moved[1]) < 1e-4
     LESSON.says(
         f"at a rate of {recipe.RATE['plain']:g} a base of 0.30 becomes {moved[0]:.2f}, and with it "
-        f"a plain $W$. Divided by three the same step takes $W$ from 0.100 to {moved[0] / 3:.3f}."
+        f"a plain $W$; divided by three, $W$ goes from 0.100 to {moved[0] / 3:.3f}."
     )
 
 
@@ -143,7 +144,8 @@ def test_what_the_gate_does() -> None:
     )
     LESSON.says(
         "## The control does as well",
-        "At its own rate the gate helps. But weights that are only divided by three do as well",
+        "At its own rate the gate helps. But weights that are only divided by three, which cannot "
+        "choose anything, do as well.",
         "So nothing shows that the gate does more than divide.",
         held=helps,
         untold=not_told,
@@ -170,12 +172,11 @@ def test_who_compares_at_one_rate_compares_rates() -> None:
     gated, plain = best["gated"], best["plain"]
     for page in (LESSON, EVIDENCE):
         page.says(f"gated is ahead of plain at {first} and behind at {last}, by the mean step")
-    lost = {k: c.arrived < len(c.arrivals) for k, c in evidence.recorded("chosen").items()}
     LESSON.says(
-        f"by the mean step gated gains nothing ({gated.delay:.1f} steps against {plain.delay:.1f}",
-        where=gated.delay >= plain.delay,
+        f"by the mean step gated gains nothing ({gated.delay:.1f} against {plain.delay:.1f}), "
+        "for a mean feels the seeds that never converge.",
+        where=gated.delay >= plain.delay and gated.arrived < len(gated.arrivals),
     )
-    LESSON.says("of gated ones there are some.", where=lost["gated"])
     EVIDENCE.says(
         f"the mean steps are {gated.delay:.1f} for gated (at {recipe.RATE['gated']:g}) and "
         f"{plain.delay:.1f} for plain (at {recipe.RATE['plain']:g}), and the median seeds' "
@@ -242,7 +243,7 @@ def test_how_the_gradients_stand() -> None:
         where=max(rest) < -0.1 and along.middle(two, 30, 100) < -0.1,
     )
     LESSON.says(
-        "from step 30 on or so the gradient of the two letters points against that of the other",
+        "From step 30 on or so the gradient of the two letters points against that of the other",
         where=along.middle(two, 0, 20) > 0 > along.middle(two, 30, 100),
     )
     EVIDENCE.says(
