@@ -397,10 +397,9 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
     return Picture(
         fig,
         "One layer goes by the distance, two layers by a match at a distance that they know",
-        "Random letters, in which nothing repeats: how often a model predicts the letter that "
-        "stands so many places back, if right before that place stood the present letter (a match) "
-        f"and if that has never been read. Median and middle half of {count} seeds; shaded, the "
-        "periods of training.",
+        "Random letters: how often the letter so many places back is predicted, if the present "
+        "letter stood right before it (a match), and if that is new. Median and middle half of "
+        f"{count} seeds; shaded, the periods of training.",
         "Share of predictions that are the letter so many places back, on random letters. "
         + " ".join(
             f"{TRAINED[name].replace(chr(10), ' ')}: {at(name, 3, 9, 12, 18)}." for name in names
