@@ -24,7 +24,7 @@ from attn_notes.tasks.copying import Copying
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
-OPENS = (86.5, 133.5)  # height when it opens, in rem: on a page, and on a phone
+OPENS = (62.5, 91.0)  # height when it opens, in rem: on a page, and on a phone
 SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
 

@@ -121,6 +121,7 @@ def test_everything_shown_follows_the_weights(
         f"After {text[i]}{i + 1} the model expects {chr(ord('a') + int(token))} "
         f"with probability {p:.2f}."
     )
+    widget.get_by_text("The vectors behind the bars").click()
     assert widget.locator(".tp-scene:visible .tp-arrow:not(.tp-plane-arrow)").count() == i + 1
 
 

@@ -94,10 +94,9 @@ def induction(moved: Transfer) -> Finding:
 
 def varied(moved: Transfer) -> Finding:
     """Whether models with the dot product that have seen many periods copy at the one asked for."""
-    right = {kind: moved.at(kind, recipe.HALF - 1) for kind in moved.accuracy}
-    found = ", ".join(f"{score_name(kind)} {span(each, 2)}" for kind, each in right.items())
+    right = moved.at("dot", recipe.HALF - 1)
     return Finding(
-        unless_nan(statistics.every_seed(right["dot"], SOLVED), right["dot"]), f"{found} right"
+        unless_nan(statistics.every_seed(right, SOLVED), right), f"{span(right, 2)} right"
     )
 
 

@@ -136,8 +136,8 @@ def unknown(best: Mapping[str, Tensor]) -> Picture:
     return Picture(
         fig,
         title="What nobody can know: the first letters, and for a moment the period",
-        caption="What the best possible predictor pays, token by token. Where the period may be "
-        "anything from 6 to 12, it soon suspects a repetition and is soon sure.",
+        caption="What the best possible predictor pays. Where the period varies, it soon suspects "
+        "a repetition and is soon sure.",
         alt=f"What the best possible predictor pays for each token. {said}.",
     )
 
@@ -358,8 +358,7 @@ def reaches(reach: Reach, copies: Tensor) -> Picture:
     return Picture(
         fig,
         "A rule by hand that counts and matches does as well as the trained model",
-        "Three rules, and two layers with the dot product: all counted alike, each period as much "
-        f"as another. Dots: {len(copies)} seeds.",
+        f"Three rules, and two layers with the dot product; dots: {len(copies)} seeds.",
         "Four bars, share of copies right. "
         + ", ".join(f"{text.replace(chr(10), ' ')}: {share:.2f}" for text, share in right.items())
         + f"; two layers with the dot product: {middle:.2f}.",
@@ -397,10 +396,9 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
     return Picture(
         fig,
         "One layer goes by the distance, two layers by a match at a distance that they know",
-        "Random letters, in which nothing repeats: how often a model predicts the letter that "
-        "stands so many places back, if right before that place stood the present letter (a match) "
-        f"and if that has never been read. Median and middle half of {count} seeds; shaded, the "
-        "periods of training.",
+        "Random letters: how often the letter so many places back is predicted, if the present "
+        "letter stood right before it (a match), and if that is new. Median and middle half of "
+        f"{count} seeds; shaded, the periods of training.",
         "Share of predictions that are the letter so many places back, on random letters. "
         + " ".join(
             f"{TRAINED[name].replace(chr(10), ' ')}: {at(name, 3, 9, 12, 18)}." for name in names
@@ -467,8 +465,7 @@ def loudness(loud: Loudness) -> Picture:
         title="The volume does not hear a loud stranger, nor a loud friend"
         if both
         else "One token made louder or quieter",
-        caption="One token made louder or quieter in trained one-layer models: median of "
-        f"{count} seeds and middle half.",
+        caption=f"Median of {count} seeds and middle half.",
         alt="Share of copies right when one token's embedding is multiplied. Other copies at a "
         f"factor of 0.1, 3 and 100: {at('others')}. The token's own copy: {at('own')}.",
     )

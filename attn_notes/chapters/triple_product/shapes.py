@@ -36,8 +36,7 @@ def idea() -> Picture:
     return Picture(
         fig,
         title="The volume sees a key's height above the plane, the angle its direction",
-        caption="The more a place stands out from the page, the higher a key there scores. The "
-        "dot product sees how far it reaches along q, and nothing else.",
+        caption="The more a place stands out from the page, the higher a key there scores.",
         alt="Contours of three scores over a key's place. The dot product changes along q only, "
         "in upright stripes. The volume changes with the height only, in level stripes that get "
         "narrower. The angle changes from ray to ray out of the origin.",

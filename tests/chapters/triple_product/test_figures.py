@@ -424,7 +424,7 @@ def test_loudness() -> None:
     assert picture.title == "The volume does not hear a loud stranger, nor a loud friend"
     assert "0.1, 3 and 100: dot 1.00, 0.50, 0.11; volume 0.12, 0.98, 0.97; angle" in picture.alt
     assert "own copy: dot 0.05, 0.94, 0.93; volume 0.92, 0.08, 0.03; angle 0.15," in picture.alt
-    assert "median of 3 seeds" in picture.caption
+    assert "Median of 3 seeds" in picture.caption
     for change in ({"others_volume_100": 0.3}, {"own_volume_3": 0.95}):
         turned = figures.loudness(made_up.loudness(**change))
         assert turned.title == "One token made louder or quieter"

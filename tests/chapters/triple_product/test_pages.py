@@ -53,9 +53,9 @@ def test_the_blackboard_is_what_a_hand_works_out(capsys: pytest.CaptureFixture[s
     exec("import torch\nfrom torch.nn import functional as F\n", scope)
     exec(exercises.cells(LESSON)["score-cell"], scope)
     assert capsys.readouterr().out.splitlines() == [
-        "in the plane: q·k = 2.00, det G = 0.00, cos² = 1.00",
-        "lifted: q·k = 2.00, det G = 4.00, cos² = 0.83",  # 5 of 6
-        "doubled: q·k = 4.00, det G = 16.00, cos² = 0.83",
+        "[1.0, 2, 0] q·k=2 det=0 cos²=1.00",
+        "[1.0, 2, 1] q·k=2 det=4 cos²=0.83",  # 5 of 6
+        "[2.0, 4, 2] q·k=4 det=16 cos²=0.83",
     ]
 
 

@@ -89,13 +89,16 @@ def test_the_floor_and_the_settings() -> None:
         f"drawn for every sequence, from {RANDOM.periods[0]} to {RANDOM.periods[-1]}",
         f"the same {WORDS[ONE['seeds']]} [seeds]",
         f"served it best of {WORDS[len(recipe.RATES)]}",
-        f"The {WORDS[ONE['seeds']]} seeds that were trained when this page was made beside "
-        f"{WORDS[recipe.RECORDED]} recorded ones at the same settings",
+        f"{WORDS[ONE['seeds']].capitalize()} seeds, trained when this page was made, are the first "
+        f"of the {WORDS[recipe.RECORDED]} that were recorded",
         f"more often than {checks.MOST}, in sequences of {FIXED.length} of {FIXED.vocabulary}",
         where=ONE["seeds"] == TWO["seeds"],
     )
     rough = (8 * math.log(16) + math.log(7)) / 23
-    LESSON.says("it is less, by under a ten-millionth", where=0 < rough - RANDOM.floor < 1e-7)
+    EVIDENCE.says(
+        "With 16 letters the difference is below a ten-millionth",
+        where=0 < rough - RANDOM.floor < 1e-7,
+    )
 
 
 def test_it_opens_on_a_text_of_another_period() -> None:
@@ -154,8 +157,7 @@ def test_the_rules_by_hand() -> None:
     either, both = told(claims.EITHER), told(claims.BOTH)
     reach = evidence.reach("random")
     LESSON.says(
-        "The model is better than counting, and better than matching. It is not better than the "
-        "two together",
+        "The model is better than either, and not better than the two together.",
         "a rule by hand that counts and matches is as often right",
         held=[either],
         failed=[both],
@@ -192,7 +194,7 @@ def test_what_is_followed_on_random_letters() -> None:
     )
     copies = [right("two layers", "dot", period) for period in (13, 14, 15, 16)]
     LESSON.says(
-        "why they copy less and less at periods of 14 and more",
+        "So they copy less and less at periods of 14 and more",
         where=copies == sorted(copies, reverse=True) and copies[0] > SOLVED > copies[1],
     )
     titled(
@@ -218,7 +220,7 @@ def test_loud_strangers_and_loud_friends() -> None:
         held=[told("With the volume the other copies"), told(claims.ANGLE_FRIEND)],
         failed=[told(claims.FRIEND)],
     )
-    LESSON.says("is heard by everyone. What the volume gates", failed=[told(claims.WHISPER)])
+    LESSON.says("so near every plane, is heard by everyone.", failed=[told(claims.WHISPER)])
     titled(
         figures.loudness(loud),
         "The volume does not hear a loud stranger, nor a loud friend",
