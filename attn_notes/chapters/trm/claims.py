@@ -398,16 +398,6 @@ def every(recorded: Recorded, guessing: float) -> list[Claim]:
 # --- The run of now
 
 
-def after_training(live: Live) -> Markdown:
-    """How many fresh puzzles are solved."""
-    shares = {step: percent(live.solved(step)) for step in (1, TRAINED, THINK)}
-    return Markdown(
-        f"Of {live.boards:,} minimal puzzles drawn afresh, of classes held out, it solves "
-        f"**{shares[1]} %** after one look, **{shares[TRAINED]} %** after eight and "
-        f"**{shares[THINK]} %** after sixteen, every cell right."
-    )
-
-
 def knowing(live: Live) -> Markdown:
     """How good its estimate is, and what stopping by it costs."""
     sure, half = live.sure(), live.stop(0.5)

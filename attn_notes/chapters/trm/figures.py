@@ -95,9 +95,8 @@ def idea() -> Picture:
     return Picture(
         fig,
         "Every thought reads the puzzle; an answer does not",
-        f"Two supervision steps with one cycle (T = 1) of {n} thoughts each, as trained here. "
-        "Every dot and every square is the same network. (In the first step no arrow comes from y "
-        "or from an earlier z: they have only the values that they always start from.)",
+        f"Two looks, of one cycle (T = 1) of {n} thoughts each. Every dot and every square is the "
+        "same network. In the first look y and z are what they always start from.",
         f"Two supervision steps of one cycle each. In each, {n} dots for thinking in a row, fed by "
         "the puzzle, the answer and the dot before, then a square for the answer, fed by the last "
         "dot and the answer before, which is read and judged. Between the steps a dotted line: no "
@@ -159,8 +158,7 @@ def seats() -> Picture:
     return Picture(
         fig,
         "Who is sure leaves, and a new puzzle sits down",
-        "A sketch of four seats. A bar is a puzzle, a dot a look, and every look has a loss; a dot "
-        "is full where q is above zero.",
+        "A sketch. A bar is a puzzle, a dot a look; it is full where q is above zero.",
         "Four seats over nine steps of the optimiser. On the first a puzzle is never sure and has "
         "eight looks; on the second three puzzles leave one after the other as soon as they are "
         "sure; on the third one is sure after two looks and has to stay for six.",
