@@ -347,9 +347,17 @@ def stopping(recorded: Recorded) -> Claim:
 # --- The pages
 
 
+def short(finding: Finding) -> Finding:
+    """Without what is unsolved, which the lesson has in a table."""
+    return finding._replace(found=finding.found.rpartition("; ")[2])
+
+
 def lesson(live: Live, recorded: Recorded) -> list[Claim]:
     """The five lines of the lesson's verdict."""
-    tested = compared(recorded)
+    tested = {
+        text: replace(claim, findings={name: short(f) for name, f in claim.findings.items()})
+        for text, claim in compared(recorded).items()
+    }
     first, last = (percent(live.solved(step), 0) for step in (1, TRAINED))
     here = of_boards(live, 1, TRAINED)._replace(
         found=f"its own first look solves {first} %, eight {last} %"
@@ -388,16 +396,6 @@ def every(recorded: Recorded, guessing: float) -> list[Claim]:
 
 
 # --- The run of now
-
-
-def after_training(live: Live) -> Markdown:
-    """How many fresh puzzles are solved."""
-    shares = {step: percent(live.solved(step)) for step in (1, TRAINED, THINK)}
-    return Markdown(
-        f"Of {live.boards:,} minimal puzzles drawn afresh, of classes held out, it solves "
-        f"**{shares[1]} %** after one look, **{shares[TRAINED]} %** after eight and "
-        f"**{shares[THINK]} %** after sixteen, every cell right."
-    )
 
 
 def knowing(live: Live) -> Markdown:

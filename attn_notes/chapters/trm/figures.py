@@ -95,9 +95,8 @@ def idea() -> Picture:
     return Picture(
         fig,
         "Every thought reads the puzzle; an answer does not",
-        f"Two supervision steps with one cycle (T = 1) of {n} thoughts each, as trained here. "
-        "Every dot and every square is the same network. (In the first step no arrow comes from y "
-        "or from an earlier z: they have only the values that they always start from.)",
+        f"Two looks, of one cycle (T = 1) of {n} thoughts each. Every dot and every square is the "
+        "same network. In the first look y and z are what they always start from.",
         f"Two supervision steps of one cycle each. In each, {n} dots for thinking in a row, fed by "
         "the puzzle, the answer and the dot before, then a square for the answer, fed by the last "
         "dot and the answer before, which is read and judged. Between the steps a dotted line: no "
@@ -117,8 +116,7 @@ def disguises(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
         fig,
         "One grid three times",
         "A grid; the same with 1 and 2 as each other’s names; that one with its first two rows "
-        "exchanged. Whoever can solve puzzles of one can solve those of the others by the same "
-        "steps. The first split keeps the first two in one class; the stricter one all three.",
+        "exchanged. The first split keeps the first two in one class, the stricter one all three.",
         f"Three whole boards. The second differs from the first in {changed[0]} cells, the third "
         f"in {changed[1]}.",
     )
@@ -160,8 +158,7 @@ def seats() -> Picture:
     return Picture(
         fig,
         "Who is sure leaves, and a new puzzle sits down",
-        "A sketch of four seats. A bar is a puzzle, a dot a look, and every look has a loss; a dot "
-        "is full where q is above zero.",
+        "A sketch. A bar is a puzzle, a dot a look; it is full where q is above zero.",
         "Four seats over nine steps of the optimiser. On the first a puzzle is never sure and has "
         "eight looks; on the second three puzzles leave one after the other as soon as they are "
         "sure; on the third one is sure after two looks and has to stay for six.",
@@ -223,8 +220,8 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         fig,
         "One look solves four in ten, eight looks nearly all",
         f"{live.boards:,} fresh minimal puzzles live; {seeds(recorded)} recorded seeds, median and "
-        "middle half, on those by which settings were chosen. Dotted: as many looks as a puzzle "
-        "had in training. Marks: every recorded seed of the networks trained for one look.",
+        "middle half. Dotted: as many looks as in training. Marks: each seed of the networks "
+        "trained for one look.",
         f"Share solved against looks, medians of recorded seeds: {one} % after one, {eight} after "
         f"{TRAINED}, {late} after {THINK}; live {percent(live.solved(1), 0)}, "
         f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %. Trained for one "
@@ -257,9 +254,9 @@ def splits(recorded: Recorded) -> Picture:
     return Picture(
         fig,
         "Classes it has never seen are solved as often as those it has",
-        f"After eight looks; every dot a recorded seed ({seeds(recorded)} of the first split, "
-        f"{len(recorded.stricter)} of the second), the bar their median. Not the same puzzles: "
-        "each split has its own thousand.",
+        f"After eight looks; a dot is a recorded seed ({seeds(recorded)} of the first split, "
+        f"{len(recorded.stricter)} of the second), the bar their median. Each split has its own "
+        "thousand puzzles.",
         "Minimal puzzles left unsolved, medians: "
         + ", ".join(
             f"{name.replace(chr(10), ' ')} {percent(median(x))} %" for name, x in left.items()
@@ -286,9 +283,9 @@ def certainty(recorded: Recorded, live: Live | None = None) -> Picture:
     return Picture(
         fig,
         "It is right about as often as it expects to be",
-        f"The answers of the first {first} looks, in bins of the estimate; bins with fewer than "
-        f"{fewest} answers are left out. {len(recorded.inside)} recorded seeds, of mixed and "
-        f"minimal puzzles{'; live, of minimal ones' if live else ''}.",
+        f"Answers of the first {first} looks, in bins with at least {fewest} of them; "
+        f"{len(recorded.inside)} recorded seeds, mixed and minimal puzzles"
+        f"{'; live, minimal ones' if live else ''}.",
         "Share of right answers against the model's estimate, farthest from the diagonal: "
         + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items())
         + ".",

@@ -380,7 +380,7 @@ def test_the_estimate(watched: bool) -> None:
     assert drawn(diagonal) == ([0, 1], [0, 1])
     widest = max(abs(a - b) for a, b in flat(wanted))
     assert f"recorded {widest:.2f}" in picture.alt
-    assert ("; live" in picture.caption) == watched and "fewer than 20 answers" in picture.caption
+    assert ("; live" in picture.caption) == watched and "at least 20 of them" in picture.caption
 
 
 def test_the_stopping() -> None:

@@ -10,12 +10,6 @@ from . import made_up
 from .made_up import counted, live, numbers
 
 
-def test_what_is_said_after_training() -> None:
-    said = claims.after_training(live(counted(40, {1: 4, 8: 36, 16: 39}))).data
-    assert numbers(said) == [40, 10.0, 90.0, 97.5]
-    assert said.index("one look") < said.index("after eight") < said.index("after sixteen")
-
-
 def test_what_is_said_of_knowing_and_stopping() -> None:
     run = live()
     held = run.seen.halt[7] > 0

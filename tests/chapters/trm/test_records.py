@@ -165,7 +165,7 @@ def test_the_settings_that_the_text_names() -> None:
     for text in (lesson, doubts):
         assert "64 seats" in text
         assert "at half weight" in text and "a tenth of the seats" in text
-    assert "After eight looks a puzzle leaves" in lesson and "had its eight steps" in doubts
+    assert "after eight looks, or earlier" in lesson and "had its eight steps" in doubts
     assert (settings.seats, settings.steps) == (64, 8)
     assert (settings.halt_weight, settings.exploration) == (0.5, 0.1)
     assert "a tenth of them is held out" in exercises.cells(CHAPTER)["puzzles"]

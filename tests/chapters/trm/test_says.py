@@ -30,11 +30,13 @@ from attn_notes.chapters.trm.recipe import (
 from attn_notes.tasks.sudoku import Batch
 
 from ...says import Page, titled
+from .made_up import live
 
 LESSON, EVIDENCE, TEACHING = Page("trm"), Page("evidence/trm"), Page("teaching/trm")
 R = evidence.recorded()
 NUMBER = {4: "four", 5: "five"}
 STRAIGHT = (EQUAL, DEEP, REREADING)
+GUESSING = 0.39  # as `test_what_is_in_mind` counts it
 ELSEWHERE = results.load("trm_elsewhere")["runs"]
 
 # What the passages rest on
@@ -57,7 +59,7 @@ def guessing() -> float:
 
 def told(begins: str) -> Finding:
     """What the record has of the claim that begins so."""
-    every = claims.every(R, guessing())
+    every = claims.every(R, GUESSING)
     return next(c.findings[R.name] for c in every if c.text.startswith(begins))
 
 
@@ -78,9 +80,8 @@ def test_eight_looks_do_what_one_cannot() -> None:
         "What came out: eight looks do what one cannot", held=[told(claims.AGAIN)],
         where=ends_apart(eight, torch.cat([R.solved(k, "minimal", 1) for k in figures.ONE_LOOK])),
     )  # fmt: skip
-    live = evidence.Live(of_network(), *(torch.tensor([0.0, 1.0]) for _ in range(2)))
     titled(
-        figures.looks(live, R), "One look solves four in ten, eight looks nearly all",
+        figures.looks(live(), R), "One look solves four in ten, eight looks nearly all",
         where=round(10 * median(one)) == 4 and bool((eight > 0.95).all()),
     )  # fmt: skip
 
@@ -88,13 +89,13 @@ def test_eight_looks_do_what_one_cannot() -> None:
 def test_sharing_weights_is_what_helps_one_look() -> None:
     reads, shares, apart = told(claims.REREADS), told(claims.SHARES), told(claims.APART)
     LESSON.says(
-        "Reading again is not it: the deeper network that is given the puzzle at every layer does "
-        "no better for it", untold=[reads],
+        "Reading again is not it: given the puzzle at every layer, the deeper network does no "
+        "better", untold=[reads],
         where=R.solved(REREADING).median() <= R.solved(DEEP).median(),
     )  # fmt: skip
     LESSON.says(
-        "Sharing is: with one set of weights used four times in the place of four sets, that same "
-        "network comes nearly as far as a look of the recursion",
+        "Sharing is: with one set of weights, used four times in the place of four sets, it "
+        "comes nearly as far as a look of the recursion",
         held=[shares],
         where=middle(SHARING) > 0.8 * middle(ONE_STEP, 1),
     )
@@ -128,7 +129,7 @@ def test_a_board_in_doubt_is_worth_another_look() -> None:
     later = (doubted[-1] - doubted[0]) / (1 - doubted[0])  # of those that were wrong
     LESSON.says(
         "Of the boards to which it gives about six chances in ten after one look, about six in ten "
-        "are right. But of the others nearly all are right some looks later",
+        "are right; of the others nearly all are right some looks later",
         where=six and bool(later > 0.85),
     )  # fmt: skip
     TEACHING.says(
@@ -164,8 +165,8 @@ def test_what_it_does_not_show() -> None:
     record = results.load("trm_symmetries")["runs"][TRM_LIVE]["members"]
     held = {len(one["by class"]["fresh"]) for one in record}
     LESSON.says(f"{NUMBER[held.pop()].capitalize()} of the {recipe.CLASSES} classes were held out")
-    rounds = TASK.rounds(minimal()[0])
-    LESSON.says("solves [nearly all of these boards]", where=bool((rounds < 0).sum() < 30))
+    never, *others = ELSEWHERE["dug"]["rounds"]
+    LESSON.says("solves [nearly all of these boards]", where=never < 0.05 * sum(others))
 
 
 # The evidence
@@ -183,7 +184,8 @@ def test_the_families() -> None:
         "yet the seeds are too few for the test",
         untold=[c.findings[R.name] for c in few],
     )
-    assert {len(R.members(kind)) for kind in claims.NAMES if kind != REREADING} == {4}
+    others = set(R.kinds) - {REREADING, *recipe.other_rates()}
+    assert {len(R.members(kind)) for kind in others} == {4}
     EVIDENCE.says(
         "Every kind has four seeds, each of which takes minutes; the straight network that reads "
         "again has five",
@@ -191,6 +193,7 @@ def test_the_families() -> None:
     )
 
 
+@pytest.mark.slow
 def test_how_hard_puzzles_are() -> None:
     mixed = recipe.VALIDATION["mixed"].sample(300)[0]
     mean = puzzles.solved_by_rounds(TASK.rounds(minimal()[0])).float().mean()
@@ -199,19 +202,21 @@ def test_how_hard_puzzles_are() -> None:
            where=bool(mean > TASK.rounds(mixed).float().mean()))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_puzzles_dug_otherwise() -> None:
     dug, ours = ELSEWHERE["dug"], TASK.rounds(minimal()[0])
     never, size = dug["rounds"][0], sum(dug["rounds"])
     puzzle = ".5..2.......4...5..2...3...6..6.4..."
+    (longest,) = TASK.rounds(TASK.read(puzzle)[0][None]).tolist()
     EVIDENCE.says(
         f"of our 1,000 minimal puzzles {int((ours < 0).sum())} are never solved by rounds, and "
         f"none takes more than {ours.max()}",
-        f"Of {size:,} dug by the solver alone {percent(never / size)} % are never solved by rounds, "
-        f"and the others take up to {int(TASK.rounds(TASK.read(puzzle)[0][None]))}, as `{puzzle}`",
+        f"Of {size:,} dug by the solver alone {percent(never / size)} % are never solved by "
+        f"rounds, and the others take up to {longest}, as `{puzzle}`",
         f"the one that the page carries solves {percent(dug['solved'][-1], 0)} % of these {size:,} "
         f"in sixteen steps, and {percent(dug['never solved by rounds'][-1], 0)} % of those that "
         "rounds never solve",
-        where=len(dug["rounds"]) - 1 == 13,
+        where=len(dug["rounds"]) - 1 == longest,
     )
 
 
@@ -305,14 +310,16 @@ def test_the_networks_without_recursion() -> None:
 
 def test_what_a_step_buys() -> None:
     groups = dict.fromkeys(("1–2", "3", "4", "5", "6", "7+", "never"), torch.ones(1).bool())
-    made = puzzles.Puzzles(minimal(), {})
+    made = puzzles.Puzzles((torch.zeros(1, 36).long(),) * 2, {})
     vars(made)["groups"] = groups
     easy, hard = (R.by_group(name).quantile(0.5, dim=1) for name in ("1–2", "6"))
     titled(drawn.depth(made, R), "Puzzles that take more rounds need more steps",
            where=bool(easy[0] > hard[0] and hard[-1] > hard[0] + 0.3))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_in_mind() -> None:
+    assert percent(guessing(), 0) == percent(GUESSING, 0)
     mind, answer, n = R.legible("mind"), R.legible("answer"), LIVE.config.latent_steps
     blanks = (minimal()[0][: recipe.SIZES["probed"]] == 0).sum(1).float().mean().item()
     wrong = R.blanks_wrong(blanks)
