@@ -104,7 +104,7 @@ def idea(board: evidence.Board) -> Picture:
     return Picture(
         fig,
         "Nudged naively the state goes straight to its target, and the cause gets no credit",
-        "Right: which way each nudge moves the state.",
+        "Right: which way each nudge moves the state, against its credit.",
         "Left, two circles, 1 and 2, with an arrow from the first to the second. True credit, and "
         "AEP's: 2 for the first, 1 for the second; naive: 0 and 1. Right, a plane: from the state "
         "at rest at (1, 2) the naive arrow leads straight down to the target (1, 1), that of AEP "
@@ -120,14 +120,18 @@ def heard(ax: Axes, board: evidence.Board) -> None:
         ax.text(at, 0.35, f"{z:g}", ha="center", va="center", fontsize=13,
                 bbox={"boxstyle": "circle,pad=0.45", "fc": "none", "ec": INK})  # fmt: skip
         ax.text(at, 1.0, f"z{'₁₂'[at]}", ha="center", va="center", fontsize=10)
-        ax.text(at, -0.4, f"should be {board.target[at]:g}", ha="center", fontsize=10, color=MAUVE)
     ax.annotate("", (0.74, 0.35), (0.26, 0.35), arrowprops={"arrowstyle": "-|>", "color": INK})
     ax.text(0.5, 0.5, "× 2", ha="center", fontsize=10)
-    for row, (name, credit) in enumerate((("AEP", board.true), ("naive EP", board.naive))):
-        height, words = -0.95 - 0.5 * row, ("true credit", "naive credit")[row]
-        ax.text(-0.2, height, words, ha="right", fontsize=10, color=KINDS[name])
-        for at, value in enumerate(credit.tolist()):
-            ax.text(at, height, f"{value:g}", ha="center", fontsize=12, color=KINDS[name])
+    rows = (
+        ("should be", board.target, MAUVE),
+        ("true credit", board.true, KINDS["AEP"]),
+        ("naive credit", board.naive, KINDS["naive EP"]),
+    )
+    for row, (words, values, colour) in enumerate(rows):
+        height = -0.5 - 0.5 * row
+        ax.text(-0.2, height, words, ha="right", fontsize=10, color=colour)
+        for at, value in enumerate(values.tolist()):
+            ax.text(at, height, f"{value:g}", ha="center", fontsize=12, color=colour)
 
 
 def nudged(ax: Axes, board: evidence.Board) -> None:
