@@ -180,7 +180,10 @@ STRESSED = {
     "divided by three", "deep supervision", "halting",
     "fall", "one", "which way loses ground, and when?",
     "which letter does it look at, and at which should it look?",
-    "train", "16 seeds", "another seed",  # buttons of the page
+    "train", "16 seeds", "another seed", "clear", "play",  # buttons of the page
+    # what the picture of seats says, one after another
+    "one set of weights", "every look has a loss", "who is done leaves", "some have to stay",
+    "it learns to know", "the average is judged",
     "compute until then",
     # titles of sources
     "aep for the lm's causal attention (equilibrium reformulation), on real text",

@@ -123,12 +123,15 @@ def title(page: str) -> str:
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_has_one_name(stem: str) -> None:
-    """Its title: on its evidence, in the notes for teachers, over its symbols."""
+    """Its title: on its evidence, in the notes for teachers, over its symbols and its checks."""
     name = title(f"{stem}.ipynb")
-    assert title(f"evidence/{stem}.ipynb") == f"{name}: the evidence"
+    ends = " The evidence" if name.endswith("?") else ": the evidence"
+    assert title(f"evidence/{stem}.ipynb") == name + ends
     assert title(f"teaching/{stem}.md") == f"Teaching: {name}"
-    glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
-    assert f"### {name}\n\nIn [its lesson](../{stem}.ipynb)." in glossary
+    reference = ROOT / "book" / "reference"
+    symbols = f"### {name}\n\nIn [its lesson](../{stem}.ipynb)."
+    assert symbols in (reference / "glossary.md").read_text("utf-8")
+    assert f"### {name}\n\n" in (reference / "page.md").read_text("utf-8")
 
 
 def test_symbols_stand_in_the_order_of_the_lessons() -> None:
