@@ -219,11 +219,6 @@ class Along:
         inside = (self.steps >= first) & (self.steps <= last)
         return float(self.cosines(two)[inside].median())
 
-    def sizes(self) -> Float[Tensor, "n m 2"]:
-        """How long the gradient of the two letters is, and that of the four others."""
-        parts = (slice(0, 2), sorting.KNOWABLE)
-        return torch.stack([self.products[..., p, p].sum((-1, -2)) for p in parts], -1).sqrt()
-
 
 @cache
 def along() -> Along:

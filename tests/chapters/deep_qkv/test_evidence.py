@@ -200,4 +200,3 @@ def test_the_middle_of_the_cosines() -> None:
     )
     assert along.middle((0, 1), 10, 10) == pytest.approx(-1 / 8**0.5)
     assert along.middle((0, 1), 20, 20) == along.middle((0, 1), 0, 20) == 0
-    assert along.sizes()[0, 0].tolist() == pytest.approx([2**0.5, 2])

@@ -10,7 +10,7 @@ from torch import Generator
 from torch.testing import assert_close
 
 from attn_notes.analysis import results
-from attn_notes.chapters.deep_qkv import evidence, recipe
+from attn_notes.chapters.deep_qkv import evidence, pull, recipe
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import train
@@ -55,6 +55,19 @@ def test_no_recorded_loss_lies_below_the_floor() -> None:
         floor = float(exact) if name == "positions" else sorting.FLOOR
         for crowd in evidence.recorded(name).values():
             assert crowd.lowest >= floor - 1e-5
+
+
+def test_the_record_of_the_pull_is_of_the_lessons_seeds() -> None:
+    """All six as usual begins as the plain sorters of another record do."""
+    found = results.load("deep_qkv_gradients")["settings"]
+    assert found == recorded.settings(recipe.LIVE, lr=list(pull.RATES))
+    assert evidence.along().products.shape[:2] == (101, len(recipe.LIVE.seeds))
+    for rate, ways in evidence.ways().items():
+        assert {len(here.arrivals) for here in ways.values()} == {len(recipe.LIVE.seeds)}, rate
+    usual, plain = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX], evidence.recorded("chosen")
+    ours, theirs = usual.losses, plain["plain"].losses
+    assert ours is not None and theirs is not None
+    assert_close(ours[0], theirs[0, : len(recipe.LIVE.seeds)], rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow
