@@ -136,8 +136,7 @@ def unknown(best: Mapping[str, Tensor]) -> Picture:
     return Picture(
         fig,
         title="What nobody can know: the first letters, and for a moment the period",
-        caption="What the best possible predictor pays. Where the period varies, it soon suspects "
-        "a repetition and is soon sure.",
+        caption="What the best possible predictor pays.",
         alt=f"What the best possible predictor pays for each token. {said}.",
     )
 
@@ -398,7 +397,7 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
         "One layer goes by the distance, two layers by a match at a distance that they know",
         "Random letters: how often the letter so many places back is predicted, if the present "
         "letter stood right before it (a match), and if that is new. Median and middle half of "
-        f"{count} seeds; shaded, the periods of training.",
+        f"{count} seeds.",
         "Share of predictions that are the letter so many places back, on random letters. "
         + " ".join(
             f"{TRAINED[name].replace(chr(10), ' ')}: {at(name, 3, 9, 12, 18)}." for name in names
