@@ -38,12 +38,6 @@ def test_forms_of_the_volume() -> None:
     assert line["dot"][0] == line["fused dot"][0] == triple_product.COLOUR["dot"]
 
 
-def test_arrows_are_in_the_colours_of_their_methods() -> None:
-    arrows = {name: colour for name, (colour, _) in equilibrium.ARROWS.items()}
-    kinds = equilibrium.KINDS
-    assert arrows == {"true": INK, "AEP": kinds["AEP"], "naive": kinds["naive EP"]}
-
-
 def test_puzzles_are_no_models() -> None:
     assert {*trm.BY_KIND.values()} == {GREY, INK}
     assert trm.Y == CORRECTED and trm.Z not in trm.BASELINES.values()

@@ -133,6 +133,6 @@ def test_a_kind_at_its_own_rate_can_be_made_again(
         again.history["losses"][0], torch.tensor(run["losses"][0])[: len(recipe.LIVE.seeds)],
         rtol=0, atol=1e-4,
     )  # fmt: skip
-    done = evidence.live(again).arrivals.isfinite()
+    done = evidence.live({"knowable": again})["knowable"].arrivals.isfinite()
     there = torch.tensor([x is not None and x <= steps for x in run["arrivals"][: len(done)]])
     assert (done != there).sum() <= 4  # rounding differs between processors
