@@ -310,8 +310,8 @@ def rates(found: probes.Rates) -> Picture:
     return Picture(
         fig,
         "AEP's error falls as the theorem says: with β, and with β²",
-        "How much of the gradient is wrong. Right: after the first steps each leaves "
-        f"{found.factor:.3f} of AEP's error; ρ is {found.radius:.3f}.",
+        f"How much of the gradient is wrong. Right: each step leaves {found.factor:.3f} of AEP's "
+        f"error; in the end it would be ρ, {found.radius:.3f}.",
         "Left: the relative error of the gradient against β between logarithmic axes; "
         f"slope {one:.2f} with one side, {both:.2f} with both. "
         f"Right: against nudged steps; AEP's falls by {found.factor:.3f} a step between 1e-6 and "
@@ -376,15 +376,15 @@ def clip(found: evidence.Gradients) -> Picture:
     }
     said = "; ".join(f"{name}: {', '.join(each)}" for name, each in medians.items())
     clipped = [
-        f"{span(found.at('clipped', steps), 3)} at {steps} steps, as one vector "
-        + span(found.whole("clipped", steps), 3)
+        f"{span(found.at('clipped', steps), 3)} at {steps} steps "
+        f"({span(found.whole('clipped', steps), 3)} as one vector)"
         for steps in (few, recipe.AFTER)
     ]
     return Picture(
         fig,
         "With more steps the published gradient turns away from the true one",
         f"{found.seeds} seeds, median and middle half; dotted, the published {few} steps. The "
-        f"cosine is the mean of four, for Q, K, V and O; of the clipped {'; '.join(clipped)}.",
+        f"cosine is the mean of four, for Q, K, V and O. Clipped: {', '.join(clipped)}.",
         f"Left: cosine to the exact gradient against nudged steps. {said}. "
         "Right: length of the credit over the exact one's; clipped it grows without end.",
     )

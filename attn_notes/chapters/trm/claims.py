@@ -51,6 +51,15 @@ NAMES = {
 }
 """What a figure or a table calls a kind, in its order."""
 
+OPPONENTS = {
+    EQUAL: "straight",
+    DEEP: "straight, deeper",
+    REREADING: "straight, deeper, rereading",
+    SHARING: "straight, rereading, one set of weights",
+    ONE_STEP: "recursive, trained for one look",
+}
+"""What those are called that look once."""
+
 THINKING, ONE = "what looking again brings", "what a single look brings"
 PARTS = "which parts of the recipe matter"
 LEGIBLE = 0.1  # above guessing, of the blanks, from where on what is in mind counts as legible
@@ -157,8 +166,7 @@ def fewer(recorded: Recorded, ours: Group, theirs: Sequence[Group]) -> Finding:
 
 def named(kind: str, step: int) -> str:
     """What a group is called."""
-    again = step == 1 and not kind.startswith("straight")
-    return NAMES[kind] + (", after one step" if again else "")
+    return OPPONENTS[kind] if step == 1 and kind in OPPONENTS else NAMES[kind]
 
 
 def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:

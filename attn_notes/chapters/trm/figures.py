@@ -16,9 +16,6 @@ from attn_notes.chapters.trm.recipe import (
     EQUAL,
     KINDS,
     LIVE,
-    ONE_STEP,
-    REREADING,
-    SHARING,
     TASK,
     THINK,
     TRAINED,
@@ -31,22 +28,6 @@ Y, Z = OURS, VIOLET  # the answer and what is in mind, as in the widget
 BY_KIND = dict(zip(KINDS, (GREY, INK), strict=True))
 BOX = (TASK.rows, TASK.columns)
 PUZZLE = "..4...1..2...4..65......3...1...5..."  # which the widget opens with
-ONE_LOOK: dict[str, tuple[str, str]] = {
-    EQUAL: (CONTROL, "o"),
-    DEEP: (MAUVE, "o"),
-    REREADING: (MAUVE, "D"),
-    SHARING: (VIOLET, "D"),
-    ONE_STEP: (GREY, "s"),
-}
-"""Kinds that are trained for one look → colour and mark."""
-OPPONENTS = {
-    EQUAL: "straight",
-    DEEP: "straight, deeper",
-    REREADING: "straight, deeper, rereading",
-    SHARING: "the same, one set of weights",
-    ONE_STEP: "recursive, trained for one look",
-}
-"""What the lesson calls them."""
 
 
 def seeds(recorded: Recorded) -> int:
@@ -196,7 +177,7 @@ def training(live: Live, recorded: Recorded) -> Picture:
 
 
 def looks(live: Live, recorded: Recorded) -> Picture:
-    """Minimal puzzles solved against looks, beside networks that are trained for one."""
+    """Minimal puzzles solved against looks."""
     x = torch.arange(1, THINK + 1)
     curve = torch.stack([recorded.solved(TRM_LIVE, "minimal", k) for k in x.tolist()])
     with figures.figure(5.5, 3.2) as (fig, ax):
@@ -205,13 +186,6 @@ def looks(live: Live, recorded: Recorded) -> Picture:
             x, 100 * live.seen.right.float().mean(1), "--", color=INK, linewidth=1.2, label="live"
         )
         ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
-        for kind, (colour, mark) in ONE_LOOK.items():
-            shares = 100 * recorded.solved(kind, "minimal", 1)
-            face = "none" if mark == "D" else colour
-            ax.plot(
-                [1] * len(shares), shares, mark, color=colour, markerfacecolor=face, markersize=5,
-                alpha=0.8, clip_on=False, label=OPPONENTS[kind],
-            )  # fmt: skip
         ax.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(0.5, THINK))
         ax.set_xticks([1, 4, 8, 12, 16])
         figures.legend_below(fig)
@@ -220,17 +194,10 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         fig,
         "One look solves four in ten, eight looks nearly all",
         f"{live.boards:,} fresh minimal puzzles live; {seeds(recorded)} recorded seeds, median and "
-        "middle half. Dotted: as many looks as in training. Marks: each seed of the networks "
-        "trained for one look.",
+        "middle half. Dotted: as many looks as in training.",
         f"Share solved against looks, medians of recorded seeds: {one} % after one, {eight} after "
         f"{TRAINED}, {late} after {THINK}; live {percent(live.solved(1), 0)}, "
-        f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %. Trained for one "
-        "look: "
-        + ", ".join(
-            f"{name} {percent(median(recorded.solved(kind, 'minimal', 1)), 0)} %"
-            for kind, name in OPPONENTS.items()
-        )
-        + ".",
+        f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %.",
     )
 
 

@@ -7,11 +7,10 @@ from attn_notes import notebook
 from attn_notes.analysis import statistics
 from attn_notes.analysis.words import median, number, percent, percents
 from attn_notes.chapters.trm import recipe
-from attn_notes.chapters.trm.claims import HERE, NAMES, QUESTIONS, compared
+from attn_notes.chapters.trm.claims import HERE, NAMES, OPPONENTS, QUESTIONS, compared
 from attn_notes.chapters.trm.evidence import Recorded
 from attn_notes.chapters.trm.puzzles import Puzzles, solved_by_rounds
 from attn_notes.chapters.trm.recipe import (
-    CHANNELS,
     DEEP,
     EQUAL,
     LIVE,
@@ -34,24 +33,24 @@ from attn_notes.models.trm import OFFICIAL, PUBLISHED, Config
 def opponents(recorded: Recorded) -> HTML:
     """What eight looks are held against: how large, how deep, and how much each solves."""
     everywhere, thoughts = "at every layer", f"in {USES - 1} uses of {USES}"
-    rows: list[tuple[str, str, int, str, int]] = [
-        ("straight", EQUAL, 1, "once", 1),
-        ("straight, deeper", DEEP, 1, "once", 1),
-        ("straight, deeper, rereading", REREADING, 1, everywhere, 1),
-        ("the same, one set of weights", SHARING, USES, everywhere, 1),
-        ("recursive, trained for one look", ONE_STEP, USES, thoughts, 1),
-        ("recursive, eight looks", TRM_LIVE, USES, thoughts, TRAINED),
-        ("the same, norm as published", CHANNELS, USES, thoughts, TRAINED),
+    rows: list[tuple[str, int, str, int]] = [
+        (EQUAL, 1, "once", 1),
+        (DEEP, 1, "once", 1),
+        (REREADING, 1, everywhere, 1),
+        (SHARING, USES, everywhere, 1),
+        (ONE_STEP, USES, thoughts, 1),
+        (TRM_LIVE, USES, thoughts, TRAINED),
     ]
 
-    def row(name: str, kind: str, uses: int, reads: str, looks: int) -> list[str]:
+    def row(kind: str, uses: int, reads: str, looks: int) -> list[str]:
+        name = OPPONENTS.get(kind, "recursive, eight looks")
         config = recorded.kinds[kind]["recipe"]["config"]
         parameters, layers = recorded.kinds[kind]["parameters"], config["layers"] * uses
         again = f"{looks} × " if looks > 1 else ""
         solved = percents(recorded.solved(kind, "minimal", looks), 0)
-        return [name, f"{parameters:,}", f"{again}{layers}", reads, solved]
+        return [name, solved, f"{parameters:,}", f"{again}{layers}", reads]
 
-    header = ["network", "weights", "layers deep", "reads the puzzle", "solved, each seed"]
+    header = ["network", "solved, each seed", "weights", "layers deep", "reads the puzzle"]
     return notebook.table(header, [row(*each) for each in rows])
 
 

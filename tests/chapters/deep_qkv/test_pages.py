@@ -71,7 +71,7 @@ WORDS = {3: "three", 4: "four", 6: "six", 16: "sixteen", 20: "twentieth", 30: "t
          f"{LIVE.warmup}."),
         (LESSON, "ensemble", f"on {WORDS[len(LIVE.seeds)]} at once"),
         (LESSON, "effects", f"by the {WORDS[len(LIVE.seeds)]} [live](reference/glossary.md#term-"
-         f"live) seeds, which the cell above trained; by {WORDS[len(CHOSEN.seeds)]}"),
+         f"live) seeds, trained when this page was made; by {WORDS[len(CHOSEN.seeds)]}"),
         (LESSON, "exercise-rescue", f"all {WORDS[len(LIVE.seeds)]} plain sorters"),
         (EVIDENCE, "kinds", f"for {SWEEP.steps:,} steps at {WORDS[len(recipe.RATES)]} rates, from "
          f"{WORDS[len(SWEEP.seeds)]} seeds"),
@@ -103,7 +103,7 @@ def test_the_number_of_weights() -> None:
               for v in ("gated", "strict", "plain")}  # fmt: skip
     said = "A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}."
     assert said.format(**counts) in text_of(EVIDENCE, "kinds")
-    assert f"A model of {counts['gated']} weights, {counts['plain']} without" in text_of(
+    assert f"It has {counts['gated']} weights, {counts['plain']} without" in text_of(
         LESSON, "title"
     )
     apart = f"plain sorter's {counts['plain']} weights; a gated one has {counts['gated']}."

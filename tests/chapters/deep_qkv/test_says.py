@@ -173,9 +173,9 @@ def test_who_compares_at_one_rate_compares_rates() -> None:
     for page in (LESSON, EVIDENCE):
         page.says(f"gated is ahead of plain at {first} and behind at {last}, by the mean step")
     LESSON.says(
-        f"by the mean step gated gains nothing ({gated.delay:.1f} against {plain.delay:.1f}), "
-        "for a mean feels the seeds that never converge.",
-        where=gated.delay >= plain.delay and gated.arrived < len(gated.arrivals),
+        f"by the mean step gated gains nothing ({gated.delay:.1f} against {plain.delay:.1f}, "
+        "of the sixteen seeds that chose the rates).",
+        where=gated.delay >= plain.delay and len(gated.arrivals) == len(plain.arrivals) == 16,
     )
     EVIDENCE.says(
         f"the mean steps are {gated.delay:.1f} for gated (at {recipe.RATE['gated']:g}) and "
@@ -216,7 +216,7 @@ def test_taking_the_pull_out_does_not_help() -> None:
         untold=no_help,
         held=harm,
     )
-    LESSON.says("two predictions that are easy do no such harm.", held=harmless)
+    LESSON.says("to repeat the letter just read does no such harm.", held=harmless)
     EVIDENCE.says("Taking the pull out does not show any help, at either rate", untold=no_help)
     EVIDENCE.says("sorters without the two letters are sooner than those without", held=harm)
     EVIDENCE.says(

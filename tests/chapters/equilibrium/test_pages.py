@@ -188,7 +188,11 @@ def test_the_links_open_what_the_widget_can_show() -> None:
         "utf-8"
     )
     presets = re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', source)
-    links = re.findall(r'href="#open-(\w+)"', text_of(LESSON, "play"))
+    links = [
+        link
+        for cell in ("play", "clip")
+        for link in re.findall(r'href="#open-(\w+)"', text_of(LESSON, cell))
+    ]
     assert sorted(presets) == sorted(links) and len(links) == 4
     explorer = EquilibriumExplorer()
     assert f"weights: {json.dumps(explorer.weights)}" in source  # it starts as one of them

@@ -86,10 +86,10 @@ def test_a_comparison_turns(
         assert f"{claims.named(*group)} " in rest
 
 
-def test_only_what_also_looks_longer_is_said_to_be_judged_early() -> None:
-    assert claims.named(ONE_STEP, 1).endswith(", after one step")
+def test_what_looks_once_has_the_name_that_the_lesson_gives_it() -> None:
+    assert {kind: claims.named(kind, 1) for kind in claims.OPPONENTS} == claims.OPPONENTS
     assert claims.named(ONE_STEP, 8) == claims.NAMES[ONE_STEP]
-    assert claims.named(DEEP, 1) == claims.NAMES[DEEP]
+    assert claims.named(TRM_LIVE, 1) == claims.NAMES[TRM_LIVE]
 
 
 def test_which_way_each_question_is_asked() -> None:

@@ -191,7 +191,7 @@ def test_the_live_curve(recorded: Recorded) -> None:
     assert numbers(picture.alt) == close([*wanted, 100, round(once)])
 
 
-def test_the_looks_and_the_networks_of_one_look(recorded: Recorded) -> None:
+def test_the_looks(recorded: Recorded) -> None:
     run = live(counted(50, {1: 6, 8: 31, 16: 41}))
     picture = check(figures.looks(run, recorded))
     (ax,) = picture.fig.axes
@@ -201,15 +201,6 @@ def test_the_looks_and_the_networks_of_one_look(recorded: Recorded) -> None:
     assert drawn(dashed) == (every, close((100 * run.seen.right.float().mean(1)).tolist()))
     (dotted,) = lines(ax, linestyle=":")
     assert [*dotted.get_xdata()] == [8, 8]
-    middles = []
-    for kind, (colour, mark) in figures.ONE_LOOK.items():
-        (dots,) = lines(ax, color=colour, marker=mark)
-        shares = by_kind(recorded, kind, "minimal", 1)
-        assert drawn(dots) == ([1] * 5, close([100 * x for x in shares], abs=1e-3))
-        assert dots.get_label() == figures.OPPONENTS[kind]
-        middles.append(round(100 * median(shares)))
-    said = re.findall(r"(\d+) %", picture.alt.partition("Trained for one look")[2])
-    assert [int(x) for x in said] == close(middles, abs=1)
     assert numbers(picture.caption) == [50, 5]
 
 

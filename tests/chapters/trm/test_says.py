@@ -78,7 +78,7 @@ def test_eight_looks_do_what_one_cannot() -> None:
     one, eight = R.solved(TRM_LIVE, "minimal", 1), R.solved(TRM_LIVE)
     LESSON.says(
         "What came out: eight looks do what one cannot", held=[told(claims.AGAIN)],
-        where=ends_apart(eight, torch.cat([R.solved(k, "minimal", 1) for k in figures.ONE_LOOK])),
+        where=ends_apart(eight, torch.cat([R.solved(k, "minimal", 1) for k in claims.OPPONENTS])),
     )  # fmt: skip
     titled(
         figures.looks(live(), R), "One look solves four in ten, eight looks nearly all",
@@ -141,7 +141,7 @@ def test_a_board_in_doubt_is_worth_another_look() -> None:
 def test_what_is_too_few() -> None:
     """For each opponent alone, where all pairs agree."""
     alone = [c for c in claims.every(R, 0.4) if c.text.startswith("They beat that")]
-    assert len(alone) == len(figures.ONE_LOOK)
+    assert len(alone) == len(claims.OPPONENTS)
     LESSON.says(
         "for each alone, four seeds are [too few for the test](evidence/trm.ipynb)",
         untold=[c.findings[R.name] for c in alone],
