@@ -29,6 +29,7 @@ PACKAGE = "attn_notes"
 DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
 DOWNLOADED = "tinyshakespeare.txt"
 CACHE = "ATTN_NOTES_DATA"  # and the environment variable that names the folder
+SHOWN = re.compile(r"(hide|remove)-")  # how tags begin that say what a page shows of a cell
 RUNNING = [Path(__file__).with_name(name) for name in ("running.py", "settings.py")]
 
 
@@ -42,7 +43,7 @@ class Chapter:
 
     path: Path  # from the root, as book/deep_qkv.ipynb
     notebook: NotebookNode  # as it was read, prose and all
-    cells: tuple[tuple[str, tuple[str, ...]], ...]  # source and tags of each code cell
+    cells: tuple[tuple[str, tuple[str, ...]], ...]  # of each code cell its source, and how it runs
     files: dict[str, bytes]  # what the code can reach, by path from the root
     key: str
 
@@ -243,7 +244,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
     except ValueError as error:
         raise BookError(f"{path} is not a notebook.") from error
     cells = tuple(
-        (cell.source, tuple(cell.metadata.get("tags", [])))
+        (cell.source, tuple(tag for tag in cell.metadata.get("tags", []) if not SHOWN.match(tag)))
         for cell in notebook.cells
         if cell.cell_type == "code"
     )
