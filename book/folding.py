@@ -16,8 +16,16 @@ FOLDED = {"hide-input", "remove-input"}
 """Tags of the cells whose code the site does not show."""
 
 WORTH = (
-    *(ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp),
-    *(ast.For, ast.While, ast.If, ast.With, ast.Assert, ast.AugAssign),
+    *(
+        ast.FunctionDef,
+        ast.ClassDef,
+        ast.Lambda,
+        ast.ListComp,
+        ast.SetComp,
+        ast.DictComp,
+        ast.GeneratorExp,
+    ),
+    *(ast.For, ast.While, ast.If, ast.With, ast.Try, ast.Assert, ast.AugAssign),
     *(ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp),
 )
 """What a learner may read a cell for."""

@@ -23,7 +23,7 @@ from attn_notes.analysis.statistics import Finding, Verdict
 from attn_notes.figures import Picture
 
 BOOK = Path(__file__).parents[1] / "book"
-COUNTS = "no|none|one|two|three|four|five|six|seven|eight|nine|ten"
+COUNTS = "no|none|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 NUMBER = re.compile(rf"[-−+]?\d[\d,]*(?:\.\d+)?|\b(?:{COUNTS})\b")
 FEWEST = 3  # words of a passage, lest another place of the page has them too
 
@@ -76,14 +76,14 @@ class Page:
 
     def place(self, words: str) -> str:
         """The page and the cell that has the words."""
-        cell = next(name for name, text in self.cells.items() if plain(words) in text)
+        cell = next(name for name, text in self.cells.items() if stands(plain(words), text))
         return f"{self.path.relative_to(BOOK.parent)}, cell {cell},"
 
     def missing(self, words: str) -> str:
         """What to change if the page does not say that; nothing if it does."""
         words = plain(words)
         assert len(words.split()) >= FEWEST, f"“{words}” is too short a passage to be found again"
-        if any(words in text for text in self.cells.values()):
+        if any(stands(words, text) for text in self.cells.values()):
             return ""
         cell, there = self.nearest(words)
         return (
@@ -106,6 +106,12 @@ class Page:
         cell = max(self.cells, key=lambda name: shared(self.cells[name]))
         sentences = re.split(r"(?<=[.!?:]) ", self.cells[cell])
         return cell, max(sentences, key=shared)
+
+
+def stands(words: str, text: str) -> bool:
+    """Whether a text has the words, and no longer number or word begins or ends them."""
+    whole = rf"(?<![\w−+-])(?<!\d[.,]){re.escape(words)}(?!\w|[.,]\d)"
+    return re.search(whole, text) is not None
 
 
 def plain(text: str) -> str:
@@ -140,6 +146,6 @@ def titled(
     where: bool = True,
 ) -> None:
     """A figure has this title, and what it rests on is as it says: see `Page.says`."""
-    assert picture.title == title
+    assert picture.title == title, f"a figure says “{picture.title}”, and not “{title}”"
     wrong = turned(f"The figure “{title}” says so", held, failed, untold, where)
     assert not wrong, "\n".join(wrong)

@@ -37,6 +37,12 @@ def test_a_cell_that_only_calls_the_package_is_folded(code: str) -> None:
         "[figures.one(x) for x in runs]",
         "figures.bars(scores > 0)",
         "no = -inf",
+        "class Cat(nn.Module):\n    pass",
+        "show = lambda step: figures.one(step)",
+        "both = one and other.seen()",
+        "model = first() if small else second()",
+        "seen = {figures.one(x) for x in runs}",
+        "try:\n    checks.one()\nexcept ValueError:\n    figures.none()",
         "",
         "# nothing but a word\n",
         "rate = 0.01",
@@ -69,7 +75,11 @@ def test_a_reader_may_unfold_and_strip_folds_again() -> None:
     made = nbformat.v4.new_notebook(
         cells=[
             cell("figures.all()", id="drawn"),
-            cell("x = y + 1", id="sum", metadata={"tags": ["hide-input"]}),
+            cell(
+                "x = y + 1",
+                id="sum",
+                metadata={"tags": ["hide-input"], "jupyter": {"source_hidden": True}},
+            ),
             cell("clock()", id="setup", metadata={"tags": ["hide-input"]}),
             cell("guess = claims.of()", id="exercise-guess-answer"),
             cell("score(guess)", id="score", metadata={"tags": ["remove-cell"]}),

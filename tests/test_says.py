@@ -11,10 +11,11 @@ from types import FunctionType
 import pytest
 from dependencies import lesson_stems
 
+from attn_notes import figures
 from attn_notes.analysis.statistics import Finding
 
 from . import says
-from .says import Page
+from .says import Page, titled
 
 ROOT = Path(__file__).parents[1]
 STEMS = lesson_stems(ROOT)
@@ -82,6 +83,30 @@ def test_a_verdict_that_turned_names_the_sentence(page: Page, rests: dict) -> No
     words = "in all four seeds. It helps."
     with pytest.raises(AssertionError, match=f"cell looks, says “{words}”, "):
         page.says(words, **rests)
+
+
+@pytest.mark.parametrize(
+    "words", ["8.7 more of every hundred", "it solves 28", "it solves 28.7 mor"]
+)
+def test_a_part_of_a_number_or_a_word_is_none(page: Page, words: str) -> None:
+    with pytest.raises(AssertionError, match="cell looks, says"):
+        page.says(words)
+
+
+def test_words_stand_in_their_order(page: Page) -> None:
+    with pytest.raises(AssertionError, match="cell looks, says"):
+        page.says("of hundred every, in all four seeds")
+
+
+def test_a_title_is_held_to_its_words_and_its_verdicts() -> None:
+    with figures.figure() as (fig, _):
+        picture = figures.Picture(fig, "It helps", "", "A line.")
+    titled(picture, "It helps", held=[HELD])
+    with pytest.raises(AssertionError, match="It helps"):
+        titled(picture, "It hurts", held=[HELD])
+    for rests in ({"held": [FAILED]}, {"where": False}):
+        with pytest.raises(AssertionError, match="The figure “It helps” says so"):
+            titled(picture, "It helps", **rests)
 
 
 def test_a_passage_that_could_stand_anywhere_is_refused(page: Page) -> None:

@@ -262,7 +262,7 @@ def _effects(
     )
 
 
-PULL_TITLE = "Taking the pull of the two letters out does not help; asking them something easy does"
+PULL_TITLE = "Taking the pull of the two letters out shows no help; asking to repeat a letter does"
 
 
 def pulled(ways: Crowds) -> Picture:

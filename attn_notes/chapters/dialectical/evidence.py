@@ -192,6 +192,6 @@ def removals(run: Run, prompt: str, budget: int = 14) -> dict[str, list[float]]:
 def predicted(live: Live) -> list[Part]:
     """What the lesson asks a reader to predict: how far from the floor each model ends, in nats."""
     return [
-        Part(kind, -1.3, 2, live.ends[kind].mean().item(), 0.0)
+        Part(kind, -1.3, 2, live.ends[kind].mean().item(), 0.0, linthresh=0.01)
         for kind in ("as published", "mask mended")
     ]

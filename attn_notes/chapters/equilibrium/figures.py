@@ -386,7 +386,7 @@ def clip(found: evidence.Gradients) -> Picture:
         f"{found.seeds} seeds, median and middle half; dotted, the published {few} steps. The "
         f"cosine is the mean of four, for Q, K, V and O. Clipped: {', '.join(clipped)}.",
         f"Left: cosine to the exact gradient against nudged steps. {said}. "
-        "Right: length of the credit over the exact one's; clipped it grows without end.",
+        "Right: length of the credit over the exact one's; clipped it grows to the last of them.",
     )
 
 

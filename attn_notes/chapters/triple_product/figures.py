@@ -356,7 +356,7 @@ def reaches(reach: Reach, copies: Tensor) -> Picture:
         ax.tick_params(axis="y", length=0)
     return Picture(
         fig,
-        "A rule by hand that counts and matches does as well as the trained model",
+        "A rule that counts and matches is right more often than the trained model",
         f"Three rules, and two layers with the dot product; dots: {len(copies)} seeds.",
         "Four bars, share of copies right. "
         + ", ".join(f"{text.replace(chr(10), ' ')}: {share:.2f}" for text, share in right.items())

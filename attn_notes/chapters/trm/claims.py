@@ -366,12 +366,8 @@ def lesson(live: Live, recorded: Recorded) -> list[Claim]:
         text: replace(claim, findings={name: short(f) for name, f in claim.findings.items()})
         for text, claim in compared(recorded).items()
     }
-    first, last = (percent(live.solved(step), 0) for step in (1, TRAINED))
-    here = of_boards(live, 1, TRAINED)._replace(
-        found=f"its own first look solves {first} %, eight {last} %"
-    )
     return [
-        replace(tested[AGAIN], findings={"live": here, **tested[AGAIN].findings}),
+        tested[AGAIN],
         tested[REREADS],
         tested[SHARES],
         split(recorded),

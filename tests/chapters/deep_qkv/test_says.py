@@ -206,7 +206,7 @@ def test_taking_the_pull_out_does_not_help() -> None:
     harmless = pulled(pull.REPEAT, pull.ALL_SIX)
     titled(
         figures.pulled(evidence.ways()[PLAIN]),
-        "Taking the pull of the two letters out does not help; asking them something easy does",
+        "Taking the pull of the two letters out shows no help; asking to repeat a letter does",
         untold=no_help,
         held=[*harm, *harmless],
     )
@@ -223,10 +223,12 @@ def test_taking_the_pull_out_does_not_help() -> None:
         "a tenth of their weight cannot be told from all of it.",
         untold=pulled(pull.TENTH, pull.ALL_SIX),
     )
-    EVIDENCE.says("two predictions that repeat a letter do no harm.", held=harmless)
+    EVIDENCE.says(
+        "Nor does it do harm to ask for two predictions that repeat a letter", held=harmless
+    )
     EVIDENCE.says(
         "counted in the first 50 steps only, while the sorters learn that the two are even, they "
-        "do little.",
+        "do less.",
         held=pulled(pull.EARLY, pull.ALL_SIX),
     )
     assert pull.WAYS[pull.EARLY].until == 50 and pull.WAYS[pull.TENTH].share == 0.1

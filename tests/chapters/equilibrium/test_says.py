@@ -111,8 +111,11 @@ def test_what_the_theorem_says_of_the_error() -> None:
     LESSON.says("how the error falls does", held=[ORDERS, EVENLY], failed=[MORE])
     clipped = RATES.by_steps["AEP, clipped"]
     EVIDENCE.says(
-        "A method that is only nearly right has a floor under its error, and no slope",
-        where=min(clipped) > 0.01,
+        "A method that solves another equation has a floor under its error, and no slope: so the "
+        "naive one. The clipped one errs tenfold on the way, and at 40 steps, the last recorded, "
+        "it is still coming closer on this model; on untrained ones it does not arrive.",
+        failed=[MORE],
+        where=10 < max(clipped) < 12 and RATES.steps[-1] == 40 and clipped[-1] == min(clipped[8:]),
     )
 
 
@@ -139,7 +142,7 @@ def test_what_becomes_of_the_prediction() -> None:
         where=bool(GRADIENTS.whole("clipped", 20).min() > 0.98),
     )
     LESSON.says(
-        "A limit meant for safety changed where the state settles",
+        "A limit meant for safety changed how the state settles, and whether it does",
         held=[CLIP],
         failed=[MORE],
     )
@@ -165,14 +168,14 @@ def test_what_each_way_teaches() -> None:
     level = abs(median(ENDS["AEP"]) - COUNTED["pairs"]) < 0.05
     gained = {k: median(ENDS["frozen"] - ENDS[k]) for k in ("AEP", "AEP, clipped")}
     LESSON.says(
-        "With the clip the model gains about a fifth of what AEP gains over the frozen one, so the "
-        "line is not safe.",
+        "With the clip, at our eight steps, the model gains about a fifth of what AEP gains over "
+        "the frozen one, so the line is not safe.",
         "and cost most of the learning",
         held=[CLIP],
         where=0.15 < gained["AEP, clipped"] / gained["AEP"] < 0.25,
     )
     LESSON.says("the first picture says why the naive gradient does harm", failed=[NAIVE])
-    LESSON.says("The level is that of counting pairs", where=level)
+    LESSON.says("The level is that of counting pairs", failed=[PAIRS], where=level)
 
 
 def test_what_nudging_is_for() -> None:
@@ -239,7 +242,7 @@ def test_what_came_of_training() -> None:
         held=[AS_BPTT],
     )
     exact = (ENDS["exact"] - ENDS["BPTT"]).abs().max().item()
-    EVIDENCE.says(f"The exact gradient parts from it as well, in one seed by {at_most(exact)} nats")
+    EVIDENCE.says(f"The exact gradient parts from it as well, in one seed by {exact:.3f} nats")
     TEACHING.says(
         "AEP with BPTT, within two hundredths of a nat seed by seed, and with the exact gradient, "
         "within three.",

@@ -158,13 +158,13 @@ def test_the_rules_by_hand() -> None:
     reach = evidence.reach("random")
     LESSON.says(
         "The model is better than either, and not better than the two together.",
-        "a rule by hand that counts and matches is as often right",
+        "a rule that counts and matches is right more often",
         held=[either],
         failed=[both],
     )
     titled(
         figures.reaches(reach, body().copies("two layers", "dot")),
-        "A rule by hand that counts and matches does as well as the trained model",
+        "A rule that counts and matches is right more often than the trained model",
         failed=[both],
         where=reach.matched > max(reach.near, reach.placed),
     )
@@ -388,7 +388,7 @@ def test_place_or_token() -> None:
     )
     one = median(body().copies(VARIED_ONE, "dot"))
     EVIDENCE.says(
-        "one layer that has seen all seven has settled on a distance of eleven or twelve, and gets "
+        "one layer that has seen all seven looks mostly eleven or twelve back, and gets "
         f"{one:.2f} of all copies with the dot product. It takes both.",
         failed=[told("One layer with the dot product copies at a random")],
         where={11, 12} == {*sorted(alone, key=alone.__getitem__)[-2:]},
@@ -414,10 +414,11 @@ def test_what_a_match_is_worth() -> None:
     )
     EVIDENCE.says(
         "Two layers that saw 6 to 12 follow a match from about 6 to 14 back, at 18 in one case of "
-        "five, and without a match they follow none.",
+        "five or six, and without one they hardly follow a distance, at most in one case of four.",
         failed=[told(claims.FOLLOWS)],
-        where=min(near) > 0.5 > max(over_places("two layers", False, range(1, 19)))
-        and 0.17 < far < 0.23,
+        where=min(near) > 0.5
+        and max(over_places("two layers", False, range(1, 19))) < 0.25
+        and 1 / 6 < far < 1 / 5,
     )
 
 

@@ -89,13 +89,14 @@ def test_eight_looks_do_what_one_cannot() -> None:
 def test_sharing_weights_is_what_helps_one_look() -> None:
     reads, shares, apart = told(claims.REREADS), told(claims.SHARES), told(claims.APART)
     LESSON.says(
-        "Reading again is not it: given the puzzle at every layer, the deeper network does no "
-        "better", untold=[reads],
+        "Reading again alone is not it: given the puzzle at every layer, the deeper network does "
+        "no better", untold=[reads],
         where=R.solved(REREADING).median() <= R.solved(DEEP).median(),
     )  # fmt: skip
     LESSON.says(
-        "Sharing is: with one set of weights, used four times in the place of four sets, it "
-        "comes nearly as far as a look of the recursion",
+        "But with one set of weights, used four times in the place of four sets, that network "
+        "comes nearly as far as a look of the recursion. So sharing helps a network that reads "
+        "again",
         held=[shares],
         where=middle(SHARING) > 0.8 * middle(ONE_STEP, 1),
     )
@@ -156,7 +157,7 @@ def test_to_retell_tomorrow() -> None:
         held=[told(claims.AGAIN)],
         where=max(float(R.solved(kind).max()) for kind in (DEEP, REREADING)) < 0.1,
     )
-    LESSON.says("It pays to use the same weights again", held=[told(claims.SHARES)])
+    LESSON.says("It paid to use the same weights again", held=[told(claims.SHARES)])
     LESSON.says("It knows when its board is right, and still gains by looking on",
                 held=[told("It knows")], failed=[told("Stopping where")])  # fmt: skip
 
@@ -227,8 +228,17 @@ def test_boards_with_many_solutions() -> None:
     EVIDENCE.says(
         f"Of {four['boards']} boards with four clues it makes a whole grid of "
         f"{percent(four['grids'] / four['boards'], 0)} %, of an empty one none",
-        f"Of the {sure:,} boards that it holds to be right {right:,} are grids",
-        where=left["0"]["grids"] == 0 and right > 0.99 * sure,
+        f"Of {sum(each['boards'] for each in left.values()):,} boards with no clue to eight it "
+        f"holds {sure:,} to be right, and {right:,} of these are grids; of those with four clues "
+        "it holds fewer to be right than are.",
+        where=left["0"]["grids"] == 0
+        and right > 0.99 * sure
+        and four["sure"] < 0.5 * four["grids"],
+    )
+    LESSON.says(
+        "Of a hundred boards that it holds to be right after eight looks, at most one is not.",
+        held=[told(claims.KNOWS)],
+        where=bool(R.sure_right().min() > 0.99),
     )
     LESSON.says(
         "with four digits it makes a Sudoku of most", where=four["grids"] > 0.6 * four["boards"]
@@ -296,7 +306,7 @@ def test_the_networks_without_recursion() -> None:
         f"which reads the puzzle in three of its four uses and keeps $y$ and $z$ apart: {one} %",
         untold=[told(claims.REREADS), told(claims.APART)],
     )
-    EVIDENCE.says("So sharing weights is what helps one look", held=[told(claims.SHARES)])
+    EVIDENCE.says("So sharing weights helps a network that reads again", held=[told(claims.SHARES)])
     ends = {k: [R.course(k, on)[1][-1] for on in KINDS] for k in (TRM_LIVE, EQUAL, DEEP)}
     titled(
         drawn.courses(R), "Every seed with recursion ends above every one without",

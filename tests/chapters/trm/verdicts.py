@@ -6,11 +6,11 @@ from attn_notes.chapters.trm import claims, evidence, puzzles, recipe
 from .made_up import live
 
 LESSON = """
-    + + Eight looks beat one look of every network trained for one
-    . ? In one look, reading the puzzle at every layer beats reading it once
-    . + In one look, one set of weights used four times beats four sets
-    . + Whole classes up to all symmetries held out are solved as often
-    * + It knows: of the minimal boards that it holds to be right after eight steps 99 % are
+    + . Eight looks beat one look of every network trained for one
+    ? . In one look, reading the puzzle at every layer beats reading it once
+    + . In one look, one set of weights used four times beats four sets
+    + . Whole classes up to all symmetries held out are solved as often
+    + * It knows: of the minimal boards that it holds to be right after eight steps 99 % are
 """
 
 EVIDENCE = """
