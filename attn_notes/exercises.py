@@ -4,8 +4,8 @@ A check never raises on a wrong answer, an unfinished one, one that fails or one
 returns an `Outcome`, which a notebook shows as a sentence. Part of its cases are drawn anew each
 time it runs, so that an answer has to be right and not only right where it was tried. An answer
 that draws at random itself earns the least of three tries, from seeds that are always the same, so
-that its points are no matter of luck. What every check shares stands here; a chapter's own checks
-stand in the module of its name, which only that chapter imports.
+that its points are no matter of luck. What every check shares stands here; a lesson's own checks
+stand in the module of its name, which only that lesson imports.
 
 For graders: `checks.floor(floor, seed=7).require(points=2)` draws the same cases for everybody, is
 worth the points that the answer earned, and raises where it earned none.

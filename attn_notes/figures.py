@@ -248,7 +248,7 @@ EITHER = (
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with all that belongs to it, as a chapter's `figures` return it and a cell shows it.
+    """A figure with all that belongs to it, as a lesson's `figures` return it and a cell shows it.
 
     Args:
         fig: what is drawn; it may be closed.

@@ -15,7 +15,7 @@ finding out which costs ln n once. So a mean loss can come down to
 
 and a little further: a sequence that has two of the periods by chance need not be told apart. One
 of period p' has the period p as well with probability V^−(p' − gcd(p, p')). `Copying.floor` counts
-these too and is exact; at the sizes of the chapter they lower it by less than 1e-7.
+these too and is exact; at the sizes of the lesson they lower it by less than 1e-7.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The equilibrium explorer: a state that relaxes, is nudged, and whose difference is the gradient.
 
-With two numbers the reader drags a target through the chapter's `plane`, sees where each of its
+With two numbers the reader drags a target through the lesson's `plane`, sees where each of its
 `estimators` would turn the weights, and lets all of them learn. In the network the same estimators
 run through the reader's own `attn_notes.models.equilibrium`. Both run in the page: the plane by its
 formulas, the network by programs traced from torch, on the weights sent from here. So the widget

@@ -1,4 +1,4 @@
-"""The chapter's checks."""
+"""The checks of the lesson's exercises, and of those of its evidence."""
 
 import math
 from collections.abc import Callable, Iterable

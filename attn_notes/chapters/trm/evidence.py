@@ -13,7 +13,6 @@ from attn_notes.analysis.results import numbers
 from attn_notes.analysis.words import median
 from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.measure import Legible, Reliability, Solving, Stopped
-from attn_notes.chapters.trm.puzzles import guessing
 from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
 from attn_notes.models.trm import TRM
@@ -44,16 +43,6 @@ class Mind:
         """How many cells of each puzzle are read wrong after a use, counted from 0."""
         read: Tensor = getattr(self, name)
         return (read[use] != self.puzzles[1]).sum(1)
-
-    @property
-    def blanks(self) -> float:
-        """Of a puzzle, in the mean."""
-        return (self.puzzles[0] == 0).sum(1).float().mean().item()
-
-    @cached_property
-    def guessing(self) -> float:
-        """What a guess among what the clues allow gets right."""
-        return guessing(self.puzzles[0])
 
 
 @dataclass(frozen=True)
@@ -97,9 +86,9 @@ class Live:
         return measure.stop(self.seen, threshold)
 
     def sure(self) -> "Sure":
-        """Boards that it holds to be right after `TRAINED` steps, and others; and which are."""
+        """Boards that it holds to be right after `TRAINED` steps, and how many of them are."""
         says, right = self.seen.halt[TRAINED - 1] > 0, self.seen.right[TRAINED - 1]
-        return Sure(*(int(x.sum()) for x in (says, says & right, ~says, ~says & right)))
+        return Sure(int(says.sum()), int((says & right).sum()))
 
 
 def network() -> TRM:
@@ -111,12 +100,10 @@ def network() -> TRM:
 
 @dataclass(frozen=True)
 class Sure:
-    """Boards, by what is said of them and by what they are."""
+    """How many boards are held to be right, and how many of these are."""
 
-    held: int  # to be right
+    held: int
     held_right: int
-    others: int
-    others_right: int
 
 
 def live(model: TRM, history: History, fresh: Batch) -> Live:

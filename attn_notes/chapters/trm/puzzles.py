@@ -40,11 +40,6 @@ class Puzzles:
         return guessing(self.probed["minimal"][0])
 
     @property
-    def blanks(self) -> float:
-        """Of one of these, in the mean."""
-        return (self.probed["minimal"][0] == 0).sum(1).float().mean().item()
-
-    @property
     def probed(self) -> dict[str, tuple[Tensor, Tensor]]:
         """The first of each kind."""
         return {kind: recipe.probed(batch) for kind, batch in self.tests.items()}

@@ -1,4 +1,4 @@
-"""What chapter 3's tables of claims say, and the same tables from the records."""
+"""What the tables of claims say, and the same tables from the records."""
 
 from attn_notes.analysis.claims import Claim
 from attn_notes.chapters.dialectical import claims, evidence
