@@ -204,8 +204,8 @@ MARKS = (("o", figures.INK), ("s", figures.GREY), ("D", figures.GREY))
 def gate_effects(bodies: Bodies) -> Picture:
     """What the gate does, and what its control does."""
     caption = (
-        "Dots: the chance that a random seed of the first converges before one of the second. "
-        "Grey: where chance puts two crowds of one kind, but for one pair in twenty."
+        "The chance that a random seed of the first converges before one of the second. Grey: "
+        "where 19 of 20 comparisons of a kind with itself would lie."
     )
     return _effects(comparisons(bodies), GATE_TITLE, caption)
 
@@ -230,7 +230,7 @@ def _effects(
     Around one half stands what chance makes of it.
     """
     bodies = list(dict.fromkeys(body for each in found.values() for body in each))
-    with figures.figure(5.5, 0.9 + 0.27 * len(bodies) * len(found)) as (fig, ax):
+    with figures.figure(5.5, 1.3 + max(0.5, 0.27 * len(bodies)) * len(found)) as (fig, ax):
         ax.axvline(0.5, color=figures.GREY, linewidth=1)
         for row, each in enumerate(found.values()):
             for body, c in each.items():
@@ -238,17 +238,14 @@ def _effects(
                 y = row + 0.26 * (i - (len(bodies) - 1) / 2)
                 mark, colour = MARKS[i]
                 ax.barh(y, c.high - c.low, 0.2, c.low, color=figures.GREY, alpha=0.25)
-                ax.plot(c.first, y, mark, color=colour, markersize=6)
-                if row == 0:
-                    ax.annotate(
-                        body, (max(c.first, c.high), y), (9, 0), textcoords="offset points",
-                        va="center", fontsize=10, color=colour,
-                    )  # fmt: skip
+                label = None if row else body
+                ax.plot(c.first, y, mark, color=colour, markersize=6, label=label)
         ax.set_yticks(range(len(found)), list(found))
         ax.set(xlim=(0, 1.02), ylim=(len(found) - 0.4, -0.6))
         ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0\nnever", ".25", ".5\neven", ".75", "1\nalways"])
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
+        figures.legend_below(fig)
     said = " ".join(
         f"{question}, {body}: {c.first:.2f}; chance alone {c.low:.2f} to {c.high:.2f}."
         for question, each in found.items()

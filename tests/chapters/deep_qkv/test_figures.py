@@ -182,7 +182,8 @@ def test_effects() -> None:
         assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((c.low, c.high))
         assert bar.get_y() < dot[1] < bar.get_y() + bar.get_height()
     assert [t.get_text() for t in ax.get_yticklabels()] == [*asked]
-    assert [t.get_text() for t in ax.texts] == ["live", "recorded"]
+    (legend,) = picture.fig.legends
+    assert [t.get_text() for t in legend.get_texts()] == ["live", "recorded"]
     low, high = flat[0].low, flat[0].high
     assert picture.alt.startswith(
         f"gated before plain, live: 1.00; chance alone {low:.2f} to {high:.2f}. gated before"
