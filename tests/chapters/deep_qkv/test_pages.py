@@ -116,6 +116,7 @@ def test_a_name_of_the_code_is_not_printed() -> None:
     assert claims.NAMES.keys() == recipe.KINDS.keys()
 
 
+@pytest.mark.slow
 def test_the_lessons_labels_leave_the_prompt_out() -> None:
     """As `sorting.loss` on the answer does."""
     cell = exercises.cells(LESSON)["meet-cell"]
