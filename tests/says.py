@@ -23,8 +23,12 @@ from attn_notes.analysis.statistics import Finding, Verdict
 from attn_notes.figures import Picture
 
 BOOK = Path(__file__).parents[1] / "book"
-COUNTS = "no|none|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-NUMBER = re.compile(rf"[-−+]?\d[\d,]*(?:\.\d+)?|\b(?:{COUNTS})\b")
+COUNT = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+"""Small numbers as the pages say them, each at its place."""
+NUMBER = re.compile(rf"[-−+]?\d[\d,]*(?:\.\d+)?|\b(?:none|{'|'.join(COUNT)})\b")
 FEWEST = 3  # words of a passage, lest another place of the page has them too
 
 

@@ -56,8 +56,8 @@ class Comparison(NamedTuple):
 
     Args:
         first: P(ours < theirs) + ½ P(ours = theirs).
-        low: two crowds of one kind lie between this
-        high: and this, unless chance does what it does in fewer than one of 20 pairs of crowds.
+        low: what chance makes of two crowds of one kind, in 19 of 20: from this
+        high: to this.
         p: the chance that two crowds of one kind are at least as far from one half.
     """
 
@@ -67,11 +67,9 @@ class Comparison(NamedTuple):
     p: float
 
     @property
-    def verdict(self) -> str:
-        """`earlier`, `later`, or `cannot be told` where chance could have done it."""
-        if self.p >= LEVEL:
-            return "cannot be told"
-        return "earlier" if self.first > 0.5 else "later"
+    def verdict(self) -> Verdict:
+        """Whether ours arrive earlier (held) or later; none where chance could have done it."""
+        return None if self.p >= LEVEL else self.first > 0.5
 
 
 def compare(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Comparison:
@@ -271,7 +269,7 @@ def _dealt(hand: tuple[int, ...], rest: tuple[int, ...]) -> tuple[float, int]:
     off = abs(np.arange(ways.shape[1]) - m * (len(every) + 1))  # how far from even pairs
     at = np.bincount(off, weights=ways[m]) / math.comb(len(every), m)
     tail = np.minimum(1.0, at[::-1].cumsum()[::-1])  # the chance of so far off, or farther
-    return float(tail[off[sum(hand)]]), int(np.flatnonzero((tail >= LEVEL) & (at > 0)).max())
+    return float(tail[off[sum(hand)]]), int(np.flatnonzero(tail >= LEVEL).max())
 
 
 def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Finding:
@@ -283,20 +281,8 @@ def ends_lower(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> Findin
     Raises:
         ValueError: nobody on a side, or too many for `rank_p`.
     """
-    first, _, _, p = compare(ours, theirs)
-    pairs = len(ours) * len(theirs)
-    return Finding(None if p >= LEVEL else first > 0.5, f"{first * pairs:g} of {pairs} pairs", p)
-
-
-def phrase(ours: Float[Tensor, " m"], theirs: Float[Tensor, " k"]) -> str:
-    """What `ends_lower` tells, as the middle of a sentence: ours ... theirs."""
-    return ending(ends_lower(ours, theirs).verdict)
-
-
-def ending(verdict: Verdict) -> str:
-    """A verdict of `ends_lower` as the middle of a sentence: ours ... theirs."""
-    words = {True: "ends lower than", False: "ends higher than", None: "cannot be told from"}
-    return words[verdict]
+    found, pairs = compare(ours, theirs), len(ours) * len(theirs)
+    return Finding(found.verdict, f"{found.first * pairs:g} of {pairs} pairs", found.p)
 
 
 def sign_test(differences: Float[Tensor, " m"], found: str = "") -> Finding:
@@ -309,11 +295,6 @@ def sign_test(differences: Float[Tensor, " m"], found: str = "") -> Finding:
         return Finding(None, found, 1.0)
     p = float(stats.binomtest(below, below + above).pvalue)
     return Finding(below > above if p < LEVEL else None, found, p)
-
-
-def all_on_one_side(differences: Float[Tensor, " m"]) -> Verdict:
-    """The verdict of `sign_test`."""
-    return sign_test(differences).verdict
 
 
 def within(ours: Float[Tensor, " m"], theirs: Float[Tensor, " m"], most: float) -> bool:

@@ -211,7 +211,6 @@ def test_holm_lies_between_none_and_bonferroni(ps: list[float]) -> None:
             lambda: statistics.ends_lower(torch.ones(4), torch.tensor([])),
             "theirs must have at least",
         ),
-        (lambda: statistics.phrase(torch.tensor([]), torch.ones(4)), "ours must have at least"),
         (lambda: statistics.within(torch.tensor([]), torch.tensor([]), 1.0), "ours must have"),
         (lambda: statistics.near([], []), "found must have at least"),
         (lambda: statistics.near([1.0], [1.0, 2.0]), "found and right .* there are 1 and 2"),
@@ -224,17 +223,6 @@ def test_holm_lies_between_none_and_bonferroni(ps: list[float]) -> None:
 def test_nothing_has_no_verdict(ask, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ask()
-
-
-def test_the_verdict_within_a_sentence() -> None:
-    low, high = torch.arange(4.0), torch.arange(4.0) + 9
-    assert statistics.phrase(low, high) == "ends lower than"
-    assert statistics.phrase(high, low) == "ends higher than"
-    assert statistics.phrase(low, low) == "cannot be told from"
-    assert [statistics.ending(told) for told in (True, False)] == [
-        "ends lower than",
-        "ends higher than",
-    ]
 
 
 def test_every_seed_counts() -> None:
@@ -262,15 +250,15 @@ def test_a_loss_that_is_no_number_is_not_above_the_best(wrong: tuple[float, floa
 def test_pairs_tell_by_the_sign_test() -> None:
     """Two-sided at 5 %: six of six, eight of nine (p = .039), not seven of eight (p = .070)."""
     for n, told in ((5, None), (6, True), (8, True)):
-        assert statistics.all_on_one_side(torch.full((n,), -0.1)) is told
-        assert statistics.all_on_one_side(torch.full((n,), 0.1)) is (told and False)
+        assert statistics.sign_test(torch.full((n,), -0.1)).verdict is told
+        assert statistics.sign_test(torch.full((n,), 0.1)).verdict is (told and False)
     signs = torch.tensor([1.0] + [-1.0] * 7)
-    assert statistics.all_on_one_side(signs) is None
-    assert statistics.all_on_one_side(torch.cat([signs, -signs[:1]])) is True
+    assert statistics.sign_test(signs).verdict is None
+    assert statistics.sign_test(torch.cat([signs, -signs[:1]])).verdict is True
     assert (
-        statistics.all_on_one_side(torch.cat([signs[1:], torch.zeros(3)])) is True
+        statistics.sign_test(torch.cat([signs[1:], torch.zeros(3)])).verdict is True
     )  # ties say nothing
-    assert statistics.all_on_one_side(torch.zeros(9)) is None
+    assert statistics.sign_test(torch.zeros(9)).verdict is None
 
 
 @settings(max_examples=60, deadline=None)
@@ -280,10 +268,10 @@ def test_the_sign_test_is_the_tail_of_a_binomial(below: int, above: int, level: 
     p = min(Fraction(1), 2 * Fraction(sum(math.comb(n, i) for i in range(least + 1)), 2**n))
     told = None if p >= Fraction(1, 20) else below > above
     signs = torch.tensor([-1.0] * below + [1.0] * above + [0.0] * level)
-    assert statistics.all_on_one_side(signs) is told
+    assert statistics.sign_test(signs).verdict is told
     infinite = torch.tensor([-INF] * below + [INF] * above)
-    assert statistics.all_on_one_side(infinite) is told
-    assert statistics.all_on_one_side(torch.cat([signs, torch.tensor([NAN])])) is None
+    assert statistics.sign_test(infinite).verdict is told
+    assert statistics.sign_test(torch.cat([signs, torch.tensor([NAN])])).verdict is None
 
 
 def test_within_is_for_every_seed_and_either_side() -> None:

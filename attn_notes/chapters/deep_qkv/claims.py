@@ -36,7 +36,7 @@ def step_or_never(step: float) -> str:
 
 def finding(c: Comparison) -> Finding:
     """Whether the first kind converges before the second: by p, which can be corrected."""
-    return Finding(None if not c.p < statistics.LEVEL else c.first > 0.5, f"{c.first:.2f}", c.p)
+    return Finding(c.verdict, f"{c.first:.2f}", c.p)
 
 
 def before(ours: Crowd, theirs: Crowd) -> Finding:

@@ -14,13 +14,12 @@ from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, LOSS, LOSS_OF_GATE
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
-from ...says import Page, titled
+from ...says import COUNT, Page, titled
 
 LESSON, EVIDENCE = Page("deep_qkv"), Page("evidence/deep_qkv")
 TEACHING = Page("teaching/deep_qkv")
 OWN, PUBLISHED = evidence.on_record()
 PLAIN = recipe.RATE["plain"]
-COUNTS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six"]))
 
 
 @cache
@@ -61,7 +60,7 @@ def test_without_places_it_is_right_by_luck() -> None:
     LESSON.says(
         f"Press “zero all” at the position embedding of {FOUND.variant}, seed {FOUND.seed}: "
         f"the score falls from {int(sorting.probe(BEST)['solved'])} to {len(right)}. "
-        f"Why can it still sort {COUNTS[len(right)]} words?",
+        f"Why can it still sort {COUNT[len(right)]} words?",
         f"With no places it writes `{always}`, whatever it reads: right for "
         f"{listed([f'`{word}`' for word in right])}",
     )
@@ -125,7 +124,7 @@ def test_the_floor() -> None:
     LESSON.says(f"a mean loss below $2 \\ln 3 / 6 = {sorting.FLOOR:.4f}$")
     titled(
         figures.floor_bars(),
-        f"{COUNTS[costly].capitalize()} of the six predictions cost something, whoever makes them",
+        f"{COUNT[costly].capitalize()} of the six predictions cost something, whoever makes them",
     )
 
 

@@ -16,15 +16,12 @@ from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY, Brackets
 
 from ... import exercises
-from ...says import Page, titled
+from ...says import COUNT, Page, titled
 
 LESSON = Page("dialectical")
 EVIDENCE = Page("evidence/dialectical")
 TEACHING = Page("teaching/dialectical")
 LIVE, RECORDED, FULL = recipe.LIVE, recipe.RECORDED, recipe.FULL
-COUNT = [
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"
-]  # fmt: skip
 HONEST = ("published, masked", "corrected")
 
 # What the passages rest on

@@ -14,7 +14,7 @@ from attn_notes.chapters.equilibrium import claims, estimators, evidence, figure
 from attn_notes.chapters.equilibrium.claims import RECORDED, at_most
 from attn_notes.chapters.equilibrium.probes import NOT_AEP, QUICKEST
 
-from ...says import Page, titled
+from ...says import COUNT, Page, titled
 
 LESSON = Page("equilibrium")
 EVIDENCE = Page("evidence/equilibrium")
@@ -255,9 +255,6 @@ def test_what_came_of_training() -> None:
         f"with four characters of context gives {COUNTED['fives']:.1f}."
     )
     TEACHING.says("the point is that AEP gets where BPTT does", held=[AS_BPTT])
-
-
-COUNT = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight"]))
 
 
 def test_a_cosine_of_what() -> None:

@@ -24,12 +24,11 @@ from attn_notes.chapters.triple_product import (
 from attn_notes.chapters.triple_product.claims import PAIRS, SOLVED
 from attn_notes.tasks.copying import Copying
 
-from ...says import Page, titled
+from ...says import COUNT, Page, titled
 
 LESSON, EVIDENCE = Page("triple_product"), Page("evidence/triple_product")
-TEACHING, INDEX = Page("teaching/triple_product"), Page("index")
+TEACHING = Page("teaching/triple_product")
 RECORDED, LONGER = evidence.on_record()
-WORDS = {3: "three", 5: "five", 6: "six", 7: "seven", 8: "eight", 12: "twelve"}
 ONE, TWO, FIXED, RANDOM = recipe.ONE, recipe.TWO, recipe.FIXED, recipe.RANDOM
 VARIED_ONE, DEEP = "one layer, random period", "two layers, period 12"
 CHANCE = 1 / FIXED.vocabulary
@@ -87,10 +86,10 @@ def test_the_floor_and_the_settings() -> None:
         f"There are $V = {FIXED.vocabulary}$ letters, a to p, and sequences of {FIXED.length}",
         f"over {FIXED.length - 1} predictions",
         f"drawn for every sequence, from {RANDOM.periods[0]} to {RANDOM.periods[-1]}",
-        f"the same {WORDS[ONE['seeds']]} [seeds]",
-        f"served it best of {WORDS[len(recipe.RATES)]}",
-        f"{WORDS[ONE['seeds']].capitalize()} seeds, trained when this page was made, are the first "
-        f"of the {WORDS[recipe.RECORDED]} that were recorded",
+        f"the same {COUNT[ONE['seeds']]} [seeds]",
+        f"served it best of {COUNT[len(recipe.RATES)]}",
+        f"{COUNT[ONE['seeds']].capitalize()} seeds, trained when this page was made, are the first "
+        f"of the {COUNT[recipe.RECORDED]} that were recorded",
         f"more often than {checks.MOST}, in sequences of {FIXED.length} of {FIXED.vocabulary}",
         where=ONE["seeds"] == TWO["seeds"],
     )
@@ -290,12 +289,12 @@ def test_the_settings_of_the_evidence() -> None:
         f"{recipe.ONE_LAYER['dot'].d}",
         f"There are {FIXED.vocabulary} tokens, here the letters a to p, and {FIXED.length} of",
         f"the periods 2 and 4 it is {lost.floor:.4f} against {rough:.4f}",
-        f"at {WORDS[len(recipe.RATES)]} learning rates, four seeds each",
-        f"starts from the same {WORDS[recipe.RECORDED]} and reads",
-        f"the lesson's {WORDS[ONE['seeds']]} are the first",
-        f"the {WORDS[len(PAIRS)]} comparisons of a column",
+        f"at {COUNT[len(recipe.RATES)]} learning rates, four seeds each",
+        f"starts from the same {COUNT[recipe.RECORDED]} and reads",
+        f"the lesson's {COUNT[ONE['seeds']]} are the first",
+        f"the {COUNT[len(PAIRS)]} comparisons of a column",
         f"the rate rises over {ONE['warmup']} steps",
-        f"each of the {WORDS[len(RANDOM.periods)]} periods counts as much as another",
+        f"each of the {COUNT[len(RANDOM.periods)]} periods counts as much as another",
         where=recipe.SWEPT_ONE["seeds"] == recipe.SWEPT_TWO["seeds"] == 4
         and ONE["warmup"] == TWO["warmup"]
         and long_one["seeds"] == long_two["seeds"] == recipe.RECORDED,

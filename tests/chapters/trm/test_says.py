@@ -29,12 +29,11 @@ from attn_notes.chapters.trm.recipe import (
 )
 from attn_notes.tasks.sudoku import Batch
 
-from ...says import Page, titled
+from ...says import COUNT, Page, titled
 from .made_up import live
 
 LESSON, EVIDENCE, TEACHING = Page("trm"), Page("evidence/trm"), Page("teaching/trm")
 R = evidence.recorded()
-NUMBER = {4: "four", 5: "five"}
 STRAIGHT = (EQUAL, DEEP, REREADING)
 GUESSING = 0.39  # as `test_what_is_in_mind` counts it
 ELSEWHERE = results.load("trm_elsewhere")["runs"]
@@ -165,7 +164,7 @@ def test_to_retell_tomorrow() -> None:
 def test_what_it_does_not_show() -> None:
     record = results.load("trm_symmetries")["runs"][TRM_LIVE]["members"]
     held = {len(one["by class"]["fresh"]) for one in record}
-    LESSON.says(f"{NUMBER[held.pop()].capitalize()} of the {recipe.CLASSES} classes were held out")
+    LESSON.says(f"{COUNT[held.pop()].capitalize()} of the {recipe.CLASSES} classes were held out")
     never, *others = ELSEWHERE["dug"]["rounds"]
     LESSON.says("solves [nearly all of these boards]", where=never < 0.05 * sum(others))
 
@@ -361,7 +360,7 @@ def test_halting() -> None:
     steps, half = R.stopped()
     EVIDENCE.says(
         f"the share is within {R.largest_gap:.2f} of the estimate. After {TRAINED} steps the "
-        f"{NUMBER[len(R.members())]} seeds hold {wrong + right:,} minimal boards to be right, and "
+        f"{COUNT[len(R.members())]} seeds hold {wrong + right:,} minimal boards to be right, and "
         f"{right:,} of these are; of the {doubted + missed:,} others {missed:,} are",
         held=[told("It knows")],
     )
