@@ -9,11 +9,13 @@ import base64
 import html
 import io
 import itertools
+import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import matplotlib as mpl
 from IPython.display import display
@@ -40,6 +42,7 @@ CONTROL = "#009e73"  # what has the same side effects, and not the idea
 MAUVE, VIOLET = "#b5629b", "#8844ee"  # further kinds, where a figure has more
 FLOOR = INK  # what is known exactly: the best possible, chance, a theorem
 GREY = "#7f7f7f"  # what stands around: axes, single seeds, guides for the eye
+YOURS = "#cc0066"  # what a reader guessed or trained, which the page draws into a figure
 COLOURS = (OURS, PUBLISHED, CONTROL, MAUVE, VIOLET)
 
 # In the dark theme each is lighter; as letters, darker in the light one. So every line has at least
@@ -51,6 +54,7 @@ DARK = {
     MAUVE: "#d491bf",
     VIOLET: "#b592ff",
     GREY: "#a3adb7",
+    YOURS: "#ff80b5",
 }
 LETTERS = {
     OURS: "#0a659f",
@@ -247,6 +251,58 @@ EITHER = (
 
 
 @dataclass(frozen=True)
+class Yours:
+    """Axes that a page draws into what a reader guessed and trained there.
+
+    Args:
+        ax: where to.
+        runs: the kinds of run that belong here → what the reader knows each by.
+        form: how a run is drawn. `line`: its `series`; `dots`: the last point of it; `arrivals`:
+            together with all others of its kind, the share that has not arrived yet, in percent.
+        series: which of the numbers along a run it is.
+        guesses: questions of the lesson → where on the axes a guess is marked, (x, y), none for the
+            coordinate that is the guess itself; without either, it is a line at that height.
+        recorded: kinds → what the runs of the book came to, as a sentence to stand beside the
+            reader's own.
+    """
+
+    ax: Axes
+    runs: Mapping[str, str] = field(default_factory=dict)
+    form: Literal["line", "dots", "arrivals"] = "line"
+    series: str = ""
+    guesses: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    recorded: Mapping[str, str] = field(default_factory=dict)
+
+    def told(self) -> dict[str, object]:
+        """What `_listening.js` reads, for a figure that has just been drawn as SVG.
+
+        `x` and `y` have the scale, two values on it and where in the drawing these are, in its own
+        units: what lies between is linear in the value, or in what the scale makes of it.
+        """
+        fig = self.ax.get_figure()
+        box = self.ax.get_window_extent()
+        unit, height = 72 / fig.dpi, fig.get_figheight() * 72
+        (left, right), (low, high) = self.ax.get_xlim(), self.ax.get_ylim()
+        ends = {
+            "x": ([left, right], [box.x0 * unit, box.x1 * unit]),
+            "y": ([low, high], [height - box.y0 * unit, height - box.y1 * unit]),
+        }
+        scales = {"x": self.ax.get_xscale(), "y": self.ax.get_yscale()}
+        return {
+            **{
+                name: {"scale": scales[name], "from": values, "to": [round(at, 2) for at in places]}
+                for name, (values, places) in ends.items()
+            },
+            "colour": themed(YOURS, DARK[YOURS]),
+            "form": self.form,
+            "series": self.series,
+            "runs": dict(self.runs),
+            "guesses": {name: list(at) for name, at in self.guesses.items()},
+            "recorded": dict(self.recorded),
+        }
+
+
+@dataclass(frozen=True)
 class Picture:
     """A figure with all that belongs to it, as a lesson's `figures` return it and a cell shows it.
 
@@ -257,9 +313,11 @@ class Picture:
         alt: the same for those who cannot see it, with its numbers.
         wide: on a phone a figure shrinks to the width of the page; a wide one keeps its size and
             scrolls.
+        lesson: whose reader's guesses and runs it listens to, by its stem; none for none.
+        yours: where it draws them.
 
     Raises:
-        ValueError: `alt` is empty or blank.
+        ValueError: `alt` is empty or blank, or a figure that listens draws nothing.
     """
 
     fig: Figure
@@ -267,10 +325,14 @@ class Picture:
     caption: str
     alt: str
     wide: bool = False
+    lesson: str = ""
+    yours: Sequence[Yours] = ()
 
     def __post_init__(self) -> None:
         if not self.alt.strip():
             raise ValueError("a figure needs alternative text: say what it shows")
+        if bool(self.lesson) != bool(self.yours):
+            raise ValueError("a figure that listens names a lesson, and where it draws")
 
     def html(self) -> str:
         """The figure as an element of the page; as a picture where SVG is taken out of it."""
@@ -287,7 +349,11 @@ class Picture:
         live = f'<div class="attn-live" hidden style="display: none">{svg}</div>'
         alt, source = html.escape(self.alt), f"data:image/png;base64,{png}"
         still = f'<img class="attn-still" alt="{alt}" src="{source}">'
-        return f'<figure class="{kind}">{title}{live}{EITHER}{still}{legend}</figure>'
+        listens = ""
+        if self.yours:  # by what has just been laid out for the SVG
+            told = html.escape(json.dumps([each.told() for each in self.yours]))
+            listens = f' data-listens="{html.escape(self.lesson)}" data-axes="{told}"'
+        return f'<figure class="{kind}"{listens}>{title}{live}{EITHER}{still}{legend}</figure>'
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         png = base64.b64encode(to_png(self.fig)).decode()

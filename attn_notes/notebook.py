@@ -116,10 +116,16 @@ def source(*objects: type | FunctionType) -> Markdown:
     return Markdown(f"```python\n{code}\n```")
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "") -> HTML:
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    kind: str = "",
+    **attributes: str,
+) -> HTML:
     """A table of computed cells; `kind` is a class for the style sheet, for example `claims`.
 
-    The first cell of a row is its heading. Everything is escaped.
+    Further attributes are the element's, as they are named. The first cell of a row is its heading.
+    Everything is escaped.
 
     Raises:
         ValueError: a row has more or fewer cells than the header.
@@ -135,7 +141,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "
             raise ValueError(f"{len(header)} columns, but a row of {len(row)} cells: {row}")
         body += f"<tr>{cells('th', row[:1], 'row')}{cells('td', row[1:], '')}</tr>"
     head = f"<thead><tr>{cells('th', header, 'col')}</tr></thead>"
+    more = "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items())
     return HTML(
-        f'<table class="{html.escape(f"notes-table {kind}".strip())}">{head}'
+        f'<table class="{html.escape(f"notes-table {kind}".strip())}"{more}>{head}'
         f"<tbody>{body}</tbody></table>"
     )

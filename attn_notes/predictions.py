@@ -1,20 +1,13 @@
 """Predict, then compute: what a reader expected, beside what came out and the best possible.
 
-A chapter asks for numbers before its main run:
+A lesson asks questions before its main run, in fields (`widgets.guess.Guess`), and scores the
+answers after it, against parts that its `evidence.predicted` makes of the run.
 
-    prediction = {"cats": ..., "dogs": ...}
-
-and scores them after it, against parts that its `evidence.predicted` makes of the run:
-
-    predictions.score("animals", prediction, evidence.predicted(live))
-
-What was predicted is kept in a file beside the notebook, `predictions-animals.json`. A teacher
-puts the files of a class into one folder, each in a folder of its own or under whatever name a
-learning platform has put before and behind that, and `together("folder", "animals")` draws them as
-one figure. Nobody's name is in them.
+The page saves them as `predictions-STEM.json`. A teacher puts the files of a class into one folder,
+each in a folder of its own or under whatever name a learning platform has put before and behind
+that, and `together("folder", "deep_qkv")` draws them as one figure. Nobody's name is in them.
 """
 
-import html
 import json
 import math
 import re
@@ -24,11 +17,10 @@ from itertools import pairwise
 from numbers import Real
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, SupportsFloat
+from typing import Any, NamedTuple
 
-from attn_notes import allowed, figures
+from attn_notes import figures
 from attn_notes.figures import FLOOR, GREY, INK, OURS, Picture
-from attn_notes.notebook import table
 
 TOLD = ("part", "guess", "came", "best", "low", "high", "linthresh")
 """What a file says of each part; one from before there were logarithmic scales lacks the last."""
@@ -57,14 +49,6 @@ class Part(NamedTuple):
     best: float | None = None
     linthresh: float | None = None
 
-    def points(self, guess: float) -> float:
-        """From 1, exact, to 0, off by half the range or more, on the scale that fits the question.
-
-        >>> round(Part("share", 0.0, 100.0, came=80.0).points(70.0), 3)
-        0.8
-        """
-        return max(0.0, 1 - 2 * abs(self.at(guess) - self.at(self.came)))
-
     def at(self, value: float) -> float:
         """Where a number lies on the part's scale, from 0, the lowest, to 1.
 
@@ -79,41 +63,83 @@ class Part(NamedTuple):
         return (scaled(value) - low) / (high - low)
 
 
-class Score:
-    """What a prediction came to, shown as a table; `share` is its points, from 0 to 1."""
+class Number(NamedTuple):
+    """A question whose answer is a number.
 
-    def __init__(self, chapter: str, parts: Sequence[Part], guesses: Mapping[str, float]) -> None:
-        self.chapter, self.parts, self.guesses = chapter, tuple(parts), dict(guesses)
-        points = [p.points(guesses[p.name]) if p.name in guesses else 0.0 for p in self.parts]
-        self.share = math.fsum(points) / len(points)
+    Args:
+        name: of the part.
+        low: the smallest number that makes sense.
+        high: the largest.
+        label: the question, as the field says it.
+        unit: of the number, in words.
+        best: the best that anything could reach, where that is known.
+        linthresh: as of `Part`.
+    """
 
-    @property
-    def words(self) -> str:
-        """One sentence."""
-        if not self.guesses:
-            return "You predicted nothing. Put numbers for the dots, run that cell, then this one."
-        some = f"{len(self.guesses)} of {len(self.parts)} predicted: " * (
-            len(self.guesses) < len(self.parts)
-        )
-        return (
-            f"{some}{100 * self.share:.0f} of 100 points. Exact is full marks, half the scale off "
-            f"is none. Kept in {file_name(self.chapter)}."
-        )
+    name: str
+    low: float
+    high: float
+    label: str
+    unit: str = ""
+    best: float | None = None
+    linthresh: float | None = None
 
-    def rows(self) -> list[list[str]]:
-        """The table's: part, prediction, what came out, the best possible."""
-        return [
-            [p.name, shown(self.guesses.get(p.name)), shown(p.came), shown(p.best)]
-            for p in self.parts
-        ]
+    def asked(self) -> dict[str, Any]:
+        """What the field in the page reads."""
+        told = self._asdict()
+        return {"kind": "number", **{k: told[k] for k in ("name", "low", "high", "label", "unit")}}
 
-    def __repr__(self) -> str:
-        lines = [f"{name}: {mine}, came out {came}" for name, mine, came, _ in self.rows()]
-        return "\n".join([*lines, self.words])
+    def came(self, value: float) -> Part:
+        """The part, once it is known what came out."""
+        return Part(self.name, self.low, self.high, value, self.best, self.linthresh)
 
-    def _repr_html_(self) -> str:
-        header = ["", "you", "came out", "the best possible"]
-        return f"{table(header, self.rows()).data}<p>{html.escape(self.words)}</p>"
+
+class Order(NamedTuple):
+    """A question whose answer is an order: each item is a part, with its rank, 1 the first.
+
+    Args:
+        name: of the question.
+        label: the question, as the field says it.
+        items: as they stand before anybody has moved one.
+    """
+
+    name: str
+    label: str
+    items: tuple[str, ...]
+
+    def asked(self) -> dict[str, Any]:
+        """What the field in the page reads."""
+        return {"kind": "order", "name": self.name, "label": self.label, "items": list(self.items)}
+
+    def came(self, order: Sequence[str]) -> list[Part]:
+        """The parts, once it is known in which order the items came."""
+        return [Part(item, 1, len(self.items), order.index(item) + 1) for item in self.items]
+
+
+class Choice(NamedTuple):
+    """A question whose answer is one of several, each a number.
+
+    Args:
+        name: of the part.
+        label: the question, as the field says it.
+        options: words → number.
+    """
+
+    name: str
+    label: str
+    options: Mapping[str, float]
+
+    def asked(self) -> dict[str, Any]:
+        """What the field in the page reads."""
+        told = {"kind": "choice", "name": self.name, "label": self.label}
+        return {**told, "options": dict(self.options)}
+
+    def came(self, value: float) -> Part:
+        """The part, once it is known what came out."""
+        return Part(self.name, min(self.options.values()), max(self.options.values()), value)
+
+
+Question = Number | Order | Choice
 
 
 def shown(value: float | None) -> str:
@@ -126,49 +152,8 @@ def shown(value: float | None) -> str:
 
 
 def file_name(chapter: str) -> str:
-    """Of the file that a prediction is kept in, in the notebook's folder."""
+    """Of the file that a page saves a prediction as."""
     return f"predictions-{chapter}.json"
-
-
-def score(chapter: str, prediction: Mapping[str, object], parts: Sequence[Part]) -> Score:
-    """Hold a prediction against what came out, and keep it if there is one.
-
-    What came out as no number, as where a training broke, is left out.
-
-    Args:
-        chapter: its stem.
-        prediction: a number for each part's name; `...` where none is made.
-        parts: what was asked, with what came out.
-
-    Raises:
-        ValueError: a name that was not asked for, something else than a number, or one outside of
-            the range that makes sense; nothing came out as a number.
-    """
-    known, guesses = {part.name: part for part in parts}, {}
-    parts = [part for part in parts if math.isfinite(part.came)]
-    allowed.some(parts=parts)
-    for name, guess in prediction.items():
-        if name not in known:
-            raise ValueError(f"nobody asked for {name!r}; asked for: {', '.join(known)}")
-        if guess is ... or guess is None:
-            continue
-        low, high = known[name].low, known[name].high
-        number = math.nan
-        if isinstance(guess, SupportsFloat) and not isinstance(guess, bool):
-            number = float(guess)
-        if not low <= number <= high:
-            raise ValueError(f"{name}: predict a number from {low:g} to {high:g}, not {guess!r}")
-        if math.isfinite(known[name].came):
-            guesses[name] = number
-    found = Score(chapter, parts, guesses)
-    if guesses:
-        told = [
-            dict(zip(TOLD, (p.name, guesses[p.name], *p[3:5], *p[1:3], p.linthresh), strict=True))
-            for p in parts
-            if p.name in guesses
-        ]
-        Path(file_name(chapter)).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    return found
 
 
 # A class

@@ -13,7 +13,7 @@ from dependencies import PACKAGE, python_code
 from nbformat import NotebookNode
 
 FOLDED = {"hide-input", "remove-input"}
-"""Tags of the cells whose code the site does not show."""
+"""Tags of the cells whose code the site does not show, or only when it is asked to."""
 
 WORTH = (
     *(
@@ -86,7 +86,8 @@ def fold(notebook: NotebookNode) -> None:
             continue
         tags = set(cell.metadata.pop("tags", []))
         if not has_its_place(cell.id, tags):
-            tags = tags - FOLDED | ({"hide-input"} if only_calls(cell.source, others) else set())
+            folded = tags & {"remove-input"} or {"hide-input"}
+            tags = tags - FOLDED | (folded if only_calls(cell.source, others) else set())
         if tags:
             cell.metadata["tags"] = sorted(tags)
         if tags & FOLDED:

@@ -1,9 +1,13 @@
 import base64
+import html
 import io
 import itertools
+import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -313,3 +317,49 @@ def test_every_two_colours_can_be_told_apart(vision: str | None) -> None:
     seen = [lab(colour, VISION[vision] if vision else None) for colour in figures.COLOURS]
     for one, two in itertools.combinations(seen, 2):
         assert (one - two).norm() >= 10  # ΔE of 1976; 2.3 can just be noticed
+
+
+# What is a reader's own, drawn by the page
+
+
+def told(picture: figures.Picture) -> list[dict[str, Any]]:
+    """What a figure says of its axes to the page."""
+    (axes,) = re.findall(r'data-axes="([^"]*)"', picture.html())
+    found: list[dict[str, Any]] = json.loads(html.unescape(axes))
+    return found
+
+
+def place(axis: dict[str, Any], value: float) -> float:
+    """Where the page puts a value: as `along` in _listening.js."""
+    low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
+    share = (at - low) / (high - low)
+    return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))
+
+
+def test_a_figure_says_where_its_axes_are() -> None:
+    """Its own lines lie where the page would draw them, in every axes and on every scale."""
+    x, y = [1.0, 7.0, 30.0], [0.2, 5.0, 1.3]
+    with figures.figure(5.5, 2.5, columns=2) as (fig, axes):
+        for ax, scale in zip(axes, ("linear", "log"), strict=True):
+            ax.plot(x, y, color=figures.OURS)
+            ax.set(xscale=scale, yscale=scale, xlim=(0.5, 40), ylim=(9, 0.1), xlabel="step")
+    yours = [figures.Yours(ax, {"kind": "name"}, series="loss") for ax in axes]
+    picture = figures.Picture(fig, "", "", "two curves", lesson="trm", yours=yours)
+    svg = picture.html()
+    curves = re.findall(r'<path d="([^"]*)"[^>]*stroke: color-mix\(in srgb, #0072b2', svg)
+    assert len(curves) == 2
+    for curve, each in zip(curves, told(picture), strict=True):
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", curve)]
+        assert numbers[::2] == pytest.approx([place(each["x"], v) for v in x], abs=0.05)
+        assert numbers[1::2] == pytest.approx([place(each["y"], v) for v in y], abs=0.05)
+        assert each["runs"] == {"kind": "name"} and each["series"] == "loss"
+    assert 'data-listens="trm"' in svg
+
+
+def test_a_figure_listens_to_a_lesson_or_to_nobody() -> None:
+    with figures.figure() as (fig, ax):
+        ax.plot([0, 1])
+    assert "data-listens" not in figures.Picture(fig, "", "", "a line").html()
+    for given in ({"lesson": "trm"}, {"yours": [figures.Yours(ax)]}):
+        with pytest.raises(ValueError, match="names a lesson"):
+            figures.Picture(fig, "", "", "a line", **given)

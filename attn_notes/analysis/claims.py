@@ -1,13 +1,52 @@
 """Claims and what was found of them: values, which a table shows and a test turns round."""
 
+import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from IPython.display import HTML
 
 from attn_notes import notebook
 from attn_notes.analysis.statistics import LEVEL, Finding, holm
+
+
+class Mine(NamedTuple):
+    """How a page judges a claim on its reader's own runs, by the test of the book's.
+
+    Args:
+        form: `before`: whether runs of the first kind arrive before those of the second, by the
+            rank test; `lower`: whether they have a lower value; `above`: whether they have a higher
+            one than `against`; `every`: whether each run has its value from `low` to `high`; `any`:
+            whether one meets the lesson's criterion.
+        kinds: of run, by the lesson's names.
+        value: a series that a run keeps, and at which x; its last where that is none.
+        against: recorded values, in the place of a second kind.
+        low: of `every`.
+        high: of `every`.
+        needs: how many runs `every` and `any` take; a rank test knows itself.
+    """
+
+    form: Literal["before", "lower", "above", "every", "any"]
+    kinds: tuple[str, ...]
+    value: tuple[str, float | None] = ("", None)
+    against: Sequence[float] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    needs: int = 3
+
+    def told(self) -> dict[str, object]:
+        """What `_mine.js` reads."""
+        series, x = self.value
+        bounds = {"low": self.low, "high": self.high}
+        return {
+            **self._asdict(),
+            "value": {"series": series, "x": x},
+            # JSON has no infinity
+            **{name: max(-1e300, min(1e300, bound)) for name, bound in bounds.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -20,12 +59,14 @@ class Claim:
         whose: `source` for what the author says, `ours` for a question of this book.
         family: the name of those it is corrected together with, for one who asks many questions
             gets some answers by chance; none for a claim that no test decides.
+        mine: how the page judges it on its reader's runs, if these can tell.
     """
 
     text: str
     findings: Mapping[str, Finding] = field(default_factory=dict)
     whose: str = "ours"
     family: str = ""
+    mine: Mine | None = None
 
 
 def corrected(claims: Iterable[Claim]) -> list[Claim]:
@@ -49,11 +90,16 @@ def corrected(claims: Iterable[Claim]) -> list[Claim]:
     return [replace(c, findings=f) for c, f in zip(claims, found, strict=True)]
 
 
-def table(claims: Sequence[Claim], heading: str = "claim or question") -> HTML:
+def table(claims: Sequence[Claim], heading: str = "claim or question", *, lesson: str = "") -> HTML:
     """The claims as rows, and a column for each body of evidence, as they first appear.
 
-    A claim that is not ours has whose it is in brackets behind it.
+    A claim that is not ours has whose it is in brackets behind it. Of a lesson, by its stem, the
+    page adds a column for its reader's own runs.
     """
+    listens = {}
+    if lesson:
+        asked = [claim.mine.told() if claim.mine else None for claim in claims]
+        listens = {"data-listens": lesson, "data-claims": json.dumps(asked)}
     columns = list(dict.fromkeys(name for claim in claims for name in claim.findings))
     return notebook.table(
         [heading, *columns],
@@ -65,4 +111,5 @@ def table(claims: Sequence[Claim], heading: str = "claim or question") -> HTML:
             for claim in claims
         ],
         kind="claims",
+        **listens,
     )

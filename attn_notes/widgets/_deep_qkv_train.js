@@ -1,10 +1,10 @@
 // Training a sorter on the page: which weights, which loss and which rate, and sixteen seeds at once.
 
 import { segments, select } from "./_page.js";
-import { SPEEDS, labelled, paceOf, ratesAround, seedsChallenge, shapesOf, short, stepsOf } from "./_train_choices.js";
+import { SPEEDS, labelled, ofSeeds, paceOf, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
-import { PARTS, comparedWith } from "./_train_guess.js";
+import { PARTS, partOf, settled } from "./_train_guess.js";
 import { VARIANTS, WORDS, score, sortAll } from "./_deep_qkv_model.js";
 
 const ORDER = ["plain", "fixed_gate", "gated", "strict", "plain_third"]; // the control beside what it controls
@@ -15,12 +15,12 @@ const TOP_LOSS = 2; // nats, at the upper edge of the picture
 
 const GUESSES = { question: "Your guess: from which step on does it sort all 27?", options: PARTS };
 
-const answerTo = (guess, history) =>
-  comparedWith(guess, history, {
-    reached: (step) => `It sorts all 27 from step ${step} on.`,
-    missed: ({ step, score: share }) =>
-      `After ${step} steps it sorts ${Math.round(share * WORDS.length)} of 27, not all.`,
-  });
+function outcome(history) {
+  const { step, score: share } = history.at(-1);
+  const from = settled(history);
+  if (from < Infinity) return `It sorts all 27 from step ${from} on.`;
+  return `After ${step} steps it sorts ${Math.round(share * WORDS.length)} of 27, not all.`;
+}
 
 /**
  * The panel of the sorter's training. `follow(variant, lesson, weights, steps)` shows a model as it learns; `reload` is
@@ -60,7 +60,7 @@ export function sorterTraining({ uid, root, model, follow }) {
   }
 
   const sequences = () => Float32Array.from(model.get("sequences"));
-  const setup = (seed, steps = choice.total) => {
+  const setup = (seed) => {
     const { step, draws, warmup } = lesson();
     const { counted } = model.get("losses")[choice.loss];
     return {
@@ -69,14 +69,29 @@ export function sorterTraining({ uid, root, model, follow }) {
       seed,
       given: { "batch.tokens": sequences(), "batch.counted": Float32Array.from(counted) },
       rate: choice.rate,
-      steps,
+      steps: choice.total,
       warmup,
     };
   };
 
+  /** What the lesson calls the kind, its words, and whether it is trained as there. */
+  function run() {
+    const { rate, steps } = lesson();
+    const { variant, loss, total } = choice;
+    const { label } = model.get("losses")[loss];
+    return {
+      kind: loss === "all" ? variant : `${variant}, ${loss}`,
+      name: loss === "all" ? VARIANTS[variant].label : `${VARIANTS[variant].label}, loss on ${label}`,
+      choices: `${choice.rate} ${total}`,
+      taught: choice.rate === rate && total === steps,
+      criterion: "sort all 27",
+    };
+  }
+
   function plan(seed) {
     const { floor } = model.get("losses")[choice.loss];
     return {
+      run: run(),
       setup: setup(seed),
       name: `abc sorter ${choice.variant}`,
       shapes: shapesOf(lesson().draws),
@@ -94,24 +109,12 @@ export function sorterTraining({ uid, root, model, follow }) {
     return { score: right / WORDS.length, words: `${right} of ${WORDS.length} sorted` };
   };
 
-  const challenge = seedsChallenge({
-    esm: model.get("_esm"),
-    text: `Challenge: choose so that all ${CHALLENGE.seeds} seeds sort all 27 words within ${CHALLENGE.steps} steps.`,
-    seeds: CHALLENGE.seeds,
-    begin: () => {
-      panel.pause();
-      const [machine, loss] = [machines.of(lesson()), model.get("losses")[choice.loss].label];
-      const chosen = `${VARIANTS[choice.variant].label}, ${loss}, rate ${short(choice.rate)}`;
-      return {
-        setup: (seed) => setup(seed, CHALLENGE.steps),
-        passed: ({ weights }) => score(sortAll(machine, weights)) === WORDS.length,
-        words: (met, tried) => {
-          const { seeds } = CHALLENGE;
-          const end = met === seeds ? " Met." : tried === seeds ? " Not met." : "";
-          return `${chosen}: ${met} of ${tried} seeds sort all 27.${end}`;
-        },
-      };
-    },
+  const { seeds, steps: within } = CHALLENGE;
+  const challenge = ofSeeds({
+    text: () => `choose so that all ${seeds} seeds sort all 27 words within ${within} steps.`,
+    seeds,
+    passed: ({ arrived }) => arrived !== null && arrived <= within,
+    done: `sort all 27 within ${within} steps`,
   });
   const panel = trainPanel({
     uid,
@@ -126,12 +129,16 @@ export function sorterTraining({ uid, root, model, follow }) {
       boxes.total.node,
       boxes.speed.node,
     ],
-    more: [challenge.node],
+    lesson: "deep_qkv",
+    seeds,
+    challenge,
     plan,
     judge,
+    series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]) }),
     follow: (weights) => follow(choice.variant, lesson(), weights, steps),
     guesses: GUESSES,
-    answer: answerTo,
+    outcome,
+    found: partOf,
     pace: () => paceOf(choice),
   });
 
@@ -143,9 +150,5 @@ export function sorterTraining({ uid, root, model, follow }) {
     show();
     panel.restart();
   }
-  function free() {
-    challenge.free();
-    panel.free();
-  }
-  return { node: panel.node, reload, free, pause: panel.pause };
+  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
 }

@@ -1,7 +1,7 @@
 // Training a model of brackets on the page: mask published or mended, which rate, how many steps.
 
-import { html, segments, select } from "./_page.js";
-import { challengeRow, ratesAround, shapesOf, stepsOf, tallyLine } from "./_train_choices.js";
+import { segments, select } from "./_page.js";
+import { ofSeeds, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { bestCosts, changed, following, heldOut } from "./_dialectical_learn.js";
 import { forward, make, prepare } from "./_dialectical_model.js";
@@ -13,7 +13,7 @@ const BELOW = 0.5; // nats of room under the floor, for who reads ahead
 const HELD = { few: 128, many: 512, every: 25 }; // strings to judge by, and steps from one judgement to the next
 const HERE = 4; // strings where the page itself judges
 const EVEN = Math.log(7); // what it costs to find all tokens as likely
-const CHALLENGE = 0.03; // nats
+const CHALLENGE = { seeds: 3, near: 0.03, within: 300 }; // seeds, nats, steps
 /** A prediction that a later character moves by more has read ahead; single precision rounds below. */
 export const READS_AHEAD = 1e-4;
 
@@ -59,7 +59,6 @@ export function worded({ loss, best, leak }) {
 /** The panel of a training. `follow(lesson, name, weights)` shows a model as it learns. */
 export function bracketTraining({ uid, root, model, follow }) {
   let choice = { name: null, rate: null, total: null };
-  let last = null; // the last judgement of the run
   const lessons = () => model.get("lessons");
   const lesson = () => lessons()[choice.name];
   const suited = (name) => ({ name, rate: lessons()[name].rate, total: lessons()[name].steps });
@@ -85,8 +84,14 @@ export function bracketTraining({ uid, root, model, follow }) {
   function plan(seed) {
     const { step: program, draws, warmup, floor, near } = lesson();
     const { rate, total: steps } = choice;
-    last = null;
     return {
+      run: {
+        kind: choice.name,
+        name: choice.name,
+        choices: `${rate} ${steps}`,
+        taught: rate === lesson().rate && steps === lesson().steps,
+        criterion: `end honest and within ${near} nats of the best predictor`,
+      },
       setup: {
         program, draws, warmup, rate, seed, steps,
         task: "brackets",
@@ -103,54 +108,56 @@ export function bracketTraining({ uid, root, model, follow }) {
   }
 
   function judge(weights, { judged }) {
-    last = judged ?? judgedHere(make(lesson(), weights), lesson().task);
-    return { score: scored(last, lesson().near), words: worded(last) };
+    const found = judged ?? judgedHere(make(lesson(), weights), lesson().task);
+    return { score: scored(found, lesson().near), words: worded(found), found };
   }
 
-  function answer(guess) {
-    const by = last.loss - last.best;
+  /** The loss above the best predictor's, at each step at which it was judged, and the leak at the end. */
+  function series(history) {
+    const above = new Map(history.map(({ found: { step, loss, best } }) => [step, loss - best]));
+    const { step, leak } = history.at(-1).found;
+    return { above: [...above], leak: [[step, leak]] };
+  }
+
+  function outcome(history) {
+    const { loss, best, leak } = history.at(-1).found;
+    const by = loss - best;
     const where = `${Math.abs(by).toFixed(3)} nats ${by < 0 ? "below" : "above"} the best predictor of these strings`;
-    const found = by < 0 ? "below" : by <= lesson().near ? "near" : "above";
-    const outcome =
-      last.leak >= READS_AHEAD
-        ? `It reads ahead: that it ends ${where} says nothing of how well it predicts.`
-        : `It ends ${where}, and reads nothing ahead.`;
-    tell();
-    if (!guess) return outcome;
-    return `${outcome} ${guess === found ? "As you guessed." : "Not as you guessed."}`;
+    if (leak < READS_AHEAD) return `It ends ${where}, and reads nothing ahead.`;
+    return `It reads ahead: that it ends ${where} says nothing of how well it predicts.`;
+  }
+  function found(history) {
+    const { loss, best } = history.at(-1).found;
+    if (loss < best) return "below";
+    return loss - best <= lesson().near ? "near" : "above";
   }
 
-  const tally = tallyLine();
-  /** Whether the run that has ended meets the challenge. */
-  function tell() {
-    const by = last.loss - last.best;
-    const met = by < CHALLENGE && last.leak < READS_AHEAD;
-    const why = last.leak < READS_AHEAD ? `${by.toFixed(4)} nats` : "it reads ahead";
-    tally.textContent = met ? `Met: ${why}, and nothing read ahead.` : `Not met: ${why}.`;
-  }
-
+  const { seeds, near, within } = CHALLENGE;
+  const challenge = ofSeeds({
+    text: () =>
+      `choose so that all ${seeds} seeds end within ${within} steps less than ${near} nats above the best predictor on ` +
+      `${HELD.many} fresh strings, with no prediction that moves when a later character is changed.`,
+    seeds,
+    passed: ({ last: { step, found: { loss, best, leak } } }) =>
+      step <= within && loss - best < near && leak < READS_AHEAD,
+    done: `end there within ${within} steps, and honest`,
+  });
   const panel = trainPanel({
     uid,
     root,
     esm: model.get("_esm"),
     title: "Train one here",
     settings: [boxes.name.node, boxes.rate.node, boxes.total.node],
-    more: [
-      challengeRow(
-        html(
-          "p",
-          {},
-          `Challenge: end less than ${CHALLENGE} nats above the best predictor on ${HELD.many} fresh strings, with ` +
-            "no prediction that moves when a later character is changed. Each run is judged at its end.",
-        ),
-        tally,
-      ),
-    ],
+    lesson: "dialectical",
+    seeds,
+    challenge,
     plan,
     judge,
     follow: (weights) => follow(lesson(), choice.name, weights),
+    series,
     guesses: GUESSES,
-    answer,
+    outcome,
+    found,
   });
 
   async function reload() {

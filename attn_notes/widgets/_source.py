@@ -36,7 +36,12 @@ def imported(name: str) -> list[str]:
 
 def style(stem: str) -> str:
     """The shared colours, then the widget's own rules."""
-    return _read("_theme.css") + _read(f"{stem}.css")
+    return _read("_theme.css") + plain_style(stem)
+
+
+def plain_style(stem: str) -> str:
+    """The rules of a widget that stands in the text, and takes its colours."""
+    return _read(f"{stem}.css")
 
 
 def _read(name: str) -> str:

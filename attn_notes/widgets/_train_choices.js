@@ -1,7 +1,6 @@
 // What the panels of several chapters offer: rates around the one that suits, a pace, a challenge.
 
-import { button, html } from "./_page.js";
-import { series } from "./_training.js";
+import { html } from "./_page.js";
 
 const WATCHED = 8; // seconds that a run takes where one wants to see it
 const FRAMES = 60; // a second
@@ -36,43 +35,23 @@ export const paceOf = ({ speed, total }) =>
 export const shapesOf = (draws) =>
   Object.fromEntries(Object.entries(draws).map(([name, { shape }]) => [name, shape]));
 
-/** Where a challenge stands: what is asked, what begins it if anything does, and how it went. */
+/** Where a challenge stands: what is asked, and how it went. */
 export const challengeRow = (...parts) => html("div", { class: "attn-controls attn-challenge" }, ...parts);
 
 export const tallyLine = () => html("p", { class: "attn-train-line", role: "status" });
 
 /**
- * A challenge that trains seed after seed. `begin` gives {setup(seed), passed(done), words(met, tried)} for
- * the choices as they stand, or {refused}: why they do not suit.
+ * A challenge that so many seeds in a row have to meet: `text()` says what is asked, `passed(run)` judges one, `done` says what they did, as
+ * in "sort all 27", and `refused()` why the choices do not suit, if they do not.
  */
-export function seedsChallenge({ esm, text, seeds, begin }) {
-  const tally = tallyLine();
-  const go = button(`${seeds} seeds`, () => run());
-  let asked = 0;
-  let runner = null;
-
-  async function run() {
-    const { refused, setup, passed, words } = begin();
-    if (refused) {
-      tally.textContent = refused;
-      return;
-    }
-    const mine = ++asked;
-    go.disabled = true;
-    runner ??= series(esm);
-    const setups = Array.from({ length: seeds }, (_, i) => setup(i + 1)); // whatever is chosen meanwhile
-    let met = 0;
-    for (const [i, each] of setups.entries()) {
-      const done = await runner.next(each);
-      if (mine !== asked) return;
-      met += Number(done !== null && passed(done));
-      tally.textContent = words(met, i + 1);
-    }
-    go.disabled = false;
-  }
-  function free() {
-    asked++;
-    runner?.free();
-  }
-  return { node: challengeRow(html("p", {}, text), go, tally), free };
-}
+export const ofSeeds = ({ text, seeds, passed, done, refused = () => null }) => ({
+  text,
+  judged(runs) {
+    const why = refused();
+    if (why) return { met: false, words: why };
+    const met = runs.filter(passed).length;
+    const words = `${met} of ${runs.length} seeds ${done}`;
+    if (met < runs.length) return { met: false, words };
+    return runs.length < seeds ? { met: null, words: `${words}, ${seeds} are asked` } : { met: true, words };
+  },
+});

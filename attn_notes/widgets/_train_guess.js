@@ -7,22 +7,19 @@ export const PARTS = [
   ["never", "never"],
 ];
 
-/** The first step from which on the criterion was reached; infinite if it is not at the end. */
-export function settled(history) {
+/** The first step from which on the score was enough; infinite if it is not at the end. */
+export function settled(history, enough = 1) {
   let first = Infinity;
   for (const { step, score: share } of history) {
-    if (share < 1) first = Infinity;
+    if (share < enough) first = Infinity;
     else if (first === Infinity) first = step;
   }
   return first;
 }
 
-/** What came out: `reached(step)` or `missed(last)` in words, and whether it was guessed. */
-export function comparedWith(guess, history, { reached, missed }) {
+/** Which of the parts that was. */
+export function partOf(history) {
   const step = settled(history);
   const last = history.at(-1);
-  const found = step === Infinity ? "never" : ["0.25", "0.5", "1"].find((part) => step <= part * last.step);
-  const outcome = step === Infinity ? missed(last) : reached(step);
-  if (!guess) return outcome;
-  return `${outcome} ${guess === found ? "As you guessed." : "Not as you guessed."}`;
+  return step === Infinity ? "never" : ["0.25", "0.5", "1"].find((part) => step <= part * last.step);
 }

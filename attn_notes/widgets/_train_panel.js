@@ -3,8 +3,12 @@
 import { button, html, segments, svg } from "./_page.js";
 import { trainer } from "./_training.js";
 import { keeper } from "./_kept_weights.js";
+import { listenFor } from "./_listening.js";
+import { challengeRow, tallyLine } from "./_train_choices.js";
+import { settled } from "./_train_guess.js";
+import { mapped, thinned, yours } from "./_yours.js";
 
-const KEPT_RUNS = 5; // earlier curves stay in the picture, in grey
+const KEPT_RUNS = 16; // earlier curves stay in the picture, in grey
 const CHART = { width: 600, height: 150 };
 
 /** The loss over the steps, the floor drawn before any curve; and below it how far the criterion is reached. */
@@ -78,23 +82,35 @@ function lossChart() {
 /**
  * The panel. `root` carries data-training, data-step, data-loss and data-score for whoever drives it.
  *
+ *   lesson    whose guesses and runs these are, by its stem
  *   settings  nodes of the choices; whoever changes one calls `restart`
- *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion}: what to train, what its
- *               weights are kept as, and the picture's scale (`bottom` if there is something to see below
- *               the floor) with names for the floor and for what is reached
- *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
+ *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion, run}: what to train, what its
+ *               weights are kept as, the picture's scale (`bottom` if there is something to see below
+ *               the floor) with names for the floor and for what is reached, and, of a run, what _yours.js
+ *               keeps whatever came of it: kind, name, choices, taught, criterion, which is met by a score
+ *               of `enough`, or 1
+ *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in
+ *               words; whatever else is there stays in the history for `series`
+ *   series(history, weights)  rows of [x, y] by name, for the figures
  *   follow(weights, step)   everything else that the widget shows
- *   more      what stands below
  *   first     the first seed
- *   guesses, answer(guess, history)  the question asked before the first start, and what came out
+ *   seeds     how many one button trains in a row
+ *   guesses, outcome(history), found(history)   the question asked before the first start, what came out
+ *               in words, and which of the answers that is
+ *   challenge {text(), judged(runs)}: what is asked, and of the runs that were trained in a row, with `last`
+ *               from the history in each, {met, words}; met is null as long as it may yet be
  */
-export function trainPanel({ uid, root, esm, title, settings, more = [], plan, judge, follow, ...rest }) {
-  const { guesses, answer, pace, first: seed0 = 1 } = rest;
+export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow, ...rest }) {
+  const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
+  const { challenge, seeds, first: seed0 = 1 } = rest;
   let current = null; // the plan
   let seed = seed0;
   let weights = null;
   let history = []; // {step, score, loss} at every report
   let guess = null;
+  let waiting = []; // seeds that are still to be trained, of several
+  let hurried = false; // while these are trained
+  let row = []; // the runs that were trained in a row with the same choices
 
   const chart = lossChart();
   const line = html("p", { class: "attn-train-line" });
@@ -103,8 +119,16 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
   go.classList.add("attn-go");
   const one = button("One step", () => training.once());
   const again = button("Another seed", () => {
+    waiting = [];
     seed++;
+    prepare();
+  });
+  const several = button(`${seeds} seeds`, () => {
     restart();
+    hurried = true;
+    [seed, ...waiting] = Array.from({ length: seeds }, (_, i) => i + 1);
+    prepare();
+    training.run();
   });
   const kept = keeper({
     key: () => current.name,
@@ -128,20 +152,25 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
     html("span", { class: "attn-label" }, guesses.question),
     ask.node,
   );
+  const tally = tallyLine();
+  const task = html("p", {});
+  const asked = challengeRow(task, tally);
   const node = html(
     "section",
     { class: "attn-train", "aria-label": title },
     html("p", { class: "attn-train-title" }, title),
     html("div", { class: "attn-controls" }, ...settings),
     question,
-    html("div", { class: "attn-controls attn-train-buttons" }, go, one, again, ...kept.nodes),
+    html("div", { class: "attn-controls attn-train-buttons" }, go, one, several, again, ...kept.nodes),
     line,
     chart.node,
     said,
-    ...more,
+    asked,
   );
+  listenFor(lesson);
 
-  const training = trainer({ esm, report, change, pace });
+  // Of several in a row nobody wants to watch each.
+  const training = trainer({ esm, report, change, pace: () => (hurried ? Infinity : pace()) });
 
   function say(sentence) {
     if (said.textContent !== sentence) said.textContent = sentence;
@@ -154,13 +183,23 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
   function begin() {
     if (training.state() === "done") {
       seed++;
-      restart();
+      prepare();
     }
     training.run();
   }
 
-  /** Forget the run: from here on the choices are those that the panel shows. */
+  /** Forget the runs: from here on the choices are those that the panel shows. */
   function restart() {
+    waiting = [];
+    hurried = false;
+    row = [];
+    task.textContent = `Challenge: ${challenge.text()}`;
+    tally.textContent = "";
+    asked.dataset.met = false;
+    prepare();
+  }
+
+  function prepare() {
     current = plan(seed);
     training.start(current.setup);
     history = [];
@@ -178,8 +217,9 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
     weights = now;
     if (first) kept.update();
     const loss = losses.at(-1);
-    const { score, words } = judge(weights, { losses, judged, step });
-    history.push({ step, score, loss });
+    const judgement = judge(weights, { losses, judged, step });
+    const { score, words } = judgement;
+    history.push({ step, loss, ...judgement });
     if (history.length === 1) kept.update(); // there is something to keep
     chart.add(step, losses, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
@@ -190,7 +230,7 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
   function change(state) {
     if (state === "failed") {
       mark({ training: "idle" });
-      for (const each of [go, one, again]) each.disabled = true;
+      for (const each of [go, one, several, again]) each.disabled = true;
       say("This browser cannot train here. Everything else on the page works; the notebook trains.");
       return;
     }
@@ -199,10 +239,36 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
     one.disabled = state === "running" || state === "done";
     kept.update();
     if (state === "running") say("");
-    if (state !== "done") return;
-    const lost = history.length === 0 || !Number.isFinite(history.at(-1).loss);
-    if (lost) say("The loss is no number any more: the learning rate is too high.");
-    else say(answer(guess, history));
+    if (state === "done") end();
+  }
+
+  /** A run is over: say what came out, keep it, and go on with the next of several. */
+  function end() {
+    const last = history.at(-1);
+    const lost = !last || !Number.isFinite(last.loss);
+    const words = lost ? "The loss is no number any more: the learning rate is too high." : outcome(history);
+    const guessed = guess === null || lost ? "" : guess === found(history) ? " As you guessed." : " Not as you guessed.";
+    say(words + guessed);
+    const { enough, ...kind } = current.run;
+    const arrived = settled(history, enough);
+    const run = {
+      ...kind,
+      seed,
+      met: Number.isFinite(arrived),
+      arrived: Number.isFinite(arrived) ? arrived : null,
+      said: words,
+      series: lost ? {} : mapped(series(history, weights), thinned),
+    };
+    yours(lesson).add(run);
+    row.push({ ...run, last });
+    const { met, words: far } = challenge.judged(row);
+    asked.dataset.met = met === true;
+    tally.textContent = met === null ? `${far}.` : `${met ? "Met" : "Not met"}: ${far}.`;
+    hurried = waiting.length > 0;
+    if (!hurried) return;
+    seed = waiting.shift();
+    prepare();
+    training.run();
   }
 
   /** Show weights that were trained before. */

@@ -13,7 +13,7 @@ import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_prog
 /**
  * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
  * a promise of that. `feed(step)` puts the next batch into H; `judge(last)` measures the model after the
- * first step, every `every` steps and at the last, in numbers by name. Where a batch is fixed there is
+ * first step, every `every` steps and at the last, in numbers by name, to which the step is added. Where a batch is fixed there is
  * nothing to feed. `after()` is called when the weights have been changed, and `read()` gives those that are
  * to be shown, if not these.
  */
@@ -76,7 +76,7 @@ export async function learn(setup) {
       step++;
       after?.();
       const ended = step === setup.steps;
-      if (judge && (!judged || ended || step % every === 0)) judged = judge(ended);
+      if (judge && (!judged || ended || step % every === 0)) judged = { step, ...judge(ended) };
     }
     return losses;
   }
@@ -206,27 +206,4 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
     started = busy = false;
   }
   return { start, run: go, pause, once, free, state: () => state };
-}
-
-/** Whole runs that nobody watches, in a Worker of their own: `next(setup)` gives the last report, or null. */
-export function series(esm) {
-  let last = null;
-  let ended = () => {};
-  const one = trainer({
-    esm,
-    report: (data) => {
-      last = data;
-    },
-    change: (state) => {
-      if (state === "done") ended(last);
-      if (state === "failed") ended(null);
-    },
-  });
-  const next = (setup) =>
-    new Promise((resolve) => {
-      ended = resolve;
-      one.start(setup);
-      one.run();
-    });
-  return { next, free: one.free };
 }

@@ -91,30 +91,54 @@ export function heldOut(task, count) {
 
 /**
  * Every step reads fresh sequences of options.task. `judge` gives the loss and the share of copies that
- * are right on options.count others, and the loss of the best possible predictor on the same ones.
+ * are right on options.count others, and the loss of the best possible predictor on the same ones; at the end
+ * the share of copies as well, in percent, at each period of options.tested.
  */
-TASKS.copying = ({ H, program, run, random: generator, options: { task, count, every } }) => {
+TASKS.copying = ({ H, program, run, random: generator, options: { task, count, every, tested } }) => {
   const batch = slot(H, program.inputs.batch);
   const [size, length] = program.inputs.batch[1];
   const put = (sequences) => sequences.forEach((tokens, i) => batch.set(tokens, i * length));
   const fresh = () => sequence(task, generator.uniform);
-  const [loss, copied] = ["loss", "accuracy"].map((name) => slot(H, program.outputs[name]));
+  const [loss, copied, right] = ["loss", "accuracy", "right"].map((name) => slot(H, program.outputs[name]));
   const batches = Math.ceil(count / size);
   let held = null;
   let best = null;
+
+  /** The mean of what `found` measures of each batch of these sequences. */
+  function mean(sequences, found) {
+    let sum = 0;
+    for (let i = 0; i < batches; i++) {
+      put(sequences.slice(i * size, (i + 1) * size));
+      run();
+      sum += found() / batches;
+    }
+    return sum;
+  }
+
+  /** The share of copies right at a period: of two periods, in the second all but its first letter. */
+  function copiedAt(period) {
+    const sequences = heldOut({ ...task, periods: [period] }, batches * size);
+    return mean(sequences, () => {
+      let sum = 0;
+      for (let i = 0; i < size; i++) {
+        for (let t = period; t < 2 * period - 1; t++) sum += right[i * (length - 1) + t];
+      }
+      return sum / size / (period - 1);
+    });
+  }
+
   return {
     every,
     feed: () => put(Array.from({ length: size }, fresh)),
-    judge() {
+    judge(last) {
       held ??= heldOut(task, batches * size);
       best ??= bestLoss(held, task);
-      const found = { loss: 0, copied: 0, best };
-      for (let i = 0; i < batches; i++) {
-        put(held.slice(i * size, (i + 1) * size));
-        run();
+      const found = { loss: 0, best };
+      found.copied = mean(held, () => {
         found.loss += loss[0] / batches;
-        found.copied += copied[0] / batches;
-      }
+        return copied[0];
+      });
+      if (last) found.transfer = tested.map((period) => [period, 100 * copiedAt(period)]);
       return found;
     },
   };

@@ -2,16 +2,17 @@
 
 import { argmax, softmax } from "./_model.js";
 import { segments, select } from "./_page.js";
-import { SPEEDS, labelled, paceOf, ratesAround, seedsChallenge, shapesOf, short, stepsOf } from "./_train_choices.js";
+import { SPEEDS, labelled, ofSeeds, paceOf, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
-import { PARTS, comparedWith } from "./_train_guess.js";
+import { PARTS, partOf, settled } from "./_train_guess.js";
 import { forward, make } from "./_triple_product_model.js";
 import { bestLoss, heldOut } from "./_triple_product_task.js";
-import { KINDS, counts, named } from "./_triple_product_words.js";
+import { KINDS, counts } from "./_triple_product_words.js";
 
 const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
+const TESTED = [6, 7, 8, 9, 10, 11, 12]; // periods of which a sequence holds two
 const FEW = 6; // sequences where the page itself judges
 const CHALLENGE = { seeds: 8, steps: 150 };
 
@@ -77,21 +78,33 @@ export function copierTraining({ uid, root, model, follow }) {
     boxes.speed.set(SPEEDS, choice.speed);
   }
 
-  const setup = (seed, steps = choice.total) => ({
+  const setup = (seed) => ({
     program: lesson().step,
     draws: lesson().draws,
     warmup: lesson().warmup,
     rate: choice.rate,
     seed,
-    steps,
+    steps: choice.total,
     task: "copying",
-    options: { task: task(), ...HELD },
+    options: { task: task(), ...HELD, tested: TESTED },
   });
 
   function plan(seed) {
     const { draws, copied, config } = lesson();
     const { floor, periods } = task();
+    const { name } = KINDS.find(({ kind }) => kind === config.score);
+    const varies = periods.length > 1;
+    const layers = config.layers === 1 ? "one layer" : "two layers";
+    // As the lesson's tasks are called (recipe.TASKS): the source's has one layer and one period.
+    const among = config.layers === 1 ? (varies ? ", random period" : "") : varies ? "" : `, period ${periods[0]}`;
     return {
+      run: {
+        kind: `${config.score}, ${layers}${among}`,
+        name: `${name.toLowerCase()}, ${layers}, period ${counts(periods)}`,
+        choices: `${choice.rate} ${choice.total}`,
+        taught: choice.rate === lesson().rate && choice.total === lesson().steps,
+        criterion: `get ${percent(copied)} or more of the copies right`,
+      },
       setup: setup(seed),
       name: `copier ${config.score} ${config.layers} ${counts(periods)}`,
       shapes: shapesOf(draws),
@@ -107,34 +120,28 @@ export function copierTraining({ uid, root, model, follow }) {
     return {
       score: Math.min(1, copied / lesson().copied),
       words: `${percent(copied)} of the copies right, ${(loss - best).toFixed(3)} nats above the best predictor`,
+      judged,
     };
   }
 
-  const answerTo = (guess, history) =>
-    comparedWith(guess, history, {
-      reached: (step) => `It copies, with ${percent(lesson().copied)} or more of the copies right, from step ${step} on.`,
-      missed: ({ score: share }) =>
-        `After all steps ${percent(share * lesson().copied)} of the copies are right, not ${percent(lesson().copied)}.`,
-    });
+  function outcome(history) {
+    const { score: share } = history.at(-1);
+    const from = settled(history);
+    const enough = percent(lesson().copied);
+    if (from < Infinity) return `It copies, with ${enough} or more of the copies right, from step ${from} on.`;
+    return `After all steps ${percent(share * lesson().copied)} of the copies are right, not ${enough}.`;
+  }
 
-  const challenge = seedsChallenge({
-    esm: model.get("_esm"),
-    text:
-      `Challenge: with one layer and one period, choose so that all ${CHALLENGE.seeds} seeds get every copy ` +
-      `of ${HELD.count} fresh sequences right within ${CHALLENGE.steps} steps.`,
-    seeds: CHALLENGE.seeds,
-    begin: () => {
-      if (choice.layers !== 1 || task().periods.length > 1) {
-        return { refused: "The challenge is to do it with one layer and one period." };
-      }
-      panel.pause();
-      const chosen = `${named(lesson().config)}, period ${counts(task().periods)}, rate ${short(choice.rate)}`;
-      return {
-        setup: (seed) => setup(seed, CHALLENGE.steps),
-        passed: ({ judged }) => judged?.copied === 1,
-        words: (met, tried) => `${chosen}: ${met} of ${tried} seeds get every copy right.`,
-      };
-    },
+  const { seeds, steps: within } = CHALLENGE;
+  const challenge = ofSeeds({
+    text: () =>
+      `with one layer and one period, choose so that all ${seeds} seeds get every copy of ${HELD.count} fresh ` +
+      `sequences right within ${within} steps.`,
+    seeds,
+    passed: ({ last: { step, judged } }) => step <= within && judged?.copied === 1,
+    done: `get every copy right within ${within} steps`,
+    refused: () =>
+      choice.layers !== 1 || task().periods.length > 1 ? "it is to be done with one layer and one period" : null,
   });
   const panel = trainPanel({
     uid,
@@ -149,12 +156,16 @@ export function copierTraining({ uid, root, model, follow }) {
       boxes.total.node,
       boxes.speed.node,
     ],
-    more: [challenge.node],
+    lesson: "triple_product",
+    seeds,
+    challenge,
     plan,
     judge,
     follow: (weights) => follow(lesson(), task(), weights),
+    series: (history) => ({ transfer: history.at(-1).judged?.transfer ?? [] }),
     guesses: GUESSES,
-    answer: answerTo,
+    outcome,
+    found: partOf,
     pace: () => paceOf(choice),
   });
 
@@ -169,9 +180,5 @@ export function copierTraining({ uid, root, model, follow }) {
     show();
     panel.restart();
   }
-  function free() {
-    challenge.free();
-    panel.free();
-  }
-  return { node: panel.node, reload, free, pause: panel.pause };
+  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
 }

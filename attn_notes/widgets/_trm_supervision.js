@@ -19,25 +19,24 @@ export function leaves(q, had, { steps, halting, exploration }, random) {
   return q > 0 && !(explores && had < least);
 }
 
-/** Puzzles, as many as `think` takes at once, that a network solves in so many supervision steps. */
+/** Of these puzzles, as many as `think` takes at once, those that a network has solved after each step. */
 export function solvedOf(network, batch, steps) {
   const cells = batch[0].puzzle.length;
   const thoughts = think(network, batch.flatMap(({ puzzle }) => puzzle));
-  let logits = null;
-  for (let done = 0; done < steps; ) {
+  const solved = [];
+  while (solved.length < steps) {
     const { value } = thoughts.next();
     if (!value) continue;
-    ({ logits } = value);
-    done++;
+    const { logits } = value;
+    const size = logits.length / cells / batch.length;
+    const likeliest = (at) => {
+      const row = logits.subarray(at * size, (at + 1) * size);
+      return row.indexOf(Math.max(...row));
+    };
+    const right = ({ solution }, i) => solution.every((digit, cell) => likeliest(i * cells + cell) === digit);
+    solved.push(batch.filter(right).length);
   }
-  const size = logits.length / cells / batch.length;
-  const likeliest = (at) => {
-    const row = logits.subarray(at * size, (at + 1) * size);
-    return row.indexOf(Math.max(...row));
-  };
-  return batch.filter(({ solution }, i) =>
-    solution.every((digit, cell) => likeliest(i * cells + cell) === digit),
-  ).length;
+  return solved;
 }
 
 /** A machine on single precision, with the faster exponential and product. */
@@ -101,11 +100,14 @@ async function supervision({ H, program, random: generator, options }) {
     tests ??= Array.from({ length: judged.last }, () => sample(task, "minimal", true, apart));
     const network = make(tester, read(), config);
     const count = last ? judged.last : judged.along;
-    let solved = 0;
+    const byStep = new Array(judged.steps).fill(0);
     for (let i = 0; i < count; i += tester.boards) {
-      solved += solvedOf(network, tests.slice(i, i + tester.boards), judged.steps);
+      const found = solvedOf(network, tests.slice(i, i + tester.boards), judged.steps);
+      found.forEach((solved, step) => {
+        byStep[step] += solved;
+      });
     }
-    return { solved, count };
+    return { solved: byStep.at(-1), count, looks: byStep.map((solved, i) => [i + 1, (100 * solved) / count]) };
   }
   return { feed, after, read, judge, every: judged.every };
 }

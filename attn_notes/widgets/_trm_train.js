@@ -1,14 +1,15 @@
 // Training a model on the page: how many supervision steps a puzzle has, whether it may halt, and how
 // many puzzles are thought about at once.
 
-import { html, plural, segments, select } from "./_page.js";
-import { challengeRow, labelled, stepsOf, tallyLine } from "./_train_choices.js";
+import { plural, segments, select } from "./_page.js";
+import { labelled, ofSeeds, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { DEEP } from "./_trm_supervision.js";
 
 const TOP_LOSS = 2; // nats, at the upper edge of the picture: at first the likeliest of seven is a guess
 const SUPERVISION = [1, 2, 4, 8, 16];
 const SHORTER = [1, 2 / 3, 1 / 3]; // of a whole run
+const SEEDS = 3;
 const PAUSE = 10; // seconds, longer than a step and a test take
 const SMALL_SCREEN = "(max-width: 40rem)";
 
@@ -86,12 +87,24 @@ export function explorerTraining({ uid, root, model, follow }) {
   function plan(seed) {
     const { config, use_many: use, draws, supervision, optimizer, judged, ...shape } = lesson();
     const { rows, columns, held_out_share, symmetries } = shape;
+    const { goal, sizes } = lesson();
     const shapes = Object.entries(draws).map(([name, { shape }]) => [
       name.replace("buffer.", ""),
       shape,
     ]);
     pace = null;
+    const taught =
+      choice.size === sizes[0] && choice.steps === choice.size.steps &&
+      choice.supervision === supervision.steps && choice.halting === "on";
     return {
+      run: {
+        kind: "recursive",
+        name: `${plural(choice.supervision, "look")} a puzzle${choice.halting === "on" ? "" : ", no halting"}`,
+        choices: `${choice.size.seats} ${choice.steps} ${choice.supervision} ${choice.halting}`,
+        taught,
+        criterion: `solve ${share(goal.solved)} or more`,
+        enough: goal.solved,
+      },
       setup: {
         program: choice.size.step,
         draws,
@@ -131,30 +144,27 @@ export function explorerTraining({ uid, root, model, follow }) {
     if (!judged) return { score: 0, words: `not tested yet${left}` };
     const { solved, count } = judged;
     const words = `${solved} of ${count} held-out minimal puzzles solved${left}`;
-    return { score: solved / count, words };
+    return { score: solved / count, words, judged };
   }
 
   /** Looks that the challenge allows, at whatever size: a step of training is one look for every seat. */
   const mostLooks = () => lesson().goal.steps * lesson().sizes[0].seats;
 
-  function answerTo(guess, history) {
-    const { score, step } = history.at(-1);
-    const { solved } = lesson().goal;
+  const challenge = ofSeeds({
+    text: () =>
+      `solve ${share(lesson().goal.solved)} of ${lesson().judged.last} held-out minimal puzzles after at most ` +
+      `${mostLooks().toLocaleString("en")} looks: ${lesson().goal.steps} steps of ${lesson().sizes[0].seats} puzzles, ` +
+      "or as many in another size.",
+    seeds: 1,
+    passed: ({ last: { step, score } }) => step * choice.size.seats <= mostLooks() && score >= lesson().goal.solved,
+    done: "solve as many within as many looks",
+  });
+  const outcome = (history) => `After ${history.at(-1).step} steps it solves ${share(history.at(-1).score)}.`;
+  function found(history) {
     const bounds = GUESSES.options.map(([bound]) => bound);
-    const found = bounds.find((bound) => score < Number(bound)) ?? bounds.at(-1);
-    const outcome = `After ${step} steps it solves ${share(score)}.`;
-    const guessed = guess ? (guess === found ? " As you guessed." : " Not as you guessed.") : "";
-    if (step * choice.size.seats <= mostLooks()) {
-      tally.textContent =
-        score >= solved
-          ? `Done: ${share(score)} in ${step} steps.`
-          : `Not yet: ${share(score)} in ${step} steps.`;
-    }
-    return outcome + guessed;
+    return bounds.find((bound) => history.at(-1).score < Number(bound)) ?? bounds.at(-1);
   }
 
-  const challenge = html("p", {});
-  const tally = tallyLine();
   const panel = trainPanel({
     uid,
     root,
@@ -166,25 +176,28 @@ export function explorerTraining({ uid, root, model, follow }) {
       boxes.size.node,
       boxes.steps.node,
     ],
-    more: [challengeRow(challenge, tally)],
+    lesson: "trm",
+    seeds: SEEDS,
+    challenge,
     plan,
     judge,
     follow: (weights) => follow(lesson(), weights),
+    series: (history) => ({
+      looks: history.at(-1).judged?.looks ?? [],
+      solved: history.filter(({ judged }) => judged).map(({ step, score }) => [step, 100 * score]),
+    }),
     guesses: GUESSES,
-    answer: answerTo,
+    outcome,
+    found,
   });
 
   function reload() {
     panel.node.hidden = !taught();
     if (!taught()) return;
-    const { sizes, supervision, judged, goal } = lesson();
+    const { sizes, supervision } = lesson();
     const small = matchMedia(SMALL_SCREEN).matches;
     const size = small ? sizes.reduce((one, other) => (one.seats < other.seats ? one : other)) : sizes[0];
     choice = { size, steps: size.steps, supervision: supervision.steps, halting: "on" };
-    challenge.textContent =
-      `Challenge: solve ${share(goal.solved)} of ${judged.last} held-out minimal puzzles after at most ` +
-      `${mostLooks().toLocaleString("en")} looks: ${goal.steps} steps of ${sizes[0].seats} puzzles, or as ` +
-      "many in another size.";
     show();
     panel.restart();
   }

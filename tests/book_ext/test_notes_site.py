@@ -103,18 +103,29 @@ def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
 def test_a_page_gets_the_state_of_its_own_widget_only(part: dict[str, ModuleType]) -> None:
     pair = notebook(("play", "m1"), ("weights", "m2"))
     for tag, model in ((None, "m1"), ("play", "m1"), ("weights", "m2")):
-        found, state = part["widgets"].first_widget(pair, tag)
+        found, state = part["widgets"].first_widget(pair, "deep_qkv", tag)
         assert (found, list(state["state"])) == (model, [model])
 
 
 def test_a_notebook_without_the_widget_is_refused(part: dict[str, ModuleType]) -> None:
     first_widget = part["widgets"].first_widget
     with pytest.raises(LookupError, match="no output is a widget in a cell tagged 'weights'"):
-        first_widget(notebook(("play", "m1")), "weights")
+        first_widget(notebook(("play", "m1")), "deep_qkv", "weights")
     unsaved = notebook(("play", "m1"))
     del unsaved.metadata["widgets"]
     with pytest.raises(LookupError, match="was not saved"):
-        first_widget(unsaved)
+        first_widget(unsaved, "deep_qkv")
+
+
+def test_fields_to_be_filled_in_are_no_lessons_own_widget(part: dict[str, ModuleType]) -> None:
+    both = notebook(("guess", "m1"), ("play", "m2"))
+    saved = both.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    for model, name in (("m1", "guess.Guess"), ("m2", "deep_qkv.ABCSorter")):
+        saved[model]["state"] = {"_anywidget_id": f"attn_notes.widgets.{name}"}
+    found, _ = part["widgets"].first_widget(both, "deep_qkv")
+    assert found == "m2"
+    with pytest.raises(LookupError, match="no output is a widget of trm"):
+        part["widgets"].first_widget(both, "trm")
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -132,7 +143,7 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool, part: dict[str, M
 @pytest.mark.parametrize("stem", lesson_stems(ROOT))
 def test_a_place_is_as_high_as_its_widget_opens(stem: str, part: dict[str, ModuleType]) -> None:
     """It says so to the style sheet; that the heights are right, a browser's test sees."""
-    view = f'<script type="{part["widgets"].VIEW}">{{}}</script>'
+    view = f'<script type="{part["widgets"].VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
     page += nodes.raw(view, view, format="html")
     part["widgets"]._reserve_places(None, page, f"book/evidence/{stem}")

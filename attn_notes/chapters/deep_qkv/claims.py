@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 
 import torch
-from IPython.display import Markdown
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.claims import Claim, corrected
+from attn_notes.analysis.claims import Claim, Mine, corrected
 from attn_notes.analysis.statistics import Comparison, Finding
 from attn_notes.chapters.deep_qkv import evidence, pull, recipe
-from attn_notes.chapters.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds, Live
+from attn_notes.chapters.deep_qkv.evidence import NEVER, Bodies, Crowd, Crowds
 from attn_notes.tasks import sorting
 
 NAMES = {
@@ -112,7 +111,9 @@ def _pairs(bodies: Bodies) -> list[Claim]:
                 if ours in crowds and theirs in crowds
             }
             if findings:
-                found.append(Claim(text, findings, family=family))
+                found.append(
+                    Claim(text, findings, family=family, mine=Mine("before", (ours, theirs)))
+                )
     return found
 
 
@@ -127,6 +128,7 @@ def every(bodies: Bodies) -> list[Claim]:
             text,
             {name: capacity(crowds[kind]) for name, crowds in bodies.items() if kind in crowds},
             "source" if kind == "gated" else "ours",
+            mine=Mine("any", (kind,)),
         )
         for text, kind in all_of.items()
     ]
@@ -174,17 +176,6 @@ def comparisons(
         }
         for question, (ours, theirs) in questions.items()
     }
-
-
-def order(crowds: Live) -> Markdown:
-    """Which kind sorted soonest, which last, as the lesson asks to predict: the median seeds."""
-    names = evidence.ASKED
-    ranked = sorted(names, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
-    steps = [f"{names[kind]} ({step_or_never(crowds[kind].median)})" for kind in ranked]
-    return Markdown(
-        f"The order to predict, by the step at which half of the seeds have converged: "
-        f"{', '.join(steps)}."
-    )
 
 
 PULL = {

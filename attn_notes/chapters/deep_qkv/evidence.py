@@ -15,7 +15,7 @@ from torch.func import functional_call, vmap
 from attn_notes.analysis import results, statistics
 from attn_notes.chapters.deep_qkv import measure, pull, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
-from attn_notes.predictions import Part
+from attn_notes.predictions import Number, Order, Part
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
@@ -115,12 +115,25 @@ ASKED = {
 """Kind → what the lesson calls it where it asks for a prediction."""
 
 
+ORDER = Order(
+    "order",
+    "Your order, soonest first: drag them, or use the arrows",
+    tuple(ASKED.values()),
+)
+LOWEST = Number(
+    "lowest loss of plain",
+    0,
+    math.log(3),
+    "The lowest loss of a plain one",
+    unit="nats",
+    best=sorting.FLOOR,
+)
+
+
 def predicted(crowds: Live) -> list[Part]:
-    """What the lesson asks a reader to predict: who is first, and how low a loss can get."""
+    """What became of what the lesson asks: who is first, and how low a loss can get."""
     order = sorted(ASKED, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
-    ranks = [Part(ASKED[kind], 1, len(order), order.index(kind) + 1) for kind in ASKED]
-    lowest, floor = crowds["plain"].lowest, sorting.FLOOR
-    return [*ranks, Part("lowest loss of plain", 0, math.log(3), lowest, floor)]
+    return [*ORDER.came([ASKED[kind] for kind in order]), LOWEST.came(crowds["plain"].lowest)]
 
 
 def crowd(run: results.Record) -> Crowd:

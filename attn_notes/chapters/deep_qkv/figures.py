@@ -5,6 +5,7 @@ tests/chapters/deep_qkv/test_says.py holds each title to its record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from textwrap import fill
 from typing import NamedTuple
 
@@ -24,8 +25,8 @@ from attn_notes.chapters.deep_qkv.claims import (
     comparisons,
     step_or_never,
 )
-from attn_notes.chapters.deep_qkv.evidence import Along, Bodies, Crowd, Crowds, Live
-from attn_notes.figures import Picture
+from attn_notes.chapters.deep_qkv.evidence import NEVER, Along, Bodies, Crowd, Crowds, Live
+from attn_notes.figures import Picture, Yours
 from attn_notes.models.deep_qkv import VARIANTS, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
 
@@ -112,6 +113,12 @@ def one_seed(losses: Sequence[float]) -> Picture:
         "The loss over all 27 inputs. Broken line: the floor.",
         f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
         f"floor is {sorting.FLOOR:.4f}.",
+        lesson="deep_qkv",
+        yours=[
+            Yours(
+                ax, {"plain": "plain"}, series="loss", guesses={evidence.LOWEST.name: (None, None)}
+            )
+        ],
     )
 
 
@@ -165,6 +172,22 @@ def race(crowds: Crowds, title: str, *, medians: bool = True) -> Picture:
         medians: whether the step by which half of its seeds have stands beside each name.
     """
     return _race(curves(crowds), title, medians=medians)
+
+
+def live_race(crowds: Live) -> Picture:
+    """Who of the lesson's own has not yet sorted all 27 inputs for good, and of the reader's."""
+    picture = race(crowds, race_title(crowds), medians=False)
+    recorded = {
+        kind: f"Of the {len(here.arrivals)} seeds trained with this page {here.arrived} do, the "
+        f"median {'never' if here.median == NEVER else f'from step {here.median:,.0f} on'}."
+        for kind, here in crowds.items()
+    }
+    names = {kind: NAMES[kind] for kind in crowds}
+    return replace(
+        picture,
+        lesson="deep_qkv",
+        yours=[Yours(picture.fig.axes[0], names, "arrivals", recorded=recorded)],
+    )
 
 
 def _race(drawn: Mapping[str, Curve], title: str, *, medians: bool = True) -> Picture:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attn_notes.analysis import claims as tables
 from attn_notes.analysis import statistics
-from attn_notes.analysis.claims import Claim
+from attn_notes.analysis.claims import Claim, Mine
 from attn_notes.analysis.statistics import Finding
 from attn_notes.analysis.words import number, span
 from attn_notes.chapters.dialectical import recipe
@@ -18,6 +18,10 @@ WHOLE_STEPS = recipe.WHOLE.steps
 
 
 # --- Findings: numbers → verdict
+
+
+READS_AHEAD = 1e-4
+"""Nats by which a later character moves a prediction in the page, in single precision, at least."""
 
 
 def lowest(excess: Tensor) -> tuple[bool, float]:
@@ -237,9 +241,20 @@ def lesson(live: Live, recorded: Recorded) -> list[Claim]:
             there: about_writing(recorded)[0].findings["recorded"]
         },
     }
-    return [Claim(text, findings) for text, findings in found.items()]
+    above = ("above", None)
+    mine = [
+        Mine("every", (published,), above, low=-statistics.ROUNDING),
+        Mine("every", (mended,), above, low=-statistics.ROUNDING, high=recipe.NEAR),
+        Mine("every", (mended,), ("leak", None), high=READS_AHEAD),
+        None,
+        None,
+    ]
+    return [
+        Claim(text, findings, mine=each)
+        for (text, findings), each in zip(found.items(), mine, strict=True)
+    ]
 
 
-def table(claims: list[Claim]) -> HTML:
+def table(claims: list[Claim], *, lesson: str = "") -> HTML:
     """The table of a page."""
-    return tables.table(claims)
+    return tables.table(claims, lesson=lesson)

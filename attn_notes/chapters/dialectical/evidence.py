@@ -16,7 +16,7 @@ from attn_notes.analysis import leaks, results
 from attn_notes.chapters.dialectical import decoding, measure, recipe
 from attn_notes.chapters.dialectical.measure import Stopping, Tradeoff
 from attn_notes.models.dialectical import LanguageModel
-from attn_notes.predictions import Part
+from attn_notes.predictions import Number, Part
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY, Brackets
 from attn_notes.training.comparison import held_out
@@ -189,9 +189,15 @@ def removals(run: Run, prompt: str, budget: int = 14) -> dict[str, list[float]]:
     }
 
 
+ASKED = tuple(
+    Number(kind, -1.3, 2, label, unit="nats", best=0.0, linthresh=0.01)
+    for kind, label in (
+        ("as published", "As published, how far above the floor will it end? Below is negative"),
+        ("mask mended", "With the mask mended"),
+    )
+)
+
+
 def predicted(live: Live) -> list[Part]:
-    """What the lesson asks a reader to predict: how far from the floor each model ends, in nats."""
-    return [
-        Part(kind, -1.3, 2, live.ends[kind].mean().item(), 0.0, linthresh=0.01)
-        for kind in ("as published", "mask mended")
-    ]
+    """What became of what the lesson asks: how far from the floor each model ends, in nats."""
+    return [question.came(live.ends[question.name].mean().item()) for question in ASKED]

@@ -11,7 +11,7 @@ from attn_notes import figures as house
 from attn_notes.analysis.words import median, number, span
 from attn_notes.chapters.dialectical import claims, decoding, evidence, measure, recipe
 from attn_notes.chapters.dialectical.evidence import Live, Recorded
-from attn_notes.figures import COLOURS, FLOOR, GREY, INK, PAPER, Picture
+from attn_notes.figures import COLOURS, FLOOR, GREY, INK, PAPER, Picture, Yours
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import Brackets
@@ -154,6 +154,20 @@ def falling(live: Live) -> Picture:
             f"{number(median(end))} nats"
             for kind, end in ends.items()
         ),
+        lesson="dialectical",
+        yours=[
+            Yours(
+                ax,
+                {kind: kind for kind in ends},
+                series="above",
+                guesses={question.name: (last, None) for question in evidence.ASKED},
+                recorded={
+                    kind: f"The {seeds} seeds trained with this page end, by their median, "
+                    f"{number(median(end))} nats above it."
+                    for kind, end in ends.items()
+                },
+            )
+        ],
     )
 
 

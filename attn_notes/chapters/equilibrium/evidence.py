@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.analysis import results
+from attn_notes.analysis import results, statistics
 from attn_notes.analysis.results import numbers
 from attn_notes.chapters.equilibrium import measure, recipe
 from attn_notes.chapters.equilibrium.probes import (
@@ -27,7 +27,7 @@ from attn_notes.chapters.equilibrium.probes import (
     Spectrum,
 )
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel
-from attn_notes.predictions import Part
+from attn_notes.predictions import Choice, Number, Part
 from attn_notes.tasks.text import FallbackWarning, Text, tiny_shakespeare
 from attn_notes.training.ensemble import Run
 
@@ -359,12 +359,29 @@ def live(run: Run, text: Text, counted: Yardsticks) -> Live:
     )
 
 
-def predicted(gradients: Gradients) -> list[Part]:
-    """What the lesson asks a reader to predict: how near the published gradient is to the true one.
+TURN = Choice(
+    "forty more",
+    "After forty more steps the gradient",
+    {"is closer to the true one": 1.0, "is where it was": 0.0, "has drifted away": -1.0},
+)
+COSINES = {
+    steps: Number(
+        f"{steps} steps", -1, 1, f"Its cosine to the true one after {steps} steps", best=1.0
+    )
+    for steps in (recipe.FEW, recipe.AFTER)
+}
+ASKED = (TURN, *COSINES.values())
 
-    As a cosine, after the published number of nudged steps and after forty more.
+
+def predicted(gradients: Gradients) -> list[Part]:
+    """What became of what the lesson asks: how near the published gradient is to the true one.
+
+    As a cosine, after the published number of nudged steps and after forty more; and whether every
+    seed's comes closer, or drifts away.
     """
+    few, after = (gradients.at("clipped", steps) for steps in COSINES)
+    turned = statistics.all_rise(few.tolist(), after.tolist())
     return [
-        Part(f"{steps} steps", -1, 1, gradients.at("clipped", steps).mean().item(), 1.0)
-        for steps in (recipe.FEW, recipe.AFTER)
+        TURN.came({True: 1.0, False: -1.0, None: 0.0}[turned]),
+        *(c.came(v.mean().item()) for c, v in zip(COSINES.values(), (few, after), strict=True)),
     ]

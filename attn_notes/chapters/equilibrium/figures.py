@@ -23,6 +23,7 @@ from attn_notes.figures import (
     PUBLISHED,
     VIOLET,
     Picture,
+    Yours,
 )
 from attn_notes.models.equilibrium import TOLERANCE
 
@@ -387,6 +388,13 @@ def clip(found: evidence.Gradients) -> Picture:
         f"cosine is the mean of four, for Q, K, V and O. Clipped: {', '.join(clipped)}.",
         f"Left: cosine to the exact gradient against nudged steps. {said}. "
         "Right: length of the credit over the exact one's; clipped it grows to the last of them.",
+        lesson="equilibrium",
+        yours=[
+            Yours(
+                axes[0],
+                guesses={asked.name: (steps, None) for steps, asked in evidence.COSINES.items()},
+            )
+        ],
     )
 
 

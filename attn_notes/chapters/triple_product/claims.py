@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.claims import Claim, corrected
+from attn_notes.analysis.claims import Claim, Mine, corrected
 from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
 from attn_notes.analysis.words import median, rounded, span
 from attn_notes.chapters.triple_product import recipe
@@ -172,6 +172,10 @@ def _pairs(bodies: Bodies) -> list[Claim]:
     return claims
 
 
+ONE_OFF = ("transfer", float(recipe.HALF - 1))
+"""What a run in the page keeps of how it copies where the copy begins one letter earlier."""
+
+
 def of_models(bodies: Bodies, best: Mapping[str, float], reach: Reach) -> list[Claim]:
     """What trained models tell, comparisons corrected by Holm within a body of evidence.
 
@@ -199,8 +203,17 @@ def of_models(bodies: Bodies, best: Mapping[str, float], reach: Reach) -> list[C
     heads = {c: body.follows["two layers"]["dot"] for c, body in bodies.items() if body.follows}
     return corrected(
         [
-            Claim(STRICT, {c: induction(m) for c, m in where("one layer").items()}, "source"),
-            Claim(VARIED, {c: varied(m) for c, m in where("two layers").items()}),
+            Claim(
+                STRICT,
+                {c: induction(m) for c, m in where("one layer").items()},
+                "source",
+                mine=Mine("every", ("dot, one layer",), ONE_OFF, low=100 * SOLVED),
+            ),
+            Claim(
+                VARIED,
+                {c: varied(m) for c, m in where("two layers").items()},
+                mine=Mine("every", ("dot, two layers",), ONE_OFF, low=100 * SOLVED),
+            ),
             Claim(
                 DEEP,
                 {c: induction(m) for c, m in where("two layers, period 12").items()},

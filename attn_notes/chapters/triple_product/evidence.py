@@ -21,7 +21,7 @@ from attn_notes.chapters.triple_product import learnt, recipe
 from attn_notes.chapters.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
 from attn_notes.chapters.triple_product.rules import Reach
 from attn_notes.models.triple_product import AttentionOnly
-from attn_notes.predictions import Part
+from attn_notes.predictions import Number, Part
 from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
@@ -418,12 +418,21 @@ def settings() -> dict[str, How]:
     return found
 
 
+ASKED = {
+    period: Number(f"period {period}", 0, 100, label, unit="%", best=100.0)
+    for period, label in (
+        (recipe.HALF, f"Trained and tested at period {recipe.HALF}: how many copies are right"),
+        (recipe.HALF - 1, f"Tested at period {recipe.HALF - 1}"),
+    )
+}
+
+
 def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
-    """What the lesson asks a reader to predict: copies right, in percent, there and one letter off.
+    """What became of what the lesson asks: copies right, in percent, there and one letter off.
 
     Whoever knows the period, or reads, has all of them right.
     """
     return [
-        Part(f"period {period}", 0, 100, 100 * moved.at(kind, period).mean().item(), 100.0)
-        for period in (recipe.HALF, recipe.HALF - 1)
+        question.came(100 * moved.at(kind, period).mean().item())
+        for period, question in ASKED.items()
     ]

@@ -1,6 +1,7 @@
 """The chapter's figures of models and what they cost: functions of its evidence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from matplotlib.axes import Axes
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
 from attn_notes.analysis.words import median
-from attn_notes.chapters.triple_product import claims, explorer, recipe
+from attn_notes.chapters.triple_product import claims, evidence, explorer, recipe
 from attn_notes.chapters.triple_product.evidence import Costs, Learnings, Sweep, seeds
 from attn_notes.chapters.triple_product.learnt import ByToken, Loudness, Places, Transfer
 from attn_notes.chapters.triple_product.rules import Reach
@@ -22,6 +23,7 @@ from attn_notes.figures import (
     PUBLISHED,
     VIOLET,
     Picture,
+    Yours,
     band,
     figure,
     label_lines,
@@ -262,11 +264,32 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
 def transfer(moved: Mapping[str, Transfer]) -> Picture:
     """What the lesson's models copy by period, those of one layer and period first."""
     counts = claims.induction(moved["one layer"]).verdict is False
-    return _transfer(
+    picture = _transfer(
         moved,
         "Trained at one period, one layer has learnt a distance"
         if counts
         else "How well they copy at periods on which they were not trained",
+    )
+    asked = {question.name: (period, None) for period, question in evidence.ASKED.items()}
+    yours = [
+        Yours(
+            ax,
+            {f"{kind}, {name}": f"{kind}, {name}" for kind in recipe.KINDS},
+            series="transfer",
+            guesses=asked if name == "one layer" else {},
+            recorded={f"{kind}, {name}": _moved(each, kind) for kind in each.accuracy},
+        )
+        for ax, (name, each) in zip(picture.fig.axes, moved.items(), strict=True)
+    ]
+    return replace(picture, lesson="triple_product", yours=yours)
+
+
+def _moved(each: Transfer, kind: str) -> str:
+    """What the lesson's own copy at the period of the source, and one letter off."""
+    seen, off = (median(each.at(kind, period)) for period in evidence.ASKED)
+    return (
+        f"The median of those trained with this page gets {100 * seen:.0f} % at period "
+        f"{recipe.HALF} and {100 * off:.0f} % at {recipe.HALF - 1}."
     )
 
 
@@ -296,12 +319,12 @@ def _transfer(moved: Mapping[str, Transfer], title: str) -> Picture:
         for ax, (name, each) in zip(axes, moved.items(), strict=True):
             shade(ax, [p for p in each.periods if p in each.home])
             for kind, accuracy in each.accuracy.items():
-                band(ax, torch.tensor(each.periods), accuracy, COLOUR[kind], kind)
-            ax.axhline(chance, color=FLOOR, linestyle=":", linewidth=1, label="chance")
+                band(ax, torch.tensor(each.periods), 100 * accuracy, COLOUR[kind], kind)
+            ax.axhline(100 * chance, color=FLOOR, linestyle=":", linewidth=1, label="chance")
             ax.set_title(TRAINED[name], fontsize=10)
-            ax.set(ylim=(0, 1.03), xlabel="period at test")
+            ax.set(ylim=(0, 103), xlabel="period at test")
             ax.set_xticks(each.periods[:: 2 if len(moved) < 3 else 5])
-        axes[0].set_ylabel("share of copies right")
+        axes[0].set_ylabel("copies right, %")
         legend_below(fig)
 
     def said(name: str, each: Transfer) -> str:

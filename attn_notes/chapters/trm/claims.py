@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_notes.analysis import claims, statistics
-from attn_notes.analysis.claims import Claim
+from attn_notes.analysis.claims import Claim, Mine
 from attn_notes.analysis.statistics import Finding, Verdict, unless_nan
 from attn_notes.analysis.words import listed, median, percent, percents
 from attn_notes.chapters.trm.evidence import Live, Recorded
@@ -366,8 +366,11 @@ def lesson(live: Live, recorded: Recorded) -> list[Claim]:
         text: replace(claim, findings={name: short(f) for name, f in claim.findings.items()})
         for text, claim in compared(recorded).items()
     }
+    _, _, _, opponents = next(each for each in ASKED[THINKING] if each[0] == AGAIN)
+    shares = [100 * x for kind, looks in opponents for x in recorded.solved(kind, "minimal", looks)]
+    mine = Mine("above", ("recursive",), ("looks", float(TRAINED)), [float(x) for x in shares])
     return [
-        tested[AGAIN],
+        replace(tested[AGAIN], mine=mine),
         tested[REREADS],
         tested[SHARES],
         split(recorded),

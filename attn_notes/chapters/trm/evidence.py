@@ -16,7 +16,7 @@ from attn_notes.chapters.trm.measure import Legible, Reliability, Solving, Stopp
 from attn_notes.chapters.trm.recipe import KINDS, TASK, THINK, TRAINED
 from attn_notes.chapters.trm.supervision import History
 from attn_notes.models.trm import TRM
-from attn_notes.predictions import Part
+from attn_notes.predictions import Number, Part
 from attn_notes.tasks.sudoku import Batch
 from attn_notes.training import checkpoint
 
@@ -266,14 +266,20 @@ def recorded() -> Recorded:
     return Recorded(kinds, inside, stricter)
 
 
+ASKED = tuple(
+    Number(name, 0, 100, label, unit="%", best=100.0)
+    for name, label in (
+        ("one look", "Of a hundred minimal puzzles, solved after one look"),
+        ("eight looks", "After eight looks"),
+        ("four times the weights, one look", "By four times the weights, looking once"),
+    )
+)
+
+
 def predicted(live: Live, recorded: Recorded) -> list[Part]:
-    """What the lesson asks a reader to predict: of a hundred minimal puzzles, how many are solved.
+    """What became of what the lesson asks: of a hundred minimal puzzles, how many are solved.
 
     Each has one solution, which a solver finds; so a hundred is the best.
     """
-    came = {
-        "one look": live.solved(1),
-        "eight looks": live.solved(TRAINED),
-        "four times the weights, one look": median(recorded.solved(recipe.DEEP)),
-    }
-    return [Part(name, 0, 100, 100 * share, 100.0) for name, share in came.items()]
+    came = (live.solved(1), live.solved(TRAINED), median(recorded.solved(recipe.DEEP)))
+    return [question.came(100 * float(share)) for question, share in zip(ASKED, came, strict=True)]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attn_notes import figures
 from attn_notes.analysis.words import median, percent
-from attn_notes.chapters.trm import recipe
+from attn_notes.chapters.trm import evidence, recipe
 from attn_notes.chapters.trm.evidence import Live, Recorded, network
 from attn_notes.chapters.trm.recipe import (
     DEEP,
@@ -21,7 +21,7 @@ from attn_notes.chapters.trm.recipe import (
     TRAINED,
     TRM_LIVE,
 )
-from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, VIOLET, Picture
+from attn_notes.figures import CONTROL, GREY, INK, MAUVE, OURS, VIOLET, Picture, Yours
 
 BASELINES = {TRM_LIVE: OURS, DEEP: MAUVE, EQUAL: CONTROL}
 Y, Z = OURS, VIOLET  # the answer and what is in mind, as in the widget
@@ -198,6 +198,22 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         f"Share solved against looks, medians of recorded seeds: {one} % after one, {eight} after "
         f"{TRAINED}, {late} after {THINK}; live {percent(live.solved(1), 0)}, "
         f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %.",
+        lesson="trm",
+        yours=[
+            Yours(
+                ax,
+                {"recursive": "recursive"},
+                series="looks",
+                guesses={
+                    question.name: (step, None)
+                    for question, step in zip(evidence.ASKED, (1, TRAINED, 1), strict=True)
+                },
+                recorded={
+                    "recursive": f"The recorded seeds, trained longer, solve {eight} % after "
+                    f"{TRAINED} looks, by their median."
+                },
+            )
+        ],
     )
 
 

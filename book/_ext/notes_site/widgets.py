@@ -9,8 +9,9 @@ as high as its widget opens, so that the page does not jump, and
     :set: {"seed": 3}
     ```
 
-puts a chapter's first widget, or that of its first cell with a tag, on another page as well, with
-the weights that the chapter has trained. `set` overrides traits on this page.
+puts a lesson's own widget, the first, or that of its first cell with a tag, on another page as
+well, with the weights that the lesson has trained. `set` overrides traits on this page. Fields that
+a lesson asks its reader to fill in are nobody's own.
 """
 
 import importlib
@@ -54,7 +55,7 @@ class LiveWidget(SphinxDirective):
         self.env.note_dependency(name)
         try:
             notebook = json.loads(Path(path).read_text("utf-8"))
-            model, state = first_widget(notebook, self.options.get("tag"))
+            model, state = first_widget(notebook, self.arguments[0], self.options.get("tag"))
         except LookupError as error:
             raise self.error(f"{name}: {error.args[0]}") from error
         state["state"][model]["state"] |= self.options.get("set", {})
@@ -62,20 +63,25 @@ class LiveWidget(SphinxDirective):
             self.env, self.env.docname, "widget_host", HOST, {}
         )
         view = {"version_major": 2, "version_minor": 0, "model_id": model}
-        html = _script(STATE, state) + _place(_script(VIEW, view), self.arguments[0])
+        place = _place(_script(VIEW, view), self.arguments[0], _module(state["state"][model]))
+        html = _script(STATE, state) + place
         return [nodes.raw(text=html, format="html")]
 
 
-def first_widget(notebook: dict[str, Any], tag: str | None = None) -> tuple[str, dict[str, Any]]:
-    """The model id of a notebook's first widget view, and the widget state reduced to that model.
+def first_widget(
+    notebook: dict[str, Any], stem: str, tag: str | None = None
+) -> tuple[str, dict[str, Any]]:
+    """The model id of the first view of a lesson's own widget, and the state reduced to that model.
 
     Args:
         notebook: an executed notebook, read as JSON.
+        stem: of the lesson.
         tag: look only at cells with this tag.
 
     Raises:
         LookupError: no such view, or its state was not saved.
     """
+    saved = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})
     views = [
         output["data"][VIEW]["model_id"]
         for cell in notebook["cells"]
@@ -85,10 +91,18 @@ def first_widget(notebook: dict[str, Any], tag: str | None = None) -> tuple[str,
     ]
     if not views:
         raise LookupError("no output is a widget" + (f" in a cell tagged {tag!r}" if tag else ""))
-    saved = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})
-    if views[0] not in saved["state"]:
+    own = [view for view in views if _module(saved["state"].get(view)) in (stem, "")]
+    if not own:
+        raise LookupError(f"no output is a widget of {stem}")
+    if own[0] not in saved["state"]:
         raise LookupError("the state of its widget was not saved with it")
-    return views[0], {**saved, "state": {views[0]: saved["state"][views[0]]}}
+    return own[0], {**saved, "state": {own[0]: saved["state"][own[0]]}}
+
+
+def _module(model: dict[str, Any] | None) -> str:
+    """The module of `attn_notes.widgets` that a saved model is of, if it is known."""
+    name: str = (model or {"state": {}})["state"].get("_anywidget_id", "")
+    return name.removeprefix("attn_notes.widgets.").partition(".")[0]
 
 
 def _script(kind: str, content: Any) -> str:
@@ -97,10 +111,10 @@ def _script(kind: str, content: Any) -> str:
     return f'<script type="{kind}">{text}</script>'
 
 
-def _place(view: str, chapter: str) -> str:
-    wide, narrow = importlib.import_module(f"attn_notes.widgets.{chapter}").OPENS
+def _place(view: str, stem: str, module: str) -> str:
+    wide, narrow = importlib.import_module(f"attn_notes.widgets.{module or stem}").OPENS
     style = f"--opens: {wide}rem; --opens-narrow: {narrow}rem"  # book.css keeps as much free
-    return f'<div class="live-widget {chapter}" style="{style}">{view}{NO_SCRIPT}</div>'
+    return f'<div class="live-widget {stem} {module}" style="{style}">{view}{NO_SCRIPT}</div>'
 
 
 def _copy_host(app: Sphinx) -> None:
@@ -111,8 +125,22 @@ def _copy_host(app: Sphinx) -> None:
 
 
 def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    for raw in list(doctree.findall(nodes.raw)):
-        text = raw.astext()
-        if text.startswith(f'<script type="{VIEW}">'):
-            place = _place(text, page.rpartition("/")[2])
+    texts = {raw: raw.astext() for raw in doctree.findall(nodes.raw)}
+    models: dict[str, Any] = {}
+    for text in texts.values():
+        models |= _content(STATE, text).get("state", {})
+    for raw, text in texts.items():
+        if view := _content(VIEW, text):
+            module = _module(models.get(view["model_id"]))
+            place = _place(text, page.rpartition("/")[2], module)
             raw.replace_self(nodes.raw(text=place, format="html"))
+
+
+def _content(kind: str, text: str) -> dict[str, Any]:
+    """What the script element of this kind holds that a text begins with, if it does."""
+    start = f'<script type="{kind}">'
+    if not text.startswith(start):
+        return {}
+    found: dict[str, Any]
+    found, _ = json.JSONDecoder().raw_decode(text, len(start))
+    return found

@@ -182,14 +182,6 @@ def test_whose_pull_it_is(text: str) -> None:
     assert finding.p == pytest.approx(len(claims.PULL) * alone)  # one family
 
 
-def test_the_order_that_was_to_be_predicted() -> None:
-    made = {"plain": LATE, "gated": EARLY, "fixed_gate": NEVER, "plain, knowable": EARLY - 60}
-    text = claims.order({kind: crowd(arrivals) for kind, arrivals in made.items()}).data
-    named = ["two letters left out (", "gated (", "plain (", "divided by three (never)"]
-    places = [text.index(name) for name in named]
-    assert places == sorted(places), text
-
-
 class TestRank:
     def made(self, **changed: torch.Tensor) -> dict[str, Crowd]:
         cells = [(r, t) for r in recipe.RANKS for t in recipe.TEMPERATURES]

@@ -231,14 +231,14 @@ def test_transfer() -> None:
     for ax, each, title in zip(axes(picture), moved.values(), titles, strict=True):
         for kind, accuracy in each.accuracy.items():
             x, y = lines(ax)[kind]
-            assert x == [10, 11, 12, 14] and is_median(y, accuracy)
+            assert x == [10, 11, 12, 14] and is_median(y, 100 * accuracy)
             assert colours(ax)[kind] == figures.COLOUR[kind]
-        assert list(lines(ax)["chance"][1]) == [1 / 16] * 2
+        assert list(lines(ax)["chance"][1]) == [100 / 16] * 2
         assert words(ax)[:2] == (title, "period at test")
         (shade,) = ax.patches
         low, high = shade.get_x(), shade.get_x() + shade.get_width()
         assert [p for p in x if low < p < high] == [*each.home]
-    assert words(axes(picture)[0])[2] == "share of copies right"
+    assert words(axes(picture)[0])[2] == "copies right, %"
     assert picture.title == "Trained at one period, one layer has learnt a distance"
     assert "one layer, trained at 12: where they were trained at least dot 0.95, volume 0.98, " \
         "angle 0.98; elsewhere at most dot 0.30" in picture.alt  # fmt: skip

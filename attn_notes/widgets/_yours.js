@@ -1,0 +1,100 @@
+// What a reader has guessed and trained in a lesson: kept in this browser, and never sent.
+//
+//   guesses  question -> number
+//   runs     {kind, name, seed, choices, taught, met, criterion, arrived, said, series}: what was trained and
+//            how the reader knows it, with which choices, whether these are the lesson's own, whether it met
+//            the lesson's criterion and what several are said to do that did, the step from which on it did
+//            (null if it did not), what came out in words, and rows of [x, y] by name
+
+const CHANGED = "attn-yours";
+const MOST = 96; // runs of a lesson; the oldest go first
+const MOST_POINTS = 64; // of a series: a figure is not much wider
+
+// Where a browser keeps nothing it is kept as long as the page is. The page's widgets share it.
+const KEPT_HERE = Symbol.for("attn_notes.yours");
+const memory = () => (document[KEPT_HERE] ??= new Map());
+const keyOf = (lesson) => `attention-notes yours ${lesson}`;
+
+function textOf(lesson) {
+  try {
+    return localStorage.getItem(keyOf(lesson));
+  } catch {
+    return memory().get(lesson);
+  }
+}
+
+function keep(lesson, text) {
+  memory().set(lesson, text);
+  try {
+    if (text) localStorage.setItem(keyOf(lesson), text);
+    else localStorage.removeItem(keyOf(lesson));
+  } catch {
+    // forbidden, or full: it lasts as long as the page
+  }
+}
+
+/** What there is, whatever stands under that name in the browser. */
+function readMine(lesson) {
+  try {
+    const { guesses, runs } = JSON.parse(textOf(lesson));
+    const numbers = Object.entries(guesses).filter(([, value]) => Number.isFinite(value));
+    return { guesses: Object.fromEntries(numbers), runs: runs.filter(isRun) };
+  } catch {
+    return { guesses: {}, runs: [] };
+  }
+}
+
+const isRun = (run) =>
+  typeof run?.kind === "string" &&
+  typeof run.name === "string" &&
+  typeof run.said === "string" &&
+  Number.isInteger(run.seed) &&
+  (run.arrived === null || Number.isFinite(run.arrived)) &&
+  Object.values(run.series).every((rows) => rows.every((row) => row.every(Number.isFinite)));
+
+/** A row of points with no more of them than a figure shows, the first and the last among them. */
+export function thinned(rows) {
+  const every = Math.max(1, (rows.length - 1) / (MOST_POINTS - 1));
+  const count = Math.min(rows.length, MOST_POINTS);
+  return Array.from({ length: count }, (_, i) =>
+    rows[Math.round(i * every)].map((value) => Number(value.toPrecision(5))),
+  );
+}
+
+/** What is the reader's in one lesson. */
+export function yours(lesson) {
+  function put(next) {
+    keep(lesson, next && JSON.stringify(next));
+    document.dispatchEvent(new CustomEvent(CHANGED, { detail: lesson }));
+  }
+  const alike = (one, other) =>
+    ["kind", "seed", "choices"].every((name) => one[name] === other[name]);
+  return {
+    ...readMine(lesson),
+    /** A run more, in the place of one with the same seed and choices. */
+    add(run) {
+      const { guesses, runs } = readMine(lesson);
+      const others = runs.filter((other) => !alike(run, other));
+      put({ guesses, runs: [...others, run].slice(-MOST) });
+    },
+    /** The guesses, in the place of those that there were. */
+    guess: (guesses) => put({ ...readMine(lesson), guesses }),
+    forget: () => put(null),
+  };
+}
+
+/** Call whenever something of the reader's changes, in this page or another one; gives how to stop. */
+export function watchYours(lesson, listener) {
+  const here = ({ detail }) => detail === lesson && listener();
+  const elsewhere = ({ key }) => (key === null || key === keyOf(lesson)) && listener();
+  document.addEventListener(CHANGED, here);
+  addEventListener("storage", elsewhere);
+  return () => {
+    document.removeEventListener(CHANGED, here);
+    removeEventListener("storage", elsewhere);
+  };
+}
+
+/** The values of an object, each made into another. */
+export const mapped = (object, make) =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]));

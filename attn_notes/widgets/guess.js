@@ -1,0 +1,166 @@
+// What a reader expects before they know: a field for each question of a lesson. Kept in this browser
+// (_yours.js); where a kernel runs, `guesses` tells it as well.
+
+import { button, follow, html } from "./_page.js";
+import { listenFor } from "./_listening.js";
+import { watchYours, yours } from "./_yours.js";
+
+/** A number as somebody types it, with a comma, a real minus or its unit; NaN if it is none. */
+export function typed(text, unit = "") {
+  const bare = text.trim().replace("−", "-").replace(",", ".").replace(unit, "").trim();
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : NaN;
+}
+
+const shown = (value) => `${value}`.replace("-", "−");
+
+// Each kind of field: {node, set(guesses)}, and `give(values, refused)` when its reader has guessed something:
+// numbers by the names of the parts (undefined takes one back), or a sentence why not.
+
+function numberField({ question: { name, label, unit, low, high }, uid, give }) {
+  const id = `${uid}-${name}`.replaceAll(/\W+/g, "-");
+  const words = `${label}${unit ? `, in ${unit}` : ""}`;
+  const input = html("input", {
+    id,
+    type: "text",
+    inputmode: "decimal",
+    autocomplete: "off",
+    "data-guess": name,
+    "aria-describedby": `${uid}-note`,
+    onchange: read,
+  });
+  function read() {
+    const value = typed(input.value, unit);
+    const empty = input.value.trim() === "";
+    const fits = value >= low && value <= high;
+    if (empty || fits) input.removeAttribute("aria-invalid");
+    else input.setAttribute("aria-invalid", "true");
+    if (empty) give({ [name]: undefined });
+    else if (fits) give({ [name]: value });
+    else give({ [name]: undefined }, `${words}: a number from ${shown(low)} to ${shown(Number(high.toPrecision(3)))}.`);
+  }
+  const set = (guesses) => {
+    if (input.getAttribute("aria-invalid")) return;
+    if (!(typed(input.value, unit) === guesses[name])) input.value = name in guesses ? shown(guesses[name]) : "";
+  };
+  return { node: html("div", { class: "attn-asked" }, html("label", { for: id }, words), input), set };
+}
+
+function choiceField({ question: { name, label, options }, uid, give }) {
+  const boxes = Object.entries(options).map(([text, value]) => {
+    const input = html("input", { type: "radio", name: `${uid}-${name}`, onchange: () => give({ [name]: value }) });
+    return { value, input, node: html("label", {}, input, text) };
+  });
+  const row = html(
+    "div",
+    { class: "attn-options", role: "radiogroup", "aria-label": label, "data-guess": name },
+    ...boxes.map(({ node }) => node),
+  );
+  const set = (guesses) => boxes.forEach(({ value, input }) => {
+    input.checked = guesses[name] === value;
+  });
+  return { node: html("div", { class: "attn-asked attn-of-many" }, html("span", {}, label), row), set };
+}
+
+/** Names to be put in order: by dragging, or with the buttons beside each. */
+function orderField({ question: { name, label, items }, give }) {
+  let order = [...items];
+  const list = html("ol", { "aria-label": label, "data-guess": name });
+  const keep = button("This is my order", guess);
+  const ranks = () => Object.fromEntries(order.map((item, i) => [item, i + 1]));
+  function guess() {
+    give(ranks());
+  }
+  function move(from, to, focus) {
+    if (to < 0 || to >= order.length || from === to) return;
+    const [item] = order.splice(from, 1);
+    order.splice(to, 0, item);
+    draw();
+    if (focus) list.children[to].querySelector(`[data-way="${focus}"]:not(:disabled), button:not(:disabled)`)?.focus();
+  }
+  const step = (i, way, sign, words) => {
+    const to = i + way;
+    const key = button(sign, () => {
+      move(i, to, sign);
+      guess();
+    }, words);
+    key.dataset.way = sign;
+    key.disabled = to < 0 || to >= order.length;
+    return key;
+  };
+  function draw() {
+    list.replaceChildren(
+      ...order.map((item, i) =>
+        html(
+          "li",
+          { "data-item": item, onpointerdown: (event) => grab(event, item) },
+          html("span", {}, `${i + 1}. ${item}`),
+          step(i, -1, "←", `${item}: sooner`),
+          step(i, 1, "→", `${item}: later`),
+        ),
+      ),
+    );
+  }
+  /** Carry one along: it changes places with whichever it is drawn over. */
+  function grab(event, item) {
+    if (event.target.closest("button")) return;
+    event.preventDefault();
+    let { clientX: x, clientY: y } = event;
+    const before = order.join();
+    follow(list, event, (dx, dy) => {
+      [x, y] = [x + dx, y + dy];
+      const over = [...list.children].findIndex((each) => {
+        const { left, right, top, bottom } = each.getBoundingClientRect();
+        return x >= left && x <= right && y >= top && y <= bottom;
+      });
+      if (over >= 0) move(order.indexOf(item), over);
+    }, () => {
+      if (order.join() !== before) guess();
+    });
+  }
+  const set = (guesses) => {
+    const noted = items.every((item) => item in guesses);
+    list.classList.toggle("attn-noted", noted);
+    keep.hidden = noted;
+    if (noted) order = items.toSorted((one, other) => guesses[one] - guesses[other]);
+    draw();
+  };
+  draw();
+  return { node: html("div", { class: "attn-asked attn-of-many" }, html("span", {}, label), list, html("div", {}, keep)), set };
+}
+
+const FIELDS = { number: numberField, choice: choiceField, order: orderField };
+
+function render({ model, el }) {
+  const uid = `guess-${Math.random().toString(36).slice(2)}`;
+  const lesson = model.get("lesson");
+  const note = html("p", { class: "attn-note", id: `${uid}-note`, role: "status" });
+  const fields = model.get("questions").map((question) => FIELDS[question.kind]({ question, uid, give }));
+  const names = model.get("questions").flatMap(({ kind, name, items }) => (kind === "order" ? items : [name]));
+
+  function give(values, refused = "") {
+    const guesses = { ...yours(lesson).guesses, ...values };
+    for (const [name, value] of Object.entries(values)) if (value === undefined) delete guesses[name];
+    yours(lesson).guess(guesses);
+    note.classList.toggle("attn-wrong", Boolean(refused));
+    if (refused) note.textContent = refused;
+  }
+
+  function show() {
+    const { guesses } = yours(lesson);
+    for (const field of fields) field.set(guesses);
+    const given = names.filter((name) => name in guesses).length;
+    note.classList.remove("attn-wrong");
+    note.textContent = given
+      ? `Noted, ${given} of ${names.length}: you meet it again where the result stands. It stays in this browser.`
+      : "What you guess stays in this browser, and meets you again where the result stands.";
+    model.set("guesses", guesses);
+    model.save_changes();
+  }
+
+  el.append(html("div", { class: "attn-guesses", role: "group", "aria-label": "Your guess" }, ...fields.map(({ node }) => node), note));
+  listenFor(lesson);
+  show();
+  return watchYours(lesson, show);
+}
+
+export default { render };

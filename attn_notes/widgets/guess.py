@@ -1,0 +1,52 @@
+"""A reader's guess: fields for it, before the result is known."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from attn_notes import allowed
+from attn_notes.predictions import Part, Question
+from attn_notes.widgets._source import javascript, plain_style
+from attn_notes.widgets.scored import Scored
+
+OPENS = (9.0, 12.0)  # height when it opens, in rem: on a page, and on a phone
+
+
+class Guess(anywidget.AnyWidget):
+    """Fields for what a lesson asks its reader to predict.
+
+    What is typed stays in the browser, and comes to `guesses` where a kernel runs.
+
+    >>> from attn_notes.predictions import Number
+    >>> Guess("animals", [Number("cats", 0, 100, label="Cats", unit="%")])
+    Guess: nothing yet of cats
+
+    Args:
+        lesson: its stem, under which the guesses are kept.
+        questions: what is asked, in this order.
+    """
+
+    _esm = javascript("guess")
+    _css = plain_style("guess")
+
+    lesson = traitlets.Unicode().tag(sync=True)
+    questions: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    # part -> number
+    guesses = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, lesson: str, questions: Sequence[Question], **traits: Any) -> None:
+        allowed.some(questions=questions)
+        super().__init__(
+            lesson=lesson, questions=[question.asked() for question in questions], **traits
+        )
+
+    def score(self, parts: Sequence[Part]) -> Scored:
+        """How near the guesses are to what came out."""
+        return Scored(self.lesson, parts)
+
+    def __repr__(self) -> str:
+        names = ", ".join(question["name"] for question in self.questions)
+        told = ", ".join(f"{name} {value:g}" for name, value in self.guesses.items())
+        return f"Guess: {told or f'nothing yet of {names}'}"

@@ -1,0 +1,74 @@
+// A reader's guess where the result stands: beside what came out and the best possible, in points.
+
+import { button, html } from "./_page.js";
+import { watchYours, yours } from "./_yours.js";
+
+/** Where a number lies on a part's scale, from 0, the lowest, to 1: as `Part.at` of attn_notes.predictions. */
+export function placed({ low, high, linthresh }, value) {
+  const scaled = (x) => (linthresh ? Math.asinh(x / linthresh) : x);
+  return (scaled(value) - scaled(low)) / (scaled(high) - scaled(low));
+}
+
+/** From 1, exact, to 0, off by half the scale or more. */
+export const points = (part, guess) => Math.max(0, 1 - 2 * Math.abs(placed(part, guess) - placed(part, part.came)));
+
+const shown = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(3))}`.replace("-", "−") : "–");
+
+/** One sentence: how near the guesses are. */
+export function sentence(parts, guesses) {
+  const given = parts.filter(({ name }) => name in guesses);
+  if (!given.length) return "You have guessed nothing yet; the fields are at the top of the page.";
+  const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / parts.length;
+  const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
+  return `${some}${Math.round(100 * share)} of 100 points. Exact is full marks, half the scale off is none.`;
+}
+
+/** What a class's file says of each guess: `attn_notes.predictions.together` reads it. */
+export const told = (parts, guesses) =>
+  parts
+    .filter(({ name }) => name in guesses)
+    .map(({ name, came, best, low, high, linthresh }) => ({ part: name, guess: guesses[name], came, best, low, high, linthresh }));
+
+function render({ model, el }) {
+  const lesson = model.get("lesson");
+  const line = html("p", { role: "status" });
+  const body = html("tbody", {});
+  const file = button("Save for the class", () => {
+    const text = `${JSON.stringify(told(model.get("parts"), yours(lesson).guesses), null, 1)}\n`;
+    const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    html("a", { href: url, download: `predictions-${lesson}.json` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  });
+  const cells = (tag, words, more = {}) => words.map((word) => html(tag, more, word));
+  const known = model.get("parts").some(({ best }) => Number.isFinite(best));
+  const columns = ["", "you", "came out", ...(known ? ["the best possible"] : [])];
+  const head = html("thead", {}, html("tr", {}, ...cells("th", columns, { scope: "col" })));
+  const root = html("div", { class: "attn-guesses attn-scored" }, html("table", {}, head, body), line, html("div", {}, file));
+
+  function show() {
+    const { guesses } = yours(lesson);
+    const parts = model.get("parts");
+    const rows = parts.map((part) =>
+      html(
+        "tr",
+        {},
+        html("th", { scope: "row" }, part.name),
+        html("td", { class: "attn-mine" }, shown(guesses[part.name])),
+        ...cells("td", [part.came, ...(known ? [part.best] : [])].map(shown)),
+      ),
+    );
+    body.replaceChildren(...rows);
+    line.textContent = sentence(parts, guesses);
+    file.disabled = !parts.some(({ name }) => name in guesses);
+  }
+  el.append(root);
+  show();
+  model.on("change:parts", show);
+  const stop = watchYours(lesson, show);
+  return () => {
+    model.off("change:parts", show);
+    stop();
+  };
+}
+
+export default { render };

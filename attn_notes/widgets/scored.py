@@ -1,0 +1,43 @@
+"""A reader's guess, scored where the result stands."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from attn_notes import allowed
+from attn_notes.predictions import Part
+from attn_notes.widgets._source import javascript, plain_style
+
+OPENS = (10.0, 13.0)  # height when it opens, in rem: on a page, and on a phone
+
+
+class Scored(anywidget.AnyWidget):
+    """A reader's guess beside what came out and the best possible, and a file of it for a class.
+
+    What came out as no number, as where a training broke, is left out.
+
+    Args:
+        lesson: its stem, under which the guesses are kept.
+        parts: what was asked, with what came out.
+
+    Raises:
+        ValueError: nothing came out as a number.
+    """
+
+    _esm = javascript("scored")
+    _css = plain_style("guess")
+
+    lesson = traitlets.Unicode().tag(sync=True)
+    parts: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+
+    def __init__(self, lesson: str, parts: Sequence[Part], **traits: Any) -> None:
+        parts = [part for part in parts if math.isfinite(part.came)]
+        allowed.some(parts=parts)
+        super().__init__(lesson=lesson, parts=[part._asdict() for part in parts], **traits)
+
+    def __repr__(self) -> str:
+        came: Sequence[Mapping[str, Any]] = self.parts
+        return "Came out: " + ", ".join(f"{part['name']} {part['came']:.3g}" for part in came)
