@@ -14,7 +14,9 @@ function lossChart() {
   const earlier = svg("g", { class: "attn-earlier" });
   const curve = svg("polyline", { class: "attn-curve" });
   const floorLine = svg("line", { class: "attn-floor", x1: 0, x2: CHART.width });
-  const picture = svg("svg", { ...flat, class: "attn-losses", viewBox: box }, earlier, floorLine, curve);
+  const others = svg("g", { class: "attn-others" });
+  const picture = svg("svg", { ...flat, class: "attn-losses", viewBox: box }, others, earlier, floorLine, curve);
+  const names = html("div", { class: "attn-other-names" });
   const [top, floorName, reachedName, end] = [0, 0, 0, 0].map(() => html("span", {}));
   floorName.className = "attn-floor-name";
   const reached = svg("polyline", { class: "attn-reached" });
@@ -23,13 +25,14 @@ function lossChart() {
     "div",
     { class: "attn-chart", "aria-hidden": "true" },
     html("div", { class: "attn-scale" }, top, floorName),
-    html("div", { class: "attn-plot" }, picture),
+    html("div", { class: "attn-plot" }, picture, names),
     lane,
     html("div", { class: "attn-scale" }, html("span", {}, "step 0"), reachedName, end),
   );
   let scale = { steps: 1, top: 1, bottom: 0 };
   let points = [];
   let scores = [];
+  let toneNow = "";
 
   const x = (step) => ((step / scale.steps) * CHART.width).toFixed(1);
   const y = (loss) => {
@@ -39,15 +42,23 @@ function lossChart() {
 
   /** A new run: what was drawn turns grey where it was on the same scale, else it goes. */
   function begin({ setup, floor, top: highest, words, criterion, ...more }) {
-    const { bottom = floor - 0.08 * (highest - floor) } = more;
+    const { bottom = floor - 0.08 * (highest - floor), lines = [], tone = "" } = more;
     const next = { steps: setup.steps, top: highest, bottom, floor };
     const same = JSON.stringify(next) === JSON.stringify(scale);
     if (!same) earlier.replaceChildren();
     else if (points.length > 1) {
-      earlier.append(svg("polyline", { points: points.join(" ") }));
+      earlier.append(svg("polyline", { points: points.join(" "), class: toneNow }));
       if (earlier.childElementCount > KEPT_RUNS) earlier.firstChild.remove();
     }
     scale = next;
+    toneNow = tone;
+    curve.setAttribute("class", `attn-curve ${tone}`);
+    others.replaceChildren(...lines.map(({ at }) => svg("line", { x1: 0, x2: CHART.width, y1: y(at), y2: y(at) })));
+    names.replaceChildren(
+      ...lines.map(({ at, words: name }) =>
+        html("span", { style: `top: ${((100 * y(at)) / CHART.height).toFixed(1)}%` }, name),
+      ),
+    );
     points = [];
     scores = [];
     curve.setAttribute("points", "");
@@ -81,8 +92,10 @@ function lossChart() {
  *   settings  nodes of the choices; whoever changes one calls `restart`
  *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion}: what to train, what its
  *               weights are kept as, and the picture's scale (`bottom` if there is something to see below
- *               the floor) with names for the floor and for what is reached
- *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words
+ *               the floor) with names for the floor and for what is reached; `lines` are further yardsticks,
+ *               [{at, words}], and `tone` is the class of the curve, which it keeps when it is an earlier one
+ *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in words; and `curve`, the
+ *               losses to be drawn at that step, where these are not those of the batches
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands below
  *   first     the first seed
@@ -178,10 +191,10 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
     weights = now;
     if (first) kept.update();
     const loss = losses.at(-1);
-    const { score, words } = judge(weights, { losses, judged, step });
+    const { score, words, curve = losses } = judge(weights, { losses, judged, step });
     history.push({ step, score, loss });
     if (history.length === 1) kept.update(); // there is something to keep
-    chart.add(step, losses, score);
+    chart.add(step, curve, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
     line.textContent = `Seed ${seed}, step ${step.toLocaleString("en")}: loss ${loss.toFixed(3)} nats, ${words}.`;
     follow(weights, step);
