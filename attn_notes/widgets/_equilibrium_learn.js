@@ -3,9 +3,10 @@
 import { fastExp, loadProduct } from "./_program.js";
 import { TASKS, importText, slot } from "./_training.js";
 
-const FIXED = "buffer."; // how the step's program begins the names of numbers that are not trained
-const GOVERNED = "block."; // and the model those of what is governed
+const GOVERNED = "block."; // how the names begin of what the governor scales
 
+/** The model's own name of a step's input: of what is not trained it begins otherwise. */
+export const ownName = (name) => name.replace(/^buffer\./, "");
 const encode = (text, characters) => Array.from(text, (character) => characters.indexOf(character));
 
 /** What a model loses on the held-out pieces, a function of its weights, fixed ones among them. */
@@ -36,7 +37,7 @@ TASKS.settling = async ({ H, program, random: { below }, options }) => {
   const names = Object.keys(program.inputs).filter((name) => name !== "batch");
   const tokens = encode(text, characters);
   const lost = await heldOutLoss(options);
-  const weights = () => Object.fromEntries(names.map((name) => [name.replace(FIXED, ""), part(name)]));
+  const weights = () => Object.fromEntries(names.map((name) => [ownName(name), part(name)]));
 
   function feed() {
     for (let i = 0; i < count; i++) {

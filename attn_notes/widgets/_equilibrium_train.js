@@ -4,11 +4,10 @@
 import { html, number, segments, select } from "./_page.js";
 import { labelled, ratesAround, seedsChallenge, shapesOf, short, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
-import { heldOutLoss } from "./_equilibrium_learn.js";
+import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
 
 const BOTTOM = 2.1; // nats, at the lower edge of the picture
-const CHALLENGE = { seeds: 3, share: 0.5 };
-const FIXED = /^buffer\./; // how `draws` begins the names of what is not trained
+const CHALLENGE = { seeds: 3, steps: 200 };
 const TONES = { AEP: "eq-full", naive: "eq-none", BPTT: "eq-bptt" };
 const WITH_A_WAY_BACK = "BPTT";
 
@@ -87,7 +86,7 @@ export function settlingTraining({ uid, root, model }) {
       setup: setup(seed, choice),
       name: `equilibrium ${choice.way}`,
       shapes: Object.fromEntries(
-        Object.entries(shapesOf(lesson().draws)).map(([name, shape]) => [name.replace(FIXED, ""), shape]),
+        Object.entries(shapesOf(lesson().draws)).map(([name, shape]) => [ownName(name), shape]),
       ),
       floor: goal.nats,
       top: Number(top.nats.toFixed(2)),
@@ -100,7 +99,7 @@ export function settlingTraining({ uid, root, model }) {
   }
 
   function judge(weights, { judged }) {
-    const fresh = judged !== last;
+    const fresh = judged?.loss !== last?.loss; // the Worker repeats its last judgement until the next
     last = judged ?? { loss: judgeHere(weights) };
     const { from, goal } = yardsticks();
     const by = last.loss - goal.nats;
@@ -127,7 +126,9 @@ export function settlingTraining({ uid, root, model }) {
 
   const challenge = seedsChallenge({
     esm: model.get("_esm"),
-    text: "",
+    text:
+      `Challenge: without a way back, all ${CHALLENGE.seeds} seeds end below the dashed line within ` +
+      `${CHALLENGE.steps} steps.`,
     seeds: CHALLENGE.seeds,
     begin: () => {
       if (choice.way === WITH_A_WAY_BACK) {
@@ -136,12 +137,16 @@ export function settlingTraining({ uid, root, model }) {
       panel.pause();
       const { way, rate } = choice;
       const { goal } = yardsticks();
-      const total = Math.round(CHALLENGE.share * lesson().steps);
       const chosen = `${way}, rate ${short(rate)}`;
+      const verdict = (met, tried) => {
+        if (tried < CHALLENGE.seeds) return "";
+        return met === tried ? "Met. " : "Not met. ";
+      };
       return {
-        setup: (seed) => setup(seed, { way, rate, total }),
+        setup: (seed) => setup(seed, { way, rate, total: CHALLENGE.steps }),
         passed: ({ judged }) => judged?.loss < goal.nats,
-        words: (met, tried) => `${chosen}: ${met} of ${tried} seeds end below ${goal.name}.`,
+        words: (met, tried) =>
+          `${verdict(met, tried)}${chosen}: ${met} of ${tried} seeds end below ${goal.name}.`,
       };
     },
   });

@@ -49,10 +49,10 @@ def settings(text: Text) -> dict[str, Any]:
         },
         "held": held,
         "batch": recipe.BATCH,
-        "steps": recipe.STEPS,
+        "steps": recipe.IN_PAGE_STEPS,
         "every": recipe.IN_PAGE_EVERY,
         "optimizer": {
-            "rate": recipe.RATE,
+            "rate": recipe.IN_PAGE_RATE,
             "warmup": measure.WARM_UP,
             "rates": {LAST: measure.READ_OUT},
         },
