@@ -257,8 +257,9 @@ class Yours:
     Args:
         ax: where to.
         runs: the kinds of run that belong here → what the reader knows each by.
-        form: how a run is drawn. `line`: its `series`; `dots`: the last point of it; `arrivals`:
-            together with all others of its kind, the share that has not arrived yet, in percent.
+        form: how a run is drawn. `line`: its `series`; `dots`: the last of its values, along the
+            row of its kind, 0, 1, ... in their order; `arrivals`: together with all others of its
+            kind, the share that has not arrived yet, in percent.
         series: which of the numbers along a run it is.
         guesses: questions of the lesson → where on the axes a guess is marked, (x, y), none for the
             coordinate that is the guess itself; without either, it is a line at that height.

@@ -114,8 +114,10 @@ const FORMS = {
     ];
   },
   dots(axes) {
-    const points = axes.mine.map((run) => run.series[axes.series]?.at(-1)).filter(Boolean);
-    const places = points.map((row) => placeIn(axes, row));
+    const rows = Object.keys(axes.runs);
+    const places = axes.mine
+      .filter((run) => run.series[axes.series]?.length)
+      .map((run) => placeIn(axes, [run.series[axes.series].at(-1)[1], rows.indexOf(run.kind)]));
     return [...places.map((place) => dotOf(axes, place)), ...places.slice(-1).map((p) => nameAt(axes, p, "you"))];
   },
   arrivals(axes) {

@@ -3,26 +3,28 @@
 
 /**
  * AdamW, as torch's, over all parameters of a program that have a gradient: those with an output
- * `gradient.NAME` for an input NAME. What it gives takes one step, at `factor` times the rate.
+ * `gradient.NAME` for an input NAME. `rates` has what multiplies the rate of some, by name. What it gives
+ * takes one step, at `factor` times the rate.
  */
 export function adamw(H, program, settings) {
-  const { rate, decay = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8 } = settings;
+  const { rate, rates = {}, decay = 0.01, beta1 = 0.9, beta2 = 0.999, eps = 1e-8 } = settings;
   const all = Object.entries(program.outputs)
     .filter(([name]) => name.startsWith("gradient."))
     .map(([name, [gradient, shape]]) => {
       const size = shape.reduce((all, length) => all * length, 1);
-      const [weight] = program.inputs[name.slice("gradient.".length)];
+      const input = name.slice("gradient.".length);
+      const [weight] = program.inputs[input];
       const [mean, square] = [new H.constructor(size), new H.constructor(size)];
-      return { weight, gradient, size, mean, square };
+      return { weight, gradient, size, mean, square, own: rates[input] ?? 1 };
     });
   let steps = 0;
   return (factor = 1) => {
     steps++;
-    const now = rate * factor;
-    const kept = 1 - now * decay;
-    const length = now / (1 - beta1 ** steps);
     const scale = Math.sqrt(1 - beta2 ** steps);
-    for (const { weight, gradient, size, mean, square } of all) {
+    for (const { weight, gradient, size, mean, square, own } of all) {
+      const now = rate * factor * own;
+      const kept = 1 - now * decay;
+      const length = now / (1 - beta1 ** steps);
       for (let i = 0; i < size; i++) {
         const g = H[gradient + i];
         mean[i] += (1 - beta1) * (g - mean[i]);

@@ -18,7 +18,9 @@ function lossChart() {
   const earlier = svg("g", { class: "attn-earlier" });
   const curve = svg("polyline", { class: "attn-curve" });
   const floorLine = svg("line", { class: "attn-floor", x1: 0, x2: CHART.width });
-  const picture = svg("svg", { ...flat, class: "attn-losses", viewBox: box }, earlier, floorLine, curve);
+  const others = svg("g", { class: "attn-others" });
+  const picture = svg("svg", { ...flat, class: "attn-losses", viewBox: box }, others, earlier, floorLine, curve);
+  const names = html("div", { class: "attn-other-names" });
   const [top, floorName, reachedName, end] = [0, 0, 0, 0].map(() => html("span", {}));
   floorName.className = "attn-floor-name";
   const reached = svg("polyline", { class: "attn-reached" });
@@ -27,13 +29,14 @@ function lossChart() {
     "div",
     { class: "attn-chart", "aria-hidden": "true" },
     html("div", { class: "attn-scale" }, top, floorName),
-    html("div", { class: "attn-plot" }, picture),
+    html("div", { class: "attn-plot" }, picture, names),
     lane,
     html("div", { class: "attn-scale" }, html("span", {}, "step 0"), reachedName, end),
   );
   let scale = { steps: 1, top: 1, bottom: 0 };
   let points = [];
   let scores = [];
+  let toneNow = "";
 
   const x = (step) => ((step / scale.steps) * CHART.width).toFixed(1);
   const y = (loss) => {
@@ -43,15 +46,23 @@ function lossChart() {
 
   /** A new run: what was drawn turns grey where it was on the same scale, else it goes. */
   function begin({ setup, floor, top: highest, words, criterion, ...more }) {
-    const { bottom = floor - 0.08 * (highest - floor) } = more;
+    const { bottom = floor - 0.08 * (highest - floor), lines = [], tone = "" } = more;
     const next = { steps: setup.steps, top: highest, bottom, floor };
     const same = JSON.stringify(next) === JSON.stringify(scale);
     if (!same) earlier.replaceChildren();
     else if (points.length > 1) {
-      earlier.append(svg("polyline", { points: points.join(" ") }));
+      earlier.append(svg("polyline", { points: points.join(" "), class: toneNow }));
       if (earlier.childElementCount > KEPT_RUNS) earlier.firstChild.remove();
     }
     scale = next;
+    toneNow = tone;
+    curve.setAttribute("class", `attn-curve ${tone}`);
+    others.replaceChildren(...lines.map(({ at }) => svg("line", { x1: 0, x2: CHART.width, y1: y(at), y2: y(at) })));
+    names.replaceChildren(
+      ...lines.map(({ at, words: name }) =>
+        html("span", { style: `top: ${((100 * y(at)) / CHART.height).toFixed(1)}%` }, name),
+      ),
+    );
     points = [];
     scores = [];
     curve.setAttribute("points", "");
@@ -86,13 +97,16 @@ function lossChart() {
  *   settings  nodes of the choices; whoever changes one calls `restart`
  *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion, run}: what to train, what its
  *               weights are kept as, the picture's scale (`bottom` if there is something to see below
- *               the floor) with names for the floor and for what is reached, and, of a run, what _yours.js
- *               keeps whatever came of it: kind, name, choices, taught, criterion, which is met by a score
- *               of `enough`, or 1
+ *               the floor) with names for the floor and for what is reached; `lines` are further yardsticks,
+ *               [{at, words}], and `tone` is the class of the curve, which it keeps when it is an earlier
+ *               one. Of a run, what _yours.js keeps whatever came of it: kind, name, choices, taught,
+ *               criterion, which is met by a score of `enough`, or 1
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in
- *               words; whatever else is there stays in the history for `series`
+ *               words; `curve`, the losses to be drawn at that step, where these are not those of the
+ *               batches; whatever else is there stays in the history for `series`
  *   series(history, weights)  rows of [x, y] by name, for the figures
  *   follow(weights, step)   everything else that the widget shows
+ *   more      what stands above the challenge
  *   first     the first seed
  *   seeds     how many one button trains in a row
  *   guesses, outcome(history), found(history)   the question asked before the first start, what came out
@@ -102,7 +116,7 @@ function lossChart() {
  */
 export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow, ...rest }) {
   const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
-  const { challenge, seeds, first: seed0 = 1 } = rest;
+  const { challenge, seeds, more = [], first: seed0 = 1 } = rest;
   let current = null; // the plan
   let seed = seed0;
   let weights = null;
@@ -165,6 +179,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     line,
     chart.node,
     said,
+    ...more,
     asked,
   );
   listenFor(lesson);
@@ -217,11 +232,11 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     weights = now;
     if (first) kept.update();
     const loss = losses.at(-1);
-    const judgement = judge(weights, { losses, judged, step });
+    const { curve = losses, ...judgement } = judge(weights, { losses, judged, step });
     const { score, words } = judgement;
     history.push({ step, loss, ...judgement });
     if (history.length === 1) kept.update(); // there is something to keep
-    chart.add(step, losses, score);
+    chart.add(step, curve, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
     line.textContent = `Seed ${seed}, step ${step.toLocaleString("en")}: loss ${loss.toFixed(3)} nats, ${words}.`;
     follow(weights, step);
@@ -247,8 +262,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     const last = history.at(-1);
     const lost = !last || !Number.isFinite(last.loss);
     const words = lost ? "The loss is no number any more: the learning rate is too high." : outcome(history);
-    const guessed = guess === null || lost ? "" : guess === found(history) ? " As you guessed." : " Not as you guessed.";
-    say(words + guessed);
+    say(`${words}${lost ? "" : guessed(found(history))}`);
     const { enough, ...kind } = current.run;
     const arrived = settled(history, enough);
     const run = {
@@ -269,6 +283,12 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     seed = waiting.shift();
     prepare();
     training.run();
+  }
+
+  /** Whether that was the guess, if there was one and it can be told. */
+  function guessed(answer) {
+    if (guess === null || answer === null) return "";
+    return guess === answer ? " As you guessed." : " Not as you guessed.";
   }
 
   /** Show weights that were trained before. */

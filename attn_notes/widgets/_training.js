@@ -36,7 +36,7 @@ export const slot = (H, [start, shape]) =>
 /**
  * A model ready to learn. `setup` holds the step's `program` (text), how its weights start (`draws`, by
  * `seed`, unless there are `weights`), its fixed inputs (`given`), its `task` by name with `options`, and
- * AdamW's `rate`, `decay`, `beta2`, `steps` and `warmup`. `double` computes in float64.
+ * AdamW's `rate`, `rates`, `decay`, `beta2`, `steps` and `warmup`. `double` computes in float64.
  */
 export async function learn(setup) {
   const { seed, draws, weights, given = {}, task = "fixed", options = {}, double = false } = setup;

@@ -4,6 +4,7 @@
 //   plane, examine, descend              _plane: two numbers
 //   prepare → make → settle → read, credits
 //                                        _network: torch's own functions, as programs
+//   settlingTraining, TASKS.settling     _train, _learn: a model to train, in a Worker
 //   objection                            _text: what a text lacks, in a sentence
 //   planeView, networkView               the two panels
 //   render                               the view; the anywidget model holds what is chosen
@@ -12,6 +13,7 @@ import { opens } from "./_open.js";
 import { arrows, html, saver, speaker } from "./_page.js";
 import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
+import { settlingTraining } from "./_equilibrium_train.js";
 import { planeView } from "./_equilibrium_view_plane.js";
 
 const PANELS = { plane: "Two numbers", network: "The network" };
@@ -63,6 +65,8 @@ async function render({ model, el }) {
     ...panels,
     spoken.node,
   );
+  const training = settlingTraining({ uid, root, model });
+  root.append(training.node);
 
   function draw() {
     names.forEach((panel, i) => {
@@ -83,14 +87,17 @@ async function render({ model, el }) {
   await prepare(model.get("runs"));
   const unwatch = watch({
     text: fill,
+    lesson: training.reload,
     ...Object.fromEntries(DRAWN.map((name) => [name, draw])),
   });
   el.append(root);
   fill();
+  await training.reload();
   const shut = opens(root, views.plane.opens);
   return () => {
     shut();
     unwatch();
+    training.free();
     for (const view of Object.values(views)) view.leave();
     spoken.quiet();
   };

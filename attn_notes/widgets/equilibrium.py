@@ -2,29 +2,34 @@
 
 With two numbers the reader drags a target through the lesson's `plane`, sees where each of its
 `estimators` would turn the weights, and lets all of them learn. In the network the same estimators
-run through the reader's own `attn_notes.models.equilibrium`. Both run in the page: the plane by its
-formulas, the network by programs traced from torch, on the weights sent from here. So the widget
-needs no kernel once a page has been saved.
+run through the reader's own `attn_notes.models.equilibrium`, and a small one is trained by them.
+All of it runs in the page: the plane by its formulas, the rest by programs traced from torch, on
+what is sent from here. So the widget needs no kernel once a page has been saved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import anywidget
 import numpy as np
 import torch
 import traitlets
+from jaxtyping import Int
 from torch import Generator, Tensor
 from torch.func import grad, vjp
 
 from attn_notes import recall
 from attn_notes.models.equilibrium import CORRECTIONS, Config, LanguageModel, asymmetry
+from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
+from attn_notes.tasks.prediction import token_losses
+from attn_notes.tasks.text import Text
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
-OPENS = (45.5, 72.5)  # height when it opens, in rem: on a page, and on a phone
+OPENS = (83.5, 120.0)  # height when it opens, in rem: on a page, and on a phone
 EDGE = 3.0  # of the plane, and of the weights
 FAINTEST, STRONGEST = 0.001, 3.0  # nudge
 MOST_STEPS = 400
@@ -60,6 +65,10 @@ class _Parts(LanguageModel):
         """(J − Jᵀ) v."""
         return asymmetry(self._field, z)(v)
 
+    def cost(self, pieces: Tensor) -> Tensor:
+        """The mean loss of predicting next characters."""
+        return token_losses(self(pieces[:, :-1]), pieces).mean()
+
     def _field(self, z: Tensor) -> Tensor:
         return self.block(z, torch.zeros_like(z))  # J does not depend on x
 
@@ -91,6 +100,25 @@ def _traced(config: Config, length: int) -> dict[str, str]:
         part: forward(model, examples, outputs[part], method=part).module
         for part, examples in inputs.items()
     }
+
+
+@recall.noted
+def _step(config: Config, loss: Callable[..., Any], batch: int) -> str:
+    """One step of training: the loss, its gradient by one way, what is left of the force."""
+    model = LanguageModel(config, Generator())
+    return training.step(model, loss, _pieces(config, batch), has_aux=True).module
+
+
+@recall.noted
+def _read(config: Config, count: int) -> str:
+    """What a model loses on so many pieces."""
+    model = _Parts(config, Generator())
+    inputs = {"pieces": _pieces(config, count)}
+    return forward(model, inputs, ("loss",), method="cost").module
+
+
+def _pieces(config: Config, count: int) -> Tensor:
+    return torch.zeros(count, config.context + 1, dtype=torch.long)
 
 
 def point(x: float, y: float) -> "traitlets.List[float]":
@@ -129,6 +157,10 @@ class EquilibriumExplorer(anywidget.AnyWidget):
     text = traitlets.Unicode(LINE).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)  # of the relaxation; -1: the last
     selected = traitlets.Int(-1, min=-1).tag(sync=True)  # character; -1: the one in the middle
+
+    # What the page needs to train one: {config, characters, text, held, ways, read, draws,
+    # optimizer, steps, every, governor, yardsticks}. Empty: it trains nothing.
+    lesson = traitlets.Dict().tag(sync=True)
 
     @traitlets.validate("weights", "input", "target", "beta")
     def _numbers(self, proposal: traitlets.Bunch) -> Any:
@@ -195,6 +227,62 @@ class EquilibriumExplorer(anywidget.AnyWidget):
                 self.run = name
             if self.run == name:  # what was read so far may not be in its vocabulary
                 self.text = opening(self.text, characters, config.context)
+
+    def teach(
+        self,
+        config: Config,
+        text: Text,
+        ways: Mapping[str, Callable[..., Any]],
+        *,
+        held: Int[Tensor, "n l"],
+        batch: int,
+        steps: int,
+        every: int,
+        optimizer: Mapping[str, Any],
+        governor: Mapping[str, float],
+        yardsticks: Mapping[str, float],
+    ) -> None:
+        """Let the reader train such a model in the page.
+
+        Args:
+            config: its parts and sizes.
+            text: what it learns, in pieces of its context's length.
+            ways: name → loss(model, pieces): a scalar whose gradient is what this way makes of it,
+                and by name `left`, what is left of the force where the state should rest.
+            held: pieces that a model is judged by.
+            batch: pieces a step.
+            steps: how long to train.
+            every: how many steps from one judgement to the next.
+            optimizer: AdamW's `rate`, `warmup`, and `rates`, what multiplies it, by parameter.
+            governor: the `tolerance` of what is left, and the `factor` that the block is scaled by
+                where more is.
+            yardsticks: name → what counting loses on the held pieces, in nats a character, from the
+                highest on: the first is the upper edge of the picture, below the last a model is to
+                end, and from the one before it on its way there is counted.
+
+        Raises:
+            ValueError: the model has another vocabulary than the text.
+        """
+        if config.vocabulary != len(text.characters):
+            raise ValueError(
+                f"the text has {len(text.characters)} different characters, and the model a "
+                f"vocabulary of {config.vocabulary}"
+            )
+        # What has an order is a list: a saved page keeps names by the alphabet.
+        self.lesson = {
+            "config": asdict(config),
+            "characters": text.characters,
+            "text": text.decode(text.train.tolist()),
+            "held": [text.decode(piece) for piece in held.tolist()],
+            "ways": [[name, _step(config, loss, batch)] for name, loss in ways.items()],
+            "read": _read(config, len(held)),
+            "draws": initial.draws(partial(LanguageModel, config)),
+            "optimizer": dict(optimizer),
+            "steps": steps,
+            "every": every,
+            "governor": dict(governor),
+            "yardsticks": [[name, nats] for name, nats in yardsticks.items()],
+        }
 
     def __repr__(self) -> str:
         return f"EquilibriumExplorer: {summary(self.runs, 'model')}"

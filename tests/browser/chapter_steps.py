@@ -121,6 +121,10 @@ STEPS: dict[str, Callable[[], Step]] = {
     "equilibrium AEP": partial(
         block, replace(estimators.AEP, relaxation=equilibrium.Relaxation(2, 0.25))
     ),
+    "equilibrium naive": partial(
+        block,
+        replace(estimators.AEP, correction="none", relaxation=equilibrium.Relaxation(2, 0.25)),
+    ),
     "equilibrium BPTT": partial(block, estimators.bptt),
     "trm softmax": partial(thinker, "softmax"),
     "trm stablemax": partial(thinker, "stablemax", norm="channels"),

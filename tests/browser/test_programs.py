@@ -402,6 +402,28 @@ def test_adamw_with_its_own_settings_is_torchs(page: Page) -> None:
     torch.testing.assert_close(program_page.read(page, "inputs")["w"], weight, rtol=0, atol=1e-14)
 
 
+def test_a_parameter_may_learn_at_a_rate_of_its_own(page: Page) -> None:
+    inputs = {name: torch.tensor([0.3, -1.2], dtype=torch.float64) for name in ("slow", "fast")}
+
+    def cubes(tensors: Tensors) -> Tensors:
+        return {f"gradient.{name}": tensors[name] ** 3 for name in inputs}
+
+    program_page.make(page, programs.export(cubes, inputs), inputs)
+    page.evaluate(
+        "() => { const step = tools.adamw(H, program, { rate: 1e-2, rates: { fast: 15 } });"
+        " for (let i = 0; i < 50; i++) { run(); step(0.5); } }"
+    )
+    slow, fast = (inputs[name].clone() for name in ("slow", "fast"))
+    groups = [{"params": [slow]}, {"params": [fast], "lr": 15 * 0.5e-2}]
+    optimizer = torch.optim.AdamW(groups, lr=0.5e-2)
+    for _ in range(50):
+        slow.grad, fast.grad = slow**3, fast**3
+        optimizer.step()
+    found = program_page.read(page, "inputs")
+    for name, weight in (("slow", slow), ("fast", fast)):
+        torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-14)
+
+
 def test_what_is_frozen_is_not_moved(page: Page) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)).double()
     model[0].requires_grad_(False)

@@ -9,7 +9,9 @@ from torch import Generator
 from torch.func import stack_module_state
 from traitlets import TraitError
 
+from attn_notes.chapters.equilibrium import lesson
 from attn_notes.models.equilibrium import PUBLISHED, Config, LanguageModel, Relaxation
+from attn_notes.tasks.text import Text
 from attn_notes.widgets.equilibrium import EquilibriumExplorer, opening
 
 from .. import packed
@@ -110,6 +112,50 @@ def test_repr_counts():
     assert repr(widget) == "EquilibriumExplorer: 1 model, 1 seed"
     load(widget, "two", seeds=5)
     assert repr(widget) == "EquilibriumExplorer: 2 models, 1 to 5 seeds"
+
+
+def taught(text, config):
+    """What the page needs to train a model of this config on a text."""
+    widget = EquilibriumExplorer()
+    assert widget.lesson == {}
+    config = replace(config, relaxation=Relaxation(2, 0.25))
+    widget.teach(
+        config,
+        text,
+        {
+            "one": lambda model, pieces: (
+                model(pieces[:, :-1]).square().mean(),
+                {"left": pieces.sum()},
+            )
+        },
+        held=text.held_out(config.context),
+        batch=3,
+        steps=7,
+        every=2,
+        optimizer={"rate": 0.1, "warmup": 1, "rates": {lesson.LAST: 2}},
+        governor={"tolerance": 0.1, "factor": 0.5},
+        yardsticks={"nothing": 2.0, "a": 1.5, "b": 1.0},
+    )
+    return widget.lesson
+
+
+def test_what_a_reader_trains_arrives():
+    text = Text("abcdefg" * 20)
+    sent = taught(text, LEARNED)
+    assert sent["text"] == text.content[:126]
+    assert sent["held"] == ["abcdef", "fgabcd"]
+    assert [name for name, _ in sent["ways"]] == ["one"]
+    assert [name for name, _ in sent["yardsticks"]] == ["nothing", "a", "b"]
+    names = dict(LanguageModel(LEARNED, Generator()).named_parameters())
+    assert sent["draws"].keys() == names.keys()
+    assert lesson.LAST in names
+    fixed = taught(text, FIXED)["draws"]
+    assert {name for name in fixed if name not in names} == {"buffer.token", "buffer.position"}
+
+
+def test_a_text_of_another_vocabulary_is_refused():
+    with pytest.raises(ValueError, match=r"has 6 different characters.*a vocabulary of 7"):
+        taught(Text("abcdef" * 20), LEARNED)
 
 
 @pytest.mark.parametrize(

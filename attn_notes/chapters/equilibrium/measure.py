@@ -40,6 +40,8 @@ READ_OUT = 15
 """How many times the block's rate the read-out learns at: it starts from a state four times smaller
 than its input, and nothing that it does can keep the state from coming to rest."""
 
+WARM_UP = 20  # steps in which the rate rises
+
 
 GOVERNOR = Governor()
 """What every training of the chapter runs under, unless it says so."""
@@ -94,7 +96,7 @@ def train_estimators(
         seeds=seeds,
         steps=steps,
         lr=lr,
-        warmup=20,
+        warmup=WARM_UP,
         optimizer=adamw_at_two_rates,
         constrain=governor,
         probe=partial(probe, pieces=pieces),

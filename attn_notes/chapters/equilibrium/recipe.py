@@ -76,6 +76,19 @@ DAMPINGS = (3, 1)
 RUN_AWAY = 4.4  # nats that a run starts below, and never sees again unless it has run away
 
 
+# --- Training in the page: as above, but a smaller model of an easier text
+
+IN_PAGE = Config(vocabulary=27, context=16, width=64)
+IN_PAGE_TEXT = 60_000  # characters of the text's beginning, in small letters
+IN_PAGE_WAYS = {"AEP": "AEP", "naive": "naive EP", "BPTT": "BPTT"}
+"""What a reader chooses from → which of `ESTIMATORS` it is."""
+IN_PAGE_KNOWS = {"counting frequencies": "one", "counting pairs": "pairs"}
+"""A yardstick's name beside its line → which of `ORDERS` it is; a run is to end below the last."""
+IN_PAGE_STEPS = 300
+IN_PAGE_RATE = 4e-3  # of the block, by AdamW
+IN_PAGE_EVERY = 25  # steps from one look at the validation part to the next
+
+
 def damped(config: Config, damping: int) -> Config:
     """The same block with another damping, and steps to suit it."""
     return replace(config, damping=float(damping), relaxation=Relaxation(16, step_of(damping)))

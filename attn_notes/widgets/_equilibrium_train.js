@@ -1,0 +1,175 @@
+// Training a language model on the page by AEP, by the naive way, or by BPTT: from the same start, on the
+// same text.
+
+import { html, number, segments, select } from "./_page.js";
+import { labelled, ofSeeds, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
+import { trainPanel } from "./_train_panel.js";
+import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
+
+const BOTTOM = 2.1; // nats, at the lower edge of the picture
+const CHALLENGE = { seeds: 3, steps: 200 };
+const TONES = { AEP: "eq-full", naive: "eq-none", BPTT: "eq-bptt" };
+const WITH_A_WAY_BACK = "BPTT";
+
+/** The highest of some ends, or null where not all ways have one. */
+export function highest(ends, ways) {
+  if (!ways.every((way) => way in ends)) return null;
+  return ways.reduce((one, other) => (ends[other] > ends[one] ? other : one));
+}
+
+/** The share of the way from knowing frequencies to the goal. */
+export const gone = (loss, from, goal) => Math.min(1, Math.max(0, (from - loss) / (from - goal)));
+
+/** The panel of the training. */
+export function settlingTraining({ uid, root, model }) {
+  let choice = null; // {way, rate, total}
+  let ends = {}; // way -> where it ended, of runs that differ in nothing else
+  let alike = ""; // what those have in common
+  let last = null; // the last judgement
+  let judgeHere = null;
+  const lesson = () => model.get("lesson");
+  const taught = () => "ways" in lesson();
+  const ways = () => lesson().ways.map(([name]) => name);
+  /** The yardsticks as {name, nats}: the upper edge, where the way to the goal begins, the goal. */
+  function yardsticks() {
+    const [top, from, goal] = lesson().yardsticks.map(([name, nats]) => ({ name, nats }));
+    return { top, from, goal };
+  }
+
+  const change = (next) => {
+    choice = { ...choice, ...next };
+    show();
+    panel.restart();
+  };
+  const field = (make, name, label, onchange) => make({ uid, name: `train-${name}`, label, onchange });
+  const boxes = {
+    way: field(segments, "way", "Way to the gradient", (way) => change({ way })),
+    rate: field(select, "rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
+    total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
+  };
+  const compared = html("p", { class: "eq-ends" });
+
+  function show() {
+    boxes.way.set(ways().map((way) => [way, way, TONES[way]]), choice.way);
+    boxes.rate.set(ratesAround(lesson().optimizer.rate), choice.rate);
+    boxes.total.set(stepsOf(lesson().steps, [0.25, 0.5, 1, 2]), choice.total);
+  }
+
+  /** The ends of the ways so far, each with the colour of its curve. */
+  function tell() {
+    const parts = ways().map((way) =>
+      html("span", { class: `eq-end ${TONES[way]}` }, `${way} ${way in ends ? number(ends[way], 3) : "–"}`),
+    );
+    compared.replaceChildren("Ends, from one start: ", ...parts);
+  }
+
+  function setup(seed, { way, rate, total }) {
+    const { ways: programs, draws, optimizer, text, characters, held, read, every, governor } = lesson();
+    return {
+      ...optimizer,
+      program: Object.fromEntries(programs)[way],
+      draws, rate, seed,
+      steps: total,
+      task: "settling",
+      options: { text, characters, held, read, every, governor },
+    };
+  }
+
+  function plan(seed) {
+    const now = JSON.stringify([seed, choice.rate, choice.total]);
+    if (now !== alike) ends = {};
+    alike = now;
+    last = null;
+    tell();
+    const { top, from, goal } = yardsticks();
+    const { optimizer, steps } = lesson();
+    return {
+      run: {
+        kind: choice.way,
+        name: choice.way,
+        choices: `${choice.rate} ${choice.total}`,
+        taught: choice.rate === optimizer.rate && choice.total === steps,
+        criterion: `end below ${goal.name}`,
+      },
+      setup: setup(seed, choice),
+      name: `equilibrium ${choice.way}`,
+      shapes: Object.fromEntries(
+        Object.entries(shapesOf(lesson().draws)).map(([name, shape]) => [ownName(name), shape]),
+      ),
+      floor: goal.nats,
+      top: Number(top.nats.toFixed(2)),
+      bottom: BOTTOM,
+      tone: TONES[choice.way],
+      lines: [top, from].map(({ name, nats }) => ({ at: nats, words: `${name}, ${number(nats)}` })),
+      words: `${goal.name}, ${number(goal.nats, 3)}`,
+      criterion: `below, how far from ${from.name} to there`,
+    };
+  }
+
+  function judge(weights, { judged }) {
+    const fresh = judged?.loss !== last?.loss; // the Worker repeats its last judgement until the next
+    last = judged ?? { loss: judgeHere(weights) };
+    const { from, goal } = yardsticks();
+    const by = last.loss - goal.nats;
+    const where = `${number(Math.abs(by), 3)} ${by < 0 ? "below" : "above"} ${goal.name}`;
+    return {
+      score: gone(last.loss, from.nats, goal.nats),
+      words: `on held-out text ${number(last.loss, 3)}, ${where}`,
+      curve: fresh ? [last.loss] : [],
+      end: last.loss,
+    };
+  }
+
+  function outcome(history) {
+    const { end } = history.at(-1);
+    ends[choice.way] = end;
+    tell();
+    const left = ways().filter((way) => !(way in ends));
+    if (!left.length) return `${highest(ends, ways())} ends highest.`;
+    return `${choice.way} ends at ${number(end, 3)} nats a character. Now the same start with ${left.join(" and ")}.`;
+  }
+
+  const { seeds, steps: within } = CHALLENGE;
+  const challenge = ofSeeds({
+    text: () => `without a way back, all ${seeds} seeds end below the dashed line within ${within} steps.`,
+    seeds,
+    passed: ({ last: { step, end } }) => step <= within && end < yardsticks().goal.nats,
+    done: `end below the dashed line within ${within} steps`,
+    refused: () => (choice.way === WITH_A_WAY_BACK ? "it is to be done without a way back" : null),
+  });
+
+  const panel = trainPanel({
+    uid,
+    root,
+    esm: model.get("_esm"),
+    title: "Train one here",
+    settings: [labelled("Way to the gradient", boxes.way), boxes.rate.node, boxes.total.node],
+    lesson: "equilibrium",
+    seeds,
+    challenge,
+    more: [compared],
+    plan,
+    judge,
+    follow: () => {},
+    guesses: {
+      question: "Your guess: which of the three ends highest?",
+      options: Object.keys(TONES).map((way) => [way, way]),
+    },
+    series: (history) => ({
+      end: [[history.at(-1).step, history.at(-1).end]],
+    }),
+    outcome,
+    found: () => highest(ends, ways()),
+  });
+
+  async function reload() {
+    panel.node.hidden = !taught();
+    if (!taught()) return;
+    judgeHere = await heldOutLoss(lesson());
+    const { optimizer, steps } = lesson();
+    choice ??= { way: ways()[0], rate: optimizer.rate, total: steps };
+    show();
+    panel.restart();
+  }
+  return { node: panel.node, reload, free: panel.free, pause: panel.pause };
+}
