@@ -6,7 +6,7 @@
 A step is the gradient and AdamW, in single precision. In torch the traced gradient runs on one
 thread; in a headless Chromium the exported program does, without and with the product in
 WebAssembly. They take turns in one run; each number is the median of the processor's time, of this
-process and of the page's. Equilibrium propagation trains nothing in the page.
+process and of the page's.
 """
 
 import argparse
@@ -25,14 +25,18 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 from torch import Generator, Tensor, nn
 
 from attn_notes.chapters.dialectical import recipe as heads
+from attn_notes.chapters.equilibrium import lesson as settling
+from attn_notes.chapters.equilibrium import recipe as settlers
 from attn_notes.chapters.triple_product import recipe as copiers
 from attn_notes.chapters.trm import recipe as thinkers
 from attn_notes.chapters.trm.supervision import step_loss
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.models.dialectical import LanguageModel
+from attn_notes.models.equilibrium import LanguageModel as Settled
 from attn_notes.models.triple_product import AttentionOnly
 from attn_notes.programs import Program, training
 from attn_notes.tasks import brackets, copying, sorting
+from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.training import ensemble
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -73,12 +77,21 @@ def thinker(seats: int) -> Step:
     return model, partial(step_loss, settings=thinkers.LIVE.settings), batch, True
 
 
+def settled(way: str) -> Step:
+    """The equilibrium's, by one way to the gradient."""
+    given = settling.settings(Text.read(FALLBACK))
+    pieces = given["text"].sample(given["batch"], given["config"].context, Generator())
+    loss = given["ways"][way]
+    return Settled(given["config"], Generator()), lambda m, b: loss(m, b["x"]), {"x": pieces}, True
+
+
 STEPS: dict[str, Callable[[], Step]] = {
     "sorter, gated": sorter,
     "copying, dot": partial(copier, "dot"),
     "copying, angle": partial(copier, "angle"),
     "brackets, mask mended": partial(head, "mask mended"),
     **{f"Sudoku, {seats} seats": partial(thinker, seats) for seats in thinkers.PAGE},
+    **{f"letters, {way}": partial(settled, way) for way in settlers.IN_PAGE_WAYS},
 }
 
 

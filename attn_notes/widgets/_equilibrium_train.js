@@ -6,7 +6,7 @@ import { labelled, ofSeeds, ratesAround, shapesOf, stepsOf } from "./_train_choi
 import { trainPanel } from "./_train_panel.js";
 import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
 
-const BOTTOM = 2.1; // nats, at the lower edge of the picture
+const BELOW = 0.15; // nats of room under the goal
 const CHALLENGE = { seeds: 3, steps: 200 };
 const TONES = { AEP: "eq-full", naive: "eq-none", BPTT: "eq-bptt" };
 const WITH_A_WAY_BACK = "BPTT";
@@ -30,10 +30,10 @@ export function settlingTraining({ uid, root, model }) {
   const lesson = () => model.get("lesson");
   const taught = () => "ways" in lesson();
   const ways = () => lesson().ways.map(([name]) => name);
-  /** The yardsticks as {name, nats}: the upper edge, where the way to the goal begins, the goal. */
+  /** The yardsticks as {name, nats}: from which on a run is followed, and below which it should end. */
   function yardsticks() {
-    const [top, from, goal] = lesson().yardsticks.map(([name, nats]) => ({ name, nats }));
-    return { top, from, goal };
+    const [from, goal] = lesson().yardsticks.map(([name, nats]) => ({ name, nats }));
+    return { from, goal };
   }
 
   const change = (next) => {
@@ -81,7 +81,7 @@ export function settlingTraining({ uid, root, model }) {
     alike = now;
     last = null;
     tell();
-    const { top, from, goal } = yardsticks();
+    const { from, goal } = yardsticks();
     const { optimizer, steps } = lesson();
     return {
       run: {
@@ -97,10 +97,10 @@ export function settlingTraining({ uid, root, model }) {
         Object.entries(shapesOf(lesson().draws)).map(([name, shape]) => [ownName(name), shape]),
       ),
       floor: goal.nats,
-      top: Number(top.nats.toFixed(2)),
-      bottom: BOTTOM,
+      top: Math.ceil(10 * from.nats) / 10,
+      bottom: goal.nats - BELOW,
       tone: TONES[choice.way],
-      lines: [top, from].map(({ name, nats }) => ({ at: nats, words: `${name}, ${number(nats)}` })),
+      lines: [{ at: from.nats, words: `${from.name}, ${number(from.nats, 3)}` }],
       words: `${goal.name}, ${number(goal.nats, 3)}`,
       criterion: `below, how far from ${from.name} to there`,
     };

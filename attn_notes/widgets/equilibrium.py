@@ -256,9 +256,8 @@ class EquilibriumExplorer(anywidget.AnyWidget):
             optimizer: AdamW's `rate`, `warmup`, and `rates`, what multiplies it, by parameter.
             governor: the `tolerance` of what is left, and the `factor` that the block is scaled by
                 where more is.
-            yardsticks: name → what counting loses on the held pieces, in nats a character, from the
-                highest on: the first is the upper edge of the picture, below the last a model is to
-                end, and from the one before it on its way there is counted.
+            yardsticks: of two, name → what counting loses on the held pieces, in nats a character:
+                from the first on a model is followed, below the second it is to end.
 
         Raises:
             ValueError: the model has another vocabulary than the text.

@@ -91,7 +91,7 @@ def model_of(numbers: dict[str, list[float]]) -> LanguageModel:
 @pytest.mark.parametrize("way", WAYS)
 def test_steps_in_the_page_are_torchs(way: str, module_page: Page, lesson: dict[str, Any]) -> None:
     """From the same weights on the same pieces, the governor acting after some of the steps."""
-    tolerance, count = 3e-5, 4
+    tolerance, count = 5e-9, 5
     found = module_page.evaluate(STEPS, [way, count, tolerance])
     model = model_of(found["start"])
     start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -106,7 +106,7 @@ def test_steps_in_the_page_are_torchs(way: str, module_page: Page, lesson: dict[
             assert "".join(lesson["characters"][i] for i in piece) in lesson["text"]
         value = loss(model, pieces, estimator)
         remains = force_left(model, pieces[:, :-1]).item()
-        assert (cost, left) == pytest.approx((value.item(), remains), rel=1e-9)
+        assert (cost, left) == pytest.approx((value.item(), remains), rel=1e-9, abs=1e-13)
         optimizer.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
@@ -135,15 +135,15 @@ def test_all_ways_have_one_start_and_one_text(widget: Locator) -> None:
 def test_yardsticks_are_drawn_before_any_curve(widget: Locator, lesson: dict[str, Any]) -> None:
     assert told(widget)["step"] == "0"
     names = widget.locator(".attn-other-names span").all_text_contents()
-    (*others, (goal, nats)) = lesson["yardsticks"]
-    assert names == [f"{name}, {value:.2f}" for name, value in others]
+    (first, value), (goal, nats) = lesson["yardsticks"]
+    assert names == [f"{first}, {value:.3f}"]
     assert goal == GOAL
     expect(widget.locator(".attn-floor-name")).to_have_text(f"{goal}, {nats:.3f}")
     heights = widget.locator(".attn-losses line").evaluate_all(
         "(lines) => lines.map((line) => Number(line.getAttribute('y1')))"
     )
-    assert len(heights) == 3 and len({*heights}) == 3
-    assert sorted(heights) == heights  # the highest first, the goal last
+    higher, lower = heights
+    assert 0 < higher < lower
 
 
 def test_a_way_is_chosen_by_keys(visit: Visit, widget: Locator) -> None:
@@ -167,6 +167,7 @@ def test_where_the_three_end_is_what_torch_says(
     for way in WAYS:
         by(widget, way)
         scores[way] = float(train(widget)["score"])
+        said = widget.locator(".attn-train-said").text_content()
         model = LanguageModel(recipe.IN_PAGE, Generator())
         checkpoint.load_weights(model, downloaded(visit.page, widget, tmp_path))
         end = loss(model, held_out(lesson), recipe.ESTIMATORS["frozen"]).item()
@@ -176,8 +177,7 @@ def test_where_the_three_end_is_what_torch_says(
         line = widget.locator(".attn-train-line").first
         expect(line).to_contain_text(f"{abs(above):.3f} {side} {GOAL}")
         assert (scores[way] == 1) == (above <= 0)
-    said = widget.locator(".attn-train-said")
-    expect(said).to_have_text("naive ends highest. As you guessed.")
+    assert said == "naive ends highest. As you guessed."
     assert scores["naive"] < min(scores["AEP"], scores["BPTT"])
     if share == 1:
         assert scores["AEP"] == scores["BPTT"] == 1

@@ -134,7 +134,7 @@ def taught(text, config):
         every=2,
         optimizer={"rate": 0.1, "warmup": 1, "rates": {lesson.LAST: 2}},
         governor={"tolerance": 0.1, "factor": 0.5},
-        yardsticks={"nothing": 2.0, "a": 1.5, "b": 1.0},
+        yardsticks={"b": 1.5, "a": 1.0},
     )
     return widget.lesson
 
@@ -145,7 +145,7 @@ def test_what_a_reader_trains_arrives():
     assert sent["text"] == text.content[:126]
     assert sent["held"] == ["abcdef", "fgabcd"]
     assert [name for name, _ in sent["ways"]] == ["one"]
-    assert [name for name, _ in sent["yardsticks"]] == ["nothing", "a", "b"]
+    assert [name for name, _ in sent["yardsticks"]] == ["b", "a"]
     names = dict(LanguageModel(LEARNED, Generator()).named_parameters())
     assert sent["draws"].keys() == names.keys()
     assert lesson.LAST in names

@@ -1,6 +1,5 @@
 """What a reader trains in the page: the lesson's ways to a gradient, on a smaller model."""
 
-import math
 import re
 from collections.abc import Callable
 from functools import partial
@@ -60,8 +59,7 @@ def settings(text: Text) -> dict[str, Any]:
             "tolerance": measure.GOVERNOR.tolerance,
             "factor": measure.GOVERNOR.factor,
         },
-        "yardsticks": {"knowing nothing": math.log(len(text.characters))}
-        | {
+        "yardsticks": {
             name: measure.count_loss(text, recipe.ORDERS[order], length, recipe.PROBED)
             for name, order in recipe.IN_PAGE_KNOWS.items()
         },

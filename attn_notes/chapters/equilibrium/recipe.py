@@ -83,7 +83,7 @@ IN_PAGE_TEXT = 60_000  # characters of the text's beginning, in small letters
 IN_PAGE_WAYS = {"AEP": "AEP", "naive": "naive EP", "BPTT": "BPTT"}
 """What a reader chooses from → which of `ESTIMATORS` it is."""
 IN_PAGE_KNOWS = {"counting frequencies": "one", "counting pairs": "pairs"}
-"""A yardstick's name beside its line → which of `ORDERS` it is; a run is to end below the last."""
+"""A yardstick's name beside its line → which of `ORDERS` it is; below the last a run is to end."""
 IN_PAGE_STEPS = 300
 IN_PAGE_RATE = 4e-3  # of the block, by AdamW
 IN_PAGE_EVERY = 25  # steps from one look at the validation part to the next
