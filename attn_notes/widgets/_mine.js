@@ -44,6 +44,17 @@ const FORMS_OF_CLAIMS = {
     const within = found.filter((number) => number >= low && number <= high).length;
     return { verdict: within === found.length, found: `${within} of ${found.length}` };
   },
+  pairs({ kinds, value, high, needs }, runs) {
+    const [ours, theirs] = kinds.map((kind) => runs.filter((run) => run.kind === kind));
+    const apart = ours.flatMap((run) =>
+      theirs
+        .filter(({ seed }) => seed === run.seed)
+        .map((other) => Math.abs(valueOf(run, value) - valueOf(other, value))),
+    );
+    if (apart.length < needs) return { has: apart.length, needs };
+    const near = apart.filter((by) => by < high).length;
+    return { verdict: near === apart.length, found: `${near} of ${apart.length} seeds` };
+  },
   any({ kinds, needs }, runs) {
     const found = runs.filter(({ kind }) => kind === kinds[0]);
     if (found.length < needs) return { has: found.length, needs };

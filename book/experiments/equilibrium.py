@@ -8,7 +8,14 @@ import numpy as np
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.equilibrium import estimators, evidence, measure, probes, recipe
+from attn_notes.chapters.equilibrium import (
+    estimators,
+    evidence,
+    lesson,
+    measure,
+    probes,
+    recipe,
+)
 from attn_notes.chapters.equilibrium.estimators import EXACT, Estimator, Nudged
 from attn_notes.models.equilibrium import CORRECTIONS, LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text, tiny_shakespeare
@@ -87,6 +94,19 @@ def equilibrium_training() -> None:
     weights = trained["AEP"].member(0).named_parameters()
     packed = {name: p.detach().cpu().numpy().astype(np.float16) for name, p in weights}
     np.savez_compressed(results.folder() / "equilibrium_trained.npz", **packed)  # type: ignore[arg-type]
+
+
+@experiment
+def equilibrium_page() -> None:
+    """What a reader trains in the page, trained here: by each of its ways, from the same seeds."""
+    text = lesson.easier(Text.read(FALLBACK))
+    ways = {name: recipe.ESTIMATORS[kind] for name, kind in recipe.IN_PAGE_WAYS.items()}
+    how: dict[str, Any] = {"seeds": recipe.SEEDS, "steps": recipe.IN_PAGE_STEPS}
+    how |= {"batch": recipe.BATCH, "lr": recipe.IN_PAGE_RATE}
+    trained = measure.train_estimators(recipe.IN_PAGE, text, ways, **how)
+    ends = {name: digits(run.history["loss"][-1], 6) for name, run in trained.items()}
+    yardsticks = lesson.settings(text)["yardsticks"]
+    results.save("equilibrium_page", how | {"yardsticks": yardsticks}, ends)
 
 
 @experiment

@@ -160,7 +160,7 @@ def falling(live: Live) -> Picture:
                 ax,
                 {kind: kind for kind in ends},
                 series="above",
-                guesses={question.name: (last, None) for question in evidence.ASKED},
+                guesses={question.name: (float(last), None) for question in evidence.ASKED},
                 recorded={
                     kind: f"The {seeds} seeds trained with this page end, by their median, "
                     f"{number(median(end))} nats above it."

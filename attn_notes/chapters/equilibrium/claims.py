@@ -3,13 +3,14 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from IPython.display import Markdown
 from torch import Tensor
 
 from attn_notes.analysis import claims, statistics
-from attn_notes.analysis.claims import Claim
+from attn_notes.analysis.claims import Claim, Mine
 from attn_notes.analysis.statistics import Finding, Verdict
 from attn_notes.analysis.words import listed, signed, span
 from attn_notes.chapters.equilibrium import evidence, probes, recipe
@@ -298,7 +299,11 @@ def lesson(
             f"{signed(f'{1000 * apart.item():+.1f}')} thousandths from the first recorded seed",
         )
     )
-    both = Claim(trained.text, {**trained.findings, LIVE: here})
+    both = replace(
+        trained,
+        findings={**trained.findings, LIVE: here},
+        mine=Mine("pairs", ("AEP", "BPTT"), ("end", None), high=CLOSE),
+    )
     return [published, more, of_rates(rates)[0], both, of_time(costs)[-1]]
 
 

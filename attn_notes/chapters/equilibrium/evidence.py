@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -95,6 +96,25 @@ def training() -> Training:
         {kind: run["text"] for kind, run in runs.items()},
         runs["AEP"]["parameters"],
     )
+
+
+class Page(NamedTuple):
+    """What trains in the page, recorded.
+
+    Attributes:
+        ends: way → nats a character [m] on the page's own held-out pieces, of each seed.
+        yardsticks: name → nats there.
+    """
+
+    ends: Mapping[str, Float[Tensor, " m"]]
+    yardsticks: Mapping[str, float]
+
+
+def in_page() -> Page:
+    """The record of it."""
+    record = results.load("equilibrium_page")
+    ends = {way: numbers(losses) for way, losses in record["runs"].items()}
+    return Page(ends, record["settings"]["yardsticks"])
 
 
 def trained() -> tuple[LanguageModel, str]:

@@ -218,33 +218,62 @@ def live(found: evidence.Live) -> Picture:
     )
 
 
-def ends(found: evidence.Training) -> Picture:
-    """Where each kind ends, seed by seed, between the yardsticks of counting."""
+def ends(found: evidence.Training, page: evidence.Page) -> Picture:
+    """Where each kind ends, seed by seed, between the yardsticks of counting; and in the page."""
     kinds, pairs = list(KINDS), found.counted["pairs"]
-    with house.figure(5.5, 2.8) as (fig, ax):
-        ax.axvline(pairs, color=FLOOR, linestyle=":", linewidth=1)
-        ax.annotate(
-            f"counting pairs {pairs:.2f}", (pairs, 1), (0, 4), ha="center", fontsize=10,
-            xycoords=ax.get_xaxis_transform(), textcoords="offset points",
-        )  # fmt: skip
-        for row, kind in enumerate(kinds):
-            values = found.ends[kind]
+    ways = {way: kind for way, kind in recipe.IN_PAGE_WAYS.items() if way in page.ends}
+    *_, (goal, least) = page.yardsticks.items()
+    with house.figure(5.5, 2.8, columns=2, width_ratios=[5, 4]) as (fig, axes):
+        here, there = axes
+        for ax, nats, words in ((here, pairs, f"counting pairs {pairs:.2f}"), (there, least, goal)):
+            ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
+            ax.annotate(
+                words, (nats, 1), (0, 4), ha="center", fontsize=10,
+                xycoords=ax.get_xaxis_transform(), textcoords="offset points",
+            )  # fmt: skip
+            ax.set(xlabel="nats a character")
+            ax.tick_params(axis="y", length=0)
+        drawn = [(here, row, kind, found.ends[kind]) for row, kind in enumerate(kinds)]
+        drawn += [(there, row, ways[way], page.ends[way]) for row, way in enumerate(ways)]
+        for ax, row, kind, values in drawn:
             ax.plot(values, [row] * len(values), "o", color=KINDS[kind], markersize=6, alpha=0.6)
-        ax.set_yticks(range(len(kinds)), kinds)
-        ax.set_xticks([2.4, 2.45, 2.5, 2.55, 2.6])
-        ax.set(xlim=(2.4, 2.6), ylim=(len(kinds) - 0.5, -0.5), xlabel="nats a character")
-        ax.tick_params(axis="y", length=0)
+        here.set_yticks(range(len(kinds)), kinds)
+        here.set_xticks([2.4, 2.5, 2.6])
+        here.set(xlim=(2.4, 2.6), ylim=(len(kinds) - 0.5, -0.5))
+        there.set_yticks(range(len(ways)), list(ways))
+        there.set(xlim=IN_PAGE_ENDS, ylim=(len(ways) - 0.5, -0.5))
     return Picture(
         fig,
         "AEP teaches what BPTT does; the naive gradient, less than none",
         f"{found.seeds} recorded seeds of each kind, a dot each, on text never seen. Counting with "
-        f"four characters of context comes to {found.counted['fives']:.2f}.",
+        f"four characters of context comes to {found.counted['fives']:.2f}. Right: the smaller "
+        "model that trains in the page, on its easier text.",
         "Ends in nats a character, from the best seed to the worst: "
         + "; ".join(f"{k} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds)
         + ". Counting: "
         + ", ".join(f"{SHORTLY[name]} {nats:.3f}" for name, nats in found.counted.items())
-        + ".",
+        + ". In the page: "
+        + "; ".join(f"{way} {span(losses, 3)}" for way, losses in page.ends.items())
+        + f"; {goal} {least:.3f}.",
+        lesson="equilibrium",
+        yours=[
+            Yours(
+                there,
+                {way: way for way in ways},
+                "dots",
+                "end",
+                recorded={
+                    way: f"The {len(losses)} recorded seeds end at {median(losses):.3f} nats, by "
+                    "their median."
+                    for way, losses in page.ends.items()
+                },
+            )
+        ],
     )
+
+
+IN_PAGE_ENDS = (2.2, 2.4)
+"""Nats, from side to side."""
 
 
 def training(found: evidence.Training) -> Picture:
@@ -392,7 +421,9 @@ def clip(found: evidence.Gradients) -> Picture:
         yours=[
             Yours(
                 axes[0],
-                guesses={asked.name: (steps, None) for steps, asked in evidence.COSINES.items()},
+                guesses={
+                    asked.name: (float(steps), None) for steps, asked in evidence.COSINES.items()
+                },
             )
         ],
     )

@@ -270,7 +270,7 @@ def transfer(moved: Mapping[str, Transfer]) -> Picture:
         if counts
         else "How well they copy at periods on which they were not trained",
     )
-    asked = {question.name: (period, None) for period, question in evidence.ASKED.items()}
+    asked = {question.name: (float(period), None) for period, question in evidence.ASKED.items()}
     yours = [
         Yours(
             ax,

@@ -205,7 +205,7 @@ def looks(live: Live, recorded: Recorded) -> Picture:
                 {"recursive": "recursive"},
                 series="looks",
                 guesses={
-                    question.name: (step, None)
+                    question.name: (float(step), None)
                     for question, step in zip(evidence.ASKED, (1, TRAINED, 1), strict=True)
                 },
                 recorded={

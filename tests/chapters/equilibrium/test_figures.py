@@ -23,7 +23,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "idea": lambda: figures.idea(evidence.blackboard()),
     "yardsticks": lambda: figures.yardsticks(made_up.yardsticks()),
     "live": lambda: figures.live(made_up.live()),
-    "ends": lambda: figures.ends(evidence.training()),
+    "ends": lambda: figures.ends(evidence.training(), evidence.in_page()),
     "training": lambda: figures.training(evidence.training()),
     "rates": lambda: figures.rates(evidence.rates()),
     "nudges": lambda: figures.nudges(evidence.gradients()),
@@ -185,15 +185,22 @@ def test_on_the_excerpt_everything_live_is_the_excerpts() -> None:
 
 
 def test_where_each_kind_ends() -> None:
-    picture, found = FIGURES["ends"](), evidence.training()
-    (ax,) = picture.fig.axes
-    assert upright(ax) == [found.counted["pairs"]]
-    dots = [line for line in ax.lines if len(line.get_xdata()) == 8]
-    low, high = ax.get_xlim()
-    for row, (line, (kind, colour)) in enumerate(zip(dots, KINDS.items(), strict=True)):
-        assert line.get_color() == colour and {*line.get_ydata()} == {row}
-        assert [*line.get_xdata()] == near(found.ends[kind])
-        assert low < min(line.get_xdata()) and max(line.get_xdata()) < high  # none is cut off
+    picture, found, page = FIGURES["ends"](), evidence.training(), evidence.in_page()
+    here, there = picture.fig.axes
+    ways = {way: page.ends[way] for way in recipe.IN_PAGE_WAYS}
+    for ax, ends, kinds, least in (
+        (here, found.ends, {kind: kind for kind in KINDS}, found.counted["pairs"]),
+        (there, ways, recipe.IN_PAGE_WAYS, page.yardsticks["counting pairs"]),
+    ):
+        assert upright(ax) == [least]
+        dots = [line for line in ax.lines if len(line.get_xdata()) == 8]
+        low, high = ax.get_xlim()
+        for row, (line, (name, kind)) in enumerate(zip(dots, kinds.items(), strict=True)):
+            assert line.get_color() == KINDS[kind] and {*line.get_ydata()} == {row}
+            assert [*line.get_xdata()] == near(ends[name])
+            assert low < min(line.get_xdata()) and max(line.get_xdata()) < high  # none is cut off
+    (yours,) = picture.yours
+    assert yours.ax is there and [*yours.runs] == [*ways]  # a reader's dot lies in its way's row
 
 
 def test_rates() -> None:

@@ -160,7 +160,7 @@ def test_what_becomes_of_the_prediction() -> None:
 
 def test_what_each_way_teaches() -> None:
     titled(
-        figures.ends(TRAINING),
+        figures.ends(TRAINING, evidence.in_page()),
         "AEP teaches what BPTT does; the naive gradient, less than none",
         held=[AS_BPTT, TAUGHT],
         failed=[NAIVE],

@@ -259,7 +259,7 @@ def test_depth_and_task_are_drawn_apart() -> None:
     ):
         assert [words(ax)[0] for ax in axes(picture)] == [figures.TRAINED[name] for name in names]
         for ax, name in zip(axes(picture), names, strict=True):
-            assert is_median(lines(ax)["dot"][1], moved[name].accuracy["dot"])
+            assert is_median(lines(ax)["dot"][1], 100 * moved[name].accuracy["dot"])
 
 
 def test_what_rules_reach_beside_the_model() -> None:
