@@ -1054,6 +1054,7 @@ SCENES = [
                 ready=settled,
             ),
         ),
+        part=".eq-explored",
         limits={1280: 47, 390: 74},
         asleep={"run": "", "panel": "network"},
         awake={"panel": "network"},
