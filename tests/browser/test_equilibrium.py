@@ -1054,6 +1054,7 @@ SCENES = [
                 ready=settled,
             ),
         ),
+        part=".eq-explorer",  # what stands above the panel for training
         limits={1280: 47, 390: 74},
         asleep={"run": "", "panel": "network"},
         awake={"panel": "network"},

@@ -109,7 +109,8 @@ def test_training_is_the_workers_and_the_page_does_little_between(
     assert set(seen["asked"]) == {SLICE}
     assert set(seen["owed"]) == {0}  # nothing is asked for before the last answer
     shown = tasks(page, "answer", "setTimeout", "requestAnimationFrame")
-    assert shown and max(shown) <= MOST
+    assert all(runs <= MOST for runs in shown)
+    assert shown or stem == "equilibrium"  # which shows what the Worker itself has measured
 
 
 def test_a_worker_stops_when_its_slice_is_over(open_page: OpenPage) -> None:

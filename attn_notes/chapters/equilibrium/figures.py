@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attn_notes import figures as house
 from attn_notes.analysis.words import median, signed, span
-from attn_notes.chapters.equilibrium import estimators, evidence, probes, recipe
+from attn_notes.chapters.equilibrium import estimators, evidence, lesson, probes, recipe
 from attn_notes.chapters.equilibrium.claims import at_most
 from attn_notes.figures import (
     CONTROL,
@@ -26,6 +26,8 @@ from attn_notes.figures import (
     Yours,
 )
 from attn_notes.models.equilibrium import TOLERANCE
+from attn_notes.tasks.text import Text
+from attn_notes.widgets.equilibrium import EquilibriumExplorer
 
 KINDS = {
     "BPTT": GREY,
@@ -36,6 +38,11 @@ KINDS = {
 }
 """The colour of each kind of estimator, in every figure."""
 CORRECTIONS = {"none": "naive EP", "clipped": "AEP, clipped", "full": "AEP"}
+
+
+def teach(widget: EquilibriumExplorer, text: Text) -> None:
+    """Let the reader train a small model by three of them in the page."""
+    widget.teach(**lesson.settings(text))
 
 
 def butterfly(ax: Axes, found: probes.Credit, row: int) -> list[Tensor]:
