@@ -5,7 +5,7 @@ import { wordMap } from "./_deep_qkv_map.js";
 import { WORDS, letter, parse, score, sorted, written } from "./_deep_qkv_model.js";
 import { stepList } from "./_deep_qkv_steps.js";
 
-const ALLOWED = "Type three letters, each a, b or c, such as cab.";
+export const ALLOWED = "Type three letters, each a, b or c, such as cab.";
 const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
 
 /** `root` is marked while the answer shown is of another word than the one that is typed. */

@@ -16,7 +16,7 @@ import {
 import { bestPredictor, losses } from "./_dialectical_task.js";
 import { FROM_BEFORE, NAMES, PAD, VOCABULARY, glyphOf, unknownIn } from "./_dialectical_text.js";
 
-const REPLACEMENTS = [..."()ab "];
+export const REPLACEMENTS = [..."()ab "];
 const LONGEST_TYPED = 1e4; // no more is looked at
 const HOW_TO_TYPE = "Write with ( ) a b and spaces; ␣ is a space, ■ the end.";
 const HOW_TO_CHANGE = "Change a late character: does any prediction before it move?";

@@ -1,11 +1,14 @@
 // The triple product's explorer: a space that the reader turns, by hand or in a head of a trained model, and
 // models to train. The anywidget model holds what is chosen.
 
+import { alone } from "./_alone.js";
+import { oneOf, whole, within } from "./_chosen.js";
 import { html, saver } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { byHand } from "./_triple_product_hand.js";
 import { inAHead } from "./_triple_product_head.js";
+import { START } from "./_triple_product_scenes.js";
 import { copierTraining } from "./_triple_product_train.js";
 
 // Texts that links in the page open: one repeats after twelve letters, one after eleven.
@@ -74,6 +77,17 @@ async function render({ model, el }) {
   });
   el.append(root);
   await Promise.all([reload(), training.reload()]);
+  const settle = alone({
+    name: "arrows",
+    root,
+    el,
+    model,
+    chosen: {
+      mode: oneOf(() => Object.keys(modes)),
+      ...within("mode", "hand", { selected: whole(0, START.keys.length - 1) }),
+      ...within("mode", "head", modes.head.chosen),
+    },
+  });
   const { open } = modes.head;
   const close = opens(root, {
     twelve: () => open("dot, one layer", TWELVE),
@@ -83,6 +97,7 @@ async function render({ model, el }) {
   });
   return () => {
     close();
+    settle();
     unwatch();
     training.free();
     for (const mode of Object.values(modes)) mode.leave();

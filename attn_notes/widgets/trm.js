@@ -1,6 +1,8 @@
 // The Sudoku explorer: the page around the network of _trm_model.js, the boards of
 // _trm_puzzles.js and the panel of _trm_train.js. The anywidget model holds what is chosen.
 
+import { alone } from "./_alone.js";
+import { oneOf, typed, whole } from "./_chosen.js";
 import { sigmoid, unpack } from "./_model.js";
 import { opens } from "./_open.js";
 import {
@@ -424,6 +426,23 @@ function render({ model, el }) {
   el.append(root);
   fillIn();
   training.reload();
+  const settle = alone({
+    name: "sudoku",
+    root,
+    el,
+    model,
+    chosen: {
+      run: oneOf(() => Object.keys(model.get("runs"))),
+      seed: whole(0, () => model.get("runs")[model.get("run")].seeds - 1),
+      puzzle: typed((puzzle) => {
+        const { fault } = read(task, puzzle);
+        return fault && sentence(fault);
+      }),
+      step: whole(0, LAST),
+      shown: oneOf(() => Object.keys(SHOWN)),
+      selected: whole(-1, () => task.cells - 1),
+    },
+  });
   const shut = opens(root, {
     fails: fail,
     mind: () => save({ shown: "mind", step: Math.max(1, model.get("step")) }),
@@ -431,6 +450,7 @@ function render({ model, el }) {
   return () => {
     gone = true;
     shut();
+    settle();
     unwatch();
     training.free();
     plays.stop();

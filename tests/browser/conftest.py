@@ -209,7 +209,7 @@ def bare(page: str) -> str:
 class _Handler(SimpleHTTPRequestHandler):
     """Serves a folder under a prefix, and nothing elsewhere; says nothing.
 
-    An address that ends in `?bare` gives the page with nothing on it but its first widget.
+    An address that asks for `bare` gives the page with nothing on it but its first widget.
     """
 
     prefix = "/"
@@ -222,7 +222,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_response(204)
             self.end_headers()
             return None
-        if not self.path.endswith("?bare"):
+        if "bare" not in urlsplit(self.path).query.split("&"):
             return super().send_head()
         page = Path(self.translate_path(self.path)).read_text("utf-8")
         content = bare(page).encode()
