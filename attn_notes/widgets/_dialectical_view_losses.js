@@ -193,16 +193,16 @@ export function lossesView({ uid, model, save, network, about }) {
   const result = html(
     "div",
     {},
+    html(
+      "p",
+      { class: "attn-help", id: `${uid}-change` },
+      "With the keyboard: arrows move along the string, a character typed takes the place, Escape undoes.",
+    ),
     html("div", { class: "dh-keys" }, ours.node, theirs.node, unit),
     verdict,
     lines.node,
     change,
     effect,
-    html(
-      "p",
-      { class: "attn-help", id: `${uid}-change` },
-      "With the keyboard: arrows move along the string, a character typed there takes its place, Escape puts it back.",
-    ),
   );
   const node = html(
     "div",

@@ -1,6 +1,7 @@
 // The panel in which a reader trains a model: what is changed, a guess, Train, and the loss above its floor.
 
 import { button, html, segments, svg } from "./_page.js";
+import { settingsFold } from "./_train_settings.js";
 import { trainer } from "./_training.js";
 import { keeper } from "./_kept_weights.js";
 
@@ -128,16 +129,18 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
     html("span", { class: "attn-label" }, guesses.question),
     ask.node,
   );
+  const folded = settingsFold(settings);
   const node = html(
     "section",
     { class: "attn-train", "aria-label": title },
     html("p", { class: "attn-train-title" }, title),
-    html("div", { class: "attn-controls" }, ...settings),
+    folded.node,
     question,
-    html("div", { class: "attn-controls attn-train-buttons" }, go, one, again, ...kept.nodes),
+    html("div", { class: "attn-controls attn-train-buttons" }, go, one, again),
     line,
     chart.node,
     said,
+    html("div", { class: "attn-controls attn-train-buttons" }, ...kept.nodes),
     ...more,
   );
 
@@ -162,6 +165,7 @@ export function trainPanel({ uid, root, esm, title, settings, more = [], plan, j
   /** Forget the run: from here on the choices are those that the panel shows. */
   function restart() {
     current = plan(seed);
+    folded.tell();
     training.start(current.setup);
     history = [];
     weights = null;

@@ -222,13 +222,13 @@ export function inAHead({ uid, model, save, leave }) {
     ),
     html("div", { class: "attn-controls tp-ask" }, box.node, another),
     message,
-    strip.node,
     html(
       "p",
       { class: "attn-help" },
       "Choose a letter to ask from its position; the bars over the letters are its attention. Choose a " +
         "bar, or the tip of a vector, to take that key.",
     ),
+    strip.node,
     answer,
     verdict,
     // Closed at first: the bars say which letter it looks at, the vectors why.

@@ -4,7 +4,7 @@
 import { alone } from "./_alone.js";
 import { oneOf, typed, whole } from "./_chosen.js";
 import { unpack } from "./_model.js";
-import { button, html, number, plural, saver, select } from "./_page.js";
+import { beside, button, html, number, plural, saver, select } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { ALLOWED, answerView } from "./_deep_qkv_answer.js";
@@ -139,10 +139,13 @@ async function render({ model, el }) {
   const awake = html(
     "div",
     {},
-    ...answer.nodes,
-    html("div", { class: "abc-more" }, apart, other, note),
-    inside,
-    training.node,
+    beside(
+      answer.nodes,
+      training.node,
+      ...answer.rest,
+      html("div", { class: "abc-more" }, apart, other, note),
+      inside,
+    ),
   );
   root.append(asleep, awake);
 

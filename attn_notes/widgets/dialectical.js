@@ -13,7 +13,7 @@
 import { alone } from "./_alone.js";
 import { decimal, oneOf, typed, whole, within, yesOrNo } from "./_chosen.js";
 import { unpack } from "./_model.js";
-import { html, menus, saver, segments, sleeper, speaker } from "./_page.js";
+import { beside, html, menus, saver, segments, sleeper, speaker } from "./_page.js";
 import { opens } from "./_open.js";
 import { make, prepare, prepared } from "./_dialectical_model.js";
 import { inOrder, isPublished } from "./_dialectical_runs.js";
@@ -91,12 +91,9 @@ async function render({ model, el }) {
   const root = html(
     "div",
     { class: "attn-widget dialectical", role: "group", "aria-label": "A model of brackets" },
-    asleep,
-    awake,
-    spoken.node,
   );
   const training = bracketTraining({ uid, root, model, follow });
-  root.append(training.node);
+  root.append(beside([asleep, awake], training.node), spoken.node);
 
   function draw() {
     if (!learning && models.run() && !prepared(models.run())) return; // `reload` is at it

@@ -3,7 +3,7 @@
 
 import { alone } from "./_alone.js";
 import { oneOf, whole, within } from "./_chosen.js";
-import { html, saver } from "./_page.js";
+import { beside, html, saver } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { byHand } from "./_triple_product_hand.js";
@@ -41,8 +41,7 @@ async function render({ model, el }) {
       { class: "attn-tabs", role: "radiogroup", "aria-label": "What to look at" },
       ...tabs.map((tab) => tab.node),
     ),
-    ...Object.values(modes).map((mode) => mode.node),
-    training.node,
+    beside(Object.values(modes).map((mode) => mode.node), training.node),
   );
 
   function draw() {

@@ -186,7 +186,7 @@ BARE = """\
   follow();
 </script>{styles}</head>
 <body><main class="bd-content"
- style="display: block; width: min(720px, 100vw - 2rem); margin: auto">
+ style="display: block; width: min(960px, 100vw - 2rem); margin: auto">
 <h1>A widget</h1>{states}<div class="cell_output">{widget}</div></main>{host}</body></html>
 """
 

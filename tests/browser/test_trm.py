@@ -1048,6 +1048,6 @@ SCENES = [
             ),
         ),
         limits={1280: 44, 390: 73},
-        part=".trm-explorer",  # what stands above the panel for training
+        part=".attn-trained",  # what the panel trains
     )
 ]
