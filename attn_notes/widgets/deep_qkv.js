@@ -387,24 +387,18 @@ async function render({ model, el }) {
   el.append(root);
   switchModel();
   await training.reload();
-  const settle = alone({
-    name: "sorter",
-    root,
-    el,
-    model,
-    chosen: {
-      variant: oneOf(() => Object.keys(VARIANTS).filter((name) => model.get("runs")[name])),
-      seed: whole(0, () => run().seeds - 1),
-      text: typed((text) => (parse(text) ? "" : ALLOWED)),
-    },
-  });
-  const close = opens(root, {
-    failed() {
-      if (shown && !fails(shown) && otherSeed()) showOther();
-      const wrong = WORDS.find((word, i) => answers[i] && written(answers[i]) !== sorted(word));
-      if (wrong) answer.choose(wrong);
-    },
-  });
+  const traits = {
+    variant: oneOf(() => Object.keys(VARIANTS).filter((name) => model.get("runs")[name])),
+    seed: whole(0, () => run().seeds - 1),
+    text: typed((text) => (parse(text) ? "" : ALLOWED)),
+  };
+  const settle = alone({ name: "sorter", root, el, model, chosen: traits });
+  function fail() {
+    if (shown && !fails(shown) && otherSeed()) showOther();
+    const wrong = WORDS.find((word, i) => answers[i] && written(answers[i]) !== sorted(word));
+    if (wrong) answer.choose(wrong);
+  }
+  const close = opens(root, { failed: fail }, { model, chosen: traits });
   return () => {
     close();
     settle();

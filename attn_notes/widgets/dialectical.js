@@ -152,31 +152,26 @@ async function render({ model, el }) {
     save({ view: "losses", run });
   }
   const context = () => models.run().config.context;
-  const settle = alone({
-    name: "brackets",
-    root,
-    el,
-    model,
-    chosen: {
-      view: oneOf(() => Object.keys(VIEWS)),
-      run: oneOf(() => inOrder(model.get("runs"))),
-      seed: whole(0, () => models.run().seeds - 1),
-      ...within("view", "losses", {
-        text: typed((text) => unfit(text, context())),
-        place: whole(-1, () => model.get("text").length - 1),
-        replacement: oneOf(() => ["", ...REPLACEMENTS]),
-      }),
-      ...within("view", "writing", {
-        prompt: typed((prompt) => objection({ prompt, budget: 0 }, context())?.sentence),
-        budget: whole(0, LARGEST_BUDGET),
-        temperature: decimal(0, HOTTEST),
-        constrained: yesOrNo,
-        stop_on_closed: yesOrNo,
-        draw: whole(0),
-      }),
-    },
-  });
-  const close = opens(root, { mended: showMended });
+  const traits = {
+    view: oneOf(() => Object.keys(VIEWS)),
+    run: oneOf(() => inOrder(model.get("runs"))),
+    seed: whole(0, () => models.run().seeds - 1),
+    ...within("view", "losses", {
+      text: typed((text) => unfit(text, context())),
+      place: whole(-1, () => model.get("text").length - 1),
+      replacement: oneOf(() => ["", ...REPLACEMENTS]),
+    }),
+    ...within("view", "writing", {
+      prompt: typed((prompt) => objection({ prompt, budget: 0 }, context())?.sentence),
+      budget: whole(0, LARGEST_BUDGET),
+      temperature: decimal(0, HOTTEST),
+      constrained: yesOrNo,
+      stop_on_closed: yesOrNo,
+      draw: whole(0),
+    }),
+  };
+  const settle = alone({ name: "brackets", root, el, model, chosen: traits });
+  const close = opens(root, { mended: showMended }, { model, chosen: traits });
   return () => {
     close();
     settle();

@@ -92,32 +92,27 @@ async function render({ model, el }) {
   el.append(root);
   fill();
   const run = () => model.get("runs")[model.get("run")];
-  const settle = alone({
-    name: "equilibrium",
-    root,
-    el,
-    model,
-    chosen: {
-      panel: oneOf(() => names),
-      ...within("panel", "plane", {
-        weights: pair(-EDGE, EDGE),
-        input: pair(-EDGE, EDGE),
-        target: pair(-EDGE, EDGE),
-        method: oneOf(() => METHODS),
-        beta: decimal(...NUDGES),
-        steps: whole(1, MOST_STEPS),
-        learned: whole(0, LESSONS),
-      }),
-      ...within("panel", "network", {
-        run: oneOf(() => Object.keys(model.get("runs"))),
-        seed: whole(0, () => run().seeds - 1),
-        text: typed((text) => objection(text, run())),
-        step: whole(-1),
-        selected: whole(-1, () => [...model.get("text")].length - 1),
-      }),
-    },
-  });
-  const shut = opens(root, views.plane.opens);
+  const traits = {
+    panel: oneOf(() => names),
+    ...within("panel", "plane", {
+      weights: pair(-EDGE, EDGE),
+      input: pair(-EDGE, EDGE),
+      target: pair(-EDGE, EDGE),
+      method: oneOf(() => METHODS),
+      beta: decimal(...NUDGES),
+      steps: whole(1, MOST_STEPS),
+      learned: whole(0, LESSONS),
+    }),
+    ...within("panel", "network", {
+      run: oneOf(() => Object.keys(model.get("runs"))),
+      seed: whole(0, () => run().seeds - 1),
+      text: typed((text) => objection(text, run())),
+      step: whole(-1),
+      selected: whole(-1, () => [...model.get("text")].length - 1),
+    }),
+  };
+  const settle = alone({ name: "equilibrium", root, el, model, chosen: traits });
+  const shut = opens(root, views.plane.opens, { model, chosen: traits });
   return () => {
     shut();
     settle();

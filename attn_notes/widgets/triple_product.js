@@ -76,24 +76,20 @@ async function render({ model, el }) {
   });
   el.append(root);
   await Promise.all([reload(), training.reload()]);
-  const settle = alone({
-    name: "arrows",
-    root,
-    el,
-    model,
-    chosen: {
-      mode: oneOf(() => Object.keys(modes)),
-      ...within("mode", "hand", { selected: whole(0, START.keys.length - 1) }),
-      ...within("mode", "head", modes.head.chosen),
-    },
-  });
+  const traits = {
+    mode: oneOf(() => Object.keys(modes)),
+    ...within("mode", "hand", { selected: whole(0, START.keys.length - 1) }),
+    ...within("mode", "head", modes.head.chosen),
+  };
+  const settle = alone({ name: "arrows", root, el, model, chosen: traits });
   const { open } = modes.head;
-  const close = opens(root, {
+  const states = {
     twelve: () => open("dot, one layer", TWELVE),
     eleven: () => open("dot, one layer", ELEVEN),
     "two-layers": () => open("dot, two layers", ELEVEN),
     space: () => save({ mode: "hand" }),
-  });
+  };
+  const close = opens(root, states, { model, chosen: traits });
   return () => {
     close();
     settle();

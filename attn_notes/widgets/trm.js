@@ -433,27 +433,23 @@ function render({ model, el }) {
   el.append(root);
   fillIn();
   training.reload();
-  const settle = alone({
-    name: "sudoku",
-    root,
-    el,
-    model,
-    chosen: {
-      run: oneOf(() => Object.keys(model.get("runs"))),
-      seed: whole(0, () => model.get("runs")[model.get("run")].seeds - 1),
-      puzzle: typed((puzzle) => {
-        const { fault } = read(task, puzzle);
-        return fault && sentence(fault);
-      }),
-      step: whole(0, LAST),
-      shown: oneOf(() => Object.keys(SHOWN)),
-      selected: whole(-1, () => task.cells - 1),
-    },
-  });
-  const shut = opens(root, {
+  const traits = {
+    run: oneOf(() => Object.keys(model.get("runs"))),
+    seed: whole(0, () => model.get("runs")[model.get("run")].seeds - 1),
+    puzzle: typed((puzzle) => {
+      const { fault } = read(task, puzzle);
+      return fault && sentence(fault);
+    }),
+    step: whole(0, LAST),
+    shown: oneOf(() => Object.keys(SHOWN)),
+    selected: whole(-1, () => task.cells - 1),
+  };
+  const settle = alone({ name: "sudoku", root, el, model, chosen: traits });
+  const states = {
     fails: fail,
     mind: () => save({ shown: "mind", step: Math.max(1, model.get("step")) }),
-  });
+  };
+  const shut = opens(root, states, { model, chosen: traits });
   return () => {
     gone = true;
     shut();

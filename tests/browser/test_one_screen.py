@@ -1,4 +1,4 @@
-"""What is asked, what one does and what comes of it are on one screen, in the first widget of each page."""
+"""What is asked, what one does and what comes of it are on one screen, in a page's first widget."""
 
 from collections.abc import Callable
 
