@@ -5,7 +5,7 @@ import { wordMap } from "./_deep_qkv_map.js";
 import { WORDS, letter, parse, score, sorted, written } from "./_deep_qkv_model.js";
 import { stepList } from "./_deep_qkv_steps.js";
 
-const ALLOWED = "Type three letters, each a, b or c, such as cab.";
+export const ALLOWED = "Type three letters, each a, b or c, such as cab.";
 const UNFINISHED = { 1: "Two more letters.", 2: "One more letter." };
 
 /** `root` is marked while the answer shown is of another word than the one that is typed. */
@@ -56,22 +56,12 @@ export function answerView({ uid, root, model, save }) {
       button("›", () => choose(shift(1)), "Next word"),
     ),
   );
-  const columns = html(
-    "div",
-    { class: "abc-columns" },
-    html(
-      "div",
-      { class: "abc-left" },
-      steps.list,
-      html(
-        "p",
-        { class: "attn-help" },
-        "Each row is one step. Arcs show where the last token read looks, head 1 above, head 2 " +
-          "below, with the share in percent. Outlined letters equal the one about to be written: " +
-          "do the thick arcs reach them? | separates what was read from what is written.",
-      ),
-    ),
-    html("div", { class: "abc-right" }, count, map.map),
+  const help = html(
+    "p",
+    { class: "attn-help" },
+    "Each row is one step. Arcs show where the last token read looks, head 1 above, head 2 " +
+      "below, with the share in percent. Outlined letters equal the one about to be written: " +
+      "do the thick arcs reach them? | separates what was read from what is written.",
   );
 
   function read() {
@@ -135,7 +125,8 @@ export function answerView({ uid, root, model, save }) {
   }
 
   return {
-    nodes: [ask, message, columns],
+    nodes: [ask, message, count, map.map],
+    rest: [steps.list, help],
     begin,
     draw,
     choose,

@@ -16,7 +16,7 @@ import {
 import { bestPredictor, losses } from "./_dialectical_task.js";
 import { FROM_BEFORE, NAMES, PAD, VOCABULARY, glyphOf, unknownIn } from "./_dialectical_text.js";
 
-const REPLACEMENTS = [..."()ab "];
+export const REPLACEMENTS = [..."()ab "];
 const LONGEST_TYPED = 1e4; // no more is looked at
 const HOW_TO_TYPE = "Write with ( ) a b and spaces; ␣ is a space, ■ the end.";
 const HOW_TO_CHANGE = "Change a late character: does any prediction before it move?";
@@ -193,16 +193,16 @@ export function lossesView({ uid, model, save, network, about }) {
   const result = html(
     "div",
     {},
+    html(
+      "p",
+      { class: "attn-help", id: `${uid}-change` },
+      "With the keyboard: arrows move along the string, a character typed takes the place, Escape undoes.",
+    ),
     html("div", { class: "dh-keys" }, ours.node, theirs.node, unit),
     verdict,
     lines.node,
     change,
     effect,
-    html(
-      "p",
-      { class: "attn-help", id: `${uid}-change` },
-      "With the keyboard: arrows move along the string, a character typed there takes its place, Escape puts it back.",
-    ),
   );
   const node = html(
     "div",

@@ -5,8 +5,8 @@ import { button, html, plural, refuse, slider, textBox } from "./_page.js";
 import { VOCABULARY, depthOf, faults, generate, unknownIn } from "./_dialectical_text.js";
 import { boardView, choiceView } from "./_dialectical_view_board.js";
 
-const LARGEST_BUDGET = 60;
-const HOTTEST = 2; // temperature
+export const LARGEST_BUDGET = 60;
+export const HOTTEST = 2; // temperature
 
 /** What is wrong with a request, and in which field; null if nothing is. */
 export function objection({ prompt, budget, constrained }, context) {

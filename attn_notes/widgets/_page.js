@@ -169,6 +169,16 @@ export function refuse(input, refused) {
   else input.removeAttribute("aria-invalid");
 }
 
+/** What is trained, the panel that trains it, and what else there is: beside one another where there is room. */
+export const beside = (trained, panel, ...rest) =>
+  html(
+    "div",
+    { class: "attn-beside" },
+    html("div", { class: "attn-trained" }, ...trained),
+    panel,
+    html("div", { class: "attn-rest" }, ...rest),
+  );
+
 /** What stands in a widget's place until it has a model. */
 export const sleeper = () =>
   html(

@@ -1,6 +1,7 @@
 // The panel in which a reader trains a model: what is changed, a guess, Train, and the loss above its floor.
 
 import { button, html, segments, svg } from "./_page.js";
+import { settingsFold } from "./_train_settings.js";
 import { trainer } from "./_training.js";
 import { keeper } from "./_kept_weights.js";
 import { listenFor } from "./_listening.js";
@@ -169,16 +170,18 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const tally = tallyLine();
   const task = html("p", {});
   const asked = challengeRow(task, tally);
+  const folded = settingsFold(settings);
   const node = html(
     "section",
     { class: "attn-train", "aria-label": title },
     html("p", { class: "attn-train-title" }, title),
-    html("div", { class: "attn-controls" }, ...settings),
+    folded.node,
     question,
-    html("div", { class: "attn-controls attn-train-buttons" }, go, one, several, again, ...kept.nodes),
+    html("div", { class: "attn-controls attn-train-buttons" }, go, one, several, again),
     line,
     chart.node,
     said,
+    html("div", { class: "attn-controls attn-train-buttons" }, ...kept.nodes),
     ...more,
     asked,
   );
@@ -216,6 +219,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
 
   function prepare() {
     current = plan(seed);
+    folded.tell();
     training.start(current.setup);
     history = [];
     weights = null;

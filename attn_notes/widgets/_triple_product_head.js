@@ -1,5 +1,6 @@
 // In a trained head: what a model's head makes of a text, drawn as the space that its query sees.
 
+import { decimal, oneOf, typed, whole } from "./_chosen.js";
 import { argmax, softmax, unpack } from "./_model.js";
 import {
   POWERS,
@@ -150,16 +151,18 @@ export function inAHead({ uid, model, save, leave }) {
     return weight >= least ? { layer, head } : {};
   }
 
+  /** What a text lacks, in words without an end; nothing if nothing. */
+  function lacking(text, config) {
+    if (parse(text, config.vocabulary)) return "";
+    const last = LETTERS[config.vocabulary - 1];
+    return `Type 1 to ${LONGEST_TEXT} letters from a to ${last}, without spaces, such as ${example(config)}`;
+  }
+
   /** Say what the box lacks, if anything; the picture is then of the text before. */
   function judge() {
-    const { vocabulary } = shown.config;
-    const refused = !parse(input.value, vocabulary);
-    const last = LETTERS[vocabulary - 1];
-    message.textContent = refused
-      ? `Type 1 to ${LONGEST_TEXT} letters from a to ${last}, without spaces, such as ${example(shown.config)}; ` +
-        "what is shown belongs to the text before."
-      : "";
-    refuse(input, refused);
+    const lack = lacking(input.value, shown.config);
+    message.textContent = lack && `${lack}; what is shown belongs to the text before.`;
+    refuse(input, Boolean(lack));
   }
 
   const another = button("another sequence", () => {
@@ -219,13 +222,13 @@ export function inAHead({ uid, model, save, leave }) {
     ),
     html("div", { class: "attn-controls tp-ask" }, box.node, another),
     message,
-    strip.node,
     html(
       "p",
       { class: "attn-help" },
       "Choose a letter to ask from its position; the bars over the letters are its attention. Choose a " +
         "bar, or the tip of a vector, to take that key.",
     ),
+    strip.node,
     answer,
     verdict,
     // Closed at first: the bars say which letter it looks at, the vectors why.
@@ -377,8 +380,19 @@ export function inAHead({ uid, model, save, leave }) {
     );
   }
 
+  const of = () => run().config;
   return {
     node,
+    chosen: {
+      run: oneOf(() => inOrder(model.get("runs"))),
+      seed: whole(0, () => run().seeds - 1),
+      layer: whole(0, () => of().layers - 1),
+      head: whole(0, () => of().heads - 1),
+      text: typed((text) => lacking(text, of()) && `${lacking(text, of())}.`),
+      position: whole(0, () => model.get("text").length - 1),
+      key: whole(-1, () => model.get("position")),
+      loudness: decimal(...LOUDNESS),
+    },
     draw: drawAll,
     follow,
     release,

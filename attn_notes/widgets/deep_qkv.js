@@ -1,12 +1,14 @@
 // The ABC sorter: the page around the model of _deep_qkv_model.js. The anywidget model holds
 // what is chosen.
 
+import { alone } from "./_alone.js";
+import { oneOf, typed, whole } from "./_chosen.js";
 import { unpack } from "./_model.js";
-import { button, html, number, plural, saver, select } from "./_page.js";
+import { beside, button, html, number, plural, saver, select } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
-import { answerView } from "./_deep_qkv_answer.js";
-import { VARIANTS, WORDS, score, sortAll, sorted, written } from "./_deep_qkv_model.js";
+import { ALLOWED, answerView } from "./_deep_qkv_answer.js";
+import { VARIANTS, WORDS, parse, score, sortAll, sorted, written } from "./_deep_qkv_model.js";
 import { sorterTraining } from "./_deep_qkv_train.js";
 import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
 
@@ -137,10 +139,13 @@ async function render({ model, el }) {
   const awake = html(
     "div",
     {},
-    ...answer.nodes,
-    html("div", { class: "abc-more" }, apart, other, note),
-    inside,
-    training.node,
+    beside(
+      answer.nodes,
+      training.node,
+      ...answer.rest,
+      html("div", { class: "abc-more" }, apart, other, note),
+      inside,
+    ),
   );
   root.append(asleep, awake);
 
@@ -382,15 +387,21 @@ async function render({ model, el }) {
   el.append(root);
   switchModel();
   await training.reload();
-  const close = opens(root, {
-    failed() {
-      if (shown && !fails(shown) && otherSeed()) showOther();
-      const wrong = WORDS.find((word, i) => answers[i] && written(answers[i]) !== sorted(word));
-      if (wrong) answer.choose(wrong);
-    },
-  });
+  const traits = {
+    variant: oneOf(() => Object.keys(VARIANTS).filter((name) => model.get("runs")[name])),
+    seed: whole(0, () => run().seeds - 1),
+    text: typed((text) => (parse(text) ? "" : ALLOWED)),
+  };
+  const settle = alone({ name: "sorter", root, el, model, chosen: traits });
+  function fail() {
+    if (shown && !fails(shown) && otherSeed()) showOther();
+    const wrong = WORDS.find((word, i) => answers[i] && written(answers[i]) !== sorted(word));
+    if (wrong) answer.choose(wrong);
+  }
+  const close = opens(root, { failed: fail }, { model, chosen: traits });
   return () => {
     close();
+    settle();
     unwatch();
     training.free();
   };

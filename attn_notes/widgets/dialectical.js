@@ -10,14 +10,16 @@
 //   _dialectical_train.js            the panel in which a model is trained
 //   render                           the page; the anywidget model holds what is chosen
 
+import { alone } from "./_alone.js";
+import { decimal, oneOf, typed, whole, within, yesOrNo } from "./_chosen.js";
 import { unpack } from "./_model.js";
-import { html, menus, saver, segments, sleeper, speaker } from "./_page.js";
+import { beside, html, menus, saver, segments, sleeper, speaker } from "./_page.js";
 import { opens } from "./_open.js";
 import { make, prepare, prepared } from "./_dialectical_model.js";
 import { inOrder, isPublished } from "./_dialectical_runs.js";
 import { bracketTraining } from "./_dialectical_train.js";
-import { lossesView } from "./_dialectical_view_losses.js";
-import { writingView } from "./_dialectical_view_writing.js";
+import { REPLACEMENTS, lossesView, unfit } from "./_dialectical_view_losses.js";
+import { HOTTEST, LARGEST_BUDGET, objection, writingView } from "./_dialectical_view_writing.js";
 
 const VIEWS = { losses: "Losses", writing: "Writing" };
 
@@ -89,12 +91,9 @@ async function render({ model, el }) {
   const root = html(
     "div",
     { class: "attn-widget dialectical", role: "group", "aria-label": "A model of brackets" },
-    asleep,
-    awake,
-    spoken.node,
   );
   const training = bracketTraining({ uid, root, model, follow });
-  root.append(training.node);
+  root.append(beside([asleep, awake], training.node), spoken.node);
 
   function draw() {
     if (!learning && models.run() && !prepared(models.run())) return; // `reload` is at it
@@ -152,9 +151,30 @@ async function render({ model, el }) {
     release();
     save({ view: "losses", run });
   }
-  const close = opens(root, { mended: showMended });
+  const context = () => models.run().config.context;
+  const traits = {
+    view: oneOf(() => Object.keys(VIEWS)),
+    run: oneOf(() => inOrder(model.get("runs"))),
+    seed: whole(0, () => models.run().seeds - 1),
+    ...within("view", "losses", {
+      text: typed((text) => unfit(text, context())),
+      place: whole(-1, () => model.get("text").length - 1),
+      replacement: oneOf(() => ["", ...REPLACEMENTS]),
+    }),
+    ...within("view", "writing", {
+      prompt: typed((prompt) => objection({ prompt, budget: 0 }, context())?.sentence),
+      budget: whole(0, LARGEST_BUDGET),
+      temperature: decimal(0, HOTTEST),
+      constrained: yesOrNo,
+      stop_on_closed: yesOrNo,
+      draw: whole(0),
+    }),
+  };
+  const settle = alone({ name: "brackets", root, el, model, chosen: traits });
+  const close = opens(root, { mended: showMended }, { model, chosen: traits });
   return () => {
     close();
+    settle();
     unwatch();
     clearTimeout(late);
     training.free();

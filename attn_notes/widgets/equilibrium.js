@@ -9,11 +9,15 @@
 //   planeView, networkView               the two panels
 //   render                               the view; the anywidget model holds what is chosen
 
+import { alone } from "./_alone.js";
+import { decimal, oneOf, pair, typed, whole, within } from "./_chosen.js";
 import { opens } from "./_open.js";
 import { arrows, html, saver, speaker } from "./_page.js";
 import { prepare } from "./_equilibrium_network.js";
 import { networkView } from "./_equilibrium_view_network.js";
 import { settlingTraining } from "./_equilibrium_train.js";
+import { EDGE, LESSONS, METHODS, MOST_STEPS, NUDGES } from "./_equilibrium_plane.js";
+import { objection } from "./_equilibrium_text.js";
 import { planeView } from "./_equilibrium_view_plane.js";
 
 const PANELS = { plane: "Two numbers", network: "The network" };
@@ -92,9 +96,31 @@ async function render({ model, el }) {
   el.append(root);
   fill();
   await training.reload();
-  const shut = opens(root, views.plane.opens);
+  const run = () => model.get("runs")[model.get("run")];
+  const traits = {
+    panel: oneOf(() => names),
+    ...within("panel", "plane", {
+      weights: pair(-EDGE, EDGE),
+      input: pair(-EDGE, EDGE),
+      target: pair(-EDGE, EDGE),
+      method: oneOf(() => METHODS),
+      beta: decimal(...NUDGES),
+      steps: whole(1, MOST_STEPS),
+      learned: whole(0, LESSONS),
+    }),
+    ...within("panel", "network", {
+      run: oneOf(() => Object.keys(model.get("runs"))),
+      seed: whole(0, () => run().seeds - 1),
+      text: typed((text) => objection(text, run())),
+      step: whole(-1),
+      selected: whole(-1, () => [...model.get("text")].length - 1),
+    }),
+  };
+  const settle = alone({ name: "equilibrium", root, el, model, chosen: traits });
+  const shut = opens(root, views.plane.opens, { model, chosen: traits });
   return () => {
     shut();
+    settle();
     unwatch();
     training.free();
     for (const view of Object.values(views)) view.leave();

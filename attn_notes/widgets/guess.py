@@ -11,7 +11,7 @@ from attn_notes.predictions import Part, Question
 from attn_notes.widgets._source import javascript, plain_style
 from attn_notes.widgets.scored import Scored
 
-OPENS = (9.0, 12.0)  # height when it opens, in rem: on a page, and on a phone
+OPENS = (12.5, 12.5, 18.0)  # rem high as it opens: wide, on a page, on a phone
 
 
 class Guess(anywidget.AnyWidget):

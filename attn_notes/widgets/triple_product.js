@@ -1,11 +1,14 @@
 // The triple product's explorer: a space that the reader turns, by hand or in a head of a trained model, and
 // models to train. The anywidget model holds what is chosen.
 
-import { html, saver } from "./_page.js";
+import { alone } from "./_alone.js";
+import { oneOf, whole, within } from "./_chosen.js";
+import { beside, html, saver } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { byHand } from "./_triple_product_hand.js";
 import { inAHead } from "./_triple_product_head.js";
+import { START } from "./_triple_product_scenes.js";
 import { copierTraining } from "./_triple_product_train.js";
 
 // Texts that links in the page open: one repeats after twelve letters, one after eleven.
@@ -38,8 +41,7 @@ async function render({ model, el }) {
       { class: "attn-tabs", role: "radiogroup", "aria-label": "What to look at" },
       ...tabs.map((tab) => tab.node),
     ),
-    ...Object.values(modes).map((mode) => mode.node),
-    training.node,
+    beside(Object.values(modes).map((mode) => mode.node), training.node),
   );
 
   function draw() {
@@ -74,15 +76,23 @@ async function render({ model, el }) {
   });
   el.append(root);
   await Promise.all([reload(), training.reload()]);
+  const traits = {
+    mode: oneOf(() => Object.keys(modes)),
+    ...within("mode", "hand", { selected: whole(0, START.keys.length - 1) }),
+    ...within("mode", "head", modes.head.chosen),
+  };
+  const settle = alone({ name: "arrows", root, el, model, chosen: traits });
   const { open } = modes.head;
-  const close = opens(root, {
+  const states = {
     twelve: () => open("dot, one layer", TWELVE),
     eleven: () => open("dot, one layer", ELEVEN),
     "two-layers": () => open("dot, two layers", ELEVEN),
     space: () => save({ mode: "hand" }),
-  });
+  };
+  const close = opens(root, states, { model, chosen: traits });
   return () => {
     close();
+    settle();
     unwatch();
     training.free();
     for (const mode of Object.values(modes)) mode.leave();

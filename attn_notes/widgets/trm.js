@@ -1,9 +1,12 @@
 // The Sudoku explorer: the page around the network of _trm_model.js, the boards of
 // _trm_puzzles.js and the panel of _trm_train.js. The anywidget model holds what is chosen.
 
+import { alone } from "./_alone.js";
+import { oneOf, typed, whole } from "./_chosen.js";
 import { sigmoid, unpack } from "./_model.js";
 import { opens } from "./_open.js";
 import {
+  beside,
   button,
   html,
   menus,
@@ -189,59 +192,65 @@ function render({ model, el }) {
     { class: "attn-help", id: `${uid}-help` },
     "Type a clue, or press its digit in the table; Delete removes it. Bar: probability. Shaded: changed. ✗: wrong.",
   );
-  const explorer = html(
+  const state = html(
     "div",
-    { class: "trm-explorer" },
+    { class: "trm-state" },
+    asleep,
+    gauge.node,
+    html("div", {}, told, origin),
+  );
+  const first = html(
+    "div",
+    { class: "trm-first" },
+    board.node,
+    html("div", { class: "trm-buttons" }, back, next, play, over),
     html(
-      "div",
-      { class: "attn-controls" },
-      choices,
-      button("Draw an easy one", () => offer("easy")),
-      button("Draw a minimal one", () => offer("minimal")),
-      failing,
-      button("Clear", () => edit(blank(task))),
+      "fieldset",
+      { class: "trm-toggles" },
+      html("legend", { class: "attn-hidden" }, "On the board"),
+      ...toggles.map((toggle) => toggle.node),
     ),
-    html(
-      "div",
-      { class: "trm-columns" },
+  );
+  const controls = html(
+    "div",
+    { class: "attn-controls" },
+    choices,
+    button("Draw an easy one", () => offer("easy")),
+    button("Draw a minimal one", () => offer("minimal")),
+    failing,
+    button("Clear", () => edit(blank(task))),
+  );
+  const root = html("div", {
+    class: "attn-widget trm",
+    role: "group",
+    "aria-label": "The Sudoku explorer",
+  });
+  const training = explorerTraining({ uid, root, model, follow });
+  root.append(
+    beside(
+      [controls, html("div", { class: "trm-columns" }, state, first)],
+      training.node,
       html(
         "div",
-        { class: "trm-first" },
-        board.node,
-        html("div", { class: "trm-buttons" }, back, next, play, over),
-        html(
-          "fieldset",
-          { class: "trm-toggles" },
-          html("legend", { class: "attn-hidden" }, "On the board"),
-          ...toggles.map((toggle) => toggle.node),
-        ),
-        help,
-      ),
-      html(
-        "div",
-        { class: "trm-second" },
-        asleep,
-        html("div", { class: "trm-state" }, gauge.node, html("div", {}, told, origin)),
+        { class: "trm-closer" },
         course.node,
-        close.node,
         html(
-          "p",
-          { class: "attn-help" },
-          "In mind: z, read by the answer’s head. No loss asked it to be readable.",
+          "div",
+          {},
+          close.node,
+          html(
+            "p",
+            { class: "attn-help" },
+            "In mind: z, read by the answer’s head. No loss asked it to be readable.",
+          ),
         ),
       ),
+      text.node,
+      message,
+      help,
     ),
-    text.node,
-    message,
     spoken.node,
   );
-  const root = html(
-    "div",
-    { class: "attn-widget trm", role: "group", "aria-label": "The Sudoku explorer" },
-    explorer,
-  );
-  const training = explorerTraining({ uid, root, model, follow });
-  root.append(training.node);
 
   // --- thinking
 
@@ -424,13 +433,27 @@ function render({ model, el }) {
   el.append(root);
   fillIn();
   training.reload();
-  const shut = opens(root, {
+  const traits = {
+    run: oneOf(() => Object.keys(model.get("runs"))),
+    seed: whole(0, () => model.get("runs")[model.get("run")].seeds - 1),
+    puzzle: typed((puzzle) => {
+      const { fault } = read(task, puzzle);
+      return fault && sentence(fault);
+    }),
+    step: whole(0, LAST),
+    shown: oneOf(() => Object.keys(SHOWN)),
+    selected: whole(-1, () => task.cells - 1),
+  };
+  const settle = alone({ name: "sudoku", root, el, model, chosen: traits });
+  const states = {
     fails: fail,
     mind: () => save({ shown: "mind", step: Math.max(1, model.get("step")) }),
-  });
+  };
+  const shut = opens(root, states, { model, chosen: traits });
   return () => {
     gone = true;
     shut();
+    settle();
     unwatch();
     training.free();
     plays.stop();

@@ -186,7 +186,7 @@ BARE = """\
   follow();
 </script>{styles}</head>
 <body><main class="bd-content"
- style="display: block; width: min(720px, 100vw - 2rem); margin: auto">
+ style="display: block; width: min(960px, 100vw - 2rem); margin: auto">
 <h1>A widget</h1>{states}<div class="cell_output">{widget}</div></main>{host}</body></html>
 """
 
@@ -209,7 +209,7 @@ def bare(page: str) -> str:
 class _Handler(SimpleHTTPRequestHandler):
     """Serves a folder under a prefix, and nothing elsewhere; says nothing.
 
-    An address that ends in `?bare` gives the page with nothing on it but its first widget.
+    An address that asks for `bare` gives the page with nothing on it but its first widget.
     """
 
     prefix = "/"
@@ -222,7 +222,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_response(204)
             self.end_headers()
             return None
-        if not self.path.endswith("?bare"):
+        if "bare" not in urlsplit(self.path).query.split("&"):
             return super().send_head()
         page = Path(self.translate_path(self.path)).read_text("utf-8")
         content = bare(page).encode()

@@ -874,7 +874,7 @@ SCENES = [
                 ".dh-writing-view .attn-message",
             ),
         ),
-        limits={1280: 46, 390: 74},
+        limits={1280: 46.5, 390: 74},
         part=".dh-explorer",  # what stands above the panel for training
         open=write,
         awake={"view": "writing"},

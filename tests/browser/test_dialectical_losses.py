@@ -748,7 +748,7 @@ SCENES = [
                 ".dh-losses-view .attn-message",
             ),
         ),
-        limits={1280: 38, 390: 56},
+        limits={1280: 40.25, 390: 56},
         part=".dh-explorer",  # what stands above the panel for training
         open=losses,
     )

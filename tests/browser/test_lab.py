@@ -194,6 +194,7 @@ def test_the_widget_answers_and_refuses_nonsense(page: Page) -> None:
 def test_a_model_is_trained_beside_the_kernel(page: Page) -> None:
     """By the page, as on the site: the kernel has nothing to do with it."""
     widget = shown(page, "setup").locator(".abc-sorter")
+    widget.locator(".attn-settings > summary").click()
     widget.get_by_label("Speed", exact=True).select_option("fast")
     widget.get_by_role("button", name="Train", exact=True).click()
     expect(widget).to_have_attribute("data-training", "done")

@@ -1,4 +1,4 @@
-"""Links in the text that open a state of a widget, every one of every page that has any.
+"""Words in the text that open a state of a widget, all of every page that has any.
 
 `test_open_page.py` has what they are to do in each case, on pages made for it.
 """
@@ -48,27 +48,45 @@ def test_some_pages_have_such_links() -> None:
     assert WITH_TWO
 
 
+# What is chosen in all widgets, and drawn where it is seen, but for what they last said.
+CHOSEN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
+  [...widget.querySelectorAll("input, select, svg")].filter((part) => part.checkVisibility()).map(
+    (part) => [part.checked, part.value, part.tagName === "svg" ? part.outerHTML : ""]).join())"""
+
+
 @pytest.mark.parametrize("path", WITH_LINKS)
-def test_every_link_opens_a_state_and_back_returns(path: str, open_page: OpenPage) -> None:
+def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: OpenPage) -> None:
+    """Nothing scrolls; where the widget is out of sight a way leads there, and Back returns."""
     visit = open_page(path)
     page = visit.page
-    seen = set()
-    for link in page.locator(LINK).all():
-        name = link.get_attribute("href") or ""
-        link.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
-        place = link.evaluate("e => e.getBoundingClientRect().top")
-        before, nearest = page.evaluate(SHOWN), link.evaluate(NEAREST)
+    for words in page.locator(LINK).all():
+        name = words.get_attribute("href") or ""
+        words.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        place = words.evaluate("e => e.getBoundingClientRect().top")
+        before, chosen = page.evaluate(SHOWN), page.evaluate(CHOSEN)
+        nearest = words.evaluate(NEAREST)
         assert nearest >= 0, f"no widget knows {name}"
-        link.click()
-        assert page.evaluate(IN_VIEW) == nearest, name
-        assert page.evaluate("location.hash").startswith(name)
+        expect(words).to_have_role("button")
+        words.click()
+        expect(words).to_have_attribute("aria-pressed", "true")
+        assert words.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(place, abs=3)
         after = page.evaluate(SHOWN)
         changed = [i for i, (was, now) in enumerate(zip(before, after, strict=True)) if was != now]
-        assert changed == [nearest] or name in seen, f"{name} opens what is open, or another too"
-        seen.add(name)
-        page.go_back()
-        expect(link).to_be_focused()
-        assert link.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(place, abs=3)
+        assert changed in ([nearest], []), f"{name} opens another too"
+        assert changed or name == "#open-opposed", f"{name} opens what is open"
+        way = page.locator(".attn-to")
+        if way.count():
+            way.click()
+            assert page.evaluate(IN_VIEW) == nearest, name
+            assert page.evaluate("location.hash").startswith(name)
+            page.go_back()
+            expect(words).to_be_focused()
+            where = words.evaluate("e => e.getBoundingClientRect().top")
+            assert where == pytest.approx(place, abs=3)
+        words.click()
+        expect(words).to_have_attribute("aria-pressed", "false")
+        assert page.evaluate(CHOSEN) == chosen, f"{name} does not give back what was"
+        expect(way).to_have_count(0)
     visit.assert_clean()
 
 

@@ -1,4 +1,4 @@
-"""Links that open a state, on a page with widgets made for the case, read from disk."""
+"""Words that open a state, on a page with widgets made for the case, read from disk."""
 
 import json
 from collections.abc import Callable
@@ -12,31 +12,36 @@ from .conftest import Visit
 
 WIDGETS = files("attn_notes.widgets")
 MIME = "application/vnd.jupyter.widget-"
-# It knows the states of its trait, says which is open, and grows as it opens one.
+# It says which states were opened, and grows as it opens one; a click empties it.
 WIDGET = """
 export default {
   async render({ model, el }) {
     await new Promise((done) => setTimeout(done, model.get("late")));
     const root = document.createElement("div");
     root.className = "attn-widget";
-    root.style.height = "30rem";
-    const open = (state) => {
-      root.textContent += state;
-      root.style.height = "40rem";
+    const draw = () => {
+      root.textContent = model.get("opened");
+      root.style.height = model.get("opened") ? "40rem" : "30rem";
     };
+    model.on("change:opened", draw);
+    root.onclick = () => model.set("opened", "");
+    draw();
     el.append(root);
-    const states = model.get("states").map((state) => [state, () => open(state)]);
-    return opens(root, Object.fromEntries(states));
+    const open = (state) => () => model.set("opened", model.get("opened") + state);
+    const states = model.get("states").map((state) => [state, open(state)]);
+    return opens(root, Object.fromEntries(states), { model, chosen: { opened: null } });
   },
 };
 """
-# Far from one another, and the one above farther from the links than the one below.
+# Far from one another, and the one above farther from the words than the one below.
 BODY = """
 <main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
 <p>One that <a id="far" href="#open-a">does not</a>, one <a id="both" href="#open-both">or two</a>
 that do, <a id="named" href="#open-both-1">that one</a>, <a id="none" href="#open-none">one</a>.</p>
-<div style="height: 100rem"></div>{1}<div style="height: 100rem"></div></main>
+<div style="height: 100rem"></div>{1}
+<p>And <a id="near" href="#open-b">right here</a>.</p><div style="height: 100rem"></div></main>
 """
+WAY = ".attn-to"
 
 Show = Callable[..., Page]
 
@@ -51,7 +56,12 @@ def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
         models = {
             name: {
                 "model_module": "anywidget",
-                "state": {"_esm": module, "states": ["both", name], "late": wait},
+                "state": {
+                    "_esm": module,
+                    "states": ["both", name],
+                    "late": wait,
+                    "opened": "",
+                },
             }
             for name, wait in {"a": late, "b": 0}.items()
         }
@@ -88,32 +98,91 @@ def place(page: Page, link: str) -> float:
     return top
 
 
-@pytest.mark.parametrize("by", ["mouse", "keyboard"])
-def test_a_link_opens_the_nearest_and_back_returns(show: Show, by: str) -> None:
+def press(page: Page, link: str, by: str = "mouse") -> None:
+    if by == "mouse":
+        page.locator(link).click()
+    else:
+        page.locator(link).press(by)
+
+
+@pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])
+def test_words_are_a_button_that_works_both_ways_and_nothing_scrolls(show: Show, by: str) -> None:
+    page = show()
+    page.evaluate("document.querySelector('#both').scrollIntoView({ block: 'center' })")
+    was, address = place(page, "#far"), page.url
+    for link, now, way in (
+        ("#far", ["a", ""], "shown above ↑"),
+        ("#both", ["", "both"], "shown below ↓"),
+        ("#named", ["both", ""], "shown above ↑"),
+    ):
+        button = page.locator(link)
+        expect(button).to_have_role("button")
+        expect(button).to_have_attribute("aria-pressed", "false")
+        press(page, link, by)
+        expect(button).to_have_attribute("aria-pressed", "true")
+        assert opened(page) == now
+        expect(page.locator(WAY)).to_have_text(way)
+        press(page, link, by)
+        expect(button).to_have_attribute("aria-pressed", "false")
+        expect(page.locator(WAY)).to_have_count(0)
+        assert opened(page) == ["", ""]
+        expect(button).to_be_focused()
+        assert place(page, "#far") == pytest.approx(was, abs=2)
+        assert page.url == address
+
+
+def test_what_is_in_sight_needs_no_way_there(show: Show) -> None:
+    page = show()
+    page.evaluate("document.querySelector('#near').scrollIntoView({ block: 'end' })")
+    was = page.evaluate("scrollY")
+    press(page, "#near")
+    assert opened(page) == ["", "b"]
+    expect(page.locator(WAY)).to_have_count(0)
+    assert page.evaluate("scrollY") == was
+
+
+def test_the_button_shows_what_is_so_whoever_changed_it(show: Show) -> None:
+    page = show()
+    press(page, "#both")
+    expect(page.locator("#both")).to_have_attribute("aria-pressed", "true")
+    page.locator(".attn-widget").last.click()
+    expect(page.locator("#both")).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(WAY)).to_have_count(0)
+    press(page, "#both")  # on anew, and what was before is what the reader made of it
+    assert opened(page) == ["", "both"]
+    press(page, "#near")
+    assert opened(page) == ["", "bothb"]
+    expect(page.locator("#both")).to_have_attribute("aria-pressed", "false")
+    press(page, "#near")
+    expect(page.locator("#both")).to_have_attribute("aria-pressed", "true")
+    assert opened(page) == ["", "both"]
+
+
+def test_the_way_there_leads_there_and_back_returns(show: Show) -> None:
     page = show()
     page.evaluate("document.querySelector('#both').scrollIntoView({ block: 'center' })")
     was = place(page, "#far")
-    for link, now, address in (
-        ("#far", ["a", ""], "#open-a"),
-        ("#both", ["a", "both"], "#open-both-2"),
-        ("#named", ["aboth", "both"], "#open-both"),
-    ):
-        if by == "mouse":
-            page.locator(link).click()
-        else:
-            page.locator(link).press("Enter")
-        assert opened(page) == now
+    for link, address in (("#far", "#open-a"), ("#both", "#open-both-2")):
+        press(page, link)
+        page.locator(f"{link} + {WAY}").press("Enter")
         assert page.evaluate("location.hash") == address
         assert len(at_its_top(page)) == 1
         page.go_back()
         expect(page.locator(link)).to_be_focused()
         assert place(page, "#far") == pytest.approx(was, abs=2)
         assert page.evaluate("location.hash") == ""
+        expect(page.locator(link)).to_have_attribute("aria-pressed", "true")
+    assert opened(page) == ["a", "both"]
+
+
+def go_there(page: Page) -> None:
+    press(page, "#both")
+    page.locator(WAY).click()
 
 
 def test_forward_and_a_new_visit_open_it_again(show: Show) -> None:
     page = show()
-    page.locator("#both").click()
+    go_there(page)
     page.go_back()
     expect(page.locator("#both")).to_be_focused()
     page.go_forward()
@@ -123,7 +192,7 @@ def test_forward_and_a_new_visit_open_it_again(show: Show) -> None:
     expect(page.locator(".attn-widget").last).to_be_focused()
     assert opened(page) == ["", "both"]
     assert at_its_top(page) == ["both"]
-    page.go_back()  # and its link is still known
+    page.go_back()  # and its sentence is still known
     expect(page.locator("#both")).to_be_focused()
     expect(page.locator("#both")).to_be_in_viewport()
 
@@ -131,7 +200,7 @@ def test_forward_and_a_new_visit_open_it_again(show: Show) -> None:
 def test_back_from_elsewhere_is_the_browsers(show: Show) -> None:
     """Who came back to the sentence, read on and went elsewhere comes back to what they read."""
     page = show()
-    page.locator("#both").click()
+    go_there(page)
     page.go_back()
     expect(page.locator("#both")).to_be_focused()
     page.evaluate("scrollTo({ top: 1000, behavior: 'instant' })")
@@ -163,9 +232,8 @@ def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> No
     page = show(late=800)
     page.reload()
     page.locator("#far").press("Enter")
-    expect(page.locator(".attn-widget").first).to_be_focused()
+    expect(page.locator("#far")).to_have_attribute("aria-pressed", "true")
     assert opened(page) == ["a", ""]
-    page.go_back()
     expect(page.locator("#far")).to_be_focused()
     expect(page.locator("#far")).to_be_in_viewport()
 
@@ -173,7 +241,7 @@ def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> No
 def test_what_no_widget_knows_opens_nothing(show: Show) -> None:
     page = show("#open-constructor")
     page.locator("#none").click()
-    assert page.evaluate("location.hash") == "#open-none"
+    assert page.locator("#none").get_attribute("role") is None
     for address in ("#open-", "#open-both-3", "#open-both-0", "#top"):
         page.evaluate("(address) => { location.hash = address; }", address)
     prevented = page.evaluate(

@@ -16,7 +16,7 @@ from attn_notes.tasks.brackets import CLOSE, FILLERS, OPEN, PAD, SPACE, Batch, B
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
-from .training_page import choose, downloaded, one_step, pick, told, train
+from .training_page import choose, downloaded, one_step, pick, told, train, unfold
 
 CHAPTER = "book/dialectical.html"
 MENDED = "mask mended"
@@ -33,6 +33,7 @@ def widget(visit: Visit) -> Locator:
 
 def learns(widget: Locator, name: str) -> None:
     """Choose what learns: the models that are shown have the same names."""
+    unfold(widget)
     pick(widget.get_by_role("radiogroup", name="What learns"), name)
 
 

@@ -21,7 +21,7 @@ from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets.trm import SudokuExplorer
 
 from .conftest import Visit
-from .training_page import downloaded, one_step, pause, pick, told, train, watch_workers
+from .training_page import downloaded, one_step, pause, pick, told, train, unfold, watch_workers
 from .widget_page import FAKE_MODEL
 
 CHAPTER = "book/trm.html"
@@ -301,6 +301,7 @@ def a_few_steps(page: Page) -> Locator:
     """Train on the fewest seats for four steps, which goes on."""
     watch_workers(page)
     widget = page.locator(".trm.attn-widget").first
+    unfold(widget)
     widget.get_by_label("Puzzles at once").select_option("16")
     assert told(widget)["training"] == "idle"
     widget.get_by_role("button", name="Train", exact=True).click()
@@ -330,6 +331,7 @@ def test_it_trains_pauses_and_shows_what_it_has_learned(visit: Visit, tmp_path: 
 def test_another_model_is_looked_at_meanwhile_and_a_new_seed_starts_elsewhere(
     widget: Locator,
 ) -> None:
+    unfold(widget)
     widget.get_by_label("Puzzles at once").select_option("16")
     menu = widget.get_by_label("Model", exact=True)
     before = menu.input_value()
@@ -348,6 +350,7 @@ def test_another_model_is_looked_at_meanwhile_and_a_new_seed_starts_elsewhere(
 
 
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
+    unfold(widget)
     widget.get_by_label("Puzzles at once").select_option("16")
     one_step(widget)
     answers = "(node) => [...node.querySelectorAll('.trm-digit')].map((e) => e.textContent).join()"

@@ -885,6 +885,12 @@ def test_everything_by_the_keyboard_alone(module_page: Page) -> None:
     keyboard.press("ArrowRight")
     expect(scratch.get_by_label("what is in mind")).to_be_checked()
     keyboard.press("Tab")
+    expect(scratch.locator(".attn-settings > summary")).to_be_focused()  # Train is under the board
+    slider = scratch.get_by_label("Step", exact=True)
+    for _ in range(12):
+        if not slider.evaluate("e => e === document.activeElement"):
+            keyboard.press("Tab")
+    expect(slider).to_be_focused()
     keyboard.press("ArrowRight")
     expect(told(scratch)).to_contain_text("Step 3, in mind: ")
     keyboard.press("Tab")
@@ -1048,6 +1054,6 @@ SCENES = [
             ),
         ),
         limits={1280: 44, 390: 73},
-        part=".trm-explorer",  # what stands above the panel for training
+        part=".attn-trained",  # what the panel trains
     )
 ]

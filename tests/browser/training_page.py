@@ -14,14 +14,24 @@ def told(widget: Locator) -> dict[str, str]:
     return found
 
 
+def unfold(widget: Locator) -> None:
+    """Open the settings, which are folded."""
+    folded = widget.locator("details.attn-settings:not([open]) > summary")
+    for i in reversed(range(folded.count())):
+        if folded.nth(i).is_visible():
+            folded.nth(i).click()
+
+
 def choose(widget: Locator, **boxes: str) -> None:
     """Take an option of menus, by their labels."""
+    unfold(widget)
     for label, value in boxes.items():
         widget.get_by_label(label.capitalize(), exact=True).select_option(value)
 
 
 def pick(widget: Locator, option: str) -> None:
     """Take one of a row of choices."""
+    unfold(widget)
     widget.get_by_role("radio", name=option, exact=True).check()
 
 

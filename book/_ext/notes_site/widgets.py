@@ -112,8 +112,9 @@ def _script(kind: str, content: Any) -> str:
 
 
 def _place(view: str, stem: str, module: str) -> str:
-    wide, narrow = importlib.import_module(f"attn_notes.widgets.{module or stem}").OPENS
-    style = f"--opens: {wide}rem; --opens-narrow: {narrow}rem"  # book.css keeps as much free
+    wide, page, narrow = importlib.import_module(f"attn_notes.widgets.{module or stem}").OPENS
+    # book.css keeps as much free
+    style = f"--opens-wide: {wide}rem; --opens: {page}rem; --opens-narrow: {narrow}rem"
     return f'<div class="live-widget {stem} {module}" style="{style}">{view}{NO_SCRIPT}</div>'
 
 

@@ -1,0 +1,242 @@
+"""One widget alone and large, by its button or by `?show=` and its name."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .conftest import STEMS, Visit
+from .widget_page import FAKE_MODEL, READ_PAGE
+
+OpenPage = Callable[..., Visit]
+
+NAMES = {
+    "deep_qkv": "sorter",
+    "dialectical": "brackets",
+    "equilibrium": "equilibrium",
+    "triple_product": "arrows",
+    "trm": "sudoku",
+}
+# What may be chosen, none of it as the page opens; all that a view has stands in the address.
+CHOICES = {
+    "deep_qkv": ["variant=strict&seed=2&text=bca"],
+    "dialectical": [
+        "view=losses&run=mask mended&seed=0&text=(ab)(a)&place=3&replacement=b",
+        "view=writing&run=mask mended&seed=0&prompt=(a&budget=9&temperature=0.7&constrained=no"
+        "&stop_on_closed=no&draw=3",
+    ],
+    "equilibrium": [
+        "panel=plane&weights=1.2,-0.4&input=-1,0.5&target=0.25,2&method=full&beta=0.03&steps=40"
+        "&learned=4",
+        "panel=network&run=untrained&seed=0&text=To be&step=3&selected=2",
+    ],
+    "triple_product": [
+        "mode=hand&selected=3",
+        "mode=head&run=volume, two layers&seed=0&layer=1&head=1&text=abcabcab&position=5&key=2"
+        "&loudness=4",
+    ],
+    "trm": [
+        "run=untrained&seed=0&puzzle=.2.1.....2.3.1..5.6.....53...11.....&step=4&shown=mind"
+        "&selected=7"
+    ],
+}
+EACH = [(stem, choice) for stem, choices in CHOICES.items() for choice in choices]
+LETTERS = 18  # px, the smallest
+ALONE = ".attn-widget[data-alone]"
+
+# Of all that can be seen, what is no part of the widget that is alone.
+BESIDE = """() => [...document.body.querySelectorAll("*")].filter((e) =>
+  e.checkVisibility({ visibilityProperty: true }) && !e.closest("[data-alone]")
+    && !e.querySelector("[data-alone]")).map((e) => e.outerHTML.slice(0, 80))"""
+SMALL = """(least) => [...document.querySelectorAll("[data-alone] *")]
+  .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.closest("svg, select"))
+  .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+  .filter((e) => parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom < least)
+  .map((e) => e.outerHTML)"""
+
+
+def query(page: Page) -> dict[str, str]:
+    """What the page's address asks for, but for the test's own word."""
+    asked = dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
+    asked.pop("bare", None)
+    return asked
+
+
+def choices(text: str) -> dict[str, str]:
+    return dict(parse_qsl(text, keep_blank_values=True))
+
+
+def asked_for(stem: str, choice: dict[str, str]) -> str:
+    show = {"show": NAMES[stem], **choice}
+    return f"book/{stem}.html?bare&{urlencode(show)}"
+
+
+def test_every_widget_has_a_name() -> None:
+    assert list(NAMES) == sorted(STEMS) == list(CHOICES)
+
+
+@pytest.mark.parametrize("stem", NAMES)
+def test_nothing_else_is_seen_and_its_letters_are_large(
+    stem: str, open_page: OpenPage, axe: Callable[..., list[str]]
+) -> None:
+    visit = open_page(f"book/{stem}.html?show={NAMES[stem]}")
+    page = visit.page
+    expect(page.locator(ALONE)).to_have_attribute("data-show", NAMES[stem])
+    expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
+    assert page.evaluate(BESIDE) == []
+    assert page.evaluate(SMALL, LETTERS) == []
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 720})
+        assert page.locator(ALONE).evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+        findings = axe(page)
+        page.emulate_media(color_scheme="dark")
+        findings += axe(page, contrast=True)
+        page.emulate_media(color_scheme="light")
+        assert not findings, "\n".join(findings)
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize(("stem", "choice"), EACH)
+def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
+    stem: str, choice: str, open_page: OpenPage
+) -> None:
+    """From the address into the widget, back to the page, and from the widget into the address."""
+    wanted = {"show": NAMES[stem], **choices(choice)}
+    visit = open_page(asked_for(stem, choices(choice)))
+    page = visit.page
+    expect(page.locator(".attn-alone-said")).to_be_empty()
+    page.keyboard.press("Escape")
+    expect(page.locator(ALONE)).to_have_count(0)
+    assert query(page) == {}
+    page.get_by_role("button", name="Show alone").click()
+    assert query(page) == wanted
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize(("stem", "choice"), EACH)
+def test_nonsense_in_the_address_changes_nothing_and_is_told(
+    stem: str, choice: str, open_page: OpenPage
+) -> None:
+    """Whatever can be chosen there, each with a sentence, as of what is typed."""
+    names = list(choices(choice))
+    view = names[:1] if names[0] in ("view", "panel", "mode") else []
+    kept = {name: choices(choice)[name] for name in view}
+    rest = [name for name in names if name not in view]
+    visit = open_page(asked_for(stem, kept))
+    page = visit.page
+    before = page.locator(ALONE).inner_text()
+    visit = open_page(asked_for(stem, kept | dict.fromkeys(rest, "§ <b>1</b>")))
+    page = visit.page
+    said = page.locator(".attn-alone-said")
+    told = said.inner_text()
+    for name in rest:
+        assert re.search(rf"“{name}” in the address changes nothing\. .+?\.", told), name
+    said.evaluate("e => e.replaceChildren()")
+    assert page.locator(ALONE).inner_text() == before
+    assert page.locator(f"{ALONE} b").count() == 0
+    visit.assert_clean()
+
+
+def test_a_number_beyond_its_limits_is_told(open_page: OpenPage) -> None:
+    visit = open_page(asked_for("deep_qkv", {"seed": "99", "text": "bca"}))
+    said = visit.page.locator(".attn-alone-said")
+    expect(said).to_have_text(re.compile("^“seed” in the address .* whole number from 0 to [0-9]+"))
+    expect(visit.page.locator("[data-alone] .abc-output")).to_have_text("abc")
+    expect(visit.page.get_by_label("Type three letters")).to_have_value("bca")
+
+
+@pytest.mark.parametrize("by", ["button", "Escape", "Back"])
+def test_one_is_back_where_one_was(by: str, open_page: OpenPage) -> None:
+    visit = open_page("book/dialectical.html")
+    page = visit.page
+    second = page.locator(".attn-widget").nth(1)
+    go = second.get_by_role("button", name="Show alone")
+    go.scroll_into_view_if_needed()
+    page.evaluate("scrollBy({ top: 40, behavior: 'instant' })")
+    was = page.evaluate("scrollY")
+    top = second.evaluate("e => e.getBoundingClientRect().top")
+    go.press("Enter")
+    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
+    assert query(page)["show"] == "brackets-2"
+    back = page.get_by_role("button", name="Back to the page")
+    expect(back).to_be_focused()
+    if by == "button":
+        back.click()
+    elif by == "Escape":
+        page.keyboard.press("Escape")
+    else:
+        page.go_back()
+    expect(page.locator(ALONE)).to_have_count(0)
+    assert query(page) == {}
+    assert page.evaluate("scrollY") == was
+    assert second.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(top, abs=1)
+    expect(go).to_be_focused()
+    page.go_forward()
+    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
+    visit.assert_clean()
+
+
+def test_the_address_keeps_up_and_takes_no_new_place_in_the_history(open_page: OpenPage) -> None:
+    visit = open_page("book/deep_qkv.html?bare&show=sorter")
+    page = visit.page
+    places = page.evaluate("history.length")
+    page.get_by_label("Type three letters").fill("bbc")
+    page.wait_for_function("location.search.includes('text=bbc')")
+    page.get_by_label("Type three letters").fill("bb")  # not a word yet
+    page.get_by_role("button", name="Next word").click()
+    page.wait_for_function("location.search.includes('text=bca')")
+    assert page.evaluate("history.length") == places
+
+
+def test_a_state_opens_there_too(open_page: OpenPage) -> None:
+    visit = open_page("book/deep_qkv.html?bare&show=sorter&seed=3#open-failed")
+    page = visit.page
+    expect(page.locator(f"{ALONE} .abc-score")).not_to_have_text("27 of 27 sorted")
+    page.wait_for_function("!location.hash && location.search.includes('variant=')")
+    failed = page.locator(".abc-score").text_content() or ""
+    page.reload()
+    visit.settle()
+    expect(page.locator(f"{ALONE} .abc-score")).to_have_text(failed)
+
+
+def test_escape_belongs_first_to_what_is_in_the_widget(open_page: OpenPage) -> None:
+    """A changed character is put back by it; the next time it leads back to the page."""
+    choice = choices("view=losses&text=(ab)(a)&place=3&replacement=b")
+    page = open_page(asked_for("dialectical", choice)).page
+    cell = page.get_by_role("button", name=re.compile("at 4: "))
+    cell.press("Escape")
+    page.wait_for_function("Boolean(location.search.match(/replacement=(&|$)/))")
+    expect(page.locator(ALONE)).to_have_count(1)
+    page.get_by_label("Your string").press("Escape")
+    expect(page.locator(ALONE)).to_have_count(0)
+
+
+def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:
+    visit = open_page("book/deep_qkv.html?show=sorter&text=bca", base=site.as_uri() + "/")
+    page = visit.page
+    expect(page.locator(f"{ALONE} .abc-output")).to_have_text("abc")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Show alone").first.click()
+    assert query(page)["text"] == "bca"
+    visit.assert_clean()
+
+
+def test_what_the_page_does_not_have_is_not_shown(open_page: OpenPage) -> None:
+    visit = open_page("book/deep_qkv.html?bare&show=<b>sorter")
+    expect(visit.page.locator(ALONE)).to_have_count(0)
+    expect(visit.page.get_by_role("heading", name="A widget")).to_be_visible()
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize("stem", NAMES)
+def test_a_notebook_has_no_such_button(stem: str, open_page: OpenPage) -> None:
+    """There the widget has no place that the site's host gave it."""
+    page = open_page(f"book/{stem}.html?bare").page
+    page.evaluate(READ_PAGE)
+    page.evaluate(FAKE_MODEL, {})
+    expect(page.locator(".attn-alone")).to_have_count(1)
+    expect(page.locator("#scratch .attn-widget")).to_have_count(1)
+    expect(page.locator("#scratch .attn-alone")).to_have_count(0)

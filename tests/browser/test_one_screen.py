@@ -1,0 +1,118 @@
+"""What is asked, what one does and what comes of it are on one screen, in a page's first widget."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator
+
+from .conftest import Visit
+
+OpenPage = Callable[..., Visit]
+
+LAPTOP = {"width": 1280, "height": 720}
+PHONE = {"width": 390, "height": 844}
+TRAIN = [".attn-guess", ".attn-settings > summary", ".attn-go", ".attn-chart"]
+SORTER = [".abc-ask", ".abc-map", ".abc-steps"]
+# What is to be seen together: the question, the controls, and what changes.
+TOGETHER = {
+    "index": SORTER + TRAIN,
+    "deep_qkv": SORTER + TRAIN,
+    "dialectical": [".dh-typed", ".dh-losses", ".dh-moves", ".dh-change", ".dh-effect", *TRAIN],
+    "triple_product": [".tp-tokens", ".tp-answer", *TRAIN],
+    "trm": [".trm-board", ".trm-buttons", ".trm-dial", ".trm-curve", *TRAIN],
+    "equilibrium": [".eq-presets", ".eq-plane", ".eq-legend", ".eq-verdict", "[id$=first]"],
+}
+# What training changes, and on a phone is above Train and its picture.
+TRAINED = {
+    "index": ".abc-ask",
+    "deep_qkv": ".abc-ask",
+    "dialectical": ".dh-losses",
+    "triple_product": ".tp-tokens",
+    "trm": ".trm-board",
+}
+HEADER = """() => Math.max(0, ...[...document.querySelectorAll(".bd-header, .bd-header-article")]
+  .map((e) => e.getBoundingClientRect().bottom).filter((bottom) => bottom < 200))"""
+
+
+def first_widget(visit: Visit, size: dict[str, int], at: str = "") -> Locator:
+    """The first widget, it or a part of it just below the page's header."""
+    page = visit.page
+    page.set_viewport_size(size)
+    widget = page.locator(".attn-widget").first
+    part = widget.locator(at).first if at else widget
+    part.evaluate("e => e.scrollIntoView({ block: 'start', behavior: 'instant' })")
+    header = page.evaluate(HEADER)
+    part.evaluate(
+        "(e, header) => scrollBy({ top: e.getBoundingClientRect().top - header - 4,"
+        " behavior: 'instant' })",
+        header,
+    )
+    return widget
+
+
+def seen(widget: Locator, part: str) -> bool:
+    """Whether a part is on the screen, all of it, and nothing lies over it."""
+    return bool(
+        widget.locator(part).first.evaluate(
+            """(e) => {
+              const { left, right, top, bottom, width, height } = e.getBoundingClientRect();
+              const within = left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+              const middle = document.elementFromPoint(left + width / 2, top + height / 2);
+              const corner = document.elementFromPoint(right - 2, top + height / 2);
+              const own = (found) => Boolean(found?.closest(".attn-widget"));
+              return width > 0 && within && own(middle) && own(corner);
+            }"""
+        )
+    )
+
+
+@pytest.mark.parametrize("stem", TOGETHER)
+def test_question_controls_and_result_are_seen_together(stem: str, open_page: OpenPage) -> None:
+    visit = open_page(f"book/{stem}.html")
+    widget = first_widget(visit, LAPTOP)
+    assert [part for part in TOGETHER[stem] if not seen(widget, part)] == []
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize("stem", TRAINED)
+def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
+    stem: str, open_page: OpenPage
+) -> None:
+    visit = open_page(f"book/{stem}.html", width=PHONE["width"])
+    widget = first_widget(visit, PHONE, at=TRAINED[stem])
+    parts = [TRAINED[stem], ".attn-go", ".attn-chart"]
+    assert [part for part in parts if not seen(widget, part)] == []
+    visit.assert_clean()
+
+
+def test_the_contents_of_the_page_come_up_from_under_a_widget(open_page: OpenPage) -> None:
+    """It covers them where it is wide; whoever goes there with the keyboard sees where they are."""
+    visit = open_page("book/trm.html")
+    first_widget(visit, LAPTOP)
+    link = visit.page.locator(".bd-sidebar-secondary nav a").nth(4)
+    over = """(e) => {
+      const { left, top, width, height } = e.getBoundingClientRect();
+      return e.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    }"""
+    assert not link.evaluate(over)
+    link.evaluate("e => e.focus({ preventScroll: true })")
+    assert link.evaluate(over)
+
+
+@pytest.mark.parametrize("stem", [stem for stem in TRAINED if stem != "index"])
+def test_the_settings_are_named_while_they_are_folded(stem: str, open_page: OpenPage) -> None:
+    widget = open_page(f"book/{stem}.html?bare").page.locator(".attn-widget")
+    made, menus = widget.locator(".attn-settings-made"), widget.locator(".attn-settings select")
+    assert not menus.first.is_visible()
+    widget.locator(".attn-settings > summary").click()
+    menu = menus.first
+    menu.select_option(index=menu.locator("option").count() - 1)
+    chosen = menu.evaluate("e => e.selectedOptions[0].textContent")
+    every = menus.evaluate_all("all => all.map((e) => e.selectedOptions[0].textContent)")
+    every += widget.locator(".attn-settings input:checked").evaluate_all(
+        "all => all.map((e) => e.labels[0].textContent)"
+    )
+    text = made.text_content() or ""
+    assert chosen in every and all(each in text for each in every)
+    assert len(text) == len(", ".join(every))
