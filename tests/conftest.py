@@ -35,9 +35,9 @@ os.environ.update(own)
 # A check of addresses that reading a notebook never asks for, and a second in every process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-import jaxtyping  # noqa: E402
+from . import checked  # noqa: E402
 
-hook = jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
+checked.install()
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
