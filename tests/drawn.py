@@ -1,6 +1,5 @@
 """What is drawn in a figure, as a reader sees it: whether words lie on data or on other words."""
 
-import itertools
 import re
 from contextlib import AbstractContextManager
 from unittest.mock import patch
@@ -37,10 +36,11 @@ def crowded(fig: Figure) -> list[str]:
             found.append(f"{said!r} lies on data")
         if re.search(r"\b(?:nan|inf)\b", said):
             found.append(f"{said!r} is no number")
-    for (one, a), (two, b) in itertools.combinations(boxes, 2):
-        common = Bbox.intersection(a, b)
-        if common is not None and min(common.width, common.height) > 0:
-            found.append(f"{one!r} lies on {two!r}")
+    x0, y0, x1, y1 = np.array([box.extents for _, box in boxes]).reshape(-1, 4).T
+    wide = np.minimum.outer(x1, x1) - np.maximum.outer(x0, x0)
+    high = np.minimum.outer(y1, y1) - np.maximum.outer(y0, y0)
+    for one, two in np.argwhere(np.triu((wide > 0) & (high > 0), 1)):
+        found.append(f"{boxes[one][0]!r} lies on {boxes[two][0]!r}")
     return found
 
 

@@ -142,6 +142,7 @@ def test_settings_are_the_records() -> None:
     assert evidence.settings("published") == results.load("deep_qkv_published")["settings"]
 
 
+@pytest.mark.slow
 def test_the_finder_takes_the_stacks_it_is_given_and_of_those_who_sort_most() -> None:
     """Of one good sorter and fifteen untrained ones it is the good one, whatever they attend to."""
     good = evidence.finder()

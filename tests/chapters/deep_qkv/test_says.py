@@ -2,7 +2,6 @@
 
 import copy
 import math
-from functools import cache
 
 import torch
 
@@ -14,7 +13,7 @@ from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, LOSS, LOSS_OF_GATE
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
-from ...says import COUNT, Page, titled
+from ...says import COUNT, Page, Told, titled
 
 LESSON, EVIDENCE = Page("deep_qkv"), Page("evidence/deep_qkv")
 TEACHING = Page("teaching/deep_qkv")
@@ -22,23 +21,20 @@ OWN, PUBLISHED = evidence.on_record()
 PLAIN = recipe.RATE["plain"]
 
 
-@cache
-def tables() -> dict[str, Claim]:
-    """Every claim by its words."""
-    every = claims.every(evidence.on_record())
-    every += claims.rank_claims(evidence.recorded("rank_temperature"))
-    return {claim.text: claim for claim in every + claims.pull_claims(evidence.ways())}
+def every() -> list[Claim]:
+    found = claims.every(evidence.on_record())
+    found += claims.rank_claims(evidence.recorded("rank_temperature"))
+    return found + claims.pull_claims(evidence.ways())
 
 
-def told(text: str, body: str = OWN) -> Finding:
-    """What a body of evidence finds of a claim, corrected."""
-    return tables()[text].findings[body]
+told = Told(every, OWN)
+"""What a body of evidence finds of a claim, corrected."""
 
 
 def pulled(ours: str, theirs: str) -> list[Finding]:
     """What both rates find of two ways of counting the two letters."""
     (text,) = (text for text, pair in claims.PULL.items() if pair == (ours, theirs))
-    return [*tables()[text].findings.values()]
+    return [*told.claim(text).findings.values()]
 
 
 OF_WEIGHTS = [text for text, (_, theirs) in claims.PAIRS["weights"].items() if theirs == "plain"]
@@ -355,6 +351,13 @@ def test_titles_of_gates_and_ranks() -> None:
         where=min(largest) > 0.5,
     )
     cells = evidence.recorded("rank_temperature")
+    seeds, temperatures = {len(c.arrivals) for c in cells.values()}, len(recipe.TEMPERATURES)
+    assert len(cells) == 2 * len(recipe.RANKS) * temperatures
+    EVIDENCE.says(
+        f"The {temperatures * max(seeds)} runs of a rank are sixteen seeds at "
+        f"{COUNT[temperatures]} temperatures, no more than sixteen independent things",
+        where=seeds == {16},
+    )
     of_rank = {
         rank: torch.cat([c.solved == recipe.SOLVED for n, c in cells.items() if f" {rank} " in n])
         for rank in (1, 3)
@@ -427,6 +430,15 @@ def test_without_positions() -> None:
         f"Of {sum(len(c.arrivals) for c in crowds)} seeds {sum(c.arrived for c in crowds)} sort "
         f"all 27 inputs without positions, and the best ends {gap:.4f} nats above the least "
         f"possible, {exact:.4f}."
+    )
+
+
+def test_a_batch_repeats_its_inputs() -> None:
+    inputs = len(sorting.all_sequences())
+    EVIDENCE.says(
+        f"A batch of {recipe.PUBLISHED.batch} from {inputs} inputs repeats most of them",
+        "which gives the same gradient for about a fifth of the work",
+        where=round(recipe.PUBLISHED.batch / inputs) == 5,
     )
 
 

@@ -130,6 +130,7 @@ def test_correlation_is_pearsons() -> None:
     assert measure.correlation(a[:3], torch.tensor([4.0, 1.0, 4.0])) == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_tension_and_entropy_belong_to_the_same_tokens(
     model: LanguageModel, batch: brackets.Batch
 ) -> None:
@@ -241,6 +242,7 @@ def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
     assert measure.operations(config, t) == 2 * (steps * step + rest)
 
 
+@pytest.mark.slow
 def test_ablations_cost_what_the_whole_costs() -> None:
     config = Config(width=32, head_dim=16, context=64, steps=3)
     found = measure.ablations(config, 32)

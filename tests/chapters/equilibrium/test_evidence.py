@@ -111,6 +111,7 @@ def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
     assert evidence.read_text() == (TEXT, False)
 
 
+@pytest.mark.slow
 def test_what_is_live_is_held_against_counting_on_the_same_pieces() -> None:
     weights = {name: p.detach()[None] for name, p in untrained().named_parameters()}
     buffers = {name: b[None] for name, b in untrained().named_buffers()}
