@@ -64,8 +64,6 @@ def operations(recipe: Recipe) -> int:
 TASK = Sudoku(rows=2, columns=3)
 STRICTER = Sudoku(rows=2, columns=3, symmetries="all")
 """The same boards, split up to all symmetries: what trains on `TASK` has seen every class of it."""
-CLASSES = 49
-"""Of grids of 6 × 6 up to all symmetries."""
 LIVE = Recipe(
     Config(
         norm="tokens",

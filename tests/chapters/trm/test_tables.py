@@ -1,6 +1,7 @@
 """The chapter's tables, read as a reader reads them."""
 
 import re
+from statistics import median
 
 import pytest
 from torch import Generator
@@ -42,12 +43,25 @@ def test_the_effects_are_those_of_the_test() -> None:
     """Six seeds against six, far apart: every pair's difference, and its middle."""
     found = far_apart(6)
     _, *rows = cells(tables.effects(found).data)
-    one = [100 * m["minimal"]["right"][0] for m in found.members(recipe.ONE_STEP)]
-    shared = [100 * m["minimal"]["right"][0] for m in found.members(recipe.SHARING)]
-    apart = sorted(a - b for a in one for b in shared)
-    assert rows[3][1] == f"{(apart[17] + apart[18]) / 2:.1f}"
-    low, high = map(float, rows[3][2].split(" to "))
-    assert apart[0] <= low < float(rows[3][1]) < high <= apart[-1]
+
+    def right(kind: str, looks: int) -> list[float]:
+        return [100 * m["minimal"]["right"][looks - 1] for m in found.members(kind)]
+
+    live = right(TRM_LIVE, 8)
+    pairs = {
+        "eight steps than one": (live, right(recipe.ONE_STEP, 1)),
+        "reading again than": (right(recipe.REREADING, 1), right(recipe.DEEP, 1)),
+        "one set of weights": (right(recipe.SHARING, 1), right(recipe.REREADING, 1)),
+        "keeping y and z": (right(recipe.ONE_STEP, 1), right(recipe.SHARING, 1)),
+        "split up to names": (live, (100 * found.split("fresh")).tolist()),
+        "stopping at": ((100 * found.stopped()[1]).tolist(), right(TRM_LIVE, 16)),
+    }
+    for (name, middle, interval), (begins, (ours, theirs)) in zip(rows, pairs.items(), strict=True):
+        apart = [a - b for a in ours for b in theirs]
+        found_, low, high = (float(x.replace("−", "-")) for x in (middle, *interval.split(" to ")))
+        assert name.startswith(begins)
+        assert found_ == pytest.approx(median(apart), abs=0.051)
+        assert min(apart) - 0.051 <= low <= found_ <= high <= max(apart) + 0.051
 
 
 def test_the_classes_held_out() -> None:
