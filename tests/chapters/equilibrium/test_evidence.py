@@ -252,3 +252,9 @@ def test_what_the_page_measures_of_rest(monkeypatch: pytest.MonkeyPatch) -> None
     settling = probes.settling(TEXT)
     assert [*settling.left] == [*recipe.WAYS_TO_REST]
     assert settling.needed("ε = 0.1") > 3 * settling.needed("ε = 0.5")
+
+
+def test_where_aep_ends_lower_it_is_below_bptt() -> None:
+    found = evidence.training()
+    lower = found.ends["AEP"] < found.ends["BPTT"]
+    assert lower.any() and torch.equal(found.apart < 0, lower)

@@ -1,7 +1,6 @@
 """What the chapter's figures and tables show of made-up results: lines, bars of colour, words."""
 
 import math
-import re
 from collections.abc import Mapping
 
 import pytest
@@ -49,14 +48,6 @@ def axes(picture: Picture) -> list[Axes]:
 def words(ax: Axes) -> tuple[str, str, str]:
     """What stands over, under and beside."""
     return ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()
-
-
-def rows(table: object) -> list[list[str]]:
-    text = table.data  # type: ignore[attr-defined]
-    return [
-        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)]
-        for row in re.findall(r"<tr>(.*?)</tr>", text)
-    ]
 
 
 # --- How the kinds learn
