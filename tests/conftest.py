@@ -53,7 +53,7 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 hypothesis.settings.load_profile("quick")
 
 COMPILER = "torch._dynamo"
-LIMIT = 5
+LIMIT = 3
 """Seconds of the processor that a test without a mark may take, and its fixtures as many.
 
 Twice as many for the one that loads torch's compiler, as the first optimiser of a process does. One

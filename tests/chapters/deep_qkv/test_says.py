@@ -446,6 +446,21 @@ def test_without_positions() -> None:
     )
 
 
+def test_what_was_trained() -> None:
+    gated, strict, plain = (
+        sum(p.numel() for p in Sorter(Config(variant), torch.Generator()).parameters())
+        for variant in ("gated", "strict", "plain")
+    )
+    sweep, chosen = recipe.SWEEP.seeds, recipe.CHOSEN.seeds
+    EVIDENCE.says(
+        f"A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}",
+        f"chosen on seeds {sweep[0]} to {sweep[-1]}, compared on {chosen[0]} to {chosen[-1]}. The "
+        "lesson's live seeds are the first sixteen of those",
+        where=recipe.LIVE.seeds == chosen[:16],
+    )
+    LESSON.says(f"It has {gated} weights, {plain} without its new part")
+
+
 def test_a_batch_repeats_its_inputs() -> None:
     inputs = len(sorting.all_sequences())
     EVIDENCE.says(

@@ -133,6 +133,7 @@ def test_two_numbers() -> None:
     rest, target = right.lines
     assert [rest.get_xdata()[0], rest.get_ydata()[0]] == near([1, 2])
     assert [target.get_xdata()[0], target.get_ydata()[0]] == near([1, 1])
+    assert target.get_color() == MAUVE != rest.get_color()
     ends = {tuple(round(x) for x in t.xy) for t in right.texts if not t.get_text()}
     assert ends == {(-1, 1), (1, 1)}  # the state moves against the credit
 

@@ -362,6 +362,22 @@ def test_what_was_trained_and_how() -> None:
     )
 
 
+def test_how_weak_a_nudge_is() -> None:
+    """The loss is a mean, and each prediction is nudged by its share of β."""
+    live, many = estimators.AEP.beta, recipe.BATCH * recipe.LENGTH
+    LESSON.says(
+        f"Even $\\beta = {live:g}$ is a weak nudge: the cost is a mean over {many} predictions, "
+        f"and each gets its share, {live / many:.2f}",
+        f"it makes the block's weights {100 * (1 - measure.GOVERNOR.factor):.0f} % smaller",
+        f"One layer, {recipe.LENGTH} characters, {recipe.STEPS} steps",
+    )
+    pieces, length = recipe.PUBLISHED_BATCH, recipe.PUBLISHED_LENGTH
+    EVIDENCE.says(
+        f"the published {estimators.PUBLISHED.beta:g} is spread over {pieces * length:,}",
+        f"(an untrained block, {pieces} pieces of {length} characters)",
+    )
+
+
 def test_where_seeds_part_from_bptt() -> None:
     gap = (TRAINING.curves["AEP"] - TRAINING.curves["BPTT"]).abs()
     together = [step for step, apart in zip(TRAINING.steps, gap, strict=True) if apart.max() < 1e-3]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import pytest
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
@@ -443,3 +444,11 @@ def test_the_plane() -> None:
         )
     assert words(axes(picture)[0])[2] == "height above the plane"
     assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt
+
+
+def test_the_emblem_is_in_the_colour_of_its_head() -> None:
+    """A bar a letter of what a dot product looks at; most of it where the last period began."""
+    (ax,) = figures.emblem().fig.axes
+    assert {to_hex(bar.get_facecolor()) for bar in ax.patches} == {to_hex(figures.COLOUR["dot"])}
+    heights = [bar.get_height() for bar in ax.patches]
+    assert len(heights) == recipe.HALF + 1 and heights.index(max(heights)) == 1

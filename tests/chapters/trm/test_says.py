@@ -346,6 +346,14 @@ def test_the_networks_without_recursion() -> None:
     )  # fmt: skip
 
 
+def test_how_deep_it_is_when_it_thinks_on() -> None:
+    EVIDENCE.says(
+        f"sixteen supervision steps are {THINK * recipe.USES * LIVE.config.layers} layers deep",
+        f"is the share of {recipe.SIZES['tests']:,} held-out minimal puzzles in which any cell",
+        where=THINK == 16,
+    )  # fmt: skip
+
+
 def test_what_the_paper_had() -> None:
     """The number is the paper's own; how much larger its network is, and our puzzles, are not."""
     times = recipe.parameters(PUBLISHED) / recipe.parameters(LIVE.config)
