@@ -33,6 +33,8 @@ def test_the_opponents() -> None:
 def test_the_effects_are_those_of_the_test() -> None:
     """Six seeds against six, far apart: every pair's difference, and its middle."""
     found = far_apart(6)
+    for kind, left in ((recipe.REREADING, 0.62), (recipe.DEEP, 0.81)):
+        leave(found, kind, [left + i / 100 for i in range(6)], 1)
     _, *rows = rows_of(tables.effects(found))
 
     def right(kind: str, looks: int) -> list[float]:
