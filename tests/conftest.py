@@ -35,9 +35,9 @@ os.environ.update(own)
 # A check of addresses that reading a notebook never asks for, and a second in every process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-import jaxtyping  # noqa: E402
+from . import checked  # noqa: E402
 
-hook = jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
+checked.install()
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
@@ -53,7 +53,7 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 hypothesis.settings.load_profile("quick")
 
 COMPILER = "torch._dynamo"
-LIMIT = 5
+LIMIT = 3
 """Seconds of the processor that a test without a mark may take, and its fixtures as many.
 
 Twice as many for the one that loads torch's compiler, as the first optimiser of a process does. One

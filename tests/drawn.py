@@ -1,13 +1,14 @@
 """What is drawn in a figure, as a reader sees it: whether words lie on data or on other words."""
 
-import itertools
 import re
+from contextlib import AbstractContextManager
 from unittest.mock import patch
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.spines import Spine
@@ -26,9 +27,8 @@ def crowded(fig: Figure) -> list[str]:
     The numbers in the cells of a heat map are meant to lie there: `ON_CELL` has their colours.
     """
     with house_style():
-        boxes = [(text.get_text().strip(), extent(text)) for text in written(fig)]
-        fig.set_layout_engine("none")  # all stays where it is
-        data = data_alone(fig)
+        texts, data = words_and_data(fig)
+        boxes = [(text.get_text().strip(), extent(text)) for text in texts]
     found = []
     for said, box in boxes:
         x0, y0, x1, y1 = (max(round(edge), 0) for edge in box.extents)
@@ -36,24 +36,38 @@ def crowded(fig: Figure) -> list[str]:
             found.append(f"{said!r} lies on data")
         if re.search(r"\b(?:nan|inf)\b", said):
             found.append(f"{said!r} is no number")
-    for (one, a), (two, b) in itertools.combinations(boxes, 2):
-        common = Bbox.intersection(a, b)
-        if common is not None and min(common.width, common.height) > 0:
-            found.append(f"{one!r} lies on {two!r}")
+    x0, y0, x1, y1 = np.array([box.extents for _, box in boxes]).reshape(-1, 4).T
+    wide = np.minimum.outer(x1, x1) - np.maximum.outer(x0, x0)
+    high = np.minimum.outer(y1, y1) - np.maximum.outer(y0, y0)
+    for one, two in np.argwhere(np.triu((wide > 0) & (high > 0), 1)):
+        found.append(f"{boxes[one][0]!r} lies on {boxes[two][0]!r}")
     return found
 
 
-def written(fig: Figure) -> list[Text]:
-    """All texts that are drawn, less the numbers in cells."""
+def words_and_data(fig: Figure) -> tuple[list[Text], np.ndarray]:
+    """All texts that are drawn, less the numbers in cells, and where there is colour without them.
+
+    Nor do legends and axes count as data. Rows from the lowest up.
+    """
     found: list[Text] = []
+    aside = RendererAgg(*fig.canvas.get_width_height(), fig.dpi)
 
     def record(text: Text, renderer: RendererBase) -> None:
         if text.get_visible() and text.get_text().strip():
             found.append(text)
 
-    with patch.object(Text, "draw", record):
-        FigureCanvasAgg(fig).draw()
-    return [text for text in found if text.get_color() not in ON_CELL.values()]
+    def beside(kind: type[Artist]) -> AbstractContextManager[object]:
+        draw = kind.draw
+        return patch.object(kind, "draw", lambda part, renderer: draw(part, aside))
+
+    canvas = FigureCanvasAgg(fig)
+    with patch.object(Text, "draw", record), beside(Legend), beside(Axis), beside(Spine):
+        canvas.draw()
+    red_green_blue_alpha = np.asarray(canvas.buffer_rgba()).astype(int)[::-1]
+    colour, alpha = red_green_blue_alpha[..., :3], red_green_blue_alpha[..., 3:]
+    on_white = (colour * alpha + 255 * (255 - alpha)) // 255
+    texts = [text for text in found if text.get_color() not in ON_CELL.values()]
+    return texts, (255 - on_white).max(-1) > SEEN
 
 
 def extent(text: Text) -> Bbox:
@@ -61,21 +75,3 @@ def extent(text: Text) -> Bbox:
     x0, y0, x1, y1 = Text.get_window_extent(text).extents
     air = MARGIN * (y1 - y0) / (1 + text.get_text().count("\n"))
     return Bbox.from_extents(x0 + 1, y0 + air, x1 - 1, y1 - air)
-
-
-def data_alone(fig: Figure) -> np.ndarray:
-    """Where there is colour when words, legends and axes are left out; rows from the lowest up."""
-
-    def nothing(self: object, renderer: RendererBase) -> None:
-        pass
-
-    canvas = FigureCanvasAgg(fig)
-    with (
-        patch.object(Text, "draw", nothing), patch.object(Legend, "draw", nothing),
-        patch.object(Axis, "draw", nothing), patch.object(Spine, "draw", nothing),
-    ):  # fmt: skip
-        canvas.draw()
-    red_green_blue_alpha = np.asarray(canvas.buffer_rgba()).astype(int)[::-1]
-    colour, alpha = red_green_blue_alpha[..., :3], red_green_blue_alpha[..., 3:]
-    on_white = (colour * alpha + 255 * (255 - alpha)) // 255
-    return (255 - on_white).max(-1) > SEEN

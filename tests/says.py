@@ -13,12 +13,13 @@ there, and the words with the new numbers, to be pasted.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
+from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Finding, Verdict
 from attn_notes.figures import Picture
 
@@ -110,6 +111,33 @@ class Page:
         cell = max(self.cells, key=lambda name: shared(self.cells[name]))
         sentences = re.split(r"(?<=[.!?:]) ", self.cells[cell])
         return cell, max(sentences, key=shared)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the records have found of a claim, by how the claim begins: `told("It knows")`.
+
+    Attributes:
+        claims: makes the chapter's claims, corrected; asked once.
+        column: whose finding is meant where none is named.
+    """
+
+    claims: Callable[[], Sequence[Claim]]
+    column: str
+
+    def __call__(self, begins: str, column: str = "") -> Finding:
+        return self.claim(begins).findings[column or self.column]
+
+    def claim(self, begins: str) -> Claim:
+        """The one claim that begins so, or says just that."""
+        whole = [claim for claim in self.every if claim.text == begins]
+        (claim,) = whole or [claim for claim in self.every if claim.text.startswith(begins)]
+        return claim
+
+    @cached_property
+    def every(self) -> Sequence[Claim]:
+        """All claims of the chapter."""
+        return self.claims()
 
 
 def stands(words: str, text: str) -> bool:

@@ -45,6 +45,7 @@ def test_what_the_page_says_of_them() -> None:
     assert 'c.Spawner.mem_limit = "2G"' in config
 
 
+@pytest.mark.slow
 def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

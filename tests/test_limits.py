@@ -15,8 +15,8 @@ from . import conftest
 @pytest.mark.parametrize(
     ("seconds", "mark", "named"),
     [
-        (4.9, None, False),
-        (5.1, None, True),
+        (2.9, None, False),
+        (3.1, None, True),
         (500, None, True),
         (20, "slow", False),
         (60, "long", False),
@@ -29,7 +29,7 @@ def test_what_takes_long_is_named_and_does_not_fail(
     item = SimpleNamespace(get_closest_marker=lambda name: name == mark, user_properties=[])
     with conftest.limited(item, "this test", lambda: next(clock)):
         pass
-    sentence = f"this test took {seconds:.1f} s of the processor, and 5 are allowed: shrink it, or"
+    sentence = f"this test took {seconds:.1f} s of the processor, and 3 are allowed: shrink it, or"
     assert [text.startswith(sentence) for _, text in item.user_properties] == [True] * named
 
 

@@ -165,12 +165,23 @@ def test_a_broken_file_is_counted_and_left(content: str, tmp_path: Path) -> None
 
 
 def test_one_file_does_not_set_the_scale_of_all(tmp_path: Path) -> None:
-    hand_in(tmp_path / "class" / "0", 0.0, high=1e-6)
+    hand_in(tmp_path / "class" / "0", 0.0, came=1e-6, high=1e-6)
     for i, guess in enumerate((10.0, 20.0)):
         hand_in(tmp_path / "class" / str(i + 1), guess)
     picture = predictions.together(tmp_path / "class", "animals")
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0.1, 0.2])
+    assert [x for x, _ in drawn(picture, "^")] == pytest.approx([0.15])
+    assert "cats: median prediction 15, came out 80" in picture.alt
     assert "Left out, since they name another range: 1." in picture.caption
+
+
+def test_a_class_is_as_large_as_its_part_that_most_predicted(tmp_path: Path) -> None:
+    for i in range(3):
+        hand_in(tmp_path / "class" / str(i), 10.0)
+    entry = {"part": "dogs", "guess": 1, "came": 2, "best": None, "low": 0, "high": 3}
+    (tmp_path / "class" / "0" / "predictions-animals-2.json").write_text(json.dumps([entry]))
+    picture = predictions.together(tmp_path / "class", "animals")
+    assert picture.title == "What 3 expected, and what came out"
 
 
 def test_the_middle_of_a_class_is_a_median(tmp_path: Path) -> None:

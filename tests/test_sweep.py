@@ -304,6 +304,7 @@ def test_what_is_left_out_is_there() -> None:
     assert len(SWEPT) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SWEPT)
 @pytest.mark.filterwarnings("ignore::attn_notes.models.equilibrium.NotSettledWarning")
 def test_it_answers_or_refuses_by_name(name: str) -> None:

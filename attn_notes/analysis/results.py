@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,13 +33,7 @@ def rounded(value: float, digits: int = 4) -> float | None:
 
 def numbers(recorded: Sequence[Any]) -> Tensor:
     """A recorded list, or a list of lists, in double precision; what was None is NaN."""
-    return torch.tensor(_filled(recorded), dtype=torch.float64)
-
-
-def _filled(part: Any) -> Any:
-    if isinstance(part, list | tuple):
-        return [_filled(each) for each in part]
-    return math.nan if part is None else part
+    return torch.from_numpy(np.array(recorded, dtype=np.float64))
 
 
 def load(name: str) -> Record:

@@ -154,6 +154,7 @@ def test_filler_is_even_among_its_letters() -> None:
     assert ((filler - mean).abs() < 5 * (mean * 2 / 3).sqrt()).all()
 
 
+@pytest.mark.slow
 def test_the_best_predictor_reaches_the_floor_and_its_entropies_say_so() -> None:
     task, n = Brackets(), 20_000
     x, y = brackets.trim(task.sample(n, Generator().manual_seed(0)))

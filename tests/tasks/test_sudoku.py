@@ -157,6 +157,7 @@ def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) ->
     assert torch.equal(found, solutions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_backtracking_finds_one_solution_too(kind: str) -> None:
     task, puzzles, solutions = drawn(2, 3, kind)
@@ -251,6 +252,7 @@ def test_rounds_are_those_done_by_hand(shape: tuple[int, int], kind: str) -> Non
     assert task.rounds(puzzles).tolist() == [rounds_by_hand(task, p) for p in puzzles.tolist()]
 
 
+@pytest.mark.slow
 def test_rounds_fall_short_of_some_minimal_puzzles() -> None:
     """That is why digging by rounds alone does not end at a minimal puzzle."""
     task = Sudoku(2, 3)
@@ -390,6 +392,7 @@ def test_augmentations_are_equally_likely() -> None:
     assert chi2 < 23 + 5 * math.sqrt(2 * 23)
 
 
+@pytest.mark.slow
 def test_classes_are_held_out_whole() -> None:
     task = Sudoku(2, 3, held_out_share=0.2)
     for held_out in (True, False):
@@ -400,6 +403,7 @@ def test_classes_are_held_out_whole() -> None:
     assert abs(share - 0.2) < 5 * math.sqrt(0.2 * 0.8 / 4000)
 
 
+@pytest.mark.slow
 def test_draws_depend_on_the_generator_alone() -> None:
     task = Sudoku(2, 3)
     first, again, other = (

@@ -33,6 +33,7 @@ def loss(model, x):
 KINDS = {"two": partial(Line, 2), "three": partial(Line, 3)}
 
 
+@pytest.mark.slow
 def test_every_kind_is_trained_as_if_alone() -> None:
     seen, kept = [], []
     probe = {"probe": lambda model: {"w": model(torch.eye(3))}, "probe_every": 2}

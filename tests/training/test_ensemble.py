@@ -265,6 +265,7 @@ def test_refuses_a_batch_of_another_shape() -> None:
         train([Tied(2)], loss, data, steps=5, optimizer=torch.optim.SGD, generators=[Generator()])
 
 
+@pytest.mark.slow
 def test_a_subclass_of_an_elementwise_optimizer_is_not_trusted() -> None:
     class Mean(torch.optim.SGD):
         """Steps every number by the mean of its tensor's gradient: mixes whatever it is given."""

@@ -45,7 +45,7 @@ def test_there_is_a_widget_before_there_is_a_model():
     assert repr(widget) == "EquilibriumExplorer: no model yet"
 
 
-@pytest.mark.parametrize("config", [FIXED, LEARNED])
+@pytest.mark.parametrize("config", [FIXED, pytest.param(LEARNED, marks=pytest.mark.slow)])
 def test_weights_and_all_settings_arrive_exactly(config):
     widget = EquilibriumExplorer()
     models = load(widget, "one", config)

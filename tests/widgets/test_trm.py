@@ -51,7 +51,7 @@ def test_the_puzzle_to_start_with_is_minimal_and_of_a_class_that_is_held_out():
     assert (TASK.solve(without)[0] == 2).all()
 
 
-@pytest.mark.parametrize("config", [SMALL, BIGGER])
+@pytest.mark.parametrize("config", [SMALL, pytest.param(BIGGER, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("half", [True, False])
 def test_weights_and_all_settings_arrive_exactly(config, half):
     widget = SudokuExplorer()

@@ -1,7 +1,7 @@
 """What the chapter's runs found, live and recorded, as values: no sentences."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, NewType
@@ -274,20 +274,15 @@ def weights(kind: str) -> dict[str, Tensor]:
         return {name.partition(":")[2]: torch.from_numpy(packed[name]) for name in names}
 
 
-def _each(kind: str, measured: Callable[[Callable[[Tensor], Tensor]], Tensor]) -> Tensor:
-    """What is measured of every recorded sorter of a variant, all at once."""
+def scores(kind: str) -> Int[Tensor, " m"]:
+    """How many inputs each recorded sorter of a variant sorts."""
     template = trained(kind)[0]
 
     def of_one(parameters: dict[str, Tensor]) -> Tensor:
-        return measured(lambda x: functional_call(template, parameters, (x,)))
+        return sorting.probe(lambda x: functional_call(template, parameters, (x,)))["solved"]
 
     with torch.no_grad():
         return vmap(of_one)(weights(kind))
-
-
-def scores(kind: str) -> Int[Tensor, " m"]:
-    """How many inputs each recorded sorter of a variant sorts."""
-    return _each(kind, lambda model: sorting.probe(model)["solved"])
 
 
 def stacks(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Tensor]]:
@@ -373,44 +368,7 @@ def worst() -> Failure:
 
 
 BLIND = 0.1
-
-
-@cache
-def blindness() -> dict[str, tuple[int, int]]:
-    """Of the recorded sorters by what they sort: how many are blind, of how many.
-
-    Blind is a sorter with a written letter whose probabilities move by less than `BLIND` when some
-    letter of the word is replaced.
-    """
-    lowest = torch.cat([_each(v, measure.sensitivity).flatten(1).amin(1) for v in VARIANTS])
-    solved = torch.cat([scores(variant) for variant in VARIANTS])
-    groups = {
-        "sort fewer than 24 inputs": range(24),
-        "sort 24 to 26": range(24, 27),
-        "sort all 27": range(27, 28),
-    }
-    members = {
-        name: lowest[(solved >= group.start) & (solved < group.stop)]
-        for name, group in groups.items()
-    }
-    return {name: (int((here < BLIND).sum()), len(here)) for name, here in members.items()}
-
-
-def trace_differs(models: Iterable[Sorter]) -> float:
-    """On how many of the 27 inputs the published trace writes something else than `generate`.
-
-    It does not forbid the separator; the mean over the models.
-    """
-    differ = [
-        (
-            measure.greedy_choices(model, forbid_sep=True)
-            != measure.greedy_choices(model, forbid_sep=False)
-        )
-        .any(1)
-        .sum()
-        for model in models
-    ]
-    return float(torch.stack(differ).float().mean())
+"""A sorter is blind if a letter that it writes moves by less when one of the word is replaced."""
 
 
 def settings(name: str) -> dict[str, Any]:

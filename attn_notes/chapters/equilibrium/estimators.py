@@ -162,9 +162,6 @@ class Nudged(CreditRelaxation):
 EXACT = Implicit(Relaxation(steps=60, step=0.25))
 """The exact gradient, to rounding in float64 where half of what is off is left after a step."""
 
-NAIVE = Nudged("none", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
-"""Naive equilibrium propagation at the published settings."""
-
 PUBLISHED = Nudged("clipped", beta=0.02, relaxation=Relaxation(steps=20, step=0.1))
 """AEP as published."""
 

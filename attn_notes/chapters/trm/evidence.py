@@ -247,10 +247,6 @@ class Recorded:
         """How many held-out boards the sets of both kinds have together."""
         return len(KINDS) * int(recipe.SIZES["tests"])
 
-    def blanks_wrong(self, blanks: float) -> Float[Tensor, "u m"]:
-        """Of a board with so many blanks: how many read in z are wrong, after each use."""
-        return blanks * (1 - self.legible("mind"))
-
 
 def recorded() -> Recorded:
     """Read the records."""

@@ -6,7 +6,7 @@ that differ from it in one part, for as many operations in all.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
@@ -49,6 +49,7 @@ def parameters(config: Config) -> int:
     return sum(p.numel() for p in TRM(config, Generator()).parameters())
 
 
+@cache
 def operations(recipe: Recipe) -> int:
     """Multiplications and additions of one step of the optimiser, for one puzzle."""
     model = recipe.model(0)
@@ -63,8 +64,6 @@ def operations(recipe: Recipe) -> int:
 TASK = Sudoku(rows=2, columns=3)
 STRICTER = Sudoku(rows=2, columns=3, symmetries="all")
 """The same boards, split up to all symmetries: what trains on `TASK` has seen every class of it."""
-CLASSES = 49
-"""Of grids of 6 × 6 up to all symmetries."""
 LIVE = Recipe(
     Config(
         norm="tokens",

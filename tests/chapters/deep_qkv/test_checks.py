@@ -156,6 +156,7 @@ def test_other_right_answers_pass() -> None:
     assert checks.future_leak(without_the_future).passed
 
 
+@pytest.mark.slow
 def test_rescue_tells_what_is_left_to_try() -> None:
     def trained(variant: str = "plain") -> Run:
         models = [Sorter(Config(variant), Generator().manual_seed(seed)) for seed in range(16)]

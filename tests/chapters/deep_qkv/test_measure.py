@@ -2,6 +2,7 @@ import copy
 import itertools
 from functools import partial
 
+import pytest
 import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
@@ -86,6 +87,7 @@ def test_even_share_by_hand() -> None:
     assert_close(measure.share_of_written_letter(), expected)
 
 
+@pytest.mark.slow
 def test_mistakes_agree_with_the_probe() -> None:
     for seed in range(4):
         model = sorter(seed=seed)
@@ -143,6 +145,7 @@ def trained_sorter() -> Sorter:
     return train([sorter()], loss, sorting.population(), steps=60, optimizer=optimizer).member(0)
 
 
+@pytest.mark.slow
 def test_scores_without_each_weight() -> None:
     model = trained_sorter()
     scores = measure.scores_without(model)

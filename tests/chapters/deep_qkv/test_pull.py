@@ -78,6 +78,7 @@ def test_what_yields_no_longer_points_against() -> None:
     assert_close(pull.combined(two, four, ~every), as_it_is)
 
 
+@pytest.mark.slow
 def test_the_usual_way_is_the_recipes() -> None:
     found = pull.train({"all": pull.Way(), "half": pull.Way(share=0.5)}, SHORT)["all"]
     usual = recipe.train_sorters(Config("plain"), SHORT)
@@ -86,6 +87,7 @@ def test_the_usual_way_is_the_recipes() -> None:
         assert_close(found.history[name], values, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_letters_that_count_no_more_are_left_out() -> None:
     """From the step on from which they do not; clipped as they come, so nearly as the recipe."""
     ways = {"out": pull.Way(until=0), "late": pull.Way(until=2), "all": pull.Way()}
@@ -105,6 +107,7 @@ def test_what_is_asked_of_cab(asked: str, first: str) -> None:
     assert sorting.decode(pull.Way(asked=asked).targets()[cab].tolist()) == first
 
 
+@pytest.mark.slow
 def test_what_is_easy_is_learnt() -> None:
     """Asked to repeat, a sorter learns that: the letter that comes then costs it more than ln 3."""
     setting = replace(SHORT, seeds=(0,), steps=60, warmup=10, probe_every=60)

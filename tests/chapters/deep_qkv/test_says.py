@@ -2,19 +2,20 @@
 
 import copy
 import math
-from functools import cache
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Finding
 from attn_notes.analysis.words import listed
 from attn_notes.chapters.deep_qkv import claims, evidence, figures, measure, pull, recipe
 from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, LOSS, LOSS_OF_GATED, NTH, THIRD
-from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 
-from ...says import COUNT, Page, titled
+from ...says import COUNT, Page, Told, titled
 
 LESSON, EVIDENCE = Page("deep_qkv"), Page("evidence/deep_qkv")
 TEACHING = Page("teaching/deep_qkv")
@@ -22,23 +23,20 @@ OWN, PUBLISHED = evidence.on_record()
 PLAIN = recipe.RATE["plain"]
 
 
-@cache
-def tables() -> dict[str, Claim]:
-    """Every claim by its words."""
-    every = claims.every(evidence.on_record())
-    every += claims.rank_claims(evidence.recorded("rank_temperature"))
-    return {claim.text: claim for claim in every + claims.pull_claims(evidence.ways())}
+def every() -> list[Claim]:
+    found = claims.every(evidence.on_record())
+    found += claims.rank_claims(evidence.recorded("rank_temperature"))
+    return found + claims.pull_claims(evidence.ways())
 
 
-def told(text: str, body: str = OWN) -> Finding:
-    """What a body of evidence finds of a claim, corrected."""
-    return tables()[text].findings[body]
+told = Told(every, OWN)
+"""What a body of evidence finds of a claim, corrected."""
 
 
 def pulled(ours: str, theirs: str) -> list[Finding]:
     """What both rates find of two ways of counting the two letters."""
     (text,) = (text for text, pair in claims.PULL.items() if pair == (ours, theirs))
-    return [*tables()[text].findings.values()]
+    return [*told.claim(text).findings.values()]
 
 
 OF_WEIGHTS = [text for text, (_, theirs) in claims.PAIRS["weights"].items() if theirs == "plain"]
@@ -355,6 +353,13 @@ def test_titles_of_gates_and_ranks() -> None:
         where=min(largest) > 0.5,
     )
     cells = evidence.recorded("rank_temperature")
+    seeds, temperatures = {len(c.arrivals) for c in cells.values()}, len(recipe.TEMPERATURES)
+    assert len(cells) == 2 * len(recipe.RANKS) * temperatures
+    EVIDENCE.says(
+        f"The {temperatures * max(seeds)} runs of a rank are sixteen seeds at "
+        f"{COUNT[temperatures]} temperatures, no more than sixteen independent things",
+        where=seeds == {16},
+    )
     of_rank = {
         rank: torch.cat([c.solved == recipe.SOLVED for n, c in cells.items() if f" {rank} " in n])
         for rank in (1, 3)
@@ -391,17 +396,28 @@ def test_what_a_head_goes_by() -> None:
     )
 
 
+def blind(sorted_: Sequence[int]) -> tuple[int, int]:
+    """Of the recorded sorters that sort so many inputs: how many are blind, of how many."""
+    found = [
+        bool((measure.sensitivity(model) < evidence.BLIND).any())
+        for variant in VARIANTS
+        for model, score in zip(evidence.trained(variant), evidence.scores(variant), strict=True)
+        if int(score) in sorted_
+    ]
+    return sum(found), len(found)
+
+
 def test_the_failed_seed() -> None:
-    failed, blind = evidence.worst(), evidence.blindness()
+    failed = evidence.worst()
     model = evidence.trained(failed.variant)[failed.seed]
-    (few, of_few), (some, of_some), (all_, of_all) = blind.values()
+    (few, of_few), (some, of_some), (all_, of_all) = map(blind, (range(24), range(24, 27), [27]))
     EVIDENCE.says(
         f"The worst recorded sorter is {claims.NAMES[failed.variant]}, seed {failed.seed}: it "
         f"sorts {failed.score} of 27. Call a sorter blind if some written letter moves by less "
         f"than {evidence.BLIND:g} when some letter of the word is replaced. Blind are {few} of the "
         f"{of_few} that sort fewer than 24 inputs, {some} of the {of_some} that sorts 24 to 26 and "
         f"{all_} of the {of_all} that sort all 27.",
-        where=list(blind) == ["sort fewer than 24 inputs", "sort 24 to 26", "sort all 27"],
+        where=of_few + of_some + of_all == len(VARIANTS) * recipe.KEPT,
     )
     moved = measure.sensitivity(model)
     i, j = divmod(int(moved.argmin()), 3)
@@ -430,9 +446,41 @@ def test_without_positions() -> None:
     )
 
 
+def test_what_was_trained() -> None:
+    gated, strict, plain = (
+        sum(p.numel() for p in Sorter(Config(variant), torch.Generator()).parameters())
+        for variant in ("gated", "strict", "plain")
+    )
+    sweep, chosen = recipe.SWEEP.seeds, recipe.CHOSEN.seeds
+    EVIDENCE.says(
+        f"A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}",
+        f"chosen on seeds {sweep[0]} to {sweep[-1]}, compared on {chosen[0]} to {chosen[-1]}. The "
+        "lesson's live seeds are the first sixteen of those",
+        where=recipe.LIVE.seeds == chosen[:16],
+    )
+    LESSON.says(f"It has {gated} weights, {plain} without its new part")
+
+
+def test_a_batch_repeats_its_inputs() -> None:
+    inputs = len(sorting.all_sequences())
+    EVIDENCE.says(
+        f"A batch of {recipe.PUBLISHED.batch} from {inputs} inputs repeats most of them",
+        "which gives the same gradient for about a fifth of the work",
+        where=round(recipe.PUBLISHED.batch / inputs) == 5,
+    )
+
+
+def trace_differs(model: Sorter) -> Tensor:
+    """On how many inputs the published trace, which allows the separator, writes another letter."""
+    honest, published = (measure.greedy_choices(model, forbid_sep=f) for f in (True, False))
+    return (honest != published).any(1).sum()
+
+
 def test_the_published_trace() -> None:
-    before = evidence.trace_differs(figures.untrained("gated"))
-    after = evidence.trace_differs(evidence.trained("gated"))
+    before, after = (
+        torch.stack([trace_differs(model) for model in models]).float().mean()
+        for models in (figures.untrained("gated"), evidence.trained("gated"))
+    )
     EVIDENCE.says(f"on {before:.1f} of 27 inputs on average before training, on {after:.1f} after.")
 
 

@@ -1,7 +1,6 @@
 """The chapter's tables, against values worked by hand and models whose attention is known."""
 
 import math
-import re
 
 import torch
 from torch import Generator, Tensor
@@ -10,13 +9,8 @@ from attn_notes.chapters.deep_qkv import measure, recipe, tables
 from attn_notes.chapters.deep_qkv.claims import NTH
 from attn_notes.models.deep_qkv import Config, Sorter
 
+from ...tables import rows as rows_of
 from .made_up import EARLY, NEVER, Fixed, crowd
-
-
-def cells(table: object) -> list[list[str]]:
-    """The cells of each row of a table."""
-    rows = re.findall(r"<tr>(.*?)</tr>", table.data, re.S)
-    return [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row.replace("\u00a0", " ")) for row in rows]
 
 
 def test_arrivals() -> None:
@@ -25,11 +19,11 @@ def test_arrivals() -> None:
     table = tables.arrivals(
         {"gated": crowd(EARLY), "plain": crowd(half)}, {"gated": 0.08, "plain": 0.02}
     )
-    _, gated, plain = cells(table)
+    _, gated, plain = rows_of(table)
     # Quartiles are seeds' own steps; 24 s for 12 seeds and 1,000 steps is 2 ms a seed and step.
     assert gated == ["gated", "0.08", "12 of 12", "150 (120 to 180)", "0.30 s"]
     assert plain == ["plain", "0.02", "6 of 12", "150 (120 to never)", "0.30 s"]
-    never = cells(tables.arrivals({"plain": crowd(NEVER)}, {"plain": 0.02}))[1]
+    never = rows_of(tables.arrivals({"plain": crowd(NEVER)}, {"plain": 0.02}))[1]
     assert never[2:] == ["0 of 12", "never (never to never)", "never"]
 
 
@@ -38,7 +32,7 @@ def test_what_the_two_letters_contribute() -> None:
     half[6:] = math.inf
     made = {0.02: {"one way": crowd(EARLY), "another": crowd(NEVER)},
             0.04: {"one way": crowd(half), "another": crowd(EARLY)}}  # fmt: skip
-    header, *rows = cells(tables.pulled(made))
+    header, *rows = rows_of(tables.pulled(made))
     assert header[1:] == [f"{what}, rate {rate}" for rate in ("0.02", "0.04")
                           for what in ("converged", "median step")]  # fmt: skip
     assert rows == [
@@ -48,16 +42,16 @@ def test_what_the_two_letters_contribute() -> None:
 
 
 def test_what_each_head_reads() -> None:
-    rows = cells(tables.heads(Fixed("place")))
+    rows = rows_of(tables.heads(Fixed("place")))
     assert rows[1] == ["head 1, 1st", "0.47", "0.47", "0.47", "1.00", "0.00", "0.00"]
     assert rows[4][0] == "head 2, 1st" and rows[4][4:] == ["0.25"] * 3
-    letter = cells(tables.heads(Fixed("letter")))[1]
+    letter = rows_of(tables.heads(Fixed("letter")))[1]
     assert letter[1] == "1.00" and letter[4:] == ["0.31"] * 3  # (19 / 3 + 8 / 4) / 27
 
 
 def test_spare_table() -> None:
     scores = {"token.weight": torch.tensor([[27, 27, 20]]), "norm.bias": torch.tensor([26, 27])}
-    assert cells(tables.spared(scores))[1:] == [
+    assert rows_of(tables.spared(scores))[1:] == [
         ["token embedding", "3", "2", "20"],
         ["last LayerNorm", "2", "1", "26"],
         ["the whole model", "5", "3", "20"],
@@ -66,7 +60,7 @@ def test_spare_table() -> None:
 
 def test_mistakes_are_shown_in_order() -> None:
     model = Sorter(Config("plain"), torch.Generator().manual_seed(0))
-    rows = cells(tables.mistakes(model, most=3))
+    rows = rows_of(tables.mistakes(model, most=3))
     assert len(rows) == 4
     for word, written, right, first, *chances in rows[1:]:
         assert right == "".join(sorted(word)) and written == model.sort(word) != right
@@ -78,7 +72,7 @@ def test_mistakes_are_shown_in_order() -> None:
 
 def test_positions() -> None:
     made = {"plain": crowd(NEVER), "gated": crowd(EARLY)}
-    rows = cells(tables.positions(made))
+    rows = rows_of(tables.positions(made))
     assert rows[1][:3] == ["plain, without positions", "0 of 12", "5.5000"]
     assert rows[2][3:] == [f"{x:.3f}" for x in range(3, 9)]
     assert rows[3][2:] == ["0.4315", "1.179", "1.125", "0.285", "0.000", "0.000", "0.000"]

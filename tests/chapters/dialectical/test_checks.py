@@ -313,6 +313,7 @@ def test_a_detector_that_draws_too_little_earns_the_same_in_each_of_100_runs(
     assert len(earned) == 1 and earned.pop()[0] < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["random", "numpy", "torch"])
 @pytest.mark.parametrize("flawed", [one_token, one_place, a_few])
 def test_it_never_earns_all_whatever_it_draws_from(flawed, library: str) -> None:
@@ -329,6 +330,7 @@ def test_nor_does_luck_help_one_that_nobody_can_seed(flawed) -> None:
     assert outcome.share == 0 and "did not always say the same" in outcome.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["torch", "own"])
 def test_a_detector_that_draws_enough_earns_all(library: str) -> None:
     """The rarest leak is found by one try of 21: 600 miss it once in 5 · 10¹²."""
@@ -363,6 +365,7 @@ def test_the_most_that_can_be_hidden_is_what_the_chapter_says() -> None:
     assert not caught.passed
 
 
+@pytest.mark.slow
 def test_other_right_answers_pass() -> None:
     assert checks.floor(lambda p: torch.tensor(Brackets(1, filler=p).floor)).passed
     assert checks.mask(right_mask).passed

@@ -84,6 +84,7 @@ def check(written: decoding.Written, prompt: str, budget: int) -> None:
         assert step.removed == pytest.approx(step.wanted[banned].sum().item())
 
 
+@pytest.mark.slow
 @given(
     prompt=prompts(),
     spare=st.integers(0, 9),
@@ -167,6 +168,7 @@ def test_the_mask_leaves_the_proportions_of_what_it_allows() -> None:
     assert step.character == " " and not step.ends  # inside brackets a filler
 
 
+@pytest.mark.slow
 def test_choices_are_drawn_with_their_probabilities_and_from_the_generator() -> None:
     model = constant({"(": 1.0, "a": 2.0, " ": 0.5}, -1.0)
     generator = Generator().manual_seed(3)

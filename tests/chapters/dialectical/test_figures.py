@@ -50,6 +50,7 @@ def test_what_is_unknown_is_drawn_bar_by_bar() -> None:
     expected = task.entropies(brackets.encode("()")[None])[0].tolist()
     assert [bar.get_height() for bar in ax.patches] == pytest.approx(expected)
     assert list(ax.lines[0].get_ydata()) == [task.floor] * 2
+    assert any(text.startswith(f"the floor, {task.floor:.2f}") for text in texts(ax))
     assert f"“(” {expected[0]:.2f}, “)” {expected[1]:.2f}" in picture.alt
     assert f"character {expected.index(max(expected)) + 1}." in picture.caption
 

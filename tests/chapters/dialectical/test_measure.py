@@ -8,12 +8,13 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.chapters.dialectical import decoding, measure, recipe
+from attn_notes.chapters.dialectical import decoding, evidence, measure, recipe
 from attn_notes.chapters.dialectical.measure import Stopping
 from attn_notes.models.dialectical import PUBLISHED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets
 from attn_notes.training import comparison
+from attn_notes.training.ensemble import Run
 
 V = len(VOCABULARY)
 TASK = Brackets(pairs=3, max_length=13)
@@ -130,6 +131,7 @@ def test_correlation_is_pearsons() -> None:
     assert measure.correlation(a[:3], torch.tensor([4.0, 1.0, 4.0])) == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_tension_and_entropy_belong_to_the_same_tokens(
     model: LanguageModel, batch: brackets.Batch
 ) -> None:
@@ -241,6 +243,7 @@ def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
     assert measure.operations(config, t) == 2 * (steps * step + rest)
 
 
+@pytest.mark.slow
 def test_ablations_cost_what_the_whole_costs() -> None:
     config = Config(width=32, head_dim=16, context=64, steps=3)
     found = measure.ablations(config, 32)
@@ -317,3 +320,17 @@ def test_the_published_decoder_fails_a_model_that_wants_to() -> None:
 
 def test_a_published_model_is_a_config() -> None:
     assert measure.operations(replace(PUBLISHED, width=11, head_dim=5, steps=3), 7) > 0
+
+
+def test_what_is_live_is_judged_beside_the_best_predictor() -> None:
+    """On the same strings: nats that a model loses more, token by token, untrained here."""
+    model = LanguageModel(SMALL, Generator().manual_seed(1))
+    stacked = {name: p.detach()[None] for name, p in model.named_parameters()}
+    run = Run(stacked, {}, torch.tensor([0]), {"excess": torch.zeros(1, 1)}, 0.0, model)
+    task = Brackets(pairs=2, max_length=9)
+    x, y = brackets.trim(task.sample(recipe.STRINGS, comparison.held_out()))
+    with torch.no_grad():
+        lost = F.cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=PAD)
+    best = F.cross_entropy(task.ideal(x).flatten(0, 1), y.flatten(), ignore_index=PAD)
+    found = evidence.live({"as published": run}, task).ends["as published"]
+    assert_close(found, (lost - best)[None], rtol=0, atol=1e-4)

@@ -41,6 +41,7 @@ def test_the_lesson_trains_kinds_that_were_recorded_at_their_rate() -> None:
         assert recipe.RATES[kind] == recipe.LIVE.lr
 
 
+@pytest.mark.slow
 def test_the_kinds_cost_what_the_whole_costs() -> None:
     """Their widths stand in the recipe, for it takes seconds to find them."""
     found = measure.ablations(recipe.WHOLE, recipe.TASK.length)
@@ -101,6 +102,7 @@ def test_a_record_was_trained_as_the_recipe_says(name: str, setting: recipe.Sett
     )
 
 
+@pytest.mark.slow
 def test_what_is_said_of_the_task() -> None:
     catalan = [comb(2 * n, n) // (n + 1) for n in range(1, 7)]
     assert sum(catalan) == 196

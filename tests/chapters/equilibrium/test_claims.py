@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import torch
-from IPython.display import HTML
 
 from attn_notes.analysis.claims import Claim
 from attn_notes.chapters.equilibrium import claims, evidence, probes, recipe, tables
 from attn_notes.chapters.equilibrium.claims import LIVE, RECORDED, at_most
 from attn_notes.tasks.text import FALLBACK, Text
 
+from ...tables import rows
 from . import made_up
 from .made_up import but_last, costs, gradients, memory, rates, rests, training, ungoverned
 
@@ -23,11 +23,6 @@ NAMES = ("training", "ungoverned", "gradients", "rates", "rests", "memory", "cos
 
 def found(**change: Any) -> list[Claim]:
     return claims.found(**{name: getattr(evidence, name)() for name in NAMES} | change)
-
-
-def rows(table: HTML) -> list[list[str]]:
-    lines = re.findall(r"<tr>(.*?)</tr>", table.data)
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines]
 
 
 def mixed(ours: str, theirs: str) -> dict[str, torch.Tensor]:

@@ -15,7 +15,6 @@ from attn_notes.chapters.equilibrium.estimators import (
     AEP,
     CORRECTIONS,
     EXACT,
-    NAIVE,
     PUBLISHED,
     Estimator,
     Implicit,
@@ -76,7 +75,7 @@ def by_hand(model: LanguageModel, sequences: Tensor, matrices: Tensor) -> Tensor
     return torch.cat([g.flatten() for g in (*rest, direct)])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@FIRST_SEED_SOON
 def test_the_exact_gradient_equals_finite_differences(seed: int) -> None:
     model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
@@ -114,7 +113,7 @@ def test_where_each_estimator_goes(seed: int) -> None:
     assert off(naive, exact) > 0.1
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@FIRST_SEED_SOON
 def test_unclipped_aep_points_along_the_exact_gradient(seed: int) -> None:
     model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
@@ -126,8 +125,9 @@ def slope(x: list[float], y: list[float]) -> float:
     return float(np.polyfit(x, np.log(y), 1)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("symmetric", "order"), [(False, 1), (True, 2)])
-@FIRST_SEED_SOON
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_error_in_beta(seed: int, symmetric: bool, order: int) -> None:
     model, sequences = make(LEARNED, seed)
     exact = gradient(model, sequences, Implicit(LONG))
@@ -139,7 +139,8 @@ def test_the_error_in_beta(seed: int, symmetric: bool, order: int) -> None:
     assert slope(np.log(betas).tolist(), errors) == pytest.approx(order, rel=0.1)
 
 
-@FIRST_SEED_SOON
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_error_in_nudged_steps_falls_as_the_state_contracts(seed: int) -> None:
     """A step leaves 1 + ε Jᵀ of the way, and after many the slowest direction is all."""
     model, sequences = make(LEARNED, seed)
@@ -219,7 +220,7 @@ ALL: dict[str, Estimator] = {
     "bptt": bptt,
     "frozen": frozen,
     "exact": EXACT,
-    "naive": NAIVE,
+    "naive": replace(PUBLISHED, correction="none"),
     "published": PUBLISHED,
     "corrected": AEP,
     "one side": replace(AEP, symmetric=False),
@@ -274,6 +275,7 @@ def peak(estimator: Estimator, free: int) -> int:
     return peak_bytes(lambda: gradient(model, sequences, estimator))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_memory_of_a_nudge_does_not_grow_with_the_steps(correction: str) -> None:
     def nudged(steps: int) -> Nudged:
@@ -345,4 +347,3 @@ def test_impossible_nudges_are_refused(settings: tuple, message: str) -> None:
 
 def test_what_is_published_and_what_is_corrected() -> None:
     assert Nudged("clipped", 0.02, Relaxation(20, 0.1), symmetric=True) == estimators.PUBLISHED
-    assert replace(NAIVE, correction="clipped") == PUBLISHED

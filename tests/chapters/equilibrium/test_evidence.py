@@ -111,6 +111,7 @@ def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
     assert evidence.read_text() == (TEXT, False)
 
 
+@pytest.mark.slow
 def test_what_is_live_is_held_against_counting_on_the_same_pieces() -> None:
     weights = {name: p.detach()[None] for name, p in untrained().named_parameters()}
     buffers = {name: b[None] for name, b in untrained().named_buffers()}
@@ -251,3 +252,9 @@ def test_what_the_page_measures_of_rest(monkeypatch: pytest.MonkeyPatch) -> None
     settling = probes.settling(TEXT)
     assert [*settling.left] == [*recipe.WAYS_TO_REST]
     assert settling.needed("ε = 0.1") > 3 * settling.needed("ε = 0.5")
+
+
+def test_where_aep_ends_lower_it_is_below_bptt() -> None:
+    found = evidence.training()
+    lower = found.ends["AEP"] < found.ends["BPTT"]
+    assert lower.any() and torch.equal(found.apart < 0, lower)

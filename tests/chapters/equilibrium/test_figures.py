@@ -95,6 +95,7 @@ def test_every_figure_is_looked_at() -> None:
 def test_the_credit_of_one_prediction() -> None:
     """Bars above for the true credit, below for the naive one; each side is all of it."""
     picture, found = FIGURES["one_prediction"](), evidence.credit()
+    assert 0 < recipe.ASKED < len(found.letters) - 1  # there are letters before, and later
     (ax,) = picture.fig.axes
     heights = torch.tensor([bar.get_height() for bar in ax.patches]).double()
     true, naive = heights[:16], -heights[16:]
@@ -114,7 +115,10 @@ def test_the_emblem_is_small_and_says_little() -> None:
     picture = figures.emblem()
     assert (picture.title, picture.caption) == ("", "")
     assert [*picture.fig.get_size_inches()] == [2.6, 1.7]
-    assert "true" not in " ".join(written(picture.fig.axes[0]))
+    (ax,) = picture.fig.axes
+    assert "true" not in " ".join(written(ax))
+    lesson = FIGURES["one_prediction"]().fig.axes[0]  # the same, of the same prediction
+    assert [bar.get_height() for bar in ax.patches] == [bar.get_height() for bar in lesson.patches]
 
 
 def test_two_numbers() -> None:
@@ -129,6 +133,7 @@ def test_two_numbers() -> None:
     rest, target = right.lines
     assert [rest.get_xdata()[0], rest.get_ydata()[0]] == near([1, 2])
     assert [target.get_xdata()[0], target.get_ydata()[0]] == near([1, 1])
+    assert target.get_color() == MAUVE != rest.get_color()
     ends = {tuple(round(x) for x in t.xy) for t in right.texts if not t.get_text()}
     assert ends == {(-1, 1), (1, 1)}  # the state moves against the credit
 
@@ -238,6 +243,13 @@ def test_nudges() -> None:
         x, y, ink, _ = lines(ax)[name]
         assert x == near(found.betas) and y == near(values.quantile(0.5, 0)) and ink == colour
     assert upright(ax) == [0.02] and written(ax) == ["as published"]
+    middle = dict(zip(found.betas, found.single.quantile(0.5, 0).tolist(), strict=True))
+    best = min(middle, key=middle.__getitem__)
+    assert f"the best of these is β = {best:g}; at the published one the error is " in (
+        picture.caption
+    )
+    assert f"{middle[0.02] / middle[best]:.0f} times as large" in picture.caption
+    assert f"it is least, {middle[best]:.0e}, at β = {best:g}" in picture.alt
 
 
 def test_the_clip() -> None:

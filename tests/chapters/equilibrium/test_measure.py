@@ -47,6 +47,7 @@ def test_cosine_is_a_mean_over_the_four_and_an_error_is_relative() -> None:
     assert measure.relative_error(found, true) == pytest.approx(6 / 2)
 
 
+@pytest.mark.slow
 def test_one_relaxation_gives_the_gradient_after_each_number_of_steps() -> None:
     model, sequences = make()
     for correction in CORRECTIONS:
@@ -130,6 +131,7 @@ def test_residuals_are_those_on_the_way() -> None:
     assert len(measure.residuals(model, x, Relaxation(3, 0.1))) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 0.7])
 def test_step_by_step_comes_to_the_published_gradient(strength: float) -> None:
     """Differentiated anew at each step or linearised once: the same numbers."""

@@ -20,13 +20,6 @@ LESSON = exercises.ROOT / "book" / "equilibrium.ipynb"
 EVIDENCE = exercises.ROOT / "book" / "evidence" / "equilibrium.ipynb"
 
 
-@pytest.mark.parametrize("name", ["settles", "beta"])
-def test_the_exercises_of_the_evidence_page(name: str) -> None:
-    stub = exercises.outcome(EVIDENCE, name)
-    assert not stub.passed and "there is no answer yet" in repr(stub)
-    assert exercises.outcome(EVIDENCE, name, exercises.solution(EVIDENCE, name)).passed
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in `jvp`
 def test_the_lessons_model_and_its_aep_are_the_packages() -> None:
@@ -128,10 +121,6 @@ WORDS = {2: "two", 3: "three", 4: "four", 8: "eight"}
         (EVIDENCE, "task", f"up to {recipe.JUDGED:,} pieces"),
         (EVIDENCE, "training-after", f"on up to {recipe.JUDGED:,} pieces, in the figure "
          f"on up to {recipe.PROBED}"),
-        (EVIDENCE, "written", f"a temperature of {recipe.TEMPERATURE}"),
-        (EVIDENCE, "methods", f"{recipe.SEEDS} for each kind under the governor, "
-         f"{recipe.UNGOVERNED_SEEDS} where nothing holds, {recipe.GRADIENT_SEEDS} untrained"),
-        (EVIDENCE, "parts", "pieces of 32 characters instead of 64"),
     ],
 )  # fmt: skip
 def test_a_setting_in_a_sentence_is_the_recipes(page: Path, cell: str, says: str) -> None:

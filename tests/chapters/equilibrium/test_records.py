@@ -89,6 +89,7 @@ def test_a_recorded_gradient_comes_out_again() -> None:
         )
 
 
+@pytest.mark.slow
 def test_damping_does_not_always_bring_rest_and_the_published_test_does_not_see_it() -> None:
     x = TEXT.held_out(64)[:4, :-1]
     for std, step_says_rest, at_rest in ((0.02, True, True), (4.0, True, False)):
@@ -114,6 +115,7 @@ def test_longer_steps_and_one_side_are_no_worse_than_what_is_published() -> None
     assert measure.cosine(ways[ours](), exact) >= measure.cosine(ways[published](), exact)
 
 
+@pytest.mark.slow
 def test_the_error_falls_by_the_spectral_radius_in_the_range_that_the_chapter_fits() -> None:
     """On an untrained block of the chapter's size, its attention louder, to settle slowly."""
     config = recipe.corrected(TEXT)

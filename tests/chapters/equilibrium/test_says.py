@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.statistics import Finding
 from attn_notes.analysis.words import median, number, signed, span
-from attn_notes.chapters.equilibrium import claims, estimators, evidence, figures, recipe
+from attn_notes.chapters.equilibrium import claims, estimators, evidence, figures, measure, recipe
 from attn_notes.chapters.equilibrium.claims import RECORDED, at_most
 from attn_notes.chapters.equilibrium.probes import NOT_AEP, QUICKEST
 
-from ...says import COUNT, Page, titled
+from ...says import COUNT, Page, Told, titled
 
 LESSON = Page("equilibrium")
 EVIDENCE = Page("evidence/equilibrium")
@@ -29,12 +28,7 @@ ENDS, COUNTED, LENGTHS = TRAINING.ends, TRAINING.counted, GRADIENTS.lengths
 FIVES = f"{COUNTED['fives']:.2f}"
 
 
-def told(begins: str) -> Finding:
-    """What the records have found of the claim that begins like this."""
-    (claim,) = (claim for claim in EVERY if claim.text.startswith(begins))
-    return claim.findings[RECORDED]
-
-
+told = Told(lambda: EVERY, RECORDED)
 PUBLISHED, NAIVE_OFF = told("As published"), told("Naive equilibrium propagation's")
 MORE, WHOLE = told("More nudged steps"), told("Without the clip")
 ORDERS, EVENLY = told("Its error"), told("After the first")
@@ -348,6 +342,49 @@ def test_what_it_costs() -> None:
         figures.settling(settling),
         "A longer step comes to rest nearly four times as soon",
         where=3.5 < short / long < 4,
+    )
+
+
+def test_what_was_trained_and_how() -> None:
+    governor = measure.GOVERNOR
+    held = f"multiplied by {governor.factor}"
+    left = f"where the force that is left exceeds {governor.tolerance:g} of the state"
+    EVIDENCE.says(
+        f"The recorded models have the published width: {TRAINING.parameters:,} trained parameters "
+        "on the whole text",
+        f"pieces of {recipe.LENGTH} characters instead of {recipe.PUBLISHED_LENGTH}",
+        f"Draws are the same for all, at a temperature of {recipe.TEMPERATURE}",
+        f"after each step, {left}, the block's weights are {held}",
+        f"multiplies the block's weights by {governor.factor} after a step {left}",
+        f"{len(ENDS['AEP'])} for each kind under the governor, {FREE.seeds} where nothing holds, "
+        f"{len(GRADIENTS.at('full', recipe.FEW))} untrained blocks for the recorded gradients. "
+        f"Ungoverned runs were left at {FREE.seeds} seeds",
+    )
+
+
+def test_how_weak_a_nudge_is() -> None:
+    """The loss is a mean, and each prediction is nudged by its share of β."""
+    live, many = estimators.AEP.beta, recipe.BATCH * recipe.LENGTH
+    LESSON.says(
+        f"Even $\\beta = {live:g}$ is a weak nudge: the cost is a mean over {many} predictions, "
+        f"and each gets its share, {live / many:.2f}",
+        f"it makes the block's weights {100 * (1 - measure.GOVERNOR.factor):.0f} % smaller",
+        f"One layer, {recipe.LENGTH} characters, {recipe.STEPS} steps",
+    )
+    pieces, length = recipe.PUBLISHED_BATCH, recipe.PUBLISHED_LENGTH
+    EVIDENCE.says(
+        f"the published {estimators.PUBLISHED.beta:g} is spread over {pieces * length:,}",
+        f"(an untrained block, {pieces} pieces of {length} characters)",
+    )
+
+
+def test_where_seeds_part_from_bptt() -> None:
+    gap = (TRAINING.curves["AEP"] - TRAINING.curves["BPTT"]).abs()
+    together = [step for step, apart in zip(TRAINING.steps, gap, strict=True) if apart.max() < 1e-3]
+    EVIDENCE.says(
+        f"Why some seeds part from BPTT after step {max(together)}, by a hundredth of a nat or so",
+        where=bool(0.005 < gap[len(together) :].max() < 0.016)
+        and together == [*TRAINING.steps[: len(together)]],
     )
 
 

@@ -107,6 +107,7 @@ def test_a_record_is_read_as_it_stands(record: str, body: Callable[[], Body]) ->
     ]
 
 
+@pytest.mark.slow
 def test_what_is_recorded_is_what_the_kept_weights_do() -> None:
     """The first seed of each: the same copies at other periods, rounding aside."""
     moved = evidence.recorded().moved
@@ -176,6 +177,7 @@ def untrained() -> Runs:
     )
 
 
+@pytest.mark.slow
 def test_untrained_models_are_read_seed_by_seed(untrained: Runs) -> None:
     found = evidence.learning(untrained, recipe.FIXED)
     assert {kind: run.parameters for kind, run in found.items()} == {
@@ -211,6 +213,7 @@ def test_untrained_models_look_everywhere_and_copy_nothing(untrained: Runs) -> N
     assert places.right.min() >= 0 and places.others.min() >= 0
 
 
+@pytest.mark.slow
 def test_a_live_body_is_made_of_its_runs(untrained: Runs) -> None:
     body = evidence.live({"one layer": untrained})
     assert body.seeds == 2 and body.steps("one layer") == 0

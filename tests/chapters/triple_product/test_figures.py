@@ -1,12 +1,12 @@
 """What the chapter's figures and tables show of made-up results: lines, bars of colour, words."""
 
 import math
-import re
 from collections.abc import Mapping
 
 import pytest
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
@@ -49,14 +49,6 @@ def axes(picture: Picture) -> list[Axes]:
 def words(ax: Axes) -> tuple[str, str, str]:
     """What stands over, under and beside."""
     return ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()
-
-
-def rows(table: object) -> list[list[str]]:
-    text = table.data  # type: ignore[attr-defined]
-    return [
-        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)]
-        for row in re.findall(r"<tr>(.*?)</tr>", text)
-    ]
 
 
 # --- How the kinds learn
@@ -452,3 +444,11 @@ def test_the_plane() -> None:
         )
     assert words(axes(picture)[0])[2] == "height above the plane"
     assert "0.40 of the others' with the volume, 0.50 of the others' with the angle." in picture.alt
+
+
+def test_the_emblem_is_in_the_colour_of_its_head() -> None:
+    """A bar a letter of what a dot product looks at; most of it where the last period began."""
+    (ax,) = figures.emblem().fig.axes
+    assert {to_hex(bar.get_facecolor()) for bar in ax.patches} == {to_hex(figures.COLOUR["dot"])}
+    heights = [bar.get_height() for bar in ax.patches]
+    assert len(heights) == recipe.HALF + 1 and heights.index(max(heights)) == 1

@@ -18,13 +18,6 @@ LESSON = exercises.ROOT / "book" / "triple_product.ipynb"
 EVIDENCE = exercises.ROOT / "book" / "evidence" / "triple_product.ipynb"
 
 
-@pytest.mark.parametrize("name", ["negative", "deaf"])
-def test_the_exercises_of_the_evidence_page(name: str) -> None:
-    stub = exercises.outcome(EVIDENCE, name)
-    assert not stub.passed and "there is no answer yet" in repr(stub)
-    assert exercises.outcome(EVIDENCE, name, exercises.solution(EVIDENCE, name)).passed
-
-
 @pytest.mark.parametrize("score", recipe.KINDS)
 def test_the_lessons_model_is_the_packages(score: str) -> None:
     """Its cells, run with other weights, off the start, where β is the same for every head."""

@@ -110,6 +110,7 @@ def test_weights_at_every_place_find_what_a_place_can_tell() -> None:
     assert rules.fitted(given, fresh, places=True) == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.slow
 def test_what_is_recorded_of_the_rules() -> None:
     """By a loop of its own, on other sequences: 600 of a period, so to two digits."""
     draw = random.Random(1)
@@ -132,6 +133,7 @@ def test_what_is_recorded_of_the_rules() -> None:
     assert found.first > found.vote > found.last > found.place
 
 
+@pytest.mark.slow
 def test_the_fitted_rules_are_recorded_as_they_come_out() -> None:
     """On fewer sequences, fitted anew: a hundredth of what is recorded, or nearly."""
     draw, found = Generator().manual_seed(3), evidence.reach("random")

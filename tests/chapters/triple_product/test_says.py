@@ -1,6 +1,8 @@
 """What the pages say of recordings, in the words of the pages and with the records' numbers."""
 
+import inspect
 import math
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -18,13 +20,14 @@ from attn_notes.chapters.triple_product import (
     figures,
     geometry,
     learnt,
+    measure,
     recipe,
     rules,
 )
 from attn_notes.chapters.triple_product.claims import PAIRS, SOLVED
 from attn_notes.tasks.copying import Copying
 
-from ...says import COUNT, Page, titled
+from ...says import COUNT, Page, Told, titled
 
 LESSON, EVIDENCE = Page("triple_product"), Page("evidence/triple_product")
 TEACHING = Page("teaching/triple_product")
@@ -35,22 +38,19 @@ CHANCE = 1 / FIXED.vocabulary
 NEAR = recipe.HALF - 1  # the period that a reader is asked about
 
 
-@cache
-def every() -> dict[str, Claim]:
+def every() -> list[Claim]:
     bodies = evidence.on_record()
     models = claims.of_models(bodies, evidence.best_losses(), evidence.reach("random"))
     formulas = claims.of_formula(geometry.rounding(), geometry.resilience())
-    return {claim.text: claim for claim in (*models, *formulas)}
+    return [*models, *formulas]
 
 
-def told(text: str, column: str = RECORDED) -> Finding:
-    """What the record says of a claim, by how it begins."""
-    (claim,) = (claim for begins, claim in every().items() if begins.startswith(text))
-    return claim.findings[column]
+told = Told(every, RECORDED)
+"""What a body of evidence says of a claim, by how it begins."""
 
 
 def pair(layers: str, ours: str, theirs: str, column: str = LONGER) -> Finding:
-    return every()[PAIRS[layers, ours, theirs]].findings[column]
+    return told(PAIRS[layers, ours, theirs], column)
 
 
 body = cache(evidence.recorded)
@@ -601,6 +601,17 @@ def test_the_longer_training() -> None:
     )
 
 
+def test_what_is_judged_on_how_many() -> None:
+    def judged(measured: Callable[..., object]) -> str:
+        return f"{inspect.signature(measured).parameters['n'].default:,}"
+
+    EVIDENCE.says(
+        f"each period on {judged(measure.transfer)}; what is followed on "
+        f"{judged(measure.follows)} random ones; loud tokens on "
+        f"{judged(measure.accuracy_at_loudness)}.",
+    )
+
+
 # --- The teaching page
 
 
@@ -628,6 +639,13 @@ def test_what_a_teacher_is_told() -> None:
         "Two layers that saw period 12 alone count places too, and so does one layer that saw all "
         "seven.",
         failed=[told(claims.DEEP), told("One layer with the dot product copies at a random")],
+    )
+    two = median(body().copies("two layers", "dot"))
+    TEACHING.says(
+        f"It gets {two:.2f}, so it is an induction head.",
+        "A rule by hand that matches one letter and weighs how far back it was gets more.",
+        failed=[told(claims.FOLLOWS)],
+        where=reach.matched > two,
     )
     tokens = evidence.by_token()
     TEACHING.says(

@@ -1,21 +1,12 @@
 """What the chapter's tables show of made-up results."""
 
-import re
-
 from attn_notes.chapters.triple_product import recipe, tables
 from attn_notes.chapters.triple_product.evidence import Example, Floor
 from attn_notes.chapters.triple_product.geometry import Key, Spread
 
+from ...tables import rows
 from . import made_up
 from .made_up import RECORDED, learning
-
-
-def rows(table: object) -> list[list[str]]:
-    text = table.data  # type: ignore[attr-defined]
-    return [
-        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)]
-        for row in re.findall(r"<tr>(.*?)</tr>", text)
-    ]
 
 
 def test_who_stands_where() -> None:

@@ -46,18 +46,25 @@ def finding(found: Recorded, claim: str, where: str = "", run: Any = None) -> Fi
 # Comparisons of kinds
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.text[:40])
+SIDES = [(LOW, HIGH, True, "25"), (HIGH, LOW, False, "0")]
+OTHERS = [
+    (LOW, BETWEEN, None, "10"),
+    (LOW, LOW, None, "12.5"),
+    ([NAN] * SEEDS, LOW, False, "0"),
+    (LOW, [NAN] * SEEDS, True, "25"),
+]
+ONE_AND_MANY = [
+    min(QUESTIONS, key=lambda q: len(q.theirs)),
+    max(QUESTIONS, key=lambda q: len(q.theirs)),
+]
+
+
 @pytest.mark.parametrize(
-    ("ours", "theirs", "verdict", "pairs"),
+    ("question", "ours", "theirs", "verdict", "pairs"),
     [
-        (LOW, HIGH, True, "25"),
-        (HIGH, LOW, False, "0"),
-        (LOW, BETWEEN, None, "10"),
-        (LOW, LOW, None, "12.5"),
-        ([NAN] * SEEDS, LOW, False, "0"),
-        (LOW, [NAN] * SEEDS, True, "25"),
+        *((question, *case) for question in QUESTIONS for case in SIDES),
+        *((question, *case) for question in ONE_AND_MANY for case in OTHERS),
     ],
-    ids=["held", "did not", "between", "level", "ours is no number", "theirs is none"],
 )
 def test_a_comparison_turns(
     question: Question, ours: list[float], theirs: list[float], verdict: bool | None, pairs: str

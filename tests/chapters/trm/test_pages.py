@@ -55,9 +55,6 @@ def test_the_numbers_of_the_lesson() -> None:
     assert deep.config.layers == 8
     assert "the eight layers of a look" in text_of(LESSON, "opponents")
     assert recipe.rereading()[recipe.REREADING].config == deep.config
-    said = text_of(LESSON, "puzzles")
-    assert "719 such disguises" in said and "39,168 [*classes*]" in said and "49 classes" in said
-    assert recipe.CLASSES == 49
     assert "36 cells and the summary place" in text_of(EVIDENCE, "model")
     assert "mixes the 37 tokens" in text_of(LESSON, "blackboard-text")
     assert recipe.LIVE.config.tokens == 37

@@ -54,6 +54,7 @@ def test_the_chapter_trains_what_was_recorded() -> None:
     assert recipe.SEED == 0
 
 
+@pytest.mark.slow
 def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
     """The numbers with which the records were made."""
     assert recipe.BANK == (20_000, "mixed", 1, False)
@@ -84,6 +85,7 @@ def test_grids_are_those_of_the_puzzles() -> None:
         assert some.grids().equal(some.sample()[1])
 
 
+@pytest.mark.slow
 def test_the_stricter_split_holds_out_five_classes_of_forty_nine() -> None:
     """Of grids of either set, none of whose classes the bank has."""
     record = results.load("trm_symmetries")
@@ -138,6 +140,7 @@ def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
         assert len(run["members"]) == seeds
 
 
+@pytest.mark.slow
 def test_what_is_said_of_sizes() -> None:
     assert recipe.SEEDS == 4
     live = recipe.LIVE.config

@@ -307,6 +307,7 @@ def test_stablemax_at_the_edge_of_its_branches() -> None:
     assert logits.grad is not None and logits.grad.isfinite().all()
 
 
+@pytest.mark.slow
 def test_a_network_learns_what_it_is_shown() -> None:
     """One puzzle, again and again: it ends solved, and the q head says so."""
     puzzle, solution = draw(1, Generator().manual_seed(6))

@@ -1,6 +1,6 @@
 """The chapter's tables, read as a reader reads them."""
 
-import re
+from statistics import median
 
 import pytest
 from torch import Generator
@@ -9,23 +9,15 @@ from attn_notes.chapters.trm import claims, recipe, tables
 from attn_notes.chapters.trm.puzzles import Puzzles
 from attn_notes.chapters.trm.recipe import NO_HALTING, TASK, TRM_LIVE, TWO_CYCLES
 
+from ...tables import rows as rows_of
 from . import made_up
 from .made_up import leave
 from .test_claims import far_apart
 
 
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ")
-
-
-def cells(table: str) -> list[list[str]]:
-    rows = re.findall(r"<tr>(.*?)</tr>", table)
-    return [[plain(x) for x in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
-
-
 def test_the_opponents() -> None:
     found = made_up.recorded()
-    _, *rows = cells(tables.opponents(found).data)
+    _, *rows = rows_of(tables.opponents(found))
     kinds = [
         *((recipe.EQUAL, 1, 1), (recipe.DEEP, 1, 1), (recipe.REREADING, 1, 1)),
         *((recipe.SHARING, 4, 1), (recipe.ONE_STEP, 4, 1)),
@@ -41,20 +33,35 @@ def test_the_opponents() -> None:
 def test_the_effects_are_those_of_the_test() -> None:
     """Six seeds against six, far apart: every pair's difference, and its middle."""
     found = far_apart(6)
-    _, *rows = cells(tables.effects(found).data)
-    one = [100 * m["minimal"]["right"][0] for m in found.members(recipe.ONE_STEP)]
-    shared = [100 * m["minimal"]["right"][0] for m in found.members(recipe.SHARING)]
-    apart = sorted(a - b for a in one for b in shared)
-    assert rows[3][1] == f"{(apart[17] + apart[18]) / 2:.1f}"
-    low, high = map(float, rows[3][2].split(" to "))
-    assert apart[0] <= low < float(rows[3][1]) < high <= apart[-1]
+    for kind, left in ((recipe.REREADING, 0.62), (recipe.DEEP, 0.81)):
+        leave(found, kind, [left + i / 100 for i in range(6)], 1)
+    _, *rows = rows_of(tables.effects(found))
+
+    def right(kind: str, looks: int) -> list[float]:
+        return [100 * m["minimal"]["right"][looks - 1] for m in found.members(kind)]
+
+    live = right(TRM_LIVE, 8)
+    pairs = {
+        "eight steps than one": (live, right(recipe.ONE_STEP, 1)),
+        "reading again than": (right(recipe.REREADING, 1), right(recipe.DEEP, 1)),
+        "one set of weights": (right(recipe.SHARING, 1), right(recipe.REREADING, 1)),
+        "keeping y and z": (right(recipe.ONE_STEP, 1), right(recipe.SHARING, 1)),
+        "split up to names": (live, (100 * found.split("fresh")).tolist()),
+        "stopping at": ((100 * found.stopped()[1]).tolist(), right(TRM_LIVE, 16)),
+    }
+    for (name, middle, interval), (begins, (ours, theirs)) in zip(rows, pairs.items(), strict=True):
+        apart = [a - b for a in ours for b in theirs]
+        found_, low, high = (float(x.replace("−", "-")) for x in (middle, *interval.split(" to ")))
+        assert name.startswith(begins)
+        assert found_ == pytest.approx(median(apart), abs=0.051)
+        assert min(apart) - 0.051 <= low <= found_ <= high <= max(apart) + 0.051
 
 
 def test_the_classes_held_out() -> None:
     found = made_up.recorded()
     for i, one in enumerate(found.stricter):
         one["by class"]["fresh"] = [[30, 0.9 + i / 100], [70, 0.99 - i / 50]]
-    _, *rows = cells(tables.classes(found).data)
+    _, *rows = rows_of(tables.classes(found))
     shares = [[one["by class"]["fresh"][k][1] for one in found.stricter] for k in (0, 1)]
     assert rows == [
         [str(k + 1), count, f"{100 * min(each):.1f} to {100 * max(each):.1f} %"]
@@ -67,7 +74,7 @@ def test_the_parts_table_is_corrected_as_the_claims_are(seeds: int, words: tuple
     found = far_apart(seeds)
     for kind in (TWO_CYCLES, NO_HALTING):
         leave(found, kind, [0.01 + 0.001 * i for i in range(seeds)])
-    _, *rows = cells(tables.parts_table(found).data)
+    _, *rows = rows_of(tables.parts_table(found))
     assert [row[0] for row in rows] == [*claims.NAMES.values()]
     tested = {q: claims.compared(found)[q.text].findings[found.name] for q in claims.QUESTIONS}
     for kind, (_, left, told) in zip(claims.NAMES, rows, strict=True):
@@ -99,7 +106,7 @@ def puzzles() -> Puzzles:
 
 
 def test_the_table_of_puzzles(puzzles: Puzzles) -> None:
-    _, *rows = cells(tables.puzzles_table(puzzles).data)
+    _, *rows = rows_of(tables.puzzles_table(puzzles))
     names = ["training, mixed", "held out, mixed", "held out, minimal"]
     assert [row[:2] for row in rows] == [
         [name, speed] for name, speed in zip(names, ("1,234", "57", "7"), strict=True)
@@ -117,7 +124,7 @@ def test_the_table_of_puzzles(puzzles: Puzzles) -> None:
 
 
 def test_what_is_no_puzzle_is_refused(puzzles: Puzzles) -> None:
-    _, *rows = cells(tables.refused_table(puzzles).data)
+    _, *rows = rows_of(tables.refused_table(puzzles))
     reasons = ["has 35", "is not a cell", "stands twice", "more than one", "no solution"]
     assert all(reason in row[1] for reason, row in zip(reasons, rows, strict=True))
     assert tables.answer_to(TASK.write(puzzles.tests["minimal"][0][0])) == "a puzzle"
@@ -127,17 +134,17 @@ def test_what_things_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = {(36, 1): 2e9, (81, 1): 5e9, (81, 16): 3001e9}
     monkeypatch.setattr(recipe, "operations", lambda r: costs[r.config.cells, r.config.summary])
     monkeypatch.setattr(recipe, "parameters", lambda config: 1000 * config.cells + config.summary)
-    _, *rows = cells(tables.cost_table().data)
+    _, *rows = rows_of(tables.cost_table())
     assert [row[2:] for row in rows] == [["2.00", "1"], ["5.00", "2"], ["3001.00", "1,500"]]
     assert [row[1] for row in rows] == ["36,001", "81,001", "81,016"]
 
 
 def test_the_tables_of_sizes_and_settings_are_the_recipes() -> None:
-    sizes = {row[0]: row[1:] for row in cells(tables.model_table().data)}
+    sizes = {row[0]: row[1:] for row in rows_of(tables.model_table())}
     assert sizes["width"] == ["512", "512", "64"]
     assert sizes["norm after mixing is over"] == ["channels", "tokens", "tokens"]
     assert sizes["parameters"][0] == "4,856,833" and sizes["parameters"][2] == "103,169"
-    settings = {row[0]: row[1:] for row in cells(tables.settings_table().data)}
+    settings = {row[0]: row[1:] for row in rows_of(tables.settings_table())}
     assert settings["seats"] == ["64", "768"] and settings["EMA, d"] == ["0.99", "0.999"]
     assert settings["supervision steps, at most"] == ["8", "16"]
     # 60,000 epochs of 1,000 puzzles, 768 at a time.
