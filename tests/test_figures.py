@@ -330,7 +330,7 @@ def told(picture: figures.Picture) -> list[dict[str, Any]]:
 
 
 def place(axis: dict[str, Any], value: float) -> float:
-    """Where the page puts a value: as `along` in _listening.js."""
+    """Where the page puts a value: as `onAxis` in _listening.js."""
     low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
     share = (at - low) / (high - low)
     return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))

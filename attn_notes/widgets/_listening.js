@@ -17,7 +17,7 @@ const SCALES = {
 };
 
 /** Where a value of an axis lies in the drawing, kept inside its box. */
-export function along({ scale, from, to }, value) {
+export function onAxis({ scale, from, to }, value) {
   const [low, high, at] = [...from, value].map(SCALES[scale]);
   const share = (at - low) / (high - low);
   return to[0] + Math.min(Math.max(share, 0), 1) * (to[1] - to[0]);
@@ -98,7 +98,7 @@ const dotOf = ({ colour }, [x, y]) =>
   svg("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 4, style: `fill: ${colour}` });
 
 /** A point of the axes in the drawing. */
-const placeIn = (axes, [x, y]) => [along(axes.x, x), along(axes.y, y)];
+const placeIn = (axes, [x, y]) => [onAxis(axes.x, x), onAxis(axes.y, y)];
 
 /** So that a band can be seen through its curves. */
 const faint = (curves) => (curves.length > 4 ? 0.25 : 0.5);
@@ -142,7 +142,7 @@ function guessesIn(axes, guesses) {
     const guess = guesses[name];
     const words = asked.length > 1 ? `your guess: ${name}` : "your guess";
     if (x === null && y === null) {
-      const across = axes.x.to.map((x) => [x, along(axes.y, guess)]);
+      const across = axes.x.to.map((x) => [x, onAxis(axes.y, guess)]);
       return [strokeOf(axes, across, { "stroke-dasharray": "2 3" }), nameAt(axes, across[0], words)];
     }
     const place = placeIn(axes, [x ?? guess, y ?? guess]);
