@@ -24,7 +24,7 @@ from attn_notes.tasks.copying import Copying
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
-OPENS = (44.5, 61.5, 80.0)  # rem high as it opens: wide, on a page, on a phone
+OPENS = (44.5, 61.5, 79.0)  # rem high as it opens: wide, on a page, on a phone
 SHOWN = ("dot", "volume", "angle")  # kinds of score
 LONGEST_TEXT = 40
 
