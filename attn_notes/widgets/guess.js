@@ -121,7 +121,9 @@ function orderField({ question: { name, label, items }, give }) {
     const noted = items.every((item) => item in guesses);
     list.classList.toggle("attn-noted", noted);
     keep.hidden = noted;
-    if (noted) order = items.toSorted((one, other) => guesses[one] - guesses[other]);
+    const given = noted ? items.toSorted((one, other) => guesses[one] - guesses[other]) : items;
+    if (given.join() === order.join()) return; // what has the focus keeps it
+    order = given;
     draw();
   };
   draw();

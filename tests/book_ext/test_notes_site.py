@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from urllib.parse import unquote
 
 import nbformat
@@ -146,7 +146,8 @@ def test_a_place_is_as_high_as_its_widget_opens(stem: str, part: dict[str, Modul
     view = f'<script type="{part["widgets"].VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
     page += nodes.raw(view, view, format="html")
-    part["widgets"]._reserve_places(None, page, f"book/evidence/{stem}")
+    app = SimpleNamespace(env=SimpleNamespace(nb_metadata={f"book/evidence/{stem}": {}}))
+    part["widgets"]._reserve_places(app, page, f"book/evidence/{stem}")
     heights = dict(re.findall(r"(--[\w-]+): ([\d.]+)rem", page.astext()))
     declared = importlib.import_module(f"attn_notes.widgets.{stem}").OPENS
     assert tuple(map(float, heights.values())) == declared and list(declared) == sorted(declared)

@@ -192,16 +192,18 @@ BARE = """\
 
 
 def bare(page: str) -> str:
-    """A built page without its chapter: style sheets, the first widget and what it was saved with.
+    """A built page without its lesson: style sheets, its first own widget, what it was saved with.
 
     A chapter takes seconds to open, and a question to its widget alone need not wait for it.
     """
-    (place,) = re.findall(r'<div class="live-widget .*?</noscript></div>', page, re.S)[:1]
+    own = r'<div class="live-widget (?P<stem>\w+) (?P=stem)" .*?</noscript></div>'
+    place = re.search(own, page, re.S)
+    assert place, "no lesson's own widget stands on this page"
     saved = r'<script type="application/vnd\.jupyter\.widget-state\+json">.*?</script>'
     return BARE.format(
         styles="".join(re.findall(r'<link[^>]* rel="(?:stylesheet|icon)"[^>]*>', page)),
         states="".join(re.findall(saved, page, re.S)),
-        widget=place,
+        widget=place[0],
         host="".join(re.findall(r'<script[^>]* src="[^"]*widget-host\.js[^"]*"></script>', page)),
     )
 

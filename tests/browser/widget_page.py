@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
+FIELDS = ("attn_notes.widgets.guess", "attn_notes.widgets.scored")
+"""Widgets that ask, which no lesson is about: in front of its own stand the fields of a guess."""
 
 # window.widget is the widget's own module, window.saved its traits, with the weights decoded.
 READ_PAGE = f"""async () => {{
-  const all = [...document.querySelectorAll('{STATE}')].map((s) => JSON.parse(s.textContent).state);
-  const id = JSON.parse(document.querySelector('{VIEW}').textContent).model_id;
-  const {{ state, buffers }} = Object.assign({{}}, ...all)[id];
+  const texts = [...document.querySelectorAll('{STATE}')].map((script) => script.textContent);
+  const all = Object.assign({{}}, ...texts.map((text) => JSON.parse(text).state));
+  const views = [...document.querySelectorAll('{VIEW}')];
+  const {{ state, buffers }} = views.map((view) => all[JSON.parse(view.textContent).model_id])
+    .find(({{ state }}) => !{list(FIELDS)}.some((name) => state._anywidget_id?.startsWith(name)));
   for (const {{ path, data }} of buffers) {{
     const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
@@ -77,8 +81,12 @@ def asked(page: Page, question: str, *given: Any) -> Any:
 def saved_runs(page: Page) -> dict[str, Any]:
     """The runs that the page saved, the weights as bytes."""
     saved = [json.loads(text)["state"] for text in page.locator(STATE).all_text_contents()]
-    view = json.loads(page.locator(VIEW).first.text_content() or "")
-    entry = next(models[view["model_id"]] for models in saved if view["model_id"] in models)
+    models = {model: entry for each in saved for model, entry in each.items()}
+    views = page.locator(VIEW).all_text_contents()
+    shown = [models[json.loads(view)["model_id"]] for view in views]
+    entry = next(
+        each for each in shown if not each["state"].get("_anywidget_id", "").startswith(FIELDS)
+    )
     runs: dict[str, Any] = entry["state"]["runs"]
     for buffer in entry["buffers"]:
         _, name, key = buffer["path"]

@@ -126,22 +126,13 @@ def _copy_host(app: Sphinx) -> None:
 
 
 def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    texts = {raw: raw.astext() for raw in doctree.findall(nodes.raw)}
-    models: dict[str, Any] = {}
-    for text in texts.values():
-        models |= _content(STATE, text).get("state", {})
-    for raw, text in texts.items():
-        if view := _content(VIEW, text):
-            module = _module(models.get(view["model_id"]))
-            place = _place(text, page.rpartition("/")[2], module)
+    saved = [script for _, script in NbMetadataCollector.get_js_files(app.env, page).values()]
+    states = [json.loads(script["body"]) for script in saved if script.get("type") == STATE]
+    models = {model: entry for state in states for model, entry in state["state"].items()}
+    start = f'<script type="{VIEW}">'
+    for raw in list(doctree.findall(nodes.raw)):
+        text = raw.astext()
+        if text.startswith(start):
+            view, _ = json.JSONDecoder().raw_decode(text, len(start))
+            place = _place(text, page.rpartition("/")[2], _module(models.get(view["model_id"])))
             raw.replace_self(nodes.raw(text=place, format="html"))
-
-
-def _content(kind: str, text: str) -> dict[str, Any]:
-    """What the script element of this kind holds that a text begins with, if it does."""
-    start = f'<script type="{kind}">'
-    if not text.startswith(start):
-        return {}
-    found: dict[str, Any]
-    found, _ = json.JSONDecoder().raw_decode(text, len(start))
-    return found

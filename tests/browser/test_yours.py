@@ -1,0 +1,346 @@
+"""What is a reader's own: guesses in fields, runs in the figures and the verdicts of a lesson."""
+
+import html
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from attn_notes import predictions
+from attn_notes.predictions import Part
+
+from .conftest import STEMS, Visit, opened
+from .training_page import choose, pick, told, train
+from .widget_page import READ_PAGE
+
+NONSENSE = ("<img src=x onerror=document.title='run'>", "many", "1e999", "9" * 300)
+
+# A run as a panel keeps it, for figures whose training takes too long to wait for.
+ADD = """([lesson, runs]) => runs.forEach((run) => widget.yours(lesson).add({
+  name: run.kind, choices: "", taught: true, met: true, criterion: "do it", arrived: 100,
+  said: "It does it.", series: {}, ...run }))"""
+
+
+def figures(page: Page) -> Locator:
+    return page.locator("figure[data-listens]")
+
+
+def axes(figure: Locator) -> list[dict[str, Any]]:
+    """What a figure says of its axes."""
+    found: list[dict[str, Any]] = json.loads(figure.get_attribute("data-axes") or "")
+    return found
+
+
+def place(axis: dict[str, Any], value: float) -> float:
+    """Where a value lies in the drawing, or the edge that it is beyond."""
+    low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
+    share = min(max((at - low) / (high - low), 0), 1)
+    return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))
+
+
+def points(figure: Locator) -> list[list[tuple[float, float]]]:
+    """The corners of each line that is drawn in a figure for the reader."""
+    lines = figure.locator(".attn-yours polyline").evaluate_all(
+        "(all) => all.map((line) => line.getAttribute('points'))"
+    )
+    return [[(float(x), float(y)) for x, y in re.findall(r"([\d.-]+),([\d.-]+)", s)] for s in lines]
+
+
+def series_of(figure: Locator) -> list[tuple[int, str, str]]:
+    """Which axes draw runs: their number, the first kind, and the series that they draw of it."""
+    return [
+        (i, next(iter(each["runs"])), each["series"])
+        for i, each in enumerate(axes(figure))
+        if each["runs"]
+    ]
+
+
+@pytest.fixture(params=STEMS)
+def stem(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def page(stem: str, open_page: Callable[..., Visit]) -> Iterator[Page]:
+    visit = open_page(f"book/{stem}.html")
+    visit.page.evaluate(READ_PAGE)
+    yield visit.page
+    visit.assert_clean()
+
+
+def guess_something(page: Page) -> dict[str, float]:
+    """Fill in every field; what the page keeps of it."""
+    for field in page.locator(".attn-guesses [data-guess]").all():
+        if field.evaluate("(e) => e.tagName") == "INPUT":
+            field.fill("0,7")
+            field.press("Tab")
+        elif field.get_attribute("role") == "radiogroup":
+            field.get_by_role("radio").first.check()
+        else:
+            field.get_by_role("button").nth(1).click()
+    found: dict[str, float] = page.evaluate(
+        "(lesson) => widget.yours(lesson).guesses",
+        page.locator("[data-listens]").first.get_attribute("data-listens"),
+    )
+    return found
+
+
+def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Page) -> None:
+    guesses = guess_something(page)
+    assert guesses
+    drawn = [figure for figure in figures(page).all() if series_of(figure)]
+    assert drawn
+    for figure in drawn:
+        each = {kind: key for _, kind, key in series_of(figure)}
+        runs = [
+            {"kind": kind, "seed": seed, "series": {key: [[1, 0.5], [7, 0.5 + seed]]}}
+            for kind, key in each.items()
+            for seed in (1, 2)
+        ]
+        page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+        page.evaluate(ADD, [stem, runs])
+        expect(figure).to_have_attribute("data-yours", str(len(runs)))
+        said = figure.locator(".attn-yours-said")
+        expect(said).to_contain_text(f"You, {runs[0]['kind']}, 2 runs: 2 of 2 do it")
+        expect(figure.locator(".attn-yours text").first).to_contain_text("you")
+    page.reload()
+    expect(drawn[-1]).to_have_attribute("data-yours", re.compile("[1-9]"))
+    drawn[-1].get_by_role("button", name="Forget mine").click()
+    for figure in drawn:
+        expect(figure).to_have_attribute("data-yours", "0")
+        expect(figure.locator(".attn-yours")).to_have_count(0)
+    assert page.locator(".attn-guesses input[type=text]").first.input_value() == ""
+    page.reload()
+    expect(drawn[0]).to_have_attribute("data-yours", "0")
+
+
+def test_a_run_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
+    """Each of its points, in every figure that draws lines."""
+    rows = [[1, 0.4], [3, 2.0], [9, 0.9]]
+    for figure in figures(page).all():
+        for i, kind, key in series_of(figure):
+            of = axes(figure)[i]
+            if of["form"] == "arrivals":
+                continue
+            page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+            page.evaluate(ADD, [stem, [{"kind": kind, "seed": 1, "series": {key: rows}}]])
+            if of["form"] == "line":
+                (line,) = points(figure)
+                for (x, y), row in zip(line, rows, strict=True):
+                    assert x == pytest.approx(place(of["x"], row[0]), abs=0.06)
+                    assert y == pytest.approx(place(of["y"], row[1]), abs=0.06)
+            else:  # a dot, in the row of its kind
+                (dot,) = figure.locator(".attn-yours circle").all()
+                x, y = (float(dot.get_attribute(name) or "nan") for name in ("cx", "cy"))
+                assert x == pytest.approx(place(of["x"], rows[-1][1]), abs=0.06)
+                assert y == pytest.approx(place(of["y"], 0), abs=0.06)
+
+
+def test_a_guess_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
+    for figure in figures(page).all():
+        for of in axes(figure):
+            for name, (x, y) in of["guesses"].items():
+                page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+                page.evaluate(f"(l) => widget.yours(l).guess({{ {json.dumps(name)}: 0.3 }})", stem)
+                expect(figure.locator(".attn-yours text")).to_have_text(re.compile("your guess"))
+                if x is None and y is None:
+                    ((left, top), (right, also)) = points(figure)[0]
+                    assert (left, right) == pytest.approx(of["x"]["to"], abs=0.06)
+                    assert top == also == pytest.approx(place(of["y"], 0.3), abs=0.06)
+                else:
+                    d = figure.locator(".attn-yours path").get_attribute("d") or ""
+                    left, top = map(float, re.findall(r"-?[\d.]+", d)[:2])
+                    at = place(of["x"], x if x is not None else 0.3)
+                    height = place(of["y"], y if y is not None else 0.3)
+                    assert (left + 5, top) == pytest.approx((at, height), abs=0.06)
+
+
+def test_a_class_reads_what_a_page_saves(stem: str, page: Page, tmp_path: Path) -> None:
+    guesses = guess_something(page)
+    scored = page.locator(".attn-scored")
+    with page.expect_download() as download:
+        scored.get_by_role("button", name="Save for the class").click()
+    assert download.value.suggested_filename == predictions.file_name(stem)
+    download.value.save_as(tmp_path / predictions.file_name(stem))
+    found, unread = predictions.collected(tmp_path, stem)
+    assert unread == 0
+    assert {name: each.guess for name, (each,) in found.items()} == guesses
+    sentence = scored.get_by_role("status").text_content() or ""
+    share = sum(points_of(each.part, each.guess) for (each,) in found.values()) / len(found)
+    assert sentence.startswith(f"{100 * share:.0f} of 100 points")
+
+
+def points_of(part: Part, guess: float) -> float:
+    """From 1, exact, to 0, off by half the scale or more."""
+    return max(0.0, 1 - 2 * abs(part.at(guess) - part.at(part.came)))
+
+
+def test_nonsense_in_a_field_is_answered_and_kept_out(stem: str, page: Page) -> None:
+    field = page.locator(".attn-guesses input[type=text]").first
+    note = page.locator(".attn-guesses .attn-note")
+    for text in NONSENSE:
+        field.fill(text)
+        field.press("Tab")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(note).to_contain_text("a number from ")
+        assert page.evaluate("(lesson) => widget.yours(lesson).guesses", stem) == {}
+    assert page.title() != "run"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "{", "null", "[]", '{"guesses": 3, "runs": 3}', '{"guesses": {}, "runs": [null, 7]}',
+        '{"guesses": {"x": "y"}, "runs": [{"kind": "plain", "name": "plain", "said": "", '
+        '"seed": 1, "arrived": "soon", "series": {}}]}',
+    ],
+)  # fmt: skip
+def test_whatever_stands_in_the_browser_does_no_harm(
+    kept: str, open_page: Callable[..., Visit]
+) -> None:
+    visit = open_page("book/deep_qkv.html")
+    visit.page.evaluate(
+        "(text) => localStorage.setItem('attention-notes yours deep_qkv', text)", kept
+    )
+    visit.page.reload()
+    visit.settle()
+    expect(figures(visit.page).first).to_have_attribute("data-yours", "0")
+    visit.assert_clean()
+
+
+def test_a_word_of_a_run_is_text(open_page: Callable[..., Visit]) -> None:
+    visit = open_page("book/deep_qkv.html")
+    visit.page.evaluate(READ_PAGE)
+    bad = "<img src=x onerror=document.title='run'>"
+    run = {"kind": "plain", "seed": 1, "name": bad, "said": bad}
+    visit.page.evaluate(ADD, ["deep_qkv", [run]])
+    said = figures(visit.page).first.locator(".attn-yours-said")
+    expect(said).to_contain_text(bad)
+    assert said.locator("img").count() == 0 and visit.page.title() != "run"
+
+
+# The first lesson, trained for real
+
+
+@pytest.fixture(scope="module")
+def trained(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Two kinds of sorter, five seeds of each, in as few steps as the page offers."""
+    with opened(browser, request) as open_page:
+        visit = open_page("book/deep_qkv.html")
+        visit.page.evaluate(READ_PAGE)
+        widget = visit.page.locator(".attn-widget").first
+        choose(widget, speed="fast", steps="300")
+        for loss in ("all six", "the four it can know"):
+            pick(widget, loss)
+            for _ in range(2):
+                train(widget)
+        yield visit.page
+        visit.assert_clean()
+
+
+def test_a_run_draws_itself(trained: Page) -> None:
+    race = figures(trained).nth(1)
+    expect(race).to_have_attribute("data-yours", "4")
+    runs = trained.evaluate("widget.yours('deep_qkv').runs")
+    assert [run["kind"] for run in runs] == ["plain"] * 2 + ["plain, knowable"] * 2
+    of = axes(race)[0]
+    for line, kind in zip(points(race), ("plain", "plain, knowable"), strict=True):
+        arrived = [run["arrived"] for run in runs if run["kind"] == kind]
+        left = sum(at is None for at in arrived) / len(arrived)
+        assert line[-1][1] == pytest.approx(place(of["y"], 100 * left), abs=0.06)
+    said = race.locator(".attn-yours-said").text_content() or ""
+    assert "at other settings than the lesson's" in said  # 300 steps are not the lesson's
+    assert "seeds trained with this page" in said
+
+
+def test_two_runs_are_too_few_for_a_verdict(trained: Page) -> None:
+    table = trained.locator("table[data-listens]")
+    expect(table.locator("thead th").last).to_have_text("yours")
+    cells = table.locator("tbody td.attn-mine").all_text_contents()
+    assert "too few yet: 0 of 5" in cells  # at the lesson's own settings there is none
+
+
+def test_enough_runs_are_judged_as_the_package_does(open_page: Callable[..., Visit]) -> None:
+    visit = open_page("book/deep_qkv.html")
+    visit.page.evaluate(READ_PAGE)
+    kinds = ("gated", "plain", "fixed_gate", "plain, knowable", "gated, knowable")
+    runs = [
+        {"kind": kind, "seed": seed, "arrived": 100 * (i + 1) + seed}
+        for i, kind in enumerate(kinds)
+        for seed in range(6)
+    ]
+    visit.page.evaluate(ADD, ["deep_qkv", runs])
+    table = visit.page.locator("table[data-listens]")
+    claims = json.loads(html.unescape(table.get_attribute("data-claims") or ""))
+    cells = table.locator("tbody td.attn-mine").all_text_contents()
+    order = {kind: i for i, kind in enumerate(kinds)}
+    tests = [each for each in claims if each and each["form"] == "before"]
+    p = min(1.0, len(tests) * 2 / math.comb(12, 6))  # all of one before all of the other
+    for claim, cell in zip(claims, cells, strict=True):
+        if claim["form"] == "any":
+            assert cell == "held: 6 of 6"
+            continue
+        ours, theirs = claim["kinds"]
+        sooner = order[ours] < order[theirs]
+        words = "held: 1.00" if sooner else "did not hold: 0.00"
+        assert cell == f"{words}, p = {float(f'{p:.2g}')}"
+    visit.page.evaluate("widget.yours('deep_qkv').forget()")
+    expect(table.locator(".attn-mine")).to_have_count(0)
+
+
+def test_an_order_is_given_by_keys_and_by_dragging(open_page: Callable[..., Visit]) -> None:
+    visit = open_page("book/deep_qkv.html")
+    page = visit.page
+    page.evaluate(READ_PAGE)
+    field = page.locator("[data-guess=order]")
+    names = field.locator("li").evaluate_all("(all) => all.map((e) => e.dataset.item)")
+    guesses = "widget.yours('deep_qkv').guesses"
+    assert page.evaluate(guesses) == {}  # as it stands it is nobody's
+    field.get_by_role("button", name=f"{names[0]}: later").focus()
+    page.keyboard.press("Enter")
+    moved = [names[1], names[0], *names[2:]]
+    assert page.evaluate(guesses) == {name: i + 1 for i, name in enumerate(moved)}
+    expect(field.get_by_role("button", name=f"{names[0]}: later")).to_be_focused()
+    items = {name: field.locator(f"li[data-item='{name}'] span") for name in names}
+    items[moved[0]].hover()
+    page.mouse.down()
+    items[moved[3]].hover()
+    page.mouse.up()
+    dragged = [*moved[1:], moved[0]]
+    assert page.evaluate(guesses) == {name: i + 1 for i, name in enumerate(dragged)}
+    page.reload()
+    shown = field.locator("li").evaluate_all("(all) => all.map((e) => e.dataset.item)")
+    assert shown == dragged
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_can_be_used_by_everybody_on_a_phone(
+    theme: str, stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
+) -> None:
+    visit = open_page(f"book/{stem}.html", width=390, theme=theme)
+    visit.page.evaluate(READ_PAGE)
+    guess_something(visit.page)
+    for figure in figures(visit.page).all():
+        runs = [{"kind": kind, "seed": 1, "series": {key: [[1, 0.5], [7, 1.5]]}}
+                for _, kind, key in series_of(figure)]  # fmt: skip
+        visit.page.evaluate(ADD, [stem, runs])
+    for part in (".attn-guesses", "figure[data-listens]", "table[data-listens]"):
+        assert axe(visit.page, part, every=True) == []
+    wide = visit.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+    small = visit.page.locator(".attn-guesses button, .attn-yours-said button").evaluate_all(
+        "(all) => all.filter((e) => e.offsetHeight && e.offsetHeight < 24).length"
+    )
+    assert small == 0
+
+
+def test_the_state_of_a_challenge_can_be_read(stem: str, page: Page) -> None:
+    challenge = page.locator(".attn-widget .attn-challenge").first
+    expect(challenge).to_have_attribute("data-met", "false")
+    assert (challenge.text_content() or "").startswith("Challenge: ")
+    assert "training" in told(page.locator(".attn-widget").first)
