@@ -102,7 +102,7 @@ export function settlingTraining({ uid, root, model }) {
       tone: TONES[choice.way],
       lines: [{ at: from.nats, words: `${from.name}, ${number(from.nats, 3)}` }],
       words: `${goal.name}, ${number(goal.nats, 3)}`,
-      criterion: `below, how far from ${from.name} to there`,
+      criterion: "below, how far to the dashed line",
     };
   }
 
