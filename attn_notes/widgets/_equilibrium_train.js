@@ -7,7 +7,7 @@ import { trainPanel } from "./_train_panel.js";
 import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
 
 const BELOW = 0.15; // nats of room under the goal
-const CHALLENGE = { seeds: 3, steps: 200 };
+const CHALLENGE = { seeds: 3, steps: 150 };
 const TONES = { AEP: "eq-full", naive: "eq-none", BPTT: "eq-bptt" };
 const WITH_A_WAY_BACK = "BPTT";
 

@@ -14,7 +14,7 @@ const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
 const TESTED = [6, 7, 8, 9, 10, 11, 12]; // periods of which a sequence holds two
 const FEW = 6; // sequences where the page itself judges
-const CHALLENGE = { seeds: 8, steps: 150 };
+const CHALLENGE = { seeds: 8, steps: 200 };
 
 const GUESSES = { question: "Your guess: from which step on does it copy?", options: PARTS };
 

@@ -1,10 +1,13 @@
 """Claims as values: what a table says of them, and how a family of them is corrected."""
 
+import html
+import json
 import math
+import re
 
 import pytest
 
-from attn_notes.analysis.claims import Claim, corrected, table
+from attn_notes.analysis.claims import Claim, Mine, corrected, table
 from attn_notes.analysis.statistics import Finding
 
 
@@ -56,3 +59,21 @@ def test_the_table_says_whose_a_claim_is_that_is_not_ours() -> None:
     text = table(claims).data
     assert "first</th><td>held</td>" in text
     assert "second (source)</th><td>could not be told</td>" in text
+
+
+def test_a_lesson_tells_the_page_how_its_reader_is_judged() -> None:
+    """Row by row; a claim that a reader's runs cannot tell has none."""
+    mine = Mine("every", ("plain",), ("above", 7.0), high=0.5, needs=2)
+    claims = [
+        Claim("first", {"live": Finding(True)}, mine=mine),
+        Claim("second", {"live": Finding(None)}),
+    ]
+    text = table(claims, lesson="trm").data
+    assert 'data-listens="trm"' in text
+    (told,) = re.findall(r'data-claims="([^"]*)"', text)
+    first, second = json.loads(html.unescape(told))
+    assert second is None
+    assert (first["form"], first["kinds"], first["needs"]) == ("every", ["plain"], 2)
+    assert first["value"] == {"series": "above", "x": 7.0}
+    assert first["low"] < -1e9 and first["high"] == 0.5
+    assert "data-listens" not in table(claims).data

@@ -111,7 +111,8 @@ def test_the_published_mask_reads_ahead_and_counts_for_nothing(
     assert most > 0.01
     shown = float(line_of(widget).split("by up to ")[1].split(" nats")[0])
     assert shown == pytest.approx(most, abs=0.01)
-    expect(widget.locator(".attn-challenge [role=status]")).to_have_text("Not met: it reads ahead.")
+    tally = widget.locator(".attn-challenge [role=status]")
+    expect(tally).to_have_text("Not met: 0 of 1 seeds end there within 300 steps, and honest.")
 
 
 def test_every_choice_starts_anew_below_its_floor(widget: Locator) -> None:

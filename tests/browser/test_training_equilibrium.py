@@ -201,7 +201,7 @@ def test_the_challenge_is_without_a_way_back(widget: Locator) -> None:
     by(widget, "BPTT")
     widget.get_by_role("button", name="seeds").click()
     tally = widget.locator(".attn-challenge [role=status]")
-    expect(tally).to_have_text("The challenge is to do it without a way back.")
+    expect(tally).to_have_text("Not met: it is to be done without a way back.")
 
 
 @pytest.mark.long
@@ -209,8 +209,8 @@ def test_the_challenge_is_without_a_way_back(widget: Locator) -> None:
 def test_the_challenge_can_be_met_by_aep(way: str, met: bool, widget: Locator) -> None:
     by(widget, way)
     widget.get_by_label("Learning rate", exact=True).select_option(str(2 * recipe.IN_PAGE_RATE))
+    widget.get_by_label("Steps", exact=True).select_option("150")
     widget.get_by_role("button", name="seeds").click()
     passed, tried = tallied(widget, 3, 3)
     assert (passed == tried) == met
-    verdict = "Met." if met else "Not met."
-    expect(widget.locator(".attn-challenge [role=status]")).to_contain_text(verdict)
+    expect(widget.locator(".attn-challenge")).to_have_attribute("data-met", str(met).lower())

@@ -256,7 +256,7 @@ def test_the_challenge_can_be_met(seeds: int, widget: Locator) -> None:
     expect(tally).to_contain_text("one layer and one period")
     pick(widget, "12")
     pick(widget, "angle")
-    choose(widget, **{"learning rate": "0.05"})
+    choose(widget, **{"learning rate": "0.05", "steps": "200"})
     widget.get_by_role("button", name="8 seeds").click()
     met, tried = tallied(widget, seeds, 8)
     assert met == tried

@@ -379,9 +379,9 @@ def test_the_end_answers_the_guess_and_judges_the_challenge(
     expect(scratch.locator(".attn-train-said")).to_have_text(
         f"After 3 steps it solves {share}. {as_guessed}"
     )
-    verdict = "Not yet" if goal else "Done"
+    verdict = "Not met: 0" if goal else "Met: 1"
     expect(scratch.locator(".attn-challenge [role=status]")).to_have_text(
-        f"{verdict}: {share} in 3 steps."
+        f"{verdict} of 1 seeds solve as many within as many looks."
     )
     expect(scratch.get_by_label("Model", exact=True)).to_have_value("in training")
     expect(scratch.get_by_role("gridcell")).to_have_count(16)

@@ -84,7 +84,7 @@ def one_step(widget: Locator) -> dict[str, str]:
 
 def tallied(widget: Locator, seeds: int, most: int) -> tuple[int, int]:
     """Wait until so many seeds of a challenge have ended, or more: how many met it, of how many."""
-    tally = widget.locator(".attn-challenge [role=status]")
+    tally = widget.locator(".attn-challenge [role=status]").first
     ended = re.compile(rf"(\d+) of ({'|'.join(map(str, range(seeds, most + 1)))}) seeds")
     expect(tally).to_contain_text(ended, timeout=PATIENCE)
     found = re.search(r"(\d+) of (\d+) seeds", tally.text_content() or "")
