@@ -263,6 +263,9 @@ class Yours:
         series: which of the numbers along a run it is.
         guesses: questions of the lesson → where on the axes a guess is marked, (x, y), none for the
             coordinate that is the guess itself; without either, it is a line at that height.
+        reads: what is said of a run, words → at which x its value is read, none for its last;
+            without any it is said whether it met the lesson's criterion, and when.
+        unit: of these values.
         recorded: kinds → what the runs of the book came to, as a sentence to stand beside the
             reader's own.
     """
@@ -272,6 +275,8 @@ class Yours:
     form: Literal["line", "dots", "arrivals"] = "line"
     series: str = ""
     guesses: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    reads: Mapping[str, float | None] = field(default_factory=dict)
+    unit: str = ""
     recorded: Mapping[str, str] = field(default_factory=dict)
 
     def told(self) -> dict[str, object]:
@@ -299,6 +304,8 @@ class Yours:
             "series": self.series,
             "runs": dict(self.runs),
             "guesses": {name: list(at) for name, at in self.guesses.items()},
+            "reads": dict(self.reads),
+            "unit": self.unit,
             "recorded": dict(self.recorded),
         }
 

@@ -6,7 +6,7 @@
 
 import { button, html, svg } from "./_page.js";
 import { judgeIn } from "./_mine.js";
-import { watchYours, yours } from "./_yours.js";
+import { seriesAt, watchYours, yours } from "./_yours.js";
 
 const LISTENERS = "[data-listens]";
 const HEARD = Symbol.for("attn_notes.listening");
@@ -61,7 +61,10 @@ function drawInto(figure, lesson) {
   const layers = axes.map((each) => ({ ...each, mine: runs.filter(({ kind }) => kind in each.runs) }));
   drawing.querySelector(".attn-yours")?.remove();
   const layer = svg("g", { class: "attn-yours" });
-  for (const each of layers) layer.append(...guessesIn(each, guesses), ...FORMS[each.form](each));
+  const nameAt = namesIn(drawing);
+  for (const each of layers) {
+    layer.append(...FORMS[each.form](each, nameAt), ...guessesIn(each, guesses, nameAt));
+  }
   if (layer.childElementCount) drawing.append(layer);
   const drawn = new Set(layers.flatMap(({ mine }) => mine));
   figure.dataset.yours = drawn.size;
@@ -78,20 +81,33 @@ const strokeOf = ({ colour }, rows, more = {}) =>
     ...more,
   });
 
-/** Its name beside a point: to the left of it where there is no room to the right. */
-function nameAt(axes, [x, y], text) {
-  const [, right] = axes.x.to;
-  const [bottom, top] = axes.y.to;
-  const back = x > right - 7 * text.length;
-  const attributes = {
-    x: x + (back ? -5 : 5),
-    y: Math.min(Math.max(y - 4, Math.min(top, bottom) + 9), Math.max(top, bottom) - 3),
-    "text-anchor": back ? "end" : "start",
-    style:
+const LETTER = { width: 6, height: 11 }; // of a name, about
+const right = ([x, , width]) => x + width;
+
+/** Where names of the reader's marks may stand in a drawing: none over another, none beyond its edge. */
+function namesIn(drawing) {
+  const { width, height } = drawing.viewBox.baseVal;
+  const taken = [];
+  const free = (box) =>
+    taken.every(
+      (other) =>
+        right(box) < other[0] || right(other) < box[0] || Math.abs(box[1] - other[1]) >= LETTER.height,
+    );
+  /** The name of a point, beside it or as near below or above as it can be. */
+  return (axes, [x, y], text) => {
+    const long = LETTER.width * text.length;
+    const left = x + 5 + long <= width ? x + 5 : Math.max(2, x - 5 - long);
+    const steps = Array.from({ length: 12 }, (_, i) => (i % 2 ? 1 : -1) * LETTER.height * ((i + 1) >> 1));
+    const boxes = steps
+      .map((by) => [left, y - 4 + by, long])
+      .filter((box) => box[1] > LETTER.height && box[1] < height - 2);
+    const box = boxes.find(free) ?? boxes[0] ?? [left, y, long];
+    taken.push(box);
+    const style =
       `fill: ${axes.colour}; font: 600 10px system-ui, sans-serif; paint-order: stroke; stroke-width: 3px; ` +
-      "stroke: var(--pst-color-background, var(--jp-layout-color0, #fff))",
+      "stroke: var(--pst-color-background, var(--jp-layout-color0, #fff))";
+    return svg("text", { x: box[0].toFixed(1), y: box[1].toFixed(1), style }, text);
   };
-  return svg("text", attributes, text);
 }
 
 const dotOf = ({ colour }, [x, y]) =>
@@ -103,29 +119,39 @@ const placeIn = (axes, [x, y]) => [onAxis(axes.x, x), onAxis(axes.y, y)];
 /** So that a band can be seen through its curves. */
 const faint = (curves) => (curves.length > 4 ? 0.25 : 0.5);
 
+/** What a kind's runs are named by: "you", with the kind where the axes have others of the reader's. */
+const called = ({ mine, runs }, kind) =>
+  mine.every((run) => run.kind === kind) ? "you" : `you: ${runs[kind]}`;
+
+/** The runs of each kind that there are, with something to draw. */
+const byKind = ({ mine, runs }, has) =>
+  Object.keys(runs)
+    .map((kind) => [kind, mine.filter((run) => run.kind === kind && has(run))])
+    .filter(([, those]) => those.length);
+
 const FORMS = {
-  line(axes) {
-    const curves = axes.mine.map((run) => run.series[axes.series]?.map((row) => placeIn(axes, row)) ?? []);
-    const shown = curves.filter((rows) => rows.length > 1);
-    const last = shown.at(-1);
-    return [
-      ...shown.map((rows) => strokeOf(axes, rows, rows === last ? {} : { "stroke-opacity": faint(shown) })),
-      ...(last ? [nameAt(axes, last.at(-1), "you")] : []),
-    ];
+  line(axes, nameAt) {
+    const kinds = byKind(axes, (run) => run.series[axes.series]?.length > 1);
+    return kinds.flatMap(([kind, those]) => {
+      const curves = those.map((run) => run.series[axes.series].map((row) => placeIn(axes, row)));
+      const last = curves.at(-1);
+      return [
+        ...curves.map((rows) => strokeOf(axes, rows, rows === last ? {} : { "stroke-opacity": faint(curves) })),
+        nameAt(axes, last.at(-1), called(axes, kind)),
+      ];
+    });
   },
-  dots(axes) {
+  dots(axes, nameAt) {
     const rows = Object.keys(axes.runs);
-    const places = axes.mine
-      .filter((run) => run.series[axes.series]?.length)
-      .map((run) => placeIn(axes, [run.series[axes.series].at(-1)[1], rows.indexOf(run.kind)]));
-    return [...places.map((place) => dotOf(axes, place)), ...places.slice(-1).map((p) => nameAt(axes, p, "you"))];
+    return byKind(axes, (run) => run.series[axes.series]?.length).flatMap(([kind, those]) => {
+      const places = those.map((run) => placeIn(axes, [run.series[axes.series].at(-1)[1], rows.indexOf(kind)]));
+      return [...places.map((place) => dotOf(axes, place)), nameAt(axes, places.at(-1), "you")];
+    });
   },
-  arrivals(axes) {
+  arrivals(axes, nameAt) {
     const end = axes.x.from[1];
-    return Object.keys(axes.runs).flatMap((kind) => {
-      const mine = axes.mine.filter((run) => run.kind === kind);
-      if (!mine.length) return [];
-      const rows = staircase(mine.map(({ arrived }) => arrived), end).map((row) => placeIn(axes, row));
+    return byKind(axes, () => true).flatMap(([kind, those]) => {
+      const rows = staircase(those.map(({ arrived }) => arrived), end).map((row) => placeIn(axes, row));
       const first = rows.findIndex(([, y]) => y !== rows[0][1]);
       return [
         strokeOf(axes, rows, { "stroke-dasharray": "7 3" }),
@@ -136,7 +162,7 @@ const FORMS = {
 };
 
 /** A guess: a diamond where it is one coordinate of a point, and else a line at its height. */
-function guessesIn(axes, guesses) {
+function guessesIn(axes, guesses, nameAt) {
   const asked = Object.entries(axes.guesses).filter(([name]) => name in guesses);
   return asked.flatMap(([name, [x, y]]) => {
     const guess = guesses[name];
@@ -155,18 +181,11 @@ function guessesIn(axes, guesses) {
 
 // --- what is said
 
-const enumerated = (words) => (words.length < 3 ? words.join(" and ") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
-
 /** What is true of the reader's runs in a figure, kind by kind, beside what the book's came to. */
 function sentencesOf(layers, asked) {
-  const told = [];
-  for (const { runs: names, mine, recorded } of layers) {
-    for (const kind of Object.keys(names)) {
-      const those = mine.filter((run) => run.kind === kind);
-      if (!those.length) continue;
-      told.push(ofKind(those), recorded[kind] ?? "");
-    }
-  }
+  const told = layers.flatMap((layer) =>
+    byKind(layer, () => true).flatMap(([kind, those]) => [ofKind(those, layer), layer.recorded[kind] ?? ""]),
+  );
   const found = [...new Set(told)].filter(Boolean).join(" ");
   if (found) return found;
   const wanted = layers.some(({ runs }) => Object.keys(runs).length > 0);
@@ -175,18 +194,32 @@ function sentencesOf(layers, asked) {
   return `${guess} Train one in the page, and it is drawn in here.`.trim();
 }
 
-/** One kind's runs: each in words if they are few, else how many of them met the criterion. */
-function ofKind(runs) {
+const middle = (values) => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+};
+
+/** One kind's runs: what the figure reads of them, the median of several; else how many met the criterion. */
+function ofKind(runs, { series, reads, unit }) {
   const { name } = runs[0];
   const other = runs.filter(({ taught }) => !taught).length;
-  const aside = other ? ` (${other === runs.length ? "" : `${other} `}at other settings than the lesson's)` : "";
-  const seeds = enumerated([...new Set(runs.map(({ seed }) => seed))].map(String));
-  if (runs.length === 1) return `You, ${name}, seed ${seeds}${aside}: ${runs[0].said}`;
-  const met = runs.filter((run) => run.met).length;
-  const steps = runs.filter((run) => run.met && run.arrived !== null).map(({ arrived }) => arrived);
-  const when = steps.length ? ` from step ${Math.min(...steps)} on at the soonest, ${Math.max(...steps)} at the latest` : "";
-  return `You, ${name}, ${runs.length} runs${aside}: ${met} of ${runs.length} ${runs[0].criterion}${when}.`;
+  const some = other === runs.length ? "" : `${other} `;
+  const aside = other ? ` (${some}at other settings than the lesson's)` : "";
+  const who = runs.length === 1 ? `seed ${runs[0].seed}` : `${runs.length} runs`;
+  const found = Object.entries(reads).map(([what, x]) => {
+    const values = runs.map((run) => seriesAt(run, series, x)).filter(Number.isFinite);
+    return values.length ? `${what} ${shortly(middle(values))}${unit}` : "";
+  });
+  const words = found.filter(Boolean).join(", ");
+  if (words) return `You, ${name}, ${who}${aside}: ${words}${runs.length > 1 ? " (the medians)" : ""}.`;
+  if (runs.length === 1) return `You, ${name}, ${who}${aside}: ${runs[0].said}`;
+  const met = runs.filter((run) => run.met);
+  const steps = met.map(({ arrived }) => arrived);
+  const when = met.length > 1 ? `, the first from step ${Math.min(...steps)}, the last from ${Math.max(...steps)} on` : "";
+  return `You, ${name}, ${who}${aside}: ${met.length} of ${runs.length} ${runs[0].criterion}${when}.`;
 }
+
+const shortly = (value) => `${Number(value.toPrecision(3))}`.replace("-", "−");
 
 function tellBelow(figure, sentence, forget) {
   let line = figure.querySelector(".attn-yours-said");

@@ -4,17 +4,15 @@
 
 import { html } from "./_page.js";
 import { compared, fewest, holm, verdictOf } from "./_rank_test.js";
+import { seriesAt } from "./_yours.js";
 
 const SAID_OF = new Map([[true, "held"], [false, "did not hold"], [null, "could not be told"]]);
 const digits = (value, most) => `${Number(value.toPrecision(most))}`.replace("-", "−");
 const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${digits(p, 2)}`);
 const tooFew = (has, needs) => `too few yet: ${has} of ${needs}`;
 
-/** The number of a run that a claim is about: of a series the row at `x`, or its last. */
-const valueOf = (run, { series, x }) => {
-  const rows = run.series[series] ?? [];
-  return (x === null ? rows.at(-1) : rows.find((row) => row[0] === x))?.[1];
-};
+/** The number of a run that a claim is about. */
+const valueOf = (run, { series, x }) => seriesAt(run, series, x);
 
 const valuesOf = (runs, kind, value) => runs.filter((run) => run.kind === kind).map((run) => valueOf(run, value));
 

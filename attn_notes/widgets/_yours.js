@@ -98,3 +98,9 @@ export function watchYours(lesson, listener) {
 /** The values of an object, each made into another. */
 export const mapped = (object, make) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]));
+
+/** What a run came to: of a series the value at `x`, or, without one, its last. */
+export function seriesAt({ series }, name, x) {
+  const rows = series[name] ?? [];
+  return (x === null ? rows.at(-1) : rows.find((row) => row[0] === x))?.[1];
+}

@@ -75,7 +75,9 @@ function orderField({ question: { name, label, items }, give }) {
     const [item] = order.splice(from, 1);
     order.splice(to, 0, item);
     draw();
-    if (focus) list.children[to].querySelector(`[data-way="${focus}"]:not(:disabled), button:not(:disabled)`)?.focus();
+    if (!focus) return;
+    const keys = [...list.children[to].querySelectorAll("button:not(:disabled)")];
+    (keys.find((key) => key.dataset.way === focus) ?? keys[0]).focus();
   }
   const step = (i, way, sign, words) => {
     const to = i + way;

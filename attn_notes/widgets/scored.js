@@ -41,7 +41,7 @@ function render({ model, el }) {
   });
   const cells = (tag, words, more = {}) => words.map((word) => html(tag, more, word));
   const known = model.get("parts").some(({ best }) => Number.isFinite(best));
-  const columns = ["", "you", "came out", ...(known ? ["the best possible"] : [])];
+  const columns = ["asked", "you", "came out", ...(known ? ["the best possible"] : [])];
   const head = html("thead", {}, html("tr", {}, ...cells("th", columns, { scope: "col" })));
   const root = html("div", { class: "attn-guesses attn-scored" }, html("table", {}, head, body), line, html("div", {}, file));
 

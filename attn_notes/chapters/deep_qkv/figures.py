@@ -116,7 +116,12 @@ def one_seed(losses: Sequence[float]) -> Picture:
         lesson="deep_qkv",
         yours=[
             Yours(
-                ax, {"plain": "plain"}, series="loss", guesses={evidence.LOWEST.name: (None, None)}
+                ax,
+                {"plain": "plain"},
+                series="loss",
+                guesses={evidence.LOWEST.name: (None, None)},
+                reads={"ends at": None},
+                unit=" nats",
             )
         ],
     )

@@ -160,6 +160,8 @@ def falling(live: Live) -> Picture:
                 ax,
                 {kind: kind for kind in ends},
                 series="above",
+                reads={"ends": None},
+                unit=" nats above the floor",
                 guesses={question.name: (float(last), None) for question in evidence.ASKED},
                 recorded={
                     kind: f"The {seeds} seeds trained with this page end, by their median, "

@@ -269,6 +269,8 @@ def ends(found: evidence.Training, page: evidence.Page) -> Picture:
                 {way: way for way in ways},
                 "dots",
                 "end",
+                reads={"ends at": None},
+                unit=" nats",
                 recorded={
                     way: f"The {len(losses)} recorded seeds end at {median(losses):.3f} nats, by "
                     "their median."

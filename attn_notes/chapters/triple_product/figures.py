@@ -276,6 +276,8 @@ def transfer(moved: Mapping[str, Transfer]) -> Picture:
             ax,
             {f"{kind}, {name}": f"{kind}, {name}" for kind in recipe.KINDS},
             series="transfer",
+            reads={f"at period {period}": float(period) for period in evidence.ASKED},
+            unit=" %",
             guesses=asked if name == "one layer" else {},
             recorded={f"{kind}, {name}": _moved(each, kind) for kind in each.accuracy},
         )

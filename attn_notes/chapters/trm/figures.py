@@ -204,6 +204,8 @@ def looks(live: Live, recorded: Recorded) -> Picture:
                 ax,
                 {"recursive": "recursive"},
                 series="looks",
+                reads={"solved after one look": 1.0, f"after {TRAINED}": float(TRAINED)},
+                unit=" %",
                 guesses={
                     question.name: (float(step), None)
                     for question, step in zip(evidence.ASKED, (1, TRAINED, 1), strict=True)
