@@ -65,8 +65,7 @@ async function render({ model, el }) {
   const root = html(
     "div",
     { class: "attn-widget equilibrium", role: "group", "aria-label": "The equilibrium explorer" },
-    html("div", { class: "eq-explorer" }, list, ...panels),
-    spoken.node,
+    html("div", { class: "eq-explorer" }, list, ...panels, spoken.node),
   );
   const training = settlingTraining({ uid, root, model });
   root.append(training.node);

@@ -67,7 +67,7 @@ MAKE_MODELS = """async (runs) => {
 def widget(module_page: Page) -> Locator:
     """The widget as the page saved it."""
     module_page.evaluate(FAKE_MODEL, {})
-    return module_page.locator("#scratch")
+    return module_page.locator("#scratch .eq-explorer")  # what stands above the panel for training
 
 
 @pytest.fixture(scope="module")
@@ -368,7 +368,7 @@ def put_in(module_page: Page, *models: LanguageModel, **traits: Any) -> Locator:
             }""",
             run_of(*models),
         )
-    return module_page.locator("#scratch")
+    return module_page.locator("#scratch .eq-explorer")  # what stands above the panel for training
 
 
 def verdict(widget: Locator) -> Locator:
