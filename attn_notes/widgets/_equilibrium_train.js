@@ -126,7 +126,7 @@ export function settlingTraining({ uid, root, model }) {
     tell();
     const left = ways().filter((way) => !(way in ends));
     if (!left.length) return `${highest(ends, ways())} ends highest.`;
-    return `${choice.way} ends at ${number(end, 3)} nats a character. Now the same start with ${left.join(" and ")}.`;
+    return `${choice.way} ends at ${number(end, 3)} nats a character. Now choose ${left.join(" or ")}, and train from the same start.`;
   }
 
   const { seeds, steps: within } = CHALLENGE;

@@ -36,6 +36,12 @@ export function staircase(arrivals, end) {
   return rows;
 }
 
+/** The first figure of a lesson that draws runs of a kind, if one does. */
+export const shownIn = (lesson, kind) =>
+  [...document.querySelectorAll(`figure${LISTENERS}`)].find(
+    ({ dataset }) => dataset.listens === lesson && JSON.parse(dataset.axes).some(({ runs }) => kind in runs),
+  );
+
 /** Show the reader's own in every figure and table of a lesson, now and whenever it changes. The page does it once. */
 export function listenFor(lesson) {
   const heard = (document[HEARD] ??= new Set());
@@ -119,6 +125,9 @@ const placeIn = (axes, [x, y]) => [onAxis(axes.x, x), onAxis(axes.y, y)];
 /** So that a band can be seen through its curves. */
 const faint = (curves) => (curves.length > 4 ? 0.25 : 0.5);
 
+/** What of a series the axes show: a run may be longer than those of the book. */
+const rowsInSight = ({ x: { from } }, rows) => rows.filter(([x]) => x >= Math.min(...from) && x <= Math.max(...from));
+
 /** What a kind's runs are named by: "you", with the kind where the axes have others of the reader's. */
 const called = ({ mine, runs }, kind) =>
   mine.every((run) => run.kind === kind) ? "you" : `you: ${runs[kind]}`;
@@ -131,9 +140,9 @@ const byKind = ({ mine, runs }, has) =>
 
 const FORMS = {
   line(axes, nameAt) {
-    const kinds = byKind(axes, (run) => run.series[axes.series]?.length > 1);
+    const kinds = byKind(axes, (run) => rowsInSight(axes, run.series[axes.series] ?? []).length > 1);
     return kinds.flatMap(([kind, those]) => {
-      const curves = those.map((run) => run.series[axes.series].map((row) => placeIn(axes, row)));
+      const curves = those.map((run) => rowsInSight(axes, run.series[axes.series]).map((row) => placeIn(axes, row)));
       const last = curves.at(-1);
       return [
         ...curves.map((rows) => strokeOf(axes, rows, rows === last ? {} : { "stroke-opacity": faint(curves) })),
@@ -149,8 +158,8 @@ const FORMS = {
     });
   },
   arrivals(axes, nameAt) {
-    const end = axes.x.from[1];
     return byKind(axes, () => true).flatMap(([kind, those]) => {
+      const end = Math.min(axes.x.from[1], ...those.map(({ steps }) => steps ?? Infinity)); // so far all went
       const rows = staircase(those.map(({ arrived }) => arrived), end).map((row) => placeIn(axes, row));
       const first = rows.findIndex(([, y]) => y !== rows[0][1]);
       return [
@@ -211,7 +220,7 @@ function ofKind(runs, { series, reads, unit }) {
     return values.length ? `${what} ${shortly(middle(values))}${unit}` : "";
   });
   const words = found.filter(Boolean).join(", ");
-  if (words) return `You, ${name}, ${who}${aside}: ${words}${runs.length > 1 ? " (the medians)" : ""}.`;
+  if (words) return `You, ${name}, ${who}${aside}: ${words}${runs.length > 1 ? " (medians)" : ""}.`;
   if (runs.length === 1) return `You, ${name}, ${who}${aside}: ${runs[0].said}`;
   const met = runs.filter((run) => run.met);
   const steps = met.map(({ arrived }) => arrived);
@@ -229,5 +238,5 @@ function tellBelow(figure, sentence, forget) {
   }
   const text = html("span", {}, sentence);
   figure.toggleAttribute("data-mine", Boolean(forget));
-  line.replaceChildren(text, ...(forget ? [" ", button("Forget mine", forget)] : []));
+  line.replaceChildren(text, ...(forget ? [" ", button("Forget mine", forget, "Forget mine: guesses and runs of this lesson")] : []));
 }

@@ -9,7 +9,7 @@ import { seriesAt } from "./_yours.js";
 const SAID_OF = new Map([[true, "held"], [false, "did not hold"], [null, "could not be told"]]);
 const digits = (value, most) => `${Number(value.toPrecision(most))}`.replace("-", "−");
 const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${digits(p, 2)}`);
-const tooFew = (has, needs) => `too few yet: ${has} of ${needs}`;
+const tooFew = (has, needs) => `too few yet: ${[has].flat().join(" and ")} of ${needs}`;
 
 /** The number of a run that a claim is about. */
 const valueOf = (run, { series, x }) => seriesAt(run, series, x);
@@ -18,18 +18,21 @@ const valuesOf = (runs, kind, value) => runs.filter((run) => run.kind === kind).
 
 const TESTS = new Set(["before", "lower", "above"]); // the forms that a test decides, corrected together
 
+const enough = (ours, theirs, needs) =>
+  Math.min(ours.length, theirs.length) < needs
+    ? { has: [ours.length, theirs.length], needs }
+    : { test: compared(ours, theirs) };
+
 // What each form of claim makes of the runs: {has, needs}, and where these are enough {test}, whose p is
 // corrected, or {verdict, found}.
 const FORMS_OF_CLAIMS = {
   before({ kinds }, runs, questions) {
     const [ours, theirs] = kinds.map((kind) => runs.filter((run) => run.kind === kind).map(({ arrived }) => arrived));
-    const [has, needs] = [Math.min(ours.length, theirs.length), fewest(questions)];
-    return has < needs ? { has, needs } : { test: compared(ours, theirs) };
+    return enough(ours, theirs, fewest(questions));
   },
   lower({ kinds, value }, runs, questions) {
     const [ours, theirs] = kinds.map((kind) => valuesOf(runs, kind, value));
-    const [has, needs] = [Math.min(ours.length, theirs.length), fewest(questions)];
-    return has < needs ? { has, needs } : { test: compared(ours, theirs) };
+    return enough(ours, theirs, fewest(questions));
   },
   above({ kinds, value, against }, runs, questions) {
     const ours = valuesOf(runs, kinds[0], value);
@@ -83,7 +86,7 @@ export function judgeIn(table, runs) {
   table.querySelectorAll(".attn-mine").forEach((cell) => cell.remove());
   table.dataset.yours = runs.length;
   if (!runs.length) return;
-  table.tHead.rows[0].append(html("th", { scope: "col", class: "attn-mine" }, "yours"));
+  table.tHead.rows[0].append(html("th", { scope: "col", class: "attn-mine" }, "yours, at the lesson’s settings"));
   const words = judgedBy(JSON.parse(table.dataset.claims), runs);
   [...table.tBodies[0].rows].forEach((row, i) => row.append(html("td", { class: "attn-mine" }, words[i])));
 }

@@ -49,7 +49,7 @@ export const ofSeeds = ({ text, seeds, passed, done, refused = () => null }) => 
   judged(runs) {
     const why = refused();
     if (why) return { met: false, words: why };
-    const met = runs.filter(passed).length;
+    const met = runs.filter((run) => Number.isFinite(run.last?.loss) && passed(run)).length;
     const words = `${met} of ${runs.length} seeds ${done}`;
     if (met < runs.length) return { met: false, words };
     return runs.length < seeds ? { met: null, words: `${words}, ${seeds} are asked` } : { met: true, words };

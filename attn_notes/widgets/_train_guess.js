@@ -7,12 +7,18 @@ export const PARTS = [
   ["never", "never"],
 ];
 
-/** The first step from which on the score was enough; infinite if it is not at the end. */
+/** Steps at which a run is judged, however fast or slow the page is; what it shows between does not count. */
+export const EVERY = 10;
+
+/** The first step that was judged from which on the score was enough; infinite if it is not at the end. */
 export function settled(history, enough = 1) {
   let first = Infinity;
-  for (const { step, score: share } of history) {
-    if (share < enough) first = Infinity;
-    else if (first === Infinity) first = step;
+  const last = history.at(-1);
+  for (const each of history) {
+    const at = each.at ?? (each === last ? each.step : null);
+    if (at === null) continue;
+    if (each.score < enough) first = Infinity;
+    else if (first === Infinity) first = at;
   }
   return first;
 }

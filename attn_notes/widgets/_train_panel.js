@@ -4,9 +4,9 @@ import { button, html, segments, svg } from "./_page.js";
 import { settingsFold } from "./_train_settings.js";
 import { trainer } from "./_training.js";
 import { keeper } from "./_kept_weights.js";
-import { listenFor } from "./_listening.js";
+import { listenFor, shownIn } from "./_listening.js";
 import { challengeRow, tallyLine } from "./_train_choices.js";
-import { settled } from "./_train_guess.js";
+import { EVERY, settled } from "./_train_guess.js";
 import { mapped, thinned, yours } from "./_yours.js";
 
 const KEPT_RUNS = 16; // earlier curves stay in the picture, in grey
@@ -121,7 +121,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   let current = null; // the plan
   let seed = seed0;
   let weights = null;
-  let history = []; // {step, score, loss} at every report
+  let history = []; // {step, at, score, loss} at every report; `at` is the step that was judged, if it counts
   let guess = null;
   let waiting = []; // seeds that are still to be trained, of several
   let hurried = false; // while these are trained
@@ -145,6 +145,10 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     prepare();
     training.run();
   });
+  const see = button("See it below", () => {
+    shownIn(lesson, current.run.kind).scrollIntoView({ block: "center" });
+  });
+  see.disabled = true;
   const kept = keeper({
     key: () => current.name,
     shapes: () => current.shapes,
@@ -181,14 +185,19 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     line,
     chart.node,
     said,
-    html("div", { class: "attn-controls attn-train-buttons" }, ...kept.nodes),
+    html("div", { class: "attn-controls attn-train-buttons" }, see, ...kept.nodes),
     ...more,
     asked,
   );
   listenFor(lesson);
 
   // Of several in a row nobody wants to watch each.
-  const training = trainer({ esm, report, change, pace: () => (hurried ? Infinity : pace()) });
+  const training = trainer({
+    esm,
+    report,
+    change,
+    pace: (step) => Math.min(hurried ? Infinity : pace(), EVERY - (step % EVERY)),
+  });
 
   function say(sentence) {
     if (said.textContent !== sentence) said.textContent = sentence;
@@ -238,7 +247,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     const loss = losses.at(-1);
     const { curve = losses, ...judgement } = judge(weights, { losses, judged, step });
     const { score, words } = judgement;
-    history.push({ step, loss, ...judgement });
+    history.push({ step, at: judged?.step ?? (step % EVERY === 0 ? step : null), loss, ...judgement });
     if (history.length === 1) kept.update(); // there is something to keep
     chart.add(step, curve, score);
     mark({ step, loss: loss.toFixed(4), score: score.toFixed(3) });
@@ -266,18 +275,20 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     const last = history.at(-1);
     const lost = !last || !Number.isFinite(last.loss);
     const words = lost ? "The loss is no number any more: the learning rate is too high." : outcome(history);
-    say(`${words}${lost ? "" : guessed(found(history))}`);
+    say(`${words}${lost || hurried ? "" : guessed(found(history))}`);
     const { enough, ...kind } = current.run;
     const arrived = settled(history, enough);
     const run = {
       ...kind,
       seed,
+      steps: current.setup.steps,
       met: Number.isFinite(arrived),
       arrived: Number.isFinite(arrived) ? arrived : null,
       said: words,
       series: lost ? {} : mapped(series(history, weights), thinned),
     };
     yours(lesson).add(run);
+    see.disabled = !shownIn(lesson, run.kind);
     row.push({ ...run, last });
     const { met, words: far } = challenge.judged(row);
     asked.dataset.met = met === true;

@@ -116,7 +116,7 @@ class BracketGenerator(anywidget.AnyWidget):
     # Of the losses: the string, what it was before the reader last typed, and which of its
     # characters (from 0; -1: none) is taken and what stands in its place, if anything.
     task = traitlets.Dict().tag(sync=True)
-    text = traitlets.Unicode("(a)((b))").tag(sync=True)
+    text = traitlets.Unicode("(a)((b)a)").tag(sync=True)
     before = traitlets.Unicode("").tag(sync=True)
     place = traitlets.Int(-1, min=-1).tag(sync=True)
     replacement = traitlets.Unicode("").tag(sync=True)

@@ -44,7 +44,12 @@ class Guess(anywidget.AnyWidget):
 
     def score(self, parts: Sequence[Part]) -> Scored:
         """How near the guesses are to what came out."""
-        return Scored(self.lesson, parts)
+        words = {
+            question["name"]: {f"{value:g}": text for text, value in question["options"].items()}
+            for question in self.questions
+            if question["kind"] == "choice"
+        }
+        return Scored(self.lesson, parts, words=words)
 
     def __repr__(self) -> str:
         names = ", ".join(question["name"] for question in self.questions)

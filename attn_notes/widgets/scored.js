@@ -18,13 +18,13 @@ const shown = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(3
 export function sentence(parts, guesses) {
   const given = parts.filter(({ name }) => name in guesses);
   if (!given.length) return "You have guessed nothing yet; the fields are at the top of the page.";
-  const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / parts.length;
+  const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / given.length;
   const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
   return `${some}${Math.round(100 * share)} of 100 points. Exact is full marks, half the scale off is none.`;
 }
 
 /** What a class's file says of each guess: `attn_notes.predictions.together` reads it. */
-export const told = (parts, guesses) =>
+export const fileOf = (parts, guesses) =>
   parts
     .filter(({ name }) => name in guesses)
     .map(({ name, came, best, low, high, linthresh }) => ({ part: name, guess: guesses[name], came, best, low, high, linthresh }));
@@ -34,7 +34,7 @@ function render({ model, el }) {
   const line = html("p", { role: "status" });
   const body = html("tbody", {});
   const file = button("Save for the class", () => {
-    const text = `${JSON.stringify(told(model.get("parts"), yours(lesson).guesses), null, 1)}\n`;
+    const text = `${JSON.stringify(fileOf(model.get("parts"), yours(lesson).guesses), null, 1)}\n`;
     const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
     html("a", { href: url, download: `predictions-${lesson}.json` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
@@ -45,6 +45,8 @@ function render({ model, el }) {
   const head = html("thead", {}, html("tr", {}, ...cells("th", columns, { scope: "col" })));
   const root = html("div", { class: "attn-guesses attn-scored" }, html("table", {}, head, body), line, html("div", {}, file));
 
+  const told = ({ name }, value) => model.get("words")[name]?.[value] ?? shown(value);
+
   function show() {
     const { guesses } = yours(lesson);
     const parts = model.get("parts");
@@ -53,8 +55,8 @@ function render({ model, el }) {
         "tr",
         {},
         html("th", { scope: "row" }, part.name),
-        html("td", { class: "attn-mine" }, shown(guesses[part.name])),
-        ...cells("td", [part.came, ...(known ? [part.best] : [])].map(shown)),
+        html("td", { class: "attn-mine" }, told(part, guesses[part.name])),
+        ...cells("td", [part.came, ...(known ? [part.best] : [])].map((value) => told(part, value))),
       ),
     );
     body.replaceChildren(...rows);

@@ -22,6 +22,7 @@ class Scored(anywidget.AnyWidget):
     Args:
         lesson: its stem, under which the guesses are kept.
         parts: what was asked, with what came out.
+        words: of those that were one of several, part → number → what it is called.
 
     Raises:
         ValueError: nothing came out as a number.
@@ -32,6 +33,7 @@ class Scored(anywidget.AnyWidget):
 
     lesson = traitlets.Unicode().tag(sync=True)
     parts: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    words = traitlets.Dict().tag(sync=True)
 
     def __init__(self, lesson: str, parts: Sequence[Part], **traits: Any) -> None:
         parts = [part for part in parts if math.isfinite(part.came)]

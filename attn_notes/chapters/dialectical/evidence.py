@@ -189,12 +189,16 @@ def removals(run: Run, prompt: str, budget: int = 14) -> dict[str, list[float]]:
     }
 
 
-ASKED = tuple(
-    Number(kind, -1.3, 2, label, unit="nats", best=0.0, linthresh=0.01)
-    for kind, label in (
-        ("as published", "As published, how far above the floor will it end? Below is negative"),
-        ("mask mended", "With the mask mended"),
-    )
+ASKED = (
+    Number(
+        "mask mended",
+        -1.3,
+        2,
+        "How far above the floor? Below is negative",
+        unit="nats",
+        best=0.0,
+        linthresh=0.01,
+    ),
 )
 
 

@@ -272,8 +272,8 @@ def ends(found: evidence.Training, page: evidence.Page) -> Picture:
                 reads={"ends at": None},
                 unit=" nats",
                 recorded={
-                    way: f"The {len(losses)} recorded seeds end at {median(losses):.3f} nats, by "
-                    "their median."
+                    way: f"The {len(losses)} recorded by {way} end at {median(losses):.3f} nats, "
+                    "by their median."
                     for way, losses in page.ends.items()
                 },
             )
