@@ -71,7 +71,9 @@ def test_a_lesson_is_short(lesson: Page) -> None:
 def test_its_code_is_worth_reading(stem: str) -> None:
     """What only calls the package is folded (tests/test_folding.py); few cells are left open."""
     cells = [
-        cell for cell in code_cells(stem) if "remove-cell" not in cell.metadata.get("tags", [])
+        cell
+        for cell in code_cells(stem)
+        if not {"remove-cell", "remove-input"} & {*cell.metadata.get("tags", [])}
     ]
     assert sum(lines(cell.source) for cell in cells) <= LINES
     shown = [

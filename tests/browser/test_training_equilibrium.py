@@ -15,7 +15,7 @@ from attn_notes.models.equilibrium import LanguageModel
 from attn_notes.training import checkpoint
 
 from .conftest import Visit
-from .training_page import choose, downloaded, one_step, pick, tallied, told, train
+from .training_page import choose, downloaded, one_step, pick, tallied, told, train, unfold
 
 CHAPTER = "book/equilibrium.html"
 WAYS = list(recipe.IN_PAGE_WAYS)
@@ -67,6 +67,7 @@ def lesson(module_page: Page) -> dict[str, Any]:
 
 def by(widget: Locator, way: str) -> None:
     """Choose how the gradient is found: the guess has options of the same names."""
+    unfold(widget)
     pick(widget.get_by_role("radiogroup", name="Way to the gradient"), way)
 
 

@@ -26,7 +26,7 @@ def sign_of(cell: str) -> str:
 
 def claims_of(page: str) -> Iterator[Row]:
     """The lines of all tables of claims on a page."""
-    for table in re.findall(r'<table class="notes-table claims">(.*?)</table>', page, re.S):
+    for table in re.findall(r'<table class="notes-table claims"[^>]*>(.*?)</table>', page, re.S):
         header, *lines = re.findall(r"<tr>(.*?)</tr>", table, re.S)
         _, *names = map(text_of, re.findall(r"<th .*?>(.*?)</th>", header))
         for line in lines:

@@ -43,6 +43,12 @@ def place(axis: dict[str, Any], value: float) -> float:
     return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))
 
 
+def within(axis: dict[str, Any], *shares: float) -> list[float]:
+    """Values so far along an axis, in whole numbers."""
+    low, high = sorted(axis["from"])
+    return [round(low + share * (high - low)) for share in shares]
+
+
 def points(figure: Locator) -> list[list[tuple[float, float]]]:
     """The corners of each line that is drawn in a figure for the reader."""
     lines = figure.locator(".attn-yours polyline").evaluate_all(
@@ -98,7 +104,7 @@ def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Pa
     for figure in drawn:
         each = {kind: key for _, kind, key in series_of(figure)}
         runs = [
-            {"kind": kind, "seed": seed, "series": {key: [[1, 0.5], [7, 0.5 + seed]]}}
+            {"kind": kind, "seed": seed, "series": {key: [[7, 0.5], [12, 0.5 + seed]]}}
             for kind, key in each.items()
             for seed in (1, 2)
         ]
@@ -126,14 +132,20 @@ def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Pa
 
 def test_a_run_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
     """Each of its points, in every figure that draws lines."""
-    rows = [[1, 0.4], [3, 2.0], [9, 0.9]]
     for figure in figures(page).all():
         for i, kind, key in series_of(figure):
             of = axes(figure)[i]
             if of["form"] == "arrivals":
                 continue
+            along = within(of["x"], 0.1, 0.4, 0.9) if of["form"] == "line" else [1, 3, 9]
+            rows = list(map(list, zip(along, (0.4, 2.0, 0.9), strict=True)))
+            beyond = [
+                2 * max(of["x"]["from"]),
+                1.0,
+            ]  # a run that is longer is drawn as far as the axes
             page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
-            page.evaluate(ADD, [stem, [{"kind": kind, "seed": 1, "series": {key: rows}}]])
+            longer = [*rows, beyond] if of["form"] == "line" else rows
+            page.evaluate(ADD, [stem, [{"kind": kind, "seed": 1, "series": {key: longer}}]])
             if of["form"] == "line":
                 (line,) = points(figure)
                 for (x, y), row in zip(line, rows, strict=True):
@@ -331,7 +343,7 @@ def test_it_can_be_used_by_everybody_on_a_phone(
     visit.page.evaluate(READ_PAGE)
     guess_something(visit.page)
     for figure in figures(visit.page).all():
-        runs = [{"kind": kind, "seed": 1, "series": {key: [[1, 0.5], [7, 1.5]]}}
+        runs = [{"kind": kind, "seed": 1, "series": {key: [[7, 0.5], [12, 1.5]]}}
                 for _, kind, key in series_of(figure)]  # fmt: skip
         visit.page.evaluate(ADD, [stem, runs])
     for part in (".attn-guesses", "figure[data-listens]", "table[data-listens]"):
