@@ -24,7 +24,7 @@ from attn_notes.tasks.grammar import BRACKETS
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
-OPENS = (41.5, 70.0, 90.0)  # rem high as it opens: wide, on a page, on a phone
+OPENS = (41.5, 70.0, 87.0)  # rem high as it opens: wide, on a page, on a phone
 LARGEST_BUDGET = 60
 HOTTEST = 2.0
 VIEWS = ("losses", "writing")

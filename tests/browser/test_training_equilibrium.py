@@ -148,6 +148,7 @@ def test_yardsticks_are_drawn_before_any_curve(widget: Locator, lesson: dict[str
 
 
 def test_a_way_is_chosen_by_keys(visit: Visit, widget: Locator) -> None:
+    unfold(widget)
     group = widget.get_by_role("radiogroup", name="Way to the gradient")
     group.get_by_role("radio", name=WAYS[0], exact=True).focus()
     visit.page.keyboard.press("ArrowRight")

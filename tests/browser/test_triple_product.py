@@ -412,20 +412,27 @@ def test_a_tip_dragged_far_away_stays_within_its_limits(module_page: Page, widge
 def test_the_background_turns_the_space_and_changes_no_number(
     module_page: Page, widget: Locator
 ) -> None:
-    def places() -> list[float]:
-        return [x for name in ("q", "r", "k₁", "k₂") for x in centre(tip(widget, name))]
-
     scene = widget.locator(".tp-scene:visible")
-    box = scene.bounding_box()
-    assert box
+
+    def corner() -> tuple[float, float]:
+        box = scene.bounding_box()
+        assert box
+        return box["x"], box["y"]
+
+    def places() -> list[float]:
+        """In the scene, wherever the page has been scrolled to."""
+        tips = [centre(tip(widget, name)) for name in ("q", "r", "k₁", "k₂")]
+        return [x - edge for each in tips for x, edge in zip(each, corner(), strict=True)]
+
+    left, top = corner()
     numbers, before = (vectors(widget), columns(widget).tolist()), places()
-    drag(module_page, (box["x"] + 15, box["y"] + 15), 90, 20)
-    assert places() != before
+    drag(module_page, (left + 15, top + 15), 90, 20)
+    assert places() != pytest.approx(before)
     assert (vectors(widget), columns(widget).tolist()) == numbers
     turned = places()
     scene.focus()
     module_page.keyboard.press("ArrowRight")
-    assert places() != turned
+    assert places() != pytest.approx(turned)
     module_page.keyboard.press("ArrowLeft")
     assert places() == pytest.approx(turned)
     widget.get_by_role("button", name="start again").click()

@@ -25,6 +25,8 @@ def known(stem: str) -> set[str]:
     """The states of a widget: the names in what it gives `opens`, or in its list of presets."""
     module = _source.javascript(stem)
     given = module.rpartition("opens(root, ")[2].partition(");\n  return")[0]
+    if given.startswith("states,"):
+        given = module.rpartition("const states = ")[2].partition("};\n")[0] + "}"
     for _ in range(4):  # what is in the functions themselves, from the inside
         given = given[:1] + re.sub(r"\{[^{}]*\}", "", given[1:])
     presets = re.findall(r'\[\s*"[\w ]+",\s*"(\w+)",\s*\{', module)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import torch
-from IPython.display import Markdown
+from IPython.display import HTML, Markdown
 from torch import Tensor
 
 from attn_notes.analysis import claims, statistics
@@ -305,6 +305,12 @@ def lesson(
         mine=Mine("pairs", ("AEP", "BPTT"), ("end", None), high=CLOSE),
     )
     return [published, more, of_rates(rates)[0], both, of_time(costs)[-1]]
+
+
+def verdict(live: evidence.Live) -> HTML:
+    """The lesson's five as its table, to which the page adds what its reader's runs say."""
+    records = (evidence.training(), evidence.gradients(), evidence.rates(), evidence.costs())
+    return claims.table(lesson(*records, live), lesson="equilibrium")
 
 
 def state(rests: bool) -> str:

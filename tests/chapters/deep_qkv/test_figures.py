@@ -165,6 +165,18 @@ def test_the_title_of_the_race(gated: Tensor, plain: Tensor, fixed: Tensor, titl
     assert figures.race_title(crowds) == title
 
 
+def test_the_race_of_the_lesson_listens_to_its_readers_runs() -> None:
+    picture = figures.live_race(crowds := {"gated": crowd(NEVER), "plain": crowd(EARLY)})
+    assert picture.title == figures.race_title(crowds) and picture.lesson == "deep_qkv"
+    (yours,) = picture.yours
+    assert yours.ax is picture.fig.axes[0] and yours.form == "arrivals"
+    assert yours.runs == {"gated": "gated", "plain": "plain"}
+    seeds, median = len(EARLY), crowds["plain"].median
+    assert yours.recorded["gated"].endswith("0 do, the median never.")
+    assert f"{seeds} seeds" in yours.recorded["plain"]
+    assert f"{seeds} do, the median from step {median:,.0f} on." in yours.recorded["plain"]
+
+
 def test_effects() -> None:
     """A dot a comparison, and around one half the grey of what chance makes."""
     few = {kind: crowd(EARLY) for kind in claims.LESSON} | {"plain": crowd(LATE)}

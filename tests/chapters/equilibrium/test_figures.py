@@ -89,7 +89,7 @@ def test_a_figure_has_all_that_belongs_to_it(name: str) -> None:
 def test_every_figure_is_looked_at() -> None:
     own = {name for name, thing in vars(figures).items() if callable(thing)}
     own = {name for name in own if getattr(figures, name).__module__ == figures.__name__}
-    assert own == {*FIGURES, "butterfly", "heard", "nudged"}
+    assert own == {*FIGURES, "butterfly", "heard", "nudged", "teach"}
 
 
 def test_the_credit_of_one_prediction() -> None:

@@ -62,7 +62,7 @@ def test_live_seeds_are_the_first_of_the_recorded_ones() -> None:
 def test_the_play_text_is_what_the_widget_opens_on() -> None:
     links = set(re.findall(r'href="#open-([\w-]+)"', " ".join(exercises.cells(LESSON).values())))
     widget = exercises.ROOT / "attn_notes" / "widgets" / "triple_product.js"
-    states = widget.read_text("utf-8").partition("opens(root, {")[2].partition("});")[0]
+    states = widget.read_text("utf-8").partition("const states = {")[2].partition("};")[0]
     assert links and all(re.search(rf'^ +"?{name}"?:', states, re.M) for name in links)
 
 
