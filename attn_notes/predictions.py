@@ -132,7 +132,7 @@ class Choice(NamedTuple):
     def asked(self) -> dict[str, Any]:
         """What the field in the page reads."""
         told = {"kind": "choice", "name": self.name, "label": self.label}
-        return {**told, "options": dict(self.options)}
+        return {**told, "options": list(self.options.items())}  # pairs, which keep their order
 
     def came(self, value: float) -> Part:
         """The part, once it is known what came out."""

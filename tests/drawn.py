@@ -1,7 +1,9 @@
 """What is drawn in a figure, as a reader sees it: whether words lie on data or on other words."""
 
+import math
 import re
 from contextlib import AbstractContextManager
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -75,3 +77,10 @@ def extent(text: Text) -> Bbox:
     x0, y0, x1, y1 = Text.get_window_extent(text).extents
     air = MARGIN * (y1 - y0) / (1 + text.get_text().count("\n"))
     return Bbox.from_extents(x0 + 1, y0 + air, x1 - 1, y1 - air)
+
+
+def place(axis: dict[str, Any], value: float) -> float:
+    """Where the page puts a value of an axis, as a figure tells it; beyond its ends, at these."""
+    low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
+    share = min(max((at - low) / (high - low), 0), 1)
+    return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))

@@ -3,7 +3,6 @@ import html
 import io
 import itertools
 import json
-import math
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -18,7 +17,7 @@ from PIL import Image
 
 from attn_notes import figures
 
-from .drawn import crowded
+from .drawn import crowded, place
 
 ROOT = Path(__file__).parent.parent
 
@@ -327,13 +326,6 @@ def told(picture: figures.Picture) -> list[dict[str, Any]]:
     (axes,) = re.findall(r'data-axes="([^"]*)"', picture.html())
     found: list[dict[str, Any]] = json.loads(html.unescape(axes))
     return found
-
-
-def place(axis: dict[str, Any], value: float) -> float:
-    """Where the page puts a value: as `onAxis` in _listening.js."""
-    low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
-    share = (at - low) / (high - low)
-    return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))
 
 
 def test_a_figure_says_where_its_axes_are() -> None:

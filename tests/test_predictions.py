@@ -53,7 +53,7 @@ def test_a_field_is_told_what_is_asked_and_not_what_came() -> None:
         "kind": "number", "name": "cats", "low": 0, "high": 100, "label": "Cats", "unit": "%"
     }  # fmt: skip
     choice = Choice("way", "Which way?", {"up": 1, "down": -1})
-    assert choice.asked()["options"] == {"up": 1, "down": -1}
+    assert choice.asked()["options"] == [("up", 1), ("down", -1)]
     order = Order("order", "Who is first?", ("ann", "bob"))
     assert order.asked()["items"] == ["ann", "bob"]
     json.dumps([each.asked() for each in (number, choice, order)])

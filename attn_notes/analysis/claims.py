@@ -18,10 +18,10 @@ class Mine(NamedTuple):
 
     Args:
         form: `before`: whether runs of the first kind arrive before those of the second, by the
-            rank test; `lower`: whether they have a lower value; `above`: whether they have a higher
-            one than `against`; `pairs`: whether with every seed that both kinds have their values
-            are less than `high` apart; `every`: whether each run has its value from `low` to
-            `high`; `any`: whether one meets the lesson's criterion.
+            rank test; `above`: the same, whether they have a higher value than `against`; `pairs`:
+            whether with every seed that both kinds have their values are less than `high` apart;
+            `every`: whether each run has its value from `low` to `high`; `any`: whether one meets
+            the lesson's criterion.
         kinds: of run, by the lesson's names.
         value: a series that a run keeps, and at which x; its last where that is none.
         against: recorded values, in the place of a second kind.
@@ -30,7 +30,7 @@ class Mine(NamedTuple):
         needs: how many runs, or pairs, these three take; a rank test knows itself.
     """
 
-    form: Literal["before", "lower", "above", "pairs", "every", "any"]
+    form: Literal["before", "above", "pairs", "every", "any"]
     kinds: tuple[str, ...]
     value: tuple[str, float | None] = ("", None)
     against: Sequence[float] = ()

@@ -1,7 +1,7 @@
 // Training a sorter on the page: which weights, which loss and which rate, and sixteen seeds at once.
 
 import { segments, select } from "./_page.js";
-import { SPEEDS, labelled, ofSeeds, paceOf, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
+import { SPEEDS, fieldsOf, labelled, ofSeeds, paceOf, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
@@ -42,20 +42,18 @@ export function sorterTraining({ uid, root, model, follow }) {
     show();
     if (!("speed" in next)) panel.restart();
   };
-  const field = (make, name, label, onchange) => make({ uid, name, label, onchange });
+  const field = fieldsOf(uid);
+  const menus = rateAndSteps({ field, change, parts: [1, 0.6, 0.3] });
   const boxes = {
-    variant: field(segments, "train-variant", "Weights", (variant) => change(suited(variant))),
-    loss: field(segments, "train-loss", "Predictions that the loss counts", (loss) => change({ loss })),
-    rate: field(select, "train-rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
-    total: field(select, "train-steps", "Steps", (total) => change({ total: Number(total) })),
-    speed: field(select, "train-speed", "Speed", (speed) => change({ speed })),
+    variant: field(segments, "variant", "Weights", (variant) => change(suited(variant))),
+    loss: field(segments, "loss", "Predictions that the loss counts", (loss) => change({ loss })),
+    speed: field(select, "speed", "Speed", (speed) => change({ speed })),
   };
   function show() {
     boxes.variant.set(variants().map((name) => [name, VARIANTS[name].label]), choice.variant);
     const losses = model.get("losses"); // saved by the alphabet, as all that stands by name
     boxes.loss.set(COUNTED.map((key) => [key, losses[key].label]), choice.loss);
-    boxes.rate.set(ratesAround(lesson().rate), choice.rate);
-    boxes.total.set(stepsOf(lesson().steps, [1, 0.6, 0.3]), choice.total);
+    menus.show(lesson(), choice);
     boxes.speed.set(SPEEDS, choice.speed);
   }
 
@@ -76,14 +74,12 @@ export function sorterTraining({ uid, root, model, follow }) {
 
   /** What the lesson calls the kind, its words, and whether it is trained as there. */
   function run() {
-    const { rate, steps } = lesson();
-    const { variant, loss, total } = choice;
+    const { variant, loss } = choice;
     const { label } = model.get("losses")[loss];
     return {
       kind: loss === "all" ? variant : `${variant}, ${loss}`,
       name: loss === "all" ? VARIANTS[variant].label : `${VARIANTS[variant].label}, loss on ${label}`,
-      choices: `${choice.rate} ${total}`,
-      taught: choice.rate === rate && total === steps,
+      ...trainedWith(choice, lesson()),
       criterion: "sort all 27",
     };
   }
@@ -125,8 +121,7 @@ export function sorterTraining({ uid, root, model, follow }) {
     settings: [
       labelled("Weights", boxes.variant),
       labelled("The loss counts", boxes.loss),
-      boxes.rate.node,
-      boxes.total.node,
+      ...menus.nodes,
       boxes.speed.node,
     ],
     lesson: "deep_qkv",

@@ -1,7 +1,7 @@
 // Training a model of brackets on the page: mask published or mended, which rate, how many steps.
 
-import { segments, select } from "./_page.js";
-import { ofSeeds, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
+import { segments } from "./_page.js";
+import { fieldsOf, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { bestCosts, changed, following, heldOut } from "./_dialectical_learn.js";
 import { forward, make, prepare } from "./_dialectical_model.js";
@@ -68,17 +68,13 @@ export function bracketTraining({ uid, root, model, follow }) {
     show();
     panel.restart();
   };
-  const field = (make, name, label, onchange) => make({ uid, name: `train-${name}`, label, onchange });
-  const boxes = {
-    name: field(segments, "name", "What learns", (name) => change(suited(name))),
-    rate: field(select, "rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
-    total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
-  };
+  const field = fieldsOf(uid);
+  const names = field(segments, "name", "What learns", (name) => change(suited(name)));
+  const menus = rateAndSteps({ field, change });
 
   function show() {
-    boxes.name.set(inOrder(lessons()).map((name) => [name, name]), choice.name);
-    boxes.rate.set(ratesAround(lesson().rate), choice.rate);
-    boxes.total.set(stepsOf(lesson().steps, [0.25, 0.5, 1, 2]), choice.total);
+    names.set(inOrder(lessons()).map((name) => [name, name]), choice.name);
+    menus.show(lesson(), choice);
   }
 
   function plan(seed) {
@@ -88,8 +84,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       run: {
         kind: choice.name,
         name: choice.name,
-        choices: `${rate} ${steps}`,
-        taught: rate === lesson().rate && steps === lesson().steps,
+        ...trainedWith(choice, lesson()),
         criterion: `end honest and within ${near} nats of the best predictor`,
       },
       setup: {
@@ -112,11 +107,11 @@ export function bracketTraining({ uid, root, model, follow }) {
     return { score: scored(found, lesson().near), words: worded(found), found };
   }
 
-  /** The loss above the best predictor's, at each step at which it was judged, and the leak at the end. */
+  /** The loss above the best predictor's, at each step at which it was judged, and 1 for who ends reading ahead. */
   function series(history) {
     const above = new Map(history.map(({ found: { step, loss, best } }) => [step, loss - best]));
     const { step, leak } = history.at(-1).found;
-    return { above: [...above], leak: [[step, leak]] };
+    return { above: [...above], ahead: [[step, Number(!(leak < READS_AHEAD))]] };
   }
 
   function outcome(history) {
@@ -147,7 +142,7 @@ export function bracketTraining({ uid, root, model, follow }) {
     root,
     esm: model.get("_esm"),
     title: "Train one here",
-    settings: [boxes.name.node, boxes.rate.node, boxes.total.node],
+    settings: [names.node, ...menus.nodes],
     lesson: "dialectical",
     seeds,
     challenge,

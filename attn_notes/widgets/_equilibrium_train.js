@@ -1,8 +1,8 @@
 // Training a language model on the page by AEP, by the naive way, or by BPTT: from the same start, on the
 // same text.
 
-import { html, number, segments, select } from "./_page.js";
-import { labelled, ofSeeds, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
+import { html, number, segments } from "./_page.js";
+import { fieldsOf, labelled, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
 
@@ -41,24 +41,22 @@ export function settlingTraining({ uid, root, model }) {
     show();
     panel.restart();
   };
-  const field = (make, name, label, onchange) => make({ uid, name: `train-${name}`, label, onchange });
-  const boxes = {
-    way: field(segments, "way", "Way to the gradient", (way) => change({ way })),
-    rate: field(select, "rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
-    total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
-  };
+  const field = fieldsOf(uid);
+  const way = field(segments, "way", "Way to the gradient", (chosen) => change({ way: chosen }));
+  const menus = rateAndSteps({ field, change });
+  /** Rate and steps that suit every way. */
+  const suits = () => ({ rate: lesson().optimizer.rate, steps: lesson().steps });
   const compared = html("p", { class: "eq-ends" });
 
   function show() {
-    boxes.way.set(ways().map((way) => [way, way, TONES[way]]), choice.way);
-    boxes.rate.set(ratesAround(lesson().optimizer.rate), choice.rate);
-    boxes.total.set(stepsOf(lesson().steps, [0.25, 0.5, 1, 2]), choice.total);
+    way.set(ways().map((name) => [name, name, TONES[name]]), choice.way);
+    menus.show(suits(), choice);
   }
 
   /** The ends of the ways so far, each with the colour of its curve. */
   function tell() {
-    const parts = ways().map((way) =>
-      html("span", { class: `eq-end ${TONES[way]}` }, `${way} ${way in ends ? number(ends[way], 3) : "–"}`),
+    const parts = ways().map((name) =>
+      html("span", { class: `eq-end ${TONES[name]}` }, `${name} ${name in ends ? number(ends[name], 3) : "–"}`),
     );
     compared.replaceChildren("Ends, from one start: ", ...parts);
   }
@@ -82,13 +80,11 @@ export function settlingTraining({ uid, root, model }) {
     last = null;
     tell();
     const { from, goal } = yardsticks();
-    const { optimizer, steps } = lesson();
     return {
       run: {
         kind: choice.way,
         name: choice.way,
-        choices: `${choice.rate} ${choice.total}`,
-        taught: choice.rate === optimizer.rate && choice.total === steps,
+        ...trainedWith(choice, suits()),
         criterion: `end below ${goal.name}`,
       },
       setup: setup(seed, choice),
@@ -107,7 +103,7 @@ export function settlingTraining({ uid, root, model }) {
   }
 
   function judge(weights, { judged }) {
-    const fresh = judged?.loss !== last?.loss; // the Worker repeats its last judgement until the next
+    const fresh = judged?.step !== last?.step; // the Worker repeats its last judgement until the next
     last = judged ?? { loss: judgeHere(weights) };
     const { from, goal } = yardsticks();
     const by = last.loss - goal.nats;
@@ -143,7 +139,7 @@ export function settlingTraining({ uid, root, model }) {
     root,
     esm: model.get("_esm"),
     title: "Train one here",
-    settings: [labelled("Way to the gradient", boxes.way), boxes.rate.node, boxes.total.node],
+    settings: [labelled("Way to the gradient", way), ...menus.nodes],
     lesson: "equilibrium",
     seeds,
     challenge,
@@ -166,8 +162,8 @@ export function settlingTraining({ uid, root, model }) {
     panel.node.hidden = !taught();
     if (!taught()) return;
     judgeHere = await heldOutLoss(lesson());
-    const { optimizer, steps } = lesson();
-    choice ??= { way: ways()[0], rate: optimizer.rate, total: steps };
+    const { rate, steps } = suits();
+    choice ??= { way: ways()[0], rate, total: steps };
     show();
     panel.restart();
   }

@@ -159,7 +159,7 @@ const FORMS = {
   },
   arrivals(axes, nameAt) {
     return byKind(axes, () => true).flatMap(([kind, those]) => {
-      const end = Math.min(axes.x.from[1], ...those.map(({ steps }) => steps ?? Infinity)); // so far all went
+      const end = Math.min(axes.x.from[1], ...those.map(({ steps }) => steps)); // so far all went
       const rows = staircase(those.map(({ arrived }) => arrived), end).map((row) => placeIn(axes, row));
       const first = rows.findIndex(([, y]) => y !== rows[0][1]);
       return [

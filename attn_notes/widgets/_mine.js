@@ -7,8 +7,8 @@ import { compared, fewest, holm, verdictOf } from "./_rank_test.js";
 import { seriesAt } from "./_yours.js";
 
 const SAID_OF = new Map([[true, "held"], [false, "did not hold"], [null, "could not be told"]]);
-const digits = (value, most) => `${Number(value.toPrecision(most))}`.replace("-", "−");
-const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${digits(p, 2)}`);
+/** As `statistics.said`: two digits, and in one piece. */
+export const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2).replace(/\.0$/, "")}`).replaceAll(" ", "\u00a0");
 const tooFew = (has, needs) => `too few yet: ${[has].flat().join(" and ")} of ${needs}`;
 
 /** The number of a run that a claim is about. */
@@ -16,7 +16,7 @@ const valueOf = (run, { series, x }) => seriesAt(run, series, x);
 
 const valuesOf = (runs, kind, value) => runs.filter((run) => run.kind === kind).map((run) => valueOf(run, value));
 
-const TESTS = new Set(["before", "lower", "above"]); // the forms that a test decides, corrected together
+const TESTS = new Set(["before", "above"]); // the forms that a test decides, corrected together
 
 const enough = (ours, theirs, needs) =>
   Math.min(ours.length, theirs.length) < needs
@@ -28,10 +28,6 @@ const enough = (ours, theirs, needs) =>
 const FORMS_OF_CLAIMS = {
   before({ kinds }, runs, questions) {
     const [ours, theirs] = kinds.map((kind) => runs.filter((run) => run.kind === kind).map(({ arrived }) => arrived));
-    return enough(ours, theirs, fewest(questions));
-  },
-  lower({ kinds, value }, runs, questions) {
-    const [ours, theirs] = kinds.map((kind) => valuesOf(runs, kind, value));
     return enough(ours, theirs, fewest(questions));
   },
   above({ kinds, value, against }, runs, questions) {

@@ -1,6 +1,6 @@
 // What the panels of several chapters offer: rates around the one that suits, a pace, a challenge.
 
-import { html } from "./_page.js";
+import { html, select } from "./_page.js";
 
 const WATCHED = 8; // seconds that a run takes where one wants to see it
 const FRAMES = 60; // a second
@@ -14,10 +14,31 @@ export const labelled = (text, { node }) =>
     node,
   );
 
-export const short = (rate) => `${Number(rate.toPrecision(2))}`;
+const short = (rate) => `${Number(rate.toPrecision(2))}`;
+
+/** How a panel makes its choices: `make` a row or a menu of a name, with what to do when one is taken. */
+export const fieldsOf = (uid) => (make, name, label, onchange) =>
+  make({ uid, name: `train-${name}`, label, onchange });
+
+/** The menus of learning rate and steps, which is all that some choose; `parts` of the steps that suit. */
+export function rateAndSteps({ field, change, parts = [0.25, 0.5, 1, 2] }) {
+  const rate = field(select, "rate", "Learning rate", (value) => change({ rate: Number(value) }));
+  const total = field(select, "steps", "Steps", (value) => change({ total: Number(value) }));
+  function show(suits, choice) {
+    rate.set(ratesAround(suits.rate), choice.rate);
+    total.set(stepsOf(suits.steps, parts), choice.total);
+  }
+  return { nodes: [rate.node, total.node], show };
+}
+
+/** What a run keeps of that: the choices, and whether they are those that suit, as the lesson's own. */
+export const trainedWith = ({ rate, total }, suits) => ({
+  choices: `${rate} ${total}`,
+  taught: rate === suits.rate && total === suits.steps,
+});
 
 /** The options of a menu of learning rates, around the one that suits, which says so. */
-export const ratesAround = (rate) =>
+const ratesAround = (rate) =>
   [-2, -1, 0, 1, 2]
     .map((power) => rate * 2 ** power)
     .map((each) => [each, each === rate ? `${short(each)}, suits it` : short(each)]);
@@ -41,8 +62,8 @@ export const challengeRow = (...parts) => html("div", { class: "attn-controls at
 export const tallyLine = () => html("p", { class: "attn-train-line", role: "status" });
 
 /**
- * A challenge that so many seeds in a row have to meet: `text()` says what is asked, `passed(run)` judges one, `done` says what they did, as
- * in "sort all 27", and `refused()` why the choices do not suit, if they do not.
+ * A challenge that so many seeds in a row have to meet: `text()` says what is asked, `passed(run)` judges one,
+ * `done` says what they did, as in "sort all 27", and `refused()` why the choices do not suit, if they do not.
  */
 export const ofSeeds = ({ text, seeds, passed, done, refused = () => null }) => ({
   text,

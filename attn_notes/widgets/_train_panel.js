@@ -7,7 +7,7 @@ import { keeper } from "./_kept_weights.js";
 import { listenFor, shownIn } from "./_listening.js";
 import { challengeRow, tallyLine } from "./_train_choices.js";
 import { EVERY, settled } from "./_train_guess.js";
-import { mapped, thinned, yours } from "./_yours.js";
+import { yours } from "./_yours.js";
 
 const KEPT_RUNS = 16; // earlier curves stay in the picture, in grey
 const CHART = { width: 600, height: 150 };
@@ -105,7 +105,7 @@ function lossChart() {
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in
  *               words; `curve`, the losses to be drawn at that step, where these are not those of the
  *               batches; whatever else is there stays in the history for `series`
- *   series(history, weights)  rows of [x, y] by name, for the figures
+ *   series(history)  rows of [x, y] by name, for the figures
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands above the challenge
  *   first     the first seed
@@ -285,7 +285,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       met: Number.isFinite(arrived),
       arrived: Number.isFinite(arrived) ? arrived : null,
       said: words,
-      series: lost ? {} : mapped(series(history, weights), thinned),
+      series: lost ? {} : series(history),
     };
     yours(lesson).add(run);
     see.disabled = !shownIn(lesson, run.kind);

@@ -2,13 +2,13 @@
 
 import { argmax, softmax } from "./_model.js";
 import { segments, select } from "./_page.js";
-import { SPEEDS, labelled, ofSeeds, paceOf, ratesAround, shapesOf, stepsOf } from "./_train_choices.js";
+import { SPEEDS, fieldsOf, labelled, ofSeeds, paceOf, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
 import { forward, make } from "./_triple_product_model.js";
 import { bestLoss, heldOut } from "./_triple_product_task.js";
-import { KINDS, counts } from "./_triple_product_words.js";
+import { KINDS, LAYERS, counts } from "./_triple_product_words.js";
 
 const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
@@ -57,13 +57,12 @@ export function copierTraining({ uid, root, model, follow }) {
     show();
     if (!("speed" in next)) panel.restart();
   };
-  const field = (make, name, label, onchange) => make({ uid, name: `train-${name}`, label, onchange });
+  const field = fieldsOf(uid);
+  const menus = rateAndSteps({ field, change });
   const boxes = {
     score: field(segments, "score", "Score", (kind) => change(suited(kind, choice.layers))),
     layers: field(segments, "layers", "Layers", (layers) => change(suited(choice.score, Number(layers)))),
     period: field(segments, "period", "Period", (period) => change({ period: Number(period) })),
-    rate: field(select, "rate", "Learning rate", (rate) => change({ rate: Number(rate) })),
-    total: field(select, "steps", "Steps", (total) => change({ total: Number(total) })),
     speed: field(select, "speed", "Speed", (speed) => change({ speed })),
   };
   function show() {
@@ -73,8 +72,7 @@ export function copierTraining({ uid, root, model, follow }) {
     boxes.score.set(kinds.map(({ kind, name }) => [kind, name]), choice.score);
     boxes.layers.set(layers.map((count) => [`${count}`, `${count}`]), `${choice.layers}`);
     boxes.period.set(lesson().tasks.map(({ periods }, i) => [`${i}`, counts(periods)]), `${choice.period}`);
-    boxes.rate.set(ratesAround(lesson().rate), choice.rate);
-    boxes.total.set(stepsOf(lesson().steps, [0.25, 0.5, 1, 2]), choice.total);
+    menus.show(lesson(), choice);
     boxes.speed.set(SPEEDS, choice.speed);
   }
 
@@ -94,15 +92,14 @@ export function copierTraining({ uid, root, model, follow }) {
     const { floor, periods } = task();
     const { name } = KINDS.find(({ kind }) => kind === config.score);
     const varies = periods.length > 1;
-    const layers = config.layers === 1 ? "one layer" : "two layers";
+    const layers = LAYERS[config.layers];
     // As the lesson's tasks are called (recipe.TASKS): the source's has one layer and one period.
     const among = config.layers === 1 ? (varies ? ", random period" : "") : varies ? "" : `, period ${periods[0]}`;
     return {
       run: {
         kind: `${config.score}, ${layers}${among}`,
         name: `${name.toLowerCase()}, ${layers}, period ${counts(periods)}`,
-        choices: `${choice.rate} ${choice.total}`,
-        taught: choice.rate === lesson().rate && choice.total === lesson().steps,
+        ...trainedWith(choice, lesson()),
         criterion: `get ${percent(copied)} or more of the copies right`,
       },
       setup: setup(seed),
@@ -152,8 +149,7 @@ export function copierTraining({ uid, root, model, follow }) {
       labelled("Score", boxes.score),
       labelled("Layers", boxes.layers),
       labelled("Period", boxes.period),
-      boxes.rate.node,
-      boxes.total.node,
+      ...menus.nodes,
       boxes.speed.node,
     ],
     lesson: "triple_product",

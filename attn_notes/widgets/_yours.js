@@ -1,10 +1,10 @@
 // What a reader has guessed and trained in a lesson: kept in this browser, and never sent.
 //
 //   guesses  question -> number
-//   runs     {kind, name, seed, choices, taught, met, criterion, arrived, said, series}: what was trained and
-//            how the reader knows it, with which choices, whether these are the lesson's own, whether it met
-//            the lesson's criterion and what several are said to do that did, the step from which on it did
-//            (null if it did not), what came out in words, and rows of [x, y] by name
+//   runs     {kind, name, seed, choices, taught, steps, met, criterion, arrived, said, series}: what was trained
+//            and how the reader knows it, with which choices, whether these are the lesson's own, for how many
+//            steps, whether it met the lesson's criterion and what several are said to do that did, the step
+//            from which on it did (null if it did not), what came out in words, and rows of [x, y] by name
 
 const CHANGED = "attn-yours";
 const MOST = 96; // runs of a lesson; the oldest go first
@@ -49,11 +49,12 @@ const isRun = (run) =>
   typeof run.name === "string" &&
   typeof run.said === "string" &&
   Number.isInteger(run.seed) &&
+  Number.isInteger(run.steps) &&
   (run.arrived === null || Number.isFinite(run.arrived)) &&
   Object.values(run.series).every((rows) => rows.every((row) => row.every(Number.isFinite)));
 
 /** A row of points with no more of them than a figure shows, the first and the last among them. */
-export function thinned(rows) {
+function thinned(rows) {
   const every = Math.max(1, (rows.length - 1) / (MOST_POINTS - 1));
   const count = Math.min(rows.length, MOST_POINTS);
   return Array.from({ length: count }, (_, i) =>
@@ -75,7 +76,8 @@ export function yours(lesson) {
     add(run) {
       const { guesses, runs } = readMine(lesson);
       const others = runs.filter((other) => !alike(run, other));
-      put({ guesses, runs: [...others, run].slice(-MOST) });
+      const series = Object.entries(run.series).map(([name, rows]) => [name, thinned(rows)]);
+      put({ guesses, runs: [...others, { ...run, series: Object.fromEntries(series) }].slice(-MOST) });
     },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
@@ -94,10 +96,6 @@ export function watchYours(lesson, listener) {
     removeEventListener("storage", elsewhere);
   };
 }
-
-/** The values of an object, each made into another. */
-export const mapped = (object, make) =>
-  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]));
 
 /** What a run came to: of a series the value at `x`, or, without one, its last. */
 export function seriesAt({ series }, name, x) {

@@ -1,15 +1,13 @@
 // What a reader expects before they know: a field for each question of a lesson. Kept in this browser
 // (_yours.js); where a kernel runs, `guesses` tells it as well.
 
-import { button, follow, html } from "./_page.js";
+import { button, follow, html, refuse } from "./_page.js";
+import { decimal } from "./_chosen.js";
 import { listenFor } from "./_listening.js";
 import { watchYours, yours } from "./_yours.js";
 
-/** A number as somebody types it, with a comma, a real minus or its unit; NaN if it is none. */
-export function typed(text, unit = "") {
-  const bare = text.trim().replace("−", "-").replace(",", ".").replace(unit, "").trim();
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : NaN;
-}
+/** What somebody types, with a comma, a real minus or its unit, as a plain number is written. */
+const plain = (text, unit) => text.replace("−", "-").replace(",", ".").replace(unit, "").trim();
 
 const shown = (value) => `${value}`.replace("-", "−");
 
@@ -28,25 +26,21 @@ function numberField({ question: { name, label, unit, low, high }, uid, give }) 
     "aria-describedby": `${uid}-note`,
     onchange: read,
   });
+  const typed = () => decimal(low, high).read(plain(input.value, unit));
   function read() {
-    const value = typed(input.value, unit);
-    const empty = input.value.trim() === "";
-    const fits = value >= low && value <= high;
-    if (empty || fits) input.removeAttribute("aria-invalid");
-    else input.setAttribute("aria-invalid", "true");
-    if (empty) give({ [name]: undefined });
-    else if (fits) give({ [name]: value });
-    else give({ [name]: undefined }, `${words}: a number from ${shown(low)} to ${shown(Number(high.toPrecision(3)))}.`);
+    const { value, refused = "" } = plain(input.value, unit) ? typed() : {};
+    refuse(input, refused);
+    give({ [name]: value }, refused && `${words}: ${refused}`);
   }
   const set = (guesses) => {
     if (input.getAttribute("aria-invalid")) return;
-    if (!(typed(input.value, unit) === guesses[name])) input.value = name in guesses ? shown(guesses[name]) : "";
+    if (typed().value !== guesses[name]) input.value = name in guesses ? shown(guesses[name]) : "";
   };
   return { node: html("div", { class: "attn-asked" }, html("label", { for: id }, words), input), set };
 }
 
 function choiceField({ question: { name, label, options }, uid, give }) {
-  const boxes = Object.entries(options).map(([text, value]) => {
+  const boxes = options.map(([text, value]) => {
     const input = html("input", { type: "radio", name: `${uid}-${name}`, onchange: () => give({ [name]: value }) });
     return { value, input, node: html("label", {}, input, text) };
   });

@@ -45,7 +45,7 @@ class Guess(anywidget.AnyWidget):
     def score(self, parts: Sequence[Part]) -> Scored:
         """How near the guesses are to what came out."""
         words = {
-            question["name"]: {f"{value:g}": text for text, value in question["options"].items()}
+            question["name"]: {f"{value:g}": text for text, value in question["options"]}
             for question in self.questions
             if question["kind"] == "choice"
         }

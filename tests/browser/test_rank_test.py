@@ -52,6 +52,12 @@ def test_holm_is_the_one_of_the_package(module_page: Page) -> None:
     assert found == [pytest.approx(statistics.holm(each)) for each in families]
 
 
+def test_a_chance_is_said_as_in_the_package(module_page: Page) -> None:
+    chances = [1.0, 0.5, 0.0996, 0.05, 0.049, 0.0079, 0.001, 0.00099, 1e-9]
+    found = asked(module_page, "(all) => all.map((p) => widget.chance(p))", chances)
+    assert found == [statistics.said(p) for p in chances]
+
+
 @pytest.mark.parametrize("questions", [1, 2, 5, 12])
 @pytest.mark.parametrize("others", [None, 4, 17])
 def test_so_few_seeds_tell_nothing_and_one_more_may(

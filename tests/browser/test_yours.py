@@ -12,8 +12,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from attn_notes import predictions
+from attn_notes.analysis import statistics
+from attn_notes.chapters.equilibrium import evidence
 from attn_notes.predictions import Part
 
+from ..drawn import place
 from .conftest import STEMS, Visit, opened
 from .training_page import choose, pick, told, train
 from .widget_page import READ_PAGE
@@ -22,8 +25,8 @@ NONSENSE = ("<img src=x onerror=document.title='run'>", "many", "1e999", "9" * 3
 
 # A run as a panel keeps it, for figures whose training takes too long to wait for.
 ADD = """([lesson, runs]) => runs.forEach((run) => widget.yours(lesson).add({
-  name: run.kind, choices: "", taught: true, met: true, criterion: "do it", arrived: 100,
-  said: "It does it.", series: {}, ...run }))"""
+  name: run.kind, choices: "", taught: true, steps: 1000, met: true, criterion: "do it",
+  arrived: 100, said: "It does it.", series: {}, ...run }))"""
 
 
 def figures(page: Page) -> Locator:
@@ -34,13 +37,6 @@ def axes(figure: Locator) -> list[dict[str, Any]]:
     """What a figure says of its axes."""
     found: list[dict[str, Any]] = json.loads(figure.get_attribute("data-axes") or "")
     return found
-
-
-def place(axis: dict[str, Any], value: float) -> float:
-    """Where a value lies in the drawing, or the edge that it is beyond."""
-    low, high, at = (math.log10(v) if axis["scale"] == "log" else v for v in (*axis["from"], value))
-    share = min(max((at - low) / (high - low), 0), 1)
-    return float(axis["to"][0] + share * (axis["to"][1] - axis["to"][0]))
 
 
 def within(axis: dict[str, Any], *shares: float) -> list[float]:
@@ -197,6 +193,13 @@ def points_of(part: Part, guess: float) -> float:
     return max(0.0, 1 - 2 * abs(part.at(guess) - part.at(part.came)))
 
 
+def test_the_options_of_a_choice_stand_as_they_were_given(open_page: Callable[..., Visit]) -> None:
+    """From closer to farther; a saved page has what stands by name in the order of the alphabet."""
+    page = open_page("book/equilibrium.html").page
+    shown = page.locator("[data-guess='forty more'] label").all_text_contents()
+    assert shown == [*evidence.TURN.options]
+
+
 def test_nonsense_in_a_field_is_answered_and_kept_out(stem: str, page: Page) -> None:
     field = page.locator(".attn-guesses input[type=text]").first
     note = page.locator(".attn-guesses .attn-note")
@@ -204,7 +207,7 @@ def test_nonsense_in_a_field_is_answered_and_kept_out(stem: str, page: Page) -> 
         field.fill(text)
         field.press("Tab")
         expect(field).to_have_attribute("aria-invalid", "true")
-        expect(note).to_contain_text("a number from ")
+        expect(note).to_contain_text("A number from ")
         assert page.evaluate("(lesson) => widget.yours(lesson).guesses", stem) == {}
     assert page.title() != "run"
 
@@ -305,7 +308,7 @@ def test_enough_runs_are_judged_as_the_package_does(open_page: Callable[..., Vis
         ours, theirs = claim["kinds"]
         sooner = order[ours] < order[theirs]
         words = "held: 1.00" if sooner else "did not hold: 0.00"
-        assert cell == f"{words}, p = {float(f'{p:.2g}')}"
+        assert cell == f"{words}, {statistics.said(p)}"
     visit.page.evaluate("widget.yours('deep_qkv').forget()")
     expect(table.locator(".attn-mine")).to_have_count(0)
 

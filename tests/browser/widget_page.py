@@ -13,16 +13,15 @@ if TYPE_CHECKING:
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
-FIELDS = ("attn_notes.widgets.guess", "attn_notes.widgets.scored")
-"""Widgets that ask, which no lesson is about: in front of its own stand the fields of a guess."""
+OWN = f".live-widget:not(.guess, .scored) > {VIEW}"
+"""The views that a lesson is about: in front of the first stand the fields of a guess."""
 
 # window.widget is the widget's own module, window.saved its traits, with the weights decoded.
 READ_PAGE = f"""async () => {{
   const texts = [...document.querySelectorAll('{STATE}')].map((script) => script.textContent);
   const all = Object.assign({{}}, ...texts.map((text) => JSON.parse(text).state));
-  const views = [...document.querySelectorAll('{VIEW}')];
-  const {{ state, buffers }} = views.map((view) => all[JSON.parse(view.textContent).model_id])
-    .find(({{ state }}) => !{list(FIELDS)}.some((name) => state._anywidget_id?.startsWith(name)));
+  const {{ model_id: id }} = JSON.parse(document.querySelector('{OWN}').textContent);
+  const {{ state, buffers }} = all[id];
   for (const {{ path, data }} of buffers) {{
     const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
@@ -82,11 +81,7 @@ def saved_runs(page: Page) -> dict[str, Any]:
     """The runs that the page saved, the weights as bytes."""
     saved = [json.loads(text)["state"] for text in page.locator(STATE).all_text_contents()]
     models = {model: entry for each in saved for model, entry in each.items()}
-    views = page.locator(VIEW).all_text_contents()
-    shown = [models[json.loads(view)["model_id"]] for view in views]
-    entry = next(
-        each for each in shown if not each["state"].get("_anywidget_id", "").startswith(FIELDS)
-    )
+    entry = models[json.loads(page.locator(OWN).first.text_content() or "")["model_id"]]
     runs: dict[str, Any] = entry["state"]["runs"]
     for buffer in entry["buffers"]:
         _, name, key = buffer["path"]

@@ -123,7 +123,7 @@ ORDER = Order(
 LOWEST = Number(
     "lowest loss of plain",
     0,
-    math.log(3),
+    1.1,  # each letter a third
     "The lowest loss of a plain one",
     unit="nats",
     best=sorting.FLOOR,

@@ -20,10 +20,6 @@ WHOLE_STEPS = recipe.WHOLE.steps
 # --- Findings: numbers → verdict
 
 
-READS_AHEAD = 1e-4
-"""Nats by which a later character moves a prediction in the page, in single precision, at least."""
-
-
 def lowest(excess: Tensor) -> tuple[bool, float]:
     """Whether no seed's loss lies below the best predictor's on the same strings, and the least."""
     return statistics.never_below((e, 0.0) for e in excess.tolist())
@@ -245,7 +241,7 @@ def lesson(live: Live, recorded: Recorded) -> list[Claim]:
     mine = [
         Mine("every", (published,), above, low=-statistics.ROUNDING),
         Mine("every", (mended,), above, low=-statistics.ROUNDING, high=recipe.NEAR),
-        Mine("every", (mended,), ("leak", None), high=READS_AHEAD),
+        Mine("every", (mended,), ("ahead", None), high=0.0),
         None,
         None,
     ]
