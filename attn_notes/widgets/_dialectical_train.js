@@ -133,7 +133,7 @@ export function bracketTraining({ uid, root, model, follow }) {
       `choose so that all ${seeds} seeds end within ${within} steps less than ${near} nats above the best predictor on ` +
       `${HELD.many} fresh strings, with no prediction that moves when a later character is changed.`,
     seeds,
-    passed: ({ last: { step, found: { loss, best, leak } } }) =>
+    passed: (run, { step, found: { loss, best, leak } }) =>
       step <= within && loss - best < near && leak < READS_AHEAD,
     done: `end there within ${within} steps, and honest`,
   });

@@ -129,7 +129,7 @@ export function settlingTraining({ uid, root, model }) {
   const challenge = ofSeeds({
     text: () => `without a way back, all ${seeds} seeds end below the dashed line within ${within} steps.`,
     seeds,
-    passed: ({ last: { step, end } }) => step <= within && end < yardsticks().goal.nats,
+    passed: (run, { step, end }) => step <= within && end < yardsticks().goal.nats,
     done: `end below the dashed line within ${within} steps`,
     refused: () => (choice.way === WITH_A_WAY_BACK ? "it is to be done without a way back" : null),
   });

@@ -62,7 +62,7 @@ export function listenFor(lesson) {
 function drawInto(figure, lesson) {
   const drawing = figure.querySelector("svg.attn-drawing");
   if (!drawing) return; // only its picture is there
-  const { guesses, runs, forget } = yours(lesson);
+  const { guesses, runs, forget, takeBack } = yours(lesson);
   const axes = JSON.parse(figure.dataset.axes);
   const layers = axes.map((each) => ({ ...each, mine: runs.filter(({ kind }) => kind in each.runs) }));
   drawing.querySelector(".attn-yours")?.remove();
@@ -75,7 +75,8 @@ function drawInto(figure, lesson) {
   const drawn = new Set(layers.flatMap(({ mine }) => mine));
   figure.dataset.yours = drawn.size;
   const asked = axes.some((each) => Object.keys(each.guesses).some((name) => name in guesses));
-  tellBelow(figure, sentencesOf(layers, asked), drawn.size > 0 || asked ? forget : null);
+  const mine = drawn.size > 0 || asked;
+  tellBelow(figure, sentencesOf(layers, asked), mine, mine ? forget : takeBack);
 }
 
 // --- what is drawn
@@ -230,13 +231,14 @@ function ofKind(runs, { series, reads, unit }) {
 
 const shortly = (value) => `${Number(value.toPrecision(3))}`.replace("-", "−");
 
-function tellBelow(figure, sentence, forget) {
+function tellBelow(figure, sentence, mine, act) {
   let line = figure.querySelector(".attn-yours-said");
   if (!line) {
     line = html("p", { class: "attn-yours-said", role: "status" });
     figure.append(line);
   }
   const text = html("span", {}, sentence);
-  figure.toggleAttribute("data-mine", Boolean(forget));
-  line.replaceChildren(text, ...(forget ? [" ", button("Forget mine", forget, "Forget mine: guesses and runs of this lesson")] : []));
+  figure.toggleAttribute("data-mine", mine);
+  const [name, what] = mine ? ["Forget mine", "guesses and runs of this lesson"] : ["Undo", "guesses and runs of this lesson come back"];
+  line.replaceChildren(text, ...(act ? [" ", button(name, act, `${name}: ${what}`)] : []));
 }

@@ -77,12 +77,13 @@ export function judgedBy(claims, runs) {
   });
 }
 
-/** Put the column into a table, or take it away where there is no run. */
+/** Put the column into a table, next to the claims so that a phone shows it, or take it away where there is no run. */
 export function judgeIn(table, runs) {
   table.querySelectorAll(".attn-mine").forEach((cell) => cell.remove());
   table.dataset.yours = runs.length;
   if (!runs.length) return;
-  table.tHead.rows[0].append(html("th", { scope: "col", class: "attn-mine" }, "yours, at the lesson’s settings"));
+  const beside = (row, cell) => row.cells[0].after(cell);
+  beside(table.tHead.rows[0], html("th", { scope: "col", class: "attn-mine" }, "yours, at the lesson’s settings"));
   const words = judgedBy(JSON.parse(table.dataset.claims), runs);
-  [...table.tBodies[0].rows].forEach((row, i) => row.append(html("td", { class: "attn-mine" }, words[i])));
+  [...table.tBodies[0].rows].forEach((row, i) => beside(row, html("td", { class: "attn-mine" }, words[i])));
 }

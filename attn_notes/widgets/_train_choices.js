@@ -62,15 +62,17 @@ export const challengeRow = (...parts) => html("div", { class: "attn-controls at
 export const tallyLine = () => html("p", { class: "attn-train-line", role: "status" });
 
 /**
- * A challenge that so many seeds in a row have to meet: `text()` says what is asked, `passed(run)` judges one,
- * `done` says what they did, as in "sort all 27", and `refused()` why the choices do not suit, if they do not.
+ * A challenge that the first so many seeds have to meet: `text()` says what is asked, `passed(run, last)` judges
+ * one by what is kept of it and the last of its history, `done` says what they did, as in "sort all 27", and
+ * `refused()` why the choices do not suit, if they do not.
  */
 export const ofSeeds = ({ text, seeds, passed, done, refused = () => null }) => ({
   text,
+  passed: (run, last) => Number.isFinite(last?.loss) && passed(run, last),
   judged(runs) {
     const why = refused();
     if (why) return { met: false, words: why };
-    const met = runs.filter((run) => Number.isFinite(run.last?.loss) && passed(run)).length;
+    const met = runs.filter((run) => run.passed).length;
     const words = `${met} of ${runs.length} seeds ${done}`;
     if (met < runs.length) return { met: false, words };
     return runs.length < seeds ? { met: null, words: `${words}, ${seeds} are asked` } : { met: true, words };

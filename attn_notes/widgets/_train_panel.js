@@ -7,7 +7,7 @@ import { keeper } from "./_kept_weights.js";
 import { listenFor, shownIn } from "./_listening.js";
 import { challengeRow, tallyLine } from "./_train_choices.js";
 import { EVERY, settled } from "./_train_guess.js";
-import { yours } from "./_yours.js";
+import { sameWay, watchYours, yours } from "./_yours.js";
 
 const KEPT_RUNS = 16; // earlier curves stay in the picture, in grey
 const CHART = { width: 600, height: 150 };
@@ -112,8 +112,9 @@ function lossChart() {
  *   seeds     how many one button trains in a row
  *   guesses, outcome(history), found(history)   the question asked before the first start, what came out
  *               in words, and which of the answers that is
- *   challenge {text(), judged(runs)}: what is asked, and of the runs that were trained in a row, with `last`
- *               from the history in each, {met, words}; met is null as long as it may yet be
+ *   challenge {text(), passed(run, last), judged(runs)}: what is asked; whether a run does it, by what is kept of
+ *               it and the last of its history; and of the runs of the seeds of that button that were trained with
+ *               these choices, whenever that was, {met, words}; met is null as long as it may yet be
  */
 export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow, ...rest }) {
   const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
@@ -125,7 +126,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   let guess = null;
   let waiting = []; // seeds that are still to be trained, of several
   let hurried = false; // while these are trained
-  let row = []; // the runs that were trained in a row with the same choices
+  let restored = false; // whether the choices that were kept are made again
 
   const chart = lossChart();
   const line = html("p", { class: "attn-train-line" });
@@ -174,7 +175,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const tally = tallyLine();
   const task = html("p", {});
   const asked = challengeRow(task, tally);
-  const folded = settingsFold(settings);
+  const folded = settingsFold({ uid, settings, keep: (made) => yours(lesson).choose(made) });
   const node = html(
     "section",
     { class: "attn-train", "aria-label": title },
@@ -190,6 +191,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     asked,
   );
   listenFor(lesson);
+  const deaf = watchYours(lesson, judgeChallenge);
 
   // Of several in a row nobody wants to watch each.
   const training = trainer({
@@ -215,15 +217,27 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     training.run();
   }
 
-  /** Forget the runs: from here on the choices are those that the panel shows. */
+  /** From here on the choices are those that the panel shows; at first those that the reader left there. */
   function restart() {
+    if (!restored) {
+      restored = true;
+      folded.restore(yours(lesson).settings);
+    }
     waiting = [];
     hurried = false;
-    row = [];
     task.textContent = `Challenge: ${challenge.text()}`;
-    tally.textContent = "";
-    asked.dataset.met = false;
     prepare();
+    judgeChallenge();
+  }
+
+  /** How far the challenge is, by all runs of its seeds with the choices that the panel shows. */
+  function judgeChallenge() {
+    if (!current) return;
+    const row = yours(lesson).runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
+    const { met, words } = row.length ? challenge.judged(row) : { met: false, words: "" };
+    asked.dataset.met = met === true;
+    const far = met === null ? `${words}.` : `${met ? "Met" : "Not met"}: ${words}.`;
+    tally.textContent = words && far;
   }
 
   function prepare() {
@@ -287,12 +301,8 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       said: words,
       series: lost ? {} : series(history),
     };
-    yours(lesson).add(run);
+    yours(lesson).add({ ...run, passed: challenge.passed(run, last) });
     see.disabled = !shownIn(lesson, run.kind);
-    row.push({ ...run, last });
-    const { met, words: far } = challenge.judged(row);
-    asked.dataset.met = met === true;
-    tally.textContent = met === null ? `${far}.` : `${met ? "Met" : "Not met"}: ${far}.`;
     hurried = waiting.length > 0;
     if (!hurried) return;
     seed = waiting.shift();
@@ -331,6 +341,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   document.addEventListener("visibilitychange", restOrWake);
   function free() {
     document.removeEventListener("visibilitychange", restOrWake);
+    deaf();
     training.free();
   }
   return { node, restart, free, pause: training.pause };

@@ -2,18 +2,37 @@
 
 import { html } from "./_page.js";
 
-/** Choices behind one line that names those that are made; `tell` says them anew. */
-export function settingsFold(settings) {
+/**
+ * Choices behind one line that names those that are made; `tell` says them anew. `keep` is called when the reader
+ * makes one, with all of them by the names of their fields; `restore` makes such choices again, as far as they
+ * still exist.
+ */
+export function settingsFold({ uid, settings, keep }) {
   const made = html("span", { class: "attn-settings-made" });
   const node = html(
     "details",
-    { class: "attn-settings", onchange: tell },
+    { class: "attn-settings", onchange: changed },
     html("summary", {}, "Settings: ", made),
     html("div", { class: "attn-controls" }, ...settings),
   );
+  const fieldOf = (box) => (box.name || box.id).slice(uid.length);
+  const boxes = () => [...node.querySelectorAll("select, input:checked")];
   function tell() {
-    const boxes = [...node.querySelectorAll("select, input:checked")];
-    made.textContent = boxes.map((box) => (box.selectedOptions ?? box.labels)[0]?.textContent).join(", ");
+    made.textContent = boxes().map((box) => (box.selectedOptions ?? box.labels)[0]?.textContent).join(", ");
   }
-  return { node, tell };
+  function changed() {
+    tell();
+    keep(Object.fromEntries(boxes().map((box) => [fieldOf(box), box.value])));
+  }
+  function restore(choices) {
+    // One choice may offer others anew, so each is looked for when those before it are made.
+    for (const [name, value] of Object.entries(choices)) {
+      const places = [...node.querySelectorAll("option, input")];
+      const place = places.find((each) => each.value === value && fieldOf(each.closest("select") ?? each) === name);
+      if (!place || place.selected || place.checked) continue;
+      place[place.matches("option") ? "selected" : "checked"] = true;
+      place.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  }
+  return { node, tell, restore };
 }

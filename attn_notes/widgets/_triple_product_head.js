@@ -339,7 +339,7 @@ export function inAHead({ uid, model, save, leave }) {
     const attention = head.attention[i];
     const name = (t) => `${LETTERS[text[t]]}${t + 1}`;
 
-    models.show(shown.learning ? `in training: ${named(config)}` : "");
+    models.show(shown.learning ? `yours: ${named(config)}` : "");
     selects.layer.set(counted(config.layers, (n) => `${n + 1}`), clamp(model.get("layer"), config.layers));
     selects.head.set(counted(config.heads, (n) => `${n + 1}`), clamp(model.get("head"), config.heads));
     selects.key.set(counted(i + 1, (t) => `${LETTERS[text[t]]} at ${t + 1}`), j);

@@ -135,7 +135,7 @@ export function copierTraining({ uid, root, model, follow }) {
       `with one layer and one period, choose so that all ${seeds} seeds get every copy of ${HELD.count} fresh ` +
       `sequences right within ${within} steps.`,
     seeds,
-    passed: ({ last: { step, judged } }) => step <= within && judged?.copied === 1,
+    passed: (run, { step, judged }) => step <= within && judged?.copied === 1,
     done: `get every copy right within ${within} steps`,
     refused: () =>
       choice.layers !== 1 || task().periods.length > 1 ? "it is to be done with one layer and one period" : null,

@@ -1,10 +1,12 @@
 // What a reader has guessed and trained in a lesson: kept in this browser, and never sent.
 //
-//   guesses  question -> number
-//   runs     {kind, name, seed, choices, taught, steps, met, criterion, arrived, said, series}: what was trained
-//            and how the reader knows it, with which choices, whether these are the lesson's own, for how many
-//            steps, whether it met the lesson's criterion and what several are said to do that did, the step
-//            from which on it did (null if it did not), what came out in words, and rows of [x, y] by name
+//   guesses   question -> number
+//   runs      {kind, name, seed, choices, taught, steps, met, criterion, arrived, passed, said, series}: what was
+//             trained and how the reader knows it, with which choices, whether these are the lesson's own, for how
+//             many steps, whether it met the lesson's criterion and what several are said to do that did, the step
+//             from which on it did (null if it did not), whether it does what the challenge asks, what came out in
+//             words, and rows of [x, y] by name
+//   settings  what is chosen in the panel that trains, by the name of the field
 
 const CHANGED = "attn-yours";
 const MOST = 96; // runs of a lesson; the oldest go first
@@ -13,6 +15,8 @@ const MOST_POINTS = 64; // of a series: a figure is not much wider
 // Where a browser keeps nothing it is kept as long as the page is. The page's widgets share it.
 const KEPT_HERE = Symbol.for("attn_notes.yours");
 const memory = () => (document[KEPT_HERE] ??= new Map());
+const FORGOTTEN = Symbol.for("attn_notes.forgotten");
+const forgotten = () => (document[FORGOTTEN] ??= new Map()); // as long as the page is
 const keyOf = (lesson) => `attention-notes yours ${lesson}`;
 
 function textOf(lesson) {
@@ -36,11 +40,11 @@ function keep(lesson, text) {
 /** What there is, whatever stands under that name in the browser. */
 function readMine(lesson) {
   try {
-    const { guesses, runs } = JSON.parse(textOf(lesson));
+    const { guesses, runs, settings = {} } = JSON.parse(textOf(lesson));
     const numbers = Object.entries(guesses).filter(([, value]) => Number.isFinite(value));
-    return { guesses: Object.fromEntries(numbers), runs: runs.filter(isRun) };
+    return { guesses: Object.fromEntries(numbers), runs: runs.filter(isRun), settings };
   } catch {
-    return { guesses: {}, runs: [] };
+    return { guesses: {}, runs: [], settings: {} };
   }
 }
 
@@ -62,26 +66,40 @@ function thinned(rows) {
   );
 }
 
+/** Whether two runs were trained in the same way, from whatever seeds. */
+export const sameWay = (one, other) => one.kind === other.kind && one.choices === other.choices;
+
 /** What is the reader's in one lesson. */
 export function yours(lesson) {
   function put(next) {
     keep(lesson, next && JSON.stringify(next));
     document.dispatchEvent(new CustomEvent(CHANGED, { detail: lesson }));
   }
-  const alike = (one, other) =>
-    ["kind", "seed", "choices"].every((name) => one[name] === other[name]);
+  const alike = (one, other) => one.seed === other.seed && sameWay(one, other);
   return {
     ...readMine(lesson),
     /** A run more, in the place of one with the same seed and choices. */
     add(run) {
-      const { guesses, runs } = readMine(lesson);
-      const others = runs.filter((other) => !alike(run, other));
+      const mine = readMine(lesson);
+      const others = mine.runs.filter((other) => !alike(run, other));
       const series = Object.entries(run.series).map(([name, rows]) => [name, thinned(rows)]);
-      put({ guesses, runs: [...others, { ...run, series: Object.fromEntries(series) }].slice(-MOST) });
+      put({ ...mine, runs: [...others, { ...run, series: Object.fromEntries(series) }].slice(-MOST) });
     },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
-    forget: () => put(null),
+    choose: (settings) => put({ ...readMine(lesson), settings }),
+    forget() {
+      forgotten().set(lesson, textOf(lesson));
+      put(null);
+    },
+    /** What was forgotten since the page was opened, given back; null if nothing was. */
+    takeBack: forgotten().has(lesson)
+      ? () => {
+          const text = forgotten().get(lesson);
+          forgotten().delete(lesson);
+          put(JSON.parse(text));
+        }
+      : null,
   };
 }
 

@@ -250,7 +250,7 @@ async function render({ model, el }) {
       i,
       right === WORDS.length ? `${i}` : `${i} (✗ ${right} of ${WORDS.length})`,
     ]);
-    if (shown.learning) seeds.push(["", "in training"]);
+    if (shown.learning) seeds.push(["", "yours"]);
     selects.seed.set(seeds, shown.seed ?? "");
     const weights = shown.run.shapes.map((shape) => shape.reduce((size, length) => size * length, 1));
     apart.textContent = `Take it apart: ${plural(

@@ -66,7 +66,7 @@ async function render({ model, el }) {
 
   /** Show a model as it learns. What it writes takes longer than a frame, so it writes now and then. */
   function follow(lesson, name, weights) {
-    learning = { name: `in training: ${name}`, network: make(lesson, weights) };
+    learning = { name: `yours: ${name}`, network: make(lesson, weights) };
     if (model.get("view") === "losses") draw();
     else late ||= setTimeout(drawLate, SELDOM);
   }

@@ -32,7 +32,7 @@ const howToWrite = (task) =>
 
 const WITHOUT_MODEL = { rows: 2, columns: 3, held_out_share: 0.1, symmetries: "labels" };
 const FAILED = 8; // looks after which a puzzle is shown that it does not solve
-const LEARNING = "in training"; // what the model is called that the reader trains
+const LEARNING = "yours"; // what the model is called that the reader trains
 const DRAWN = ["runs", "run", "seed", "step", "shown", "selected", "failures"];
 
 function render({ model, el }) {

@@ -135,9 +135,9 @@ def test_the_losses_shown_follow_the_weights(visit: Visit, widget: Locator, tmp_
     expected = float(brackets.token_losses(model(text), y).mean())
     shown = widget.locator(".dh-key-model strong").text_content() or ""
     assert float(shown) == pytest.approx(expected, abs=0.01)
-    expect(widget.locator(".dh-key-model")).to_contain_text(f"in training: {MENDED}")
+    expect(widget.locator(".dh-key-model")).to_contain_text(f"yours: {MENDED}")
     pick(widget.get_by_role("radiogroup", name="Model"), MENDED)
-    expect(widget.locator(".dh-key-model")).not_to_contain_text("in training")
+    expect(widget.locator(".dh-key-model")).not_to_contain_text("yours")
 
 
 def test_strings_follow_the_tasks_law(module_page: Page) -> None:

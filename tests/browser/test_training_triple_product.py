@@ -128,12 +128,12 @@ def test_everything_shown_follows_the_weights(
 def test_a_loaded_model_takes_the_place_of_the_one_in_training(widget: Locator) -> None:
     one_step(widget)
     menu = widget.get_by_label("Model", exact=True)
-    expect(menu.locator("option:checked")).to_have_text("in training: dot, one layer")
+    expect(menu.locator("option:checked")).to_have_text("yours: dot, one layer")
     menu.select_option("angle, two layers")
     expect(menu.locator("option:checked")).to_have_text("angle, two layers")
     expect(menu.locator("option")).to_have_count(6)
     widget.get_by_role("button", name="One step").click()
-    expect(menu.locator("option:checked")).to_have_text("in training: dot, one layer")
+    expect(menu.locator("option:checked")).to_have_text("yours: dot, one layer")
     assert told(widget)["step"] == "2"
 
 

@@ -317,7 +317,7 @@ def test_it_trains_pauses_and_shows_what_it_has_learned(visit: Visit, tmp_path: 
     pause(widget)
     expect(widget.get_by_role("button", name="One step")).to_be_enabled()
     assert 0 < float(told(widget)["loss"]) < 4
-    expect(widget.get_by_label("Model", exact=True)).to_have_value("in training")
+    expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")
     model = TRM(recipe.LIVE.config, Generator())
     checkpoint.load_weights(model, downloaded(visit.page, widget, tmp_path))
     puzzle, _ = TASK.read(widget.get_by_label("Puzzle", exact=True).input_value())
@@ -336,10 +336,10 @@ def test_another_model_is_looked_at_meanwhile_and_a_new_seed_starts_elsewhere(
     menu = widget.get_by_label("Model", exact=True)
     before = menu.input_value()
     first = one_step(widget)["loss"]
-    expect(menu).to_have_value("in training")
+    expect(menu).to_have_value("yours")
     menu.select_option(before)
     expect(menu).to_have_value(before)
-    menu.select_option("in training")
+    menu.select_option("yours")
     expect(widget.locator(".trm-told")).to_contain_text("Step 1: ")
     pick(widget, "off")
     assert told(widget)["step"] == "0"
@@ -354,12 +354,12 @@ def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
     widget.get_by_label("Puzzles at once").select_option("16")
     one_step(widget)
     answers = "(node) => [...node.querySelectorAll('.trm-digit')].map((e) => e.textContent).join()"
-    expect(widget.get_by_label("Model", exact=True)).to_have_value("in training")
+    expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")
     before = widget.evaluate(answers)
     widget.get_by_role("button", name="Keep").click()
     visit.page.reload()
     widget.get_by_role("button", name="Take back").click()
-    expect(widget.get_by_label("Model", exact=True)).to_have_value("in training")
+    expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")
     assert widget.evaluate(answers) == before
 
 
@@ -383,7 +383,7 @@ def test_the_end_answers_the_guess_and_judges_the_challenge(
     expect(scratch.locator(".attn-challenge [role=status]")).to_have_text(
         f"{verdict} of 1 seeds solve as many within as many looks."
     )
-    expect(scratch.get_by_label("Model", exact=True)).to_have_value("in training")
+    expect(scratch.get_by_label("Model", exact=True)).to_have_value("yours")
     expect(scratch.get_by_role("gridcell")).to_have_count(16)
 
 

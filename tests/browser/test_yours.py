@@ -280,9 +280,38 @@ def test_a_run_draws_itself(trained: Page) -> None:
 
 def test_two_runs_are_too_few_for_a_verdict(trained: Page) -> None:
     table = trained.locator("table[data-listens]")
-    expect(table.locator("thead th").last).to_contain_text("yours")
+    expect(table.locator("thead th").nth(1)).to_contain_text("yours")  # a phone has it in sight
     cells = table.locator("tbody td.attn-mine").all_text_contents()
     assert "too few yet: 0 and 0 of 5" in cells  # at the lesson's own settings there is none
+
+
+ALIKE = """([passed, seeds]) => {
+  const [run] = widget.yours("deep_qkv").runs.slice(-1);
+  seeds.forEach((seed) => widget.yours("deep_qkv").add({ ...run, seed, passed }));
+}"""
+
+
+def test_a_challenge_is_judged_by_all_runs_of_its_seeds_whenever_they_were_trained(
+    trained: Page,
+) -> None:
+    challenge = trained.locator(".attn-widget .attn-challenge").first
+    asked = list(range(1, 17))
+    trained.evaluate(ALIKE, [True, [*asked[1:], 40]])
+    trained.evaluate(ALIKE, [False, [1, 41]])  # 40 and 41 are not asked
+    expect(challenge).to_contain_text("Not met: 15 of 16 seeds")
+    trained.evaluate(ALIKE, [True, [1]])
+    expect(challenge).to_have_attribute("data-met", "true")
+    trained.reload()
+    expect(challenge).to_contain_text("Met: 16 of 16 seeds")
+    shown = trained.locator(".attn-widget .attn-settings-made").first
+    expect(shown).to_contain_text("the four it can know, ")  # as it was left
+    expect(shown).to_contain_text(", 300, ")
+    forget = trained.get_by_role("button", name="Forget mine").first
+    forget.click()
+    expect(challenge).to_have_attribute("data-met", "false")
+    trained.get_by_role("button", name="Undo").first.click()
+    expect(challenge).to_have_attribute("data-met", "true")
+    expect(figures(trained).nth(1)).to_have_attribute("data-yours", re.compile("[1-9]"))
 
 
 def test_enough_runs_are_judged_as_the_package_does(open_page: Callable[..., Visit]) -> None:

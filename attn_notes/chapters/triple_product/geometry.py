@@ -27,14 +27,15 @@ class Rounding(NamedTuple):
 
 
 LOUD = (1.0, 1000.0)  # what the keys are multiplied by
+KEYS, WIDTH = 4000, 16  # how many of them, and of how many numbers each
 
 
 def rounding() -> dict[str, dict[float, Rounding]]:
-    """Form → loudness of the keys → what rounding makes of 4,000 keys in the plane."""
+    """Form → loudness of the keys → what rounding makes of keys in the plane."""
     return {
         form: {
             loudness: Rounding(
-                *measure.wrong_signs(form, 16, loudness, 4000, Generator().manual_seed(3))
+                *measure.wrong_signs(form, WIDTH, loudness, KEYS, Generator().manual_seed(3))
             )
             for loudness in LOUD
         }

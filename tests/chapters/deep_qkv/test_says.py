@@ -244,6 +244,12 @@ def test_how_the_gradients_stand() -> None:
         "From step 30 on or so the gradient of the two letters points against that of the other",
         where=along.middle(two, 0, 20) > 0 > along.middle(two, 30, 100),
     )
+    (stride,) = set(along.steps.diff().tolist())
+    EVIDENCE.says(
+        "Along the training of the lesson's sixteen plain sorters the gradients of all six were "
+        "taken at every tenth step, over all 27 inputs",
+        where=stride == 10 and along.cosines().shape[1] == 16 and recipe.SOLVED == 27,
+    )
     EVIDENCE.says(
         f"In the first 20 steps the two parts agree, with a median cosine of "
         f"{along.middle(two, 0, 20):.2f}",

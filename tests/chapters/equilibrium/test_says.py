@@ -351,7 +351,7 @@ def test_what_was_trained_and_how() -> None:
     left = f"where the force that is left exceeds {governor.tolerance:g} of the state"
     EVIDENCE.says(
         f"The recorded models have the published width: {TRAINING.parameters:,} trained parameters "
-        "on the whole text",
+        f"on the whole text, which has {len(evidence.trained()[1])} kinds of characters",
         f"pieces of {recipe.LENGTH} characters instead of {recipe.PUBLISHED_LENGTH}",
         f"Draws are the same for all, at a temperature of {recipe.TEMPERATURE}",
         f"after each step, {left}, the block's weights are {held}",

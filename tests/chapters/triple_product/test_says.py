@@ -668,6 +668,18 @@ def test_what_the_pages_say_of_counting() -> None:
     EVIDENCE.says("a sequence of two whole periods, and every letter of the copy counts but its")
 
 
+@pytest.mark.parametrize("task", [FIXED, RANDOM])
+def test_what_counts_while_a_model_trains(task: Copying) -> None:
+    last = len(range(task.length - 1)[task.settled])
+    EVIDENCE.says(f"the last {COUNT[last]} of the {task.length} letters that count")
+
+
+def test_how_many_keys_lie_in_the_plane() -> None:
+    EVIDENCE.says(
+        f"Take {geometry.KEYS:,} keys that lie *in* the plane, with $d = {geometry.WIDTH}$"
+    )
+
+
 @pytest.mark.parametrize("page", [LESSON, EVIDENCE, TEACHING])
 def test_the_lesson_has_one_name(page: Page) -> None:
     assert not any("count to twelve" in text for text in page.cells.values())
