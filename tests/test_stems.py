@@ -13,6 +13,7 @@ STEMS = lesson_stems(ROOT)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
+    "book/teaching/syllabus.md": "gives each week a lesson",
     "book/reference/glossary.md": "leads from each word to the lessons that use it",
     "book/reference/page.md": "documents every widget and every check",
     "book/experiments/weights.py": "trains a model of each chapter",

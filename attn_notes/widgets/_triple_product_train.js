@@ -14,7 +14,7 @@ const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
 const TESTED = [6, 7, 8, 9, 10, 11, 12]; // periods of which a sequence holds two
 const FEW = 6; // sequences where the page itself judges
-const CHALLENGE = { seeds: 8, steps: 200 };
+const CHALLENGE = { seeds: 8, steps: 200, copied: 0.999 }; // one wrong copy of some thousand is chance
 
 const GUESSES = { question: "Your guess: from which step on does it copy?", options: PARTS };
 
@@ -129,14 +129,14 @@ export function copierTraining({ uid, root, model, follow }) {
     return `After all steps ${percent(share * lesson().copied)} of the copies are right, not ${enough}.`;
   }
 
-  const { seeds, steps: within } = CHALLENGE;
+  const { seeds, steps: within, copied: asked } = CHALLENGE;
   const challenge = ofSeeds({
     text: () =>
-      `with one layer and one period, choose so that all ${seeds} seeds get every copy of ${HELD.count} fresh ` +
-      `sequences right within ${within} steps.`,
+      `with one layer and one period, choose so that all ${seeds} seeds get ${percent(asked)} of the copies in ` +
+      `${HELD.count} fresh sequences right within ${within} steps.`,
     seeds,
-    passed: (run, { step, judged }) => step <= within && judged?.copied === 1,
-    done: `get every copy right within ${within} steps`,
+    passed: (run, { step, judged }) => step <= within && judged?.copied >= asked,
+    done: `get ${percent(asked)} of the copies right within ${within} steps`,
     refused: () =>
       choice.layers !== 1 || task().periods.length > 1 ? "it is to be done with one layer and one period" : null,
   });

@@ -249,7 +249,7 @@ def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
 
 @pytest.mark.parametrize("seeds", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_the_challenge_can_be_met(seeds: int, widget: Locator) -> None:
-    """Eight seeds, every copy right: with the angle at a rate that the page offers."""
+    """All but one copy in a thousand: with the angle at a rate that the page offers."""
     tally = widget.locator(".attn-challenge [role=status]")
     pick(widget, "6 to 12")
     widget.get_by_role("button", name="8 seeds").click()

@@ -1,0 +1,71 @@
+"""What the pages for teachers say of the book: its lessons, its boards, its oldest browsers."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from dependencies import lesson_stems
+
+from attn_notes.chapters.trm import recipe
+from attn_notes.tasks import sorting
+
+from .says import BOOK, Page
+
+SYLLABUS, DEPARTMENT = Page("teaching/syllabus"), Page("teaching/department")
+WRITTEN = [
+    *(BOOK.parent / "attn_notes").rglob("*.js"),
+    *(BOOK.parent / "attn_notes").rglob("*.css"),
+]
+OLDEST = {  # feature → the first Chromium, Firefox and Safari that have it, by MDN
+    "color-mix(": (111, 113, 16.2),
+    ":has(": (105, 121, 15.4),
+    "@container": (105, 110, 16.0),
+    ".toSorted(": (110, 115, 16.0),
+    ".findLast(": (97, 104, 15.4),
+}
+NEWER = (
+    *("groupBy(", "withResolvers(", "light-dark(", "anchor-name", "popover", "@starting-style"),
+    *("fromBase64(", "Promise.try(", "isSubsetOf(", "symmetricDifference(", "Iterator.from("),
+)
+
+
+def test_a_week_has_a_lesson_in_their_order() -> None:
+    source = (BOOK / "teaching" / "syllabus.md").read_text("utf-8")
+    assert re.findall(r"^\| \d \| \[\]\(\.\./(\w+)\.ipynb\)", source, re.MULTILINE) == (
+        lesson_stems(BOOK.parent)
+    )
+
+
+def test_the_boards_are_right() -> None:
+    side = recipe.TASK.side
+    SYLLABUS.says(
+        f"floor (ln 3 + ln 3) / 6 = {sorting.FLOOR:.3f}",
+        f"One grid, {side}! = {math.factorial(side)} names of its digits",
+        f"ln 6 = {math.log(6):.2f}",
+        where=math.isclose(sorting.FLOOR, 2 * math.log(3) / 6),
+    )
+
+
+def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
+    everything = "".join(path.read_text("utf-8") for path in WRITTEN)
+    used = [since for feature, since in OLDEST.items() if feature in everything]
+    assert not [feature for feature in NEWER if feature in everything]
+    chromium, firefox, safari = (max(each) for each in zip(*used, strict=True))
+    DEPARTMENT.says(
+        f"Chromium, Chrome and Edge {chromium:.0f}, Firefox {firefox:.0f}, Safari {safari}"
+    )
+
+
+@pytest.mark.parametrize("page", sorted((BOOK / "teaching").glob("*.md")), ids=lambda p: p.stem)
+def test_a_page_for_teachers_is_in_the_contents(page: Path) -> None:
+    """But for the one that is handed to programs."""
+    contents = (BOOK.parent / "_toc.yml").read_text("utf-8")
+    assert (f"book/teaching/{page.stem}" in contents) == (page.stem != "AGENTS")
+
+
+def test_the_page_on_privacy_names_what_is_kept() -> None:
+    """Each name under which a widget keeps something."""
+    keys = re.findall(r"`(attention-notes[^`]*)`", "".join(p.read_text("utf-8") for p in WRITTEN))
+    assert len(keys) >= 2
+    DEPARTMENT.says("under names that begin with `attention-notes`")
