@@ -24,6 +24,7 @@ from attn_notes.doubt.subject import LARGE, MIXED, Call, RefusedError, Subject, 
 
 MODES = ("eval", "train")
 BUDGET = 300.0
+SPENT = "the budget was spent"
 
 
 REST: dict[str, Callable[..., Answer]] = {
@@ -43,6 +44,11 @@ class _Budget:
 
     until: float
     weights: list[float]
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return time.perf_counter() > self.until
 
     def share(self) -> float:
         """When the next stage has to end."""
@@ -124,8 +130,12 @@ def causal(
     answers: list[Answer] = []
     alone: dict[str, bool] = {}  # in which modes a row is asked alone
     for mode, wide in kinds:
+        end = purse.share()
+        if purse.spent and wide is not judge:
+            answers.append(Answer("suffix", "not asked", f"{mode}, {own}", found=SPENT))
+            continue
         with how(train=mode == "train", wide=wide) as subject:
-            work = partial(_answer, subject, case, purse.share())
+            work = partial(_answer, subject, case, end)
             if wide is judge:
                 answers.append(work("neighbours", checks.neighbours))
                 alone[mode] = answers[-1].verdict != "ok"
@@ -134,11 +144,12 @@ def causal(
             draws = 2 if wide is judge else 1
             answers.append(work("suffix", checks.suffix, draws=draws, alone=alone[mode]))
             answers[-1] = replace(answers[-1], needed=wide is judge)
-            if wide is judge and answers[-1].verdict == "ok":
+            if wide is judge and answers[-1].verdict == "ok" and not purse.spent:
                 answers.append(work("each", checks.each, alone=alone[mode]))
     for name, check in REST.items():
         end = purse.share()
-        if needless := _needless(name, case, judge, answers):
+        spent = SPENT if purse.spent else ""
+        if needless := _needless(name, case, judge, answers) or spent:
             answers.append(Answer(name, "not asked", found=needless))
             continue
         with how(train=False, wide=judge, times=GROWN if name == "grown" else 1.0) as subject:

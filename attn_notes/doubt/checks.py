@@ -54,7 +54,7 @@ def _asked_about(
     """Ask until one leaks: that one, how far a logit moves, what counts, how many were asked."""
     left, done = iter(every), 0
     ask.level(x[None], repeats=0)
-    rows = 1 if alone else ask.at_once
+    rows = 1 if alone else ask.at_once(len(x))
     before = ask.level(x.repeat(rows, 1))
     places = torch.arange(len(x), device=x.device)
     while batch := list(islice(left, rows)):
@@ -93,6 +93,9 @@ def suffix(
     lengths = case.lengths[:1] if short else case.lengths
     for i, x in enumerate(lengths):
         now = time.perf_counter()
+        if i and now > until:
+            left_out.append(f"at {len(x)} tokens all {len(x) - 1:,} cuts")
+            break
         end = now + (until - now) / (len(lengths) - i)
         cuts = case.cuts or questions.cuts_of(len(x))
         every = [*questions.suffixes(x, case.vocabulary, case.special, cuts, draws)]

@@ -52,7 +52,7 @@ class Answer:
             said.append(f"first in {self.module}")
         if self.verdict == "ok" and self.above == self.above:
             said.append(f"nothing above {self.above:.0e}")
-        elif self.size == self.size:
+        elif self.verdict in ("leak", "warning") and self.size == self.size:
             said.append(f"by {self.size:.1e}")
         if self.left_out:
             said.append(f"not tried: {self.left_out}")

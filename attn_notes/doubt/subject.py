@@ -1,5 +1,6 @@
 """A model in one mode and one precision, asked for its logits; and what counts as a difference."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
@@ -18,7 +19,8 @@ EXACT, COARSE = 1e4, 32.0
 """Times the precision: what counts, in double where a leak stands far above it, and elsewhere."""
 FINE = 1e-12  # a precision below this is double
 NUMBERS = 2**25  # logits that are held at once
-MOST_ROWS = 32
+MOST_ROWS, MOST_TOKENS = 32, 2000  # that are read at once
+AT_ONCE = 2.0  # seconds that a model may read without being asked whether time is up
 LARGE = 2000  # from so many tokens on, mixtures of logits are asked in the place of logits
 MIXED = 64
 
@@ -73,7 +75,7 @@ class Subject:
     def __init__(self, ask: Callable[..., Any], name: str) -> None:
         self._ask, self.name, self.rows = ask, name, 0
         self.eps = self.noise = self.scale = 0.0
-        self.numbers = 1
+        self.width, self.took = 0, 0.0  # of its logits; seconds that a row took
 
     def __call__(self, x: Tensor, call: Call | None = None) -> Tensor:
         """Logits, in the precision that it has.
@@ -91,12 +93,14 @@ class Subject:
         return logits(made, x)
 
     @torch.no_grad()
-    def level(self, x: Tensor, repeats: int = 2) -> Tensor:
+    def level(self, x: Tensor, repeats: int = 1) -> Tensor:
         """Learn what counts as a difference here; returns the logits."""
+        start = time.perf_counter()
         with Coarsest() as coarsest:
             first = self(x).clone()
+        self.took = (time.perf_counter() - start) / len(x)
         self.eps = max(coarsest.eps, torch.finfo(first.dtype).eps)
-        self.numbers = first[0].numel()
+        self.width = first.shape[-1]
         few = first.flatten()[:: max(1, first.numel() // 10_000)].double().abs()
         few = few[few.isfinite() & (few > 0)]
         self.scale = float(few.quantile(0.95)) if len(few) else 1.0
@@ -115,10 +119,10 @@ class Subject:
         """What counts, of a logit of the usual size."""
         return 2 * self.relative * self.scale + 4 * self.noise
 
-    @property
-    def at_once(self) -> int:
-        """Rows that are asked at once."""
-        return max(1, min(MOST_ROWS, NUMBERS // self.numbers))
+    def at_once(self, t: int) -> int:
+        """How many texts of t tokens are asked at once."""
+        soon = int(AT_ONCE / self.took)
+        return max(1, min(MOST_ROWS, MOST_TOKENS // t, NUMBERS // (t * self.width), soon))
 
     def moved(self, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
         """How far logits [n, t, v] are apart at each position: as it is, and of what counts."""
