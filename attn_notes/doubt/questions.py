@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Generator, Tensor
 
+from attn_notes import allowed
+
 Question = tuple[Tensor, int]
 """A row [t] that differs from the text from a place on, and that place."""
 
@@ -17,7 +19,11 @@ def cuts_of(t: int) -> list[int]:
 
     >>> cuts_of(9)[:7]
     [1, 8, 2, 3, 4, 5, 7]
+
+    Raises:
+        ValueError: t is below 1, or above `allowed.MOST`.
     """
+    allowed.whole(t=t)
     near = {2**k + d for k in range(1, t.bit_length()) for d in (-1, 0, 1)}
     first = [cut for cut in dict.fromkeys([1, t - 1, *sorted(near)]) if 0 < cut < t]
     left = [cut for cut in range(1, t) if cut not in set(first)]

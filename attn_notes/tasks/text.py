@@ -192,8 +192,11 @@ def count_losses(
         order: k.
 
     Raises:
-        ValueError: an order below 1, or one whose groups of numbers 64 bits cannot number.
+        ValueError: an order below 1, or one whose groups of numbers 64 bits cannot number; numbers
+            that are not below v, or a v below 1.
     """
+    allowed.whole(1, 2**31, v=v)
+    allowed.tokens(v, train=train, validation=validation)
     if not 1 <= order <= 63 or v**order > 2**63:
         raise ValueError(f"with {v} characters an order of {order} cannot be counted")
     p = torch.full((len(validation),), 1 / v, dtype=torch.float64)
