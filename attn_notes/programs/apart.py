@@ -1,6 +1,6 @@
-"""torch's layers taken apart into what programs have: where torch itself does not do it.
+"""Layers of torch taken apart into what programs have, where torch itself does not do it.
 
-Each is registered for one of torch's operations, forwards and backwards, and is traced in its place.
+Each function stands for one of torch's operations, and is traced in its place.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,12 +31,27 @@ NEAR = (
 )
 FAR = (
     (
-        *(2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1),
-        *(2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3),
+        *(
+            2.15311535474403846e-8,
+            5.64188496988670089e-1,
+            8.88314979438837594,
+            6.61191906371416295e1,
+        ),
+        *(
+            2.98635138197400131e2,
+            8.81952221241769090e2,
+            1.71204761263407058e3,
+            2.05107837782607147e3,
+        ),
     ),
     (
         *(1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2),
-        *(1.62138957456669019e3, 3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3),
+        *(
+            1.62138957456669019e3,
+            3.29079923573345963e3,
+            4.36261909014324716e3,
+            3.43936767414372164e3,
+        ),
     ),
     (1.23033935479799725e3, 1.23033935480374942e3),
 )
@@ -65,10 +80,13 @@ def _erf(x: Tensor) -> Tensor:
 
 @_of(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
-    """A product with a matrix of ones above the diagonal."""
-    n = x.shape[dim]
-    ones = torch.ones(n, n, dtype=dtype or x.dtype).triu()
-    return (x.to(ones.dtype).movedim(dim, -1) @ ones).movedim(-1, dim)
+    """Sums of two, of four, of eight: each twice as far as the last (Hillis and Steele, 1986)."""
+    x = x.to(dtype or x.dtype).movedim(dim, -1)
+    n, far = x.shape[-1], 1
+    while far < n:
+        x = x + F.pad(x, (far, 0))[..., :n]
+        far *= 2
+    return x.movedim(-1, dim)
 
 
 def _along(length: int, stride: int, dilation: int, kernel: int) -> list[slice]:

@@ -138,7 +138,7 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
 
 @contextmanager
 def _plain_attention() -> Iterator[None]:
-    """torch's own layers as the operations that they stand for, without their fused kernels."""
+    """Layers of torch as the operations that they stand for, without their fused kernels."""
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
