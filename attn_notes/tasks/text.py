@@ -244,7 +244,7 @@ def tiny_shakespeare() -> Text:
     with no network. Where it cannot be had, its beginning is returned, which comes with this
     package, and `FallbackWarning` says why.
     """
-    import pooch  # so that the tasks can be imported without it
+    pooch = allowed.needed("pooch", "text")  # so that the tasks can be imported without it
 
     folder = Path(os.environ.get(CACHE) or pooch.os_cache("attn-notes"))
     there = folder / NAME
