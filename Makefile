@@ -82,12 +82,14 @@ benchmark: $(INSTALLED)
 	@for file in benchmarks/$(or $(CHAPTER),[!_]*).py; do $(RUN) $$file || exit; done
 
 # All that is a matter of time, which no test asserts: what a reader waits for, beside its bound; a
-# training step in a page, beside torch's own; and what each lesson costs, as recorded.
+# training step in a page, beside torch's own; what each lesson costs, as recorded; and what doubt
+# finds, beside what else there is, and how long it takes.
 bench: $(INSTALLED)
 	@$(RUN) book/build.py book
 	@$(RUN) benchmarks/waiting.py
 	@echo && $(RUN) benchmarks/programs.py
 	@echo && $(RUN) benchmarks/costs.py
+	@echo && $(RUN) benchmarks/doubt.py
 
 # All lessons on a GPU, if there is one: writes the record lessons_gpu.
 gpu: $(INSTALLED)

@@ -5,7 +5,9 @@ Each function takes settings by their names: `whole(heads=self.heads, width=self
 
 import math
 from collections.abc import Iterable, Sized
+from importlib import import_module
 from numbers import Integral, Real
+from typing import Any
 
 from torch import Tensor
 
@@ -111,3 +113,20 @@ def finite(**settings: Tensor) -> None:
     for name, value in settings.items():
         if not value.isfinite().all():
             raise ValueError(f"{name} must be finite numbers, and some are not")
+
+
+def needed(module: str, extra: str) -> Any:
+    """A module that does not come with the package itself.
+
+    Args:
+        module: its name.
+        extra: what of the package's it comes with.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; the message says how to.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        asks = f"this needs {error.name}, which comes with: pip install 'attn-notes[{extra}]'"
+        raise ModuleNotFoundError(asks, name=error.name) from error

@@ -86,7 +86,7 @@ def test_type_checkers_are_told_the_same_names() -> None:
 
 
 @pytest.mark.slow
-def test_models_tasks_training_and_programs_need_four_packages() -> None:
+def test_models_tasks_training_programs_and_doubt_need_four_packages() -> None:
     """In a process that finds nothing else; and one that is asked for is named."""
     program = (
         ALONE
@@ -100,6 +100,19 @@ import torch
 from attn_notes.models.deep_qkv import Config
 print(attn_notes.Sorter(Config(), torch.Generator()).sort("cab"))
 assert "torch._dynamo" not in sys.modules  # the compiler takes longer to load than all else
+from attn_notes import doubt
+x = torch.randint(5, (1, 6))
+model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5))
+assert doubt.causal(model, x, 5).ok
+assert doubt.slope(model, lambda model: model(x).square().mean()).ok
+assert doubt.floor(x, x, 5).ok and doubt.twins(x, x + 1).ok
+assert doubt.proper(model, x, 5, call=lambda m, x: m(x).log_softmax(-1)).ok
+for ask in (lambda: doubt.twins([x[0]], [x[0] + 1], near=0.5), lambda: doubt.compare(*same, [1.0])):
+    same = [lambda rate, seeds: torch.randn(len(seeds))] * 2
+    try:
+        ask()
+    except ModuleNotFoundError as error:
+        print(error)
 try:
     attn_notes.load("deep-qkv")
 except ModuleNotFoundError as error:
@@ -108,7 +121,9 @@ except ModuleNotFoundError as error:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr[-2000:]
-    wanted, written, missing = done.stdout.splitlines()
+    wanted, written, *asked, missing = done.stdout.splitlines()
+    said = "this needs {}, which comes with: pip install 'attn-notes[doubt]'"
+    assert asked == [said.format("rapidfuzz"), said.format("scipy")]
     assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
     assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())
     assert re.fullmatch("[abc]{3}", written)

@@ -45,7 +45,7 @@ HOME = Path(attn_notes.__file__).parent
 NUMBERS = (0.0, 0.5, 1.0, -1.0, 300.0, math.nan, math.inf, -math.inf)
 COUNTS = (0, 1, 2, 3, -1, 10**12)
 
-ROOMS = ("tasks", "models", "training", "analysis", "programs")
+ROOMS = ("tasks", "models", "training", "analysis", "programs", "doubt")
 LEFT_OUT = {
     "tasks.sorting.entropies": "takes a function; tests/tasks/test_sorting.py",
     "tasks.sorting.proportions": "takes a function; tests/tasks/test_sorting.py",
@@ -57,6 +57,15 @@ LEFT_OUT = {
             *("matrices", "program", "tracing", "training", "values"),
         )
     },
+    **{
+        f"doubt.{name}": "takes models and functions around them; tests/doubt/"
+        for name in (
+            *("blame", "causality", "checks", "comparing", "plugin", "precision", "readers"),
+            *("questions", "slopes", "subject", "sums", "wrong", "__main__"),
+        )
+    },
+    "doubt.duplicates": "takes anything; tests/doubt/test_rest.py",
+    "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
     "training.ensemble.train": "takes functions; tests/test_refusals.py",

@@ -3,94 +3,23 @@
 A model is asked as it stands: what leaks in training mode only is found in training mode. Each time
 it begins alike, in its mode, with its buffers and with the random numbers that come next, so that
 dropout hides the same places and is not taken for a leak; a norm over the batch that reads later
-tokens is one. When all is asked, its mode, its buffers and the random numbers are as they were:
-torch's, NumPy's, Python's and those of generators that it holds. That is so for a module, and for a
-function, method, partial or object around it, however many stand between.
+tokens is one. When all is asked it is as it was: `asking.unchanged`.
+
+This is the small exact test that lessons show, every token in every place of models and
+vocabularies of their size, in the precision in which the model computes. For a model of your own,
+of any size, ask `attn_notes.doubt.causal`.
 """
 
-import inspect
-import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Generator, Tensor, nn
+from torch import Tensor
 
 from attn_notes import allowed
+from attn_notes.analysis.asking import distance, unchanged
 
 MOST_TOKENS = 10_000  # in a vocabulary: each is put in every place
-
-
-def _held(model: Any) -> list[Any]:
-    """The model and all that it leads to, each once."""
-    found: dict[int, Any] = {}
-    left = [model]
-    while left:
-        one = left.pop()
-        if id(one) not in found:
-            found[id(one)] = one
-            left += _leads_to(one)
-    return [*found.values()]
-
-
-def _leads_to(one: Any) -> list[Any]:
-    """A function's variables and defaults, a partial's arguments, an object's attributes, items."""
-    if isinstance(one, partial):
-        return [one.func, *one.args, *one.keywords.values()]
-    if inspect.ismethod(one):
-        return [one.__self__, one.__func__]
-    if inspect.isfunction(one) and not (one.__module__ or "").startswith("torch"):
-        read = inspect.getclosurevars(one)
-        given = [*(one.__defaults__ or ()), *(one.__kwdefaults__ or {}).values()]
-        return [*read.nonlocals.values(), *read.globals.values(), *given]
-    if isinstance(one, list | tuple | set | frozenset):
-        return [*one]
-    if isinstance(one, dict):
-        return [*one.values()]
-    if callable(one) and not isinstance(one, nn.Module | type) and not inspect.isroutine(one):
-        slots = [getattr(one, name, None) for name in getattr(type(one), "__slots__", ())]
-        return [*getattr(one, "__dict__", {}).values(), *slots]
-    return []
-
-
-@contextmanager
-def _unchanged(model: Callable[..., Tensor]) -> Iterator[Callable[..., Tensor]]:
-    """The model as it stands now, whenever it is called; and so it is left."""
-    held = _held(model)
-    modules = {m for one in held if isinstance(one, nn.Module) for m in one.modules()}
-    held += [value for module in modules for value in vars(module).values()]
-    generators = {g for g in held if isinstance(g, Generator)}
-    generators |= {torch.default_generator, *torch.cuda.default_generators}
-
-    stands = [(m, m.training, dict(m._buffers)) for m in modules]
-    buffers = [(b, b.clone()) for *_, named in stands for b in named.values() if b is not None]
-    states = [(g, g.get_state()) for g in generators]
-    of_python, of_numpy = random.getstate(), np.random.get_state()
-
-    @torch.no_grad()
-    def restore() -> None:
-        for module, training, named in stands:
-            module.training = training
-            module._buffers.update(named)
-        for buffer, value in buffers:
-            buffer.copy_(value)
-        for generator, state in states:
-            generator.set_state(state)
-        random.setstate(of_python)
-        np.random.set_state(of_numpy)
-
-    def ask(x: Tensor) -> Tensor:
-        restore()
-        return model(x)
-
-    try:
-        yield ask
-    finally:
-        restore()
 
 
 @torch.no_grad()
@@ -109,15 +38,15 @@ def influence(
     """
     _check(tokens, vocabulary)
     t = tokens.shape[1]
-    with _unchanged(model) as ask:
+    with unchanged(model) as ask:
         before = ask(tokens).clone()
         moved = torch.zeros(t, t, dtype=before.dtype, device=tokens.device)
         for j in range(t):
             for shift in range(1, vocabulary):
                 changed = tokens.clone()
                 changed[:, j] = (tokens[:, j] + shift) % vocabulary
-                distance = _distance(before, ask(changed)).amax((0, 2))
-                moved[:, j] = torch.maximum(moved[:, j], distance)
+                farthest = distance(before, ask(changed)).amax((0, 2))
+                moved[:, j] = torch.maximum(moved[:, j], farthest)
     return moved
 
 
@@ -129,12 +58,6 @@ def _check(tokens: Tensor, vocabulary: int) -> None:
             f"tokens reach from {tokens.min()} to {tokens.max()}, not below {vocabulary}"
         )
     allowed.whole(2, MOST_TOKENS, vocabulary=vocabulary)
-
-
-def _distance(before: Tensor, after: Tensor) -> Tensor:
-    """How far logits are apart: 0 where equal, if infinite, and infinite where no number."""
-    distance = torch.where(after == before, 0, (after - before).abs())
-    return distance.nan_to_num(nan=torch.inf, posinf=torch.inf)
 
 
 @torch.no_grad()
@@ -155,13 +78,13 @@ def future_leak(
         ValueError: as `influence`.
     """
     largest = influence(model, tokens, vocabulary).triu(1).max()
-    with _unchanged(model) as ask:
+    with unchanged(model) as ask:
         before = ask(tokens).clone()
         for cut in range(1, tokens.shape[1]):
             for token in range(vocabulary):
                 changed = tokens.clone()
                 changed[:, cut:] = token
-                moved = _distance(before[:, :cut], ask(changed)[:, :cut]).max()
+                moved = distance(before[:, :cut], ask(changed)[:, :cut]).max()
                 largest = torch.maximum(largest, moved)
     return largest.item()
 
@@ -180,7 +103,7 @@ def on_prefixes(
     """
     allowed.some(tokens=tokens)
     columns = []
-    with _unchanged(model) as ask:
+    with unchanged(model) as ask:
         for length in range(1, tokens.shape[1] + 1):
             ends = tokens[:, length - 1 : length] == pad
             prefixes = tokens[:, :length].masked_fill(ends, pad)

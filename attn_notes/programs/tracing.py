@@ -4,7 +4,8 @@
 `stack_trace` the line of the model that asked for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -16,10 +17,12 @@ from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTenso
 from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves
 
+from attn_notes.programs.apart import APART
 from attn_notes.programs.lines import Lines, raised
 
 Tensors = dict[str, Tensor]
@@ -31,10 +34,15 @@ FURTHER = (
     aten._log_softmax,
     aten._softmax,
     aten.addmm,
+    aten.elu,
+    aten.gelu,
+    aten.gelu_backward,
     aten.leaky_relu,
     aten.repeat,
     aten.linalg_vector_norm,
     aten.mean,
+    aten.native_group_norm,
+    aten.native_group_norm_backward,
     aten.native_layer_norm,
     aten.split_with_sizes,
     aten.var,
@@ -96,7 +104,7 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     Raises:
         UnknownOperationError: it does something that needs its inputs' numbers.
     """
-    with _Following(inputs) as before:
+    with _Following(inputs) as before, _plain_attention():
         function(inputs)  # what torch refuses with numbers is said here, and not all of it without
     mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
     with mode:
@@ -106,7 +114,13 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
     lines = Lines()
     plain = functionalize(function, remove="mutations")
     try:
-        with tracing(TracingContext(mode)), fx.traceback.preserve_node_meta(), _NoNumbers(), lines:
+        with (
+            tracing(TracingContext(mode)),
+            fx.traceback.preserve_node_meta(),
+            _plain_attention(),
+            _NoNumbers(),
+            lines,
+        ):
             module = make_fx(plain, decomposition_table=_decompositions())(fakes)
     except Exception as error:
         raise UnknownOperationError(_ended(error, lines)) from None
@@ -120,6 +134,18 @@ def traced(function: Function, inputs: Tensors) -> fx.Graph:
             node.meta["kept"] = before.follows(node.meta["constant"])
     _share(module.graph)
     return module.graph
+
+
+@contextmanager
+def _plain_attention() -> Iterator[None]:
+    """Layers of torch as the operations that they stand for, without their fused kernels."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def _ended(error: Exception, lines: Lines) -> str:
@@ -143,7 +169,7 @@ def _first(error: Exception) -> str:
 @cache
 def _decompositions() -> dict[Any, Any]:
     """How operations are taken apart: a second's work, so done once."""
-    return {**core_aten_decompositions(), **get_decompositions(FURTHER)}
+    return {**core_aten_decompositions(), **get_decompositions(FURTHER), **APART}
 
 
 def _mutates(node: fx.Node) -> bool:

@@ -152,35 +152,12 @@ class Text:
         )
 
     def count_losses(self, order: int) -> Float[Tensor, " n"]:
-        """Nats for each character of the validation part but its first, by counting.
-
-        `order` is k: the character itself and up to k − 1 before it, as many as there are.
+        """Nats for each character of the validation part but its first: see `count_losses`.
 
         Raises:
             ValueError: an order below 1, or one whose groups of characters 64 bits cannot number.
         """
-        v, train, validation = len(self.characters), self.train, self.validation
-        if not 1 <= order <= 63 or v**order > 2**63:
-            raise ValueError(f"with {v} characters an order of {order} cannot be counted")
-        p = torch.full((len(validation),), 1 / v, dtype=torch.float64)
-        for k in range(1, min(order, len(train), len(validation)) + 1):
-            groups, n = groups_of(train, k, v).unique(return_counts=True)
-            contexts, which = torch.div(groups, v, rounding_mode="floor").unique(
-                return_inverse=True
-            )
-            followed = torch.zeros(len(contexts), dtype=torch.long).index_add(0, which, n)
-            kinds = which.bincount()
-            seen = groups_of(validation, k, v)
-            context = torch.div(seen, v, rounding_mode="floor")
-            total, different = (
-                look_up(contexts, followed, context),
-                look_up(contexts, kinds, context),
-            )
-            smoothed = look_up(groups, n, seen) + different * p[k - 1 :]
-            p[k - 1 :] = torch.where(
-                total > 0, smoothed / (total + different).clamp(min=1), p[k - 1 :]
-            )
-        return -p[1:].log()
+        return count_losses(self.train, self.validation, len(self.characters), order)
 
     @cached_property
     def _numbers(self) -> Int[Tensor, " n"]:
@@ -198,6 +175,42 @@ class Text:
                 f"{length + 1}. Take a longer text or a shorter length"
             )
         return part
+
+
+def count_losses(
+    train: Int[Tensor, " m"], validation: Int[Tensor, " n"], v: int, order: int
+) -> Float[Tensor, " k"]:
+    """Nats for each number of a validation part but its first, by counting in a training part.
+
+    `order` is k: the number itself and up to k − 1 before it, as many as there are. What was seen
+    is smoothed towards what one number less would have said (Witten and Bell, 1991).
+
+    Args:
+        train: numbers below v, in which is counted.
+        validation: those that are predicted.
+        v: how many different ones there are.
+        order: k.
+
+    Raises:
+        ValueError: an order below 1, or one whose groups of numbers 64 bits cannot number; numbers
+            that are not below v, or a v below 1.
+    """
+    allowed.whole(1, 2**31, v=v)
+    allowed.tokens(v, train=train, validation=validation)
+    if not 1 <= order <= 63 or v**order > 2**63:
+        raise ValueError(f"with {v} characters an order of {order} cannot be counted")
+    p = torch.full((len(validation),), 1 / v, dtype=torch.float64)
+    for k in range(1, min(order, len(train), len(validation)) + 1):
+        groups, n = groups_of(train, k, v).unique(return_counts=True)
+        contexts, which = torch.div(groups, v, rounding_mode="floor").unique(return_inverse=True)
+        followed = torch.zeros(len(contexts), dtype=torch.long).index_add(0, which, n)
+        kinds = which.bincount()
+        seen = groups_of(validation, k, v)
+        context = torch.div(seen, v, rounding_mode="floor")
+        total, different = look_up(contexts, followed, context), look_up(contexts, kinds, context)
+        smoothed = look_up(groups, n, seen) + different * p[k - 1 :]
+        p[k - 1 :] = torch.where(total > 0, smoothed / (total + different).clamp(min=1), p[k - 1 :])
+    return -p[1:].log()
 
 
 def groups_of(numbers: Int[Tensor, " n"], k: int, v: int) -> Int[Tensor, " m"]:
@@ -231,7 +244,7 @@ def tiny_shakespeare() -> Text:
     with no network. Where it cannot be had, its beginning is returned, which comes with this
     package, and `FallbackWarning` says why.
     """
-    import pooch  # so that the tasks can be imported without it
+    pooch = allowed.needed("pooch", "text")  # so that the tasks can be imported without it
 
     folder = Path(os.environ.get(CACHE) or pooch.os_cache("attn-notes"))
     there = folder / NAME

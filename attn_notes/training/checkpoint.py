@@ -1,8 +1,10 @@
-"""Weights alone, as safetensors files, by the package `safetensors`: imported where it is used."""
+"""Weights alone, as safetensors files, by the package `safetensors`: asked for where it is used."""
 
 from pathlib import Path
 
 from torch import nn
+
+from attn_notes.allowed import needed
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -11,7 +13,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
     Raises:
         RuntimeError: the file has other names or shapes than the model's parameters.
     """
-    from safetensors.torch import load_file
+    load_file = needed("safetensors.torch", "weights").load_file
 
     buffers = dict(model.named_buffers())  # not trained, so not in a page's file
     model.load_state_dict({**buffers, **load_file(path)})
@@ -19,7 +21,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
 
 def save_weights(model: nn.Module, path: Path, header: dict[str, str]) -> None:
     """Write parameters and buffers as a safetensors file, with texts by name in its header."""
-    from safetensors.torch import save_file
+    save_file = needed("safetensors.torch", "weights").save_file
 
     weights = {name: p.detach().cpu().contiguous() for name, p in model.state_dict().items()}
     save_file(weights, path, metadata=header)
@@ -27,7 +29,7 @@ def save_weights(model: nn.Module, path: Path, header: dict[str, str]) -> None:
 
 def header(path: Path) -> dict[str, str]:
     """The texts in the header of a safetensors file; none if it has none."""
-    from safetensors import safe_open
+    safe_open = needed("safetensors", "weights").safe_open
 
     with safe_open(path, framework="pt") as file:
         return dict(file.metadata() or {})

@@ -4,7 +4,7 @@ Kinds differ in their model, as scores of attention do, or in the loss that they
 a gradient do.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ def train_kinds(
     loss: Callable[[Model, Any], Tensor] | Mapping[str, Callable[[Model, Any], Tensor]],
     sample: Callable[[Generator], Any],
     *,
-    seeds: int,
+    seeds: int | Sequence[int],
     steps: int,
     lr: float | Mapping[str, float],
     warmup: int = 50,
@@ -50,7 +50,7 @@ def train_kinds(
         kinds: name → what makes an untrained model of this kind.
         loss: as `train` takes it, one for all or one a kind.
         sample: draws a batch.
-        seeds: members 0, 1, ... of each kind.
+        seeds: of the members of each kind: how many, 0, 1, ..., or which.
         steps: updates, the same for every kind.
         lr: learning rate, one for all or one a kind.
         warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
@@ -66,7 +66,8 @@ def train_kinds(
         ValueError: no seed; a learning rate that is not positive and finite; a kind without a rate
             or a loss of its own, where kinds have theirs; what `train` refuses.
     """
-    allowed.whole(seeds=seeds)
+    members = range(seeds) if isinstance(seeds, int) else seeds
+    allowed.whole(seeds=len(members))
     for name, own in (("learning rate", lr), ("loss", loss)):
         if isinstance(own, Mapping) and not kinds.keys() <= own.keys():
             raise ValueError(f"a {name} is missing: of {', '.join(kinds.keys() - own.keys())}")
@@ -82,10 +83,10 @@ def train_kinds(
     def train_kind(kind: str, make: Callable[[Generator], nn.Module]) -> Run:
         rate = lr[kind] if isinstance(lr, Mapping) else lr
         return train(
-            [make(Generator().manual_seed(seed)) for seed in range(seeds)],
+            [make(Generator().manual_seed(seed)) for seed in members],
             loss[kind] if isinstance(loss, Mapping) else loss,
             sample,
-            generators=[Generator().manual_seed(BATCHES + seed) for seed in range(seeds)],
+            generators=[Generator().manual_seed(BATCHES + seed) for seed in members],
             steps=steps,
             optimizer=partial(optimizer, lr=rate),
             schedule=warmup_cosine(steps, warmup),

@@ -366,3 +366,68 @@ def test_differences_by_hand() -> None:
     ):
         with pytest.raises(ValueError, match="finite"):
             ask()
+
+
+# Pairs: the same seeds twice
+
+
+@given(st.lists(st.integers(-99, 99).filter(bool), min_size=1, max_size=9, unique_by=abs))
+def test_signed_ranks_are_scipys_where_nobody_is_level(d: list[int]) -> None:
+    theirs = stats.wilcoxon(d, method="exact").pvalue
+    assert statistics.signed_rank_p(torch.tensor(d).double()) == pytest.approx(theirs, abs=1e-12)
+
+
+@given(st.lists(st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, NAN]), min_size=1, max_size=8))
+def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values: list[float]) -> None:
+    d = [x for x in values if x and not math.isnan(x)]
+    sizes = stats.rankdata([abs(x) for x in d]) if d else []
+    off = abs(sum(r if x > 0 else -r for r, x in zip(sizes, d, strict=True)))
+    ways = [sum(r * s for r, s in zip(sizes, signs, strict=True)) for signs in _signs(len(d))]
+    share = sum(abs(w) >= off - 1e-9 for w in ways) / len(ways)
+    assert statistics.signed_rank_p(torch.tensor(values)) == pytest.approx(share)
+
+
+def _signs(n: int) -> list[tuple[int, ...]]:
+    return [tuple(1 if code >> i & 1 else -1 for i in range(n)) for code in range(2**n)]
+
+
+@given(
+    d=st.lists(st.integers(-40, 40), min_size=1, max_size=12, unique_by=abs),
+    shift=st.sampled_from([0.0, 0.3, -0.7]),
+)
+def test_the_interval_of_pairs_is_what_the_signed_ranks_would_not_refuse(
+    d: list[int], shift: float
+) -> None:
+    """Tried at a shift that no mean of two is, so that nobody is level."""
+    differences = torch.tensor(d).double() * math.pi / 3
+    effect = statistics.shift(differences)
+    at = shift + 0.01
+    sizes = (differences - at).abs()
+    if len(sizes.unique()) == len(d):
+        refused = statistics.signed_rank_p(differences - at) < statistics.LEVEL
+        assert refused == (not effect.low <= at <= effect.high)
+    assert effect.low <= effect.middle <= effect.high
+
+
+def test_pairs_that_bound_nothing_and_pairs_that_do() -> None:
+    assert statistics.shift(torch.arange(5.0))[1:] == (-INF, INF)
+    assert statistics.shift(torch.arange(6.0)) == (2.5, 0.0, 5.0)
+    assert statistics.could_show_in_pairs(torch.arange(5.0)) == INF
+    assert statistics.could_show(torch.arange(3.0), torch.arange(3.0)) == INF
+    for bad in ([], [NAN], [INF]):
+        with pytest.raises(ValueError, match=r"at least one value|finite"):
+            statistics.shift(torch.tensor(bad))
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_what_could_be_shown_is_shown_about_four_times_in_five(pairs: bool) -> None:
+    """Of normal crowds shifted by it; less often, as eight have seldom the right width."""
+    g, n, found = Generator().manual_seed(3), 8, 0
+    for _ in range(40):
+        a, b = torch.randn(2, n, generator=g)
+        least = statistics.could_show_in_pairs(a) if pairs else statistics.could_show(a, b)
+        for _ in range(8):
+            a, b = torch.randn(2, n, generator=g)
+            told = statistics.signed_rank_p(a + least) if pairs else statistics.rank_p(a + least, b)
+            found += told < statistics.LEVEL
+    assert 0.6 < found / 320 < 0.9

@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from attn_notes import programs
-from attn_notes.programs import initial, training
+from attn_notes.programs import forward, initial, training
 from attn_notes.training import ensemble
 from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets import _source
@@ -23,6 +23,7 @@ from ..dependent import FOLLOWS, READS
 from . import program_page
 from .chapter_steps import STEPS, Step
 from .conftest import STRICT_POLICY, serve
+from .torch_layers import LAYERS, TEXT, InALanguageModel, next_token
 
 Tensors = dict[str, Tensor]
 MOST = settings.default.max_examples  # type: ignore[union-attr]
@@ -107,6 +108,10 @@ X: dict[str, Shaped] = {
     "leaky relu": lambda x: F.leaky_relu(x, 0.1),
     "softplus": lambda x: F.softplus(x),
     "log sigmoid": lambda x: F.logsigmoid(x),
+    "gelu": lambda x: F.gelu(3 * x),
+    "gelu by tanh": lambda x: F.gelu(3 * x, approximate="tanh"),
+    "elu": lambda x: F.elu(x),
+    "erf": lambda x: torch.erf(4 * x),
     "abs": lambda x: x.abs(),
     "sign": lambda x: x.sign() * x,
     "clamp": lambda x: x.clamp(-0.5, 0.7),
@@ -122,6 +127,15 @@ X: dict[str, Shaped] = {
     "to truth": lambda x: (x * (x > 0)).bool(),
     "truths added": lambda x, y: ((x > 0) + (y > 0)).double() * x,
     "truth of numbers": lambda x: x.logical_not() + 2.0 * x.trunc().logical_and(x),
+    # layers
+    "sums so far": lambda x: x.cumsum(1) * x.cumsum(-1),
+    "a norm of groups": lambda x: F.group_norm(torch.cat([x, x.exp()], 1), 2),
+    "convolution": lambda x, y: F.conv1d(x, y[..., :2]),
+    "convolution in steps": lambda x, y: F.conv1d(x, y[..., :1], stride=2, padding=3, dilation=2),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x.exp(), x.sin(), is_causal=True),
+    "attention with a mask": lambda x: F.scaled_dot_product_attention(
+        x, x, x, attn_mask=torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+    ),
     # views
     "transpose": lambda x: x.mT @ x,
     "reshape of a transpose": lambda x: x.transpose(0, 1).reshape(-1) * 2,
@@ -364,6 +378,35 @@ def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) ->
         if parameter in weights:
             off = (tensor - weights[parameter]).abs().max()
             assert off <= 1e-9, f"{parameter} is {off:.1e} off after {count} steps"
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page: Page, name: str) -> None:
+    """Forwards, and five steps of its training, in double."""
+    torch.manual_seed(5)
+    model = InALanguageModel(LAYERS[name]()).double()
+    inputs = {n: p.detach() for n, p in model.named_parameters()} | {"x": TEXT}
+    program = forward.forward(model.eval(), {"x": TEXT}, ("y",))
+    found = program_page.outputs(page, program, inputs)
+    torch.testing.assert_close(found["y"], model(TEXT), rtol=0, atol=1e-12)
+
+    step = Step(lambda _: model, next_token, {"x": TEXT})
+    program = training.step(model.train(), next_token, step.batch, clip=1.0)
+    found = program_page.outputs(page, program, inputs_of(model, step))
+    first, loss, weights = trained(model, step, 5, **ADAMW)
+    for parameter, gradient in first.items():
+        assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
+        assert gradient.abs().max() > 1e-6 or parameter.endswith("bias"), parameter
+    page.evaluate(
+        f"""() => {{
+          const [step, factor] = [tools.adamw(H, program, {IN_PAGE}), tools.warmupCosine(5, 3)];
+          for (let i = 0; i < 5; i++) {{ run(); step(factor(i)); }}
+        }}"""
+    )
+    found = program_page.read(page)
+    torch.testing.assert_close(found["loss"], loss.double(), rtol=0, atol=1e-9)
+    after = program_page.read(page, "inputs")
+    assert max(float((after[n] - w).abs().max()) for n, w in weights.items()) <= 1e-9
 
 
 @pytest.mark.parametrize("wasm", [False, True])

@@ -1,0 +1,56 @@
+"""Doubt a model: the book's tools, for models that are not the book's.
+
+Any torch model will do, and any function around one:
+
+>>> import torch
+>>> from attn_notes import doubt
+>>> embed, head = torch.nn.Embedding(11, 8), torch.nn.Linear(8, 11)
+>>> def model(tokens):  # reads all tokens before, and itself
+...     return head(embed(tokens).cumsum(1))
+>>> report = doubt.causal(model, torch.randint(11, (1, 12)), 11)
+>>> report.ok
+True
+
+- `causal`: does it read ahead, in any of the ways that have been reported of models?
+- `compare`: is it the new part, or the rate it was trained at, or chance?
+- `slope`: does the loss fall along the gradient as it should?
+- `floor`: how far is a loss from what counting gets, and from what can be had?
+- `twins`: has training seen the test?
+- `proper`: do the probabilities sum to one wherever they are scored?
+
+Each returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what was
+asked, how small a thing it would have found, what was not asked and why, and what was not tried.
+`python -m attn_notes.doubt --self` asks all of them about planted bugs that they must find and
+honest doubles that they must leave alone. `pytest --doubt my.models:make` asks `causal` in a test
+run. `compare` and `twins` need what comes with `attn-notes[doubt]`; the rest needs torch alone.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_WHERE = {
+    "Report": "reports",
+    "Answer": "reports",
+    "LeakError": "reports",
+    "causal": "causality",
+    "compare": "comparing",
+    "Compared": "comparing",
+    "arm": "comparing",
+    "slope": "slopes",
+    "floor": "floors",
+    "twins": "duplicates",
+    "proper": "sums",
+}
+"""The module of each name, imported when it is asked for: pytest finds the plugin without torch."""
+
+__all__ = list(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

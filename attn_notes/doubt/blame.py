@@ -1,0 +1,112 @@
+"""Who reads whom, and in which module of the model it begins."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from attn_notes.analysis.asking import roots
+from attn_notes.doubt.questions import from_cut
+from attn_notes.doubt.subject import Subject
+
+
+@torch.no_grad()
+def narrow(ask: Subject, x: Tensor, other: Tensor, cut: int) -> tuple[str, Tensor, int]:
+    """Which position reads which, the text that shows it and the cut it begins at.
+
+    Args:
+        ask: the model.
+        x: a text [t].
+        other: one that differs from it from the cut on, and moves a logit before it.
+        cut: see there.
+    """
+    before = ask(x[None]).clone()
+
+    def moves(row: Tensor) -> Tensor:
+        return ask.moved(before, ask(row[None]))[1][0]
+
+    found = moves(other)[:cut]
+    if float(found.max()) <= 1:
+        return f"a position before {cut} reads {cut} or later", other, cut
+    reader, low, high = int(found.argmax()), cut, len(x)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if float(moves(from_cut(x, other, middle))[reader]) > 1:
+            low = middle
+        else:
+            high = middle
+    row = from_cut(x, other, low)
+    count = int((moves(row)[:low] > 1).sum())
+    rest = f", as do {count - 1} of the {low} before it" if count > 1 else ""
+    return f"position {reader} reads position {low}{rest}", row, low
+
+
+Seen = list[tuple[str, list[Tensor], list[Tensor]]]
+
+
+@torch.no_grad()
+def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
+    """The first module to end whose inputs before the cut are the same and whose output is not.
+
+    Args:
+        ask: the model, asked.
+        model: itself, whose modules have names.
+        x: a text [t].
+        other: one that is the same before the cut, and may be shorter.
+        cut: see there.
+    """
+    top = roots(model)
+    names = {
+        part: (f"{name or 'the model'} ({type(part).__name__})")
+        for module in top
+        for name, part in module.named_modules()
+    }
+
+    def watched(row: Tensor) -> Seen:
+        seen: Seen = []
+
+        def note(module: Any, args: Any, kwargs: Any, made: Any) -> None:
+            inputs = _early((args, kwargs), len(row), cut)
+            seen.append((names[module], inputs, _early(made, len(row), cut)))
+
+        handles = [part.register_forward_hook(note, with_kwargs=True) for part in names]
+        try:
+            ask(row[None])
+        finally:
+            for handle in handles:
+                handle.remove()
+        return seen
+
+    part = ask.relative + 4 * ask.noise / ask.scale
+    for (name, ins, outs), (_, other_ins, other_outs) in zip(
+        watched(x), watched(other), strict=False
+    ):
+        if ins and _alike(ins, other_ins, part) and not _alike(outs, other_outs, part):
+            return name
+    return ""
+
+
+def _early(values: Any, t: int, cut: int) -> list[Tensor]:
+    """What tensors hold of the positions before the cut; all of one that has no positions."""
+    found = []
+    for value in tree_leaves(values):
+        if isinstance(value, Tensor):
+            dims = (d for d in (1, value.ndim - 2, 0, value.ndim - 1) if 0 <= d < value.ndim)
+            dim = next((d for d in dims if value.shape[d] == t), None)
+            found.append((value if dim is None else value.narrow(dim, 0, cut)).clone())
+    return found
+
+
+def _alike(some: list[Tensor], others: list[Tensor], part: float) -> bool:
+    if len(some) != len(others):
+        return False
+    for a, b in zip(some, others, strict=True):
+        if a.shape != b.shape:
+            return False
+        a, b = a.double(), b.double()
+        size = float(a.nan_to_num(0, 0, 0).abs().max()) if a.numel() else 0.0
+        near = ((a - b).abs() <= part * (size + 1e-300)) | (a == b) | (a.isnan() & b.isnan())
+        if not bool(near.all()):
+            return False
+    return True

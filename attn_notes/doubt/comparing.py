@@ -1,0 +1,198 @@
+"""Two ways to train, each at its own best rate, on fresh seeds: which is better, if any is."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Generator, Tensor, nn
+
+from attn_notes import allowed
+from attn_notes.analysis import statistics
+from attn_notes.analysis.statistics import Effect, Verdict
+from attn_notes.training.comparison import train_kinds
+from attn_notes.training.ensemble import Model
+
+Arm = Callable[[float, Sequence[int]], Tensor]
+"""arm(rate, seeds) → for each seed what it ends with, lower is better."""
+
+TUNING = 10_000  # the first seed of those that rates are chosen on
+AGREE = 0.5  # so correlated, the difference of a pair varies less than one of the two alone
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison came to.
+
+    Attributes:
+        ours: what each fresh seed of ours ended with, at the best rate.
+        theirs: the same of theirs.
+        rates: the best of ours, and of theirs.
+        swept: of ours and of theirs, for each rate the mean of the seeds for tuning.
+        effect: by how much ours end above theirs, with the interval that agrees with the test.
+        p: of that test, two-sided and exact.
+        together: how far pairs agree, the correlation of the same seeds.
+        paired: whether they were tested in pairs.
+        could_show: the smallest difference that such seeds would have shown four times in five.
+        notes: what makes it weak or void.
+    """
+
+    ours: Tensor
+    theirs: Tensor
+    rates: tuple[float, float]
+    swept: tuple[dict[float, float], dict[float, float]]
+    effect: Effect
+    p: float
+    together: float
+    paired: bool
+    could_show: float
+    notes: Sequence[str]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether ours end lower (held) or higher; none where it cannot be told."""
+        if self.p >= statistics.LEVEL:
+            return None
+        lower, pairs = (self.ours < self.theirs).sum(), (self.ours != self.theirs).sum()
+        middle = self.effect.middle
+        return middle < 0 if math.isfinite(middle) else bool(2 * lower > pairs)
+
+    def __str__(self) -> str:
+        told = {True: "ours end lower", False: "ours end higher", None: "could not be told"}
+        test = "signed ranks of pairs" if self.paired else "ranks, not in pairs"
+        effect = "{:+.4g} [{:+.4g}, {:+.4g}]".format(*self.effect)
+        least = f"{self.could_show:.2g}" if math.isfinite(self.could_show) else "none at all"
+        lines = [
+            f"{told[self.verdict]}: {effect}, {statistics.said(self.p)} ({test}, {len(self.ours)} "
+            f"seeds each)",
+            f"the smallest difference they would have shown four times in five: {least}",
+            f"pairs of the same seed agree by r = {self.together:.2f}"
+            + ("" if self.paired else f", which is below {AGREE:g}: so they are not used"),
+            "rates: {:g} for ours, {:g} for theirs".format(*self.rates),
+        ]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def compare(
+    ours: Arm,
+    theirs: Arm,
+    rates: Sequence[float],
+    *,
+    seeds: int | Sequence[int] = 8,
+    tuning: int | Sequence[int] = 3,
+) -> Compared:
+    """Compare two ways: each at the best of the rates, which is chosen on other seeds.
+
+    A seed should fix the start and the batches of both, so that they make a pair. Whether pairs
+    agree is measured: if they do, the signed ranks of their differences are tested, else the ranks
+    of all. A seed that diverges (no finite number) counts as worse than all that do not.
+
+    Args:
+        ours: trains ours; `arm` makes one of a model, any training loop will do.
+        theirs: the same of what it is compared with.
+        rates: a grid, wide enough that the best lies within.
+        seeds: fresh ones, or how many: 0, 1, ...
+        tuning: those that rates are chosen on, or how many.
+
+    Raises:
+        ValueError: no rates or seeds, or seeds that are in both; an arm that does not return a
+            number a seed, or none that is finite at any rate.
+    """
+    allowed.some(rates=rates)
+    fresh = range(seeds) if isinstance(seeds, int) else list(seeds)
+    chosen = range(TUNING, TUNING + tuning) if isinstance(tuning, int) else list(tuning)
+    allowed.some(seeds=fresh, tuning=chosen)
+    if both := set(fresh) & set(chosen):
+        raise ValueError(f"rates must be chosen on other seeds than {sorted(both)}")
+    notes: list[str] = []
+    swept, best = [], []
+    for name, way in (("ours", ours), ("theirs", theirs)):
+        means = {rate: _mean(_ends(way, rate, chosen)) for rate in rates}
+        rate = min(means, key=means.__getitem__)
+        if not math.isfinite(means[rate]):
+            raise ValueError(f"{name} diverge at every rate")
+        if len(means) > 1 and rate in (min(means), max(means)):
+            notes.append(f"the best rate of {name}, {rate:g}, lies at the edge of the grid")
+        swept.append(means)
+        best.append(rate)
+    a, b = (_ends(way, rate, fresh) for way, rate in zip((ours, theirs), best, strict=True))
+    found = _tested(a, b, notes)
+    return Compared(a, b, (best[0], best[1]), (swept[0], swept[1]), *found, notes)
+
+
+def _ends(way: Arm, rate: float, seeds: Sequence[int]) -> Tensor:
+    found = torch.as_tensor(way(rate, seeds)).detach().cpu().double()
+    if found.shape != (len(seeds),):
+        raise ValueError(f"an arm returns a number a seed, not {tuple(found.shape)}")
+    return found
+
+
+def _mean(ends: Tensor) -> float:
+    return float(ends.mean()) if bool(ends.isfinite().all()) else math.inf
+
+
+def _tested(a: Tensor, b: Tensor, notes: list[str]) -> tuple[Effect, float, float, bool, float]:
+    """The effect, p, how far pairs agree, whether they count, and what could have been shown."""
+    finite = a.isfinite() & b.isfinite()
+    together = _together(a[finite], b[finite])
+    if bool((a == b).all()):
+        notes.append("the same numbers twice: is the change in the model at all?")
+    if not bool(finite.all()):
+        notes.append(f"{int((~finite).sum())} of {len(a)} seeds diverged: look at them")
+        nothing = Effect(math.nan, -math.inf, math.inf)
+        return nothing, statistics.rank_p(a, b), together, False, math.nan
+    paired = together >= AGREE
+    if paired:
+        effect, p = statistics.shift(a - b), statistics.signed_rank_p(a - b)
+        least = statistics.could_show_in_pairs(a - b)
+    else:
+        effect, p = statistics.difference(a, b), statistics.rank_p(a, b)
+        least = statistics.could_show(a, b)
+    if not math.isfinite(least):
+        notes.append(f"{len(a)} seeds a side can show nothing at 5 %")
+    return effect, p, together, paired, least
+
+
+def _together(a: Tensor, b: Tensor) -> float:
+    """The correlation of pairs; 0 where there are too few, or they do not vary."""
+    if len(a) < 3 or not float(a.std()) or not float(b.std()):
+        return float(len(a) > 0 and bool((a == b).all()))
+    return float(torch.corrcoef(torch.stack([a, b]))[0, 1])
+
+
+def arm(
+    make: Callable[[Generator], nn.Module],
+    loss: Callable[[Model, Any], Tensor],
+    sample: Callable[[Generator], Any],
+    score: Callable[[Model], Tensor],
+    *,
+    steps: int,
+    **settings: Any,
+) -> Arm:
+    """A way to train for `compare`, of a model that `training.ensemble` trains.
+
+    Args:
+        make: an untrained model of a generator.
+        loss: loss(model, batch).
+        sample: draws a batch.
+        score: what a trained member ends with, lower is better: its loss on held-out data.
+        steps: updates.
+        settings: others of `training.comparison.train_kinds`.
+    """
+
+    def way(rate: float, seeds: Sequence[int]) -> Tensor:
+        runs = train_kinds(
+            {"": make},
+            loss,
+            sample,
+            seeds=seeds,
+            steps=steps,
+            lr=rate,
+            probe=lambda model: {"score": score(model)},
+            probe_every=max(1, steps),
+            **settings,
+        )
+        return runs[""].history["score"][-1]
+
+    return way

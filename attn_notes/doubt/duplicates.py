@@ -1,0 +1,97 @@
+"""Has training seen the test? Twins of test items among training items, and the score without."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attn_notes import allowed
+from attn_notes.doubt.reports import Answer, Report
+
+SHOWN = 3  # of the test items that have a twin
+
+
+def twins(
+    train: Sequence[Any] | Tensor,
+    test: Sequence[Any] | Tensor,
+    key: Callable[[Any], Hashable | str] | None = None,
+    *,
+    near: float | None = None,
+    scores: Float[Tensor, " n"] | None = None,
+) -> Report:
+    """Which test items training has seen, and what the score is without them.
+
+    Args:
+        train: what was trained on: texts, tensors, anything.
+        test: what was tested on.
+        key: item → what makes two items one: without cases and spaces, up to symmetries. If none is
+            given, a tensor's numbers, or the item itself.
+        near: how similar keys may be, from 0 to 1: 1 less the share of edits (Levenshtein). Each is
+            then held against each, by rapidfuzz, which comes with `attn-notes[doubt]`: the time
+            grows as their product. Keys must be texts or sequences.
+        scores: of the test items, one each.
+
+    Raises:
+        ValueError: no items; `near` that is not between 0 and 1; scores that are not one an item.
+        ModuleNotFoundError: `near` is asked, and rapidfuzz is not there.
+    """
+    allowed.some(train=train, test=test)
+    if near is not None and not 0 < near < 1:
+        raise ValueError(f"near must lie between 0 and 1, not at {near}")
+    if scores is not None and scores.shape != (len(test),):
+        raise ValueError(f"{len(test)} items have as many scores, not {tuple(scores.shape)}")
+    ours, theirs = ([_key(key, item) for item in items] for items in (test, train))
+    known = set(theirs)
+    seen = torch.tensor([one in known for one in ours])
+    answers = [_found("twins", seen, len(ours), "stand in the training data")]
+    again = len(ours) - len(set(ours))
+    if again:
+        said = f"{again:,} of {len(ours):,} test items stand in the test more than once"
+        answers.append(Answer("repeated", "warning", size=again / len(ours), found=said))
+    if near is not None:
+        close = seen | _near(ours, theirs, near)
+        answers.append(
+            _found("near twins", close, len(ours), f"are {near:.0%} alike with one there")
+        )
+        seen = close
+    if scores is not None:
+        answers.append(_scored(scores, seen))
+    return Report(f"twins, of {len(test):,} test items in {len(train):,}", answers)
+
+
+def _key(key: Callable[[Any], Hashable] | None, item: Any) -> Hashable:
+    if key is not None:
+        item = key(item)
+    return tuple(item.flatten().tolist()) if isinstance(item, Tensor) else item
+
+
+def _near(ours: Sequence[Any], theirs: Sequence[Any], near: float) -> Tensor:
+    process = allowed.needed("rapidfuzz.process", "doubt")
+    scorer = allowed.needed("rapidfuzz.distance", "doubt").Levenshtein.normalized_similarity
+    found = [
+        process.extractOne(one, theirs, scorer=scorer, score_cutoff=near) is not None
+        for one in ours
+    ]
+    return torch.tensor(found)
+
+
+def _found(name: str, seen: Tensor, n: int, what: str) -> Answer:
+    count = int(seen.sum())
+    which = ", ".join(map(str, seen.nonzero()[:SHOWN, 0].tolist()))
+    if not count:
+        return Answer(name, "ok", size=0.0, found=f"none of {n:,} test items {what}")
+    more = ", ..." if count > SHOWN else ""
+    said = f"{count:,} of {n:,} test items {what}: {which}{more}"
+    return Answer(name, "leak", size=count / n, found=said)
+
+
+def _scored(scores: Tensor, seen: Tensor) -> Answer:
+    every = float(scores.double().mean())
+    left = scores[~seen]
+    if not len(left):
+        return Answer("score", "not asked", found="no test item is left without its twin")
+    rest = float(left.double().mean())
+    said = f"{every:.4g} on all, {rest:.4g} on the {len(left):,} that training has not seen"
+    return Answer("score", "ok", size=rest, found=said)

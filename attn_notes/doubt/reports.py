@@ -1,0 +1,106 @@
+"""What a model was asked and what came of it: answers, and the report that holds them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+VERDICTS = ("ok", "leak", "wrong", "warning", "not asked")
+"""What an answer may be; a report is not ok with one that is a leak, or wrong."""
+
+
+class LeakError(AssertionError):
+    """A report is not ok."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one check in one mode has found.
+
+    Attributes:
+        check: what was asked.
+        verdict: one of `VERDICTS`.
+        mode: in which mode and precision, if that matters.
+        size: how large the largest thing found is; NaN where nothing was measured.
+        above: what would have counted: nothing smaller than this can be found.
+        found: what was found, or why it was not asked, in words.
+        module: the first module that does it, if it was asked for.
+        left_out: what was not tried.
+        rows: sequences that the model read for it.
+        seconds: how long that took.
+        needed: that without it a report is not ok.
+    """
+
+    check: str
+    verdict: str
+    mode: str = ""
+    size: float = float("nan")
+    above: float = float("nan")
+    found: str = ""
+    module: str = ""
+    left_out: str = ""
+    rows: int = 0
+    seconds: float = 0.0
+    needed: bool = False
+
+    @property
+    def bad(self) -> bool:
+        """Whether it is a leak, or wrong."""
+        return self.verdict in ("leak", "wrong")
+
+    def __str__(self) -> str:
+        said = [self.found]
+        if self.module:
+            said.append(f"first in {self.module}")
+        if self.verdict == "ok" and self.above == self.above:
+            said.append(f"nothing above {self.above:.0e}")
+        elif self.verdict in ("leak", "warning") and self.size == self.size:
+            said.append(f"by {self.size:.1e}")
+        if self.left_out:
+            said.append(f"not tried: {self.left_out}")
+        cost = f"{self.rows:,} rows, {self.seconds:.1f} s" if self.rows else ""
+        line = f"{self.verdict:<10}{self.check:<11}{self.mode:<16}{'; '.join(filter(None, said))}"
+        return f"{line}  ({cost})" if cost else line
+
+
+@dataclass(frozen=True)
+class Report:
+    """All answers about a model.
+
+    Attributes:
+        about: what was asked, and of what.
+        answers: in the order in which they were asked.
+        notes: what holds for all of them.
+    """
+
+    about: str
+    answers: Sequence[Answer]
+    notes: Sequence[str] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        """Whether what is needed was asked, and nothing bad found. A warning is not bad."""
+        skipped = [answer for answer in self.answers if answer.verdict == "not asked"]
+        needed = any(answer.needed for answer in skipped)
+        return len(skipped) < len(self.answers) and not needed and not self.bad
+
+    @property
+    def bad(self) -> list[Answer]:
+        """The answers that are a leak, or wrong."""
+        return [answer for answer in self.answers if answer.bad]
+
+    @property
+    def warnings(self) -> list[Answer]:
+        """The answers that are a warning."""
+        return [answer for answer in self.answers if answer.verdict == "warning"]
+
+    def raise_for_leak(self) -> None:
+        """Raise `LeakError`, an AssertionError, with the whole report, if it is not ok."""
+        if not self.ok:
+            raise LeakError(str(self))
+
+    def __str__(self) -> str:
+        bad, warned = len(self.bad), len(self.warnings)
+        skipped = sum(answer.verdict == "not asked" for answer in self.answers)
+        counted = [(bad, "bad"), (warned, "warned of"), (skipped, "not asked")]
+        said = ", ".join(f"{n} {what}" for n, what in counted if n)
+        head = f"{self.about}: {'ok' if self.ok else 'not ok'}" + (f" ({said})" if said else "")
+        return "\n".join([head, *map(str, self.answers), *(f"note: {note}" for note in self.notes)])

@@ -1,0 +1,120 @@
+"""From the wheel, in an empty folder: `pytest --doubt`, `python -m attn_notes.doubt --self`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attn_notes.doubt.readers import HONEST, PLANTED
+
+MODELS = """
+import torch
+from torch import nn
+
+class Reads(nn.Module):
+    def __init__(self, ahead):
+        super().__init__()
+        self.embed, self.head, self.ahead = nn.Embedding(7, 4), nn.Linear(4, 7), ahead
+
+    def forward(self, x):
+        h = self.embed(x).cumsum(1)
+        return self.head(h + self.ahead * h[:, -1:])
+
+def make(ahead=0.0):
+    return Reads(ahead), torch.randint(7, (1, 9)), 7
+
+def leaks():
+    model, tokens, vocabulary = make(0.1)
+    return {"model": model, "tokens": tokens, "vocabulary": vocabulary, "modes": ["eval"]}
+
+def nothing():
+    return 3
+"""
+ASKS = """
+import sys
+
+def pytest_sessionfinish(session):
+    print("\\nloaded:", [name for name in ("attn_notes", "torch") if name in sys.modules])
+"""
+
+
+def run(environment: dict[str, str], folder: Path, *command: str) -> tuple[int, str]:
+    """What a command ends with, and all that it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        env=environment | {"PYTEST_ADDOPTS": "-p no:cacheprovider"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inner = tmp_path / "my"
+    inner.mkdir()
+    (inner / "models.py").write_text(MODELS)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Path) -> None:
+    code, said = run(environment, folder, "pytest", "--doubt", "my.models:make")
+    assert code == 0 and "1 passed" in said, said
+    code, said = run(
+        *(environment, folder, "pytest", "-q"),
+        *("--doubt", "my.models:make", "--doubt", "my.models:leaks"),
+    )
+    assert code == 1 and "1 failed, 1 passed" in said, said
+    assert "causal, of Reads, 9 tokens of 7: not ok" in said
+    assert "first in the model (Reads)" in said and "Traceback" not in said
+    code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my.models:make")
+    assert "causal, of Reads, 9 tokens of 7: ok" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("my.models", "--doubt takes MODULE:FUNCTION, not 'my.models'"),
+        ("my.models:nothing", "my.models:nothing returns model, tokens and vocabulary"),
+        ("my.models:none", "has no attribute 'none'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(
+    environment: dict[str, str], folder: Path, name: str, message: str
+) -> None:
+    code, said = run(environment, folder, "pytest", "--doubt", name)
+    assert code == 1 and message in said, said
+
+
+@pytest.mark.slow
+def test_nothing_is_loaded_unless_it_is_asked(environment: dict[str, str], folder: Path) -> None:
+    (folder / "conftest.py").write_text(ASKS)
+    (folder / "test_one.py").write_text("def test_one(): pass\n")
+    code, said = run(environment, folder, "pytest", "-s")
+    assert code == 0 and "1 passed" in said and "loaded: ['attn_notes']" in said, said
+    code, said = run(environment, folder, "pytest", "-s", "--doubt", "my.models:make")
+    assert code == 0 and "2 passed" in said and "loaded: ['attn_notes', 'torch']" in said, said
+
+
+def test_the_readme_says_how_many_are_asked() -> None:
+    said = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+    assert f"of {len(PLANTED)} bugs rebuilt from public reports and {len(HONEST)} honest" in said
+
+
+@pytest.mark.slow
+def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    code, said = run(environment, tmp_path, "attn_notes.doubt", "--self")
+    assert code == 0, said
+    head, *rows = [line.split() for line in said.splitlines()]
+    assert head == ["found", "missed", "false", "left", "alone"]
+    assert [row[0] for row in rows] == ["causal", "slope", "proper", "floor", "twins", "compare"]
+    assert all(row[2:4] == ["0", "0"] and int(row[1]) and int(row[4]) for row in rows)
+    assert not list(tmp_path.iterdir())
+    code, said = run(environment, tmp_path, "attn_notes.doubt")
+    assert code == 2 and "--self" in said

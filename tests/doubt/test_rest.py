@@ -1,0 +1,368 @@
+"""Slopes, floors, twins, sums and comparisons: each verdict, and what turns it."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Generator, Tensor, nn
+
+from attn_notes import doubt
+from attn_notes.analysis import statistics
+from attn_notes.doubt import wrong
+from attn_notes.doubt.comparing import AGREE
+
+CASES = [
+    pytest.param(finds, case, bad, id=f"{check}: {name}")
+    for check, (cases, finds) in wrong.ASKED.items()
+    for name, case, _, bad in cases
+]
+
+
+@pytest.mark.parametrize(("finds", "case", "bad"), CASES)
+def test_what_is_wrong_is_found_and_what_is_not_is_left_alone(
+    finds: Callable[[Any], bool], case: Any, bad: bool
+) -> None:
+    assert finds(case) == bad
+
+
+# Slopes
+
+
+class Scaled(nn.Module):
+    """A loss Σ a·θ² + b·θ³ whose slope is taken as `off` times itself."""
+
+    def __init__(self, off: float) -> None:
+        super().__init__()
+        self.theta = nn.Parameter(torch.tensor([0.7, -1.3, 2.1]))
+        self.off = off
+
+    def loss(self) -> Tensor:
+        value = (self.theta**2 + 0.3 * self.theta**3).sum()
+        return value.detach() + self.off * (value - value.detach())
+
+
+@settings(max_examples=20)
+@given(off=st.sampled_from([0.0, 0.5, 0.99, 1.01, 2.0, -1.0]))
+def test_a_slope_that_is_off_by_a_factor_has_order_one(off: float) -> None:
+    (answer,) = doubt.slope(Scaled(off), lambda m: m.loss()).answers
+    assert answer.verdict == "wrong" and answer.size < 1.5
+    (right,) = doubt.slope(Scaled(1.0), lambda m: m.loss()).answers
+    assert right.verdict == "ok" and right.size == pytest.approx(2, abs=0.05)
+
+
+def test_a_slope_of_dropout_falls_alike_and_what_is_frozen_is_not_asked() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Tanh(), nn.Linear(4, 1))
+    model[0].weight.requires_grad_(False)
+    before = {name: (id(p), p.dtype, p.tolist()) for name, p in model.named_parameters()}
+    x = torch.ones(5, 3)
+    report = doubt.slope(model, lambda m: m(x).square().mean())
+    assert report.ok and [a.check for a in report.answers] == ["0.bias", "3.weight", "3.bias"]
+    assert {n: (id(p), p.dtype, p.tolist()) for n, p in model.named_parameters()} == before
+    assert all(p.grad is None for p in model.parameters())
+    own = Generator().manual_seed(1)
+    assert doubt.slope(model, lambda m: m(x).mean() + torch.rand((), generator=own)).ok
+
+
+def test_a_loss_that_is_not_the_same_twice_is_not_asked() -> None:
+    count = iter(range(100))
+    model = nn.Linear(2, 1)
+    report = doubt.slope(model, lambda m: m(torch.ones(1, 2)).sum() + next(count))
+    assert not report.ok and report.answers[0].verdict == "not asked"
+    for bad in (lambda m: m(torch.ones(1, 2)).sum() * math.nan, lambda m: m(torch.ones(3, 2))):
+        with pytest.raises(ValueError, match="one finite number"):
+            doubt.slope(model, bad)
+    with pytest.raises(ValueError, match="no parameter"):
+        doubt.slope(model.requires_grad_(False), lambda m: m(torch.ones(1, 2)).sum())
+
+
+def test_a_slope_that_is_wrong_names_its_parameter() -> None:
+    torch.manual_seed(0)
+    report = doubt.slope(wrong.Net(wrong.steep), wrong.loss)
+    assert {a.check for a in report.answers} - {a.check for a in report.bad} == {
+        *("head.weight", "head.bias"),  # what comes after it
+    }
+    with pytest.raises(doubt.LeakError, match=r"gain .*falls with order 1"):
+        report.raise_for_leak()
+
+
+# Floors
+
+
+def answers(report: doubt.Report) -> dict[str, doubt.Answer]:
+    return {answer.check: answer for answer in report.answers}
+
+
+@given(data=st.lists(st.integers(0, 4), min_size=3, max_size=60))
+def test_single_tokens_are_counted_as_by_hand(data: list[int]) -> None:
+    """Witten and Bell: counts, and as many more as there are kinds, spread over all alike."""
+    train, test = torch.tensor(data), torch.tensor([0, 1, 2, 3, 4, 0])
+    found = answers(doubt.floor(train, test, 5, orders=[1]))["1-gram"].size
+    kinds = len(set(data))
+    p = [(data.count(c) + kinds / 5) / (len(data) + kinds) for c in test.tolist()[1:]]
+    assert found == pytest.approx(-sum(map(math.log, p)) / len(p))
+
+
+def test_longer_memory_helps_where_the_source_has_it_and_the_entropy_is_never_beaten() -> None:
+    train, test = wrong._source(20_000, 5), wrong._source(4000, 6)
+    found = answers(doubt.floor(train, test, wrong.V, entropy=wrong.ENTROPY))
+    assert found["uniform"].size == pytest.approx(math.log(wrong.V))
+    assert found["uniform"].size > found["1-gram"].size - 0.01 > found["2-gram"].size
+    assert found["2-gram"].size > wrong.ENTROPY - 0.05
+    assert found["2-gram"].found.startswith(f"{found['2-gram'].size:.4f} nats [")
+
+
+def test_a_loss_is_judged_by_what_is_known() -> None:
+    train, test = wrong._source(6000, 5), wrong._source(4000, 6)
+
+    def judged(losses: Any, **known: Any) -> doubt.Answer:
+        return answers(doubt.floor(train, test, wrong.V, losses=losses, **known))["loss"]
+
+    assert judged(0.01).verdict == "ok" and "no `entropy` was given" in judged(0.01).found
+    assert judged(0.01, entropy=wrong.ENTROPY).verdict == "leak"
+    assert judged(wrong.ENTROPY - 0.0009, entropy=wrong.ENTROPY).verdict == "ok"  # rounding
+    assert judged(wrong.ENTROPY - 0.0011, entropy=wrong.ENTROPY).verdict == "leak"
+    assert judged(2.5, entropy=wrong.ENTROPY).verdict == "warning"
+    assert "learnt to read" in judged(2.5).found
+    few = torch.full((5,), 0.1)
+    assert judged(few, entropy=wrong.ENTROPY).verdict == "leak"
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6))
+def test_the_best_predictor_is_hardly_ever_taken_for_a_leak(seed: int) -> None:
+    """Its interval is two-sided, at 5 %: below by so much comes once in forty."""
+    x = wrong._source(2000, seed)
+    p = torch.where(x[1:] == (x[:-1] + 1) % wrong.V, wrong.FOLLOWS, 0.25 / wrong.V)
+    losses = -p.log().double() + 0.02  # two standard errors above
+    report = doubt.floor(x, x, wrong.V, orders=[1], entropy=wrong.ENTROPY, losses=losses)
+    assert answers(report)["loss"].verdict != "leak"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train": torch.zeros(0).long()}, "train must have at least one"),
+        ({"test": torch.zeros(1).long()}, "test must have at least one"),
+        ({"test": torch.full((4,), 3)}, "test must lie between 0 and 2"),
+        ({"vocabulary": 1}, "vocabulary must be at least 2"),
+        ({"orders": []}, "orders must have at least one"),
+        ({"orders": [0]}, "an order of 0 cannot be counted"),
+        ({"entropy": math.nan}, "entropy must be 0 or more"),
+        ({"losses": torch.tensor([math.nan])}, "losses must be finite"),
+        ({"losses": torch.zeros(0)}, "losses must have at least one"),
+    ],
+)
+def test_a_floor_of_nothing_is_refused(change: dict[str, Any], message: str) -> None:
+    given_ = {"train": torch.tensor([0, 1]), "test": torch.tensor([0, 1]), "vocabulary": 3}
+    with pytest.raises(ValueError, match=message):
+        doubt.floor(**{**given_, **change})
+
+
+# Twins
+
+
+def test_twins_are_named_and_the_score_is_told_without_them() -> None:
+    train, test = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5, 6], [3, 4], [1, 2], [5, 7]])
+    scores = torch.tensor([0.0, 1.0, 1.0, 0.5])
+    report = doubt.twins(train, test, scores=scores)
+    found = answers(report)
+    assert found["twins"].size == 0.5
+    assert found["twins"].found == "2 of 4 test items stand in the training data: 1, 2"
+    assert found["score"].found == "0.625 on all, 0.25 on the 2 that training has not seen"
+    assert found["score"].size == 0.25
+    clean = doubt.twins(train, test[[0, 3]])
+    assert clean.ok and not clean.warnings
+    again = doubt.twins(train, test[[0, 0]])
+    assert again.ok and again.warnings[0].size == 0.5
+    nothing = doubt.twins(train, train, scores=torch.ones(2))
+    assert answers(nothing)["score"].verdict == "not asked"
+
+
+@given(st.text("ab", min_size=8, max_size=14), st.integers(0, 7), st.sampled_from("abc"))
+def test_one_edit_is_near_and_two_texts_without_a_letter_in_common_are_not(
+    text: str, place: int, letter: str
+) -> None:
+    edited = text[:place] + letter + text[place + 1 :]
+    near = 1 - 1.5 / len(text)
+    assert doubt.twins([text], [edited], near=near).bad
+    assert doubt.twins([text], ["z" * len(text)], near=near).ok
+
+
+def test_tensors_are_near_too_and_what_cannot_be_is_refused() -> None:
+    row = torch.arange(20)
+    other = row.clone()
+    other[4] = 50
+    assert doubt.twins([row], [other]).ok
+    assert doubt.twins([row], [other], near=0.9).bad
+    for near in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="near must lie between 0 and 1"):
+            doubt.twins([row], [other], near=near)
+    with pytest.raises(ValueError, match="train must have at least one"):
+        doubt.twins([], [other])
+    with pytest.raises(ValueError, match="1 items have as many scores"):
+        doubt.twins([row], [other], scores=torch.zeros(2))
+
+
+# Sums
+
+
+@given(off=st.floats(-0.5, 0.5))
+def test_a_sum_is_told_as_it_is(off: float) -> None:
+    x = torch.randint(wrong.V, (1, 9), generator=Generator().manual_seed(1))
+
+    def score(x: Tensor) -> Tensor:
+        scores = wrong.scored(x)
+        scores[:, 4] += off
+        return scores
+
+    report = doubt.proper(score, x, wrong.V)
+    assert report.ok == (abs(math.expm1(off)) <= 1e-3)
+    if not report.ok:
+        assert report.bad[0].size == pytest.approx(abs(math.expm1(off)), rel=1e-4)
+        assert report.bad[0].found.startswith("at position 4 ")
+        assert report.bad[0].found.endswith("at 1 of 9 places not to one")
+
+
+def test_sums_of_a_model_by_a_call_of_its_own_and_within_a_budget() -> None:
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 5))
+    x = torch.zeros(2, 7, dtype=torch.long)
+    assert not doubt.proper(model, x, 5).ok
+    assert doubt.proper(model, x, 5, call=lambda m, x: m(x).log_softmax(-1)).ok
+    short = doubt.proper(lambda x: torch.full(x.shape, -math.log(5)), x, 5, budget=1e-9)
+    assert short.ok and short.answers[0].left_out == "6 of 7 places"
+    with pytest.raises(ValueError, match=r"scores are \[n, t\], or \[n, t, 5\], and"):
+        doubt.proper(lambda x: torch.zeros(1, 2, 3, 4), x, 5)
+    with pytest.raises(ValueError, match="budget must be positive"):
+        doubt.proper(model, x, 5, budget=0.0)
+    nothing = doubt.proper(lambda x: torch.full(x.shape, math.nan), x, 5)
+    assert not nothing.ok
+
+
+# Comparisons
+
+
+def test_each_at_its_best_rate_on_other_seeds_than_it_was_chosen_on() -> None:
+    asked: dict[str, list[tuple[float, tuple[int, ...]]]] = {"ours": [], "theirs": []}
+
+    def way(name: str, best: float) -> Callable[[float, Sequence[int]], Tensor]:
+        def train(rate: float, seeds: Sequence[int]) -> Tensor:
+            asked[name].append((rate, tuple(seeds)))
+            return torch.tensor([float(s % 5) + abs(rate - best) for s in seeds])
+
+        return train
+
+    compared = doubt.compare(way("ours", 2.0), way("theirs", 3.0), [1.0, 2.0, 3.0, 4.0], tuning=2)
+    assert compared.rates == (2.0, 3.0)
+    for name, best in (("ours", 2.0), ("theirs", 3.0)):
+        *sweep, last = asked[name]
+        assert sweep == [(rate, (10_000, 10_001)) for rate in (1.0, 2.0, 3.0, 4.0)]
+        assert last == (best, tuple(range(8)))
+    named = doubt.compare(way("ours", 2.0), way("theirs", 3.0), [2.0], seeds=[7, 9], tuning=[1])
+    assert asked["ours"][-2:] == [(2.0, (1,)), (2.0, (7, 9))] and len(named.ours) == 2
+    with pytest.raises(ValueError, match=r"on other seeds than \[3\]"):
+        doubt.compare(way("ours", 1.0), way("theirs", 1.0), [1.0], tuning=[3, 9])
+
+
+def fixed(values: Tensor) -> Callable[[float, Sequence[int]], Tensor]:
+    return lambda rate, seeds: values[: len(seeds)]
+
+
+def crowd(seed: int, m: int = 8) -> Tensor:
+    return torch.randn(m, generator=Generator().manual_seed(seed)).double()
+
+
+def test_pairs_that_agree_are_tested_as_pairs_and_those_that_do_not_are_not() -> None:
+    base, small = crowd(1), 0.01 * crowd(2)
+    agreeing = doubt.compare(fixed(base + small - 0.05), fixed(base), [1.0])
+    assert agreeing.paired and agreeing.together > 0.9 and agreeing.verdict is True
+    assert agreeing.p == statistics.signed_rank_p(base + small - 0.05 - base)
+    assert agreeing.effect.high < 0 and agreeing.could_show < 0.05
+    order = base.argsort(descending=True)
+    turned = base.clone()
+    turned[order] = base.sort().values  # the same crowd, each seed another's
+    apart = doubt.compare(fixed(turned + small - 0.05), fixed(base), [1.0])
+    assert not apart.paired and apart.together < AGREE and apart.verdict is None
+    assert apart.p == statistics.rank_p(turned + small - 0.05, base)
+    assert "so they are not used" in str(apart) and apart.could_show > 0.5
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), shift=st.floats(-2, 2), own=st.floats(0.05, 2))
+def test_an_interval_holds_zero_where_the_test_tells_nothing(
+    seed: int, shift: float, own: float
+) -> None:
+    base = crowd(seed)
+    compared = doubt.compare(
+        fixed(base + shift + own * crowd(seed + 1)), fixed(base + own * crowd(seed + 2)), [1.0]
+    )
+    inside = compared.effect.low <= 0 <= compared.effect.high
+    assert inside == (compared.p >= statistics.LEVEL) == (compared.verdict is None)
+    if compared.verdict is not None:
+        assert compared.verdict == (compared.effect.middle < 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [0.2, 1.0, 5.0])
+def test_two_of_one_kind_are_told_apart_once_in_twenty(own: float) -> None:
+    """Also by choosing the test by how far pairs agree."""
+    told = 0
+    for seed in range(1000):
+        base = crowd(seed)
+        a, b = (base + own * crowd(100_000 + 2 * seed + i) for i in range(2))
+        told += doubt.compare(fixed(a), fixed(b), [1.0]).verdict is not None
+    assert told / 1000 < 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5
+
+
+def test_notes() -> None:
+    base = crowd(1)
+    same = doubt.compare(fixed(base), fixed(base), [1.0])
+    assert same.verdict is None and same.notes == [
+        "the same numbers twice: is the change in the model at all?"
+    ]
+    lost = base.clone()
+    lost[3] = math.nan
+    diverged = doubt.compare(fixed(lost), fixed(base), [1.0], tuning=2)
+    assert diverged.notes == ["1 of 8 seeds diverged: look at them"]
+    assert diverged.p == statistics.rank_p(lost, base) and "nan" in str(diverged)
+    worse = doubt.compare(
+        fixed(torch.full((8,), math.inf).index_fill(0, torch.tensor([0, 1, 2]), 1)),
+        fixed(-base.abs()),
+        [1.0],
+    )
+    assert worse.verdict is False
+    few = doubt.compare(fixed(base), fixed(base + 1 + 0.1 * crowd(3)), [1.0], seeds=5)
+    assert few.notes == ["5 seeds a side can show nothing at 5 %"] and "none at all" in str(few)
+    with pytest.raises(ValueError, match="ours diverge at every rate"):
+        doubt.compare(fixed(base * math.nan), fixed(base), [1.0])
+    with pytest.raises(ValueError, match="a number a seed, not"):
+        doubt.compare(lambda rate, seeds: base, fixed(base), [1.0])
+    with pytest.raises(ValueError, match="rates must have at least one"):
+        doubt.compare(fixed(base), fixed(base), [])
+
+
+def test_models_of_the_ensemble_are_compared_by_an_arm() -> None:
+    """From named seeds, which fix start and batches of both: pairs agree."""
+
+    def way(bias: bool) -> doubt.comparing.Arm:
+        def make(generator: Generator) -> nn.Module:
+            model = nn.Linear(2, 1, bias=bias)
+            for p in model.parameters():
+                nn.init.normal_(p, generator=generator)
+            return model
+
+        def loss(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+            return (model(x) - x.sum(-1, keepdim=True) - 1).square().mean()
+
+        held_out = torch.randn(9, 2, generator=Generator().manual_seed(9))
+        draw = lambda generator: torch.randn(4, 2, generator=generator)  # noqa: E731
+        return doubt.arm(make, loss, draw, lambda model: loss(model, held_out), steps=20, warmup=2)
+
+    ends = way(True)(0.1, [5, 3])
+    assert ends.shape == (2,) and ends.isfinite().all()
+    assert way(True)(0.1, [3])[0] == pytest.approx(float(ends[1]), abs=1e-5)
+    compared = doubt.compare(way(True), way(False), [0.1], seeds=3, tuning=1)
+    assert len(compared.ours) == 3 and compared.rates == (0.1, 0.1)
