@@ -16,6 +16,9 @@ SEED =
 START =
 DAY =
 HINTS =
+# Which week of it `make grade` grades, and what was handed in; see book/grading.py.
+WEEK =
+IN =
 # Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
 CHAPTER =
 
@@ -33,7 +36,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions course lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve editions course grade lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -48,6 +51,9 @@ CHOSEN = $(SEED:%=--seed %) $(START:%=--start %) $(DAY:%=--day %) $(HINTS:%=--hi
 
 course: $(INSTALLED)
 	@$(RUN) book/build.py course $(if $(COURSE),"$(COURSE)") $(CHOSEN)
+
+grade: $(INSTALLED)
+	@$(RUN) book/build.py grade $(if $(COURSE),"$(COURSE)") $(WEEK:%=--week %) $(if $(IN),--in "$(IN)")
 
 lab: $(INSTALLED)
 	$(RUN) -m jupyterlab book

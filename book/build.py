@@ -5,6 +5,7 @@
     python book/build.py site           only render
     python book/build.py editions       the notebooks for other places: see editions.py
     python book/build.py course FOLDER  a course in a folder of a teacher's own: see course.py
+    python book/build.py grade FOLDER   what was handed in for a week of it: see grading.py
     python book/build.py clean          remove what was made, and nothing that somebody has begun
     python book/build.py serve          look at the site on http://localhost:8000
     python book/build.py strip          remove the outputs from the notebooks and fold them again,
@@ -33,6 +34,7 @@ import editions
 import execution
 import files
 import folding
+import grading
 import manifest
 import nbformat
 import running
@@ -43,6 +45,7 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
+COMMANDS = ("book", "execute", "site", "editions", "course", "grade", "clean", "serve", "strip")
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
 
@@ -316,19 +319,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = ["book", "execute", "site", "editions", "course", "clean", "serve", "strip"]
-    parser.add_argument("command", choices=commands)
-    parser.add_argument("folder", type=Path, nargs="?", help="of a `course`")
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("folder", type=Path, nargs="?", help="a course's, for `course` and `grade`")
     parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
     parser.add_argument("--into", type=Path, help="the folder for `editions`")
     parser.add_argument("--seed", type=int, help="of a course: draws numbers and hidden cases")
     parser.add_argument("--start", help="of a course: its first day, as 2027-02-01")
     parser.add_argument("--day", help="of a course: the weekday of its session")
     parser.add_argument("--hints", choices=["yes", "no"], help="of a course: for students or not")
+    parser.add_argument("--week", type=int, help="which `grade` is to grade")
+    parser.add_argument("--in", type=Path, dest="source", help="what was handed in for it")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
-        if options.command == "course" and options.folder is None:
+        if options.command in ("course", "grade") and options.folder is None:
             raise BookError("Which folder is the course's? Name one of your own.")
         if options.command in ("book", "execute", "course"):
             execution.execute(options.root)
@@ -341,6 +345,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "course":
             site_of = functools.partial(course_site, options.root)
             course.make(options.root, options.folder, chosen(options), site_of)
+        if options.command == "grade":
+            if options.week is None or options.source is None:
+                raise BookError("Which week, and where is what was handed in? WEEK=3 IN=the.zip")
+            grading.grade(options.folder, options.week, options.source)
         if options.command == "clean":
             clean(options.root)
         if options.command == "serve":

@@ -45,6 +45,9 @@ from version import told, version, wheel
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
+EXERCISES = "exercises.json"
+"""A week's exercises as `grading.py` reads them: a course is graded as it was handed out."""
+
 TEACHING = "book/teaching/"
 """What of the book no student's site has, from the root."""
 
@@ -224,6 +227,7 @@ def write_week(
     zipped(students)
     answers = homework.sheet(week, made_of, solved=True)
     hand_out(relinked(answers, Path(), {}), private / "answers.ipynb", made_of)
+    (private / EXERCISES).write_text(homework.as_json(week), "utf-8")
     notes = root / TEACHING / f"{week.stem}.md"
     if notes.is_file():
         shutil.copy(notes, private / "notes.md")
@@ -269,12 +273,13 @@ In Colab or elsewhere, put the file {package} beside the notebooks, and run thei
 """
 
 
-def zipped(folder: Path) -> None:
-    """A zip of a folder beside it, the same as long as the folder is."""
+def zipped(folder: Path, inside: bool = False) -> None:
+    """A zip of a folder beside it, the same as long as the folder is; or of what is inside only."""
+    start = folder if inside else folder.parent
     with zipfile.ZipFile(f"{folder}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                entry = zipfile.ZipInfo(path.relative_to(folder.parent).as_posix())
+                entry = zipfile.ZipInfo(path.relative_to(start).as_posix())
                 entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
                 archive.writestr(entry, path.read_bytes())
 
@@ -304,7 +309,7 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
                     cell.source = without_dead_links(cell.source, Path(name), is_no_note)
             content = nbformat.writes(notebook).encode()
         elif path.suffix == ".md":
-            content = without_dead_links(content.decode(), Path(name), is_no_note).encode()
+            content = without_sections(content.decode(), "](teaching/").encode()
         found[name] = content
     return found
 
@@ -312,6 +317,16 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
 def is_no_note(path: Path) -> bool:
     """Whether a page stays where teachers' notes go."""
     return not path.as_posix().startswith(TEACHING)
+
+
+def without_sections(source: str, telling: str) -> str:
+    r"""A page without the sections that say something.
+
+    >>> without_sections("# Book\n\n## One\n\nA.\n\n## Two\n\nB.\n", "B.")
+    '# Book\n\n## One\n\nA.\n\n'
+    """
+    parts = re.split(r"^(?=## )", source, flags=re.MULTILINE)
+    return "".join(part for part in parts if telling not in part)
 
 
 def without_teaching(contents: bytes) -> bytes:

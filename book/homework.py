@@ -7,6 +7,7 @@ then leave students the answers to change and nothing else.
 """
 
 import copy
+import json
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,9 @@ from dependencies import BookError
 from editions import folds, solutions
 from nbformat import NotebookNode
 
-TITLE = re.compile(r"Exercise(?: \d+)?(?:, \w+)?: (.+?)(?: \([^()]*\))?$")
+TITLE = re.compile(
+    r"Exercise(?: \d+)?(?:, (?P<kind>\w+))?: (?P<title>.+?)(?: \((?P<aside>[^()]*)\))?$"
+)
 """Of a question in the book: whether it is open and how long it takes the metadata say, too."""
 
 SHEET = "attention-notes"
@@ -38,6 +41,8 @@ class Exercise(NamedTuple):
     check: str
     solution: str
     setup: str
+    open: bool = False
+    """Whether it asks for the best that one can find, and not for the one right answer."""
 
     def head(self) -> str:
         """What stands above the question.
@@ -103,7 +108,7 @@ def week(root: Path, stem: str, number: int) -> Week:
             if not told:
                 continue
             name = told["name"]
-            title, question = asked(cell.source)
+            title, question, is_open = asked(cell.source)
             exercises.append(
                 Exercise(
                     name=name,
@@ -118,6 +123,7 @@ def week(root: Path, stem: str, number: int) -> Week:
                     check=cells[f"exercise-{name}-check"],
                     solution=codes[name],
                     setup="\n\n".join(cells[need] for need in told["needs"]),
+                    open=is_open,
                 )
             )
     first = notebooks[0]
@@ -126,11 +132,11 @@ def week(root: Path, stem: str, number: int) -> Week:
     return Week(number, stem, shown, first.metadata.get("question", ""), tuple(exercises))
 
 
-def asked(source: str) -> tuple[str, str]:
-    r"""The title and the text of a question, from the directive that holds both.
+def asked(source: str) -> tuple[str, str, bool]:
+    r"""The title and the text of a question, from the directive that holds both; is it open?
 
     >>> asked(":::{admonition} Exercise 3, open: hide a leak\n:class: exercise\n\nWrite.\n:::")
-    ('hide a leak', 'Write.')
+    ('hide a leak', 'Write.', True)
 
     Raises:
         BookError: the title is not one of an exercise.
@@ -139,7 +145,19 @@ def asked(source: str) -> tuple[str, str]:
     head = TITLE.match(found[0].title) if found else None
     if head is None:
         raise BookError(f"This is no exercise's title: {found[0].title if found else source!r}")
-    return head[1], found[0].body
+    return head["title"], found[0].body, "open" in (head["kind"] or "") + (head["aside"] or "")
+
+
+def as_json(week: Week) -> str:
+    """A week as a file, from which it can be graded when the book is another."""
+    told = week._asdict() | {"exercises": [one._asdict() for one in week.exercises]}
+    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def from_json(text: str) -> Week:
+    """The week of such a file."""
+    told = json.loads(text)
+    return Week(**told | {"exercises": tuple(Exercise(**one) for one in told["exercises"])})
 
 
 def sheet(week: Week, version: str, *, hints: bool = True, solved: bool = False) -> NotebookNode:

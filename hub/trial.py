@@ -13,6 +13,7 @@ A memory limit is not tried: it needs containers, and this has none.
 """
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -36,6 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
 
 import course  # noqa: E402
+import grading  # noqa: E402
 import homework  # noqa: E402
 from dependencies import BookError, lesson_stems  # noqa: E402
 from editions import editions, solutions  # noqa: E402

@@ -1,5 +1,6 @@
 """A course in a teacher's folder: nothing that somebody began is lost, and no answer is in it."""
 
+import html
 import re
 import shutil
 import subprocess
@@ -313,6 +314,30 @@ def test_the_site_for_students_is_made_of_nothing_that_tells(hints: bool) -> Non
     assert bool([text for text in pages.values() if '"exercise-floor-hint"' in text]) == hints
     listed = [*re.findall(r"file: (\S+)", found["_toc.yml"].decode())]
     assert all(any(f"{page}{end}" in found for end in (".md", ".ipynb")) for page in listed)
+
+
+@pytest.mark.long
+def test_the_real_site_for_students_tells_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rendered once, and not again while nothing has changed."""
+    folder = tmp_path / "seminar"
+    for said in ("Rendering", "Nothing has changed."):
+        assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0
+        assert said in capsys.readouterr().out
+    pages = {path.relative_to(folder / "students/site"): path for path in folder.rglob("*.html")}
+    site = {name: shown(path) for name, path in pages.items() if name.parts[0] != ".."}
+    assert {Path("index.html"), *(Path(f"book/{week.stem}.html") for week in WEEKS)} <= {*site}
+    assert leaks((str(name), text) for name, text in site.items()) == []
+    assert not [name for name, text in site.items() if "teaching" in text or "Solution" in text]
+    assert not [name for name in site if "teaching" in name.parts]
+    index = (folder / "students/site/searchindex.js").read_text("utf-8")
+    assert "teaching" not in index and "pull-request" not in index
+
+
+def shown(page: Path) -> str:
+    """What a page says, without its markup."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
 
 
 def source(text: str) -> str:
