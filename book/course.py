@@ -8,7 +8,9 @@ students/       to hand out, all of it or a week at a time
     week-1-…/       a week's lesson, evidence and homework, and the package; a zip of it beside
     calendar.ics    the days, for calendars and as a table
 private/        not for students
-    week-1-…/       the homework with its answers, the notes for the session
+    week-1-…/       the homework with its answers, the notes for the session, concept questions
+                    for Moodle and Canvas and as a page for self-test
+    exams/          two, of sixty minutes, with their keys
 course.yml      what was chosen, the seed that draws hidden cases among it
 
 Nothing there needs the book any more; a week is graded with its own copy of the package, so that
@@ -31,22 +33,29 @@ from html import escape
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+import exams
 import files
 import homework
 import icalendar
 import manifest
 import nbformat
+import questions
 import yaml
+from course_page import page
 from dependencies import BookError, lesson_stems
 from editions import LINK, exercise, for_students, in_plain, without_dead_links, write
 from homework import Week
 from nbformat import NotebookNode
+from questions import Question
 from version import told, version, wheel
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
 EXERCISES = "exercises.json"
 """A week's exercises as `grading.py` reads them: a course is graded as it was handed out."""
+
+NEEDED = "before-the-course.html"
+"""A self-test, beside the students' index."""
 
 TEACHING = "book/teaching/"
 """What of the book no student's site has, from the root."""
@@ -70,7 +79,9 @@ A course from Attention Notes. Begin with students/index.html: it is what your s
 
 students/   to hand out: put it on a web server or the learning platform, all of it or week by week.
             It has no solutions. Each week has a zip.
-private/    for you: each week's answers and the notes for its session.
+private/    for you: each week's answers, the notes for its session, and ten concept questions: for
+            Moodle (import XML), for Canvas (import QTI zip), and as a page with their answers,
+            which you may hand out if you do not ask them; two exams, with keys and rubrics.
 course.yml  what was chosen. The seed draws hidden cases; keep it to yourself.
 
 A week is graded, in a copy of the book's source, by
@@ -182,7 +193,8 @@ def make(
         package.unlink()
         fresh = render(new / SITE, folder / SITE, of.hints)
         students = new / "students"
-        (students / "index.html").write_text(index(weeks, of, made_of), "utf-8")
+        write_exams(root, new, of)
+        (students / "index.html").write_text(index(weeks, of, made_of, students), "utf-8")
         if of.start:
             (students / "calendar.csv").write_bytes(as_table(weeks, of).encode())
             (students / "calendar.ics").write_bytes(as_calendar(weeks, of, made_of))
@@ -228,9 +240,37 @@ def write_week(
     answers = homework.sheet(week, made_of, solved=True)
     hand_out(relinked(answers, Path(), {}), private / "answers.ipynb", made_of)
     (private / EXERCISES).write_text(homework.as_json(week), "utf-8")
-    notes = root / TEACHING / f"{week.stem}.md"
+    notes, asked_of = (
+        root / TEACHING / name for name in (f"{week.stem}.md", f"questions/{week.stem}.yml")
+    )
     if notes.is_file():
         shutil.copy(notes, private / "notes.md")
+    if asked_of.is_file():
+        write_questions(questions.read(asked_of, of.seed), week, private, made_of)
+
+
+def write_questions(found: list[Question], week: Week, private: Path, made_of: str) -> None:
+    """A week's concept questions, for platforms and as a page."""
+    title = f"Week {week.number}: {week.title}"
+    (private / "questions-moodle.xml").write_text(questions.moodle_xml(found, title), "utf-8")
+    made = questions.canvas_qti(found, title, day_of(made_of).isoformat())
+    (private / "questions-canvas.zip").write_bytes(made)
+    (private / "self-test.html").write_text(questions.self_test(found, title), "utf-8")
+
+
+def write_exams(root: Path, new: Path, of: Settings) -> None:
+    """The exams with their keys, and what students can try before the course."""
+    if not (root / TEACHING / "exams.yml").is_file():
+        return
+    there = new / "private" / "exams"
+    there.mkdir(parents=True)
+    for exam in exams.read(root / TEACHING, of.seed):
+        name = exam.title.lower().replace(" ", "-")
+        (there / f"{name}.html").write_text(exams.paper(exam), "utf-8")
+        (there / f"{name}-key.html").write_text(exams.key(exam), "utf-8")
+    needed = questions.read(root / TEACHING / "questions" / "needed.yml", of.seed)
+    text = questions.self_test(needed, "Before the course")
+    (new / "students" / NEEDED).write_text(text, "utf-8")
 
 
 def hand_out(notebook: NotebookNode, path: Path, made_of: str) -> None:
@@ -408,54 +448,35 @@ def due_title(week: Week) -> str:
     return f"Due: homework of week {week.number} ({week.points} points)"
 
 
+def day_of(made_of: str) -> date:
+    """The day of a version; that of the oldest zip where it says none.
+
+    >>> day_of("0.2.0+20261124.g1234567").isoformat(), day_of("0.2.0+d89abcde").year
+    ('2026-11-24', 1980)
+    """
+    found = re.search(r"\+(\d{8})\.", made_of)
+    return date.fromisoformat(found[1]) if found else date(1980, 1, 1)
+
+
 # Where to start
 
-PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{
-  font: 1.05rem/1.55 system-ui, sans-serif;
-  max-width: 46rem;
-  margin: 2rem auto;
-  padding: 0 1rem;
-}}
-h2 {{ margin: 2.2rem 0 0.3rem; font-size: 1.25rem; }}
-p {{ margin: 0.4rem 0; }}
-table {{ border-collapse: collapse; margin: 0.6rem 0; }}
-th, td {{ padding: 0.15rem 0.9rem 0.15rem 0; text-align: left; vertical-align: top; }}
-th {{ font-weight: normal; }}
-td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
-thead th {{ border-bottom: 1px solid; }}
-footer {{ margin-top: 3rem; font-size: 0.9rem; }}
-</style>
-{body}
-</html>
-"""
 
-
-def page(title: str, body: str) -> str:
-    """A page that needs nothing but itself."""
-    return PAGE.format(title=escape(title), body=body)
-
-
-def index(weeks: list[Week], of: Settings, made_of: str) -> str:
+def index(weeks: list[Week], of: Settings, made_of: str, students: Path) -> str:
     """Where students start: the weeks, with what is to be read, done and handed in."""
-    return page("Attention Notes: the course", "\n".join(index_body(weeks, of, made_of)))
+    before = (students / NEEDED).is_file()
+    return page("Attention Notes: the course", "\n".join(index_body(weeks, of, made_of, before)))
 
 
-def index_body(weeks: list[Week], of: Settings, made_of: str) -> Iterator[str]:
-    """Its elements, in their order."""
+def index_body(weeks: list[Week], of: Settings, made_of: str, before: bool) -> Iterator[str]:
+    """Its elements, in their order; `before`: whether there is a self-test of what is needed."""
     calendar = ' The days are in <a href="calendar.ics">a calendar</a>.' if of.start else ""
     yield "<h1>Attention Notes: the course</h1>"
     yield (
         "<p>A week is a lesson to read, with a model to play with in the page, and a notebook of "
         f'exercises to hand in. All lessons: <a href="site/index.html">the book</a>.{calendar}</p>'
     )
+    if before:
+        yield f'<p>What you need for it, in ten minutes: <a href="{NEEDED}">a self-test</a>.</p>'
     for week in weeks:
         yield f"<h2>Week {week.number}. {escape(week.title)}</h2>"
         yield f"<p>{escape(week.question)}</p>"

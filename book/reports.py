@@ -8,7 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from course import page, zipped
+from course import zipped
+from course_page import page
 from homework import Exercise, Week
 from submissions import Submission
 
