@@ -165,9 +165,9 @@ def ready(source: str, words: str, package: set[str]) -> list[str]:
             for name in imported(node):
                 if name.split(".")[0] == PACKAGE and name.split(".")[-1] not in known:
                     found[name] = None
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in package and node.attr not in known:
-                found[f"{node.value.id}.{node.attr}"] = None
+        elif isinstance(node, ast.Attribute) and node.attr not in known:
+            if ast.unparse(node).partition(".")[0] in package:
+                found[ast.unparse(node)] = None
         elif isinstance(node, ast.Name) and node.id in package and node.id not in known:
             found[node.id] = None
     whole = " ".join(found)

@@ -184,7 +184,7 @@ def make(
     if folder.exists() and not begun.exists() and any(folder.iterdir()):
         raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
     of = settings(folder, chosen)
-    weeks = [homework.week(root, stem, i) for i, stem in enumerate(lesson_stems(root), 1)]
+    weeks = [homework.week(root, stem, i, of.seed) for i, stem in enumerate(lesson_stems(root), 1)]
     with tempfile.TemporaryDirectory() as name:
         new, made_of = Path(name), version(root)
         package = wheel(root, new)

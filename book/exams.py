@@ -6,6 +6,7 @@ one course is no help for another.
 
 import math
 import random
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -107,7 +108,16 @@ def asks(exam: Exam) -> Iterator[str]:
         yield options or "<p>Answer: ______________</p>"
     for number, each in enumerate(exam.tasks, len(exam.questions) + 1):
         yield f"<h2>{number}. {escape(each.title)} ({each.minutes} points)</h2>"
-        yield f'<p class="as-written">{escape(each.ask)}</p>'
+        yield f'<p class="as-written">{escape(in_parts(each.ask))}</p>'
+
+
+def in_parts(ask: str) -> str:
+    r"""A task with a line for each of its parts.
+
+    >>> in_parts("It is so. (a) Why? (b) Is the answer of (a)? (c) True?")
+    'It is so.\n(a) Why?\n(b) Is the answer of (a)?\n(c) True?'
+    """
+    return re.sub(r"\s+(\([a-e]\) (?=[A-Z]))", r"\n\1", ask)
 
 
 def key(exam: Exam) -> str:

@@ -231,13 +231,14 @@ def wait(ended: "queue.Queue[Any]", running: list[Any]) -> tuple[Trial, dict[str
 
 def question(trial: Trial, week: Week, seed: int, setups: list[str]) -> dict[str, Any]:
     """An answer as `worker.py` wants it."""
-    called = re.match(r"checks\.(\w+)\((\w+)\)", trial.exercise.check.strip())
-    assert called, trial.exercise.check
+    call = ast.parse(trial.exercise.check.strip(), mode="eval").body
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     return {
         "setup": setups.index(trial.exercise.setup),
         "chapter": week.stem,
-        "check": called[1],
-        "answer": called[2],
+        "check": call.func.attr,
+        "answer": ast.unparse(call.args[0]),
+        "case": trial.exercise.case,
         "source": trial.source,
         "seed": seed,
     }

@@ -7,7 +7,9 @@ then leave students the answers to change and nothing else.
 """
 
 import copy
+import importlib
 import json
+import random
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +23,9 @@ TITLE = re.compile(
     r"Exercise(?: \d+)?(?:, (?P<kind>\w+))?: (?P<title>.+?)(?: \((?P<aside>[^()]*)\))?$"
 )
 """Of a question in the book: whether it is open and how long it takes the metadata say, too."""
+
+CASE = re.compile(r"^case = 0$", re.MULTILINE)
+"""In a stub: which numbers are to be judged."""
 
 SHEET = "attention-notes"
 """A sheet's own metadata: which week's it is, and the version it was made from."""
@@ -43,6 +48,8 @@ class Exercise(NamedTuple):
     setup: str
     open: bool = False
     """Whether it asks for the best that one can find, and not for the one right answer."""
+    case: int = 0
+    """Which numbers are to be judged, where a course has its own; 0 is the book's."""
 
     def head(self) -> str:
         """What stands above the question.
@@ -92,8 +99,8 @@ def pages(root: Path, stem: str) -> list[Path]:
     return [path for path in found if path.is_file()]
 
 
-def week(root: Path, stem: str, number: int) -> Week:
-    """A lesson as a week of a course.
+def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
+    """A lesson as a week of a course, with the cases of its seed; with the book's if none is given.
 
     Raises:
         BookError: an exercise's title is not one.
@@ -109,27 +116,37 @@ def week(root: Path, stem: str, number: int) -> Week:
                 continue
             name = told["name"]
             title, question, is_open = asked(cell.source)
-            exercises.append(
-                Exercise(
-                    name=name,
-                    number=len(exercises) + 1,
-                    title=title,
-                    points=told["points"],
-                    minutes=told["minutes"],
-                    outcome=told["outcome"],
-                    question=question,
-                    hint=cells.get(f"exercise-{name}-hint", ""),
-                    stub=cells[f"exercise-{name}-answer"],
-                    check=cells[f"exercise-{name}-check"],
-                    solution=codes[name],
-                    setup="\n\n".join(cells[need] for need in told["needs"]),
-                    open=is_open,
-                )
+            one = Exercise(
+                name=name,
+                number=len(exercises) + 1,
+                title=title,
+                points=told["points"],
+                minutes=told["minutes"],
+                outcome=told["outcome"],
+                question=question,
+                hint=cells.get(f"exercise-{name}-hint", ""),
+                stub=cells[f"exercise-{name}-answer"],
+                check=cells[f"exercise-{name}-check"],
+                solution=codes[name],
+                setup="\n\n".join(cells[need] for need in told["needs"]),
+                open=is_open,
             )
+            exercises.append(one if seed is None else with_case(one, stem, seed))
     first = notebooks[0]
     top = re.match(r"# (.+)", first.cells[0].source)
     shown = top[1].strip() if top else stem
     return Week(number, stem, shown, first.metadata.get("question", ""), tuple(exercises))
+
+
+def with_case(one: Exercise, stem: str, seed: int) -> Exercise:
+    """An exercise whose numbers are the course's own, if there are any to be judged."""
+    if not CASE.search(one.stub):
+        return one
+    case = random.Random(f"{seed} {stem} {one.name}").randrange(1, 10**6)
+    checks = importlib.import_module(f"attn_notes.chapters.{stem}.checks")
+    judged = getattr(checks, one.check.removeprefix("checks.").partition("(")[0])
+    solution = f"case = {case}\nanswer = {judged.solved(case)!r}"
+    return one._replace(stub=CASE.sub(f"case = {case}", one.stub), solution=solution, case=case)
 
 
 def asked(source: str) -> tuple[str, str, bool]:

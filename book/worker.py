@@ -190,7 +190,12 @@ def tried(scope: dict[str, Any], asked: dict[str, Any], before: dict[str, int]) 
     except Exception as error:
         said = f"your code stopped with {type(error).__name__}: {error}"
         return {"share": 0.0, "message": said, "score": None, "changed": changed(before)}
-    given = scope.get(asked["answer"], ...)
+    if asked["case"]:
+        scope["case"] = asked["case"]  # whatever the answer has made of it
+    try:
+        given = eval(asked["answer"], scope)
+    except NameError:
+        given = ...
     said_before = changed(before)
     if home(given).startswith("attn_notes"):
         return {"share": 0.0, "message": "", "score": None, "taken": home(given)}

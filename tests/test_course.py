@@ -23,7 +23,8 @@ from dependencies import BookError, lesson_stems
 from . import exercises
 
 ROOT = Path(__file__).parents[1]
-WEEKS = [homework.week(ROOT, stem, i) for i, stem in enumerate(lesson_stems(ROOT), 1)]
+SEED = 7
+WEEKS = [homework.week(ROOT, stem, i, SEED) for i, stem in enumerate(lesson_stems(ROOT), 1)]
 PAGES = (*exercises.CHAPTERS, *exercises.EVIDENCE)
 SOLUTIONS = [exercises.telling(page, name) for page in PAGES for name in exercises.names(page)]
 TELLING = [line for lines in SOLUTIONS for line in lines]
@@ -291,7 +292,10 @@ def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Pat
         lines for lines in SOLUTIONS if any(all(x in text for x in lines) for text in package)
     ]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)
-    assert len({line for _, line in leaks(texts(made / "private"))}) == len({*TELLING})
+    # A teacher's answers have all, but for what the book says of numbers that a course has not.
+    own = {line for week in WEEKS for one in week.exercises if one.case for line in one.solution}
+    told = {line for _, line in leaks(texts(made / "private"))}
+    assert own and {*TELLING} - told <= {line for line in TELLING if line.startswith('"')}
 
 
 @pytest.mark.parametrize("hints", [True, False])

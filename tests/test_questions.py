@@ -235,7 +235,9 @@ def test_an_exam_is_an_hour_and_its_key_has_what_it_asks(seed: int) -> None:
             assert html.escape(one.why) not in paper
         for task in exam.tasks:
             assert not re.search(r"[{}]", task.ask + task.key)
-            assert html.escape(task.ask) in paper and html.escape(task.key) not in paper
+            assert html.escape(exams.in_parts(task.ask)) in paper
+            assert html.escape(task.key) in key and html.escape(task.key) not in paper
+            assert len(re.findall(r"^\([a-e]\) ", exams.in_parts(task.ask), re.M)) >= 4
             assert sum(points for points, _ in task.rubric) == task.minutes
     assert found == exams.read(FOLDER, seed) != exams.read(FOLDER, seed + 100)
 
