@@ -8,9 +8,17 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 # Where `make serve` listens.
 PORT ?= 8000
-# The course's seed and folder for `make editions`, as in SEED=7; see book/editions.py.
-SEED =
+# Where `make editions` makes them, if elsewhere; see book/editions.py.
 INTO =
+# The course's folder, which no command overwrites, and what is chosen for it; see book/course.py.
+COURSE =
+SEED =
+START =
+DAY =
+HINTS =
+# Which week of it `make grade` grades, and what was handed in; see book/grading.py.
+WEEK =
+IN =
 # Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
 CHAPTER =
 
@@ -28,7 +36,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve editions course grade lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -37,7 +45,15 @@ serve: $(INSTALLED)
 	@$(RUN) book/build.py serve --port $(PORT)
 
 editions: $(INSTALLED)
-	@$(RUN) book/build.py editions $(SEED:%=--seed %) $(if $(INTO),--into "$(INTO)")
+	@$(RUN) book/build.py editions $(if $(INTO),--into "$(INTO)")
+
+CHOSEN = $(SEED:%=--seed %) $(START:%=--start %) $(DAY:%=--day %) $(HINTS:%=--hints %)
+
+course: $(INSTALLED)
+	@$(RUN) book/build.py course $(if $(COURSE),"$(COURSE)") $(CHOSEN)
+
+grade: $(INSTALLED)
+	@$(RUN) book/build.py grade $(if $(COURSE),"$(COURSE)") $(WEEK:%=--week %) $(if $(IN),--in "$(IN)")
 
 lab: $(INSTALLED)
 	$(RUN) -m jupyterlab book

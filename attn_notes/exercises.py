@@ -133,6 +133,7 @@ def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> An
         luck = "(It draws at random: the least of its tries counts.)"
         return Outcome(least.share, " ".join([*said, luck]))
 
+    checked.seconds = seconds  # type: ignore[attr-defined]  # for whoever grades
     return checked
 
 

@@ -4,6 +4,8 @@
     python book/build.py execute        only execute
     python book/build.py site           only render
     python book/build.py editions       the notebooks for other places: see editions.py
+    python book/build.py course FOLDER  a course in a folder of a teacher's own: see course.py
+    python book/build.py grade FOLDER   what was handed in for a week of it: see grading.py
     python book/build.py clean          remove what was made, and nothing that somebody has begun
     python book/build.py serve          look at the site on http://localhost:8000
     python book/build.py strip          remove the outputs from the notebooks and fold them again,
@@ -20,16 +22,19 @@ import copy
 import functools
 import http.server
 import os
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import course
 import dependencies
 import editions
 import execution
 import files
 import folding
+import grading
 import manifest
 import nbformat
 import running
@@ -40,6 +45,7 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
+COMMANDS = ("book", "execute", "site", "editions", "course", "grade", "clean", "serve", "strip")
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
 
@@ -110,25 +116,55 @@ def site(root: Path) -> None:
     """
     with execution.only_build(root) as folder:
         sources = site_sources(root)
-        stamp = root / "_build" / STAMP
-        if stamp.is_file() and stamp.read_bytes() == made_of(root, sources):
+        stamp, html = root / "_build" / STAMP, root / "_build" / "html"
+        if stamp.is_file() and stamp.read_bytes() == made_of(root, sources, html):
             print("Site: nothing has changed.")
             return
         print("Rendering the site ...", flush=True)
         files.remove(stamp)  # first: until the end nothing says that what is there is whole
         for name in SITE:
             files.empty(root / "_build" / name)
-        for name, content in sources.items():
-            path = folder / "site" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        write_sources(folder, sources)
         render(folder, root)
-        files.write_whole(stamp, made_of(root, sources))
+        files.write_whole(stamp, made_of(root, sources, html))
 
 
-def made_of(root: Path, sources: dict[str, bytes]) -> bytes:
-    """A hash of what the site is made of and of which pages are there, each as long as it is."""
-    html = root / "_build" / "html"
+def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
+    """Render the site for the students of a course into `new`, unless `old` is made of the same.
+
+    Nothing on it leads to the notebooks of the repository, which have solutions.
+
+    Returns:
+        Whether it did.
+
+    Raises:
+        BookError: Sphinx warned or failed. What it said has been printed.
+    """
+    with execution.only_build(root) as folder:
+        sources = course.for_site(site_sources(root), hints)
+        # Not which pages are there: that a teacher has changed some, the manifest of a course says.
+        made = made_of(root, sources, folder / "none")
+        if (old / STAMP).is_file() and (old / STAMP).read_bytes() == made:
+            return False
+        print("Rendering the site for students ...", flush=True)
+        write_sources(folder, sources)
+        render(folder, folder / "out", {"SITE_URL": "", "SITE_REPOSITORY": ""})
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder / "out" / "_build" / "html", new)
+        (new / STAMP).write_bytes(made)
+        return True
+
+
+def write_sources(folder: Path, sources: dict[str, bytes]) -> None:
+    """Put the sources of a site where `render` finds them."""
+    for name, content in sources.items():
+        path = folder / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def made_of(root: Path, sources: dict[str, bytes], html: Path) -> bytes:
+    """A hash of what a site is made of and of which pages are there, each as long as it is."""
     pages = {
         path.relative_to(html).as_posix(): path.stat().st_size
         for path in html.rglob("*")
@@ -143,8 +179,13 @@ def made_of(root: Path, sources: dict[str, bytes]) -> bytes:
     return dependencies.digest([sources, versions, renderer, pages]).encode()
 
 
-def render(folder: Path, output: Path) -> None:
+def render(folder: Path, output: Path, besides: Mapping[str, str] | None = None) -> None:
     """Run Jupyter Book on the sources in `folder`/site; print only what it has to complain about.
+
+    Args:
+        folder: holds the sources, and what it writes besides.
+        output: in whose `_build/html` the site will be.
+        besides: variables of its environment.
 
     Raises:
         BookError: it did.
@@ -153,7 +194,7 @@ def render(folder: Path, output: Path) -> None:
     sources, log = folder / "site", folder / "log.txt"
     options = ["build", "-W", "--keep-going", "-q", "--path-output", str(output), str(sources)]
     # The package's pages are of this copy too.
-    env = running.environment(package=sources, home=folder)
+    env = running.environment(package=sources, home=folder) | dict(besides or {})
     with running.start(JUPYTER_BOOK, options, folder, env, log, quiet=True) as process:
         try:
             process.wait()
@@ -266,28 +307,48 @@ def strip(root: Path) -> None:
             print(f"Stripped {path.relative_to(root)}.")
 
 
+def chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings of a course that a command names."""
+    said = {name: getattr(options, name) for name in ("seed", "start", "day")}
+    said["hints"] = {"yes": True, "no": False}.get(options.hints)
+    return {name: value for name, value in said.items() if value is not None}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "command", choices=["book", "execute", "site", "editions", "clean", "serve", "strip"]
-    )
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("folder", type=Path, nargs="?", help="a course's, for `course` and `grade`")
     parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
-    parser.add_argument("--seed", type=int, help="of a course: draws `editions`' hidden cases")
     parser.add_argument("--into", type=Path, help="the folder for `editions`")
+    parser.add_argument("--seed", type=int, help="of a course: draws numbers and hidden cases")
+    parser.add_argument("--start", help="of a course: its first day, as 2027-02-01")
+    parser.add_argument("--day", help="of a course: the weekday of its session")
+    parser.add_argument("--hints", choices=["yes", "no"], help="of a course: for students or not")
+    parser.add_argument("--week", type=int, help="which `grade` is to grade")
+    parser.add_argument("--in", type=Path, dest="source", help="what was handed in for it")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
-        if options.command in ("book", "execute"):
+        if options.command in ("course", "grade") and options.folder is None:
+            raise BookError("Which folder is the course's? Name one of your own.")
+        if options.command in ("book", "execute", "course"):
             execution.execute(options.root)
         if options.command in ("book", "site"):
             site(options.root)
             print("The book is in _build/html/index.html. To read it: make serve")
         if options.command == "editions":
-            for path in editions.editions(options.root, options.into, options.seed):
+            for path in editions.editions(options.root, options.into):
                 print(path)
+        if options.command == "course":
+            site_of = functools.partial(course_site, options.root)
+            course.make(options.root, options.folder, chosen(options), site_of)
+        if options.command == "grade":
+            if options.week is None or options.source is None:
+                raise BookError("Which week, and where is what was handed in? WEEK=3 IN=the.zip")
+            grading.grade(options.folder, options.week, options.source)
         if options.command == "clean":
             clean(options.root)
         if options.command == "serve":

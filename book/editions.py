@@ -6,8 +6,8 @@ student     as the book's, without solutions; hints stay. For JupyterLab with ju
 instructor  with every solution in its exercise's cell, so that all checks pass; the teaching notes
 plain       as student, in Markdown that Colab, VS Code, Kaggle and Notebook show as it is meant;
             its first cell of code installs the package where it is not there, or another is
-grading     the exercises as nbgrader's assignments, a chapter each; a course's own seed, which
-            stands in its `seed.txt`, draws the hidden cases
+
+A course with dates, homework, grades: course.py, which changes notebooks by what stands here.
 
 Each holds the package's wheel, and needs nothing from elsewhere but pip's other packages. The last
 cell of each notebook has its version. What the cells of an exercise are, CONTRIBUTING.md says.
@@ -17,7 +17,6 @@ Where somebody has begun to work nothing is made: see manifest.py.
 import copy
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from typing import NamedTuple
 
 import manifest
 import nbformat
-from dependencies import BookError, notebook_paths
+from dependencies import notebook_paths
 from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
@@ -37,7 +36,6 @@ FOLDER = Path("_build") / "editions"
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 ASIDE = re.compile(rf" \({LINK.pattern}\)")  # a link in brackets of its own
-SEED = Path("attention-notes-grading") / "seed.txt"
 BEGUN = (
     "Move the folder to a place of your own and go on there, or make the editions somewhere else: "
     "python book/build.py editions --into FOLDER."
@@ -79,7 +77,7 @@ elif there != wanted:
 # Cells
 
 
-EDITIONS = ("student", "instructor", "plain", "grading")
+EDITIONS = ("student", "instructor", "plain")
 PARTS = ("answer", "check", "hint", "solution")
 """Of an exercise NAME, by the ids of its cells: `exercise-NAME` asks, `exercise-NAME-answer` …"""
 
@@ -157,20 +155,20 @@ def in_plain_markdown(fold: Fold) -> str:
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
-def without_dead_links(source: str, here: Path, there: set[Path]) -> str:
-    """A text that links to no page which the edition does not have; the words stay.
+def without_dead_links(source: str, here: Path, there: Callable[[Path], bool]) -> str:
+    """A text that links to no page which is not there; the words stay.
 
     Where the link is all that stands in brackets, these go with it.
 
     Args:
         source: the text.
-        here: its notebook's path in the edition.
-        there: the paths of all of the edition's files.
+        here: its own path.
+        there: whether a path is one to which a link may lead.
     """
 
     def leads(target: str) -> bool:
         path = Path(os.path.normpath(here.parent / target.partition("#")[0]))
-        return path in there or re.match(r"[a-z]+:|#", target) is not None
+        return re.match(r"[a-z]+:|#", target) is not None or there(path)
 
     source = ASIDE.sub(lambda link: link[0] if leads(link[2]) else "", source)
     return LINK.sub(lambda link: link[0] if leads(link[2]) else link[1], source)
@@ -224,105 +222,22 @@ def in_plain(notebook: NotebookNode, version: str, repository: str = "") -> Note
     return found
 
 
-# Grading
-
-ANEW = """\
-import importlib
-import sys
-
-for name in [n for n in sys.modules if n == "attn_notes.exercises" or n.endswith(".checks")]:
-    del sys.modules[name]  # whatever this notebook has put in their place
-checks = importlib.import_module("attn_notes.chapters.{chapter}.checks")
-"""
-HIDDEN = """\
-### BEGIN HIDDEN TESTS
-{hidden}
-### END HIDDEN TESTS"""
-SETTINGS = """\
-# nbgrader's settings: see README.txt.
-c = get_config()
-c.CourseDirectory.course_id = "attention-notes"
-c.ClearSolutions.code_stub = {"python": "# Your answer goes above."}
-c.ExecutePreprocessor.timeout = 600  # seconds a cell
-c.IncludeHeaderFooter.header = ""
-"""
-
-
-def for_graders(notebook: NotebookNode, chapter: str, seed: int) -> NotebookNode:
-    """The exercises of a chapter as nbgrader's source of an assignment: setup, and what is asked.
-
-    An answer's cell holds the stub and, between nbgrader's marks, the solution. Its check is
-    imported anew, tries fresh cases, and then those that the course's seed draws: hidden, and the
-    same for everybody. What it returns is the points that nbgrader gives.
-    """
-    codes, found, points = solutions(notebook), copy.deepcopy(notebook), {}
-    found.cells = []
-    for cell in copy.deepcopy(notebook.cells):
-        told = cell.metadata.pop("exercise", None)
-        if told:
-            points[told["name"]] = told["points"]
-            cell.source = replaced(cell.source, in_plain_markdown)
-            mark(cell, f"{told['name']}-ask", locked=True)
-        elif name := exercise(cell, "hint"):
-            cell.source = replaced(cell.source, in_plain_markdown)
-            mark(cell, f"{name}-hint", locked=True)
-        elif name := exercise(cell, "answer"):
-            cell.source += f"\n\n\n### BEGIN SOLUTION\n{codes[name]}\n### END SOLUTION"
-            mark(cell, name, solution=True)
-        elif name := exercise(cell, "check"):
-            check = cell.source.strip()
-            worth = f".require(points={points[name]})"
-            hidden = f"{check[:-1]}, seed={seed}){worth}"
-            cell.source = f"{ANEW.format(chapter=chapter)}\n{check}{worth}\n"
-            cell.source += HIDDEN.format(hidden=hidden)
-            mark(cell, f"{name}-check", grade=True, locked=True, points=points[name])
-        elif cell.id != "setup":
-            continue
-        found.cells.append(cell)
-    return found
-
-
-def mark(
-    cell: NotebookNode,
-    name: str,
-    *,
-    grade: bool = False,
-    solution: bool = False,
-    locked: bool = False,
-    points: float | None = None,
-) -> None:
-    """What nbgrader has to know of a cell, in its third format."""
-    told = {"grade_id": name, "schema_version": 3, "task": False}
-    told |= {"grade": grade, "solution": solution, "locked": locked}
-    cell.metadata["nbgrader"] = told if points is None else told | {"points": points}
-
-
 # Editions
 
 
-def editions(root: Path, folder: Path | None = None, seed: int | None = None) -> list[Path]:
-    """Make all editions anew, in the build's folder or another; prints the seed, returns the zips.
+def editions(root: Path, folder: Path | None = None) -> list[Path]:
+    """Make all editions anew, in the build's folder or another; returns the zips.
 
     Args:
         root: of the project.
         folder: where they go.
-        seed: the course's, which draws hidden cases; if none is given, the one that the course in
-            the folder has, and if there is none, any.
 
     Raises:
-        BookError: somebody has begun to work in the folder, or the seed is none. Nothing has been
-            changed.
+        BookError: somebody has begun to work in the folder. Nothing has been changed.
     """
-    if seed is not None and seed not in range(2**63):
-        raise BookError(
-            f"The seed of a course is a whole number from 0 to {2**63 - 1}, not {seed}."
-        )
     repository = os.environ.get("SITE_REPOSITORY", "").rstrip("/")
     folder = folder or root / FOLDER
     manifest.refuse(manifest.begun(folder), folder, BEGUN)
-    kept = int((folder / SEED).read_text("utf-8")) if (folder / SEED).exists() else None
-    if seed is None:
-        seed = secrets.randbelow(2**31) if kept is None else kept
     with tempfile.TemporaryDirectory() as name:
         new, made_of = Path(name), version(root)
         package = wheel(root, new)
@@ -333,20 +248,16 @@ def editions(root: Path, folder: Path | None = None, seed: int | None = None) ->
                 write_pages(root, there, made_of, for_students)
             elif edition == "instructor":
                 write_pages(root, there, made_of, for_instructors, teaching)
-            elif edition == "plain":
+            else:
                 change = partial(in_plain, version=made_of, repository=repository)
                 write_pages(root, there, made_of, change)
-            else:
-                write_assignments(root, there, made_of, seed)
             for path in (package, root / "LICENSE"):
                 shutil.copy(path, there)
-            text = read_me(edition, package.name, lessons(root)[0].stem)
+            text = read_me(edition, package.name)
             (there / "README.txt").write_text(text, "utf-8")
             shutil.make_archive(str(there), "zip", new, there.name)
         package.unlink()
         manifest.replace(new, folder)
-    instead = f", no longer {kept}" if kept not in (None, seed) else ""
-    print(f"The seed of the course is {seed}{instead}. It stands in {folder / SEED}.")
     return [folder / f"attention-notes-{edition}.zip" for edition in EDITIONS]
 
 
@@ -375,26 +286,12 @@ def write_pages(
         notebook = change(nbformat.read(path, as_version=4))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = without_dead_links(cell.source, here, texts)
+                cell.source = without_dead_links(cell.source, here, texts.__contains__)
         write(notebook, edition / here, version)
     for path in others:
         there = edition / path.relative_to(root / "book")
         there.parent.mkdir(parents=True, exist_ok=True)
         there.write_text(path.read_text("utf-8"), "utf-8")
-
-
-def write_assignments(root: Path, edition: Path, version: str, seed: int) -> None:
-    """A course of nbgrader's: each chapter an assignment, with the exercises of both its pages."""
-    for path in pages(root):
-        evidence = "-evidence" if path.parent.name == "evidence" else ""
-        notebook = for_graders(nbformat.read(path, as_version=4), path.stem, seed)
-        for cell in notebook.cells:
-            if cell.cell_type == "markdown":
-                cell.source = without_dead_links(cell.source, Path(), set())
-        there = edition / "source" / path.stem / f"{path.stem}{evidence}.ipynb"
-        write(notebook, there, version)
-    (edition / "nbgrader_config.py").write_text(SETTINGS, "utf-8")
-    (edition / SEED.name).write_text(f"{seed}\n", "utf-8")
 
 
 def write(notebook: NotebookNode, path: Path, version: str) -> None:
@@ -405,8 +302,8 @@ def write(notebook: NotebookNode, path: Path, version: str) -> None:
     nbformat.write(notebook, path)
 
 
-def read_me(edition: str, wheel: str, chapter: str) -> str:
-    """What stands beside the notebooks; the chapter is the one in its examples."""
+def read_me(edition: str, wheel: str) -> str:
+    """What stands beside the notebooks."""
     begin = f"""\
 In an environment of Python 3.11 to 3.13:
 
@@ -420,19 +317,5 @@ another version.
 """,
         "student": begin,
         "instructor": f"With all solutions: not for publication.\n\n{begin}",
-        "grading": f"""\
-A course for nbgrader: solutions and hidden cases, not for publication. Copy this folder to a place
-of your own before you begin: there no command of the book's comes near it. Then, in an environment
-of Python 3.11 to 3.13, and in that copy:
-
-    pip install "{wheel}[book]" nbgrader
-    nbgrader generate_assignment {chapter}     # into release/: this is for students
-    nbgrader autograde {chapter}               # what is in submitted/NAME/{chapter}/
-    nbgrader generate_feedback {chapter}
-    nbgrader export                           # grades.csv
-
-Each folder of source/ is a chapter, and its name stands in such a command. A part of the points is
-given for a part of an answer. The hidden cases are drawn by the number in {SEED.name}.
-""",
     }
     return f"Attention Notes, {edition} edition\n\n{how[edition]}\n{told(wheel.split('-')[1])}\n"

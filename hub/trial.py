@@ -13,6 +13,7 @@ A memory limit is not tried: it needs containers, and this has none.
 """
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -35,7 +36,10 @@ from playwright.sync_api import Page, expect, sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
 
-from dependencies import BookError  # noqa: E402
+import course  # noqa: E402
+import grading  # noqa: E402
+import homework  # noqa: E402
+from dependencies import BookError, lesson_stems  # noqa: E402
 from editions import editions, solutions  # noqa: E402
 from notes_site.repository import BRANCH, launches  # noqa: E402
 
@@ -44,6 +48,8 @@ STUDENTS = ("ada", "bob")
 CHAPTER, EXERCISE = "deep_qkv", "floor"
 POINTS = {"ada": 2.0, "bob": 0.0}
 SEED = 1
+WEEK = homework.week(ROOT, CHAPTER, lesson_stems(ROOT).index(CHAPTER) + 1)
+SHEET = f"week-{WEEK.number}-homework.ipynb"
 
 CONFIG = """\
 load_subconfig({settings!r})
@@ -86,7 +92,7 @@ def main() -> None:
     """Run all of it in a folder that is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="hub-") as name:
         folder = Path(name)
-        course = make_course(folder)
+        seminar = make_course(folder)
         with hub(folder) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             pages = {}
@@ -102,12 +108,12 @@ def main() -> None:
             for student, page in pages.items():
                 do_assignment(page, address, student)
             browser.close()
-        grade(course)
+        grade(seminar)
 
 
 def make_course(folder: Path) -> Path:
-    """The editions: a repository to pull from, as the workflow fills it, and an assignment."""
-    editions(ROOT, folder / "editions", seed=SEED)
+    """The editions: a repository to pull from, as the workflow fills it; a course, handed out."""
+    editions(ROOT, folder / "editions")
     there, source = folder / "editions", folder / "published"
     for edition in ("student", "plain"):
         shutil.copytree(there / f"attention-notes-{edition}", source / edition)
@@ -118,23 +124,28 @@ def make_course(folder: Path) -> Path:
     ):
         subprocess.run(["git", *command], cwd=source, check=True)
     subprocess.run(["git", "clone", "--quiet", "--bare", source, folder / "class"], check=True)
-    course = there / "attention-notes-grading"
     for name in ("exchange", "data", "config"):
         (folder / name).mkdir()
     (folder / "exchange").chmod(0o777)
     shutil.copy(ROOT / "hub" / "nbgrader_config.py", folder / "config")
-    nbgrader(course, "generate_assignment", CHAPTER)
-    nbgrader(course, "release_assignment", CHAPTER)
-    print(f"made: a repository of the editions; the assignment {CHAPTER}, handed out")
-    return course
+    course.make(ROOT, folder / "course", {"seed": SEED}, without_site)
+    nbgrader(folder / "course", "release_assignment", WEEK.name)
+    print(f"made: a repository of the editions; {WEEK.name}, handed out")
+    return folder / "course"
 
 
-def nbgrader(course: Path, *command: str) -> str:
+def without_site(new: Path, old: Path, hints: bool) -> bool:
+    """In the place of a site, which the trial does not show."""
+    new.mkdir(parents=True)
+    return True
+
+
+def nbgrader(folder: Path, *command: str) -> str:
     """Run one of nbgrader's commands as the teacher; returns what it printed."""
-    environment = own_environment(course.parents[1])
+    environment = own_environment(folder.parent)
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *command],
-        cwd=course,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -304,15 +315,15 @@ def use_widget(page: Page, student: str) -> None:
 def do_assignment(page: Page, address: str, student: str) -> None:
     """Fetch it, solve it or not, hand it in: all through the student's own server."""
     server = f"{address}/user/{student}"
-    asked = {"assignment_id": CHAPTER, "course_id": "attention-notes"}
+    asked = {"assignment_id": WEEK.name, "course_id": "attention-notes"}
     post(page, f"{server}/assignments/fetch", asked)
-    page.goto(f"{server}/lab/tree/{CHAPTER}/{CHAPTER}.ipynb?reset")
+    page.goto(f"{server}/lab/tree/{WEEK.name}/{SHEET}?reset")
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.ready")
     if POINTS[student]:
         notebook = nbformat.read(ROOT / "book" / f"{CHAPTER}.ipynb", as_version=4)
         answer = solutions(notebook)[EXERCISE]
-        page.evaluate(WRITE, [f"exercise-{EXERCISE}-answer", answer])
+        page.evaluate(WRITE, [EXERCISE, answer])
     page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
     post(page, f"{server}/assignments/submit", asked)
     print(f"{student}: fetched the assignment and handed it in")
@@ -325,16 +336,12 @@ def post(page: Page, address: str, form: dict[str, str]) -> None:
         raise BookError(f"{address}: {status} {text[-2000:]}")
 
 
-def grade(course: Path) -> None:
+def grade(folder: Path) -> None:
     """Collect and grade as a teacher does; the points must be what each student earned."""
-    nbgrader(course, "collect", CHAPTER)
-    nbgrader(course, "autograde", CHAPTER)
-    nbgrader(course, "generate_feedback", CHAPTER)
-    nbgrader(course, "export", "--to", "grades.csv")
-    lines = (course / "grades.csv").read_text("utf-8").splitlines()
-    names = lines[0].split(",")
-    rows = [dict(zip(names, line.split(","), strict=True)) for line in lines[1:]]
-    found = {row["student_id"]: float(row["score"]) for row in rows}
+    nbgrader(folder, "collect", WEEK.name)
+    grading.grade(folder, WEEK.number, folder / "submitted")
+    with (folder / "grades" / WEEK.name / "grades.csv").open(encoding="utf-8") as file:
+        found = {row["student"]: float(row["points"]) for row in csv.DictReader(file)}
     for student, points in sorted(found.items()):
         print(f"{student}: collected and graded, {points:g} points")
     if found != POINTS:

@@ -8,11 +8,13 @@ before, the first one's metadata name: `setup`.
 import ast
 import json
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import editions
+import nbformat
 
 from attn_notes.exercises import Outcome
 
@@ -51,6 +53,40 @@ def contract(chapter: Path, name: str) -> dict[str, Any]:
 def solution(chapter: Path, name: str) -> str:
     """The code of an exercise's printed solution."""
     return editions.solution(cells(chapter)[f"exercise-{name}-solution"])
+
+
+def telling(chapter: Path, name: str) -> list[str]:
+    """Lines of an exercise's solution that stand nowhere else in its notebook."""
+    others = [text for cell, text in cells(chapter).items() if not cell.endswith("solution")]
+    return [
+        line.strip()
+        for line in solution(chapter, name).splitlines()
+        if len(line.strip()) > 12 and not any(line.strip() in other for other in others)
+    ]
+
+
+def little_book(folder: Path) -> Path:
+    """A book of one page and one exercise, whose package is next to nothing."""
+    root = folder / "book of one"
+    for name in ("LICENSE", "README.md", "pyproject.toml"):
+        (root / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    for name, text in {
+        "_toc.yml": "format: jb-book\nroot: book/tiny\n",
+        "attn_notes/__init__.py": '"""Tiny."""\n\n__version__ = "0.2.0"\n',
+    }.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    lesson = nbformat.read(ROOT / "book" / "deep_qkv.ipynb", as_version=4)
+    lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]
+    (root / "book").mkdir()
+    nbformat.write(lesson, root / "book" / "tiny.ipynb")
+    return root
+
+
+def contents(folder: Path) -> dict[Path, bytes | None]:
+    """All that is in a folder."""
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 @cache

@@ -16,7 +16,6 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
 
 from . import exercises
 from .test_wheel import AWAY, NOT_ASTRAY
@@ -43,18 +42,6 @@ def cells(made: Path, edition: str, page: Path) -> list[NotebookNode]:
     notebook = nbformat.read(made / f"attention-notes-{edition}" / page, as_version=4)
     nbformat.validate(notebook)
     return list(notebook.cells)
-
-
-def test_a_grader_tries_hidden_cases_and_nobody_changes_a_question() -> None:
-    for path in sorted((exercises.ROOT / "book").glob("*.ipynb")):
-        found = editions.for_graders(nbformat.read(path, as_version=4), path.stem, 7)
-        marked = [cell for cell in found.cells if "nbgrader" in cell.metadata]
-        told = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in marked}
-        checks = [cell for name, cell in told.items() if name.endswith("-check")]
-        asks = [cell for name, cell in told.items() if name.endswith("-ask")]
-        assert len(checks) == len(asks) == len(exercises.names(path)) > 0
-        assert all(cell.source.count("seed=7") == 1 for cell in checks)
-        assert all(cell.metadata["nbgrader"]["locked"] for cell in checks + asks)
 
 
 @pytest.mark.slow
@@ -87,14 +74,7 @@ def test_no_link_is_dead(edition: str, made: Path) -> None:
 def test_a_student_finds_no_solution(page: Path, name: str, edition: str, made: Path) -> None:
     """Not a line of its code that stands nowhere else; the hint is there."""
     source = ROOT / "book" / page
-    code = exercises.solution(source, name)
-    stands = exercises.cells(source)
-    others = [text for cell, text in stands.items() if not cell.endswith("solution")]
-    telling = [
-        line.strip()
-        for line in code.splitlines()
-        if len(line.strip()) > 12 and not any(line.strip() in other for other in others)
-    ]
+    stands, telling = exercises.cells(source), exercises.telling(source, name)
     text = "\n".join(cell.source for cell in cells(made, edition, page))
     assert telling and not [line for line in telling if line in text]
     hints = {cell for cell in stands if cell.endswith("-hint")}
@@ -174,11 +154,13 @@ def test_a_dead_link_in_brackets_goes_with_them() -> None:
     text = (
         "Run it ([how](index.md)), see [that](index.md), [this](there.ipynb) (or [w](https://w))."
     )
-    found = editions.without_dead_links(text, Path("here.ipynb"), {Path("there.ipynb")})
-    assert found == "Run it, see that, [this](there.ipynb) (or [w](https://w))."
-    assert editions.without_dead_links("a ([b](b.ipynb))", Path("c"), {Path("b.ipynb")}) == (
-        "a ([b](b.ipynb))"
+    found = editions.without_dead_links(
+        text, Path("here.ipynb"), {Path("there.ipynb")}.__contains__
     )
+    assert found == "Run it, see that, [this](there.ipynb) (or [w](https://w))."
+    assert editions.without_dead_links(
+        "a ([b](b.ipynb))", Path("c"), {Path("b.ipynb")}.__contains__
+    ) == ("a ([b](b.ipynb))")
 
 
 class Installed:
@@ -313,105 +295,40 @@ def test_pip_installs_what_the_first_cell_asks_for(wheel: Path, tmp_path: Path) 
     assert f'"{version}"' in (target / "attn_notes" / "__init__.py").read_text("utf-8")
 
 
-# A course that somebody has begun
+# An edition that somebody has begun
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """A book of one page and one exercise, whose package is next to nothing."""
-    root = tmp_path / "book of one"
-    for name in ("LICENSE", "README.md", "pyproject.toml"):
-        (root / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    for name, text in {
-        "_toc.yml": "format: jb-book\nroot: book/tiny\n",
-        "attn_notes/__init__.py": '"""Tiny."""\n\n__version__ = "0.2.0"\n',
-    }.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text, "utf-8")
-    lesson = nbformat.read(ROOT / "book" / "deep_qkv.ipynb", as_version=4)
-    lesson.cells = [cell for cell in lesson.cells if cell.id.startswith("exercise-floor")]
-    (root / "book").mkdir()
-    nbformat.write(lesson, root / "book" / "tiny.ipynb")
-    return root
+    return exercises.little_book(tmp_path)
 
 
 def run(book: Path, *command: str) -> int:
     return build.main([*command, "--root", str(book)])
 
 
-def contents(folder: Path) -> dict[Path, bytes | None]:
-    """All that is in a folder."""
-    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
-
-
-def seed(folder: Path) -> int:
-    """The course's, in its file and in each hidden case."""
-    course = folder / "attention-notes-grading"
-    (source,) = course.rglob("*.ipynb")
-    found = set(re.findall(r"seed=(\d+)", source.read_text("utf-8")))
-    assert found == {(course / "seed.txt").read_text("utf-8").strip()}
-    return int(found.pop())
-
-
-def test_a_course_keeps_its_seed(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Until another is said; and no student sees it."""
-    made = book / editions.FOLDER
-    assert run(book, "editions") == 0
-    drawn, told = seed(made), []
-    for said, wanted in (((), drawn), (("--seed", "7"), 7), ((), 7), (("--seed", "7"), 7)):
-        capsys.readouterr()
-        assert run(book, "editions", *said) == 0
-        assert seed(made) == wanted
-        first = capsys.readouterr().out.splitlines()[0]
-        assert f"seed of the course is {wanted}" in first and "seed.txt" in first
-        told.append("no longer" in first)
-    assert told == [False, True, False, False]
-    for edition in ("student", "plain", "instructor"):
-        for path in (made / f"attention-notes-{edition}").rglob("*.ipynb"):
-            assert "seed=" not in path.read_text("utf-8")
-
-
-@pytest.mark.parametrize("seed", ["-1", str(2**63)])
-def test_a_seed_that_no_generator_takes_is_refused(
-    seed: str, book: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(book, "editions", f"--seed={seed}") == 1
-    assert f"not {seed}." in capsys.readouterr().err
-    assert not (book / "_build").exists()
-
-
-def test_each_course_has_another_seed(book: Path, tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("one", "two")]
-    for folder in folders:
-        assert run(book, "editions", "--into", str(folder)) == 0
-    assert seed(folders[0]) != seed(folders[1])
-    assert not (book / "_build").exists()
-
-
 @pytest.mark.parametrize(
     ("edition", "path", "told"),
     [
-        ("grading", "gradebook.db", "gradebook.db"),
-        ("grading", "submitted/ada/tiny/tiny.ipynb", "submitted/"),
-        ("grading", "source/tiny/tiny.ipynb", "tiny.ipynb (changed)"),
+        ("student", "answers/tiny.ipynb", "answers/"),
+        ("plain", "tiny.ipynb", "tiny.ipynb (changed)"),
         ("student", "predictions-tiny.json", "predictions-tiny.json"),
     ],
 )
-def test_a_course_that_somebody_has_begun_is_not_touched(
+def test_an_edition_that_somebody_has_begun_is_not_touched(
     edition: str, path: str, told: str, book: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made, begun = book / editions.FOLDER, Path(f"attention-notes-{edition}") / path
-    assert run(book, "editions", "--seed", "7") == 0
+    assert run(book, "editions") == 0
     (made / begun).parent.mkdir(parents=True, exist_ok=True)
     (made / begun).write_text("mine", "utf-8")
-    before = contents(book)
-    for command in (("editions",), ("editions", "--seed", "8"), ("clean",)):
+    before = exercises.contents(book)
+    for command in ("editions", "clean"):
         capsys.readouterr()
-        assert run(book, *command) == 1
+        assert run(book, command) == 1
         said = capsys.readouterr().err
         assert f"{told}\n" in said and "Nothing has been changed" in said
-        assert contents(book) == before
+        assert exercises.contents(book) == before
     made.rename(book / "course")  # as the sentence says
     assert run(book, "editions") == 0 and run(book, "clean") == 0
     assert (book / "course" / begun).read_text("utf-8") == "mine"
@@ -420,89 +337,10 @@ def test_a_course_that_somebody_has_begun_is_not_touched(
 def test_a_folder_of_something_else_is_not_touched(
     book: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = contents(book)
+    before = exercises.contents(book)
     assert run(book, "editions", "--into", str(book)) == 1
     assert "    LICENSE\n" in capsys.readouterr().err
-    assert contents(book) == before
-
-
-def test_make_passes_on_the_seed_and_the_folder() -> None:
-    command = ["make", "--dry-run", "editions", "SEED=7", "INTO=my course"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert 'build.py editions --seed 7 --into "my course"\n' in done.stdout
-
-
-# nbgrader
-
-
-def graded(course: Path, chapter: str, environment: dict[str, str]) -> dict[str, list[float]]:
-    """Each student's points in a chapter's exercises, as nbgrader gives them."""
-    command = [sys.executable, "-m", "nbgrader", "autograde", chapter, "--force"]
-    subprocess.run(command, cwd=course, env=environment, check=True, capture_output=True)
-    book = Gradebook(f"sqlite:///{course}/gradebook.db")
-    try:
-        return {
-            hand_in.student.id: [
-                grade.auto_score
-                for notebook in sorted(hand_in.notebooks, key=lambda n: n.name)
-                for grade in sorted(notebook.grades, key=lambda g: g.name)
-            ]
-            for hand_in in book.assignment_submissions(chapter)
-        }
-    finally:
-        book.close()
-
-
-def hand_in(course: Path, student: str, chapter: str, change: dict[str, str]) -> None:
-    """A student's copy of what was released, with other code in some exercises' cells."""
-    for path in (course / "release" / chapter).glob("*.ipynb"):
-        notebook = nbformat.read(path, as_version=4)
-        for cell in notebook.cells:
-            cell.source = change.get(f"{path.stem}/{cell.id}", cell.source)
-        there = course / "submitted" / student / chapter / path.name
-        there.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, there)
-
-
-FORGED = """
-
-from attn_notes import exercises
-{check} = lambda answer, seed=None: exercises.Outcome(1.0, "mine")
-exercises.need = exercises.check = lambda *_, **__: None
-"""
-
-
-@pytest.mark.parametrize(
-    "chapter",
-    [
-        pytest.param(stem, marks=pytest.mark.slow if stem == "deep_qkv" else pytest.mark.long)
-        for stem in (path.stem for path in exercises.CHAPTERS)
-    ],
-)
-def test_nbgrader_gives_nothing_for_stubs_and_all_for_solutions(
-    chapter: str, made: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    """Not even for stubs with a check of one's own in the place of ours."""
-    course = tmp_path / "course"
-    shutil.copytree(made / "attention-notes-grading", course)
-    command = [sys.executable, "-m", "nbgrader", "generate_assignment", chapter]
-    subprocess.run(command, cwd=course, env=environment, check=True, capture_output=True)
-    released = "".join(path.read_text("utf-8") for path in (course / "release").rglob("*.ipynb"))
-    assert not re.search("SOLUTION|HIDDEN|seed=", released)
-    right, forged, points = {}, {}, []
-    for suffix, folder in (("", ""), ("-evidence", "evidence")):
-        page = ROOT / "book" / folder / f"{chapter}.ipynb"
-        stubs = exercises.cells(page)
-        for name in sorted(exercises.names(page), key=lambda name: f"{name}-check"):
-            cell = f"{chapter}{suffix}/exercise-{name}-answer"
-            right[cell] = exercises.solution(page, name)
-            check = stubs[f"exercise-{name}-check"].partition("(")[0]
-            forged[cell] = stubs[f"exercise-{name}-answer"] + FORGED.format(check=check)
-            points.append(exercises.contract(page, name)["points"])
-    for student, cells in (("able", right), ("sly", forged)):
-        hand_in(course, student, chapter, cells)
-    nothing = [0.0] * len(points)
-    assert graded(course, chapter, environment) == {"able": points, "sly": nothing}
+    assert exercises.contents(book) == before
 
 
 # What differs in an instructor's are the solutions, which run as well.

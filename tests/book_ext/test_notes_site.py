@@ -305,8 +305,7 @@ def test_links_name_what_the_editions_branch_holds(part: dict[str, ModuleType]) 
         assert f"{edition}/deep_qkv.ipynb" in unquote(links[name])
         assert f"mv new/attention-notes-{edition} out/{edition}\n" in workflow
         assert f"_build/editions/attention-notes-{edition}\n" in workflow
-    for hidden in ("instructor", "grading"):
-        assert f"attention-notes-{hidden}" not in workflow
+    assert "attention-notes-instructor" not in workflow
     assert (ROOT / "book" / "deep_qkv.ipynb").is_file() and "book/deep_qkv.ipynb" in unquote(
         links["Binder"]
     )

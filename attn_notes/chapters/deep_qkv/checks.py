@@ -7,7 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
+from attn_notes.analysis import statistics
 from attn_notes.exercises import WrongError, answered, check, need, number, same
+from attn_notes.judgement import Case, Judged
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
@@ -197,4 +199,43 @@ def rescue(answer: Callable[[], object]) -> str:
     return (
         f"all 16 seeds sort all 27 inputs. Your score: {taken} steps; your best so far: "
         f"{min(_fewest)}."
+    )
+
+
+@Judged
+def part(draw: Generator) -> Case:
+    """Steps until each of eight seeds sorts, of three kinds: was it the part?"""
+    while True:
+        sooner = 70.0 * int(torch.randint(2, (), generator=draw))
+        middle = torch.tensor([[470.0], [400.0], [400.0 - sooner]])
+        steps = middle + 40 * torch.randn(3, 8, generator=draw)
+        plain, divided, gated = steps.div(5).round().mul(5)
+        p = statistics.rank_p(gated, divided)
+        # Nobody is asked to judge what lies on the edge.
+        if p > 0.1 or (p < 0.02 and gated.median() < divided.median()):
+            break
+    return Case(
+        {
+            "plain": plain.int().tolist(),
+            "divided by three": divided.int().tolist(),
+            "gated": gated.int().tolist(),
+        },
+        {"p": p},
+        "the part" if p < 0.05 else "cannot be told",
+        {
+            "the part": "weights that are only divided by three arrive no later, as far as these "
+            "seeds tell.",
+            "cannot be told": "hold gated weights against divided ones: chance does not do that.",
+            "no difference": "that two kinds cannot be told apart does not make them equal.",
+        },
+        {
+            "p": (
+                (
+                    statistics.rank_p(gated, plain),
+                    "that holds gated weights against plain ones, which differ in two things. "
+                    "Which is the control?",
+                ),
+                (p / 2, "count what is as uneven in the other direction, too: two sides."),
+            )
+        },
     )

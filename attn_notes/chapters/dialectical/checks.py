@@ -8,6 +8,7 @@ from torch import Generator, Tensor
 
 from attn_notes.analysis import leaks
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.judgement import Case, Judged
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets, encode
 from attn_notes.tasks.grammar import BRACKETS
 
@@ -386,3 +387,45 @@ def hidden(answer: Model) -> str:
         score += int((same != same[:, :1]).any(2).any(1).sum())
     need(score > 0, "the detector finds nothing, and there is nothing to find: it never cheats.")
     return f"it cheats unseen after {score} of {beginnings()} beginnings."
+
+
+@Judged
+def honest(draw: Generator) -> Case:
+    """What a model and the best predictor pay on the same twelve strings: does it leak?"""
+    leaks_it = bool(torch.randint(2, (), generator=draw))
+    best = (1.2 + 0.1 * torch.randn(12, generator=draw)).round(decimals=3)
+    below = 0.16 if leaks_it else -0.012
+    model = (best - below + 0.03 * torch.randn(12, generator=draw)).round(decimals=3)
+    apart = (model - best).double()
+    mean = apart.mean().item()
+    error = apart.std().item() / len(apart) ** 0.5
+    return Case(
+        {"model": _listed(model), "best predictor": _listed(best), "floor": 1.288},
+        {"difference": mean, "error": error},
+        "it leaks" if mean < -3 * error else "no leak is shown",
+        {
+            "it leaks": "on these strings it pays no less than the best honest predictor, who may "
+            "lie below the floor on easy ones as well.",
+            "no leak is shown": "it pays less than anybody can who does not know what comes, by "
+            "many times its error.",
+            "it is honest": "strings that were not drawn may show a leak yet: what is not shown is "
+            "not ruled out.",
+        },
+        {
+            "difference": (
+                (-mean, "take what the model pays, less what the best predictor pays."),
+                (
+                    model.double().mean().item() - 1.288,
+                    "that holds a sample against a mean over all strings. What does the best "
+                    "predictor pay on the same ones?",
+                ),
+            ),
+            "error": (
+                (apart.std().item(), "that is how far one string lies off; a mean of twelve less."),
+            ),
+        },
+    )
+
+
+def _listed(values: Tensor) -> list[float]:
+    return [round(value, 3) for value in values.tolist()]

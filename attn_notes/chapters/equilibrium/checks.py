@@ -12,6 +12,7 @@ from torch import Generator, Tensor
 from attn_notes.chapters.equilibrium import evidence, measure, recipe
 from attn_notes.chapters.equilibrium.estimators import Estimator, Implicit, Nudged
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.judgement import Case, Judged
 from attn_notes.models.equilibrium import Field, Relaxation
 
 
@@ -259,3 +260,42 @@ def fewest(answer: tuple[list[float], list[float], float]) -> str:
     said = f"{count} evaluations of the force, and {error:.1e} of the gradient is wrong"
     need(error <= ALLOWED, f"{said}: at most {ALLOWED:g} is allowed.")
     return f"{said}."
+
+
+@Judged
+def falls(draw: Generator) -> Case:
+    """The error of a gradient at four strengths of the nudge: is the method right?"""
+    power = int(torch.randint(3, (), generator=draw))
+    betas = [1.0, 0.5, 0.25, 0.125]
+    noise = (1 + 0.02 * torch.randn(4, generator=draw)).tolist()
+    scale = 0.1 + 0.3 * torch.rand((), generator=draw).item()
+    # A method that is wrong comes close to something else, and its error to how far off that is.
+    shapes = [scale + 0.02 * b if power == 0 else scale * b**power for b in betas]
+    errors = [float(f"{e * k:.3g}") for e, k in zip(shapes, noise, strict=True)]
+    slope = math.log(errors[0] / errors[-1]) / math.log(betas[0] / betas[-1])
+    kinds = ("wrong", "right, with a nudge on one side", "right, with a nudge on both sides")
+    return Case(
+        {"beta": betas, "error": errors},
+        {"slope": slope},
+        kinds[power],
+        dict(
+            zip(
+                kinds,
+                (
+                    "the error falls as a power of β, and so on towards zero.",
+                    "of a nudge on one side the error goes as β, with a slope of 1.",
+                    "of a nudge on both sides the error goes as β², with a slope of 2.",
+                ),
+                strict=True,
+            )
+        ),
+        {
+            "slope": (
+                (-slope, "error grows with β, so the slope is positive."),
+                (
+                    (errors[0] - errors[-1]) / (betas[0] - betas[-1]),
+                    "take logarithms of both: the slope is a power of β.",
+                ),
+            )
+        },
+    )

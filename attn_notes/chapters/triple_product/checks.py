@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from attn_notes.chapters.triple_product import rules
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.judgement import Case, Judged
 from attn_notes.models.triple_product import expanded_volume
 from attn_notes.tasks.copying import Copying
 
@@ -296,3 +297,32 @@ def deaf_to_loudness(answer: Callable[[Tensor, Tensor, Tensor], Tensor], draw: G
         "right so far, but not for vectors of nine numbers.",
     )
     return "the same for every length: only the angle to the plane is left."
+
+
+@Judged
+def counts(draw: Generator) -> Case:
+    """How many letters a model copies at each period: does it count places, and which?"""
+    reads = bool(torch.randint(3, (), generator=draw) == 0)
+    back = int(torch.randint(7, 13, (), generator=draw))
+    periods = range(4, 13)
+    low, high = 0.02 + 0.08 * torch.rand(2, 9, generator=draw)
+    fits = torch.tensor([reads or back % period == 0 for period in periods])
+    right = torch.where(fits, 1 - high, low)
+    return Case(
+        {"copied": {p: round(share, 2) for p, share in zip(periods, right.tolist(), strict=True)}},
+        {"distance": 0.0 if reads else float(back)},
+        "it reads" if reads else "it counts",
+        {
+            "it reads": "it copies at those periods only that one distance serves.",
+            "it counts": "no single distance serves all these periods.",
+            "it has not learnt": "where it copies, it copies nearly everything.",
+        },
+        {
+            "distance": (
+                (back - 1.0, "the letter that it copies stands one period back, or several."),
+                (0.0, "one distance serves just the periods at which it copies. Which?"),
+            )
+            if not reads
+            else ()
+        },
+    )

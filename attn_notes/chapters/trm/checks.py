@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from attn_notes.chapters.trm.evidence import network
 from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.judgement import Case, Judged
 from attn_notes.models.trm import TRM, Output, State
 
 
@@ -271,3 +272,43 @@ def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM], draw: Ge
         f"{solved} of {PUZZLES} solved, and {BUDGET} looks for each would solve {alike}.",
     )
     return f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."
+
+
+@Judged
+def stops(draw: Generator) -> Case:
+    """One cell, one weight, two looks: the answer, and its slope where the gradient stops."""
+    sizes, puzzles, most = (0.2, 0.25, 0.4, 0.5, -0.5), (-6, -4, -3, -2, 2, 3, 4, 6), 3
+    i, j, k = (int(torch.randint(n, (), generator=draw)) for n in (len(sizes), len(puzzles), most))
+    size, x, thoughts = sizes[i], puzzles[j], 1 + k
+    weight = torch.tensor(size, dtype=torch.float64, requires_grad=True)
+
+    def slopes(stop: bool) -> tuple[float, float]:
+        y, z = torch.zeros((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
+        for look in range(2):
+            if look and stop:
+                y, z = y.detach(), z.detach()
+            for _ in range(thoughts):
+                z = weight * (x + y + z)
+            y = weight * (y + z)
+        (slope,) = torch.autograd.grad(y, weight)
+        return y.item(), slope.item()
+
+    (answer, stopped), (_, whole) = slopes(True), slopes(False)
+    return Case(
+        {"w": size, "x": x, "thoughts": thoughts, "looks": 2},
+        {"answer": answer, "slope": stopped},
+        "larger" if whole > stopped else "smaller",
+        {
+            "larger": "what is added has the other sign here. Which way do y and z of the first "
+            "look move with w?",
+            "smaller": "what is added has the other sign here. Which way do y and z of the first "
+            "look move with w?",
+            "the same": "y and z of the first look depend on w, too.",
+        },
+        {
+            "answer": (
+                (size * sum(size**i for i in range(1, thoughts + 1)) * x, "take a second look."),
+            ),
+            "slope": ((whole, "that goes back through both looks; it stops after the first."),),
+        },
+    )

@@ -1,0 +1,221 @@
+"""What stands in an answer's cell, read before anything of it is run.
+
+An exercise needs Python's arithmetic, torch, and what its setup has imported. Whatever else could
+reach the check that judges it is refused by its name: a process cannot hide from code that runs in
+it. What comes ready from the package, equals the published solution or another's answer is told.
+"""
+
+import ast
+import copy
+import hashlib
+import re
+from collections.abc import Iterator
+
+MODULES = {
+    "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "einops", "fractions",
+    "functools", "heapq", "itertools", "jaxtyping", "math", "numpy", "operator", "random", "re",
+    "scipy", "statistics", "string", "torch", "typing",
+}  # fmt: skip
+"""What an answer may import, and the package."""
+
+PACKAGE = "attn_notes"
+
+NAMES = {
+    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "get_ipython", "getattr",
+    "globals", "input", "locals", "open", "setattr", "vars",
+}  # fmt: skip
+"""Of Python's own functions, those that reach what no answer needs."""
+
+ANYWHERE = {
+    "builtins", "ctypes", "gc", "importlib", "inspect", "modules", "os", "pickle", "shutil",
+    "signal", "socket", "subprocess", "sys", "threading",
+}  # fmt: skip
+"""Names that an answer may not even find in another module."""
+
+METHODS = {"__call__", "__init__", "__getitem__", "__len__", "__post_init__"}
+
+LONG = 60
+"""An answer of so many parts two do not write alike by chance."""
+
+
+def code(source: str) -> str:
+    """A cell's source without the lines that only a notebook understands."""
+    return "\n".join("" if re.match(r"\s*[%!?]", line) else line for line in source.splitlines())
+
+
+def misspelt(source: str) -> str:
+    """Why a cell is no Python; empty if it is."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        return f"the cell is no Python{line}: {getattr(error, 'msg', 'it cannot be read')}."
+    return ""
+
+
+def refused(source: str) -> list[str]:
+    r"""What an answer may not do, by the name that it uses; nothing if it is as it should be.
+
+    >>> refused("import os")
+    ['imports os']
+    >>> refused("checks.need = print")
+    ['changes checks']
+    >>> refused("def f(x):\n    x.y = 1\n    return torch.ones(2)")
+    []
+    """
+    tree = ast.parse(source)
+    ours = bound(tree)
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        for said in objections(node, ours):
+            found[said] = None
+    return list(found)
+
+
+def objections(node: ast.AST, ours: set[str]) -> Iterator[str]:
+    """What is not right with a part of an answer; `ours` are the names that it gives itself."""
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            yield from (f"imports {name}" for name in imported(node) if not importable(name))
+        case ast.Name(id=name):
+            if name.startswith("__") or name in (NAMES | ANYWHERE) - ours:
+                yield f"uses {name}"
+        case ast.Attribute(value=value, attr=name):
+            own = ast.unparse(value) in ("self", "super()")
+            hidden = name.startswith("_") and not (own and (name in METHODS or name[:2] != "__"))
+            if hidden or name in ANYWHERE:
+                yield f"uses .{name}"
+        case ast.FunctionDef(name=name) if name.startswith("__") and name not in METHODS:
+            yield f"defines {name}"
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        root = node.value
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id not in ours:
+            yield f"changes {root.id}"
+
+
+def importable(name: str) -> bool:
+    """Whether an answer may import this, by its full name."""
+    parts = name.split(".")
+    known = parts[0] in MODULES or parts[0] == PACKAGE
+    return known and not {*parts} & {*ANYWHERE, "*"} and not any(p.startswith("_") for p in parts)
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The full names that an import brings."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+
+
+def bound(tree: ast.AST) -> set[str]:
+    """The names that an answer gives to what it makes; not those of what it imports."""
+    found = {"self"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+    return found
+
+
+def given(source: str) -> str:
+    r"""The name that a cell gives: of its last function, or else of what it assigns last.
+
+    >>> given("plain = 1\n\ndef rescue():\n    return ..."), given("answer = None")
+    ('rescue', 'answer')
+    """
+    functions, values = names(source)
+    return [*values, *functions][-1] if functions or values else ""
+
+
+def gives(source: str, name: str) -> bool:
+    """Whether a cell gives this name, as a function or a value."""
+    return not misspelt(source) and any(name in found for found in names(source))
+
+
+def names(source: str) -> tuple[list[str], list[str]]:
+    """The functions that a cell defines, and what it assigns."""
+    body = ast.parse(source).body
+    functions = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    return functions, [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def ready(source: str, words: str, package: set[str]) -> list[str]:
+    """What an answer takes from the package that its exercise does not speak of.
+
+    Args:
+        source: the answer's.
+        words: all that the exercise says, with its solution.
+        package: names of the setup that stand for parts of the package.
+
+    >>> ready("f = leaks.future_leak", "Write a detector.", {"leaks"})
+    ['leaks.future_leak']
+    >>> ready("x = sorting.loss", "… and how `sorting.loss` leaves it out.", {"sorting"})
+    []
+    """
+    tree, known = ast.parse(source), {*re.findall(r"\w+", words)}
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name in imported(node):
+                if name.split(".")[0] == PACKAGE and name.split(".")[-1] not in known:
+                    found[name] = None
+        elif isinstance(node, ast.Attribute) and node.attr not in known:
+            if ast.unparse(node).partition(".")[0] in package:
+                found[ast.unparse(node)] = None
+        elif isinstance(node, ast.Name) and node.id in package and node.id not in known:
+            found[node.id] = None
+    whole = " ".join(found)
+    return [name for name in found if f"{name}." not in whole]
+
+
+class _Plain(ast.NodeTransformer):
+    """Takes from an answer what says nothing: names of its own, hints of types, what is told."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+        self.numbers: dict[str, str] = {}
+
+    def called(self, name: str) -> str:
+        if name not in self.names:
+            return name
+        return self.numbers.setdefault(name, f"name{len(self.numbers)}")
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self.called(node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.arg, node.annotation = self.called(node.arg), None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.name, node.returns = self.called(node.name), None
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return node
+
+
+def plain(source: str) -> ast.AST:
+    """An answer without what another may choose freely and change nothing by it."""
+    tree = ast.parse(source)
+    body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    tree.body = [node for node in body if not isinstance(node, ast.Expr)]
+    return _Plain(bound(tree) - {"self"}).visit(copy.deepcopy(tree))
+
+
+def print_of(source: str) -> str:
+    """What two answers have in common that are the same but for names and comments.
+
+    Empty for a short one, which two may write by themselves.
+    """
+    tree = plain(source)
+    if sum(1 for _ in ast.walk(tree)) < LONG:
+        return ""
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]

@@ -1,0 +1,406 @@
+"""Grade what was handed in for a week of a course.
+
+    make grade COURSE=~/seminar WEEK=3 IN=handed-in.zip
+
+writes into `grades/week-3-…/` of the course:
+
+report.html          for the teacher: points, what to decide, symptoms counted, answers alike
+grades.csv           a row for each student; for Moodle and Canvas, beside it, in their own form
+feedback/, a zip     a page for each student, in a folder of the name that the platform gave
+results.jsonl        what came of each answer that was tried: a call that is stopped goes on there
+
+An answer is read before it is run (`answers.py`), and run in a process of its own that reaches
+nothing (`worker.py`), with the course's own copy of the package and cases drawn by its seed. What
+is refused there, comes ready from the package, or is the published solution gets no points and is
+named; a teacher's file `decisions.csv` in that folder, with the columns student, exercise, points,
+has the last word. Where somebody has changed a file of a folder, it is left: see manifest.py.
+"""
+
+import ast
+import csv
+import functools
+import hashlib
+import json
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import answers
+import course
+import files
+import homework
+import manifest
+import reports
+import submissions
+from dependencies import BookError
+from homework import Exercise, Week
+from reports import Grade, Graded
+from submissions import Submission
+
+AT_ONCE = 2
+"""Processes side by side."""
+
+WORKER = Path(__file__).with_name("worker.py")
+ALONE = ("unshare", "--user", "--map-root-user", "--net")
+"""Before a command: it has a network of its own, and nothing is on it."""
+
+READY = "what you give is a function of the package. Write your own."
+CHANGED = "your code changes a part of the package or of Python, which no exercise needs."
+MEMORY = "your code wanted more memory than there is: two gigabytes."
+
+RESULTS = "results.jsonl"
+DECISIONS = "decisions.csv"
+
+
+def grade(folder: Path, number: int, source: Path) -> Path:
+    """Grade a week; prints what was done, returns the folder of the results.
+
+    Raises:
+        BookError: there is no such week, or nothing was handed in.
+    """
+    if not hasattr(os, "fork"):
+        raise BookError("Answers are run in processes that are forked: on Linux, macOS or in WSL.")
+    of, week = course.settings(folder, {}), read_week(folder, number)
+    handed_in = submissions.read(source, week)
+    there = folder / "grades" / week.name
+    there.mkdir(parents=True, exist_ok=True)
+    trials, where = tried(folder, week, of.seed, handed_in, there / RESULTS)
+    graded = list(settled(week, handed_in, trials, decisions(there)))
+    with tempfile.TemporaryDirectory() as name:
+        new = Path(name)
+        reports.write(new, week, graded, where)
+        said = manifest.merge(new, there)
+    left = [line for line in said if line.startswith("left")]
+    print(*left, f"The report is {there / 'report.html'}.", sep="\n")
+    return there
+
+
+def read_week(folder: Path, number: int) -> Week:
+    """A week as it was handed out.
+
+    Raises:
+        BookError: the course has none of this number.
+    """
+    found = list((folder / "private").glob(f"week-{number}-*/{course.EXERCISES}"))
+    if len(found) != 1:
+        raise BookError(f"{folder} has no week {number}: is it a course, and made to its end?")
+    return homework.from_json(found[0].read_text("utf-8"))
+
+
+def decisions(there: Path) -> dict[tuple[str, str], float]:
+    """A teacher's own points, by student and exercise.
+
+    Raises:
+        BookError: the file is not as it should be.
+    """
+    path = there / DECISIONS
+    if not path.exists():
+        return {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return {(row["student"], row["exercise"]): float(row["points"]) for row in rows}
+    except (KeyError, TypeError, ValueError) as error:
+        raise BookError(f"{path} wants the columns student, exercise, points: {error}") from error
+
+
+# Trying
+
+
+class Trial(NamedTuple):
+    """An answer that is to be run."""
+
+    exercise: Exercise
+    source: str
+
+    def key(self, package: str, seed: int) -> str:
+        """Under which its result is kept: equal answers are tried once."""
+        told = json.dumps([self.exercise.name, self.exercise.check, self.source, package, seed])
+        return hashlib.sha256(told.encode()).hexdigest()[:24]
+
+
+def tried(
+    folder: Path, week: Week, seed: int, handed_in: list[Submission], kept: Path
+) -> tuple[dict[Trial, dict[str, Any]], str]:
+    """What came of each answer that may be run, and what kept the answers from the network."""
+    (wheel,) = (folder / "students" / week.name).glob("*.whl")
+    before = results(kept)
+    wanted = {
+        Trial(exercise, source): None
+        for handed in handed_in
+        for exercise in week.exercises
+        if is_to_run(source := handed.cells.get(exercise.name, ""), exercise)
+    }
+    found, todo = {}, []
+    for trial in wanted:
+        known = before.get(trial.key(wheel.name, seed))
+        if known is None:
+            todo.append(trial)
+        else:
+            found[trial] = known
+    alone = network()
+    print(f"{len(handed_in)} students, {len(wanted)} answers to run, {len(todo)} of them anew.")
+    if todo:
+        with tempfile.TemporaryDirectory() as name, kept.open("a", encoding="utf-8") as file:
+            package = Path(name)
+            zipfile.ZipFile(wheel).extractall(package)
+            for trial, came in run(todo, week, seed, package, alone):
+                found[trial] = came
+                if came.get("ended") != "waited":  # that may be another the next time
+                    line = {"key": trial.key(wheel.name, seed), **came}
+                    print(json.dumps(line), file=file, flush=True)
+    by = "in a network of their own, with nothing on it" if alone else "and sockets are refused"
+    return found, f"Answers ran in processes of their own {by}, with {wheel.name}."
+
+
+def is_to_run(source: str, exercise: Exercise) -> bool:
+    """Whether there is an answer that may be run."""
+    if submissions.untouched(source, exercise) or answers.misspelt(source):
+        return False
+    return not answers.refused(source)
+
+
+def results(kept: Path) -> dict[str, dict[str, Any]]:
+    """What earlier calls have found; a last line that was cut short is nothing."""
+    found = {}
+    if kept.exists():
+        for line in kept.read_text("utf-8").splitlines():
+            try:
+                told = json.loads(line)
+                found[told.pop("key")] = told
+            except (ValueError, KeyError):
+                continue
+    return found
+
+
+def network() -> tuple[str, ...]:
+    """What goes before a command that is to have no network; nothing where that cannot be had."""
+    if shutil.which(ALONE[0]) is None:
+        return ()
+    done = subprocess.run([*ALONE, "true"], capture_output=True)
+    return () if done.returncode else ALONE
+
+
+def run(
+    todo: list[Trial], week: Week, seed: int, package: Path, alone: tuple[str, ...]
+) -> Iterator[tuple[Trial, dict[str, Any]]]:
+    """Run answers, a few side by side; yields each as soon as it has ended."""
+    setups = list(dict.fromkeys(one.setup for one in week.exercises))
+    start = functools.partial(Server, setups, package, alone)
+    ended: queue.Queue[tuple[Trial, dict[str, Any]]] = queue.Queue()
+    own = threading.local()
+    servers: list[Server] = []
+
+    def one(trial: Trial) -> None:
+        if not hasattr(own, "server"):
+            own.server = start()
+            servers.append(own.server)
+        ended.put((trial, own.server.ask(question(trial, week, seed, setups))))
+
+    try:
+        with ThreadPoolExecutor(min(AT_ONCE, len(todo))) as pool:
+            running = [pool.submit(one, trial) for trial in todo]
+            for _ in todo:
+                yield wait(ended, running)
+    finally:
+        for server in servers:
+            server.close()
+
+
+def wait(ended: "queue.Queue[Any]", running: list[Any]) -> tuple[Trial, dict[str, Any]]:
+    """The next that has ended; raises what any of them raised."""
+    while True:
+        try:
+            found: tuple[Trial, dict[str, Any]] = ended.get(timeout=0.5)
+            return found
+        except queue.Empty:
+            for task in running:
+                if task.done() and task.exception():
+                    task.result()
+
+
+def question(trial: Trial, week: Week, seed: int, setups: list[str]) -> dict[str, Any]:
+    """An answer as `worker.py` wants it."""
+    call = ast.parse(trial.exercise.check.strip(), mode="eval").body
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    return {
+        "setup": setups.index(trial.exercise.setup),
+        "chapter": week.stem,
+        "check": call.func.attr,
+        "answer": ast.unparse(call.args[0]),
+        "case": trial.exercise.case,
+        "source": trial.source,
+        "seed": seed,
+    }
+
+
+class Server:
+    """A process that runs answers, each in a fork."""
+
+    def __init__(self, setups: list[str], package: Path, alone: tuple[str, ...]) -> None:
+        self.log = package.with_name(f"{package.name}-{threading.get_ident()}.log")
+        kept = ("PATH", "HOME", "LANG", "TMPDIR", "ATTN_NOTES_DATA", "SYSTEMROOT")
+        environment = {name: os.environ[name] for name in kept if name in os.environ}
+        environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*alone, sys.executable, "-I", "-B", str(WORKER), str(package)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                text=True,
+                encoding="utf-8",
+            )
+        self._write(setups)
+        self._read()
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """What comes of an answer."""
+        self._write(question)
+        found: dict[str, Any] = json.loads(self._read())
+        return found
+
+    def _write(self, told: object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(f"{json.dumps(told)}\n")
+        self.process.stdin.flush()
+
+    def _read(self) -> str:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            said = self.log.read_text("utf-8", errors="replace")[-2000:]
+            raise BookError(f"What runs the answers has stopped:\n{said}")
+        return line
+
+    def close(self) -> None:
+        """End it."""
+        with self.process:
+            self.process.kill()
+        files.remove(self.log)
+
+
+# What it comes to
+
+
+def settled(
+    week: Week,
+    handed_in: list[Submission],
+    trials: dict[Trial, dict[str, Any]],
+    decided: dict[tuple[str, str], float],
+) -> Iterator[Graded]:
+    """The grades and points of each student."""
+    same = alike(week, handed_in)
+    for handed in handed_in:
+        grades, points, others = {}, {}, {}
+        for one in week.exercises:
+            source = handed.cells.get(one.name, "")
+            came = trials.get(Trial(one, source))
+            grade = judged(one, source, came, bool(handed.cells))
+            grades[one.name] = grade
+            worth = None if grade.share is None else grade.share * one.points
+            if grade.held:
+                worth = 0.0
+            points[one.name] = decided.get((handed.student.key, one.name), worth)
+            others[one.name] = tuple(
+                other for other in same.get((one.name, print_of(source)), ())
+                if other != handed.student.name
+            )  # fmt: skip
+        yield Graded(handed, grades, points, others)
+
+
+def print_of(source: str) -> str:
+    """What is the same of answers that are; empty for what is no Python."""
+    return "" if not source or answers.misspelt(source) else answers.print_of(source)
+
+
+def alike(week: Week, handed_in: list[Submission]) -> dict[tuple[str, str], list[str]]:
+    """Of each exercise the students whose answers are the same but for names and comments."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in week.exercises:
+        for handed in handed_in:
+            source = handed.cells.get(one.name, "")
+            if (mark := print_of(source)) and not submissions.untouched(source, one):
+                found.setdefault((one.name, mark), []).append(handed.student.name)
+    return found
+
+
+def judged(one: Exercise, source: str, came: dict[str, Any] | None, handed: bool) -> Grade:
+    """The grade of an answer, from what it is and what came of it."""
+    if not handed:
+        return Grade(None, "no homework of this week was found in what you handed in.")
+    if submissions.untouched(source, one):
+        return Grade(0.0, "there is no answer yet.")
+    if why := answers.misspelt(source):
+        return Grade(0.0, why)
+    if refused := answers.refused(source):
+        said = ", ".join(refused)
+        symptom = f"it was not run: it {said}, which no exercise needs. Ask, if yours does."
+        return Grade(0.0, symptom, f"refused: {said}")
+    if came is None:
+        return Grade(None, "it has not been graded yet.")
+    return of_a_trial(one, source, came)
+
+
+def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
+    """The grade of an answer that was run."""
+    if taken := came.get("taken"):
+        return Grade(0.0, READY, f"is the package's own {taken}")
+    if changed := came.get("changed"):
+        return Grade(0.0, CHANGED, f"has changed {', '.join(changed)}")
+    ended = came.get("ended")
+    if ended == "waited":
+        return Grade(
+            None, "the machine was too busy to try it, or it sleeps; it will be tried again."
+        )
+    if ended == "endless":
+        return Grade(0.0, "your code does not end, and does not stop when it is told to.")
+    if ended in ("MemoryError", "SIGKILL"):
+        return Grade(0.0, MEMORY)
+    if ended:
+        return Grade(0.0, f"your code ended the program that ran it ({ended}).")
+    share, symptom = came["share"], said_plainly(came["message"])
+    words = " ".join((one.title, one.question, one.hint, one.stub, one.solution))
+    held = ""
+    if not one.open and share > 0:
+        taken = answers.ready(source, words, package_names(one.setup))
+        if taken:
+            held = f"takes {', '.join(taken)} from the package"
+        elif (mark := print_of(source)) and mark == answers.print_of(one.solution):
+            held = "is the published solution, but for names and comments"
+    if held:
+        return Grade(share, f"{symptom} (Your teacher will look at this answer.)", held)
+    return Grade(share, symptom, "", came.get("score"))
+
+
+def said_plainly(message: str) -> str:
+    """A symptom without what only the machine that ran it knows: paths, places in C++."""
+    if re.search("allocate|out of memory|MemoryError", message):
+        return MEMORY
+    short = message.splitlines()[0] if message else ""
+    return re.sub(r"(?:[A-Za-z]:)?(?:[\\/][\w.+@~-]+){2,}[\\/]?", "…", short)
+
+
+def package_names(setup: str) -> set[str]:
+    r"""Names of a setup that stand for modules, functions and classes of the package.
+
+    >>> sorted(package_names("import torch\nfrom attn_notes.tasks import sorting, text as t"))
+    ['sorting', 't']
+    """
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(ast.parse(setup))
+        if isinstance(node, ast.ImportFrom) and f"{node.module}".split(".")[0] == answers.PACKAGE
+        for alias in node.names
+    }

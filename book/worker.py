@@ -1,0 +1,247 @@
+"""Runs answers, each in a process of its own: `grading.py` starts this and nothing else does.
+
+    python -I worker.py PACKAGE
+
+PACKAGE is the folder of a course's own copy of the package. The first line that is read has the
+setups that answers need, as JSON. Then each line is an answer, and each that is written what came
+of it. To begin anew for every answer, with torch loaded and the setup run, takes no time: a process
+that has both is forked. In the fork nothing can be reached: no file but the libraries', no other
+program, no network, only so much memory and time of the processor. It says what it found through a
+pipe, and whether anything in the modules is another than before.
+"""
+
+import contextlib
+import functools
+import importlib
+import io
+import itertools
+import json
+import math
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+MEMORY = 2 * 2**30
+"""Bytes that an answer may ask for, besides what the setup took."""
+
+LARGEST_FILE = 2**20
+"""Bytes; the pipe is none."""
+
+GRACE = 10.0
+"""Seconds of the processor, besides what a check allows: then ends what heeds no stop."""
+
+PATIENCE = 40
+"""How many times as long as of the processor an answer may take by the clock on the wall."""
+
+REFUSED = (
+    "ctypes.", "os.chmod", "os.exec", "os.fork", "os.kill", "os.link", "os.listdir", "os.mkdir",
+    "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir", "os.scandir", "os.spawn",
+    "os.startfile", "os.symlink", "os.system", "os.truncate", "os.walk", "pty.", "shutil.",
+    "socket.", "subprocess.", "sys.addaudithook", "tempfile.", "urllib.", "webbrowser.",
+)  # fmt: skip
+"""How the names of events begin that no answer may cause; Python tells of them before they happen,
+to hooks that nothing removes."""
+
+
+def main() -> None:
+    """Serve until there is nothing more to read."""
+    package = Path(sys.argv[1]).resolve()
+    sys.path.insert(0, str(package))
+    answers, replies = sys.stdin, os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever prints, the replies stay replies
+    scopes = [ready(source) for source in json.loads(answers.readline())]
+    # What the answers of an exercise load first would be loaded by each.
+    import torch._dynamo  # noqa: F401
+
+    from attn_notes import exercises
+
+    assert Path(exercises.__file__).is_relative_to(package)
+    exercises.WAITS = PATIENCE  # a busy machine costs nobody a point
+    before = standing()
+    guard = Guard([package, Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()])
+    sys.addaudithook(guard)
+    print("ready", file=replies, flush=True)
+    for line in answers:
+        asked = json.loads(line)
+        run = functools.partial(tried, scopes[asked["setup"]], asked, before)
+        print(json.dumps(outcome(run, asked, guard)), file=replies, flush=True)
+
+
+def ready(source: str) -> dict[str, Any]:
+    """The names that an answer finds after a setup."""
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    with quiet():
+        exec(compile(source, "<setup>", "exec"), scope)
+    return scope
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Whatever is printed, nobody sees it."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+class Guard:
+    """Refuses what no answer needs, once `armed`."""
+
+    def __init__(self, libraries: list[Path]) -> None:
+        self.libraries = tuple(f"{path}{os.sep}" for path in libraries)
+        self.armed = False
+
+    def __call__(self, event: str, given: tuple[Any, ...]) -> None:
+        if not self.armed:
+            return
+        if event.startswith(REFUSED):
+            raise PermissionError("no answer may do that: files, programs and the network are out")
+        if event == "open":
+            path, _, flags = given
+            writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+            # Modules of the libraries may be loaded late.
+            if writes or not str(path).startswith(self.libraries):
+                raise PermissionError("no answer may open a file")
+
+
+def outcome(
+    run: Callable[[], dict[str, Any]], asked: dict[str, Any], guard: Guard
+) -> dict[str, Any]:
+    """What came of an answer, tried in a fork: `share` and `message`, or how it `ended` instead."""
+    limit = seconds(asked)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            confine(limit)
+            guard.armed = True
+            with quiet():
+                found = run()
+            os.write(writing, json.dumps(found).encode())
+        except BaseException as error:
+            os.write(writing, json.dumps({"ended": type(error).__name__}).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    said, until = b"", time.monotonic() + PATIENCE * limit + 60
+    while select.select([reading], [], [], max(0.0, until - time.monotonic()))[0]:
+        part = os.read(reading, 65536)
+        if not part:
+            break
+        said += part
+    else:
+        os.kill(child, signal.SIGKILL)
+    os.close(reading)
+    _, status, used = os.wait4(child, 0)
+    found = json.loads(said) if said else {"ended": ended(status)}
+    return {**found, "seconds": round(used.ru_utime + used.ru_stime, 2)}
+
+
+def ended(status: int) -> str:
+    """Why a process that said nothing is gone."""
+    name = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else ""
+    return {"SIGXCPU": "endless", "SIGKILL": "waited"}.get(name, name or "quit")
+
+
+def seconds(asked: dict[str, Any]) -> float:
+    """How long of the processor an answer and all its tries may take at most."""
+    from attn_notes import exercises
+
+    allowed: float = getattr(check_of(asked), "seconds", exercises.SECONDS)
+    return (exercises.TRIES + 1) * allowed + GRACE
+
+
+def check_of(asked: dict[str, Any]) -> Callable[..., Any]:
+    """The check of an answer, from the package."""
+    checks = importlib.import_module(f"attn_notes.chapters.{asked['chapter']}.checks")
+    found: Callable[..., Any] = getattr(checks, asked["check"])
+    return found
+
+
+def confine(limit: float) -> None:
+    """Limits of this process, which nothing that runs in it can raise."""
+    whole = math.ceil(limit)
+    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    size = Path("/proc/self/statm")
+    if size.exists():  # only Linux heeds it
+        most = int(size.read_text().split()[0]) * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+
+
+def tried(scope: dict[str, Any], asked: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
+    """What the check says of an answer, and which names of the modules the answer has changed."""
+    from attn_notes import exercises
+
+    check = check_of(asked)
+    try:
+        with exercises.at_most(exercises.SECONDS):
+            exec(compile(asked["source"], "<answer>", "exec"), scope)
+    except exercises.LateError as late:
+        return {"share": 0.0, "message": str(late), "score": None, "changed": changed(before)}
+    except Exception as error:
+        said = f"your code stopped with {type(error).__name__}: {error}"
+        return {"share": 0.0, "message": said, "score": None, "changed": changed(before)}
+    if asked["case"]:
+        scope["case"] = asked["case"]  # whatever the answer has made of it
+    try:
+        given = eval(asked["answer"], scope)
+    except NameError:
+        given = ...
+    said_before = changed(before)
+    if home(given).startswith("attn_notes"):
+        return {"share": 0.0, "message": "", "score": None, "taken": home(given)}
+    found = check(given, seed=asked["seed"])
+    return {
+        "share": found.share,
+        "message": found.message,
+        "score": getattr(found, "score", None),
+        "changed": said_before or changed(before),
+    }
+
+
+def home(given: object) -> str:
+    """Where what was given as an answer comes from, if it is somebody's function."""
+    if not callable(given):
+        return ""
+    return f"{getattr(given, '__module__', '')}.{getattr(given, '__name__', '')}"
+
+
+def standing() -> dict[str, int]:
+    """What each name of the modules stands for that checks rely on."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and watched(name):
+            for each, value in list(vars(module).items()):
+                if callable(value) or name.startswith("attn_notes"):
+                    found[f"{name}.{each}"] = id(value)
+    import torch
+
+    for each, value in itertools.chain(vars(torch.Tensor).items(), vars(torch.nn.Module).items()):
+        found[f"torch.{each}"] = id(value)
+    return found
+
+
+def watched(name: str) -> bool:
+    """Whether a module is one that checks rely on."""
+    root = name.partition(".")[0]
+    known = {"attn_notes", "builtins", "math", "numpy", "random", "signal", "threading", "time"}
+    return root in known or name in ("torch", "torch.nn", "torch.nn.functional", "torch.linalg")
+
+
+def changed(before: dict[str, int]) -> list[str]:
+    """Names that stand for something else than they did."""
+    now = standing()
+    return sorted(name for name, value in before.items() if now.get(name, value) != value)[:5]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Exercises of judgement: the numbers come first, and a verdict rests on them."""
+
+import math
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from dependencies import lesson_stems
+from scipy import stats
+
+from attn_notes.judgement import Judged
+
+from .exercises import ROOT
+
+JUDGED: dict[str, Judged] = {
+    name: value
+    for stem in lesson_stems(ROOT)
+    for name, value in vars(import_module(f"attn_notes.chapters.{stem}.checks")).items()
+    if isinstance(value, Judged)
+}
+every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
+
+
+def test_every_lesson_has_one() -> None:
+    assert len(JUDGED) == len(lesson_stems(ROOT))
+
+
+@every_one
+def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
+    solved = [judged.solved(case) for case in range(1, 61)]
+    assert all(judged((case, answer)).passed for case, answer in enumerate(solved, 1))
+    assert judged.seen(5) == judged.seen(5) != judged.seen(6)
+    said = [answer["verdict"] for answer in solved]
+    assert max(said.count(each) for each in {*said}) < 50
+    passed = [judged((case, solved[0])).passed for case in range(1, 61)]
+    assert sum(passed) < 20  # another's answer
+
+
+@every_one
+def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
+    case, right = judged._case(0), judged.solved(0)
+    assert case.verdict in case.verdicts and len(case.verdicts) == 3
+    for verdict, symptom in case.verdicts.items():
+        outcome = judged((0, {**right, "verdict": verdict}))
+        assert outcome.share == (1.0 if verdict == case.verdict else 0.5)
+        assert outcome.passed or symptom in outcome.message
+    assert judged((0, {**right, "verdict": "so be it"})).share == 0.5
+    for name, value in case.numbers.items():
+        for wrong, symptom in case.mistakes.get(name, ()):
+            outcome = judged((0, {**right, name: wrong}))
+            assert outcome.share == 0 and symptom in outcome.message
+        assert judged((0, {**right, name: value + 1})).share == 0
+        assert judged((0, {**right, name: value * 1.001})).share in (1.0, 0.5)
+        assert judged((0, {**right, name: "much"})).message == "return a number, not str."
+    for given in (..., None, {}, {**right, "verdict": ...}, {"verdict": case.verdict}, "x"):
+        assert judged((0, given)).share == 0
+
+
+def numbers(name: str, case: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    return JUDGED[name].seen(case), JUDGED[name].solved(case)
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_the_part(case: int) -> None:
+    seen, solved = numbers("part", case)
+    gated, divided = seen["gated"], seen["divided by three"]
+
+    def uneven(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+        ranks = stats.rankdata(np.concatenate([x, y], -1), axis=-1)
+        return np.abs(ranks[..., :8].sum(-1) - 68)  # 68 where it is even
+
+    dealt = stats.permutation_test(
+        (gated, divided), uneven, permutation_type="independent", alternative="greater",
+        n_resamples=np.inf, vectorized=True,
+    )  # fmt: skip
+    assert solved["p"] == pytest.approx(dealt.pvalue)
+    sooner = dealt.pvalue < 0.05 and np.median(gated) < np.median(divided)
+    assert solved["verdict"] == ("the part" if sooner else "cannot be told")
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_an_honest_loss(case: int) -> None:
+    seen, solved = numbers("honest", case)
+    found = stats.ttest_rel(seen["model"], seen["best predictor"])
+    assert solved["difference"] / solved["error"] == pytest.approx(found.statistic, rel=1e-4)
+    assert solved["verdict"] == ("it leaks" if found.statistic < -3 else "no leak is shown")
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_a_distance(case: int) -> None:
+    seen, solved = numbers("counts", case)
+    copied = {period for period, share in seen["copied"].items() if share > 0.5}
+    serve = [d for d in range(7, 13) if {p for p in seen["copied"] if d % p == 0} == copied]
+    assert serve == ([solved["distance"]] if solved["distance"] else [])
+    assert (solved["verdict"] == "it reads") == (copied == {*seen["copied"]})
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_a_gradient_that_stops(case: int) -> None:
+    """Against differences: with y and z of the first look held, and with nothing held."""
+    seen, solved = numbers("stops", case)
+
+    def look(w: float, y: float, z: float) -> tuple[float, float]:
+        for _ in range(seen["thoughts"]):
+            z = w * (seen["x"] + y + z)
+        return w * (y + z), z
+
+    w, h = seen["w"], 1e-6
+    first = look(w, 0.0, 0.0)
+    held = (look(w + h, *first)[0] - look(w - h, *first)[0]) / (2 * h)
+    whole = (look(w + h, *look(w + h, 0, 0))[0] - look(w - h, *look(w - h, 0, 0))[0]) / (2 * h)
+    assert solved["answer"] == pytest.approx(look(w, *first)[0])
+    assert solved["slope"] == pytest.approx(held, rel=1e-5)
+    assert solved["verdict"] == ("larger" if whole > held else "smaller")
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_an_error_that_falls(case: int) -> None:
+    seen, solved = numbers("falls", case)
+    (low, high) = (math.log(seen["error"][i] / 1) for i in (-1, 0))
+    assert solved["slope"] == pytest.approx((high - low) / math.log(8))
+    kinds = ("wrong", "right, with a nudge on one side", "right, with a nudge on both sides")
+    assert solved["verdict"] == kinds[round(solved["slope"])]
+    assert len(seen["error"]) == len(seen["beta"]) == 4

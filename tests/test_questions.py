@@ -1,0 +1,291 @@
+"""Concept questions and exams: their numbers, and that they come back whole from each format."""
+
+import html
+import io
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from pathlib import Path
+
+import course
+import exams
+import pytest
+import questions
+import torch
+import yaml
+from dependencies import BookError, lesson_stems
+from moodle_xml_parser.parser import parse_string
+from questions import Question
+
+from attn_notes.tasks import sorting
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "book" / "teaching"
+STEMS = [*lesson_stems(ROOT), "needed"]
+QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
+
+
+def of(stem: str, seed: int = 7) -> list[Question]:
+    return questions.read(FOLDER / "questions" / f"{stem}.yml", seed)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_lesson_has_ten_questions_that_say_what_they_are_for(stem: str) -> None:
+    found = of(stem)
+    assert len(found) == (5 if stem == "needed" else 10)
+    assert len({one.name for one in found}) == len(found)
+    minutes = sum(one.minutes for one in found)
+    assert minutes == 10 if stem == "needed" else 20 <= minutes <= 25
+    for one in found:
+        assert one.ask and one.why and one.outcome and one.key
+        assert not re.search(r"[{}]", one.ask), one.name  # all that varies is filled in
+        if one.options:
+            assert len(one.options) == 4 and sum(option.right for option in one.options) == 1
+            assert len({option.told for option in one.options}) == 4  # a misconception each
+        else:
+            assert math.isfinite(one.number) and one.within >= 0
+    assert any(not one.options for one in found) and any(one.options for one in found)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_longest_option_does_not_tell_the_right_one(stem: str) -> None:
+    """Nor does its place."""
+    asked = [one for one in of(stem) if one.options]
+    longest = [max(one.options, key=lambda option: len(option.text)).right for one in asked]
+    places = [[option.right for option in one.options].index(True) for one in asked]
+    assert sum(longest) <= max(1, len(asked) / 2)
+    assert stem == "needed" or len({*places}) > 1
+
+
+def test_what_varies_follows_the_seed_and_the_key_follows_what_varies() -> None:
+    many = [of("deep_qkv", seed)[0] for seed in range(40)]
+    assert len({one.ask for one in many}) > 10 and of("deep_qkv", 3) == of("deep_qkv", 3)
+    for one in many:
+        length, letters = map(int, re.findall(r"\d+", one.ask)[:2])
+        cost = (length - 1) * math.log(letters) / (2 * length)
+        assert one.number == pytest.approx(cost)
+    assert pytest.approx((3 - 1) * math.log(3) / 6) == sorting.FLOOR  # the same rule at three
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_agree_with_another_way_to_them(seed: int) -> None:
+    found = {one.name: one for stem in STEMS for one in of(stem, seed) if not one.options}
+
+    def numbers(name: str) -> list[float]:
+        return [float(x) for x in re.findall(r"\d+(?:\.\d+)?", found[name].ask)]
+
+    (n, *_) = numbers("deep_qkv-seeds")
+    orders = [sum(1 for i in range(2 ** int(2 * n)) if i.bit_count() == n)]
+    assert found["deep_qkv-seeds"].number == pytest.approx(2 / orders[0])
+    depth, spare = numbers("dialectical-grammar")[:2]
+    may = 1 + 4 * (spare >= 1) + (spare >= 2)
+    assert found["dialectical-grammar"].number == may and depth >= 2
+    x, n = numbers("trm-look")[1], numbers("trm-look")[-1]
+    x = next(value for value in numbers("trm-look") if f"x = {value:g}" in found["trm-look"].ask)
+    n = float(re.search(r"thinks (\d+)", found["trm-look"].ask)[1])
+    z = y = 0.0
+    for _ in range(int(n)):
+        z = (x + y + z) / 2
+    assert found["trm-look"].number == pytest.approx((y + z) / 2)
+    steps, decay = (numbers("trm-average")[i] for i in (0, 1))
+    left = 1.0
+    for _ in range(int(steps)):
+        left *= decay
+    assert found["trm-average"].number == pytest.approx(left)
+    a = float(re.search(r"(\d+)-fold", found["equilibrium-credit"].ask)[1])
+    off = float(re.search(r"target, by (\d+)", found["equilibrium-credit"].ask)[1])
+    assert found["equilibrium-credit"].number == pytest.approx(a * off)  # one up, a up: a times off
+    factor = float(re.search(r"made (\d+) times", found["triple_product-volume"].ask)[1])
+    height = float(re.search(r"stands (\d+)", found["triple_product-volume"].ask)[1])
+    q, r = torch.tensor([1.0, 0, 0]), torch.tensor([0, 1.0, 0])
+    box = torch.stack([q, r, torch.tensor([0, 0, height * factor])])
+    assert found["triple_product-volume"].number == pytest.approx(-torch.det(box @ box.T).item())
+    w, a = (float(re.search(p, found["needed-gradient"].ask)[1]) for p in (r"w = (\d)", r"\((\d)"))
+    weight = torch.tensor(w, requires_grad=True)
+    (0.5 * (a * weight - 1) ** 2).backward()
+    assert found["needed-gradient"].number == pytest.approx(weight.grad.item())
+    share = float(re.search(r"ln (\d)", found["needed-softmax"].ask)[1])
+    two = torch.tensor([0.0, math.log(share)]).softmax(-1)[1].item()
+    assert found["needed-softmax"].number == pytest.approx(two, rel=1e-6)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_questions_come_back_whole_from_moodles_format(stem: str) -> None:
+    asked = of(stem)
+    xml = questions.moodle_xml(asked, "Week 1")
+    read = {one.name: one for one in parse_string(xml)["multichoice"]}
+    assert set(read) == {one.name for one in asked if one.options}
+    for one in asked:
+        if one.options:
+            came = read[one.name]
+            assert html.unescape(came.text_pre_parse) == one.ask and came.single
+            assert {
+                (html.unescape(o.answer), html.unescape(o.feedback), o.score_fraction)
+                for o in came.options
+            } == {(o.text, o.told, 100 * o.right) for o in one.options}
+    numbers = {}
+    for node in ElementTree.fromstring(xml).findall("question[@type='numerical']"):
+        answer = node.find("answer")
+        value, within = (float(answer.find(part).text) for part in ("text", "tolerance"))
+        numbers[node.find("name/text").text] = (value, within)
+    assert numbers == {one.name: (one.number, one.within) for one in asked if not one.options}
+    assert "Week 1" in xml
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_questions_come_back_whole_from_canvas_format(stem: str) -> None:
+    asked = {one.name: one for one in of(stem)}
+    made = questions.canvas_qti(list(asked.values()), "Week 1", "2026-11-24")
+    assert made == questions.canvas_qti(list(asked.values()), "Week 1", "2026-11-24")
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        (name,) = (
+            n for n in archive.namelist() if re.search(r"text2qti_assessment_[^/]+\.xml$", n)
+        )
+        assert b"2026-11-24" in archive.read("imsmanifest.xml")
+        items = ElementTree.fromstring(archive.read(name)).findall(".//q:item", QTI)
+    assert [item.get("title") for item in items] == list(asked)
+    for item in items:
+        one = asked[str(item.get("title"))]
+        assert told(item.find("q:presentation/q:material/q:mattext", QTI)) == one.ask
+        options = {
+            label.get("ident"): told(label.find("q:material/q:mattext", QTI))
+            for label in item.findall(".//q:response_lid//q:response_label", QTI)
+        }
+        assert {*options.values()} == {option.text for option in one.options}
+        feedback = {
+            node.get("ident"): told(node.find(".//q:mattext", QTI))
+            for node in item.findall("q:itemfeedback", QTI)
+        }
+        for ident, text in options.items():
+            (option,) = (option for option in one.options if option.text == text)
+            assert feedback[f"{ident}_fb"] == option.told
+        full = [
+            condition
+            for condition in item.findall(".//q:respcondition", QTI)
+            if condition.find("q:setvar", QTI) is not None
+            and float(condition.find("q:setvar", QTI).text) == 100
+        ]
+        if one.options:
+            right = [options[c.find(".//q:varequal", QTI).text] for c in full]
+            assert right == [one.key]
+        else:
+            low, high = (
+                float(full[0].find(f".//q:{bound}", QTI).text) for bound in ("vargte", "varlte")
+            )
+            assert low - 1e-4 <= one.number - one.within and one.number + one.within <= high + 1e-4
+            assert high - low <= 2 * one.within + 1e-3
+
+
+def told(node: ElementTree.Element | None) -> str:
+    """What a piece of HTML says."""
+    assert node is not None
+    return " ".join(html.unescape(re.sub("<[^>]+>", "", str(node.text))).split())
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_page_for_self_test_has_every_option_and_no_script(stem: str) -> None:
+    page = questions.self_test(of(stem), stem)
+    assert "<script" not in page and page.count("Right. ") == len(
+        [o for o in of(stem) if o.options]
+    )
+    shown = html.unescape(re.sub("<[^>]+>", "", page))
+    for one in of(stem):
+        assert one.ask in shown
+        assert all(o.text in shown and o.told in shown for o in one.options)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda entry: entry.pop("why"), "it has"),
+        (lambda entry: entry.pop("wrong"), "it has"),
+        (lambda entry: entry["wrong"].pop(), ""),
+        (lambda entry: entry.update(wrong=entry["wrong"][:1]), "two wrong options"),
+        (lambda entry: entry["wrong"][0].pop("because"), "two wrong options"),
+        (lambda entry: entry.update(right=entry["wrong"][0]["option"]), "are the same"),
+    ],
+)
+def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) -> None:
+    entries = yaml.safe_load((FOLDER / "questions" / "deep_qkv.yml").read_text("utf-8"))
+    (entry,) = (each for each in entries if each["id"] == "control")
+    change(entry)
+    path = tmp_path / "deep_qkv.yml"
+    path.write_text(yaml.safe_dump(entries), "utf-8")
+    if said:
+        with pytest.raises(BookError, match=f"question control: .*{said}"):
+            questions.read(path, 7)
+    else:
+        assert len(questions.read(path, 7)) == 10
+
+
+# Exams
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_exam_is_an_hour_and_its_key_has_what_it_asks(seed: int) -> None:
+    found = exams.read(FOLDER, seed)
+    assert [exam.minutes for exam in found] == [60, 60]
+    names = [one.name for exam in found for one in exam.questions]
+    assert len({*names}) == len(names) and {name.split("-")[0] for name in names} == {*STEMS[:-1]}
+    for exam in found:
+        paper, key = exams.paper(exam), exams.key(exam)
+        for one in exam.questions:
+            assert html.escape(one.ask) in paper and html.escape(one.why) in key
+            assert html.escape(one.why) not in paper
+        for task in exam.tasks:
+            assert not re.search(r"[{}]", task.ask + task.key)
+            assert html.escape(exams.in_parts(task.ask)) in paper
+            assert html.escape(task.key) in key and html.escape(task.key) not in paper
+            assert len(re.findall(r"^\([a-e]\) ", exams.in_parts(task.ask), re.M)) >= 4
+            assert sum(points for points, _ in task.rubric) == task.minutes
+    assert found == exams.read(FOLDER, seed) != exams.read(FOLDER, seed + 100)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
+    one, other = exams.read(FOLDER, seed)
+    x = float(re.search(r"with x = (\d)", other.tasks[0].ask)[1])
+    w = torch.tensor(0.5, requires_grad=True)
+    z = w * x
+    y = w * z
+    (slope,) = torch.autograd.grad(y, w, retain_graph=True)
+    first, kept = y.detach(), z.detach()
+    again = w * (first + w * (x + first + kept))
+    (second,) = torch.autograd.grad(again, w)
+    for value in (y, slope, again, second):
+        assert f"{value.item():g}" in other.tasks[0].key
+    share = float(re.search(r"(\d+) %", one.tasks[1].ask)[1]) / 100
+    entropy = torch.distributions.Bernoulli(share).entropy().item()
+    assert f"{entropy:.4f}" in one.tasks[1].key and f"{entropy / 2:.4f}" in one.tasks[1].key
+
+
+def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
+    (tmp_path / "questions").mkdir()
+    for change, said in (
+        (lambda exam: exam["questions"].pop(), "takes"),
+        (lambda exam: exam["questions"].append("none"), "has no question none"),
+        (lambda exam: exam["tasks"][0]["rubric"].pop(), "does not add up"),
+    ):
+        entries = yaml.safe_load((FOLDER / "exams.yml").read_text("utf-8"))
+        change(entries[0])
+        (tmp_path / "exams.yml").write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
+        for path in (FOLDER / "questions").glob("*.yml"):
+            (tmp_path / "questions" / path.name).write_text(path.read_text("utf-8"), "utf-8")
+        with pytest.raises(BookError, match=said):
+            exams.read(tmp_path, 7)
+
+
+def test_a_course_has_its_questions_where_no_student_looks(tmp_path: Path) -> None:
+    from .test_course import pretend_site
+
+    course.make(ROOT, tmp_path / "seminar", {"seed": 7}, pretend_site)
+    students, private = (tmp_path / "seminar" / name for name in ("students", "private"))
+    assert len(list(private.glob("week-*/questions-moodle.xml"))) == len(STEMS) - 1
+    assert len(list(private.glob("week-*/questions-canvas.zip"))) == len(STEMS) - 1
+    assert len(list(private.glob("exams/*.html"))) == 4
+    keys = [one.why for stem in STEMS[:-1] for one in of(stem)]
+    text = "".join(path.read_text("utf-8") for path in students.rglob("*.html"))
+    assert not [key for key in keys if html.escape(key) in text]
+    before = (students / course.NEEDED).read_text("utf-8")
+    assert "Before the course" in before and course.NEEDED in (students / "index.html").read_text()
