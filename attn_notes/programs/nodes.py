@@ -91,7 +91,7 @@ def _node(
     )
 
 
-def _said(node: fx.Node) -> dict[str, str]:
+def _said(node: fx.Node) -> dict[str, Any]:
     """How a message calls a node, and which line asked for it."""
     return {"called": str(node.target), "asked": node.stack_trace or ""}
 
