@@ -25,9 +25,9 @@ def placed(kernels: Sequence[Kernel], buffers: Sequence[Buffer]) -> tuple[dict[B
     first, last = _lifetimes(kernels)
     fixed = size = end
     beginning: dict[int, list[Buffer]] = {}
-    for buffer, when in first.items():
-        if buffer.role == "temporary":
-            beginning.setdefault(when, []).append(buffer)
+    for buffer in buffers:
+        if buffer.role == "temporary" and buffer in first:
+            beginning.setdefault(first[buffer], []).append(buffer)
     taken: list[Buffer] = []  # in order of their places
     for now in range(len(kernels)):
         taken = [buffer for buffer in taken if last[buffer] >= now]

@@ -86,8 +86,8 @@ def single(value: float) -> float:
 
 def _shortest(value: float) -> float:
     """What fewest digits can say that single precision reads as this number."""
-    for digits in range(1, 9):
-        near = float("%.*g" % (digits, value))  # noqa: UP031, which a page's Python reads
+    for digits in range(1, 10):
+        near = float(f"{value:.{digits}g}")
         if single(near) == value:
             return near
     return value
