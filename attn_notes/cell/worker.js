@@ -1,0 +1,97 @@
+// A Worker that runs Python, for one editor after another: MicroPython, the page's torch, and what it is asked.
+//
+//   {id, action, ...}  ──▶          ──▶  {print}, as often as something is printed
+//                                   ──▶  {id, result}
+//
+// What does not end is ended by the page, with the Worker.
+
+import { loadMicroPython } from "./micropython.mjs";
+import { bridge } from "./_bridge.js";
+import { futureMoves } from "./_ahead.js";
+import { random } from "./_program.js";
+import * as T from "./_tensors.js";
+
+const LINES = 500; // of what is printed are shown
+const HEAP = 16 << 20; // bytes that Python begins with
+
+let python = null;
+let printed = 0;
+let looked = false;
+let base = 0; // nodes that stay: those that modules have made
+
+function print(line) {
+  printed++;
+  if (printed > LINES + 1) return;
+  postMessage({ print: printed > LINES ? `… only the first ${LINES} lines are shown.` : line });
+}
+
+/** Call a function of page/running.py with these arguments; it gives JSON. */
+function call(name, ...given) {
+  python.globals.set("_given", JSON.stringify(given));
+  python.runPython(`_found = running.${name}(*json.loads(_given))`);
+  return JSON.parse(python.globals.get("_found"));
+}
+
+async function start({ wasm, files }) {
+  python = await loadMicroPython({ url: wasm, heapsize: HEAP, pystack: 8192, stdout: print, stdin: () => null, linebuffer: true });
+  for (const [path, text] of Object.entries(files)) {
+    const folders = path.split("/").slice(0, -1);
+    folders.forEach((_, i) => {
+      const folder = `/${folders.slice(0, i + 1).join("/")}`;
+      if (!python.FS.analyzePath(folder).exists) python.FS.mkdir(folder);
+    });
+    python.FS.writeFile(`/${path}`, text);
+  }
+  python.registerJsModule("_page", bridge({ random, looked: () => { looked = true; } }));
+  python.runPython(`import builtins, json, sys
+sys.path.append("/")
+import _page
+from attn_notes.cell.page import bridge
+bridge.Way.js = _page
+from attn_notes.cell.page import running
+running.opened(sys, builtins)
+`);
+  base = T.nodes.length;
+  return {};
+}
+
+function run({ source, setup = "" }) {
+  T.nodes.length = base;
+  printed = 0;
+  return call("run", source, setup);
+}
+
+/** What the reader's functions make of inputs [{name, values, shape, dtype}]; see `evaluated`. */
+function evaluate({ task, inputs }) {
+  looked = false;
+  const names = Object.fromEntries(
+    inputs.map(({ name, values, shape, dtype = "float32" }) => [name, T.input(name, values, shape, dtype).id]),
+  );
+  const { error, found } = call("evaluated", task, names);
+  if (error) return { error };
+  const outputs = Object.entries(found).map(([name, [node, shape]]) => [
+    name,
+    { node, shape, values: Array.from(T.nodes[node].data) },
+  ]);
+  return { error: null, names, outputs: Object.fromEntries(outputs), looked };
+}
+
+/** See _ahead.js; `tokens` and `logits` are numbers of nodes. */
+const ahead = ({ tokens, logits, vocabulary }) => ({
+  error: null,
+  ...futureMoves(T.nodes[tokens], T.nodes[logits], vocabulary),
+});
+
+const program = ({ outputs, trained = [], loss = "", clip = 0 }) => call("program", outputs, trained, loss, clip);
+
+const ACTIONS = { start, run, evaluate, ahead, program };
+
+self.onmessage = async ({ data: { id, action, ...given } }) => {
+  let result;
+  try {
+    result = await ACTIONS[action](given);
+  } catch (error) {
+    result = { error: { kind: error.kind ?? error.name, message: error.message, lines: [], page: true } };
+  }
+  postMessage({ id, result });
+};
