@@ -31,6 +31,7 @@ import execution
 import files
 import folding
 import manifest
+import micropython
 import nbformat
 import running
 import version
@@ -84,7 +85,7 @@ def site_sources(root: Path) -> dict[str, bytes]:
             content = path.read_bytes()
         sources[name.as_posix()] = content
     sources[version.SAYS] = version.stamped(sources[version.SAYS], version.version(root))
-    return sources
+    return sources | micropython.files(root)
 
 
 def visible_files(root: Path) -> list[Path]:

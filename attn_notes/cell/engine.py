@@ -18,7 +18,7 @@ from attn_notes.programs.pointwise import POINTWISE
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 FOLDERS = (HERE, PACKAGE / "widgets")
-ENTRIES = ("editor.js", "worker.js", "editor.css")
+ENTRIES = ("host.js", "editor.js", "training.js", "worker.js", "editor.css", "NOTICES.txt")
 LOWERING = (
     *("arena", "constants", "graph", "javascript", "kernels", "loops", "lowering", "matrices"),
     *("module", "operations", "places", "pointwise", "reductions", "values", "views"),
@@ -37,6 +37,8 @@ def files() -> dict[str, str]:
         if name in found or name == "micropython.mjs":
             continue
         found[name] = entrywise() if name == "_entrywise.js" else _read(name)
+        if name == "editor.css":  # the widgets' colours, on a page that may have no other of them
+            found[name] = _read("_theme.css") + found[name]
         if name.endswith(".js"):
             todo += IMPORT.findall(found[name])
     return found | {"python.json": json.dumps(python(), ensure_ascii=False)}

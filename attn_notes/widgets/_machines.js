@@ -9,7 +9,8 @@ export async function machine({ observe }) {
   return {
     names: Object.keys(program.inputs),
     input: (name) => slot(H, program.inputs[name]),
-    output: (name) => ({ numbers: slot(H, program.outputs[name]), shape: program.outputs[name][1] }),
+    output: (name) =>
+      name in program.outputs && { numbers: slot(H, program.outputs[name]), shape: program.outputs[name][1] },
     run: program.make(H),
   };
 }

@@ -333,5 +333,5 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     document.removeEventListener("visibilitychange", restOrWake);
     training.free();
   }
-  return { node, restart, free, pause: training.pause };
+  return { node, begin, restart, free, pause: training.pause };
 }
