@@ -1,11 +1,12 @@
-"""Python for a page: a module of the package, in the smaller Python that MicroPython reads.
+r"""Python for a page: a module of the package, in the smaller Python that MicroPython reads.
 
 Written once, run in both. What the smaller one lacks and can be said otherwise is said otherwise:
 `[*a, x]`, `{**a}`, `zip(strict=True)`, dataclasses, named tuples of the kind with annotations.
 Annotations and docstrings are left out, which also makes a page lighter. What cannot be said
 otherwise is refused, with its line.
 
->>> print(translated("def f(a: int, *b: int) -> list[int]:\\n    return [a, *b]"))
+>>> print(translated("def f(a: int, *b: int) -> list[int]:\n    return [a, *b]"))
+from _said_otherwise import _list
 def f(a, *b):
     return _list(((a,), b))
 """
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 TYPES = {"__future__", "collections.abc", "dataclasses", "jaxtyping", "types", "typing"}
 """Modules whose names stand in annotations only, or are translated."""
 
-PRELUDE = '''\
+PRELUDE = """\
 def _list(parts):
     return [x for part in parts for x in part]
 def _dict(parts):
@@ -26,7 +27,7 @@ def _dict(parts):
     return whole
 def replace(x, **changes):
     return type(x)(*[changes[name] if name in changes else getattr(x, name) for name in x._fields])
-'''
+"""
 """What a translated module may need, as the module `_said_otherwise`."""
 
 REFUSED = {
@@ -47,7 +48,8 @@ def translated(source: str) -> str:
     Raises:
         NotInPageError: something in it cannot be said there; the message has its line.
     """
-    tree = _Translator().visit(ast.parse(source))
+    tree = ast.parse(source)
+    _Translator().visit(tree)  # in place
     text = ast.unparse(ast.fix_missing_locations(tree))
     used = [name for name in ("_list", "_dict", "replace") if f"{name}(" in text]
     return f"from _said_otherwise import {', '.join(used)}\n{text}" if used else text
@@ -57,7 +59,8 @@ class _Translator(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt] | None:
         for kind, name in REFUSED.items():
             if isinstance(node, kind):
-                raise NotInPageError(f"line {node.lineno}: a page's Python has no `{name}`")
+                line = getattr(node, "lineno", 0)
+                raise NotInPageError(f"line {line}: a page's Python has no `{name}`")
         found: ast.AST | list[ast.stmt] | None = super().visit(node)
         return found
 
@@ -143,7 +146,7 @@ class _Translator(ast.NodeTransformer):
                 text += shown
                 values.append(value)
             elif isinstance(part, ast.Constant):
-                text += part.value.replace("{", "{{").replace("}", "}}")
+                text += str(part.value).replace("{", "{{").replace("}", "}}")
         form = ast.Attribute(ast.Constant(text), "format", ast.Load())
         return ast.Call(form, values, [])
 
@@ -178,7 +181,7 @@ def _shown(part: ast.FormattedValue) -> tuple[str, ast.expr]:
     assert isinstance(spec, ast.Call) and isinstance(spec.func, ast.Attribute)
     if not spec.args:
         assert isinstance(spec.func.value, ast.Constant)
-        return f"{{{convert}:{spec.func.value.value}}}", part.value
+        return f"{{{convert}:{spec.func.value.value!s}}}", part.value
     whole = ast.BinOp(ast.BinOp(ast.Constant("{:"), ast.Add(), spec), ast.Add(), ast.Constant("}"))
     return "{}", ast.Call(ast.Attribute(whole, "format", ast.Load()), [part.value], [])
 
@@ -208,7 +211,7 @@ def _union(node: ast.expr) -> list[ast.expr]:
 
 
 def _fields(node: ast.ClassDef, mark: ast.expr) -> list[ast.stmt]:
-    """What a dataclass gets: its beginning and, if it is compared by its fields, that and a hash."""
+    """What a dataclass gets: a beginning and, if it is compared by its fields, that and a hash."""
     own = [x for x in node.body if isinstance(x, ast.AnnAssign) and isinstance(x.target, ast.Name)]
     names = [x.target.id for x in own if isinstance(x.target, ast.Name)]
     given = [

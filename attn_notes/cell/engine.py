@@ -48,7 +48,7 @@ def _read(name: str) -> str:
     for folder in FOLDERS:
         if (folder / name).is_file():
             return (folder / name).read_text("utf-8")
-    raise FileNotFoundError(f"{name} is imported, and is neither in {' nor in '.join(map(str, FOLDERS))}")
+    raise FileNotFoundError(f"{name} is imported, and is in none of {', '.join(map(str, FOLDERS))}")
 
 
 def entrywise() -> str:

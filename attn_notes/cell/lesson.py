@@ -1,4 +1,4 @@
-"""What a page is given of a lesson's cell, so that a reader may change it and see what comes of it."""
+"""What a page is given of a lesson's cell, so that a reader may change it and see what comes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +9,9 @@ from torch import Tensor
 from attn_notes.programs.initial import Spec
 
 Numbers = dict[str, Any]
+
+WRITTEN = {"written": "your code"}
+"""The kind of run that a reader's own model is, for figures, and what the reader knows it by."""
 
 
 @dataclass(frozen=True)
@@ -83,4 +86,3 @@ def _numbers(x: Tensor) -> Numbers:
     if x.is_floating_point():
         values = [float(f"{value:.9g}") for value in values]  # all that single precision has
     return {"values": values, "shape": list(x.shape), "dtype": dtype}
-

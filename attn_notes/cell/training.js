@@ -7,7 +7,7 @@ import { PARTS, partOf, settled } from "./_train_guess.js";
 import { trainPanel } from "./_train_panel.js";
 import { LESSONS } from "./_lessons.js";
 
-export const KIND = "written";
+const KIND = "written"; // as attn_notes.cell.lesson has it
 
 const inputsOf = (text) => JSON.parse(/^export const inputs=(.*);$/m.exec(text)[1]);
 

@@ -4,7 +4,8 @@ import json
 import math
 
 KINDS = {
-    kind.__name__: kind for kind in (IndexError, MemoryError, NotImplementedError, TypeError, ValueError)
+    kind.__name__: kind
+    for kind in (IndexError, MemoryError, NotImplementedError, TypeError, ValueError)
 }
 
 

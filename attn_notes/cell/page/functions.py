@@ -11,7 +11,6 @@ from attn_notes.cell.page.tensor import (
     Tensor,
     broadcast,
     dim_of,
-    dtype,
     dtype_name,
     entrywise,
     product,
@@ -58,7 +57,7 @@ def full_like(x, value):
 
 def arange(start, end=None, step=1, dtype=None, **_):
     start, end = (0, start) if end is None else (start, end)
-    whole = all([isinstance(x, int) for x in (start, end, step)])
+    whole = all(isinstance(x, int) for x in (start, end, step))
     count = max(0, math.ceil((end - start) / step))
     values = [start + i * step for i in range(count)]
     usual = "int64" if whole else "float32"
@@ -164,8 +163,8 @@ def _contracted(x, word, y, other, later, sizes):
     counts = [product([sizes[c] for c in part]) for part in (batch, mine, summed, its)]
     b, m, k, n = counts
     front = [b] if batch else []
-    left = _arranged(x, word, batch + mine + summed).reshape(front + [m, k])
-    right = _arranged(y, other, batch + summed + its).reshape(front + [k, n])
+    left = _arranged(x, word, batch + mine + summed).reshape([*front, m, k])
+    right = _arranged(y, other, batch + summed + its).reshape([*front, k, n])
     word = batch + mine + its
     return (left @ right).reshape([sizes[c] for c in word]), word
 
@@ -348,12 +347,63 @@ def set_num_threads(n):
     pass
 
 
-AS_METHODS = (
-    "all allclose amax amin any argmax argmin argsort bmm chunk clamp clone cumsum diagonal diff dot "
-    "equal flatten flip gather isfinite isinf log_softmax logical_not logit logsumexp masked_fill "
-    "matmul max mean min mm nan_to_num norm outer permute pow prod remainder reshape roll softmax "
-    "sort split square squeeze std sum swapaxes transpose tril triu unbind unsqueeze var"
-).split()
+AS_METHODS = [
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "bmm",
+    "chunk",
+    "clamp",
+    "clone",
+    "cumsum",
+    "diagonal",
+    "diff",
+    "dot",
+    "equal",
+    "flatten",
+    "flip",
+    "gather",
+    "isfinite",
+    "isinf",
+    "log_softmax",
+    "logical_not",
+    "logit",
+    "logsumexp",
+    "masked_fill",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "mm",
+    "nan_to_num",
+    "norm",
+    "outer",
+    "permute",
+    "pow",
+    "prod",
+    "remainder",
+    "reshape",
+    "roll",
+    "softmax",
+    "sort",
+    "split",
+    "square",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "transpose",
+    "tril",
+    "triu",
+    "unbind",
+    "unsqueeze",
+    "var",
+]
 """Methods that are functions of `torch` as well."""
 
 

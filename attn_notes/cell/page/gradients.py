@@ -26,7 +26,7 @@ def gradients(y, wanted, g, tensor):
     ends = {x.node for x in wanted}
     leads = {}  # node → whether it leads to one of the wanted
     for n in sorted(rows):
-        leads[n] = n in ends or any([leads.get(m, False) for m in _read(rows[n])])
+        leads[n] = n in ends or any(leads.get(m, False) for m in _read(rows[n]))
     found = {y.node: g}
     for n in sorted(rows, reverse=True):
         if n not in found or not leads[n] or (n in ends and not _read(rows[n])):
@@ -85,8 +85,6 @@ def summed_to(g, shape):
         return g
     extra = len(g.shape) - len(shape)
     dims = [
-        d
-        for d in range(len(g.shape))
-        if d < extra or (shape[d - extra] == 1 and g.shape[d] != 1)
+        d for d in range(len(g.shape)) if d < extra or (shape[d - extra] == 1 and g.shape[d] != 1)
     ]
     return (g.sum(dims) if dims else g).reshape(shape)

@@ -17,8 +17,7 @@ class Module:
         for name in sorted(self.__dict__):
             value = self.__dict__[name]
             if isinstance(value, Module):
-                for pair in value.named_parameters(prefix + name + "."):
-                    yield pair
+                yield from value.named_parameters(prefix + name + ".")
             elif isinstance(value, Tensor) and not name.startswith("_"):
                 yield prefix + name, value
 

@@ -91,7 +91,9 @@ def _sorted(items, key=None, reverse=False):
     """Python's keeps the order of equals; MicroPython's does not."""
     items = list(items)
     keys = [_plain(key(x) if key else x) for x in items]
-    order = sorted(range(len(items)), key=lambda i: (keys[i], -i if reverse else i), reverse=reverse)
+    order = sorted(
+        range(len(items)), key=lambda i: (keys[i], -i if reverse else i), reverse=reverse
+    )
     return [items[i] for i in order]
 
 
@@ -102,7 +104,7 @@ def _float(x=0.0):
 
 def _zip(*parts, strict=False):
     parts = [list(p) for p in parts]
-    if strict and len(set([len(p) for p in parts])) > 1:
+    if strict and len({len(p) for p in parts}) > 1:
         raise ValueError("zip() arguments have different lengths")
     return zip(*parts)
 
@@ -202,7 +204,9 @@ def program(outputs, trained=(), loss="", clip=0.0):
             found = gradients(y, wanted, functions.ones_like(y), Tensor)
             used = [(n[0], g) for n, g in zip(trained, found) if g is not None]
             if not used:
-                raise ValueError("the loss depends on none of the weights: there is nothing to train")
+                raise ValueError(
+                    "the loss depends on none of the weights: there is nothing to train"
+                )
             parts = clipped([g for _, g in used], clip) if clip else [g for _, g in used]
             for (name, _), g in zip(used, parts):
                 ends["gradient." + name] = g

@@ -49,8 +49,7 @@ def dim_of(dim, rank):
     low, high = -max(rank, 1), max(rank, 1) - 1
     if not low <= dim <= high:
         raise IndexError(
-            "Dimension out of range (expected to be in range of [%d, %d], but got %d)"
-            % (low, high, dim)
+            f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
         )
     return dim % rank if rank else 0
 
@@ -289,7 +288,7 @@ class Tensor:
 
     def unsqueeze(self, dim):
         dim = dim_of(dim, self.ndim + 1)
-        return self.reshape(self.shape[:dim] + (1,) + self.shape[dim:])
+        return self.reshape((*self.shape[:dim], 1, *self.shape[dim:]))
 
     def squeeze(self, dim=None):
         gone = range(self.ndim) if dim is None else (dim_of(dim, self.ndim),)
@@ -300,7 +299,7 @@ class Tensor:
             return self.reshape(1)
         start, end = dim_of(start_dim, self.ndim), dim_of(end_dim, self.ndim)
         middle = product(self.shape[start : end + 1])
-        return self.reshape(self.shape[:start] + (middle,) + self.shape[end + 1 :])
+        return self.reshape((*self.shape[:start], middle, *self.shape[end + 1 :]))
 
     def unflatten(self, dim, sizes):
         dim, sizes = dim_of(dim, self.ndim), list(sizes)
@@ -337,8 +336,13 @@ class Tensor:
         return tuple([self.narrow(dim, i, 1).squeeze(dim) for i in range(self.shape[dim])])
 
     def diagonal(self, offset=0, dim1=-2, dim2=-1):
-        if offset or (dim_of(dim1, self.ndim), dim_of(dim2, self.ndim)) != (self.ndim - 2, self.ndim - 1):
-            raise NotImplementedError("this page's torch takes the main diagonal of the last two only")
+        if offset or (dim_of(dim1, self.ndim), dim_of(dim2, self.ndim)) != (
+            self.ndim - 2,
+            self.ndim - 1,
+        ):
+            raise NotImplementedError(
+                "this page's torch takes the main diagonal of the last two only"
+            )
         places = _count(min(self.shape[-2:])) * (self.shape[-1] + 1)
         return self.flatten(-2)[..., places]
 
@@ -386,15 +390,12 @@ class Tensor:
             else:
                 k, n = int(k), x.shape[at]
                 if not -n <= k < n:
-                    raise IndexError(
-                        f"index {k} is out of bounds for dimension {at} with size {n}"
-                    )
+                    raise IndexError(f"index {k} is out of bounds for dimension {at} with size {n}")
                 x = x.narrow(at, k % n, 1).squeeze(at)
         return x, tensors
 
     def _plan(self, tensors):
-        """The indexed dimensions, the others, the rows that are meant, how many there are of them
-        together, and how many dimensions stand before them in the result."""
+        """Indexed dimensions, others, rows, how many these are of, and how many stand before."""
         found = []
         for at, k in tensors:
             if k.dtype.name == "bool":
@@ -669,7 +670,7 @@ class Tensor:
         if not self.is_floating_point():
             name = {"int64": "Long", "bool": "Bool"}[self.dtype.name]
             raise NotImplementedError(
-                f'"softmax_lastdim_kernel_impl" not implemented for \'{name}\''
+                f"\"softmax_lastdim_kernel_impl\" not implemented for '{name}'"
             )
         e = (self - self.amax(dim, True).detach()).exp()
         y = e / e.sum(dim, True)
@@ -689,7 +690,9 @@ class Tensor:
 
     def __matmul__(self, other):
         if not isinstance(other, Tensor):
-            raise TypeError(f"unsupported operand type(s) for @: 'Tensor' and '{type(other).__name__}'")
+            raise TypeError(
+                f"unsupported operand type(s) for @: 'Tensor' and '{type(other).__name__}'"
+            )
         if not self.ndim or not other.ndim:
             raise RuntimeError(
                 f"both arguments to matmul need to be at least 1D, but they are {self.ndim}D and {other.ndim}D"
@@ -712,7 +715,7 @@ class Tensor:
             if self.ndim == 2:
                 return _product(self, other)
             flat = _product(self.reshape(-1, self.shape[-1]), other)
-            return flat.reshape(self.shape[:-1] + (other.shape[1],))
+            return flat.reshape((*self.shape[:-1], other.shape[1]))
         return _batched(self, other)
 
     matmul = __matmul__
@@ -778,9 +781,9 @@ def _batched(a, b):
     """Products of many matrices at once, their batches broadcast."""
     outer = broadcast(a.shape[:-2], b.shape[:-2])
     (m, k), (k2, n) = a.shape[-2:], b.shape[-2:]
-    left = a.expand(list(outer) + [m, k]).reshape([product(outer), m, k])
-    right = b.expand(list(outer) + [k2, n]).reshape([product(outer), k2, n])
-    return _product(left, right).reshape(list(outer) + [m, n])
+    left = a.expand([*list(outer), m, k]).reshape([product(outer), m, k])
+    right = b.expand([*list(outer), k2, n]).reshape([product(outer), k2, n])
+    return _product(left, right).reshape([*list(outer), m, n])
 
 
 def broadcast(one, other):
@@ -829,9 +832,9 @@ def tensor(data, dtype=None, **_):
         first = first[0]
     flat = [x.item() if isinstance(x, Tensor) else x for x in _flat(data, shape, 0)]
     usual = "float32"
-    if flat and all([isinstance(x, bool) for x in flat]):
+    if flat and all(isinstance(x, bool) for x in flat):
         usual = "bool"
-    elif flat and all([isinstance(x, int) for x in flat]):
+    elif flat and all(isinstance(x, int) for x in flat):
         usual = "int64"
     values = [plain(x + 0) for x in flat]
     return Tensor(made("constant", (), values, shape, dtype_name(dtype, usual)))
@@ -842,9 +845,7 @@ def _flat(x, shape, depth):
         return [x]
     if not isinstance(x, (list, tuple)) or len(x) != shape[depth]:
         got = len(x) if isinstance(x, (list, tuple)) else 0
-        raise ValueError(
-            f"expected sequence of length {shape[depth]} at dim {depth} (got {got})"
-        )
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {got})")
     return [y for part in x for y in _flat(part, shape, depth + 1)]
 
 

@@ -14,7 +14,7 @@ from attn_notes.widgets.deep_qkv import CLIP
 
 CONFIG = Config("gated")
 
-TASK = '''\
+TASK = """\
 def task(cell, given):
     p = {name: x for name, x in given.items() if name not in ("tokens", "targets")}
     logits = cell["forward"](p, given["tokens"])
@@ -22,7 +22,7 @@ def task(cell, given):
         raise ValueError("forward gives logits of shape %s, and (27, 6, 4) are asked: "
                          "27 words, 6 predictions, 4 tokens" % (tuple(logits.shape),))
     return {"logits": logits, "loss": F.cross_entropy(logits.mT, given["targets"])}
-'''
+"""
 
 
 def cells() -> list[Cell]:
