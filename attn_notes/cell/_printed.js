@@ -33,7 +33,8 @@ export function printed({ data, shape, dtype }) {
   };
   places(shape, 0);
   const form = formOf(cells, dtype);
-  const width = shape.length ? Math.max(0, ...cells.map((x) => form(x).length)) : 0;
+  const finite = cells.filter(Number.isFinite); // torch makes no room for inf and nan
+  const width = shape.length ? Math.max(0, ...finite.map((x) => form(x).length)) : 0;
   let next = 0;
   const block = (dims, indent) => {
     if (!dims.length) return form(cells[next++]).padStart(width);

@@ -9,6 +9,7 @@ import { ENTRYWISE } from "./_entrywise.js";
 const ARRAY = { float32: Float32Array, float64: Float64Array, int64: Float64Array, bool: Uint8Array };
 const RANK = { bool: 0, int64: 1, float32: 2, float64: 3 };
 const isFloat = (dtype) => RANK[dtype] > 1;
+const MOST = 2 ** 25; // numbers that a cell's tensors hold together
 const SPOKEN = { float32: "float", float64: "double", int64: "long long", bool: "bool" };
 
 /** An error in torch's words, of this kind in Python. */
@@ -36,11 +37,20 @@ function stridesOf(shape) {
 
 /** All nodes, by their numbers: what Python holds are these. */
 export const nodes = [];
+let held = 0; // numbers in them
+
+/** Forget all nodes but the first so many. */
+export function forget(keep) {
+  nodes.length = keep;
+  held = nodes.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+}
 
 const nodesIn = (given) => given.flatMap((x) => (Array.isArray(x) ? nodesIn(x) : x?.run ? [x] : []));
 
 function node(op, given, shape, dtype, run, more = {}) {
   const args = nodesIn(given);
+  held += sizeOf(shape);
+  if (held > MOST) refuse(`the tensors of a cell hold ${MOST.toLocaleString("en")} numbers together, and not more`, "MemoryError");
   const made = {
     id: nodes.length,
     op,

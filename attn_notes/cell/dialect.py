@@ -25,8 +25,8 @@ def _dict(parts):
     for part in parts:
         whole.update(part)
     return whole
-def replace(x, **changes):
-    return type(x)(*[changes[name] if name in changes else getattr(x, name) for name in x._fields])
+def replace(_, **changes):
+    return type(_)(*[changes[name] if name in changes else getattr(_, name) for name in _._fields])
 """
 """What a translated module may need, as the module `_said_otherwise`."""
 
@@ -93,7 +93,7 @@ class _Translator(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """A name for a type is a tuple of classes, for `isinstance`, or None."""
-        alias = all(isinstance(x, ast.Name) and x.id[0].isupper() for x in node.targets)
+        alias = all(isinstance(x, ast.Name) and _is_class(x.id) for x in node.targets)
         if alias and isinstance(node.value, ast.Subscript):
             node.value = ast.Constant(None)
         if alias and (classes := _union(node.value)):
@@ -207,7 +207,12 @@ def _union(node: ast.expr) -> list[ast.expr]:
     """The classes of `A | B`; none if that is not what it is."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return [*_union(node.left), *_union(node.right)]
-    return [node] if isinstance(node, ast.Name) and node.id[0].isupper() else []
+    return [node] if isinstance(node, ast.Name) and _is_class(node.id) else []
+
+
+def _is_class(name: str) -> bool:
+    """`Shape`, not `SHAPE`."""
+    return name[0].isupper() and not name.isupper()
 
 
 def _fields(node: ast.ClassDef, mark: ast.expr) -> list[ast.stmt]:

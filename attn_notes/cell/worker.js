@@ -17,6 +17,7 @@ const HEAP = 16 << 20; // bytes that Python begins with
 let python = null;
 let printed = 0;
 let looked = false;
+let graphOf = null;
 let base = 0; // nodes that stay: those that modules have made
 
 function print(line) {
@@ -42,7 +43,9 @@ async function start({ wasm, files }) {
     });
     python.FS.writeFile(`/${path}`, text);
   }
-  python.registerJsModule("_page", bridge({ random, looked: () => { looked = true; } }));
+  const offered = bridge({ random, looked: () => { looked = true; } });
+  graphOf = offered.graph;
+  python.registerJsModule("_page", offered);
   python.runPython(`import builtins, json, sys
 sys.path.append("/")
 import _page
@@ -56,7 +59,7 @@ running.opened(sys, builtins)
 }
 
 function run({ source, setup = "" }) {
-  T.nodes.length = base;
+  T.forget(base);
   printed = 0;
   return call("run", source, setup);
 }
@@ -84,7 +87,10 @@ const ahead = ({ tokens, logits, vocabulary }) => ({
 
 const program = ({ outputs, trained = [], loss = "", clip = 0 }) => call("program", outputs, trained, loss, clip);
 
-const ACTIONS = { start, run, evaluate, ahead, program };
+/** What a program is lowered from, as Python reads it. */
+const graph = ({ ends }) => ({ error: null, graph: graphOf(ends.join(",")) });
+
+const ACTIONS = { start, run, evaluate, ahead, program, graph };
 
 self.onmessage = async ({ data: { id, action, ...given } }) => {
   let result;

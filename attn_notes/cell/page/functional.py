@@ -21,7 +21,8 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 def rms_norm(x, normalized_shape, weight=None, eps=None):
     dims = tuple([-1 - i for i in range(len(normalized_shape))])
-    eps = 1.1920928955078125e-07 if eps is None else eps
+    smallest = {"float32": 2.0**-23, "float64": 2.0**-52}
+    eps = smallest[x.dtype.name] if eps is None else eps
     out = x * (x.square().mean(dims, True) + eps).rsqrt()
     return out if weight is None else out * weight
 
