@@ -61,7 +61,8 @@ def test_a_dataclass_is_compared_hashed_and_replaced_as_before() -> None:
 def test_types_are_left_out_and_classes_of_a_union_kept() -> None:
     text = dialect.translated(
         "from typing import Any\nShape = tuple[int, ...]\nclass Ab: pass\nclass Bb: pass\n"
-        "Either = Ab | Bb\nFIRST = [1, 2][0]\nx: int = 1\ny: int\ndef f(a: Any, /, *, b: int = 2) -> None: pass\n"
+        "Either = Ab | Bb\nFIRST = [1, 2][0]\nx: int = 1\ny: int\n"
+        "def f(a: Any, /, *, b: int = 2) -> None: pass\n"
     )
     assert "typing" not in text and "int" not in text and "y" not in text.split()
     assert "Either = (Ab, Bb)" in text and "FIRST = [1, 2][0]" in text
