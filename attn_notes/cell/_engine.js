@@ -1,6 +1,8 @@
 // The Worker that runs a reader's code, one for a page: hired on the first Run, ended where the code does not end, and
 // hired again for the next.
 
+import { half } from "./_model.js";
+
 const PATIENCE = 8000; // ms without an answer
 
 /** Why a question got no answer: an error in the reader's code, or something of the page. */
@@ -14,6 +16,16 @@ const byPage = (message) => new Ended({ kind: "", message, page: true });
 
 const BARRED = "This site’s policy bars WebAssembly, which running Python in a page needs. All else works.";
 const OLD = "This browser cannot run Python in a page: it has no WebAssembly, or no Workers of this kind.";
+
+/** The cells of a lesson, what came in half precision as numbers. */
+function unpacked(cells) {
+  for (const input of Object.values(cells).flatMap(({ inputs }) => inputs).filter((each) => each.half)) {
+    const bytes = Uint8Array.from(atob(input.half), (letter) => letter.charCodeAt(0));
+    const view = new DataView(bytes.buffer);
+    input.values = Array.from({ length: bytes.length / 2 }, (_, i) => half(view.getUint16(2 * i, true)));
+  }
+  return cells;
+}
 
 function create() {
   const file = (name) => new URL(name, import.meta.url).href;
@@ -78,7 +90,7 @@ function create() {
   /** What the cells of a lesson are given. */
   function lessonOf(stem) {
     if (!lessons.has(stem)) {
-      const arrives = fetch(file(`${stem}.json`)).then((answer) => answer.json());
+      const arrives = fetch(file(`${stem}.json`)).then((answer) => answer.json()).then(unpacked);
       lessons.set(stem, arrives);
       arrives.catch(() => lessons.delete(stem));
     }

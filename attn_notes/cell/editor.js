@@ -196,10 +196,12 @@ export async function mount(place) {
     if (!data.task) return { agrees: null, ahead: null, looked: false };
     const made = await ask("evaluate", { task: data.task, inputs: data.inputs }, print);
     const agrees = differs(made.outputs, data.outputs);
-    const { tokens, logits, vocabulary } = data.ahead;
-    const nodes = { tokens: made.names[tokens], logits: made.outputs[logits].node };
-    const ahead = await ask("ahead", { ...nodes, vocabulary }, print);
+    const ahead = data.ahead && (await readsAhead(made, data.ahead));
     return { agrees, ahead, looked: made.looked, made, data };
+  }
+  function readsAhead({ names, outputs }, { tokens, logits, vocabulary }) {
+    const nodes = { tokens: names[tokens], logits: outputs[logits].node };
+    return engine().ask("ahead", { ...nodes, vocabulary }, print);
   }
 
   async function training({ made, data }) {
@@ -212,10 +214,10 @@ export async function mount(place) {
   async function programsOf(made, data) {
     const { ask } = engine();
     const nodes = Object.fromEntries(Object.entries(made.outputs).map(([name, { node: id }]) => [name, id]));
-    const { loss, ...others } = nodes;
-    const weights = data.train.weights.map((name) => [name, made.names[name]]);
-    const step = await ask("program", { outputs: { loss }, trained: weights, loss: "loss", clip: data.train.clip }, print);
-    const forward = await ask("program", { outputs: others }, print);
+    const { logits, ...others } = nodes;
+    const trained = data.train.weights.map((name) => [name, made.names[name]]);
+    const step = await ask("program", { outputs: others, trained, loss: "loss", clip: data.train.clip }, print);
+    const forward = await ask("program", { outputs: { logits } }, print);
     return { step: step.text, forward: forward.text };
   }
 

@@ -31,7 +31,7 @@ IMPORT = re.compile(r'^(?:import|export) .*?from "\./([\w.]+)";$', re.MULTILINE 
 def files() -> dict[str, str]:
     """Every file, by its name."""
     found: dict[str, str] = {}
-    todo = list(ENTRIES)
+    todo = [*ENTRIES, *(path.name for path in HERE.glob("_lesson_*.js"))]
     while todo:
         name = todo.pop()
         if name in found or name == "micropython.mjs":

@@ -18,7 +18,7 @@ class Change:
     """A change that a lesson's text names, and what comes of it.
 
     `named` stands in the text; `agrees` and `ahead` are what the page finds; `score` is reached by
-    training, and `below` is whether its loss then lies below the floor.
+    training, if it is trained, and `below` is whether its loss then lies below the floor.
     """
 
     named: str
@@ -40,7 +40,7 @@ CHANGES = {
             "    scores = scores.masked_fill(later, -torch.inf)\n",
             "",
             ahead=True,
-            score=1,
+            score=0,
             below=True,
         ),
         Change("No `/ q.shape[-1] ** 0.5`", " / q.shape[-1] ** 0.5", "", score=1),

@@ -43,6 +43,12 @@ def cells_of(stem: str) -> list[Any]:
     return found
 
 
+def sources_of(path: Path) -> dict[str, str]:
+    """The text of a notebook's cells, by their ids."""
+    notebook = json.loads(path.read_text("utf-8"))
+    return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+
+
 def place(stem: str, cell: Any, code: str, static: str) -> str:
     """The HTML of a place; `code` is the id of the book's own, `static` the way to `_static`."""
     trains = " data-trains" if cell.training else ""
@@ -78,7 +84,8 @@ def _write(app: Sphinx) -> None:
     for path in source.iterdir():
         shutil.copyfile(path, folder / path.name)
     for stem in _lessons(app):
-        told = {cell.name: cell.told() for cell in cells_of(stem)}
+        sources = sources_of(Path(app.srcdir) / "book" / f"{stem}.ipynb")
+        told = {cell.name: cell.told(sources[cell.of]) for cell in cells_of(stem)}
         text = json.dumps(told, separators=(",", ":"))
         (folder / f"{stem}.json").write_text(text, "utf-8")
 
@@ -87,8 +94,7 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     folder, _, stem = page.rpartition("/")
     if app.builder.format != "html" or folder != "book" or stem not in set(_lessons(app)):
         return
-    notebook = json.loads(Path(app.env.doc2path(page)).read_text("utf-8"))
-    sources = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    sources = sources_of(Path(app.env.doc2path(page)))
     static = app.builder.get_relative_uri(page, "_static").removesuffix(".html").rstrip("/")
     for cell in cells_of(stem):
         shown = [
