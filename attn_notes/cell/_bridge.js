@@ -93,8 +93,22 @@ export function bridge({ random, looked }) {
 /** What a node is given, other nodes as {"node": id}. */
 const refer = (x) => (Array.isArray(x) ? x.map(refer) : x?.run ? { node: x.id } : x);
 
-/** A node for `attn_notes.programs.graph`. */
+/** A node for `attn_notes.programs.graph`, with the numbers of a constant in the shape in which they are held. */
 function row({ id, op, given, shape, dtype, name = "", live, random, data }) {
-  if (live) return [id, op, refer(given), shape, dtype, name, null];
-  return [id, random ? "random" : "constant", [], shape, dtype, name, Array.from(data, plain)];
+  if (live) return [id, op, refer(given), shape, dtype, name, null, shape];
+  const [held, numbers] = once(shape, data);
+  return [id, random ? "random" : "constant", [], shape, dtype, name, Array.from(numbers, plain), held];
+}
+
+/** What is repeated along a dimension, from the first on, once. */
+function once(shape, data) {
+  const held = [...shape];
+  let numbers = data;
+  for (let d = 0; d < shape.length; d++) {
+    const rest = numbers.length / (shape[d] || 1);
+    if (!numbers.every((x, i) => x === numbers[i % rest])) break;
+    held[d] = 1;
+    numbers = numbers.slice(0, rest);
+  }
+  return [held, numbers];
 }

@@ -1,4 +1,4 @@
-// Tensors as nodes of a graph: each is computed at once, for printing and for checks, and remembers what made
+// Tensors as nodes of a graph: each is computed when its numbers are asked for, and remembers what made
 // it, for gradients (page/gradients.py) and for programs (attn_notes/programs). Nothing is changed in place.
 //
 // An operation has its name in torch.ops.aten and is given what that takes; so its node is also one that
@@ -45,25 +45,42 @@ export function forget(keep) {
   held = nodes.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
 }
 
+/** `run` computes the numbers from those of `args`; that is done when somebody asks for them. */
+class Node {
+  #data = null;
+  constructor(made) {
+    this.live = made.args.some((x) => x.live); // hangs on an input, so it is no constant of a program
+    this.random = made.args.some((x) => x.random);
+    Object.assign(this, made);
+  }
+  get data() {
+    if (!this.#data) for (const each of this.#pending()) each.#data = each.run();
+    return this.#data;
+  }
+  set data(numbers) {
+    this.#data = numbers;
+  }
+  /** What has to be computed first, and this one: not by recursion, for a graph may be deep. */
+  #pending() {
+    const found = new Set();
+    const todo = [this];
+    while (todo.length) {
+      const next = todo.pop();
+      if (next.#data || found.has(next)) continue;
+      found.add(next);
+      todo.push(...next.args);
+    }
+    return [...found].sort((one, other) => one.id - other.id);
+  }
+}
+
 const nodesIn = (given) => given.flatMap((x) => (Array.isArray(x) ? nodesIn(x) : x?.run ? [x] : []));
 
 function node(op, given, shape, dtype, run, more = {}) {
   const args = nodesIn(given);
   held += sizeOf(shape);
   if (held > MOST) refuse(`the tensors of a cell hold ${MOST.toLocaleString("en")} numbers together, and not more`, "MemoryError");
-  const made = {
-    id: nodes.length,
-    op,
-    given,
-    args,
-    shape,
-    dtype,
-    run,
-    data: run(),
-    live: args.some((x) => x.live), // hangs on an input, so it is no constant of a program
-    random: args.some((x) => x.random),
-    ...more,
-  };
+  const made = new Node({ id: nodes.length, op, given, args, shape, dtype, run, ...more });
   nodes.push(made);
   return made;
 }

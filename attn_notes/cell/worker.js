@@ -8,10 +8,11 @@
 import { loadMicroPython } from "./micropython.mjs";
 import { bridge } from "./_bridge.js";
 import { futureMoves } from "./_ahead.js";
-import { random } from "./_program.js";
+import { importText, random, slot } from "./_program.js";
 import * as T from "./_tensors.js";
 
 const LINES = 500; // of what is printed are shown
+const WORTH = 2 ** 21; // numbers that are computed for each other token, from which on a program pays
 const HEAP = 16 << 20; // bytes that Python begins with
 
 let python = null;
@@ -79,11 +80,42 @@ function evaluate({ task, inputs }) {
   return { error: null, names, outputs: Object.fromEntries(outputs), looked };
 }
 
-/** See _ahead.js; `tokens` and `logits` are numbers of nodes. */
-const ahead = ({ tokens, logits, vocabulary }) => ({
-  error: null,
-  ...futureMoves(T.nodes[tokens], T.nodes[logits], vocabulary),
-});
+/** Whether a model reads ahead, see _ahead.js; `tokens` and `logits` are numbers of nodes. */
+async function ahead({ tokens, logits, vocabulary }) {
+  const [read, made] = [T.nodes[tokens], T.nodes[logits]];
+  const predict = (await ran(made, read)) ?? replayed(made, read);
+  return { error: null, ...futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict) };
+}
+
+/** The graph of the reader's own model, computed anew: nothing of Python is run again. */
+function replayed(made, read) {
+  const order = T.needed([made]);
+  const original = read.data;
+  return (numbers) => {
+    T.replay(order, new Map([[read, numbers]]));
+    const found = made.data;
+    T.replay(order, new Map([[read, original]]));
+    return found;
+  };
+}
+
+/** The same as a program, where that is worth its making and there is one. */
+async function ran(made, read) {
+  const order = T.needed([made]);
+  const work = order.reduce((sum, { shape }) => sum + T.sizeOf(shape), 0);
+  if (work * read.shape[1] < WORTH) return null;
+  const { error, text } = call("program", { logits: made.id }, [], "", 0);
+  if (error) return null;
+  const { size, inputs, outputs, make } = await importText(text);
+  const H = new Float64Array(size);
+  const go = make(H);
+  for (const { op, name, data } of order) if (op === "input") H.set(data, inputs[name][0]);
+  return (numbers) => {
+    if (read.name in inputs) H.set(numbers, inputs[read.name][0]); // it may read none
+    go();
+    return slot(H, outputs.logits);
+  };
+}
 
 const program = ({ outputs, trained = [], loss = "", clip = 0 }) => call("program", outputs, trained, loss, clip);
 

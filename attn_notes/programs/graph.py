@@ -34,6 +34,7 @@ class Node:
         whole: whether that memory holds the result and nothing else.
         called: what a message calls it.
         asked: a sentence that says which line asked for it.
+        inputs: the nodes that it reads, as often as it reads them.
         users: the nodes that read it.
     """
 
@@ -57,15 +58,11 @@ class Node:
         self.whole: bool = more.get("whole", True)
         self.called: str = more.get("called", operation)
         self.asked: str = more.get("asked", "")
+        self.inputs = list(_nodes((self.arguments, *self.options.values())))
         self.users: list[Node] = []
         for node in self.inputs:
             if not node.users or node.users[-1] is not self:
                 node.users.append(self)
-
-    @property
-    def inputs(self) -> list["Node"]:
-        """The nodes that it reads, as often as it reads them."""
-        return list(_nodes((self.arguments, *self.options.values())))
 
     @property
     def uses(self) -> int:

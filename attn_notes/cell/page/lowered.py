@@ -16,7 +16,7 @@ def text(js, outputs):
             return nodes[x["node"]]
         return [read(each) for each in x] if isinstance(x, list) else x
 
-    for n, operation, given, shape, dtype, name, data in json.loads(
+    for n, operation, given, shape, dtype, name, data, held in json.loads(
         js.graph(",".join([str(outputs[name]) for name in names]))
     ):
         if operation == "random":
@@ -30,6 +30,7 @@ def text(js, outputs):
             dtype=dtype,
             name=name,
             data=[float(x) for x in data or ()],
+            held=tuple(held),
             called=operation,
         )
         found.append(nodes[n])
