@@ -86,7 +86,7 @@ class Cell:
             "task": self.task,
             "inputs": [{"name": name, **_packed(x)} for name, x in self.given.items()],
             "outputs": {
-                name: {"shape": list(x.shape), "values": _numbers(x.flatten()[:COMPARED])["values"]}
+                name: {**_numbers(x.flatten()[:COMPARED]), "shape": list(x.shape)}
                 for name, x in (self.outputs or self._by_torch(source)).items()
             },
             "ahead": self.ahead and dict(zip(AHEAD, self.ahead, strict=True)),

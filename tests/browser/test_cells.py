@@ -10,8 +10,6 @@ from playwright.sync_api import Browser, Page, expect
 from . import cell_page
 from .conftest import ROOT, SITE, STRICT_POLICY, Visit, opened, serve
 
-FLOOR = 0.3662  # of the sorter, nats
-
 
 @dataclass(frozen=True)
 class Change:
@@ -45,8 +43,55 @@ CHANGES = {
         ),
         Change("No `/ q.shape[-1] ** 0.5`", " / q.shape[-1] ** 0.5", "", score=1),
     ],
+    "triple_product": [
+        Change("`/ 3` in the place of `/ d**0.5`", "/ d**0.5", "/ 3", score=1),
+        Change(
+            "The line with `masked_fill` taken out",
+            "    s = s.masked_fill(later, -torch.inf)\n",
+            "",
+            ahead=True,
+            score=0,
+            below=True,
+        ),
+        Change("`score(*asked)`, without the turns", "*map(turn, asked)", "*asked"),
+    ],
+    "dialectical": [
+        Change("`range(1)`, a single step", "range(6)", "range(1)", score=1),
+        Change(
+            "The line with `masked_fill` taken out",
+            "    s = s.masked_fill(later, -math.inf)\n",
+            "",
+            ahead=True,
+            score=0,
+            below=True,
+        ),
+        Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True),
+    ],
+    "equilibrium": [
+        Change("`0.5` in the place of `0.25`", "0.25", "0.5"),
+        Change(
+            "The line with `-torch.inf` taken out",
+            "    scores[..., later > 0] = -torch.inf\n",
+            "",
+            ahead=True,
+        ),
+        Change("No `/ 32**0.5`", " / 32**0.5", ""),
+    ],
+    "trm": [
+        Change("`range(4)`, a step more in each look", "range(3)", "range(4)"),
+        Change("`norm(mixed.mT, -2)`, without what comes in", "norm(h + mixed.mT", "norm(mixed.mT"),
+        Change("No `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
+    ],
 }
-TRAINED = {"deep_qkv": 1.0}
+NO_ORDER = {"trm"}
+"""Lessons whose model reads a board, not from left to right."""
+SMALL = {
+    "deep_qkv": ["blackboard"],
+    "triple_product": ["score"],
+    "dialectical": ["blackboard"],
+}
+"""Cells that only show an idea."""
+TRAINED = {"deep_qkv": 1.0, "triple_product": 1.0, "dialectical": 1.0}
 """What the book's own code reaches when it is trained."""
 ALL = [(stem, change) for stem, changes in CHANGES.items() for change in changes]
 
@@ -65,11 +110,14 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
         visit.assert_clean()
 
 
-def test_the_books_own_code_is_the_books_model(lesson: Visit) -> None:
+def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None:
     found = cell_page.run(cell_page.editor(lesson.page))
     assert found["code"] == "done"
     assert float(found["agrees"]) < 1e-4
-    assert float(found["leak"]) == 0
+    if stem in NO_ORDER:
+        assert "leak" not in found
+    else:
+        assert float(found["leak"]) == 0
 
 
 def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
@@ -82,7 +130,7 @@ def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
         found = cell_page.run(cell)
         assert found["code"] == "done", cell_page.said(cell)
         assert (float(found["agrees"]) < 1e-4) is change.agrees, change
-        assert (float(found["leak"]) > 1e-3) is change.ahead, change
+        assert (float(found.get("leak", 0)) > 1e-3) is change.ahead, change
         assert ("It reads ahead" in cell_page.said(cell)) is change.ahead
 
 
@@ -98,11 +146,24 @@ def test_the_books_code_and_its_changes_train(open_page: Callable[..., Visit], s
         found = cell_page.train(cell)
         assert float(found["score"]) >= change.score, change
         line = cell.locator(".attn-train-said").inner_text()
-        assert ("below the floor. No honest predictor" in line) is change.below, change
-    figure = page.locator("figure[data-listens=deep_qkv]").filter(has_text="You, your code")
+        assert ("No honest predictor" in line or "it reads ahead" in line) is change.below, change
     if stem == "deep_qkv":
-        assert float(found["loss"]) > FLOOR - 1e-3
+        figure = page.locator("figure[data-listens=deep_qkv]").filter(has_text="You, your code")
         expect(figure.first).to_have_attribute("data-yours", str(1 + len(CHANGES[stem])))
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [(s, name) for s, names in SMALL.items() for name in names]
+)
+def test_a_small_cell_prints_what_the_notebook_printed(
+    open_page: Callable[..., Visit], stem: str, name: str
+) -> None:
+    page = open_page(f"book/{stem}.html").page
+    cell = cell_page.editor(page, name)
+    there = page.locator(f"#code-{name}").locator("xpath=following-sibling::div").inner_text()
+    assert cell_page.run(cell)["code"] == "done", cell_page.said(cell)
+    printed = cell.locator(".attn-printed").inner_text()
+    assert printed.split() and [*printed.split()] == [*there.split()][-len(printed.split()) :]
 
 
 # --- What goes wrong

@@ -51,5 +51,6 @@ def cells() -> list[Cell]:
             outputs={"logits": model(tokens)},
             ahead=("tokens", "logits", len(sorting.VOCABULARY)),
             training=training,
-        )
+        ),
+        Cell("blackboard", "blackboard"),
     ]

@@ -61,5 +61,6 @@ def cells() -> list[Cell]:
             given={**weights, "batch.0": x, "batch.1": y},
             ahead=("batch.0", "logits", CONFIG.vocabulary),
             training=training,
-        )
+        ),
+        Cell("blackboard", "blackboard"),
     ]

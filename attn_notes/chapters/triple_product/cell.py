@@ -74,5 +74,6 @@ def cells() -> list[Cell]:
             outputs={"logits": logits},
             ahead=("batch", "logits", TASK.vocabulary),
             training=training,
-        )
+        ),
+        Cell("score", "score-cell"),
     ]
