@@ -21,7 +21,12 @@ WAIT = 300  # seconds
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """MicroPython's files, by their paths among the site's sources; none where it cannot be had."""
+    """MicroPython's files, by their paths among the site's sources.
+
+    None where it cannot be had, or where a book does not ask for it.
+    """
+    if not (root / LOCK).is_dir():
+        return {}
     folder = root / CACHE
     wanted = [(root / LOCK / name).read_bytes() for name in ("package.json", "package-lock.json")]
     mark = folder / "whole"

@@ -178,9 +178,12 @@ export async function mount(place) {
       if (then) await training(found);
       node.dataset.code = "done";
     } catch (error) {
-      if (!(error instanceof Ended)) throw error;
-      wrong(error);
       node.dataset.code = "failed";
+      if (error instanceof Ended) wrong(error);
+      else {
+        tell("Something of this page went wrong; the browser’s console says what.", "bad");
+        console.error(error);
+      }
     } finally {
       busy = false;
       go.disabled = train.disabled = false;

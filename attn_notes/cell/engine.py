@@ -25,7 +25,7 @@ LOWERING = (
 )
 """Modules of `attn_notes.programs` that need no torch."""
 
-IMPORT = re.compile(r'^(?:import|export) .*?from "\./([\w.]+)";$', re.MULTILINE | re.DOTALL)
+IMPORT = re.compile(r'^(?:import|export) (?:[^;"]*? from )?"\./([\w.]+)";$', re.MULTILINE)
 
 
 def files() -> dict[str, str]:

@@ -115,7 +115,7 @@ class Cell:
 
 
 LARGE = 4096
-"""Weights of more numbers travel in half precision, and are rounded for the book's model as well."""
+"""Weights of more numbers travel in half precision; the book's model has them rounded as well."""
 
 
 def rounded(x: Tensor) -> Tensor:
