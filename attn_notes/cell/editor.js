@@ -197,14 +197,12 @@ export async function mount(place) {
     const data = (await lessonOf(lesson))[cell];
     await ask("run", { source: code, setup: data.setup ?? "" }, print);
     if (!data.task) return { agrees: null, ahead: null, looked: false };
-    const made = await ask("evaluate", { task: data.task, inputs: data.inputs }, print);
-    const agrees = differs(made.outputs, data.outputs);
-    const ahead = data.ahead && (await readsAhead(made, data.ahead));
-    return { agrees, ahead, looked: made.looked, made, data };
-  }
-  function readsAhead({ names, outputs }, { tokens, logits, vocabulary }) {
-    const nodes = { tokens: names[tokens], logits: outputs[logits].node };
-    return engine().ask("ahead", { ...nodes, vocabulary }, print);
+    const made = await ask("evaluate", { task: data.task, inputs: data.inputs, numbers: false }, print);
+    const { node: logits, shape } = made.outputs.logits;
+    const book = data.outputs.logits;
+    const order = data.ahead && { tokens: made.names[data.ahead.tokens], vocabulary: data.ahead.vocabulary };
+    const { values, ahead } = await ask("judge", { logits, ...order, most: book.values.length }, print);
+    return { agrees: differs({ shape, values }, book), ahead, looked: made.looked, made, data };
   }
 
   async function training({ made, data }) {
@@ -234,15 +232,12 @@ export async function mount(place) {
 }
 
 /** The largest difference from what the book's own model gives; infinite where shapes differ or something is no number. */
-function differs(found, book) {
+function differs(mine, book) {
+  if (`${mine.shape}` !== `${book.shape}`) return Infinity;
   let most = 0;
-  for (const [name, { shape, values }] of Object.entries(book)) {
-    const mine = found[name];
-    if (`${mine?.shape}` !== `${shape}`) return Infinity;
-    for (let i = 0; i < values.length; i++) {
-      const by = Math.abs(mine.values[i] - values[i]);
-      if (!(by <= most)) most = Number.isNaN(by) ? Infinity : by;
-    }
-  }
+  book.values.forEach((value, i) => {
+    const by = Math.abs(mine.values[i] - value);
+    if (!(by <= most)) most = Number.isNaN(by) ? Infinity : by;
+  });
   return most;
 }

@@ -48,7 +48,7 @@ class Training:
         return {**own, **self.more, "weights": list(self.draws)}
 
 
-AHEAD = ("tokens", "logits", "vocabulary")
+AHEAD = ("tokens", "vocabulary")
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Cell:
         given: these tensors, the book's weights among them.
         outputs: what the book's own model makes of them, by torch; where there are none, it is what
             the book's own cell makes of them.
-        ahead: which of the given are tokens, which output are predictions of the next one, and how
-            many different tokens there are; none where nothing is to be read from left to right.
+        ahead: which of the given are tokens, of which the logits predict the next, and how many
+            different ones there are; none where nothing is to be read from left to right.
         training: how it is trained, if it is.
     """
 
@@ -76,7 +76,7 @@ class Cell:
     task: str = ""
     given: Mapping[str, Tensor] = field(default_factory=dict)
     outputs: Mapping[str, Tensor] = field(default_factory=dict)
-    ahead: tuple[str, str, int] | None = None
+    ahead: tuple[str, int] | None = None
     training: Training | None = None
 
     def told(self, source: str) -> Numbers:

@@ -12,7 +12,7 @@ import { importText, random, slot } from "./_program.js";
 import * as T from "./_tensors.js";
 
 const LINES = 500; // of what is printed are shown
-const WORTH = 2 ** 21; // numbers that are computed for each other token, from which on a program pays
+const WORTH = 2 ** 18; // numbers in a graph from which on it pays to make a program of it
 const HEAP = 16 << 20; // bytes that Python begins with
 
 let python = null;
@@ -65,8 +65,8 @@ function run({ source, setup = "" }) {
   return call("run", source, setup);
 }
 
-/** What the reader's functions make of inputs [{name, values, shape, dtype}]; see `evaluated`. */
-function evaluate({ task, inputs }) {
+/** What the reader's functions make of inputs [{name, values, shape, dtype}], see `evaluated`; its `numbers` if asked for. */
+function evaluate({ task, inputs, numbers = true }) {
   looked = false;
   const names = Object.fromEntries(
     inputs.map(({ name, values, shape, dtype = "float32" }) => [name, T.input(name, values, shape, dtype).id]),
@@ -75,20 +75,27 @@ function evaluate({ task, inputs }) {
   if (error) return { error };
   const outputs = Object.entries(found).map(([name, [node, shape]]) => [
     name,
-    { node, shape, values: Array.from(T.nodes[node].data) },
+    { node, shape, values: numbers ? Array.from(T.nodes[node].data) : null },
   ]);
   return { error: null, names, outputs: Object.fromEntries(outputs), looked };
 }
 
-/** Whether a model reads ahead, see _ahead.js; `tokens` and `logits` are numbers of nodes. */
-async function ahead({ tokens, logits, vocabulary }) {
-  const [read, made] = [T.nodes[tokens], T.nodes[logits]];
+/**
+ * What a model gives, the first `most` of its `logits`, and, where its `tokens` are read in order, whether it reads
+ * ahead (_ahead.js). Both are numbers of nodes.
+ */
+async function judge({ logits, tokens = null, vocabulary = 0, most }) {
+  const made = T.nodes[logits];
+  const read = tokens === null ? null : T.nodes[tokens];
   const predict = (await ran(made, read)) ?? replayed(made, read);
-  return { error: null, ...futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict) };
+  const values = Array.from(predict(read?.data).subarray(0, most));
+  const ahead = read && futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict);
+  return { error: null, values, ahead };
 }
 
 /** The graph of the reader's own model, computed anew: nothing of Python is run again. */
 function replayed(made, read) {
+  if (!read) return () => made.data;
   const order = T.needed([made]);
   const original = read.data;
   return (numbers) => {
@@ -103,15 +110,15 @@ function replayed(made, read) {
 async function ran(made, read) {
   const order = T.needed([made]);
   const work = order.reduce((sum, { shape }) => sum + T.sizeOf(shape), 0);
-  if (work * read.shape[1] < WORTH) return null;
+  if (work < WORTH) return null;
   const { error, text } = call("program", { logits: made.id }, [], "", 0);
   if (error) return null;
   const { size, inputs, outputs, make } = await importText(text);
   const H = new Float64Array(size);
   const go = make(H);
-  for (const { op, name, data } of order) if (op === "input") H.set(data, inputs[name][0]);
+  for (const node of order) if (node.op === "input") H.set(node.data, inputs[node.name][0]);
   return (numbers) => {
-    if (read.name in inputs) H.set(numbers, inputs[read.name][0]); // it may read none
+    if (read && read.name in inputs) H.set(numbers, inputs[read.name][0]); // it may read none
     go();
     return slot(H, outputs.logits);
   };
@@ -122,7 +129,7 @@ const program = ({ outputs, trained = [], loss = "", clip = 0 }) => call("progra
 /** What a program is lowered from, as Python reads it. */
 const graph = ({ ends }) => ({ error: null, graph: graphOf(ends.join(",")) });
 
-const ACTIONS = { start, run, evaluate, ahead, program, graph };
+const ACTIONS = { start, run, evaluate, judge, program, graph };
 
 self.onmessage = async ({ data: { id, action, ...given } }) => {
   let result;

@@ -49,7 +49,7 @@ def cells() -> list[Cell]:
             task=TASK,
             given={**weights, "tokens": tokens, "targets": targets},
             outputs={"logits": model(tokens)},
-            ahead=("tokens", "logits", len(sorting.VOCABULARY)),
+            ahead=("tokens", len(sorting.VOCABULARY)),
             training=training,
         ),
         Cell("blackboard", "blackboard"),

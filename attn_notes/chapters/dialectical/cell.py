@@ -59,7 +59,7 @@ def cells() -> list[Cell]:
             "head",
             task=TASK,
             given={**weights, "batch.0": x, "batch.1": y},
-            ahead=("batch.0", "logits", CONFIG.vocabulary),
+            ahead=("batch.0", CONFIG.vocabulary),
             training=training,
         ),
         Cell("blackboard", "blackboard"),

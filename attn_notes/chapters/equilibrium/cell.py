@@ -33,6 +33,6 @@ def cells() -> list[Cell]:
             "model-cell",
             task=TASK,
             given={**weights, "pieces": evidence.pieces()[:, :PLACES]},
-            ahead=("pieces", "logits", len(characters)),
+            ahead=("pieces", len(characters)),
         )
     ]

@@ -72,7 +72,7 @@ def cells() -> list[Cell]:
             task=MODEL,
             given={**weights, "batch": batch},
             outputs={"logits": logits},
-            ahead=("batch", "logits", TASK.vocabulary),
+            ahead=("batch", TASK.vocabulary),
             training=training,
         ),
         Cell("score", "score-cell"),
