@@ -351,6 +351,64 @@ def test_what_is_as_in_python_is_not_said(page: Page, code: str) -> None:
     assert page.evaluate("async (code) => (await import('./_traps.js')).traps(code)", code) == []
 
 
+# --- Reading ahead
+
+PEEKS = """async ([rows, length, peeks]) => {
+  const { futureMoves } = await import('./_ahead.js');
+  const tokens = Float64Array.from({ length: rows * length }, (_, i) => i % 4);
+  // each place gives what it reads, and one of them what comes after it as well
+  const predict = (read) => read.map((x, i) => x + (i % length === peeks ? 0.5 * read[i + 1] : 0));
+  return futureMoves({ tokens, shape: [rows, length], vocabulary: 4 }, predict);
+}"""
+
+
+@pytest.mark.parametrize(("rows", "length"), [(1, 7), (2, 12), (27, 6), (32, 24), (5, 5)])
+def test_a_model_that_peeks_at_one_place_is_found(page: Page, rows: int, length: int) -> None:
+    for peeks in range(length - 1):
+        found = page.evaluate(PEEKS, [rows, length, peeks])
+        assert found["moved"] >= 0.5
+        assert (found["reader"], found["read"]) == (peeks, peeks + 1)
+    assert page.evaluate(PEEKS, [rows, length, -1])["moved"] == 0
+
+
+JUDGED = """
+def task(cell, given):
+    x = given["table"][given["tokens"]]
+    return {"logits": cell["f"](x)}
+"""
+MIXES = """
+def f(x):
+    t = x.shape[1]
+    scores = (x @ x.mT).masked_fill(torch.ones(t, t).triu(FROM).bool(), -torch.inf)
+    return scores.softmax(-1) @ x
+"""
+
+
+@pytest.mark.parametrize("width", [3, 300])
+@pytest.mark.parametrize(("start", "ahead"), [(1, False), (2, True)])
+def test_a_model_is_judged_alike_at_once_and_by_its_program(
+    page: Page, width: int, start: int, ahead: bool
+) -> None:
+    """The wide one is worth a program."""
+    assert ask(page, "run", source=MIXES.replace("FROM", str(start))) == {"error": None}
+    draw = Generator().manual_seed(1)
+    table = torch.randn(5, width, generator=draw) / width**0.5
+    tokens = torch.randint(5, (9, 11), generator=draw)
+    inputs = [engine_page.given("table", table), engine_page.given("tokens", tokens)]
+    made = ask(page, "evaluate", task=JUDGED, inputs=inputs, numbers=False)
+    assert made["outputs"]["logits"]["values"] is None
+    names = {"logits": made["outputs"]["logits"]["node"], "tokens": made["names"]["tokens"]}
+    found = ask(page, "judge", **names, vocabulary=5, most=40)
+    x = table[tokens]
+    later = torch.ones(11, 11).triu(start).bool()
+    true = (x @ x.mT).masked_fill(later, -torch.inf).softmax(-1) @ x
+    near = torch.tensor(found["values"])
+    torch.testing.assert_close(near, true.flatten()[:40], rtol=1e-4, atol=1e-6)
+    assert (found["ahead"]["moved"] > 1e-3) is ahead
+    if ahead:
+        assert found["ahead"]["read"] == found["ahead"]["reader"] + 1
+
+
 # --- Limits
 
 
