@@ -36,6 +36,7 @@ import files
 import folding
 import grading
 import manifest
+import micropython
 import nbformat
 import running
 import version
@@ -90,7 +91,7 @@ def site_sources(root: Path) -> dict[str, bytes]:
             content = path.read_bytes()
         sources[name.as_posix()] = content
     sources[version.SAYS] = version.stamped(sources[version.SAYS], version.version(root))
-    return sources
+    return sources | micropython.files(root)
 
 
 def visible_files(root: Path) -> list[Path]:

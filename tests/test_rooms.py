@@ -9,7 +9,10 @@ from dependencies import imported_names, lesson_stems, python_code
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "attn_notes"
-ORDER = ("tasks", "models", "training", "analysis", "programs", "doubt", "widgets", "chapters")
+ORDER = (
+    *("tasks", "models", "training", "analysis", "programs"),
+    *("doubt", "widgets", "cell", "chapters"),
+)
 """Each may import those before it. What lies beside them is for all that need it."""
 
 STEMS = lesson_stems(ROOT)

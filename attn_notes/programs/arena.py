@@ -25,21 +25,24 @@ def placed(kernels: Sequence[Kernel], buffers: Sequence[Buffer]) -> tuple[dict[B
     first, last = _lifetimes(kernels)
     fixed = size = end
     beginning: dict[int, list[Buffer]] = {}
-    for buffer, when in first.items():
-        if buffer.role == "temporary":
-            beginning.setdefault(when, []).append(buffer)
-    taken: list[Buffer] = []  # in order of their places
+    ending: dict[int, set[Buffer]] = {}
+    for buffer in buffers:
+        if buffer.role == "temporary" and buffer in first:
+            beginning.setdefault(first[buffer], []).append(buffer)
+            ending.setdefault(last[buffer], set()).add(buffer)
+    taken: list[tuple[int, int, Buffer]] = []  # from where to where, in order
     for now in range(len(kernels)):
-        taken = [buffer for buffer in taken if last[buffer] >= now]
+        if gone := ending.get(now - 1):
+            taken = [each for each in taken if each[2] not in gone]
         for buffer in beginning.get(now, []):
-            start = fixed
-            for other in taken:
-                if starts[other] - start >= _room(buffer):
+            room, start, at = _room(buffer), fixed, 0
+            for other, after, _ in taken:
+                if other - start >= room:
                     break
-                start = starts[other] + _room(other)
+                start, at = after, at + 1
             starts[buffer] = start
-            taken = sorted([*taken, buffer], key=starts.__getitem__)
-            size = max(size, start + _room(buffer))
+            taken.insert(at, (start, start + room, buffer))
+            size = max(size, start + room)
     return starts, size
 
 

@@ -4,10 +4,8 @@ What stands in evenly growing steps is a rule, what comes in long runs is a list
 single precision can say is written with its few digits.
 """
 
+import struct
 from collections.abc import Sequence
-from itertools import groupby
-
-import numpy as np
 
 MOST = 4096
 """So many numbers may a constant take; more are an input."""
@@ -58,18 +56,38 @@ def _runs(data: Sequence[float]) -> list[tuple[float, int]] | None:
     """Values and how often each comes, one after another, if that is shorter."""
     if 0.0 in data and any(str(x) == "-0.0" for x in data):
         return None  # which are equal, and not the same
-    runs = [(value, len(list(same))) for value, same in groupby(data)]
+    runs: list[tuple[float, int]] = []
+    for value in data:
+        before, length = runs[-1] if runs else (value, 0)
+        if length and before == value:
+            runs[-1] = (value, length + 1)
+        else:
+            runs.append((value, 1))
     return runs if 2 * len(runs) < len(data) else None
 
 
 def _texts(data: Sequence[float]) -> tuple[list[str], bool]:
     """The numbers, and whether they are to be rounded to single precision after they are read."""
     exact = [number(x).strip("()") for x in data]
-    with np.errstate(over="ignore"):
-        single = [np.float32(x) for x in data]
-    if any(float(y) != x for x, y in zip(data, single, strict=True)):
+    if any(single(x) != x for x in data):
         return exact, False
-    short = [number(float(str(y))).strip("()") for y in single]
-    if any(np.float32(text) != y for text, y in zip(short, single, strict=True)):
-        return exact, False
+    short = [number(_shortest(x)).strip("()") for x in data]
     return (short, True) if short != exact else (exact, False)
+
+
+def single(value: float) -> float:
+    """The number of single precision that is next to this one."""
+    try:
+        found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return float("inf") if value > 0 else -float("inf")
+    return found
+
+
+def _shortest(value: float) -> float:
+    """What fewest digits can say that single precision reads as this number."""
+    for digits in range(1, 10):
+        near = float(f"{value:.{digits}g}")
+        if single(near) == value:
+            return near
+    return value

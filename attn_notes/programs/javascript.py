@@ -78,25 +78,26 @@ def module(
         inputs: name → start and shape.
         outputs: likewise.
     """
-    functions: dict[tuple[int, str], str] = {}
+    names: dict[str, str] = {}  # of functions, by what follows their names
+    functions: list[str] = []
 
     def shared(body: str, addresses: Sequence[int]) -> str:
-        name = functions.setdefault((len(addresses), body), f"k{len(functions)}")
-        return f"{name}({','.join(map(str, addresses))});"
+        text = f"({','.join(f'p{i}' for i in range(len(addresses)))}){{{body}}}"
+        if text not in names:
+            names[text] = f"k{len(functions)}"
+            functions.append(f"function {names[text]}{text}")
+        return f"{names[text]}({','.join(map(str, addresses))});"
 
     calls = [_call(kernel, shared) for kernel in kernels]
     parts = [calls[i : i + PART] for i in range(0, len(calls), PART)]
     lines = [
-        "// Made by attn_notes.programs from a traced torch function.",
+        "// Made by attn_notes.programs from a traced function.",
         f"export const size={size};",
         f"export const inputs={_slots(inputs)};",
         f"export const outputs={_slots(outputs)};",
         "export function make(H,{exp=Math.exp,product}={}){",
         *[constants.javascript(values, start) for start, values in data],
-        *[
-            f"function {name}({','.join(f'p{i}' for i in range(count))}){{{body}}}"
-            for (count, body), name in functions.items()
-        ],
+        *functions,
         *[f"function part{i}(){{\n{chr(10).join(part)}\n}}" for i, part in enumerate(parts)],
         f"return()=>{{{''.join(f'part{i}();' for i in range(len(parts)))}}};",
         "}",
@@ -105,8 +106,13 @@ def module(
 
 
 def _slots(slots: Slots) -> str:
-    plain = {name: [start, list(shape)] for name, (start, shape) in slots.items()}
-    return json.dumps(plain, separators=(",", ":"))
+    """As JSON, the names in order: in a page's Python a dictionary has none."""
+    listed = [f"{json.dumps(name)}:{_slot(*slots[name])}" for name in sorted(slots)]
+    return f"{{{','.join(listed)}}}"
+
+
+def _slot(start: int, shape: Sequence[int]) -> str:
+    return f"[{start},[{','.join(map(str, shape))}]]"
 
 
 def _call(kernel: Nest | Matrices, shared: Callable[[str, Sequence[int]], str]) -> str:

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-from torch.utils._pytree import tree_leaves
-
+from attn_notes.programs.graph import Node
 from attn_notes.programs.lowering import Lowering, Operation, entering
-from attn_notes.programs.values import Layout, Number, Picked, Shape, Stored, Value
+from attn_notes.programs.values import Layout, Number, Picked, Shape, Stored, Value, broadcast
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
@@ -58,7 +56,7 @@ def _scatter(
     if index.shape != once:
         return _scattered(low, base, dim, index, source, adds=False)
     # One place along the dimension: an expression, which needs no buffer.
-    count = low.constant(torch.arange(base.shape[dim]))
+    count = low.numbers([float(i) for i in range(base.shape[dim])], (base.shape[dim],))
     here = low.reshape(count, [n if d == dim else 1 for d, n in enumerate(base.shape)])
     if isinstance(source, Value):
         source = low.view(source, lambda layout: layout.slice(dim, 0, 1))
@@ -78,7 +76,7 @@ def _place(
     if given != list(range(given[0], given[-1] + 1)):
         raise low.refuse("has indices with a gap between them")
     tensors = [index for index in indices if index is not None]
-    middle = tuple(torch.broadcast_shapes(*[index.shape for index in tensors]))
+    middle = broadcast([index.shape for index in tensors])
     before, after = base.shape[: given[0]], base.shape[given[-1] + 1 :]
     shape = (*before, *middle, *after)
     place: Value = Number(middle, 0.0)
@@ -115,8 +113,8 @@ def _index_put(
     value: Value,
     accumulate: bool = False,
 ) -> Value:
-    for node in tree_leaves(low.node.args[1]):
-        if node is not None and node.meta["val"].dtype is torch.bool:
+    for node in low.node.arguments[1]:
+        if isinstance(node, Node) and node.dtype == "bool":
             raise low.refuse("puts numbers where a mask says: take `torch.where`")
     target = low.copy(base)
     layout, place, shape = _place(low, target, indices)

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import torch
-from torch import fx
-
+from attn_notes.programs.graph import Node
 from attn_notes.programs.lowering import Lowering, Operation, entering
 from attn_notes.programs.values import Number, Value
 
@@ -33,7 +31,7 @@ def _bitwise(name: str) -> Operation:
     """An operation on bits, which is one on truth values only."""
 
     def apply(low: Lowering, *values: Value | int | float) -> Value:
-        if low.node.meta["val"].dtype is not torch.bool:
+        if low.node.dtype != "bool":
             raise low.refuse("is known for truth values only, not for the bits of integers")
         return low.apply(name, *values)
 
@@ -44,7 +42,7 @@ def _logical(name: str) -> Operation:
     """An operation on truth values, and on whether numbers are not 0."""
 
     def apply(low: Lowering, *values: Value) -> Value:
-        dtypes = [node.meta["val"].dtype for node in low.node.args if isinstance(node, fx.Node)]
+        dtypes = [node.dtype for node in low.node.arguments if isinstance(node, Node)]
         truths = [low.truth(*pair) for pair in zip(values, dtypes, strict=True)]
         return low.apply(name, *truths)
 
@@ -68,7 +66,7 @@ def _div(
 def _add(
     low: Lowering, a: Value | int | float, b: Value | int | float, alpha: int | float = 1
 ) -> Value:
-    if low.node.meta["val"].dtype is torch.bool:
+    if low.node.dtype == "bool":
         return low.apply("or", a, low.apply("and", b, alpha))
     return low.apply("add", a, low.apply("mul", b, alpha))
 
@@ -112,10 +110,10 @@ def _clamp(
 
 @named("_to_copy")
 def _to_copy(low: Lowering, a: Value, **_: Any) -> Value:
-    before, after = (node.meta["val"].dtype for node in (low.node.all_input_nodes[0], low.node))
-    if after is torch.bool:
+    before, after = low.node.inputs[0].dtype, low.node.dtype
+    if after == "bool":
         return low.truth(a, before)
-    if before.is_floating_point and not after.is_floating_point:
+    if before.startswith("float") and not after.startswith("float"):
         return low.apply("trunc", a)
     return a
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from inspect import Signature, signature
 from typing import NamedTuple
 
 from torch import Tensor
 
-from attn_notes.programs import javascript
-from attn_notes.programs.arena import placed
-from attn_notes.programs.loops import addressed
-from attn_notes.programs.lowering import DTYPES, NAMES, Lowering, RefusedError
+from attn_notes.programs.graph import Node, RefusedError
+from attn_notes.programs.lowering import DTYPES, NAMES, Operation
+from attn_notes.programs.module import Slots, module
+from attn_notes.programs.nodes import name_of_dtype, nodes
 from attn_notes.programs.operations import TABLE
 from attn_notes.programs.tracing import Tensors, UnknownOperationError, traced
-from attn_notes.programs.values import Stored
 
 
 class Slot(NamedTuple):
@@ -55,7 +56,7 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     if not inputs:
         raise ValueError("a program has at least one input, and there is none")
     for name, tensor in inputs.items():
-        if tensor.dtype not in DTYPES:
+        if name_of_dtype(tensor.dtype) not in DTYPES:
             raise UnknownOperationError(
                 f"The input {name} is {tensor.dtype}, and a program has {NAMES}"
             )
@@ -70,25 +71,30 @@ def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:
     graph = traced(named, examples)
     if not names:
         raise ValueError("a program has at least one output, and there is none")
-    lowering = Lowering(TABLE)
     try:
-        outputs = lowering.run(graph, list(examples))
+        found = nodes(graph, list(examples))
+        for node in found:
+            _fit(node)
+        text, size, of_inputs, of_outputs = module(found, names)
     except RefusedError as error:
-        node = error.node
-        said = f"{node.target} {error.why}. {node.stack_trace or ''}"
-        raise UnknownOperationError(said.rstrip()) from None
-    starts, size = placed(lowering.kernels, lowering.buffers)
+        raise UnknownOperationError(str(error)) from None
+    return Program(text, size, _slots(of_inputs), _slots(of_outputs))
 
-    def slot(value: Stored) -> Slot:
-        return Slot(starts[value.buffer] + value.layout.offset, tuple(value.shape))
 
-    of_inputs = {
-        buffer.name: Slot(starts[buffer], tuple(examples[buffer.name].shape))
-        for buffer in lowering.buffers
-        if buffer.role == "input"
-    }
-    of_outputs = {name: slot(value) for name, value in zip(names, outputs, strict=True)}
-    data = [(starts[b], b.data) for b in lowering.buffers if b.role == "constant"]
-    kernels = addressed(lowering.kernels, starts)
-    text = javascript.module(kernels, data, size, of_inputs, of_outputs)
-    return Program(text, size, of_inputs, of_outputs)
+def _slots(found: Slots) -> dict[str, Slot]:
+    return {name: Slot(*slot) for name, slot in found.items()}
+
+
+def _fit(node: Node) -> None:
+    """Refuse what an operation of a program does not take: torch's have more forms than one."""
+    if node.operation in TABLE:
+        try:
+            _signature(TABLE[node.operation]).bind(None, *node.arguments, **node.options)
+        except TypeError as error:
+            why = f"is not known to a program in this form: {error}"
+            raise RefusedError(node, why) from None
+
+
+@cache
+def _signature(operation: Operation) -> Signature:
+    return signature(operation)

@@ -1,10 +1,9 @@
 """Operations along dimensions, and matrix products."""
 
-import math
 from typing import Any
 
 from attn_notes.programs.lowering import Lowering, Operation, entering
-from attn_notes.programs.values import Value
+from attn_notes.programs.values import Value, count
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
@@ -18,7 +17,7 @@ def _sum(low: Lowering, a: Value, dims: Any = None, keepdim: bool = False, **_: 
 def _reduction(kind: str, *, truth: bool = False) -> Operation:
     def reduce(low: Lowering, a: Value, dim: Any = None, keepdim: bool = False) -> Value:
         if truth:
-            a = low.truth(a, low.node.all_input_nodes[0].meta["val"].dtype)
+            a = low.truth(a, low.node.inputs[0].dtype)
         dims = [] if dim is None else [dim] if isinstance(dim, int) else dim
         return low.reduce(kind, a, dims, keepdim)
 
@@ -46,7 +45,7 @@ TABLE.update(max=_with_index("max"), min=_with_index("min"))
 @named("mean")
 def _mean(low: Lowering, a: Value, dims: Any = None, keepdim: bool = False, **_: Any) -> Value:
     total = low.reduce("sum", a, dims or [], keepdim)
-    return low.apply("div", total, math.prod(a.shape) / max(1, math.prod(total.shape)))
+    return low.apply("div", total, count(a.shape) / max(1, count(total.shape)))
 
 
 @named("var_mean")
@@ -55,10 +54,10 @@ def _var_mean(
 ) -> tuple[Value, Value]:
     a = low.stored(a)
     dims = [d % len(a.shape) for d in dims or range(len(a.shape))]
-    count = math.prod(a.shape[d] for d in dims)
-    mean = low.copy(low.apply("div", low.reduce("sum", a, dims, True), count))
+    size = count([a.shape[d] for d in dims])
+    mean = low.copy(low.apply("div", low.reduce("sum", a, dims, True), size))
     squares = low.apply("square", low.apply("sub", a, mean))
-    variance = low.apply("div", low.reduce("sum", squares, dims, True), count - correction)
+    variance = low.apply("div", low.reduce("sum", squares, dims, True), size - correction)
     if keepdim:
         return variance, mean
     shape = [n for d, n in enumerate(a.shape) if d not in dims]

@@ -5,11 +5,29 @@ arithmetic. An expression's leaves all have the expression's own shape, those th
 with a stride of 0, so that a view of an expression is that view of each of its leaves.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 Shape = tuple[int, ...]
+
+
+def count(shape: Sequence[int]) -> int:
+    """How many entries a tensor of this shape has."""
+    total = 1
+    for length in shape:
+        total *= length
+    return total
+
+
+def broadcast(shapes: Sequence[Shape]) -> Shape:
+    """The shape of tensors of these shapes together, which are known to fit."""
+    rank = max(len(shape) for shape in shapes)
+    found = [1] * rank
+    for shape in shapes:
+        for d, length in enumerate(shape):
+            if length != 1:
+                found[rank - len(shape) + d] = length
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -32,7 +50,7 @@ class Layout:
     @property
     def size(self) -> int:
         """How many entries there are."""
-        return math.prod(self.shape)
+        return count(self.shape)
 
     @property
     def is_contiguous(self) -> bool:

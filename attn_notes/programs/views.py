@@ -1,14 +1,11 @@
 """Operations that say where entries stand, and those that put parts together."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from attn_notes.programs.lowering import VIEWS, Lowering, Operation, entering, name_of
-from attn_notes.programs.values import Layout, Number, Shape, Stored, Value
+from attn_notes.programs.graph import VIEWS
+from attn_notes.programs.lowering import Lowering, Operation, entering
+from attn_notes.programs.values import Layout, Number, Shape, Stored, Value, count
 
 TABLE: dict[str, Operation] = {}
 named = entering(TABLE)
@@ -31,11 +28,11 @@ def _getitem(low: Lowering, values: Sequence[Value], index: int) -> Value:
 
 
 @named("view", "_unsafe_view", "reshape")
-def _view(low: Lowering, a: Value, shape: Sequence[int] | torch.dtype) -> Value:
-    if isinstance(shape, torch.dtype):
+def _view(low: Lowering, a: Value, shape: Sequence[int] | str) -> Value:
+    if isinstance(shape, str):
         raise low.refuse("reads the bits of numbers as those of others")
     del shape  # in which one length may be left open
-    return low.reshape(a, low.node.meta["val"].shape)
+    return low.reshape(a, low.node.shape)
 
 
 @named("permute")
@@ -51,13 +48,13 @@ def _unsqueeze(low: Lowering, a: Value, dim: int) -> Value:
 @named("squeeze")
 def _squeeze(low: Lowering, a: Value, dims: int | Sequence[int] | None = None) -> Value:
     del dims
-    return low.reshape(a, low.node.meta["val"].shape)
+    return low.reshape(a, low.node.shape)
 
 
 @named("expand")
 def _expand(low: Lowering, a: Value, shape: Sequence[int], **_: Any) -> Value:
     del shape  # in which a length may be left as it is
-    return low.expand(a, low.node.meta["val"].shape)
+    return low.expand(a, low.node.shape)
 
 
 @named("broadcast_in_dim")
@@ -88,15 +85,15 @@ def _as_strided(
     low: Lowering, a: Value, size: Sequence[int], stride: Sequence[int], offset: int | None = None
 ) -> Value:
     """Strides over the memory that torch's tensor has, which need not stand row by row."""
-    node = low.node.all_input_nodes[0]
-    base: Tensor = node.meta["val"]
-    order = sorted(range(base.ndim), key=base.stride, reverse=True)
-    whole = base.untyped_storage().nbytes() == base.numel() * base.element_size()
+    node = low.node.inputs[0]
+    shape, strides, whole = node.shape, node.strides, node.whole
+    order = sorted(range(len(shape)), key=lambda d: strides[d], reverse=True)
     # A part has a memory of its own in the graph, and the strides are over that of the whole.
-    while (name := name_of(node)) in VIEWS and name not in ("clone", "_to_copy"):
-        whole = whole and name not in ("select", "slice")
-        node = node.all_input_nodes[0]
-    if not whole or not base.permute(order).is_contiguous():
+    while node.operation in VIEWS and node.operation not in ("clone", "_to_copy"):
+        whole = whole and node.operation not in ("select", "slice")
+        node = node.inputs[0]
+    kept = Layout(tuple(shape[d] for d in order), tuple(strides[d] for d in order))
+    if not whole or not kept.is_contiguous:
         raise low.refuse("takes strides over a tensor that is a part of its memory, or overlaps")
     ordered = low.stored(low.permute(a, order))
     if not ordered.layout.is_contiguous:
@@ -128,8 +125,8 @@ def _flip(low: Lowering, a: Value, dims: Sequence[int]) -> Value:
 
 @named("cat")
 def _cat(low: Lowering, parts: Sequence[Value], dim: int = 0) -> Value:
-    shape = tuple(low.node.meta["val"].shape)
-    return _joined(low, [p for p in parts if math.prod(p.shape)], dim % len(shape), shape)
+    shape = low.node.shape
+    return _joined(low, [p for p in parts if count(p.shape)], dim % len(shape), shape)
 
 
 def _put(low: Lowering, base: Value, source: Value, change: Callable[[Layout], Layout]) -> Value:
@@ -163,7 +160,7 @@ def _select_scatter(low: Lowering, base: Value, source: Value, dim: int, index: 
 
 @named("constant_pad_nd")
 def _pad(low: Lowering, a: Value, pad: Sequence[int], value: int | float = 0.0) -> Value:
-    base = Number(tuple(low.node.meta["val"].shape), float(value))
+    base = Number(low.node.shape, float(value))
     before = [*reversed(pad[::2])]
     before = [0] * (len(a.shape) - len(before)) + before
     for dim, (start, length) in enumerate(zip(before, base.shape, strict=True)):

@@ -50,7 +50,8 @@ export function sortAll({ names, input, output, run }, weights) {
   for (const name of names) if (name in weights) input(name).set(weights[name]);
   const tokens = input("tokens");
   const [logits, attention] = [output("logits"), output("attention")];
-  const [, heads, length] = attention.shape;
+  const [, length] = logits.shape;
+  const heads = attention ? attention.shape[1] : 0; // a reader's own program gives logits only
   const contexts = WORDS.map((word) => [...[...word].map((letter) => VOCABULARY.indexOf(letter)), SEP]);
   const steps = WORDS.map(() => []);
   for (let i = 0; i < LETTERS_PER_WORD; i++) {

@@ -1,6 +1,6 @@
 // Forward passes on the page: programs (attn_notes/programs) in double precision, made once for all views.
 
-import { importText, slot } from "./_training.js";
+import { importText, slot } from "./_program.js";
 
 /** A run's program `observe`, ready: its inputs' names, inputs and outputs as views, and how to run it. */
 export async function machine({ observe }) {
@@ -9,7 +9,8 @@ export async function machine({ observe }) {
   return {
     names: Object.keys(program.inputs),
     input: (name) => slot(H, program.inputs[name]),
-    output: (name) => ({ numbers: slot(H, program.outputs[name]), shape: program.outputs[name][1] }),
+    output: (name) =>
+      name in program.outputs && { numbers: slot(H, program.outputs[name]), shape: program.outputs[name][1] },
     run: program.make(H),
   };
 }

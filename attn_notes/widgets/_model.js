@@ -1,7 +1,7 @@
 // Weights as they arrive, and what is done with a row of numbers.
 
 /** The number that these 16 bits stand for in half precision. */
-function half(bits) {
+export function half(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;

@@ -1,6 +1,20 @@
 // What a page does around a program (attn_notes/programs): starting weights, AdamW and its schedule,
 // a faster exponential and a faster matrix product. Nothing here knows a model.
 
+/** Import a module from its text; nothing is evaluated, so that a strict policy allows it. */
+export async function importText(text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  try {
+    return await import(url);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Numbers of an input or output, as a view into the array. */
+export const slot = (H, [start, shape]) =>
+  H.subarray(start, start + shape.reduce((product, length) => product * length, 1));
+
 /**
  * AdamW, as torch's, over all parameters of a program that have a gradient: those with an output
  * `gradient.NAME` for an input NAME. `rates` has what multiplies the rate of some, by name. What it gives

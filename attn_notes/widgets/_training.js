@@ -8,7 +8,7 @@
 //
 // The page asks for the next steps when it has drawn the last, so a hidden tab asks for none.
 
-import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_program.js";
+import { adamw, draw, fastExp, importText, loadProduct, random, slot, warmupCosine } from "./_program.js";
 
 /**
  * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
@@ -18,20 +18,6 @@ import { adamw, draw, fastExp, loadProduct, random, warmupCosine } from "./_prog
  * to be shown, if not these.
  */
 export const TASKS = { fixed: () => ({}) };
-
-/** Import a module from its text; nothing is evaluated, so that a strict policy allows it. */
-export async function importText(text) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  try {
-    return await import(url);
-  } finally {
-    URL.revokeObjectURL(url);
-  }
-}
-
-/** Numbers of an input or output, as a view into the array. */
-export const slot = (H, [start, shape]) =>
-  H.subarray(start, start + shape.reduce((product, length) => product * length, 1));
 
 /**
  * A model ready to learn. `setup` holds the step's `program` (text), how its weights start (`draws`, by

@@ -29,8 +29,8 @@ COUNT = """() => {
     tables: tables.map((t) => [t.tBodies[0].rows.length, t.rows[0].cells.length]),
   };
   const words = page.cloneNode(true);
-  const others = ".live-widget, .cell_input, pre, svg, script, style, mjx-container, .math,"
-    + " .headerlink, .stream, details > summary ~ button"
+  const others = ".live-widget, .attn-cell, .cell_input, pre, svg, script, style, mjx-container"
+    + ", .math, .headerlink, .stream, details > summary ~ button"
     + ", details.hide > summary";  // “Show the code”, where a cell is folded
   words.querySelectorAll(others).forEach((part) => part.remove());
   found.words = words.textContent.split(/\\s+/).filter((w) => /[\\p{L}\\p{N}]/u.test(w)).length;

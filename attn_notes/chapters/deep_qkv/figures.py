@@ -17,6 +17,7 @@ from torch import Generator, Tensor
 from attn_notes import figures
 from attn_notes.analysis import statistics
 from attn_notes.analysis.words import listed
+from attn_notes.cell.lesson import WRITTEN
 from attn_notes.chapters.deep_qkv import evidence, measure, pull, recipe
 from attn_notes.chapters.deep_qkv.claims import (
     LOSS_QUESTIONS,
@@ -117,7 +118,7 @@ def one_seed(losses: Sequence[float]) -> Picture:
         yours=[
             Yours(
                 ax,
-                {"plain": "plain"},
+                {"plain": "plain", **WRITTEN},
                 series="loss",
                 guesses={evidence.LOWEST.name: (None, None)},
                 reads={"ends at": None},
@@ -191,7 +192,7 @@ def live_race(crowds: Live) -> Picture:
     return replace(
         picture,
         lesson="deep_qkv",
-        yours=[Yours(picture.fig.axes[0], names, "arrivals", recorded=recorded)],
+        yours=[Yours(picture.fig.axes[0], {**names, **WRITTEN}, "arrivals", recorded=recorded)],
     )
 
 

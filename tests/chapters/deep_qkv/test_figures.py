@@ -9,6 +9,7 @@ from matplotlib.colors import to_hex
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
+from attn_notes.cell.lesson import WRITTEN
 from attn_notes.chapters.deep_qkv import claims, evidence, figures, measure, pull, recipe
 from attn_notes.figures import COLOURS, SHARES, WEIGHTS, Picture
 from attn_notes.models.deep_qkv import Config, Sorter
@@ -170,7 +171,7 @@ def test_the_race_of_the_lesson_listens_to_its_readers_runs() -> None:
     assert picture.title == figures.race_title(crowds) and picture.lesson == "deep_qkv"
     (yours,) = picture.yours
     assert yours.ax is picture.fig.axes[0] and yours.form == "arrivals"
-    assert yours.runs == {"gated": "gated", "plain": "plain"}
+    assert yours.runs == {"gated": "gated", "plain": "plain", **WRITTEN}
     seeds, median = len(EARLY), crowds["plain"].median
     assert yours.recorded["gated"].endswith("0 do, the median never.")
     assert f"{seeds} seeds" in yours.recorded["plain"]

@@ -1,0 +1,108 @@
+// The Worker that runs a reader's code, one for a page: hired on the first Run, ended where the code does not end, and
+// hired again for the next.
+
+import { half } from "./_model.js";
+
+const PATIENCE = 8000; // ms without an answer
+
+/** Why a question got no answer: an error in the reader's code, or something of the page. */
+export class Ended extends Error {
+  constructor({ kind, message, lines = [], page = false }) {
+    super(message);
+    Object.assign(this, { kind, lines, page });
+  }
+}
+const byPage = (message) => new Ended({ kind: "", message, page: true });
+
+const BARRED = "This site’s policy bars WebAssembly, which running Python in a page needs. All else works.";
+const OLD = "This browser cannot run Python in a page: it has no WebAssembly, or no Workers of this kind.";
+
+/** The cells of a lesson, what came in half precision as numbers. */
+function unpacked(cells) {
+  for (const input of Object.values(cells).flatMap(({ inputs }) => inputs).filter((each) => each.half)) {
+    const bytes = Uint8Array.from(atob(input.half), (letter) => letter.charCodeAt(0));
+    const view = new DataView(bytes.buffer);
+    input.values = Array.from({ length: bytes.length / 2 }, (_, i) => half(view.getUint16(2 * i, true)));
+  }
+  return cells;
+}
+
+function create() {
+  const file = (name) => new URL(name, import.meta.url).href;
+  const asked = new Map(); // id → {resolve, reject, print}
+  const lessons = new Map();
+  let worker = null;
+  let ready = null;
+  let count = 0;
+  let alarm;
+
+  /** Each answer starts the clock anew; what is printed does not, for that may never end. */
+  function watch() {
+    clearTimeout(alarm);
+    if (asked.size) alarm = setTimeout(() => end(`it had not ended after ${PATIENCE / 1000} seconds`), PATIENCE);
+  }
+  function end(why) {
+    worker?.terminate();
+    worker = ready = null;
+    clearTimeout(alarm);
+    for (const { reject } of asked.values()) reject(byPage(`The code was stopped: ${why}.`));
+    asked.clear();
+  }
+  function send(action, given, print = () => {}) {
+    return new Promise((resolve, reject) => {
+      asked.set(++count, { resolve, reject, print });
+      worker.postMessage({ id: count, action, ...given });
+      watch();
+    });
+  }
+  function heard({ data: { id, result, print } }) {
+    if (print !== undefined) {
+      for (const each of asked.values()) each.print(print);
+      return;
+    }
+    const { resolve, reject } = asked.get(id) ?? {};
+    asked.delete(id);
+    watch();
+    if (result?.error) reject?.(new Ended(result.error));
+    else resolve?.(result);
+  }
+  function hire() {
+    if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
+    worker = new Worker(file("worker.js"), { type: "module" });
+    worker.onmessage = heard;
+    worker.onerror = () => end("its Worker could not start");
+    return fetch(file("python.json"))
+      .then((answer) => answer.json())
+      .then((files) => send("start", { wasm: file("micropython.wasm"), files }))
+      .catch((error) => {
+        end("Python could not start");
+        if (/Content.Security|unsafe-eval|CompileError/i.test(error.message)) throw byPage(BARRED);
+        throw error instanceof Ended ? error : byPage("The page’s Python could not be loaded. Is the network there?");
+      });
+  }
+
+  /** Have the Worker do something; what it prints goes to `print`. */
+  async function ask(action, given, print) {
+    ready ??= hire();
+    await ready;
+    return send(action, given, print);
+  }
+  /** What the cells of a lesson are given. */
+  function lessonOf(stem) {
+    if (!lessons.has(stem)) {
+      const arrives = fetch(file(`${stem}.json`)).then((answer) => answer.json()).then(unpacked);
+      lessons.set(stem, arrives);
+      arrives.catch(() => lessons.delete(stem));
+    }
+    return lessons.get(stem).catch(() => {
+      throw byPage("What this cell needs could not be loaded. Is the network there?");
+    });
+  }
+  return { ask, lessonOf, end };
+}
+
+/** The page's own. */
+export const engine = (() => {
+  let made = null;
+  return () => (made ??= create());
+})();

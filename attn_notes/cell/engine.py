@@ -1,0 +1,78 @@
+"""All that a page needs to run a reader's Python, file by file, but for MicroPython itself.
+
+JavaScript stays as it is, its files beside one another, so that imports are real ones. The page's
+Python is translated (`dialect`) and travels as one file. The numbers of an operation are computed
+by what its text in a program says, so that there is one table of both.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from attn_notes.cell import dialect
+from attn_notes.cell.page.operations import ENTRYWISE
+from attn_notes.programs.javascript import OPERATIONS
+from attn_notes.programs.pointwise import POINTWISE
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent
+FOLDERS = (HERE, PACKAGE / "widgets")
+ENTRIES = ("host.js", "editor.js", "training.js", "worker.js", "editor.css", "NOTICES.txt")
+LOWERING = (
+    *("arena", "constants", "graph", "javascript", "kernels", "loops", "lowering", "matrices"),
+    *("module", "operations", "places", "pointwise", "reductions", "values", "views"),
+)
+"""Modules of `attn_notes.programs` that need no torch."""
+
+IMPORT = re.compile(r'^(?:import|export) (?:[^;"]*? from )?"\./([\w.]+)";$', re.MULTILINE)
+
+
+def files() -> dict[str, str]:
+    """Every file, by its name."""
+    found: dict[str, str] = {}
+    todo = [*ENTRIES, *(path.name for path in HERE.glob("_lesson_*.js"))]
+    while todo:
+        name = todo.pop()
+        if name in found or name == "micropython.mjs":
+            continue
+        found[name] = entrywise() if name == "_entrywise.js" else _read(name)
+        if name == "editor.css":  # the widgets' colours, on a page that may have no other of them
+            found[name] = _read("_theme.css") + found[name]
+        if name.endswith(".js"):
+            todo += IMPORT.findall(found[name])
+    return found | {"python.json": json.dumps(python(), ensure_ascii=False)}
+
+
+def _read(name: str) -> str:
+    for folder in FOLDERS:
+        if (folder / name).is_file():
+            return (folder / name).read_text("utf-8")
+    raise FileNotFoundError(f"{name} is imported, and is in none of {', '.join(map(str, FOLDERS))}")
+
+
+def entrywise() -> str:
+    """A module with what each entrywise operation of the table computes."""
+    lines = ["const { exp } = Math;", "export const ENTRYWISE = {"]
+    for name in ENTRYWISE:
+        ours = POINTWISE.get(name, name.removeprefix("bitwise_"))
+        text = OPERATIONS[ours].format("a", "b", "c")
+        lines.append(f"  {name}: (a, b, c) => {text},")
+    return "\n".join([*lines, "};", ""])
+
+
+def python() -> dict[str, str]:
+    """The page's Python, path → text."""
+    found = {"_said_otherwise.py": dialect.PRELUDE}
+    for folder in ("attn_notes", "attn_notes/cell", "attn_notes/programs"):
+        found[f"{folder}/__init__.py"] = ""
+    for path in _modules():
+        name = path.relative_to(PACKAGE.parent).as_posix()
+        found[name] = dialect.translated(path.read_text("utf-8"))
+    return found
+
+
+def _modules() -> Iterator[Path]:
+    yield from sorted((HERE / "page").glob("*.py"))
+    for name in LOWERING:
+        yield PACKAGE / "programs" / f"{name}.py"

@@ -1,0 +1,76 @@
+"""`torch.nn`, as much as a model needs that is written out."""
+
+from attn_notes.cell.page import functional
+from attn_notes.cell.page.functions import ones, rand, randn, zeros
+from attn_notes.cell.page.tensor import Tensor
+
+
+class Module:
+    """Tensors and modules by their names."""
+
+    training = True
+
+    def __call__(self, *given, **named):
+        return self.forward(*given, **named)
+
+    def named_parameters(self, prefix=""):
+        for name in sorted(self.__dict__):
+            value = self.__dict__[name]
+            if isinstance(value, Module):
+                yield from value.named_parameters(prefix + name + ".")
+            elif isinstance(value, Tensor) and not name.startswith("_"):
+                yield prefix + name, value
+
+    def parameters(self):
+        return [x for _, x in self.named_parameters()]
+
+    def state_dict(self):
+        return dict(self.named_parameters())
+
+    def load_state_dict(self, state, strict=True):
+        for name in state:
+            at, parts = self, name.split(".")
+            for part in parts[:-1]:
+                at = getattr(at, part)
+            setattr(at, parts[-1], state[name])
+
+    def eval(self):
+        return self
+
+    def train(self, mode=True):
+        return self
+
+
+def Parameter(x, requires_grad=True):
+    return x
+
+
+class Linear(Module):
+    """An affine map."""
+
+    def __init__(self, n, m, bias=True):
+        self.weight = (rand(m, n) * 2 - 1) / n**0.5
+        self.bias = (rand(m) * 2 - 1) / n**0.5 if bias else None
+
+    def forward(self, x):
+        return functional.linear(x, self.weight, self.bias)
+
+
+class Embedding(Module):
+    """A row for each number."""
+
+    def __init__(self, n, m):
+        self.weight = randn(n, m)
+
+    def forward(self, x):
+        return self.weight[x]
+
+
+class LayerNorm(Module):
+    """Mean 0 and deviation 1, then a scale and a shift."""
+
+    def __init__(self, n):
+        self.weight, self.bias = ones(n), zeros(n)
+
+    def forward(self, x):
+        return functional.layer_norm(x, x.shape[-1:], self.weight, self.bias)

@@ -1,0 +1,142 @@
+// A Worker that runs Python, for one editor after another: MicroPython, the page's torch, and what it is asked.
+//
+//   {id, action, ...}  ──▶          ──▶  {print}, as often as something is printed
+//                                   ──▶  {id, result}
+//
+// What does not end is ended by the page, with the Worker.
+
+import { loadMicroPython } from "./micropython.mjs";
+import { bridge } from "./_bridge.js";
+import { futureMoves } from "./_ahead.js";
+import { importText, random, slot } from "./_program.js";
+import * as T from "./_tensors.js";
+
+const LINES = 500; // of what is printed are shown
+const WORTH = 2 ** 18; // numbers in a graph from which on it pays to make a program of it
+const HEAP = 16 << 20; // bytes that Python begins with
+
+let python = null;
+let printed = 0;
+let looked = false;
+let graphOf = null;
+let base = 0; // nodes that stay: those that modules have made
+
+function print(line) {
+  printed++;
+  if (printed > LINES + 1) return;
+  postMessage({ print: printed > LINES ? `… only the first ${LINES} lines are shown.` : line });
+}
+
+/** Call a function of page/running.py with these arguments; it gives JSON. */
+function call(name, ...given) {
+  python.globals.set("_given", JSON.stringify(given));
+  python.runPython(`_found = running.${name}(*json.loads(_given))`);
+  return JSON.parse(python.globals.get("_found"));
+}
+
+async function start({ wasm, files }) {
+  python = await loadMicroPython({ url: wasm, heapsize: HEAP, pystack: 8192, stdout: print, stdin: () => null, linebuffer: true });
+  for (const [path, text] of Object.entries(files)) {
+    const folders = path.split("/").slice(0, -1);
+    folders.forEach((_, i) => {
+      const folder = `/${folders.slice(0, i + 1).join("/")}`;
+      if (!python.FS.analyzePath(folder).exists) python.FS.mkdir(folder);
+    });
+    python.FS.writeFile(`/${path}`, text);
+  }
+  const offered = bridge({ random, looked: () => { looked = true; } });
+  graphOf = offered.graph;
+  python.registerJsModule("_page", offered);
+  python.runPython(`import builtins, json, sys
+sys.path.append("/")
+import _page
+from attn_notes.cell.page import bridge
+bridge.Way.js = _page
+from attn_notes.cell.page import running
+running.opened(sys, builtins)
+`);
+  base = T.nodes.length;
+  return {};
+}
+
+function run({ source, setup = "" }) {
+  T.forget(base);
+  printed = 0;
+  return call("run", source, setup);
+}
+
+/** What the reader's functions make of inputs [{name, values, shape, dtype}], see `evaluated`; its `numbers` if asked for. */
+function evaluate({ task, inputs, numbers = true }) {
+  looked = false;
+  const names = Object.fromEntries(
+    inputs.map(({ name, values, shape, dtype = "float32" }) => [name, T.input(name, values, shape, dtype).id]),
+  );
+  const { error, found } = call("evaluated", task, names);
+  if (error) return { error };
+  const outputs = Object.entries(found).map(([name, [node, shape]]) => [
+    name,
+    { node, shape, values: numbers ? Array.from(T.nodes[node].data) : null },
+  ]);
+  return { error: null, names, outputs: Object.fromEntries(outputs), looked };
+}
+
+/**
+ * What a model gives, the first `most` of its `logits`, and, where its `tokens` are read in order, whether it reads
+ * ahead (_ahead.js). Both are numbers of nodes.
+ */
+async function judge({ logits, tokens = null, vocabulary = 0, most }) {
+  const made = T.nodes[logits];
+  const read = tokens === null ? null : T.nodes[tokens];
+  const predict = (await ran(made, read)) ?? replayed(made, read);
+  const values = Array.from(predict(read?.data).subarray(0, most));
+  const ahead = read && futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict);
+  return { error: null, values, ahead };
+}
+
+/** The graph of the reader's own model, computed anew: nothing of Python is run again. */
+function replayed(made, read) {
+  if (!read) return () => made.data;
+  const order = T.needed([made]);
+  const original = read.data;
+  return (numbers) => {
+    T.replay(order, new Map([[read, numbers]]));
+    const found = made.data;
+    T.replay(order, new Map([[read, original]]));
+    return found;
+  };
+}
+
+/** The same as a program, where that is worth its making and there is one. */
+async function ran(made, read) {
+  const order = T.needed([made]);
+  const work = order.reduce((sum, { shape }) => sum + T.sizeOf(shape), 0);
+  if (work < WORTH) return null;
+  const { error, text } = call("program", { logits: made.id }, [], "", 0);
+  if (error) return null;
+  const { size, inputs, outputs, make } = await importText(text);
+  const H = new Float64Array(size);
+  const go = make(H);
+  for (const node of order) if (node.op === "input") H.set(node.data, inputs[node.name][0]);
+  return (numbers) => {
+    if (read && read.name in inputs) H.set(numbers, inputs[read.name][0]); // it may read none
+    go();
+    return slot(H, outputs.logits);
+  };
+}
+
+const program = ({ outputs, trained = [], loss = "", clip = 0 }) => call("program", outputs, trained, loss, clip);
+
+/** What a program is lowered from, as Python reads it. */
+const graph = ({ ends }) => ({ error: null, graph: graphOf(ends.join(",")) });
+
+const ACTIONS = { start, run, evaluate, judge, program, graph };
+
+self.onmessage = async ({ data: { id, action, ...given } }) => {
+  let result;
+  try {
+    result = await ACTIONS[action](given);
+  } catch (error) {
+    result = { error: { kind: error.kind ?? error.name, message: error.message, lines: [], page: true } };
+  }
+  postMessage({ id, result });
+};

@@ -1,0 +1,47 @@
+"""From a graph's nodes to the text of a module, and where inputs and outputs stand in its array."""
+
+from collections.abc import Sequence
+
+from attn_notes.programs import javascript
+from attn_notes.programs.arena import placed
+from attn_notes.programs.graph import Node
+from attn_notes.programs.loops import addressed
+from attn_notes.programs.lowering import Lowering
+from attn_notes.programs.operations import TABLE
+from attn_notes.programs.values import Shape, Stored
+
+Slots = dict[str, tuple[int, Shape]]
+"""Name → where a tensor begins, and its shape."""
+
+
+def module(nodes: Sequence[Node], names: Sequence[str]) -> tuple[str, int, Slots, Slots]:
+    """The text of an ES module.
+
+    Args:
+        nodes: a graph, the last of which is "output".
+        names: of the outputs, in their order.
+
+    Returns:
+        The text, numbers in the one array, inputs and outputs.
+
+    Raises:
+        RefusedError: an operation cannot be part of a program.
+    """
+    lowering = Lowering(TABLE)
+    outputs = lowering.run(nodes)
+    starts, size = placed(lowering.kernels, lowering.buffers)
+
+    def slot(value: Stored) -> tuple[int, Shape]:
+        return starts[value.buffer] + value.layout.offset, value.shape
+
+    shapes = {node.name: node.shape for node in nodes if node.operation == "input"}
+    of_inputs = {
+        buffer.name: (starts[buffer], shapes[buffer.name])
+        for buffer in lowering.buffers
+        if buffer.role == "input"
+    }
+    of_outputs = {name: slot(value) for name, value in zip(names, outputs, strict=True)}
+    data = [(starts[b], b.data) for b in lowering.buffers if b.role == "constant"]
+    kernels = addressed(lowering.kernels, starts)
+    text = javascript.module(kernels, data, size, of_inputs, of_outputs)
+    return text, size, of_inputs, of_outputs

@@ -1,0 +1,52 @@
+"""A lesson's editor, driven as a reader does."""
+
+from playwright.sync_api import Locator, Page, expect
+
+from .training_page import PATIENCE
+
+
+def editor(page: Page, name: str = "model") -> Locator:
+    """The editor of a cell."""
+    found = page.locator(f".attn-cell-place[data-cell={name}] .attn-cell")
+    expect(found).to_have_count(1)
+    return found
+
+
+def code(cell: Locator) -> str:
+    """What stands in it."""
+    return cell.get_by_role("textbox").input_value()
+
+
+def change(cell: Locator, before: str, after: str) -> None:
+    """Change the book's code in one place."""
+    cell.get_by_role("button", name="The book’s code again").evaluate("(button) => button.click()")
+    text = code(cell)
+    assert text.count(before) == 1, f"the book's cell has {before!r} {text.count(before)} times"
+    cell.get_by_role("textbox").fill(text.replace(before, after))
+
+
+def told(cell: Locator) -> dict[str, str]:
+    """What its element says."""
+    found: dict[str, str] = cell.evaluate("(node) => ({ ...node.dataset })")
+    return found
+
+
+def run(cell: Locator) -> dict[str, str]:
+    """Press Run and wait for what comes."""
+    cell.get_by_role("button", name="Run", exact=True).click()
+    expect(cell).not_to_have_attribute("data-code", "running", timeout=PATIENCE)
+    return told(cell)
+
+
+def train(cell: Locator) -> dict[str, str]:
+    """Press Train and wait for the end of the run."""
+    cell.get_by_role("button", name="Train", exact=True).click()
+    expect(cell).not_to_have_attribute("data-code", "running", timeout=PATIENCE)
+    assert told(cell)["code"] == "done", said(cell)
+    expect(cell).to_have_attribute("data-training", "done", timeout=PATIENCE)
+    return told(cell)
+
+
+def said(cell: Locator) -> str:
+    """What it says of the code."""
+    return cell.locator(".attn-cell-said").inner_text()

@@ -1,0 +1,328 @@
+"""The lessons' own cells on the site: changed, run and trained, beside what the text says."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from . import cell_page
+from .conftest import ROOT, SITE, STRICT_POLICY, Visit, opened, serve
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change that a lesson's text names, and what comes of it.
+
+    `named` stands in the text; `agrees` and `ahead` are what the page finds; `score` is reached by
+    training, if it is trained, and `below` is whether its loss then lies below the floor.
+    """
+
+    named: str
+    before: str
+    after: str
+    agrees: bool = False
+    ahead: bool = False
+    score: float | None = None
+    below: bool = False
+
+
+CHANGES = {
+    "deep_qkv": [
+        Change(
+            "`return base / 3`", "return base * (A @ B).softmax(-1)", "return base / 3", score=1
+        ),
+        Change(
+            "The line with `masked_fill` taken out",
+            "    scores = scores.masked_fill(later, -torch.inf)\n",
+            "",
+            ahead=True,
+            score=0,
+            below=True,
+        ),
+        Change("No `/ q.shape[-1] ** 0.5`", " / q.shape[-1] ** 0.5", "", score=1),
+    ],
+    "triple_product": [
+        Change("`/ 3` in the place of `/ d**0.5`", "/ d**0.5", "/ 3", score=1),
+        Change(
+            "The line with `masked_fill` taken out",
+            "    s = s.masked_fill(later, -torch.inf)\n",
+            "",
+            ahead=True,
+            score=0,
+            below=True,
+        ),
+        Change("`score(*asked)`, without the turns", "*map(turn, asked)", "*asked"),
+    ],
+    "dialectical": [
+        Change("`range(1)`, a single step", "range(6)", "range(1)", score=1),
+        Change(
+            "The line with `masked_fill` taken out",
+            "    s = s.masked_fill(later, -math.inf)\n",
+            "",
+            ahead=True,
+            score=0,
+            below=True,
+        ),
+        Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True),
+    ],
+    "equilibrium": [
+        Change("`0.5` in the place of `0.25`", "0.25", "0.5"),
+        Change(
+            "The line with `-torch.inf` taken out",
+            "    scores[..., later > 0] = -torch.inf\n",
+            "",
+            ahead=True,
+        ),
+        Change("No `/ 32**0.5`", " / 32**0.5", ""),
+    ],
+    "trm": [
+        Change("`range(4)`, a step more in each look", "range(3)", "range(4)"),
+        Change("`norm(mixed.mT, -2)`, without what comes in", "norm(h + mixed.mT", "norm(mixed.mT"),
+        Change("No `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
+    ],
+}
+NO_ORDER = {"trm"}
+"""Lessons whose model reads a board, not from left to right."""
+SMALL = {
+    "deep_qkv": ["blackboard"],
+    "triple_product": ["score"],
+    "dialectical": ["blackboard"],
+}
+"""Cells that only show an idea."""
+TRAINED = {"deep_qkv": 1.0, "triple_product": 1.0, "dialectical": 1.0}
+"""What the book's own code reaches when it is trained."""
+ALL = [(stem, change) for stem, changes in CHANGES.items() for change in changes]
+
+
+@pytest.fixture(scope="module", params=CHANGES)
+def stem(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """Its page, for all that may be tried on one."""
+    with opened(browser, request) as open_page:
+        visit = open_page(f"book/{stem}.html")
+        yield visit
+        visit.assert_clean()
+
+
+def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None:
+    found = cell_page.run(cell_page.editor(lesson.page))
+    assert found["code"] == "done"
+    assert float(found["agrees"]) < 1e-4
+    if stem in NO_ORDER:
+        assert "leak" not in found
+    else:
+        assert float(found["leak"]) == 0
+
+
+def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
+    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    cell = cell_page.editor(lesson.page)
+    for change in CHANGES[stem]:
+        assert change.named in text
+        cell_page.change(cell, change.before, change.after)
+        found = cell_page.run(cell)
+        assert found["code"] == "done", cell_page.said(cell)
+        assert (float(found["agrees"]) < 1e-4) is change.agrees, change
+        assert (float(found.get("leak", 0)) > 1e-3) is change.ahead, change
+        assert ("It reads ahead" in cell_page.said(cell)) is change.ahead
+
+
+@pytest.mark.parametrize("stem", TRAINED)
+def test_the_books_code_and_its_changes_train(open_page: Callable[..., Visit], stem: str) -> None:
+    page = open_page(f"book/{stem}.html").page
+    cell = cell_page.editor(page)
+    assert float(cell_page.train(cell)["score"]) >= TRAINED[stem]
+    for change in CHANGES[stem]:
+        if change.score is None:
+            continue
+        cell_page.change(cell, change.before, change.after)
+        found = cell_page.train(cell)
+        assert float(found["score"]) >= change.score, change
+        line = cell.locator(".attn-train-said").inner_text()
+        assert ("No honest predictor" in line or "it reads ahead" in line) is change.below, change
+    if stem == "deep_qkv":
+        figure = page.locator("figure[data-listens=deep_qkv]").filter(has_text="You, your code")
+        expect(figure.first).to_have_attribute("data-yours", str(1 + len(CHANGES[stem])))
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [(s, name) for s, names in SMALL.items() for name in names]
+)
+def test_a_small_cell_prints_what_the_notebook_printed(
+    open_page: Callable[..., Visit], stem: str, name: str
+) -> None:
+    page = open_page(f"book/{stem}.html").page
+    cell = cell_page.editor(page, name)
+    there = page.locator(f"#code-{name}").locator("xpath=following-sibling::div").inner_text()
+    assert cell_page.run(cell)["code"] == "done", cell_page.said(cell)
+    printed = cell.locator(".attn-printed").inner_text()
+    assert printed.split() and [*printed.split()] == [*there.split()][-len(printed.split()) :]
+
+
+# --- What goes wrong
+
+
+@pytest.fixture(scope="module")
+def sorter(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    with opened(browser, request) as open_page:
+        visit = open_page("book/deep_qkv.html")
+        yield visit.page
+        visit.assert_clean()
+
+
+WRONG = {
+    "syntax": ("def norm(p, name, x):", "def norm(p, name, x:", "Line 10: SyntaxError: invalid"),
+    "shapes": (
+        "q @ k.mT",
+        "q @ k",
+        "Line 20: RuntimeError: Expected size for first two dimensions of batch2 tensor to be: "
+        "[54, 3] but got: [54, 6].",
+    ),
+    "a name": ("scores.softmax", "score.softmax", "Line 23: NameError: name 'score' isn't defined"),
+    "its logits": (
+        '@ p["token.weight"].T',
+        "",
+        "ValueError: forward gives logits of shape (27, 6, 6), and (27, 6, 4) are asked",
+    ),
+    "no end": (
+        "    t = tokens.shape[1]",
+        "    t = tokens.shape[1]\n    while True:\n        pass",
+        "The code was stopped: it had not ended after 8 seconds.",
+    ),
+    "prints without end": (
+        "    t = tokens.shape[1]",
+        "    t = tokens.shape[1]\n    while True:\n        print(t)",
+        "The code was stopped: it had not ended after 8 seconds.",
+    ),
+    "no forward": ("def forward(", "def backward(", "KeyError: 'forward'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_and_the_next_run_works(sorter: Page, name: str) -> None:
+    before, after, words = WRONG[name]
+    cell = cell_page.editor(sorter)
+    cell_page.change(cell, before, after)
+    assert cell_page.run(cell)["code"] == "failed"
+    assert words in cell_page.said(cell)
+    if words.startswith("Line"):
+        number = words.split()[1].rstrip(":")
+        expect(cell.locator(".attn-wrong").last).to_have_text(number)
+    cell.get_by_role("button", name="The book’s code again").click()
+    assert cell_page.run(cell)["code"] == "done"
+
+
+def test_a_reader_may_stop_it(sorter: Page) -> None:
+    cell = cell_page.editor(sorter)
+    cell_page.change(
+        cell, "    t = tokens.shape[1]", "    t = tokens.shape[1]\n    while True: pass"
+    )
+    cell.get_by_role("button", name="Run", exact=True).click()
+    cell.get_by_role("button", name="Stop").click()
+    expect(cell).to_have_attribute("data-code", "failed")
+    assert "you stopped it" in cell_page.said(cell)
+
+
+def test_nothing_that_is_typed_becomes_html(sorter: Page) -> None:
+    cell = cell_page.editor(sorter)
+    bad = "<img src=x onerror=window.bad=1>"
+    cell_page.change(
+        cell, "    t = tokens.shape[1]", f"    t = tokens.shape[1]\n    print('{bad}')"
+    )
+    cell_page.run(cell)
+    assert bad in cell.locator(".attn-printed").inner_text()
+    cell_page.change(cell, "    t = tokens.shape[1]", f"    raise ValueError('{bad}')")
+    cell_page.run(cell)
+    assert bad in cell_page.said(cell)
+    assert sorter.evaluate("window.bad") is None
+    assert cell.locator("img").count() == 0
+
+
+def test_a_trap_is_said_before_it_runs(sorter: Page) -> None:
+    cell = cell_page.editor(sorter)
+    cell_page.change(cell, "    t = tokens.shape[1]", "    t = tokens.shape[1]\n    t *= 1")
+    cell_page.run(cell)
+    assert "Line 17: on this page `*=` gives the name a new tensor" in cell_page.said(cell)
+
+
+# --- What is kept, and how one gets about
+
+
+def test_what_is_typed_is_there_after_a_reload(open_page: Callable[..., Visit]) -> None:
+    page = open_page("book/deep_qkv.html", fresh=True).page
+    cell = cell_page.editor(page)
+    book = cell_page.code(cell)
+    cell.get_by_role("textbox").fill(book + "\n# mine")
+    page.reload()
+    cell = cell_page.editor(page)
+    assert cell_page.code(cell) == book + "\n# mine"
+    cell.get_by_role("button", name="The book’s code again").click()
+    assert cell_page.code(cell) == book
+    page.reload()
+    assert cell_page.code(cell_page.editor(page)) == book
+
+
+def test_by_the_keyboard_alone(open_page: Callable[..., Visit]) -> None:
+    page = open_page("book/deep_qkv.html").page
+    cell = cell_page.editor(page)
+    field = cell.get_by_role("textbox")
+    field.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Enter")
+    assert cell_page.code(cell).endswith("\n    ")  # as far in as the line before
+    page.keyboard.type("pass")
+    page.keyboard.press("Control+Enter")
+    expect(cell).to_have_attribute("data-code", "done")
+    page.keyboard.press("Tab")
+    expect(cell.get_by_role("button", name="Run", exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_fits_a_phone_and_axe_finds_nothing(
+    open_page: Callable[..., Visit], axe: Callable[..., list[str]], theme: str, stem: str
+) -> None:
+    page = open_page(f"book/{stem}.html", width=390, theme=theme).page
+    cell = cell_page.editor(page)
+    cell_page.run(cell)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert axe(page, ".attn-cell") == []
+
+
+def test_nothing_of_the_engine_is_loaded_before_the_first_run(
+    open_page: Callable[..., Visit],
+) -> None:
+    visit = open_page("book/deep_qkv.html", fresh=True)
+    heavy = ("micropython.wasm", "python.json", "worker.js", "deep_qkv.json", "training.js")
+
+    def names() -> set[str]:
+        return {response.url.rpartition("/")[2] for response in visit.responses}
+
+    cell = cell_page.editor(visit.page)
+    assert not names() & {*heavy}
+    cell_page.run(cell)
+    assert {*heavy[:-1]} <= names()
+    assert visit.external == []
+
+
+def test_under_a_strict_policy_a_sentence_says_why_not(open_page: Callable[..., Visit]) -> None:
+    with serve(SITE, policy=STRICT_POLICY) as base:
+        page = open_page("book/deep_qkv.html", base=base, fresh=True).page
+        cell = cell_page.editor(page)
+        assert cell_page.run(cell)["code"] == "failed"
+        assert "policy bars WebAssembly" in cell_page.said(cell)
+
+
+def test_from_a_disk_the_page_stays_as_it_is(open_page: Callable[..., Visit]) -> None:
+    page = open_page("book/deep_qkv.html", base=f"{SITE.as_uri()}/").page
+    place = page.locator(".attn-cell-place")
+    expect(place).to_have_text(
+        "This code can be changed and run where the page comes from a server."
+    )
+    expect(page.locator("#code-model")).to_be_visible()
