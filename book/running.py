@@ -70,6 +70,7 @@ class Run:
         settings = folder / "pytest.ini"
         settings.write_text("[pytest]\n")  # not the one for the tests of the book
         options = ["-q", "-p", "no:cacheprovider", "--show-capture=no", "-c", str(settings)]
+        options += ["-p", "no:attn_notes_doubt"]  # the package's own, of which no chapter has all
         options += ["--nbmake", "--overwrite", f"--nbmake-timeout={CELL_TIMEOUT}"]
         arguments = [*options, str(self.notebook)]
         self._start = time.monotonic()
