@@ -5,6 +5,7 @@ import { html, number, segments } from "./_page.js";
 import { fieldsOf, labelled, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
+import { seriesAt, yours } from "./_yours.js";
 
 const BELOW = 0.15; // nats of room under the goal
 const CHALLENGE = { seeds: 3, steps: 150 };
@@ -24,7 +25,6 @@ export const gone = (loss, from, goal) => Math.min(1, Math.max(0, (from - loss) 
 export function settlingTraining({ uid, root, model }) {
   let choice = null; // {way, rate, total}
   let ends = {}; // way -> where it ended, of runs that differ in nothing else
-  let alike = ""; // what those have in common
   let last = null; // the last judgement
   let judgeHere = null;
   const lesson = () => model.get("lesson");
@@ -74,9 +74,9 @@ export function settlingTraining({ uid, root, model }) {
   }
 
   function plan(seed) {
-    const now = JSON.stringify([seed, choice.rate, choice.total]);
-    if (now !== alike) ends = {};
-    alike = now;
+    const { choices } = trainedWith(choice, suits());
+    const kept = yours("equilibrium").runs.filter((run) => run.seed === seed && run.choices === choices);
+    ends = Object.fromEntries(kept.map((run) => [run.kind, seriesAt(run, "end", null)]));
     last = null;
     tell();
     const { from, goal } = yardsticks();

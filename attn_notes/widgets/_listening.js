@@ -67,7 +67,7 @@ function drawInto(figure, lesson) {
   const layers = axes.map((each) => ({ ...each, mine: runs.filter(({ kind }) => kind in each.runs) }));
   drawing.querySelector(".attn-yours")?.remove();
   const layer = svg("g", { class: "attn-yours" });
-  const nameAt = namesIn(drawing);
+  const nameAt = namesIn(drawing, axes);
   for (const each of layers) {
     layer.append(...FORMS[each.form](each, nameAt), ...guessesIn(each, guesses, nameAt));
   }
@@ -89,21 +89,24 @@ const strokeOf = ({ colour }, rows, more = {}) =>
   });
 
 const LETTER = { width: 6, height: 11 }; // of a name, about
+const SCALE = 30; // what the numbers of an axis take up beside it, about
 const right = ([x, , width]) => x + width;
 
-/** Where names of the reader's marks may stand in a drawing: none over another, none beyond its edge. */
-function namesIn(drawing) {
+/** Where names of the reader's marks may stand in a drawing: none over another, none in the axes beside its own. */
+function namesIn(drawing, axes) {
   const { width, height } = drawing.viewBox.baseVal;
   const taken = [];
+  const starts = axes.map(({ x }) => Math.min(...x.to) - SCALE);
   const free = (box) =>
     taken.every(
       (other) =>
         right(box) < other[0] || right(other) < box[0] || Math.abs(box[1] - other[1]) >= LETTER.height,
     );
   /** The name of a point, beside it or as near below or above as it can be. */
-  return (axes, [x, y], text) => {
+  return (own, [x, y], text) => {
     const long = LETTER.width * text.length;
-    const left = x + 5 + long <= width ? x + 5 : Math.max(2, x - 5 - long);
+    const edge = Math.min(width, ...starts.filter((start) => start >= Math.max(...own.x.to) - SCALE));
+    const left = x + 5 + long <= edge ? x + 5 : Math.max(2, x - 5 - long);
     const steps = Array.from({ length: 12 }, (_, i) => (i % 2 ? 1 : -1) * LETTER.height * ((i + 1) >> 1));
     const boxes = steps
       .map((by) => [left, y - 4 + by, long])
@@ -111,7 +114,7 @@ function namesIn(drawing) {
     const box = boxes.find(free) ?? boxes[0] ?? [left, y, long];
     taken.push(box);
     const style =
-      `fill: ${axes.colour}; font: 600 10px system-ui, sans-serif; paint-order: stroke; stroke-width: 3px; ` +
+      `fill: ${own.colour}; font: 600 10px system-ui, sans-serif; paint-order: stroke; stroke-width: 3px; ` +
       "stroke: var(--pst-color-background, var(--jp-layout-color0, #fff))";
     return svg("text", { x: box[0].toFixed(1), y: box[1].toFixed(1), style }, text);
   };
@@ -119,6 +122,10 @@ function namesIn(drawing) {
 
 const dotOf = ({ colour }, [x, y]) =>
   svg("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 4, style: `fill: ${colour}` });
+
+/** What is said of a value that lies beyond an axis, and is drawn at its end. */
+const beyond = ({ from }, value) =>
+  value < Math.min(...from) || value > Math.max(...from) ? `, ${shortly(value)}: beyond the axis` : "";
 
 /** A point of the axes in the drawing. */
 const placeIn = (axes, [x, y]) => [onAxis(axes.x, x), onAxis(axes.y, y)];
@@ -154,8 +161,12 @@ const FORMS = {
   dots(axes, nameAt) {
     const rows = Object.keys(axes.runs);
     return byKind(axes, (run) => run.series[axes.series]?.length).flatMap(([kind, those]) => {
-      const places = those.map((run) => placeIn(axes, [run.series[axes.series].at(-1)[1], rows.indexOf(kind)]));
-      return [...places.map((place) => dotOf(axes, place)), nameAt(axes, places.at(-1), "you")];
+      const values = those.map((run) => run.series[axes.series].at(-1)[1]);
+      const places = values.map((value) => placeIn(axes, [value, rows.indexOf(kind)]));
+      return [
+        ...places.map((place) => dotOf(axes, place)),
+        nameAt(axes, places.at(-1), `you${beyond(axes.x, values.at(-1))}`),
+      ];
     });
   },
   arrivals(axes, nameAt) {
@@ -179,13 +190,15 @@ function guessesIn(axes, guesses, nameAt) {
     const words = asked.length > 1 ? `your guess: ${name}` : "your guess";
     if (x === null && y === null) {
       const across = axes.x.to.map((x) => [x, onAxis(axes.y, guess)]);
-      return [strokeOf(axes, across, { "stroke-dasharray": "2 3" }), nameAt(axes, across[0], words)];
+      const far = beyond(axes.y, guess);
+      return [strokeOf(axes, across, { "stroke-dasharray": "2 3" }), nameAt(axes, across[0], `${words}${far}`)];
     }
     const place = placeIn(axes, [x ?? guess, y ?? guess]);
     const [left, top] = place;
     const d = `M${left - 5} ${top}l5 -5l5 5l-5 5Z`;
     const style = `fill: ${axes.colour}; fill-opacity: 0.25; stroke: ${axes.colour}`;
-    return [svg("path", { d, style }), nameAt(axes, place, words)];
+    const far = beyond(x === null ? axes.x : axes.y, guess);
+    return [svg("path", { d, style }), nameAt(axes, place, `${words}${far}`)];
   });
 }
 
@@ -218,7 +231,7 @@ function ofKind(runs, { series, reads, unit }) {
   const who = runs.length === 1 ? `seed ${runs[0].seed}` : `${runs.length} runs`;
   const found = Object.entries(reads).map(([what, x]) => {
     const values = runs.map((run) => seriesAt(run, series, x)).filter(Number.isFinite);
-    return values.length ? `${what} ${shortly(middle(values))}${unit}` : "";
+    return values.length ? `${what} ${measured(middle(values), unit)}` : "";
   });
   const words = found.filter(Boolean).join(", ");
   if (words) return `You, ${name}, ${who}${aside}: ${words}${runs.length > 1 ? " (medians)" : ""}.`;
@@ -228,6 +241,10 @@ function ofKind(runs, { series, reads, unit }) {
   const when = met.length > 1 ? `, the first from step ${Math.min(...steps)}, the last from ${Math.max(...steps)} on` : "";
   return `You, ${name}, ${who}${aside}: ${met.length} of ${runs.length} ${runs[0].criterion}${when}.`;
 }
+
+/** A number with its unit: what is above something, if it is negative, lies below it. */
+const measured = (value, unit) =>
+  value < 0 && unit.includes("above") ? shortly(-value) + unit.replace("above", "below") : shortly(value) + unit;
 
 const shortly = (value) => `${Number(value.toPrecision(3))}`.replace("-", "−");
 
@@ -239,6 +256,8 @@ function tellBelow(figure, sentence, mine, act) {
   }
   const text = html("span", {}, sentence);
   figure.toggleAttribute("data-mine", mine);
-  const [name, what] = mine ? ["Forget mine", "guesses and runs of this lesson"] : ["Undo", "guesses and runs of this lesson come back"];
-  line.replaceChildren(text, ...(act ? [" ", button(name, act, `${name}: ${what}`)] : []));
+  const words = mine ? "Forget mine: guesses and runs" : "Undo: have guesses and runs back";
+  const held = line.contains(document.activeElement); // whoever pressed one goes on with the other
+  line.replaceChildren(text, ...(act ? [" ", button(words, act)] : []));
+  if (held) line.querySelector("button")?.focus();
 }

@@ -92,7 +92,8 @@ export function segments({ uid, name, label, onchange }) {
   const node = html("div", { class: "attn-segments", role: "radiogroup", "aria-label": label });
   const boxes = () => [...node.querySelectorAll("input")];
   const set = (options, value) => {
-    if (boxes().map((box) => box.value).join("\n") !== options.map(([id]) => id).join("\n")) {
+    const there = boxes().map((box) => [box.value, box.labels[0]?.textContent].join("\t"));
+    if (there.join("\n") !== options.map(([id, text]) => [id, text].join("\t")).join("\n")) {
       node.replaceChildren(
         ...options.map(([id, text, kind = ""]) =>
           html(

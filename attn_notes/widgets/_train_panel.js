@@ -126,6 +126,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   let guess = null;
   let waiting = []; // seeds that are still to be trained, of several
   let hurried = false; // while these are trained
+  let answers = []; // what came out of each of them, as one may have guessed
   let restored = false; // whether the choices that were kept are made again
 
   const chart = lossChart();
@@ -142,11 +143,13 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const several = button(`${seeds} seeds`, () => {
     restart();
     hurried = true;
+    answers = [];
     [seed, ...waiting] = Array.from({ length: seeds }, (_, i) => i + 1);
     prepare();
     training.run();
   });
   const see = button("See it below", () => {
+    window.history.pushState(window.history.state, ""); // so that Back returns to the panel
     shownIn(lesson, current.run.kind).scrollIntoView({ block: "center" });
   });
   see.disabled = true;
@@ -289,7 +292,8 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     const last = history.at(-1);
     const lost = !last || !Number.isFinite(last.loss);
     const words = lost ? "The loss is no number any more: the learning rate is too high." : outcome(history);
-    say(`${words}${lost || hurried ? "" : guessed(found(history))}`);
+    if (hurried) answers.push(lost ? null : found(history));
+    say(`${words}${lost ? "" : hurried ? ofSeveral() : guessed(found(history))}`);
     const { enough, ...kind } = current.run;
     const arrived = settled(history, enough);
     const run = {
@@ -314,6 +318,12 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function guessed(answer) {
     if (guess === null || answer === null) return "";
     return guess === answer ? " As you guessed." : " Not as you guessed.";
+  }
+
+  /** How many of several that was the guess for, when all have ended. */
+  function ofSeveral() {
+    if (guess === null || waiting.length > 0 || answers.includes(null)) return "";
+    return ` As you guessed in ${answers.filter((answer) => answer === guess).length} of ${answers.length}.`;
   }
 
   /** Show weights that were trained before. */

@@ -20,7 +20,8 @@ export function sentence(parts, guesses) {
   if (!given.length) return "You have guessed nothing yet; the fields are at the top of the page.";
   const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / given.length;
   const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
-  return `${some}${Math.round(100 * share)} of 100 points. Exact is full marks, half the scale off is none.`;
+  const log = given.some(({ linthresh }) => linthresh) ? " The scale is logarithmic: what counts is the factor." : "";
+  return `${some}${Math.round(100 * share)} of 100 points. Exact is full marks, half the scale off is none.${log}`;
 }
 
 /** What a class's file says of each guess: `attn_notes.predictions.together` reads it. */

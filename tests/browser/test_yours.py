@@ -173,6 +173,27 @@ def test_a_guess_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
                     assert (left + 5, top) == pytest.approx((at, height), abs=0.06)
 
 
+def test_what_lies_beyond_an_axis_says_so(stem: str, page: Page) -> None:
+    """It is drawn at the end of the axis, with its number beside it."""
+    for figure in figures(page).all():
+        for i, of in enumerate(axes(figure)):
+            for name, (x, y) in of["guesses"].items():
+                far = 3 * max(of["x" if x is None and y is not None else "y"]["from"])
+                page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+                page.evaluate(
+                    "([lesson, guesses]) => widget.yours(lesson).guess(guesses)",
+                    [stem, {name: far}],
+                )
+                said = figure.locator(".attn-yours text").nth(0)
+                expect(said).to_contain_text("beyond the axis")
+            if of["form"] == "dots":
+                (_, kind, key) = next(each for each in series_of(figure) if each[0] == i)
+                far = 3 * max(of["x"]["from"])
+                page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+                page.evaluate(ADD, [stem, [{"kind": kind, "seed": 1, "series": {key: [[1, far]]}}]])
+                expect(figure.locator(".attn-yours text")).to_contain_text("beyond the axis")
+
+
 def test_a_class_reads_what_a_page_saves(stem: str, page: Page, tmp_path: Path) -> None:
     guesses = guess_something(page)
     scored = page.locator(".attn-scored")
@@ -309,7 +330,7 @@ def test_a_challenge_is_judged_by_all_runs_of_its_seeds_whenever_they_were_train
     forget = trained.get_by_role("button", name="Forget mine").first
     forget.click()
     expect(challenge).to_have_attribute("data-met", "false")
-    trained.get_by_role("button", name="Undo").first.click()
+    trained.get_by_role("button", name="Undo: have").first.click()
     expect(challenge).to_have_attribute("data-met", "true")
     expect(figures(trained).nth(1)).to_have_attribute("data-yours", re.compile("[1-9]"))
 

@@ -164,8 +164,8 @@ def falling(live: Live) -> Picture:
                 unit=" nats above the floor",
                 guesses={question.name: (float(last), None) for question in evidence.ASKED},
                 recorded={
-                    kind: f"The {seeds} seeds trained with this page end, by their median, "
-                    f"{number(median(end))} nats above it."
+                    kind: f"The {seeds} seeds trained with this page end after {last} steps, by "
+                    f"their median, {_off(median(end))} it."
                     for kind, end in ends.items()
                 },
             )
@@ -204,6 +204,10 @@ def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Pictur
             for name, moved in maps.items()
         ),
     )
+
+
+def _off(nats: float) -> str:
+    return f"{number(abs(nats))} nats {'below' if nats < 0 else 'above'}"
 
 
 def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
