@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Generator, nn
 
-from attn_notes import programs
+from attn_notes import allowed, doubt, programs
 from attn_notes.analysis import cost, leaks, statistics
 from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.programs.forward import forward
@@ -229,7 +229,19 @@ REFUSED: dict[str, list[tuple[Callable[[], object], str]]] = {
         ),
         (lambda: sorting.counted(slice(6, None)), "predictions must have at least one of 6"),
     ],
+    "doubt": [
+        (lambda: doubt.causal(nn.Embedding(3, 3), whole([0]), 3), "two tokens or more, not"),
+        (lambda: doubt.causal(nn.Embedding(3, 3), whole([0, 3]), 3), "between 0 and 2"),
+        (lambda: doubt.floor(whole([0, 1]), whole([0]), 3), "test must have at least one"),
+        (lambda: doubt.twins([], [1]), "train must have at least one"),
+        (lambda: doubt.proper(lambda x: x, whole([0]), 1), "vocabulary must be at least 2"),
+        (lambda: doubt.slope(nn.ReLU(), lambda m: torch.ones(())), "no parameter of the model"),
+        (lambda: doubt.compare(lambda r, s: s, lambda r, s: s, []), "rates must have at least"),
+    ],
     "the rest": [
+        (lambda: statistics.shift(torch.ones(0)), "differences must have at least one"),
+        (lambda: statistics.could_show_in_pairs(torch.tensor([NAN])), "values must be finite"),
+        (lambda: text.count_losses(whole([3])[0], whole([0])[0], 3, 1), "train must lie between"),
         (lambda: cost.seconds({}, repeats=0), "repeats must be at least 1"),
         (lambda: leaks.influence(lambda x: x, whole([0, 1]), 10**9), "at most 10,000"),
         (lambda: leaks.on_prefixes(lambda x: x, torch.zeros(0, 3).long(), 0), "tokens must have"),
@@ -289,6 +301,15 @@ def test_tokens_of_a_longer_sorter_are_read() -> None:
 def test_prediction_of_nothing_is_nothing() -> None:
     losses = prediction.token_losses(torch.zeros(0, 3, 4), torch.zeros(0, 4).long())
     assert losses.shape == (0, 3)
+
+
+def test_what_is_not_installed_is_asked_for_by_name() -> None:
+    assert allowed.needed("math", "doubt") is math
+    with pytest.raises(
+        ModuleNotFoundError, match=r"no_such, which comes with: .*'attn-notes\[a\]'"
+    ) as e:
+        allowed.needed("no_such", "a")
+    assert e.value.name == "no_such"
 
 
 def test_a_setting_of_another_kind_is_refused_outside_the_tests_too() -> None:

@@ -20,6 +20,7 @@ True
 
 Each returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what was
 asked, how small a thing it would have found, what was not asked and why, and what was not tried.
+`compare` returns a `Compared`, which has a verdict and notes.
 `python -m attn_notes.doubt --self` asks all of them about planted bugs that they must find and
 honest doubles that they must leave alone. `pytest --doubt my.models:make` asks `causal` in a test
 run. `compare` and `twins` need what comes with `attn-notes[doubt]`; the rest needs torch alone.

@@ -189,7 +189,8 @@ class _Embedded(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         made = func(*args, **(kwargs or {}))
-        if func in (F.embedding, torch.embedding, Tensor.__getitem__) and self.leaf is None:
+        looks_up = func in (F.embedding, torch.embedding, Tensor.__getitem__)
+        if looks_up and self.leaf is None and made.is_floating_point():
             for given in args[:2]:
                 if isinstance(given, Tensor) and self._are_tokens(given):
                     self.leaf = made.detach().clone().requires_grad_()

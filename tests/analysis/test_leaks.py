@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from attn_notes.analysis.asking import roots, unchanged
 from attn_notes.analysis.leaks import future_leak, influence, on_prefixes
 from attn_notes.models.triple_product import AttentionOnly, Config
 
@@ -255,3 +256,34 @@ def test_dropout_is_no_leak_and_hides_none(tokens: Tensor) -> None:
 def test_what_cannot_be_changed_is_refused(x: Tensor, vocabulary: int) -> None:
     with pytest.raises(ValueError, match=r"give sequences|not below"):
         future_leak(causal, x.long(), vocabulary)
+
+
+def test_the_modules_around_a_model_are_those_that_are_part_of_no_other() -> None:
+    inner = nn.Sequential(nn.Linear(2, 2))
+    outer, other = nn.Sequential(inner), nn.Linear(3, 3)
+    assert roots(outer) == [outer]
+    assert set(roots(lambda x: other(outer(inner(x))))) == {outer, other}
+    assert roots(len) == []
+
+
+def test_what_a_model_makes_for_itself_is_gone_again() -> None:
+    """A cache in a list, a table that it registers, an attribute, numbers in place."""
+
+    class Keeps(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cache: list[Tensor] = []
+            self.names, self.kept = {"a": 1}, torch.zeros(2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.register_buffer("table", torch.ones(2), persistent=False)
+            self.cache.append(x)
+            self.names["b"] = len(self.cache)
+            self.later, self.kept[0] = x, self.kept[0] + 1
+            return x * len(self.cache) + self.kept[0]
+
+    model = Keeps()
+    with unchanged(model) as ask:
+        assert [float(ask(torch.ones(()))) for _ in range(3)] == [2.0] * 3
+    assert model.cache == [] and model.names == {"a": 1} and model.kept.tolist() == [0, 0]
+    assert not hasattr(model, "table") and not hasattr(model, "later")

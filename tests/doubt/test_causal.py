@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Generator, Tensor, nn
+from torch.nn import functional as F
 
 from attn_notes import doubt
 from attn_notes.doubt import questions, readers, subject
@@ -83,6 +84,29 @@ def test_whatever_is_around_a_model(way: str) -> None:
         assert not report.notes  # in double, all of them
         if ahead:
             assert answer(report, "suffix", "leak").module == "body (Window)"
+
+
+@pytest.mark.parametrize("looks_up", ["module", "function", "index"])
+def test_however_tokens_are_looked_up_a_slope_is_asked_of_it(looks_up: str) -> None:
+    """Among other things that are done with them."""
+
+    class Looked(nn.Module):
+        def __init__(self, ahead: float) -> None:
+            super().__init__()
+            self.embed, self.head, self.ahead = nn.Embedding(V, 4), nn.Linear(4, V), ahead
+
+        def forward(self, x: Tensor) -> Tensor:
+            x, weight = x[:, :], self.embed.weight
+            known = {"module": self.embed, "function": lambda x: F.embedding(x, weight)}
+            h = known.get(looks_up, lambda x: weight[x])(x)
+            ahead = self.ahead * h.flip(1)
+            return self.head(h.cumsum(1) + ahead - ahead.detach())
+
+    for ahead in (0.0, 1.0):
+        report = doubt.causal(Looked(ahead), text(8, V), V, budget=ENDLESS, modes=("eval",))
+        assert report.ok != bool(ahead)
+        assert answer(report, "gradient", "leak" if ahead else "ok")
+        assert answer(report, "suffix", "ok")
 
 
 def test_a_model_that_takes_keywords() -> None:

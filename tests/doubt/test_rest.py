@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Generator, Tensor, nn
 
@@ -212,6 +212,7 @@ def test_tensors_are_near_too_and_what_cannot_be_is_refused() -> None:
 
 @given(off=st.floats(-0.5, 0.5))
 def test_a_sum_is_told_as_it_is(off: float) -> None:
+    assume(abs(abs(math.expm1(off)) - 1e-3) > 1e-5)  # which single precision cannot tell
     x = torch.randint(wrong.V, (1, 9), generator=Generator().manual_seed(1))
 
     def score(x: Tensor) -> Tensor:
@@ -222,7 +223,7 @@ def test_a_sum_is_told_as_it_is(off: float) -> None:
     report = doubt.proper(score, x, wrong.V)
     assert report.ok == (abs(math.expm1(off)) <= 1e-3)
     if not report.ok:
-        assert report.bad[0].size == pytest.approx(abs(math.expm1(off)), rel=1e-4)
+        assert report.bad[0].size == pytest.approx(abs(math.expm1(off)), rel=1e-4, abs=1e-6)
         assert report.bad[0].found.startswith("at position 4 ")
         assert report.bad[0].found.endswith("at 1 of 9 places not to one")
 
