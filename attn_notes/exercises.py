@@ -44,23 +44,24 @@ class Score(NamedTuple):
     Args:
         words: what to know.
         value: the score.
-        published: a score that earns half of a course's points.
-        best: the best known, which earns all of them; below or above the published one.
+        half: a score that earns half of a course's points; the published answer's, where better
+            ones are known.
+        best: the best known, which earns all of them; below or above.
     """
 
     words: str
     value: float
-    published: float
+    half: float
     best: float
 
     @property
     def paid(self) -> float:
         """The share of the points in a course, a quarter at the least.
 
-        >>> Score("", 300, published=400, best=200).paid, Score("", 900, 400, 200).paid
+        >>> Score("", 300, half=400, best=200).paid, Score("", 900, 400, 200).paid
         (0.75, 0.25)
         """
-        along = (self.value - self.published) / (self.best - self.published)
+        along = (self.value - self.half) / (self.best - self.half)
         return min(1.0, max(0.25, 0.5 + 0.5 * along))
 
 

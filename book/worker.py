@@ -205,8 +205,8 @@ def tried(scope: dict[str, Any], asked: dict[str, Any], before: dict[str, int]) 
         "share": found.share * (score.paid if score else 1.0),
         "message": found.message,
         "score": score and float(score.value),
-        "lower": bool(score and score.best < score.published),
-        "paid": score and f"{score.published:g} earns half, {score.best:g} all",
+        "lower": bool(score and score.best < score.half),
+        "paid": score and f"{score.half:g} earns half, {score.best:g} all",
         "changed": said_before or changed(before),
     }
 

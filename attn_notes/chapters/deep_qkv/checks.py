@@ -195,7 +195,7 @@ def rescue(answer: Callable[[], object]) -> Score:
     )
     _fewest.append(taken)
     said = f"all 16 seeds sort all 27 inputs. Your score: {taken} steps; your best so far: "
-    return Score(f"{said}{min(_fewest)}.", float(taken), published=400.0, best=200.0)
+    return Score(f"{said}{min(_fewest)}.", float(taken), half=400.0, best=200.0)
 
 
 @Judged

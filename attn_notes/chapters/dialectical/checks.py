@@ -387,7 +387,7 @@ def hidden(answer: Model) -> Score:
         score += int((same != same[:, :1]).any(2).any(1).sum())
     need(score > 0, "the detector finds nothing, and there is nothing to find: it never cheats.")
     said = f"it cheats unseen after {score} of {beginnings()} beginnings."
-    return Score(said, float(score), published=342.0, best=beginnings() - 1.0)
+    return Score(said, float(score), half=342.0, best=beginnings() - 1.0)
 
 
 @Judged

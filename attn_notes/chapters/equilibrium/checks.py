@@ -259,8 +259,8 @@ def fewest(answer: tuple[list[float], list[float], float]) -> Score:
     count = rest.steps + 2 * nudge.steps
     said = f"{count} evaluations of the force, and {error:.1e} of the gradient is wrong"
     need(error <= ALLOWED, f"{said}: at most {ALLOWED:g} is allowed.")
-    # The best that a search of ours found: 13 free steps of 0.26, 10 nudged ones of 0.25, β 0.1.
-    return Score(f"{said}.", float(count), published=34.0, best=33.0)
+    # A search of ours, over steps that differ too, found nothing below the published answer.
+    return Score(f"{said}.", float(count), half=44.0, best=34.0)
 
 
 @Judged

@@ -235,7 +235,7 @@ def uncountable(answer: object) -> Score:
         if math.isclose(best, LEAST, rel_tol=1e-4)
         else f"; the least that any spread can reach is {LEAST:.4f}."
     )
-    return Score(said, best, published=MOST, best=LEAST)  # the published one is the best there is
+    return Score(said, best, half=MOST, best=LEAST)  # the published one is the best there is
 
 
 @check

@@ -272,7 +272,7 @@ def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM], draw: Ge
         f"{solved} of {PUZZLES} solved, and {BUDGET} looks for each would solve {alike}.",
     )
     said = f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."
-    return Score(said, float(solved), published=0.98 * PUZZLES, best=float(PUZZLES))
+    return Score(said, float(solved), half=0.98 * PUZZLES, best=float(PUZZLES))
 
 
 @Judged
