@@ -7,12 +7,14 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import answers
+import build
 import course
 import grading
 import homework
@@ -427,6 +429,25 @@ def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
         assert not re.search("<script|<img|<i>|<b>", page) and "&lt;img" in page
 
 
+def test_make_passes_on_the_week_and_what_was_handed_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["make", "--dry-run", "grade", "COURSE=my course", "WEEK=3", "IN=all of it.zip"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert 'build.py grade "my course" --week 3 --in "all of it.zip"\n' in done.stdout
+    assert build.main(["grade", "my course"]) == 1
+    assert "WEEK=3 IN=the.zip" in capsys.readouterr().err
+    assert build.main(["grade"]) == 1
+
+
+def test_a_week_that_a_course_has_not_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "course.yml").write_text("seed: 7\n", "utf-8")
+    assert build.main(["grade", str(tmp_path), "--week", "9", "--in", str(tmp_path)]) == 1
+    assert "has no week 9" in capsys.readouterr().err
+
+
 # All of it
 
 LEAK = next(one for one in WEEKS[0].exercises if one.name == "leak").solution
@@ -461,14 +482,15 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also when it is stopped half way, and when a teacher has worked on what came."""
-    folder, week = tmp_path / "seminar", WEEKS[0]
-    course.make(ROOT, folder, {"seed": 7654321}, pretend_site)
+    folder, seed = tmp_path / "seminar", 7654321
+    week = homework.week(ROOT, WEEKS[0].stem, 1, seed)
+    course.make(ROOT, folder, {"seed": seed}, pretend_site)
     file = dict.fromkeys(HANDED_IN, "week-1-homework.ipynb")
     file["Renamed"] = "Kopie von Blatt (3).ipynb"
     zip_of_all = packed(
         tmp_path / "handed-in.zip",
         {
-            f"{name} Student_{i}_assignsubmission_file_/{file[name]}": sheet(change)
+            f"{name} Student_{i}_assignsubmission_file_/{file[name]}": sheet(change, week)
             for i, (name, change) in enumerate(HANDED_IN.items())
         },
     )
