@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from types import FrameType
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import torch
@@ -38,12 +38,43 @@ TRIES = 3
 """How often an answer that draws at random is tried."""
 
 
+class Score(NamedTuple):
+    """What an open exercise measures, once an answer is right.
+
+    Args:
+        words: what to know.
+        value: the score.
+        half: a score that earns half of a course's points; the published answer's, where better
+            ones are known.
+        best: the best known, which earns all of them; below or above.
+    """
+
+    words: str
+    value: float
+    half: float
+    best: float
+
+    @property
+    def paid(self) -> float:
+        """The share of the points in a course, a quarter at the least.
+
+        >>> Score("", 300, half=400, best=200).paid, Score("", 900, 400, 200).paid
+        (0.75, 0.25)
+        """
+        along = (self.value - self.half) / (self.best - self.half)
+        return min(1.0, max(0.25, 0.5 + 0.5 * along))
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an answer: the share of it that is right, from 0 to 1, and what to know."""
+    """What came of an answer: the share of it that is right, from 0 to 1, and what to know.
+
+    In an open exercise an answer that is right has a score as well, by which a course pays.
+    """
 
     share: float
     message: str
+    score: Score | None = None
 
     @property
     def passed(self) -> bool:
@@ -79,15 +110,15 @@ Check = Callable[..., Outcome]
 
 
 @overload
-def check(run: Callable[..., str]) -> Check: ...
+def check(run: Callable[..., str | Score]) -> Check: ...
 
 
 @overload
-def check(*, seconds: float) -> Callable[[Callable[..., str]], Check]: ...
+def check(*, seconds: float) -> Callable[[Callable[..., str | Score]], Check]: ...
 
 
-def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> Any:
-    """Turn a function that returns praise or raises `WrongError` into a `Check`.
+def check(run: Callable[..., str | Score] | None = None, seconds: float = SECONDS) -> Any:
+    """Turn a function that returns praise, or a `Score`, or raises `WrongError` into a `Check`.
 
     The function takes the answer and, if it draws cases, a generator.
 
@@ -113,7 +144,10 @@ def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> An
             try:
                 with at_most(seconds):
                     given = answered(seeded(answer, number, drew))
-                    return Outcome(1.0, run(given, *[draw][:draws]))
+                    found = run(given, *[draw][:draws])
+                    if isinstance(found, Score):
+                        return Outcome(1.0, found.words, found)
+                    return Outcome(1.0, found)
             except WrongError as wrong:
                 return Outcome(wrong.share, str(wrong))
             except LateError as late:
@@ -127,11 +161,11 @@ def check(run: Callable[..., str] | None = None, seconds: float = SECONDS) -> An
                 tries.append(tried(len(tries)))
         if len(tries) == 1:
             return tries[0]
-        least = min(tries, key=lambda outcome: outcome.share)
+        least = min(tries, key=lambda one: (one.share, one.score.paid if one.score else 1.0))
         # Where all is right each try may have a score of its own.
         said = dict.fromkeys(o.message for o in (tries if least.passed else [least]))
         luck = "(It draws at random: the least of its tries counts.)"
-        return Outcome(least.share, " ".join([*said, luck]))
+        return Outcome(least.share, " ".join([*said, luck]), least.score)
 
     checked.seconds = seconds  # type: ignore[attr-defined]  # for whoever grades
     return checked

@@ -43,6 +43,9 @@ class Judged:
         self.__doc__ = draw.__doc__
         self._check = check(self._judge)
 
+    def __repr__(self) -> str:
+        return f"{self._draw.__name__}((case, answer))"
+
     def __call__(self, given: object, *, seed: int | None = None) -> Outcome:
         return self._check(given, seed=seed)
 

@@ -381,7 +381,9 @@ def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
             held = "is the published solution, but for names and comments"
     if held:
         return Grade(share, f"{symptom} (Your teacher will look at this answer.)", held)
-    return Grade(share, symptom, "", came.get("score"))
+    if came.get("score") is not None:
+        symptom = f"{symptom} (Of the points, a score of {came['paid']}.)"
+    return Grade(share, symptom, "", came.get("score"), came.get("lower", False))
 
 
 def said_plainly(message: str) -> str:

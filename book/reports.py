@@ -22,12 +22,14 @@ class Grade(NamedTuple):
         symptom: for the student, in words.
         held: for the teacher, why it gets no points though it may be right; empty if it is not odd.
         score: of an open exercise, if it has one.
+        lower: whether a lower score is a better one.
     """
 
     share: float | None
     symptom: str
     held: str = ""
     score: float | None = None
+    lower: bool = False
 
 
 class Graded(NamedTuple):
@@ -158,7 +160,8 @@ def points_of(points: float | None, most: int) -> str:
 
 def sentence(came: Grade) -> str:
     """What came of an answer, as a sentence for whoever wrote it."""
-    start = "Right: " if came.share == 1 else "Partly right: " if came.share else "Not yet: "
+    right = came.share == 1 or came.score is not None
+    start = "Right: " if right else "Partly right: " if came.share else "Not yet: "
     return start + came.symptom
 
 
@@ -241,12 +244,13 @@ def of_exercise(exercise: Exercise, graded: Sequence[Graded]) -> Iterator[str]:
         yield f'<tr><td class="number">{count}</td><td>{escape(symptom)}</td></tr>'
     yield "</tbody></table>"
     scores = [
-        (one.grades[exercise.name].score, one.submission.student.name)
+        (-score if came.lower else score, one.submission.student.name)
         for one in graded
-        if one.grades[exercise.name].score is not None
+        if (score := (came := one.grades[exercise.name]).score) is not None
     ]
     if scores:
-        listed = "".join(f"<li>{escape(n)}: {s:g}</li>" for s, n in sorted(scores, reverse=True))
+        ordered = sorted(scores, key=lambda entry: (-entry[0], entry[1]))
+        listed = "".join(f"<li>{escape(name)}: {abs(score):g}</li>" for score, name in ordered)
         yield f"<p>Scores, best first:</p><ol>{listed}</ol>"
 
 
@@ -258,4 +262,5 @@ def kind(came: Grade) -> str:
     >>> kind(Grade(1.0, "whatever is praised"))
     'Right'
     """
-    return "Right" if came.share == 1 else re.sub(r"\d+(?:\.\d+)?", "…", sentence(came))
+    right = came.share == 1 or came.score is not None
+    return "Right" if right else re.sub(r"\d+(?:\.\d+)?", "…", sentence(came))

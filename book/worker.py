@@ -200,10 +200,13 @@ def tried(scope: dict[str, Any], asked: dict[str, Any], before: dict[str, int]) 
     if home(given).startswith("attn_notes"):
         return {"share": 0.0, "message": "", "score": None, "taken": home(given)}
     found = check(given, seed=asked["seed"])
+    score = found.score if found.share else None
     return {
-        "share": found.share,
+        "share": found.share * (score.paid if score else 1.0),
         "message": found.message,
-        "score": getattr(found, "score", None),
+        "score": score and float(score.value),
+        "lower": bool(score and score.best < score.half),
+        "paid": score and f"{score.half:g} earns half, {score.best:g} all",
         "changed": said_before or changed(before),
     }
 

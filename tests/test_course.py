@@ -17,6 +17,7 @@ import icalendar
 import manifest
 import nbformat
 import pytest
+import questions
 import yaml
 from dependencies import BookError, lesson_stems
 
@@ -382,3 +383,16 @@ def test_no_link_of_a_weeks_notebooks_is_dead(week: homework.Week, made: Path) -
                 for _, target in course.LINK.findall(cell.source):
                     inside = not re.match(r"[a-z]+:|#", target)
                     assert not inside or (path.parent / target.partition("#")[0]).is_file(), target
+
+
+def test_questions_are_where_no_student_looks(made: Path) -> None:
+    students, private = made / "students", made / "private"
+    assert len(list(private.glob("week-*/questions-moodle.xml"))) == len(WEEKS)
+    assert len(list(private.glob("week-*/questions-canvas.zip"))) == len(WEEKS)
+    assert len(list(private.glob("exams/*.html"))) == 4
+    folder = ROOT / "book" / "teaching" / "questions"
+    asked = [one for week in WEEKS for one in questions.read(folder / f"{week.stem}.yml", SEED)]
+    text = "".join(path.read_text("utf-8") for path in students.rglob("*.html"))
+    assert asked and not [one.why for one in asked if html.escape(one.why) in text]
+    start = (students / "index.html").read_text("utf-8")
+    assert course.NEEDED in start and "Before the course" in (students / course.NEEDED).read_text()

@@ -20,7 +20,7 @@ import torch
 from torch import Generator
 
 from attn_notes import exercises as shared
-from attn_notes.exercises import SECONDS, TRIES, LateError, Outcome, at_most, check, need
+from attn_notes.exercises import SECONDS, TRIES, LateError, Outcome, Score, at_most, check, need
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -255,6 +255,25 @@ def test_a_check_runs_in_any_thread() -> None:
     assert found[0].passed
     with at_most(0.2):  # what ends in time goes on
         time.sleep(0.01)
+
+
+def test_of_the_tries_of_an_open_exercise_the_least_paid_counts() -> None:
+    @check
+    def steps(answer: Callable[[], float]) -> Score:
+        return Score("done.", answer(), half=400.0, best=200.0)
+
+    drawn = iter([300.0, 200.0, 400.0])
+
+    def answer() -> float:
+        random.random()
+        return next(drawn)
+
+    outcome = steps(answer)
+    assert outcome.passed and outcome.score is not None
+    assert (outcome.score.value, outcome.score.paid) == (400.0, 0.5)
+    assert steps(lambda: 100.0).score == Score("done.", 100.0, 400.0, 200.0)
+    paid = [Score("", float(value), 342.0, 398.0).paid for value in (1, 342, 370, 398, 500)]
+    assert paid == [0.25, 0.5, 0.75, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(("page", "name"), EXERCISES)

@@ -7,12 +7,14 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import answers
+import build
 import course
 import grading
 import homework
@@ -392,6 +394,31 @@ def test_results_that_were_cut_short_are_nothing(tmp_path: Path) -> None:
     assert grading.results(tmp_path / "none") == {}
 
 
+def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest(
+    tmp_path: Path,
+) -> None:
+    week = WEEKS[0]
+    rescue = next(one for one in week.exercises if one.open)
+
+    def one(name: str, score: float, share: float) -> reports.Graded:
+        came = {"share": share, "message": "sorted", "changed": [], "score": score, "lower": True}
+        came["paid"] = "400 earns half, 200 all"
+        handed = submissions.Submission(submissions.Student(name, name, "", ""), "x", {}, ())
+        grades = {e.name: Grade(0.0, "there is no answer yet.") for e in week.exercises}
+        grades[rescue.name] = grading.of_a_trial(rescue, "x = 1", came)
+        points = {name: (grade.share or 0) * 4 for name, grade in grades.items()}
+        return reports.Graded(handed, grades, points, {})
+
+    graded = [one("slow", 400, 0.5), one("quick", 250, 0.875)]
+    page = reports.report(week, graded, "")
+    assert page.index("<li>quick: 250</li>") < page.index("<li>slow: 400</li>")
+    feedback = reports.feedback(week, graded[1])
+    assert "Right: sorted (Of the points, a score of 400 earns half, 200 all.)" in feedback
+    assert "3.5 of 4 points" in feedback
+    head, rows = reports.plain(week, graded)
+    assert head[-1] == "score of rescue" and [row[-1] for row in rows] == ["400", "250"]
+
+
 def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
     week = WEEKS[0]
     student = submissions.Student("x", "<script>alert(1)</script>", "", "")
@@ -402,11 +429,30 @@ def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
         assert not re.search("<script|<img|<i>|<b>", page) and "&lt;img" in page
 
 
+def test_make_passes_on_the_week_and_what_was_handed_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["make", "--dry-run", "grade", "COURSE=my course", "WEEK=3", "IN=all of it.zip"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert 'build.py grade "my course" --week 3 --in "all of it.zip"\n' in done.stdout
+    assert build.main(["grade", "my course"]) == 1
+    assert "WEEK=3 IN=the.zip" in capsys.readouterr().err
+    assert build.main(["grade"]) == 1
+
+
+def test_a_week_that_a_course_has_not_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "course.yml").write_text("seed: 7\n", "utf-8")
+    assert build.main(["grade", str(tmp_path), "--week", "9", "--in", str(tmp_path)]) == 1
+    assert "has no week 9" in capsys.readouterr().err
+
+
 # All of it
 
 LEAK = next(one for one in WEEKS[0].exercises if one.name == "leak").solution
 HANDED_IN = {
-    "Right": {one.name: one.solution for one in WEEKS[0].exercises if one.name != "leak"}
+    "Right": {e.name: e.solution for e in WEEKS[0].exercises if e.name not in ("leak", "verdict")}
     | {"leak": LEAK.replace("1, tokens.shape[1]", "tokens.shape[1] - 1, 0, -1")},
     "Part": {"floor": MINE.replace("1.0", "2 * torch.tensor(letters).log() / 6")},
     "Wrong": {"floor": "def floor(letters, length):\n    return letters", "rank": "answer = 1, 2"},
@@ -421,13 +467,13 @@ HANDED_IN = {
     "Renamed": {"floor": WEEKS[0].exercises[0].solution},
 }  # fmt: skip
 EARNED = {
-    "Right": ["2", "4", "4", "3", "13"],
-    "Part": ["1", "0", "0", "0", "1"],
-    "Wrong": ["0", "0", "0", "0", "0"],
-    "Patched": ["0", "0", "0", "0", "0"],
-    "Copied": ["0", "0", "0", "0", "0"],
-    "Endless": ["0", "0", "0", "0", "0"],
-    "Renamed": ["2", "0", "0", "0", "2"],
+    "Right": ["2", "4", "2", "3", "0", "11"],
+    "Part": ["1", "0", "0", "0", "0", "1"],
+    "Wrong": ["0", "0", "0", "0", "0", "0"],
+    "Patched": ["0", "0", "0", "0", "0", "0"],
+    "Copied": ["0", "0", "0", "0", "0", "0"],
+    "Endless": ["0", "0", "0", "0", "0", "0"],
+    "Renamed": ["2", "0", "0", "0", "0", "2"],
 }
 
 
@@ -436,14 +482,15 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also when it is stopped half way, and when a teacher has worked on what came."""
-    folder, week = tmp_path / "seminar", WEEKS[0]
-    course.make(ROOT, folder, {"seed": 7654321}, pretend_site)
+    folder, seed = tmp_path / "seminar", 7654321
+    week = homework.week(ROOT, WEEKS[0].stem, 1, seed)
+    course.make(ROOT, folder, {"seed": seed}, pretend_site)
     file = dict.fromkeys(HANDED_IN, "week-1-homework.ipynb")
     file["Renamed"] = "Kopie von Blatt (3).ipynb"
     zip_of_all = packed(
         tmp_path / "handed-in.zip",
         {
-            f"{name} Student_{i}_assignsubmission_file_/{file[name]}": sheet(change)
+            f"{name} Student_{i}_assignsubmission_file_/{file[name]}": sheet(change, week)
             for i, (name, change) in enumerate(HANDED_IN.items())
         },
     )
@@ -470,7 +517,7 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     assert ("in a network of their own" in report) == bool(grading.network())
     with (there / "grades-moodle.csv").open(encoding="utf-8") as rows:
         grades = {row["Identifier"]: row["Grade"] for row in csv.DictReader(rows)}
-    assert grades["Participant 0"] == "13" and len(grades) == 7
+    assert grades["Participant 0"] == "11" and len(grades) == 7
 
     pages = {path.parent.name.split()[0]: path for path in there.rglob("feedback.html")}
     read = {name: path.read_text("utf-8") for name, path in pages.items()}
@@ -494,7 +541,7 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     assert "11 answers to run, 2 of them anew" in said
     assert "left     report.html: somebody has worked there" in said
     assert (there / "report.html").read_text("utf-8") == "a teacher's"
-    assert earned() == EARNED | {"Copied": ["0", "2", "0", "0", "2"]}
+    assert earned() == EARNED | {"Copied": ["0", "2", "0", "0", "0", "2"]}
 
 
 @pytest.mark.parametrize(
@@ -508,7 +555,11 @@ def test_solutions_get_all_points_and_stubs_none(week: Week, tmp_path: Path) -> 
     files = {"able/x.ipynb": sheet(solved, week), "idle/x.ipynb": sheet({}, week)}
     there = grading.grade(folder, week.number, packed(tmp_path / "all.zip", files))
     kept = grading.results(there / grading.RESULTS)
-    assert [came["share"] for came in kept.values()] == [1.0] * len(week.exercises)
+    # Open ones pay half for the published solution, but where none can be better.
+    open_ones = [one for one in week.exercises if one.open]
+    shares = sorted(came["share"] for came in kept.values())
+    assert shares[len(open_ones) :] == [1.0] * (len(week.exercises) - len(open_ones))
+    assert all(0.25 <= share <= 1 for share in shares) and len(shares) == len(week.exercises)
     assert [came["changed"] for came in kept.values()] == [[]] * len(week.exercises)
     with (there / "grades.csv").open(encoding="utf-8") as rows:
         able, idle = csv.DictReader(rows)

@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
 
-import course
 import exams
 import pytest
 import questions
@@ -274,18 +273,3 @@ def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
             (tmp_path / "questions" / path.name).write_text(path.read_text("utf-8"), "utf-8")
         with pytest.raises(BookError, match=said):
             exams.read(tmp_path, 7)
-
-
-def test_a_course_has_its_questions_where_no_student_looks(tmp_path: Path) -> None:
-    from .test_course import pretend_site
-
-    course.make(ROOT, tmp_path / "seminar", {"seed": 7}, pretend_site)
-    students, private = (tmp_path / "seminar" / name for name in ("students", "private"))
-    assert len(list(private.glob("week-*/questions-moodle.xml"))) == len(STEMS) - 1
-    assert len(list(private.glob("week-*/questions-canvas.zip"))) == len(STEMS) - 1
-    assert len(list(private.glob("exams/*.html"))) == 4
-    keys = [one.why for stem in STEMS[:-1] for one in of(stem)]
-    text = "".join(path.read_text("utf-8") for path in students.rglob("*.html"))
-    assert not [key for key in keys if html.escape(key) in text]
-    before = (students / course.NEEDED).read_text("utf-8")
-    assert "Before the course" in before and course.NEEDED in (students / "index.html").read_text()

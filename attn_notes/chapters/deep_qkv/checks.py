@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.analysis import statistics
-from attn_notes.exercises import WrongError, answered, check, need, number, same
+from attn_notes.exercises import Score, WrongError, answered, check, need, number, same
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
@@ -161,7 +161,7 @@ _fewest: list[int] = []
 
 
 @check(seconds=240.0)
-def rescue(answer: Callable[[], object]) -> str:
+def rescue(answer: Callable[[], object]) -> Score:
     """Train plain sorters so that all of 16 seeds sort within 600 steps; fewer score better."""
     try:
         run = answered(answer())
@@ -196,10 +196,8 @@ def rescue(answer: Callable[[], object]) -> str:
         ),
     )
     _fewest.append(taken)
-    return (
-        f"all 16 seeds sort all 27 inputs. Your score: {taken} steps; your best so far: "
-        f"{min(_fewest)}."
-    )
+    said = f"all 16 seeds sort all 27 inputs. Your score: {taken} steps; your best so far: "
+    return Score(f"{said}{min(_fewest)}.", float(taken), half=400.0, best=200.0)
 
 
 @Judged

@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor
 
 from attn_notes.analysis import leaks
-from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.exercises import Score, WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.judgement import Case, Judged
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets, encode
 from attn_notes.tasks.grammar import BRACKETS
@@ -362,7 +362,7 @@ def _caught(model: Model) -> str:
 
 
 @check
-def hidden(answer: Model) -> str:
+def hidden(answer: Model) -> Score:
     """A model that reads the future where the detector does not look, scored by enumeration."""
     v = len(VOCABULARY)
     every = torch.cartesian_prod(*[torch.arange(v)] * LENGTH)
@@ -386,7 +386,8 @@ def hidden(answer: Model) -> str:
         same = table[:, i - 1].view(v**i, -1, v)  # the rest of the string along the middle
         score += int((same != same[:, :1]).any(2).any(1).sum())
     need(score > 0, "the detector finds nothing, and there is nothing to find: it never cheats.")
-    return f"it cheats unseen after {score} of {beginnings()} beginnings."
+    said = f"it cheats unseen after {score} of {beginnings()} beginnings."
+    return Score(said, float(score), half=342.0, best=beginnings() - 1.0)
 
 
 @Judged

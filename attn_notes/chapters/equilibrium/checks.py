@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 from attn_notes.chapters.equilibrium import evidence, measure, recipe
 from attn_notes.chapters.equilibrium.estimators import Estimator, Implicit, Nudged
-from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.exercises import Score, WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.equilibrium import Field, Relaxation
 
@@ -240,7 +240,7 @@ def _steps(value: Any, name: str) -> Steps:
 
 
 @check
-def fewest(answer: tuple[list[float], list[float], float]) -> str:
+def fewest(answer: tuple[list[float], list[float], float]) -> Score:
     """AEP on the recorded trained model, within a thousandth of the exact gradient."""
     if not isinstance(answer, tuple | list) or len(answer) != 3:
         raise WrongError("give three things: the free steps, the nudged steps, and β.")
@@ -259,7 +259,8 @@ def fewest(answer: tuple[list[float], list[float], float]) -> str:
     count = rest.steps + 2 * nudge.steps
     said = f"{count} evaluations of the force, and {error:.1e} of the gradient is wrong"
     need(error <= ALLOWED, f"{said}: at most {ALLOWED:g} is allowed.")
-    return f"{said}."
+    # A search of ours, over steps that differ too, found nothing below the published answer.
+    return Score(f"{said}.", float(count), half=44.0, best=34.0)
 
 
 @Judged

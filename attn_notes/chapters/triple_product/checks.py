@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from attn_notes.chapters.triple_product import rules
-from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.exercises import Score, WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.triple_product import expanded_volume
 from attn_notes.tasks.copying import Copying
@@ -205,7 +205,7 @@ proposal, and one of them a sixth; the rest it guesses right once in 16.
 
 
 @check
-def uncountable(answer: object) -> str:
+def uncountable(answer: object) -> Score:
     """Probabilities of periods against which no rule that looks back one distance gets far."""
     if not isinstance(answer, Mapping):
         raise WrongError("give a dictionary from periods to probabilities.")
@@ -230,11 +230,12 @@ def uncountable(answer: object) -> str:
         f"the rule that looks {back} places back is right {best:.4f} of the time, and it should be "
         f"at most {MOST}. Which of your periods does {back} serve?",
     )
-    return f"your score is {best:.4f}, by the rule that looks {back} back" + (
+    said = f"your score is {best:.4f}, by the rule that looks {back} back" + (
         ", and no spread of periods goes lower."
         if math.isclose(best, LEAST, rel_tol=1e-4)
         else f"; the least that any spread can reach is {LEAST:.4f}."
     )
+    return Score(said, best, half=MOST, best=LEAST)  # the published one is the best there is
 
 
 @check

@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 
 from attn_notes.chapters.trm.evidence import network
 from attn_notes.chapters.trm.recipe import TASK
-from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
+from attn_notes.exercises import Score, WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.trm import TRM, Output, State
 
@@ -224,7 +224,7 @@ PUZZLES = 100
 
 
 @check(seconds=120.0)
-def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM], draw: Generator) -> str:
+def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM], draw: Generator) -> Score:
     """How many of a hundred fresh minimal puzzles are solved with so many looks each on average.
 
     Given is a way to spend them: it gets a function that takes one look for each puzzle it is
@@ -271,7 +271,8 @@ def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM], draw: Ge
         solved >= alike,
         f"{solved} of {PUZZLES} solved, and {BUDGET} looks for each would solve {alike}.",
     )
-    return f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."
+    said = f"{solved} of {PUZZLES} solved with {spent / PUZZLES:.2f} looks a puzzle."
+    return Score(said, float(solved), half=0.98 * PUZZLES, best=float(PUZZLES))
 
 
 @Judged
