@@ -79,6 +79,11 @@ export function yours(lesson) {
       const series = Object.entries(run.series).map(([name, rows]) => [name, thinned(rows)]);
       put({ guesses, runs: [...others, { ...run, series: Object.fromEntries(series) }].slice(-MOST) });
     },
+    /** Forget the runs that `wanted` is not true of. */
+    only(wanted) {
+      const { guesses, runs } = readMine(lesson);
+      if (!runs.every(wanted)) put({ guesses, runs: runs.filter(wanted) });
+    },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
     forget: () => put(null),
