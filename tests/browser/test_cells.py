@@ -68,9 +68,9 @@ CHANGES = {
         Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True),
     ],
     "equilibrium": [
-        Change("`0.5` in the place of `0.25`", "0.25", "0.5"),
+        Change("`0.5` for `0.25`", "0.25", "0.5"),
         Change(
-            "The line with `-torch.inf` taken out",
+            "No line with `-torch.inf`",
             "    scores[..., later > 0] = -torch.inf\n",
             "",
             ahead=True,
@@ -321,7 +321,7 @@ def test_under_a_strict_policy_a_sentence_says_why_not(open_page: Callable[..., 
 
 def test_from_a_disk_the_page_stays_as_it_is(open_page: Callable[..., Visit]) -> None:
     page = open_page("book/deep_qkv.html", base=f"{SITE.as_uri()}/").page
-    place = page.locator(".attn-cell-place")
+    place = page.locator(".attn-cell-place[data-cell=model]")
     expect(place).to_have_text(
         "This code can be changed and run where the page comes from a server."
     )
