@@ -74,7 +74,7 @@ export async function mount(place) {
   const below = html("div", { class: "attn-trained" });
   const node = html(
     "section",
-    { class: "attn-widget attn-cell", "aria-label": `Change this code: ${cell}`, "data-code": "idle" },
+    { class: "attn-cell", "aria-label": `Change this code: ${cell}`, "data-code": "idle" },
     html("div", { class: "attn-editor" }, numbers, field),
     html("div", { class: "attn-controls" }, go, train, stop, again),
     html("p", { id: `${uid}-hint`, class: "attn-hint" }, "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser."),
