@@ -74,7 +74,7 @@ export async function mount(place) {
   const below = html("div", { class: "attn-trained" });
   const node = html(
     "section",
-    { class: "attn-widget attn-cell", "aria-label": "Change this code", "data-code": "idle" },
+    { class: "attn-cell", "aria-label": `Change this code: ${cell}`, "data-code": "idle" },
     html("div", { class: "attn-editor" }, numbers, field),
     html("div", { class: "attn-controls" }, go, train, stop, again),
     html("p", { id: `${uid}-hint`, class: "attn-hint" }, "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser."),
@@ -202,12 +202,12 @@ export async function mount(place) {
     const book = data.outputs.logits;
     const order = data.ahead && { tokens: made.names[data.ahead.tokens], vocabulary: data.ahead.vocabulary };
     const { values, ahead } = await ask("judge", { logits, ...order, most: book.values.length }, print);
-    return { agrees: differs({ shape, values }, book), ahead, looked: made.looked, made, data };
+    return { agrees: differs({ shape, values }, book), ahead, looked: made.looked, code, made, data };
   }
 
-  async function training({ made, data }) {
+  async function training({ code, made, data }) {
     const [{ trained }, programs] = await Promise.all([import("./training.js"), programsOf(made, data)]);
-    panel = await trained({ root: node, lesson, data, programs, uid });
+    panel = await trained({ root: node, lesson, code, data, programs, uid });
     below.replaceChildren(panel.node);
     train.hidden = true;
     panel.begin();

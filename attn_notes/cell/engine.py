@@ -37,8 +37,8 @@ def files() -> dict[str, str]:
         if name in found or name == "micropython.mjs":
             continue
         found[name] = entrywise() if name == "_entrywise.js" else _read(name)
-        if name == "editor.css":  # the widgets' colours, on a page that may have no other of them
-            found[name] = _read("_theme.css") + found[name]
+        if name == "editor.css":  # looks like a widget, and is none
+            found[name] = _read("_theme.css").replace(".attn-widget", ".attn-cell") + found[name]
         if name.endswith(".js"):
             todo += IMPORT.findall(found[name])
     return found | {"python.json": json.dumps(python(), ensure_ascii=False)}

@@ -4,6 +4,7 @@
 import { machine } from "./_machines.js";
 import { fieldsOf, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
+import { yours } from "./_yours.js";
 
 const KIND = "written"; // as attn_notes.cell.lesson has it
 
@@ -16,9 +17,11 @@ const esmOf = (lesson) =>
     .join("\n");
 
 /** The panel; `begin` starts it. */
-export async function trained({ root, lesson, data, programs, uid }) {
+export async function trained({ root, lesson, code, data, programs, uid }) {
   const { default: means } = await import(`./_lesson_${lesson}.js`);
   const { train } = data;
+  // Runs of other code are another model's, and are not drawn together with these.
+  yours(lesson).only((run) => run.kind !== KIND || run.code === code);
   const forward = await machine({ observe: programs.forward });
   const wanted = inputsOf(programs.step);
   const ofProgram = (all) => Object.fromEntries(Object.entries(all).filter(([name]) => name in wanted));
@@ -35,7 +38,7 @@ export async function trained({ root, lesson, data, programs, uid }) {
   }
 
   const plan = (seed) => ({
-    run: { kind: KIND, name: "your code", ...trainedWith(choice, train), criterion: means.criterion.done },
+    run: { kind: KIND, name: "your code", code, ...trainedWith(choice, train), criterion: means.criterion.done },
     setup: {
       program: programs.step,
       draws,

@@ -85,6 +85,11 @@ export function yours(lesson) {
       const series = Object.entries(run.series).map(([name, rows]) => [name, thinned(rows)]);
       put({ ...mine, runs: [...others, { ...run, series: Object.fromEntries(series) }].slice(-MOST) });
     },
+    /** Forget the runs that `wanted` is not true of. */
+    only(wanted) {
+      const { guesses, runs } = readMine(lesson);
+      if (!runs.every(wanted)) put({ guesses, runs: runs.filter(wanted) });
+    },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
     choose: (settings) => put({ ...readMine(lesson), settings }),
