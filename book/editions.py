@@ -230,7 +230,8 @@ ANEW = """\
 import importlib
 import sys
 
-for name in [n for n in sys.modules if n == "attn_notes.exercises" or n.endswith(".checks")]:
+ours = ("attn_notes.exercises", "attn_notes.trying")
+for name in [n for n in sys.modules if n in ours or n.endswith(".checks")]:
     del sys.modules[name]  # whatever this notebook has put in their place
 checks = importlib.import_module("attn_notes.chapters.{chapter}.checks")
 """

@@ -14,6 +14,9 @@ from attn_notes.chapters.equilibrium.estimators import Estimator, Implicit, Nudg
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.models.equilibrium import Field, Relaxation
 
+NOTEBOOK_ONLY = {"fewest": "a trained model and a text are read, and both are large"}
+"""Checks that a page does not run, and why."""
+
 
 def _vector(value: Any, n: int, name: str) -> Tensor:
     """The answer as a vector of n numbers.
@@ -239,7 +242,7 @@ def _steps(value: Any, name: str) -> Steps:
 
 
 @check
-def fewest(answer: tuple[list[float], list[float], float]) -> str:
+def fewest(answer: tuple[list[float], list[float], float], _: Generator) -> str:
     """AEP on the recorded trained model, within a thousandth of the exact gradient."""
     if not isinstance(answer, tuple | list) or len(answer) != 3:
         raise WrongError("give three things: the free steps, the nudged steps, and β.")

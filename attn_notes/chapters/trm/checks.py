@@ -11,6 +11,9 @@ from attn_notes.chapters.trm.recipe import TASK
 from attn_notes.exercises import WrongError, answered, check, need, number, same, yes_or_no
 from attn_notes.models.trm import TRM, Output, State
 
+NOTEBOOK_ONLY = {"budget": "a trained network takes four hundred looks"}
+"""Checks that a page does not run, and why."""
+
 
 @check
 def left_of_start(answer: Callable[[float, int], float], draw: Generator) -> str:
