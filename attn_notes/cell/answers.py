@@ -25,8 +25,11 @@ OTHERWISE = {"attn_notes.trying": "attn_notes.cell.page.trying"}
 THERE = ("functools", "itertools", "math", "numbers", "torch")
 """What else a page's Python has, `attn_notes.cell.page` among it."""
 
-BUILTINS = "float", "max", "min", "sorted", "zip"
-"""Names for which a page's Python has better ones than MicroPython: see `page.running`."""
+BUILTINS = """\
+from attn_notes.cell.page.running import BUILTINS
+float, max, min, sorted, zip = [BUILTINS[_] for _ in ("float", "max", "min", "sorted", "zip")]
+"""
+"""With this a module begins: a page has better ones than MicroPython's own."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ class _Needed:
 
 def _text(module: _Module, kept: set[str]) -> str:
     """A module with only these names, as the page has it."""
-    lines = [f"from attn_notes.cell.page.running import {', '.join(BUILTINS)}"]
+    lines = [BUILTINS]
     for node in module.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             lines += _kept_import(node, kept)

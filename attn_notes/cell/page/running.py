@@ -5,7 +5,7 @@ import json
 import math
 import sys
 
-from attn_notes.cell.page import functional, functions, modules
+from attn_notes.cell.page import functional, functions, modules, standard
 from attn_notes.cell.page.bridge import Way
 from attn_notes.cell.page.gradients import OWN, gradients
 from attn_notes.cell.page.tensor import Tensor
@@ -32,8 +32,11 @@ IMPORTABLE = {
     "torch.nn": nn,
     "torch.nn.functional": F,
     "torch.func": func,
+    "functools": standard.functools,
+    "itertools": standard.itertools,
+    "numbers": standard.numbers,
 }
-ALLOWED = ("math", "torch", "collections", "json", "random", "re")
+ALLOWED = ("math", "torch", "collections", "functools", "itertools", "json", "random", "re")
 """What a cell may import: nothing that leads out of the page."""
 
 
@@ -150,11 +153,16 @@ SPACE = {}
 """What the last cell that ran has left."""
 
 
-def run(source, setup=""):
-    """Run a cell after what it needs; returns JSON: an error, or null."""
+def begin():
+    """Forget what the last cell has left."""
     SPACE.clear()
     OWN.clear()
     SPACE.update(fresh())
+
+
+def run(source, setup=""):
+    """Run a cell after what it needs; returns JSON: an error, or null."""
+    begin()
     try:
         _executed(setup, "setup", SPACE)
         _executed(source, "cell", SPACE)

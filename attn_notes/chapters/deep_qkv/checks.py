@@ -83,23 +83,23 @@ def rank_one_gate(answer: object, _: Generator) -> str:
 
 
 class _Suspect:
-    """An untrained sorter that attends to all tokens up to its own alike, and is honest.
+    """An untrained sorter whose predictions weigh the tokens up to their own, and is honest.
 
     Or its logits at one position also read a token that comes later.
     """
 
     def __init__(self, seed: int, position: int = 0, seen: int = 0, much: float = 0.0) -> None:
-        draw = Generator().manual_seed(seed)
-        self.token = torch.randn(len(sorting.VOCABULARY), 5, generator=draw)
-        self.unembedding = torch.randn(5, len(sorting.VOCABULARY), generator=draw)
-        self.seen, self.leak = seen, torch.zeros(sorting.LENGTH - 1, len(sorting.VOCABULARY))
-        self.leak[position, 1] = much
+        t, v = sorting.LENGTH - 1, len(sorting.VOCABULARY)
+        honest = torch.randn(t, t, v, generator=Generator().manual_seed(seed))
+        past = torch.ones(t, t).triu()  # row: who is read, column: by whom
+        leak = torch.arange(t * t * v) == (seen * t + position) * v + 1
+        self.weights = (honest * past[..., None]).flatten(1) + much * leak.view(t, t * v)
+        self.values = torch.arange(1.0, v + 1)
 
     def __call__(self, x: Tensor) -> Tensor:
-        logits = self.token[x].cumsum(-2).tanh() @ self.unembedding
-        if x.shape[-1] <= self.seen:
-            return logits
-        return logits + self.leak[: x.shape[-1]] * (x[..., self.seen] + 1)[..., None, None]
+        t, v = x.shape[-1], len(self.values)
+        logits = self.values[x] @ self.weights[:t, : t * v]
+        return logits.unflatten(-1, (t, v))
 
 
 @check
@@ -107,7 +107,6 @@ def future_leak(
     answer: Callable[[Callable[[Tensor], Tensor], Tensor], float], draw: Generator
 ) -> str:
     """A function (model, tokens) → largest change of an earlier logit."""
-
     every = sorting.all_sequences()[:, :-1]
 
     def size(suspect: _Suspect, words: list[int]) -> float:
