@@ -27,7 +27,8 @@ THERE = ("functools", "itertools", "math", "numbers", "torch")
 
 BUILTINS = """\
 from attn_notes.cell.page.running import BUILTINS
-float, max, min, sorted, zip = [BUILTINS[_] for _ in ("float", "max", "min", "sorted", "zip")]
+float, max, min, slice = [BUILTINS[_] for _ in ("float", "max", "min", "slice")]
+sorted, zip = BUILTINS["sorted"], BUILTINS["zip"]
 """
 """With this a module begins: a page has better ones than MicroPython's own."""
 
@@ -150,6 +151,8 @@ class _Module:
 def _defines(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
     if isinstance(node, ast.Assign):
         return [x.id for t in node.targets for x in ast.walk(t) if isinstance(x, ast.Name)]
     return []

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 
-from attn_notes.cell.page import functional, functions, modules, standard
+from attn_notes.cell.page import functional, functions, linalg, modules, standard
 from attn_notes.cell.page.bridge import Way
 from attn_notes.cell.page.gradients import OWN, gradients
 from attn_notes.cell.page.tensor import Tensor
@@ -26,12 +26,14 @@ def _named(module):
 F = Names(_named(functional))
 nn = Names(dict(_named(modules), functional=F))
 func = Names({name: getattr(functions, name) for name in ("grad", "vjp", "jvp")})
-torch = Names(dict(functions.public(), Tensor=Tensor, nn=nn, func=func))
+solved = Names({name: value for name, value in _named(linalg).items() if name.islower()})
+torch = Names(dict(functions.public(), Tensor=Tensor, nn=nn, func=func, linalg=solved))
 IMPORTABLE = {
     "torch": torch,
     "torch.nn": nn,
     "torch.nn.functional": F,
     "torch.func": func,
+    "torch.linalg": solved,
     "functools": standard.functools,
     "itertools": standard.itertools,
     "numbers": standard.numbers,
@@ -116,11 +118,23 @@ def _input(*_):
     raise RuntimeError("a cell on this page cannot ask for input")
 
 
+class _Keys:
+    def __getitem__(self, key):
+        return key
+
+
+def _slice(*given):
+    """MicroPython has slices, and no way to write one."""
+    start, stop, step = (None, *given, None) if len(given) == 1 else (*given, None)[:3]
+    return _Keys()[start:stop:step]
+
+
 BUILTINS = {
     "float": _float,
     "input": _input,
     "max": _extreme(lambda a, b: a > b),
     "min": _extreme(lambda a, b: a < b),
+    "slice": _slice,
     "sorted": _sorted,
     "zip": _zip,
 }
