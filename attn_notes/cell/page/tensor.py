@@ -549,7 +549,11 @@ class Tensor:
             found.append(entrywise("minimum", found[-1], part) if found else part)
         if not found:
             return Pair(self, self.long())
-        out = found[0].unsqueeze(dim).joined([x.unsqueeze(dim) for x in found], dim_of(dim, self.ndim))
+        out = (
+            found[0]
+            .unsqueeze(dim)
+            .joined([x.unsqueeze(dim) for x in found], dim_of(dim, self.ndim))
+        )
         return Pair(out.to(self.dtype), None)
 
     def equal(self, other):
