@@ -7,32 +7,25 @@ that draws at random itself earns the least of three tries, from seeds that are 
 that its points are no matter of luck. What every check shares stands here; a lesson's own checks
 stand in the module of its name, which only that lesson imports.
 
+A page runs the same checks, in a smaller Python (`attn_notes.cell.answers`), but for those of a
+lesson's `NOTEBOOK_ONLY`.
+
 For graders: `checks.floor(floor, seed=7).require(points=2)` draws the same cases for everybody, is
 worth the points that the answer earned, and raises where it earned none.
 """
 
-import inspect
 import math
-import random
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from types import FrameType
 from typing import Any, NamedTuple, overload
 
-import numpy as np
-import torch
-from torch import Generator, nn
+from torch import Generator
+
+from attn_notes.trying import Drew, LateError, at_most, generators_kept, seeded
 
 SECONDS = 8.0
 """How long an answer may keep the processor, unless its check says otherwise."""
-
-WAITS = 10
-"""How many times as long it may take by the clock on the wall, if it does little but wait."""
 
 TRIES = 3
 """How often an answer that draws at random is tried."""
@@ -120,7 +113,7 @@ def check(*, seconds: float) -> Callable[[Callable[..., str | Score]], Check]: .
 def check(run: Callable[..., str | Score] | None = None, seconds: float = SECONDS) -> Any:
     """Turn a function that returns praise, or a `Score`, or raises `WrongError` into a `Check`.
 
-    The function takes the answer and, if it draws cases, a generator.
+    The function takes the answer and a generator to draw cases from.
 
     Whenever an answer is called, the global generators of Python, NumPy and torch start at a seed,
     so that what it draws does not hang on what was drawn before; the reader finds them as they
@@ -132,19 +125,18 @@ def check(run: Callable[..., str | Score] | None = None, seconds: float = SECOND
     """
     if run is None:
         return partial(check, seconds=seconds)
-    draws = len(inspect.signature(run).parameters) > 1
 
     @wraps(run)
     def checked(answer: object, *, seed: int | None = None) -> Outcome:
         cases = Generator().seed() if seed is None else seed
-        drew = threading.Event()
+        drew = Drew()
 
         def tried(number: int) -> Outcome:
             draw = Generator().manual_seed(cases)
             try:
                 with at_most(seconds):
                     given = answered(seeded(answer, number, drew))
-                    found = run(given, *[draw][:draws])
+                    found = run(given, draw)
                     if isinstance(found, Score):
                         return Outcome(1.0, found.words, found)
                     return Outcome(1.0, found)
@@ -157,163 +149,21 @@ def check(run: Callable[..., str | Score] | None = None, seconds: float = SECOND
 
         with generators_kept():
             tries = [tried(0)]
-            while drew.is_set() and tries[-1].share > 0 and len(tries) < TRIES:
+            while drew.ever and tries[-1].share > 0 and len(tries) < TRIES:
                 tries.append(tried(len(tries)))
         if len(tries) == 1:
             return tries[0]
         least = min(tries, key=lambda one: (one.share, one.score.paid if one.score else 1.0))
         # Where all is right each try may have a score of its own.
-        said = dict.fromkeys(o.message for o in (tries if least.passed else [least]))
+        said: list[str] = []
+        for outcome in tries if least.passed else [least]:
+            if outcome.message not in said:
+                said.append(outcome.message)
         luck = "(It draws at random: the least of its tries counts.)"
         return Outcome(least.share, " ".join([*said, luck]), least.score)
 
     checked.seconds = seconds  # type: ignore[attr-defined]  # for whoever grades
     return checked
-
-
-def seeded(answer: Any, seed: int, drew: threading.Event) -> Any:
-    """An answer that finds the global generators at this seed whenever it is called.
-
-    A function, or a tuple with some in it; anything else is given back. What draws from them sets
-    the event. What draws from a generator of its own, unless NumPy makes it then, is not noticed.
-    """
-    if isinstance(answer, tuple):
-        return tuple(seeded(part, seed, drew) for part in answer)
-    if not callable(answer) or isinstance(answer, nn.Module):
-        return answer
-
-    start(seed)
-    untouched = following()
-
-    def asked(*given: object) -> object:
-        start(seed)
-        found = answer(*given)
-        if following() != untouched:
-            drew.set()
-        return found
-
-    return asked
-
-
-def start(seed: int) -> None:
-    """Let the global generators begin at a seed, those of a GPU only where one is in use."""
-    random.seed(seed)
-    np.random.seed(seed)
-    used = torch.cuda.is_initialized()
-    (torch.manual_seed if used else torch.default_generator.manual_seed)(seed)
-
-
-def following() -> tuple[float, ...]:
-    """What the global generators draw next."""
-    return random.random(), np.random.random(), torch.rand(()).item()
-
-
-@contextmanager
-def generators_kept() -> Iterator[None]:
-    """Whatever is drawn here, the global generators are afterwards as they were.
-
-    A generator that NumPy makes here, and that is given no seed, has one that its global one draws.
-    """
-    python, numpy, new = random.getstate(), np.random.get_state(), np.random.default_rng
-    used = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
-    try:
-        np.random.default_rng = lambda seed=None: new(
-            np.random.randint(2**31) if seed is None else seed
-        )
-        with torch.random.fork_rng(list(used)):
-            yield
-    finally:
-        np.random.default_rng = new
-        random.setstate(python)
-        np.random.set_state(numpy)
-
-
-class LateError(BaseException):
-    """Time is up, and how. Not an `Exception`, so that an answer does not catch it by accident."""
-
-
-def processor_clock() -> Callable[[], float]:
-    """How many seconds the processor has worked for the calling thread, to be asked by any thread.
-
-    Where a system keeps no such clock (macOS, Windows): for all threads of this process.
-    """
-    if hasattr(time, "pthread_getcpuclockid"):
-        own = time.pthread_getcpuclockid(threading.get_ident())
-        return lambda: time.clock_gettime(own)
-    return time.process_time
-
-
-@contextmanager
-def at_most(
-    seconds: float,
-    processor: Callable[[], float] | None = None,
-    wall: Callable[[], float] = time.monotonic,
-) -> Iterator[None]:
-    """Interrupt what runs here when the time is up, again and again until it ends.
-
-    What counts is the time that the processor worked for it, so that a slow or busy machine costs
-    nobody points; only what does little else than wait is ended by the clock on the wall, after
-    `WAITS` times as long. Interrupted is as by the stop button of a notebook, on every system; what
-    one call of torch takes is waited for. In another thread than the main one nothing can be
-    interrupted, and nothing is.
-
-    Args:
-        seconds: of the processor.
-        processor: tells them; `processor_clock()` if none is given.
-        wall: tells the seconds that pass.
-
-    Raises:
-        LateError: the time was up.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    worked, ended, thread = processor or processor_clock(), threading.Event(), threading.get_ident()
-    until, latest = worked() + seconds, wall() + WAITS * seconds
-
-    def late() -> str:
-        """Why the time is up; empty while it is not."""
-        if worked() >= until:
-            return f"your code used {seconds:g} seconds of the processor. Does it ever end?"
-        if wall() >= latest:
-            return (
-                f"your code waited for most of {WAITS * seconds:g} seconds. Does it sleep? If not, "
-                "this machine is too busy to try it."
-            )
-        return ""
-
-    def watch() -> None:
-        pause = 0.02
-        while not ended.wait(pause):
-            if late():
-                pause = 0.5
-                press_stop(thread)
-
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        if not ended.is_set():
-            why = late()
-            raise LateError(why) if why else KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        try:
-            yield
-        finally:
-            ended.set()
-    finally:  # even if it was interrupted on its way out
-        ended.set()
-        watcher.join()
-        signal.signal(signal.SIGINT, before)
-
-
-def press_stop(thread: int) -> None:
-    """Interrupt the main thread, of this number, even if it sleeps."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(thread, signal.SIGINT)
-    else:  # Windows, where Python wakes the main thread whichever raised the signal
-        signal.raise_signal(signal.SIGINT)
 
 
 def answered(answer: Any) -> Any:

@@ -20,7 +20,9 @@ import torch
 from torch import Generator
 
 from attn_notes import exercises as shared
-from attn_notes.exercises import SECONDS, TRIES, LateError, Outcome, Score, at_most, check, need
+from attn_notes import trying
+from attn_notes.exercises import SECONDS, TRIES, Outcome, Score, check, need
+from attn_notes.trying import LateError, at_most
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -142,9 +144,9 @@ def test_the_processor_is_asked_for_this_thread_where_it_can_be(
     mine = threading.get_ident()
     monkeypatch.setattr(time, "pthread_getcpuclockid", lambda thread: thread, raising=False)
     monkeypatch.setattr(time, "clock_gettime", lambda number: {mine: 0.25}[number], raising=False)
-    assert shared.processor_clock()() == 0.25
+    assert trying.processor_clock()() == 0.25
     monkeypatch.delattr(time, "pthread_getcpuclockid")  # as on macOS and Windows
-    assert shared.processor_clock() is time.process_time
+    assert trying.processor_clock() is time.process_time
 
 
 def drawn(library: str) -> Callable[[], float]:
@@ -187,9 +189,9 @@ def test_the_reader_finds_their_own_generators_as_they_were(
         draw()
         return {"right": lambda: 2 * n, "wrong": lambda: n, "never": for_ever}[ends]()
 
-    shared.start(2026)
+    trying.start(2026)
     expected = [draw(), draw()]
-    shared.start(2026)
+    trying.start(2026)
     assert draw() == expected[0]
     double(answer)
     assert draw() == expected[1]
@@ -230,7 +232,7 @@ def test_an_answer_that_does_not_draw_is_tried_once() -> None:
 
 def test_a_function_given_with_something_else_finds_the_seed_too() -> None:
     @check
-    def first(answer: tuple[Callable[[], float], str]) -> str:
+    def first(answer: tuple[Callable[[], float], str], _: Generator) -> str:
         return f"{answer[0]()} {answer[1]}"
 
     told = [first((random.random, "beside")).message for _ in range(2)]

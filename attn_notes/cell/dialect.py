@@ -69,7 +69,9 @@ class _Translator(ast.NodeTransformer):
     def visit_Module(self, node: ast.Module) -> ast.AST:
         return self._without_docstring(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
+        if any(_name(mark) == "overload" for mark in node.decorator_list):
+            return None
         node.returns = None
         return self._without_docstring(node)
 
@@ -154,6 +156,8 @@ class _Translator(ast.NodeTransformer):
         self.generic_visit(node)
         if _name(node) == "zip":
             node.keywords = []
+        if _name(node) == "isinstance":
+            node.args[1:] = [_either(each) for each in node.args[1:]]
         return node
 
 
@@ -210,6 +214,15 @@ def _union(node: ast.expr) -> list[ast.expr]:
     return [node] if isinstance(node, ast.Name) and _is_class(node.id) else []
 
 
+def _either(node: ast.expr) -> ast.expr:
+    """`A | B` as a tuple of both."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        left, right = _either(node.left), _either(node.right)
+        front = left.elts if isinstance(left, ast.Tuple) else [left]
+        return ast.Tuple([*front, right], ast.Load())
+    return node
+
+
 def _is_class(name: str) -> bool:
     """`Shape`, not `SHAPE`."""
     return name[0].isupper() and not name.isupper()
@@ -226,6 +239,8 @@ def _fields(node: ast.ClassDef, mark: ast.expr) -> list[ast.stmt]:
     node.body = [x for x in node.body if x not in own]
     lines = [f"_fields = {tuple(names)!r}", f"def __init__(self, {', '.join(given)}):"]
     lines += [f"    self.{name} = {name}" for name in names]
+    if any(isinstance(x, ast.FunctionDef) and x.name == "__post_init__" for x in node.body):
+        lines += ["    self.__post_init__()"]
     by_identity = "eq=False" in ast.unparse(mark)
     if not by_identity:
         fields = "".join(f"self.{name}, " for name in names)

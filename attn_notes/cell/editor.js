@@ -2,6 +2,7 @@
 // its place is kept in this browser. Everything that takes time comes on the first Run: engine.js, and training.js.
 
 import { button, html } from "./_page.js";
+import { codeField } from "./_field.js";
 import { keptCode } from "./_kept_code.js";
 import { engine, Ended } from "./_engine.js";
 import { traps } from "./_traps.js";
@@ -52,19 +53,7 @@ export async function mount(place) {
   const kept = keptCode(lesson, cell);
   const uid = `attn-cell-${lesson}-${cell}`;
 
-  const numbers = html("div", { class: "attn-line-numbers", "aria-hidden": "true" });
-  const field = html("textarea", {
-    id: `${uid}-code`,
-    class: "attn-code",
-    spellcheck: "false",
-    autocapitalize: "off",
-    autocomplete: "off",
-    wrap: "off",
-    "aria-label": "Code of this cell",
-    "aria-describedby": `${uid}-hint`,
-    oninput: typed,
-    onkeydown: pressed,
-  });
+  const { node: lines, field, number } = codeField({ uid, label: "Code of this cell", typed, run: () => run() });
   const go = button("Run", () => run());
   const stop = button("Stop", () => engine().end("you stopped it"));
   const train = button("Train", () => run(true));
@@ -75,7 +64,7 @@ export async function mount(place) {
   const node = html(
     "section",
     { class: "attn-cell", "aria-label": `Change this code: ${cell}`, "data-code": "idle" },
-    html("div", { class: "attn-editor" }, numbers, field),
+    lines,
     html("div", { class: "attn-controls" }, go, train, stop, again),
     html("p", { id: `${uid}-hint`, class: "attn-hint" }, "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser."),
     said,
@@ -89,12 +78,6 @@ export async function mount(place) {
   let panel = null;
   let busy = false;
 
-  function number(wrong = []) {
-    const count = field.value.split("\n").length;
-    const marked = (n) => (wrong.includes(n) ? html("span", { class: "attn-wrong" }, `${n}`) : html("span", {}, `${n}`));
-    numbers.replaceChildren(...Array.from({ length: count }, (_, i) => marked(i + 1)));
-    field.rows = count;
-  }
   function typed() {
     number();
     again.disabled = field.value === book;
@@ -125,20 +108,6 @@ export async function mount(place) {
     output.textContent = "";
     output.hidden = true;
     for (const name of ["agrees", "leak", "loss", "score", "training", "step"]) delete node.dataset[name];
-  }
-
-  function pressed(event) {
-    if (event.key !== "Enter") return; // Tab leaves, as everywhere
-    event.preventDefault();
-    if (event.ctrlKey || event.metaKey) {
-      run();
-      return;
-    }
-    const before = field.value.slice(0, field.selectionStart);
-    const [indent] = before.split("\n").at(-1).match(/^ */);
-    const deeper = before.trimEnd().endsWith(":") ? "    " : "";
-    // So that it can be taken back, as all that is typed.
-    document.execCommand("insertText", false, `\n${indent}${deeper}`);
   }
 
   function tell(words, kind = "") {

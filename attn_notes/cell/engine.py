@@ -18,7 +18,15 @@ from attn_notes.programs.pointwise import POINTWISE
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 FOLDERS = (HERE, PACKAGE / "widgets")
-ENTRIES = ("host.js", "editor.js", "training.js", "worker.js", "editor.css", "NOTICES.txt")
+ENTRIES = (
+    "host.js",
+    "editor.js",
+    "answer.js",
+    "training.js",
+    "worker.js",
+    "editor.css",
+    "NOTICES.txt",
+)
 LOWERING = (
     *("arena", "constants", "graph", "javascript", "kernels", "loops", "lowering", "matrices"),
     *("module", "operations", "places", "pointwise", "reductions", "values", "views"),

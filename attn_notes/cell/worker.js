@@ -20,6 +20,7 @@ let printed = 0;
 let looked = false;
 let graphOf = null;
 let base = 0; // nodes that stay: those that modules have made
+const imported = new Set(); // modules of checks
 
 function print(line) {
   printed++;
@@ -29,13 +30,16 @@ function print(line) {
 
 /** Call a function of page/running.py with these arguments; it gives JSON. */
 function call(name, ...given) {
+  return callOf("running", name, given);
+}
+function callOf(module, name, given) {
   python.globals.set("_given", JSON.stringify(given));
-  python.runPython(`_found = running.${name}(*json.loads(_given))`);
+  python.runPython(`_found = ${module}.${name}(*json.loads(_given))`);
   return JSON.parse(python.globals.get("_found"));
 }
 
-async function start({ wasm, files }) {
-  python = await loadMicroPython({ url: wasm, heapsize: HEAP, pystack: 8192, stdout: print, stdin: () => null, linebuffer: true });
+/** Put Python's modules, path → text, where it finds them. */
+function write(files) {
   for (const [path, text] of Object.entries(files)) {
     const folders = path.split("/").slice(0, -1);
     folders.forEach((_, i) => {
@@ -44,6 +48,11 @@ async function start({ wasm, files }) {
     });
     python.FS.writeFile(`/${path}`, text);
   }
+}
+
+async function start({ wasm, files }) {
+  python = await loadMicroPython({ url: wasm, heapsize: HEAP, pystack: 8192, stdout: print, stdin: () => null, linebuffer: true });
+  write(files);
   const offered = bridge({ random, looked: () => { looked = true; } });
   graphOf = offered.graph;
   python.registerJsModule("_page", offered);
@@ -63,6 +72,21 @@ function run({ source, setup = "" }) {
   T.forget(base);
   printed = 0;
   return call("run", source, setup);
+}
+
+/** What the check of an exercise says of an answer: see page/checking.py. `files` are the Python of the lesson's checks. */
+function check({ checks, files, source, setup, line }) {
+  T.forget(base);
+  printed = 0;
+  if (!imported.has(checks)) {
+    const there = Object.entries(files).filter(([path, text]) => text || !python.FS.analyzePath(`/${path}`).exists);
+    write(Object.fromEntries(there));
+    python.runPython("from attn_notes.cell.page import checking");
+    callOf("checking", "imported", [checks]);
+    imported.add(checks);
+    base = T.nodes.length;
+  }
+  return callOf("checking", "checked", [source, setup, line, checks]);
 }
 
 /** What the reader's functions make of inputs [{name, values, shape, dtype}], see `evaluated`; its `numbers` if asked for. */
@@ -129,7 +153,7 @@ const program = ({ outputs, trained = [], loss = "", clip = 0 }) => call("progra
 /** What a program is lowered from, as Python reads it. */
 const graph = ({ ends }) => ({ error: null, graph: graphOf(ends.join(",")) });
 
-const ACTIONS = { start, run, evaluate, judge, program, graph };
+const ACTIONS = { start, run, check, evaluate, judge, program, graph };
 
 self.onmessage = async ({ data: { id, action, ...given } }) => {
   let result;

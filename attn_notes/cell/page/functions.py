@@ -70,8 +70,26 @@ def linspace(start, end, steps, dtype=None):
     return Tensor(made("constant", (), values, [steps], dtype_name(dtype)))
 
 
-def eye(n, m=None, dtype=None):
+def eye(n, m=None, dtype=None, **_):
     return (arange(n)[:, None] == arange(m or n)).to(dtype or float32)
+
+
+def diag(x):
+    if x.ndim == 2:
+        return x.diagonal()
+    rows = arange(len(x))
+    return entrywise("where", rows[:, None] == rows, x, False if x.dtype.name == "bool" else 0)
+
+
+class finfo:
+    """What a kind of number can be."""
+
+    def __init__(self, kind=None):
+        single = dtype_name(kind) == "float32"
+        self.eps = 2.0**-23 if single else 2.0**-52
+        self.tiny = self.smallest_normal = 2.0**-126 if single else 2.0**-1022
+        self.max = (2 - self.eps) * (2.0**127 if single else 2.0**1023)
+        self.min = -self.max
 
 
 def cat(tensors, dim=0):

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 
-from attn_notes.cell.page import functional, functions, modules
+from attn_notes.cell.page import functional, functions, linalg, modules, standard
 from attn_notes.cell.page.bridge import Way
 from attn_notes.cell.page.gradients import OWN, gradients
 from attn_notes.cell.page.tensor import Tensor
@@ -26,14 +26,19 @@ def _named(module):
 F = Names(_named(functional))
 nn = Names(dict(_named(modules), functional=F))
 func = Names({name: getattr(functions, name) for name in ("grad", "vjp", "jvp")})
-torch = Names(dict(functions.public(), Tensor=Tensor, nn=nn, func=func))
+solved = Names({name: value for name, value in _named(linalg).items() if name.islower()})
+torch = Names(dict(functions.public(), Tensor=Tensor, nn=nn, func=func, linalg=solved))
 IMPORTABLE = {
     "torch": torch,
     "torch.nn": nn,
     "torch.nn.functional": F,
     "torch.func": func,
+    "torch.linalg": solved,
+    "functools": standard.functools,
+    "itertools": standard.itertools,
+    "numbers": standard.numbers,
 }
-ALLOWED = ("math", "torch", "collections", "json", "random", "re")
+ALLOWED = ("math", "torch", "collections", "functools", "itertools", "json", "random", "re")
 """What a cell may import: nothing that leads out of the page."""
 
 
@@ -113,11 +118,23 @@ def _input(*_):
     raise RuntimeError("a cell on this page cannot ask for input")
 
 
+class _Keys:
+    def __getitem__(self, key):
+        return key
+
+
+def _slice(*given):
+    """MicroPython has slices, and no way to write one."""
+    start, stop, step = (None, *given, None) if len(given) == 1 else (*given, None)[:3]
+    return _Keys()[start:stop:step]
+
+
 BUILTINS = {
     "float": _float,
     "input": _input,
     "max": _extreme(lambda a, b: a > b),
     "min": _extreme(lambda a, b: a < b),
+    "slice": _slice,
     "sorted": _sorted,
     "zip": _zip,
 }
@@ -150,11 +167,16 @@ SPACE = {}
 """What the last cell that ran has left."""
 
 
-def run(source, setup=""):
-    """Run a cell after what it needs; returns JSON: an error, or null."""
+def begin():
+    """Forget what the last cell has left."""
     SPACE.clear()
     OWN.clear()
     SPACE.update(fresh())
+
+
+def run(source, setup=""):
+    """Run a cell after what it needs; returns JSON: an error, or null."""
+    begin()
     try:
         _executed(setup, "setup", SPACE)
         _executed(source, "cell", SPACE)

@@ -543,6 +543,19 @@ class Tensor:
         upto = (_count(n)[:, None] <= _count(n)).to(self.dtype)
         return (self.transpose(dim, -1) @ upto).transpose(dim, -1)
 
+    def cummin(self, dim):
+        parts, found = self.unbind(dim), []
+        for part in parts:
+            found.append(entrywise("minimum", found[-1], part) if found else part)
+        if not found:
+            return Pair(self, self.long())
+        out = (
+            found[0]
+            .unsqueeze(dim)
+            .joined([x.unsqueeze(dim) for x in found], dim_of(dim, self.ndim))
+        )
+        return Pair(out.to(self.dtype), None)
+
     def equal(self, other):
         return self.shape == other.shape and bool((self == other).all())
 

@@ -15,6 +15,9 @@ from attn_notes.exercises import Score, WrongError, answered, check, need, numbe
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.equilibrium import Field, Relaxation
 
+NOTEBOOK_ONLY = {"fewest": "a trained model and a text are read, and both are large"}
+"""Checks that a page does not run, and why."""
+
 
 def _vector(value: Any, n: int, name: str) -> Tensor:
     """The answer as a vector of n numbers.
@@ -240,7 +243,7 @@ def _steps(value: Any, name: str) -> Steps:
 
 
 @check
-def fewest(answer: tuple[list[float], list[float], float]) -> Score:
+def fewest(answer: tuple[list[float], list[float], float], _: Generator) -> Score:
     """AEP on the recorded trained model, within a thousandth of the exact gradient."""
     if not isinstance(answer, tuple | list) or len(answer) != 3:
         raise WrongError("give three things: the free steps, the nudged steps, and β.")

@@ -1,7 +1,7 @@
 """The checks of the lesson's exercises, and of those of its evidence."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Generator, Tensor
@@ -78,7 +78,7 @@ def floor(answer: Callable[[int, int, Sequence[int]], float], draw: Generator) -
 
 
 @check
-def negative_volume(answer: object) -> str:
+def negative_volume(answer: object, _: Generator) -> str:
     """q, r, k in single precision whose published determinant is negative."""
     if not isinstance(answer, tuple | list | Tensor) or len(answer) != 3:
         raise WrongError("give three vectors: q, r, k.")
@@ -205,9 +205,9 @@ proposal, and one of them a sixth; the rest it guesses right once in 16.
 
 
 @check
-def uncountable(answer: object) -> Score:
+def uncountable(answer: object, _: Generator) -> Score:
     """Probabilities of periods against which no rule that looks back one distance gets far."""
-    if not isinstance(answer, Mapping):
+    if not hasattr(answer, "items"):
         raise WrongError("give a dictionary from periods to probabilities.")
     weights = {period: number(weight) for period, weight in answer.items()}
     need(

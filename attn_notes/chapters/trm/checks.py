@@ -12,6 +12,9 @@ from attn_notes.exercises import Score, WrongError, answered, check, need, numbe
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.trm import TRM, Output, State
 
+NOTEBOOK_ONLY = {"budget": "a trained network takes four hundred looks"}
+"""Checks that a page does not run, and why."""
+
 
 @check
 def left_of_start(answer: Callable[[float, int], float], draw: Generator) -> str:

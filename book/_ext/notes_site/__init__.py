@@ -9,6 +9,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from notes_site import (
     alt_text,
+    answers,
     cards,
     cells,
     citations,
@@ -29,7 +30,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
     of_text, of_outputs = (
         (citations, docstrings, numbers, punctuation, repository),
-        (widgets, cards, cells, stills, alt_text),
+        (widgets, cards, cells, answers, stills, alt_text),
     )
     for part in (theme, icons, mathjax, terms, *of_text, *of_outputs):
         part.setup(app)

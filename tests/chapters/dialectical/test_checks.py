@@ -356,6 +356,26 @@ def as_hidden_as_can_be(x):
     return (future * unseen[:, None, None]).expand(-1, 4, -1)
 
 
+@pytest.mark.parametrize("p", [0.0, 0.05, 0.25, 0.6, 0.95])
+def test_the_floor_by_hand_is_that_of_the_task(p: float) -> None:
+    by_hand = checks.floor_of_one_pair(p)
+    assert by_hand == pytest.approx(Brackets(pairs=1, filler=p).floor, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_detector_of_the_exercise_is_that_of_the_lesson(seed: int) -> None:
+    """For models that read nothing but their own place, all, and one place in one of 40 strings."""
+    draw = torch.Generator().manual_seed(seed)
+    table = torch.randn(7**4, 4, 7, generator=draw) * (torch.rand(7**4, 1, 1, generator=draw) < 0.1)
+
+    def model(x):
+        return answers(x) + table[(x * 7 ** torch.arange(3, -1, -1)).sum(1)]
+
+    watched = torch.tensor([WATCHED])
+    for one in (answers, model):
+        assert checks.detected(one)[0] == future_leak(one, watched, 7)
+
+
 def test_the_most_that_can_be_hidden_is_what_the_chapter_says() -> None:
     """All 399 beginnings but "(a)", whose every continuation is compared; one more is caught."""
     assert checks.beginnings() == 7 + 49 + 343

@@ -1,0 +1,104 @@
+"""Exercises that are answered in the page, where a notebook has a stub and a cell that checks it.
+
+Each gets a place for an editor, after its stub and its check, which the editor takes the place of;
+what the check needs is a file of the lesson's, made by `attn_notes.cell.answers` and fetched on the
+first Run. An exercise that needs a notebook says so, and why.
+"""
+
+import json
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from notes_site import cells, numbers
+
+FOLDERS = ("book", "book/evidence")
+ONLY = "This one is answered where the lesson runs as a notebook: {why}."
+AWAY = "Where this page comes from a server, with JavaScript, it is answered here."
+
+
+def setup(app: Sphinx) -> None:
+    """Put what checks need beside the engine, and a place below each exercise."""
+    app.connect("builder-inited", _write)
+    app.connect("doctree-resolved", _add_places)
+
+
+def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:
+    from attn_notes.cell import answers  # only where it is asked for
+
+    return answers.of_lesson([Path(app.srcdir) / f / f"{stem}.ipynb" for f in FOLDERS], stem)
+
+
+def _write(app: Sphinx) -> None:
+    if app.builder.format != "html" or not (Path(app.srcdir) / "micropython").is_dir():
+        return
+    folder = Path(app.outdir) / "_static" / cells.FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for stem in numbers.lessons(Path(app.srcdir)):
+        _, made = _lesson(app, stem)
+        (folder / f"{stem}.answers.json").write_text(made(), "utf-8")
+
+
+def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    folder, _, stem = page.rpartition("/")
+    if app.builder.format != "html" or folder not in FOLDERS:
+        return
+    if stem not in set(numbers.lessons(Path(app.srcdir))):
+        return
+    there = (Path(app.srcdir) / "micropython").is_dir()
+    sources = cells.sources_of(Path(app.env.doc2path(page)))
+    static = app.builder.get_relative_uri(page, "_static").removesuffix(".html").rstrip("/")
+    found, _ = _lesson(app, stem)
+    here = [x for x in found if not x.why_not]
+    points = {x.name: x.points for x in here}
+    for exercise in found:
+        if f"exercise-{exercise.name}-answer" not in sources:
+            continue  # on the lesson's other page
+        answer = _cell(doctree, page, exercise.stub)
+        check = _cell(doctree, page, exercise.line)
+        if exercise.why_not:
+            html = f'<p class="attn-cell-without">{escape(ONLY.format(why=exercise.why_not))}</p>'
+        elif not there:
+            html = f'<p class="attn-cell-without">{cells.WITHOUT}</p>'
+        else:
+            answer["ids"].append(f"answer-{exercise.name}")
+            check["ids"].append(f"check-{exercise.name}")
+            title = _title(sources[f"exercise-{exercise.name}"])
+            html = place(stem, exercise.name, title, points, static)
+        at = check.parent
+        at.insert(at.index(check) + 1, nodes.raw(text=html, format="html"))
+
+
+def place(stem: str, name: str, title: str, points: dict[str, int], static: str) -> str:
+    """The HTML of a place; `static` is the way to `_static`."""
+    return (
+        f'<div class="attn-answer-place" data-lesson="{escape(stem)}" data-name="{escape(name)}"'
+        f' data-title="{escape(title)}" data-points="{escape(json.dumps(points))}">{AWAY}</div>'
+        f'<link rel="stylesheet" href="{static}/{cells.FOLDER}/editor.css">'
+        f'<script type="module" src="{static}/{cells.FOLDER}/answer.js"></script>'
+    )
+
+
+def _title(question: str) -> str:
+    """`Exercise 1: another floor`, as the admonition has it."""
+    return question.split("} ", 1)[1].splitlines()[0].rpartition(" (")[0]
+
+
+def _cell(doctree: nodes.document, page: str, code: str) -> nodes.Element:
+    """The container of the cell that has this code."""
+    shown = [
+        block
+        for block in doctree.findall(nodes.literal_block)
+        if block.astext().strip() == code.strip()
+    ]
+    if len(shown) != 1:
+        raise ExtensionError(f"{page} shows {code!r} {len(shown)} times")
+    at: nodes.Element = shown[0]
+    while "cell" not in at.get("classes", []):
+        at = at.parent
+    return at
