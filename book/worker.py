@@ -60,10 +60,10 @@ def main() -> None:
     # What the answers of an exercise load first would be loaded by each.
     import torch._dynamo  # noqa: F401
 
-    from attn_notes import exercises
+    from attn_notes import trying
 
-    assert Path(exercises.__file__).is_relative_to(package)
-    exercises.WAITS = PATIENCE  # a busy machine costs nobody a point
+    assert Path(trying.__file__).is_relative_to(package)
+    trying.WAITS = PATIENCE  # a busy machine costs nobody a point
     before = standing()
     guard = Guard([package, Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()])
     sys.addaudithook(guard)
@@ -179,13 +179,13 @@ def confine(limit: float) -> None:
 
 def tried(scope: dict[str, Any], asked: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
     """What the check says of an answer, and which names of the modules the answer has changed."""
-    from attn_notes import exercises
+    from attn_notes import exercises, trying
 
     check = check_of(asked)
     try:
-        with exercises.at_most(exercises.SECONDS):
+        with trying.at_most(exercises.SECONDS):
             exec(compile(asked["source"], "<answer>", "exec"), scope)
-    except exercises.LateError as late:
+    except trying.LateError as late:
         return {"share": 0.0, "message": str(late), "score": None, "changed": changed(before)}
     except Exception as error:
         said = f"your code stopped with {type(error).__name__}: {error}"

@@ -261,7 +261,7 @@ def test_a_check_runs_in_any_thread() -> None:
 
 def test_of_the_tries_of_an_open_exercise_the_least_paid_counts() -> None:
     @check
-    def steps(answer: Callable[[], float]) -> Score:
+    def steps(answer: Callable[[], float], _: Generator) -> Score:
         return Score("done.", answer(), half=400.0, best=200.0)
 
     drawn = iter([300.0, 200.0, 400.0])
