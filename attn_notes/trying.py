@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 WAITS = 10
-"""How many times as long an answer may take by the clock on the wall if it mostly waits."""
+"""How many times as long it may take by the clock on the wall, if it does little but wait."""
 
 
 class Drew:

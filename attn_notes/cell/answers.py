@@ -1,9 +1,9 @@
 """What a page is given of a lesson's exercises, so that answers are checked there.
 
 A check is written once, in a chapter's `checks`, and travels to the page in its smaller Python:
-what the checks of the page reach, of every module of the package no definition more, translated by
-`dialect`. So do names that the notebook's setup imports and an exercise's solution uses. What such
-a module needs, and the page has not, breaks the build, with its name.
+what the checks of the page reach, of every module of the package no definition more, translated
+by `dialect`. So do names that the notebook's setup imports and an exercise's solution uses. What
+such a module needs, and the page has not, breaks the build, with its name.
 """
 
 import ast

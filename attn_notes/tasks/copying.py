@@ -156,10 +156,10 @@ class Copying:
         read = torch.arange(1, t + 1, device=x.device)  # how many tokens have been read
         weights, followers = [], []
         for p in self.periods:
-            same = torch.ones(n, t, dtype=torch.bool, device=x.device)
-            same[:, p:] = x[:, p:] == x[:, :-p]
+            other = torch.zeros(n, t, device=x.device)
+            other[:, p:] = (x[:, p:] != x[:, :-p]).float()
             weight = -read.clamp(max=p).double() * math.log(v)
-            weights.append(weight.masked_fill(~same.cummin(1).values, -math.inf))
+            weights.append(weight.masked_fill(other.cumsum(1) > 0, -math.inf))
             repeats = F.one_hot(x[:, (read - p).clamp(min=0)], v)
             followers.append(torch.where((read >= p)[:, None], repeats, 1 / v))
         weight = torch.stack(weights).softmax(0)[..., None]

@@ -285,11 +285,26 @@ SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what 
 ]
 
 
+def _varies(answer: Callable[[Model], bool]) -> bool:
+    """Whether it asks an honest model, which tells it nothing, other things at other times."""
+    tried = []
+    for _ in range(ASKED):
+        asked: list[list[list[int]]] = []
+
+        def model(x: Tensor, asked: list[list[list[int]]] = asked) -> Tensor:
+            asked.append(x.tolist())
+            return _honest(x)
+
+        answer(model)
+        tried.append(asked)
+    return any(asked != tried[0] for asked in tried)
+
+
 @check
 def reads_ahead(answer: Callable[[Model], bool], draw: Generator) -> str:
     """Whether a model from tokens [n, t] to logits [n, t, 7] reads the future."""
     told: list[set[bool]] = [set() for _ in SUSPECTS]
-    for _ in range(ASKED):
+    for _ in range(ASKED if _varies(answer) else 1):
         for i in torch.randperm(len(SUSPECTS), generator=draw).tolist():  # nobody can count along
             told[i].add(yes_or_no(answer(SUSPECTS[i][0])))
     need(

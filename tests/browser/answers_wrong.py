@@ -1,0 +1,264 @@
+"""Wrong answers to each exercise that a page checks, as readers may write them."""
+
+
+def returns(head: str, *values: str) -> list[str]:
+    """A function with this head, for each value that it returns."""
+    return [f"import math\n\ndef {head}:\n    return {value}" for value in values]
+
+
+def assigned(name: str, *values: str) -> list[str]:
+    return [f"{name} = {value}" for value in values]
+
+
+LOOP = """def future_leak(model, tokens):
+    found = []
+    for i in {places}:
+        altered = tokens.clone()
+        altered[:, i] = (altered[:, i] + 1) % 4
+        change = (model(tokens) - model(altered)){kept}
+        found.append({much})
+    return {all}"""
+ENTROPY = """import math
+
+def entropy(*all):
+    return -sum([q * math.log(q) for q in all])
+
+def floor(p):
+    first = entropy(p / 3, p / 3, p / 3, 1 - p)
+    last = entropy(p / 3, p / 3, 1 - 2 * p / 3)
+    return {value}"""
+MAY = """def allowed(depth, remaining):
+    found = set()
+    if depth + 1 <= remaining - 1:
+        found.add("(")
+    if depth >= 1:
+        found.add(")")
+    if depth <= remaining - 1:
+        found |= set("abc ")
+    if depth == 0:
+        found.add(" ")
+    return {value}"""
+PAST = """def mask(scores, keep):
+    past = torch.ones_like(scores).triu(1).bool()
+    past = scores.masked_fill(past, -math.inf)
+    return {value}"""
+CUT = """def reads_ahead(model):
+    x = torch.zeros(1, 6, dtype=torch.long)
+    before = model(x)
+    for i in {cuts}:
+        for token in {tokens}:
+            changed = x.clone()
+            changed[:, {changed}] = token
+            if (model(changed)[:, :i] != before[:, :i]).any():
+                return True
+    return False"""
+CYCLE = """def cycle(net, x, y, z, n):
+    start = z
+    for _ in range(n):
+        z = {thought}
+    return {found}"""
+ACCURACY = """def accuracy(model, period):
+    task = copying.Copying(16, 24, (period,))
+    x = task.sample(64, Generator().manual_seed(0))
+    return task.probe(model, x)["accuracy"].item()
+
+def copies_by_content(model):
+    return {value}"""
+
+
+def cut(cuts: str = "range(1, 6)", tokens: str = "range(7)", changed: str = "i:") -> str:
+    return CUT.format(cuts=cuts, tokens=tokens, changed=changed)
+
+
+def loop(
+    places: str = "range(1, 6)",
+    kept: str = "[:, :i]",
+    much: str = "change.abs().max().item()",
+    all: str = "max(found)",
+) -> str:
+    return LOOP.format(places=places, kept=kept, much=much, all=all)
+
+
+WRONG: dict[str, dict[str, list[str]]] = {
+    "deep_qkv": {
+        "floor": returns(
+            "floor(letters, length)",
+            *("2 * math.log2(3) / 6", "math.log(3) / 2", "2 * math.log(3) / 7", "math.log(3) / 3"),
+            *("math.log(letters) / 3", "2 * math.log(3)", "-math.log(3) / 3", '"much"', "None"),
+        ),
+        "leak": [
+            loop(places="[5]"),
+            loop(places="[1]"),
+            loop(kept=""),
+            loop(kept="[:, i - 1]"),
+            loop(much="change.abs().max() > 1e-5", all="any(found)"),
+            loop(much="change.abs().mean().item()"),
+            loop(much="change.max().item()"),
+            loop(much="9 * change.norm().item()"),
+            "def future_leak(model, tokens):\n    return 0.0",
+            "def future_leak(model, tokens):\n    tokens[:, 5] = 1\n    return 0.0",
+            "def future_leak(model, tokens):\n    return (model(tokens + 1) - model(tokens)).max()",
+        ],
+        "rank": assigned(
+            "answer",
+            *("(torch.ones(6, 1), torch.ones(1, 3))", "(torch.ones(6, 2), torch.ones(2, 3))"),
+            *("(torch.ones(6, 1), torch.ones(3, 1))", "torch.ones(6, 3)", "None"),
+            "(torch.arange(6.0)[:, None], torch.tensor([[1.0, 0, -1]]))",
+            "(torch.full((6, 1), torch.nan), torch.ones(1, 3))",
+        ),
+    },
+    "dialectical": {
+        "mask": [
+            PAST.format(value=value)
+            for value in (
+                *("past", "scores", "None", "1.0", "scores[0]", "scores - math.inf"),
+                *("past + (~keep).float() * -math.inf", "scores.masked_fill(~keep, -math.inf)"),
+                *("past.masked_fill(~keep, -math.inf)", "past.masked_fill(keep, -math.inf)"),
+                "past.masked_fill(~keep[:, None], -math.inf)",
+                "past.masked_fill(~keep, -math.inf).softmax(-1)",
+            )
+        ],
+        "ahead": [
+            "def reads_ahead(model):\n    return False",
+            "def reads_ahead(model):\n    return True",
+            "def reads_ahead(model):\n    return 0.7",
+            "def reads_ahead(model):\n    return None",
+            cut(changed="i"),
+            cut(cuts="[1]"),
+            cut(cuts="[4]"),
+            cut(tokens="[1, 6]"),
+            cut(tokens="range(6)"),
+        ],
+        "hide": returns(
+            "sly(tokens)",
+            *("None", "torch.zeros(len(tokens), 4)", "torch.zeros(len(tokens), 4, 7)"),
+            *("F.one_hot(tokens, 7).float() * math.nan", "F.one_hot(tokens, 7).float()"),
+            "F.one_hot(tokens[:, [3, 3, 3, 3]], 7).float()",
+            "F.one_hot(tokens.zero_(), 7).float()",
+        ),
+        "floor": [
+            ENTROPY.format(value=value)
+            for value in (
+                *("first + last", "2 * first / (2 + 2 * p)", "(first + last) / 2", "1.0", "None"),
+                *("(first + last) / (3 + 2 * p)", "-(first + last) / (2 + 2 * p)", "'much'"),
+                *("(first + last) / (2 + p)", "first / (1 + 2 * p)"),
+                "(first + last) / (2 + 2 * p) / math.log(2)",
+            )
+        ],
+        "grammar": [
+            MAY.format(value=value)
+            for value in (
+                *("None", "3", "'(x'", "'_'", "')'", "set('()abc ') - {')'}", "found - {' '}"),
+                *("found - {'c'}", "found - ({' '} if remaining == 0 else set())"),
+            )
+        ],
+    },
+    "equilibrium": {
+        "credit": returns(
+            "credits(J, g)",
+            *("None", "(..., ...)", "g", "(1.0, g)", "(g, J)", "(g / 0, g)"),
+            "(torch.linalg.solve(J, -g), torch.linalg.solve(J.T, -g))",
+            "(torch.linalg.solve(J.T, g), torch.linalg.solve(J, g))",
+            "(-J.T @ g, torch.linalg.solve(J, -g))",
+            "(torch.linalg.solve(J, -g), torch.linalg.solve(J, -g))",
+            "(torch.linalg.solve(J.T, -g), g)",
+        ),
+        "nudge": returns(
+            "nudged(F, slope, rest, J, beta)",
+            *("None", "3", "lambda z: ...", "lambda z: z[0]"),
+            "lambda z: F(z) - beta * slope(z)",
+            "lambda z: F(z) - beta * slope(z) + (J - J.T) @ (z - rest)",
+            "lambda z: F(z) - beta * slope(z) - (J - J.T) @ (z - rest) / 2",
+            "lambda z: F(z) + beta * slope(z) - (J - J.T) @ (z - rest)",
+            "lambda z: F(z) - (J - J.T) @ (z - rest)",
+            "lambda z: F(z) - beta * slope(rest) - (J - J.T) @ (z - rest)",
+            "lambda z: F(z) - beta * slope(z) - (J - J.T) @ z",
+            "lambda z: F(z) - slope(z) - (J - J.T) @ (z - rest)",
+        ),
+        "settles": returns(
+            "settles(J, eps)",
+            *("None", "0.7", "False", "True", "bool((J.diagonal() < 0).all())"),
+            "bool(torch.linalg.matrix_norm(torch.eye(len(J)) + eps * J, 2) < 1)",
+            "bool(torch.linalg.eigvals(torch.eye(len(J)) + 0.5 * J).abs().max() < 1)",
+            "bool(torch.linalg.eigvalsh(J + J.T).max() < 0)",
+        ),
+        "beta": returns(
+            "best_nudge(c, r)",
+            *("None", "'small'", "(r / c) ** (1 / 3)", "(r / 2 / c) ** 0.5", "r / (2 * c)"),
+            *("(2 * c / r) ** (1 / 3)", "(2 * r / c) ** (1 / 3)", "1.0", "0.5"),
+        ),
+    },
+    "triple_product": {
+        "floor": returns(
+            "floor(v, n, p)",
+            *("p[0] * math.log(v) / (n - 1)", "(p[0] - 1) * math.log(v) / n", "1.0", "None"),
+            *("(p[0] - 1) * math.log(v)", "(p[0] - 1) * math.log2(v) / (n - 1)", "'much'"),
+            *("-(p[0] - 1) * math.log(v) / (n - 1)", "p[0] * math.log(v) / n"),
+            "(sum(p) / len(p) - 1) * math.log(v) / (n - 1)",
+        ),
+        "content": [
+            ACCURACY.format(value=value)
+            for value in (
+                *("False", "True", "0.7", "None", "accuracy(model, 7) > 0.5"),
+                *(
+                    "accuracy(model, 6) > 0.5",
+                    "accuracy(model, 7) > 0.5 or accuracy(model, 11) > 0.5",
+                ),
+            )
+        ],
+        "periods": assigned(
+            "weights",
+            *("None", "[7, 8]", "{7: 'half', 8: 0.5}", "{13: 1.0}", "{7.5: 1.0}", "{7: 0.5}"),
+            *("{7: 1.5, 8: -0.5}", "{}", "{12: 1.0}", "{p: 1 / 7 for p in range(6, 13)}"),
+        ),
+        "negative": assigned(
+            "answer",
+            *("None", "torch.ones(2, 5)", "(torch.ones(3), 'r', torch.ones(3))"),
+            "(torch.ones(3), torch.ones(3), torch.ones(4))",
+            "(torch.ones(3).double(), torch.ones(3), torch.ones(3))",
+            "(torch.ones(3), torch.ones(3), torch.ones(3) / 0)",
+            "(1e30 * torch.ones(3), torch.ones(3), torch.ones(3))",
+            "tuple(torch.eye(3))",
+        ),
+        "deaf": returns(
+            "score(q, k, r)",
+            *("None", "1.0", "k @ q.T", "torch.ones(len(q), len(k))", "q @ k.T / 0"),
+            "-stable_volume(q, k, r)",
+            "-stable_volume(q, k, r) / k.square().sum(-1)",
+            "q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1))",
+        ),
+    },
+    "trm": {
+        "disguise": returns(
+            "same_class(a, b)",
+            *("None", "1", "False", "True", "a == b", "sorted(a) == sorted(b)"),
+            "len(set(zip(a, b))) == len(set(a))",
+            "len(set(zip(a, b))) == len(set(b))",
+        ),
+        "stop": returns(
+            "steps_taken(q, level)",
+            *("None", "[1, 2, 3, 1]", "q", "q.argmax(0) + 1", "(q.sigmoid() > level).sum(0)"),
+            *("(q.sigmoid() > level).int().argmax(0)", "(q > level).int().argmax(0) + 1"),
+            "(q.fill_(0) > level).int().argmax(0) + 1",
+        ),
+        "average": returns(
+            "left_of_start(d, n)",
+            *("None", "'all'", "d * n", "1 - d**n", "(1 - d) ** n", "(1 - d) * d**n"),
+            *("d ** (n - 1)", "0.9**n"),
+        ),
+        "cycle": [
+            CYCLE.format(thought=thought, found=found)
+            for thought, found in (
+                *(("net(x + y + z)", "None"), ("net(x + y + z)", "(..., ...)")),
+                *(("net(x + y + z)", "y"), ("net(x + y + z)", "(y, 1.0)")),
+                *(("net(x + y + z)", "(z, net(y + z))"), ("net(x + y + start)", "(net(y + z), z)")),
+                *(("net(x + z)", "(net(y + z), z)"), ("net(y + z)", "(net(y + z), z)")),
+                *(("net(x + y + z)", "(net(x + y + z), z)"), ("net(x + y + z)", "(net(z), z)")),
+                *(
+                    ("z + net(x + y + z)", "(net(y + z), z)"),
+                    ("net(x + y + z)", "(y + net(y + z), z)"),
+                ),
+            )
+        ],
+    },
+}

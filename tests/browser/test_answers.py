@@ -1,0 +1,199 @@
+"""Exercises that are answered in the page: the notebook's checks say there what they say here."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dependencies import lesson_stems
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from attn_notes.cell import answers
+
+from .. import exercises
+from . import cell_page, engine_page
+from .answers_wrong import WRONG
+from .conftest import ROOT, Visit
+
+STEMS = lesson_stems(ROOT)
+
+
+def pages(stem: str) -> list[Path]:
+    return [ROOT / "book" / f"{stem}.ipynb", ROOT / "book" / "evidence" / f"{stem}.ipynb"]
+
+
+def here(stem: str) -> list[answers.Exercise]:
+    """The exercises of a lesson that are answered in a page."""
+    return [x for x in answers.of_lesson(pages(stem), stem)[0] if not x.why_not]
+
+
+ALL = [pytest.param(stem, x, id=f"{stem}-{x.name}") for stem in STEMS for x in here(stem)]
+
+
+def test_most_are_answered_in_a_page_and_the_others_say_why() -> None:
+    found = [x for stem in STEMS for x in answers.of_lesson(pages(stem), stem)[0]]
+    assert len(found) == 24 and len(ALL) == 24 - len([x for x in found if x.why_not]) >= 18
+    assert {x.name for x in found if x.why_not} == {"rescue", "fewest", "budget"}
+
+
+@pytest.fixture(scope="module")
+def started(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with engine_page.engine_page(browser, tmp_path_factory.mktemp("answers")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def ask(started: Page) -> Callable[[str, answers.Exercise, str], dict[str, Any]]:
+    """What a page says of an answer; each lesson has a Worker of its own, as on the site."""
+    made: dict[str, Any] = {}
+
+    def asked(stem: str, exercise: answers.Exercise, source: str) -> dict[str, Any]:
+        if stem not in made:
+            made.clear()
+            made[stem] = json.loads(answers.of_lesson(pages(stem), stem)[1]())
+            started.evaluate("import('./_engine.js').then(({ engine }) => engine().end('next'))")
+        told = made[stem]
+        given = {"source": source, "setup": exercise.setup, "line": exercise.line}
+        files = {"checks": told["checks"], "files": told["files"]}
+        return engine_page.ask(started, "check", **given, **files)
+
+    return asked
+
+
+def said(stem: str, name: str, source: str) -> str:
+    """What the notebook says of an answer."""
+    page = next(page for page in pages(stem) if name in exercises.names(page))
+    return repr(exercises.outcome(page, name, source))
+
+
+DRAWN = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?|\[[^\]]*\]")
+"""What hangs on the cases that are drawn anew: numbers, and lists of them."""
+LUCK = " (It draws at random: the least of its tries counts.)"
+"""In tests the checks of shapes draw."""
+
+
+def words(text: str) -> str:
+    return DRAWN.sub("#", text.removesuffix(LUCK))
+
+
+@pytest.mark.parametrize(("stem", "exercise"), ALL)
+def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise: Any) -> None:
+    stub = ask(stem, exercise, exercise.stub)["outcome"]
+    assert not stub["passed"] and stub["says"] == said(stem, exercise.name, exercise.stub)
+    found = ask(stem, exercise, exercise.solution)
+    assert found["error"] is None, found["error"]
+    assert found["outcome"]["passed"], found["outcome"]["says"]
+    assert words(found["outcome"]["says"]) == words(said(stem, exercise.name, exercise.solution))
+
+
+@pytest.mark.parametrize(("stem", "exercise"), ALL)
+def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
+    ask: Callable, stem: str, exercise: Any
+) -> None:
+    tried = WRONG[stem][exercise.name]
+    assert len(tried) >= 6
+    for source in tried:
+        found = ask(stem, exercise, source)
+        assert found["error"] is None, (source, found["error"])
+        outcome, true = found["outcome"], said(stem, exercise.name, source)
+        assert not outcome["passed"], source
+        assert words(outcome["says"]) == words(true), source
+
+
+# --- On the site
+
+
+FIRST = {
+    "deep_qkv": "floor",
+    "triple_product": "floor",
+    "dialectical": "mask",
+    "equilibrium": "nudge",
+    "trm": "stop",
+}
+
+
+def exercise_of(page: Page, name: str) -> Locator:
+    found = page.locator(f"[data-exercise={name}]")
+    expect(found).to_have_count(1)
+    return found
+
+
+def tried(node: Locator, code: str) -> str:
+    node.get_by_role("textbox").fill(code)
+    cell_page.run(node)
+    return node.locator(".attn-cell-said").inner_text()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_reader_answers_in_the_page(
+    open_page: Callable[..., Visit], axe: Callable[..., list[str]], stem: str, width: int
+) -> None:
+    page = open_page(f"book/{stem}.html", width=width, fresh=True).page
+    found = next(x for x in here(stem) if x.name == FIRST[stem])
+    node = exercise_of(page, found.name)
+    expect(node).to_have_attribute("data-passed", "false")
+    assert node.get_by_role("textbox").input_value() == found.stub
+    assert "Not yet" in tried(node, found.stub)
+    expect(node).to_have_attribute("data-passed", "false")
+    assert "Right: " in tried(node, found.solution)
+    expect(node).to_have_attribute("data-passed", "true")
+    expect(node).to_contain_text(f"Reached: {found.points} points of {found.points} here")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert axe(page, f"[data-exercise={found.name}]") == []
+    page.reload()
+    node = exercise_of(page, found.name)
+    assert node.get_by_role("textbox").input_value() == found.solution
+    expect(node).to_contain_text(f"Reached: {found.points} points of {found.points} here")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_exercise_has_an_editor_or_a_reason(
+    open_page: Callable[..., Visit], stem: str
+) -> None:
+    found = answers.of_lesson(pages(stem), stem)[0]
+    shown, why = [], 0
+    for address in (f"book/{stem}.html", f"book/evidence/{stem}.html"):
+        page = open_page(address).page
+        nodes = page.locator("[data-exercise]").all()
+        shown += [node.get_attribute("data-exercise") for node in nodes]
+        why += page.get_by_text("This one is answered where the lesson runs as a notebook").count()
+    assert shown == [x.name for x in found if not x.why_not]
+    assert why == len([x for x in found if x.why_not])
+
+
+def test_by_the_keyboard_and_what_goes_wrong(open_page: Callable[..., Visit]) -> None:
+    page = open_page("book/deep_qkv.html", fresh=True).page
+    node = exercise_of(page, "floor")
+    field = node.get_by_role("textbox")
+    field.fill("def floor(letters, length):\n    return <img src=x onerror=bad()>")
+    field.focus()
+    page.keyboard.press("Control+Enter")
+    expect(node).to_have_attribute("data-code", "failed")
+    assert "SyntaxError" in node.locator(".attn-cell-said").inner_text()
+    assert node.locator("img").count() == 0
+    page.keyboard.press("Tab")
+    expect(node.get_by_role("button", name="Run", exact=True)).to_be_focused()
+    bad = "<b>bold</b>"
+    told = tried(node, f"def floor(letters, length):\n    raise ValueError('{bad}')")
+    assert f"your code stopped with ValueError: {bad}" in told
+    expect(node.locator(".attn-wrong")).to_have_text("2")
+    assert "you stopped it" not in tried(node, "def floor(a, b):\n    while True:\n        pass")
+    assert "had not ended after" in node.locator(".attn-cell-said").inner_text()
+    node.get_by_role("button", name="Begin anew").click()
+    assert "no answer yet" in tried(node, field.input_value())
+
+
+def test_what_was_reached_can_be_saved(open_page: Callable[..., Visit]) -> None:
+    page = open_page("book/deep_qkv.html", fresh=True).page
+    (floor,) = (x for x in here("deep_qkv") if x.name == "floor")
+    node = exercise_of(page, "floor")
+    tried(node, floor.solution)
+    with page.expect_download() as download:
+        node.get_by_role("button", name="Save").click()
+    saved = json.loads(Path(download.value.path()).read_text("utf-8"))
+    (first,) = (x for x in saved["exercises"] if x["name"] == "floor")
+    assert saved["lesson"] == "deep_qkv"
+    assert first == {"name": "floor", "of": 2, "points": 2, "answer": floor.solution}

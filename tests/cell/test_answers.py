@@ -1,0 +1,57 @@
+"""What of the lessons' checks travels to a page, and what may not."""
+
+import ast
+import json
+
+import pytest
+from dependencies import lesson_stems
+
+from attn_notes.cell import answers, dialect, engine
+
+from ..exercises import ROOT
+
+STEMS = lesson_stems(ROOT)
+
+
+def lesson(stem: str) -> dict:
+    pages = [ROOT / "book" / f"{stem}.ipynb", ROOT / "book" / "evidence" / f"{stem}.ipynb"]
+    return json.loads(answers.of_lesson(pages, stem)[1]())
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
+    """It is made without a refusal, and has no construct that MicroPython lacks."""
+    told = lesson(stem)
+    there = {*told["files"], *engine.python()}
+    for path, text in told["files"].items():
+        for node in ast.walk(ast.parse(text)):
+            assert not isinstance(node, (ast.AnnAssign, ast.JoinedStr, ast.Match)), path
+            if isinstance(node, (ast.List, ast.Set)):
+                assert not any(isinstance(each, ast.Starred) for each in node.elts), path
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attn_notes"):
+                name = node.module.replace(".", "/")
+                assert {f"{name}.py", f"{name}/__init__.py"} & there, (path, node.module)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import numpy\ndef f(x): return numpy.sum(x)", "needs numpy, which a page's Python"),
+        ("from inspect import signature as f", "needs inspect, which a page's Python has not"),
+        ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
+    ],
+)
+def test_what_a_page_lacks_is_refused_by_name(
+    source: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "_module", lambda name: answers._Module(source))
+    with pytest.raises(dialect.NotInPageError, match=words):
+        answers._Needed().reach("attn_notes.somewhere", "f")
+
+
+def test_what_nobody_reaches_stays_at_home() -> None:
+    """Neither the check that trains nor the tasks' drawing of samples."""
+    files = lesson("deep_qkv")["files"]
+    assert "rescue" not in files["attn_notes/chapters/deep_qkv/checks.py"]
+    assert "def sample" not in files["attn_notes/tasks/sorting.py"]
+    assert "attn_notes/models/deep_qkv.py" not in files
