@@ -19,6 +19,7 @@ LISTS = {
     "benchmarks/programs.py": "times a step of each model that trains in the page",
     "benchmarks/waiting.py": "times what a reader of each page waits for",
     "tests/analysis/test_pretrained.py": "asks each trained model for what its chapter says of it",
+    "tests/browser/answers_wrong.py": "has wrong answers to each exercise",
     "tests/browser/test_alone.py": "knows what can be chosen in each widget",
     "tests/browser/test_one_screen.py": "knows what is to be seen together in each widget",
     "tests/browser/chapter_steps.py": "has a training step of each model",
