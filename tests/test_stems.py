@@ -20,6 +20,7 @@ LISTS = {
     "benchmarks/programs.py": "times a step of each model that trains in the page",
     "benchmarks/waiting.py": "times what a reader of each page waits for",
     "tests/analysis/test_pretrained.py": "asks each trained model for what its chapter says of it",
+    "tests/browser/answers_wrong.py": "has wrong answers to each exercise",
     "tests/browser/test_alone.py": "knows what can be chosen in each widget",
     "tests/browser/test_cells.py": "tries what each text says of changing its model",
     "tests/browser/test_one_screen.py": "knows what is to be seen together in each widget",
