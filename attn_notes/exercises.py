@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 from torch import Generator
 
@@ -31,7 +31,8 @@ TRIES = 3
 """How often an answer that draws at random is tried."""
 
 
-class Score(NamedTuple):
+@dataclass(frozen=True)
+class Score:
     """What an open exercise measures, once an answer is right.
 
     Args:

@@ -62,7 +62,7 @@ class Judged:
         case = self._case(number)
         return {**case.numbers, "verdict": case.verdict}
 
-    def _judge(self, given: tuple[int, Any]) -> str:
+    def _judge(self, given: tuple[int, Any], _: Generator) -> str:
         which, answer = given
         case = self._case(which)
         wanted = [*case.numbers, "verdict"]

@@ -14,7 +14,10 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
-NOTEBOOK_ONLY = {"rescue": "sixteen models are trained for hundreds of steps"}
+NOTEBOOK_ONLY = {
+    "rescue": "sixteen models are trained for hundreds of steps",
+    "part": "a page draws other numbers than a course does",
+}
 """Checks that a page does not run, and why."""
 
 
@@ -60,7 +63,7 @@ def rank_one_gate(answer: object, _: Generator) -> str:
     """A [6, 1] and B [1, 3] whose row softmax has rank 1 but is not constant."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         raise WrongError("give two tensors: A, B.")
-    a, b = (torch.as_tensor(part, dtype=torch.float64) for part in answer)
+    a, b = (torch.as_tensor(each, dtype=torch.float64) for each in answer)
     need(tuple(a.shape) == (6, 1), f"A should have shape (6, 1), not {tuple(a.shape)}.")
     need(tuple(b.shape) == (1, 3), f"B should have shape (1, 3), not {tuple(b.shape)}.")
     gate = (a @ b).softmax(-1)

@@ -11,6 +11,9 @@ from attn_notes.judgement import Case, Judged
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, encode
 from attn_notes.tasks.grammar import BRACKETS
 
+NOTEBOOK_ONLY = {"honest": "a page draws other numbers than a course does"}
+"""Checks that a page does not run, and why."""
+
 
 @check
 def floor(answer: Callable[[float], float], draw: Generator) -> str:

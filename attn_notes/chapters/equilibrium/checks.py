@@ -15,7 +15,10 @@ from attn_notes.exercises import Score, WrongError, answered, check, need, numbe
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.equilibrium import Field, Relaxation
 
-NOTEBOOK_ONLY = {"fewest": "a trained model and a text are read, and both are large"}
+NOTEBOOK_ONLY = {
+    "fewest": "a trained model and a text are read, and both are large",
+    "falls": "a page draws other numbers than a course does",
+}
 """Checks that a page does not run, and why."""
 
 

@@ -13,6 +13,9 @@ from attn_notes.judgement import Case, Judged
 from attn_notes.models.triple_product import expanded_volume
 from attn_notes.tasks.copying import Copying
 
+NOTEBOOK_ONLY = {"counts": "a page draws other numbers than a course does"}
+"""Checks that a page does not run, and why."""
+
 
 @check
 def floor(answer: Callable[[int, int, Sequence[int]], float], draw: Generator) -> str:

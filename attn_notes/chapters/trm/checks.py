@@ -12,7 +12,10 @@ from attn_notes.exercises import Score, WrongError, answered, check, need, numbe
 from attn_notes.judgement import Case, Judged
 from attn_notes.models.trm import TRM, Output, State
 
-NOTEBOOK_ONLY = {"budget": "a trained network takes four hundred looks"}
+NOTEBOOK_ONLY = {
+    "budget": "a trained network takes four hundred looks",
+    "stops": "a page draws other numbers than a course does",
+}
 """Checks that a page does not run, and why."""
 
 

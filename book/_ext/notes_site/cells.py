@@ -36,11 +36,23 @@ def setup(app: Sphinx) -> None:
 
 def cells_of(stem: str) -> list[Any]:
     """A lesson's cells, as its chapter names them; none where it names none."""
-    module = f"attn_notes.chapters.{stem}.cell"
-    if importlib.util.find_spec(module) is None:
+    if not has_cells(stem):
         return []
-    found: list[Any] = importlib.import_module(module).cells()
+    found: list[Any] = importlib.import_module(module_of(stem)).cells()
     return found
+
+
+def module_of(stem: str) -> str:
+    """What names a lesson's cells."""
+    return f"attn_notes.chapters.{stem}.cell"
+
+
+def has_cells(stem: str) -> bool:
+    """Whether a page is a lesson of the package that names cells."""
+    try:
+        return importlib.util.find_spec(module_of(stem)) is not None
+    except ModuleNotFoundError:  # no chapter has this name
+        return False
 
 
 def sources_of(path: Path) -> dict[str, str]:
@@ -62,7 +74,7 @@ def place(stem: str, cell: Any, code: str, static: str) -> str:
 
 def _lessons(app: Sphinx) -> Iterator[str]:
     for stem in numbers.lessons(Path(app.srcdir)):
-        if importlib.util.find_spec(f"attn_notes.chapters.{stem}.cell"):
+        if has_cells(stem):
             yield stem
 
 
