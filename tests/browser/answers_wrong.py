@@ -123,7 +123,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
             "def reads_ahead(model):\n    return True",
             "def reads_ahead(model):\n    return 0.7",
             "def reads_ahead(model):\n    return None",
-            cut(changed="i"),
+            cut(cuts="[3, 4]", changed="i"),
             cut(cuts="[1]"),
             cut(cuts="[4]"),
             cut(tokens="[1, 6]"),
