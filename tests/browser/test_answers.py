@@ -34,8 +34,9 @@ ALL = [pytest.param(stem, x, id=f"{stem}-{x.name}") for stem in STEMS for x in h
 
 def test_most_are_answered_in_a_page_and_the_others_say_why() -> None:
     found = [x for stem in STEMS for x in answers.of_lesson(pages(stem), stem)[0]]
-    assert len(found) == 24 and len(ALL) == 24 - len([x for x in found if x.why_not]) >= 18
-    assert {x.name for x in found if x.why_not} == {"rescue", "fewest", "budget"}
+    away = [x.name for x in found if x.why_not]
+    assert len(ALL) == len(found) - len(away) >= 18
+    assert sorted(away) == ["budget", "fewest", "rescue", *["verdict"] * len(STEMS)]
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,11 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", _add_places)
 
 
+def _lessons(app: Sphinx) -> list[str]:
+    """Those whose chapter the package has, with its checks."""
+    return [stem for stem in numbers.lessons(Path(app.srcdir)) if cells.has_cells(stem)]
+
+
 def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:
     from attn_notes.cell import answers  # only where it is asked for
 
@@ -39,7 +44,7 @@ def _write(app: Sphinx) -> None:
         return
     folder = Path(app.outdir) / "_static" / cells.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for stem in numbers.lessons(Path(app.srcdir)):
+    for stem in _lessons(app):
         _, made = _lesson(app, stem)
         (folder / f"{stem}.answers.json").write_text(made(), "utf-8")
 
@@ -48,7 +53,7 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     folder, _, stem = page.rpartition("/")
     if app.builder.format != "html" or folder not in FOLDERS:
         return
-    if stem not in set(numbers.lessons(Path(app.srcdir))):
+    if stem not in set(_lessons(app)):
         return
     there = (Path(app.srcdir) / "micropython").is_dir()
     sources = cells.sources_of(Path(app.env.doc2path(page)))
