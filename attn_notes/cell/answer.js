@@ -60,7 +60,7 @@ function mount(place, _, places) {
   const score = html("p", { class: "attn-hint" });
   const node = html(
     "section",
-    { class: "attn-widget attn-cell", "aria-label": title, "data-exercise": name, "data-passed": "false", "data-code": "idle" },
+    { class: "attn-cell", "aria-label": title, "data-exercise": name, "data-passed": "false", "data-code": "idle" },
     lines,
     html("div", { class: "attn-controls" }, go, stop, again, keepAll),
     html("p", { id: `${uid}-hint`, class: "attn-hint" }, "Run (Ctrl+Enter) checks it, here in the page. What you write stays in this browser."),
