@@ -21,8 +21,9 @@ from functools import partial, wraps
 from typing import Any, overload
 
 from torch import Generator
+from torch.nn import Module
 
-from attn_notes.trying import Drew, LateError, at_most, generators_kept, seeded
+from attn_notes.trying import LateError, at_most, following, generators_kept, start
 
 SECONDS = 8.0
 """How long an answer may keep the processor, unless its check says otherwise."""
@@ -101,6 +102,36 @@ class WrongError(Exception):
 
 Check = Callable[..., Outcome]
 """`check(answer, seed=None)`: what came of an answer. With a seed its cases are always the same."""
+
+
+class Drew:
+    """Whether an answer has drawn from the global generators."""
+
+    ever = False
+
+
+def seeded(answer: Any, seed: int, drew: Drew) -> Any:
+    """An answer that finds the global generators at this seed whenever it is called.
+
+    A function, or a tuple with some in it; anything else is given back. What draws from them is
+    noted. What draws from a generator of its own, unless NumPy makes it then, is not noticed.
+    """
+    if isinstance(answer, tuple):
+        return tuple(seeded(part, seed, drew) for part in answer)
+    if not callable(answer) or isinstance(answer, Module):
+        return answer
+
+    start(seed)
+    untouched = following()
+
+    def asked(*given: object) -> object:
+        start(seed)
+        found = answer(*given)
+        if following() != untouched:
+            drew.ever = True
+        return found
+
+    return asked
 
 
 @overload

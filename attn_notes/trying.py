@@ -11,44 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 WAITS = 10
 """How many times as long it may take by the clock on the wall, if it does little but wait."""
-
-
-class Drew:
-    """Whether an answer has drawn from the global generators."""
-
-    ever = False
-
-
-def seeded(answer: Any, seed: int, drew: Drew) -> Any:
-    """An answer that finds the global generators at this seed whenever it is called.
-
-    A function, or a tuple with some in it; anything else is given back. What draws from them is
-    noted. What draws from a generator of its own, unless NumPy makes it then, is not noticed.
-    """
-    if isinstance(answer, tuple):
-        return tuple(seeded(part, seed, drew) for part in answer)
-    if not callable(answer) or isinstance(answer, nn.Module):
-        return answer
-
-    start(seed)
-    untouched = following()
-
-    def asked(*given: object) -> object:
-        start(seed)
-        found = answer(*given)
-        if following() != untouched:
-            drew.ever = True
-        return found
-
-    return asked
 
 
 def start(seed: int) -> None:

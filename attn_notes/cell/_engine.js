@@ -28,10 +28,26 @@ function unpacked(cells) {
   return cells;
 }
 
+const file = (name) => new URL(name, import.meta.url).href;
+const arriving = new Map(); // name → what a file has
+
+/** What a file beside this one has, fetched once; `who` needs it. */
+export function fetched(name, who, read = (found) => found) {
+  if (!arriving.has(name)) {
+    const arrives = fetch(file(name)).then((answer) => answer.json()).then(read);
+    arriving.set(name, arrives);
+    arrives.catch(() => arriving.delete(name));
+  }
+  return arriving.get(name).catch(() => {
+    throw byPage(`What ${who} needs could not be loaded. Is the network there?`);
+  });
+}
+
+/** What the cells of a lesson are given. */
+export const lessonOf = (stem) => fetched(`${stem}.json`, "this cell", unpacked);
+
 function create() {
-  const file = (name) => new URL(name, import.meta.url).href;
-  const asked = new Map(); // id → {resolve, reject, print}
-  const lessons = new Map();
+  const asked = new Map(); // id → {action, resolve, reject, print}
   let worker = null;
   let ready = null;
   let count = 0;
@@ -89,18 +105,7 @@ function create() {
     await ready;
     return send(action, given, print);
   }
-  /** What the cells of a lesson are given. */
-  function lessonOf(stem) {
-    if (!lessons.has(stem)) {
-      const arrives = fetch(file(`${stem}.json`)).then((answer) => answer.json()).then(unpacked);
-      lessons.set(stem, arrives);
-      arrives.catch(() => lessons.delete(stem));
-    }
-    return lessons.get(stem).catch(() => {
-      throw byPage("What this cell needs could not be loaded. Is the network there?");
-    });
-  }
-  return { ask, lessonOf, end };
+  return { ask, end };
 }
 
 /** The page's own. */

@@ -25,7 +25,7 @@ export default {
   challenge: {
     seeds: SEEDS,
     text: `choose so that all ${SEEDS} seeds end honest and near the best predictor.`,
-    passed: ({ last: { score } }) => score === 1,
+    passed: (run, { score }) => score === 1,
   },
   setup: ({ task }) => ({ task: "brackets", options: { task, ...HELD } }),
   judge: ({ data: { train } }) => (weights, { judged }) => {

@@ -1,16 +1,9 @@
-// A cell of a lesson that its reader may change and run. The code of the book stands in the page; what is typed in
-// its place is kept in this browser. Everything that takes time comes on the first Run: engine.js, and training.js.
+// A cell of a lesson that its reader may change, run and train. The code of the book stands in the page; training.js comes
+// when it is asked for.
 
 import { button, html } from "./_page.js";
-import { codeField } from "./_field.js";
-import { keptCode } from "./_kept_code.js";
-import { engine, Ended } from "./_engine.js";
-import { traps } from "./_traps.js";
-
-const SYNTAX =
-  "The slip may stand a line earlier: an open bracket, a missing colon. And this page’s Python is smaller than yours: " +
-  "it has no [*a, x], {**a}, x[*i] or match.";
-const SETTLE = 200; // ms after which what is typed is kept
+import { codePlace } from "./_code_place.js";
+import { engine, lessonOf } from "./_engine.js";
 
 /** Texts of what came of a run, by what the page measured: [words, kind of line]. */
 function verdicts({ agrees, ahead, looked }) {
@@ -46,49 +39,28 @@ function verdicts({ agrees, ahead, looked }) {
 }
 
 /** The place of a cell, after the book's own code. */
-export async function mount(place) {
+export function mount(place) {
   const { lesson, cell } = place.dataset;
-  const original = document.getElementById(place.dataset.of);
-  const book = original.querySelector("pre").textContent.replace(/\n+$/, "");
-  const kept = keptCode(lesson, cell);
   const uid = `attn-cell-${lesson}-${cell}`;
-
-  const { node: lines, field, number } = codeField({ uid, label: "Code of this cell", typed, run: () => run() });
-  const go = button("Run", () => run());
-  const stop = button("Stop", () => engine().end("you stopped it"));
   const train = button("Train", () => run(true));
-  const again = button("The book’s code again", () => put(book));
-  const output = html("pre", { class: "attn-printed", tabindex: "0", "aria-label": "What the code printed" });
-  const said = html("div", { class: "attn-cell-said", role: "status" });
   const below = html("div", { class: "attn-trained" });
-  const node = html(
-    "section",
-    { class: "attn-cell", "aria-label": `Change this code: ${cell}`, "data-code": "idle" },
-    lines,
-    html("div", { class: "attn-controls" }, go, train, stop, again),
-    html("p", { id: `${uid}-hint`, class: "attn-hint" }, "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser."),
-    said,
-    output,
-    below,
-  );
-  train.hidden = !("trains" in place.dataset);
-  stop.hidden = output.hidden = true;
-
-  let timer;
   let panel = null;
-  let busy = false;
+  const { node, tell, print, run } = codePlace({
+    uid,
+    label: "Code of this cell",
+    hint: "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser.",
+    kept: [lesson, cell],
+    again: "The book’s code again",
+    original: document.getElementById(place.dataset.of),
+    attributes: { "aria-label": `Change this code: ${cell}` },
+    measured: ["agrees", "leak", "loss", "score", "training", "step"],
+    starts: [train],
+    below: [below],
+    forget,
+    attempt,
+  });
+  forget();
 
-  function typed() {
-    number();
-    again.disabled = field.value === book;
-    clearTimeout(timer);
-    timer = setTimeout(keep, SETTLE);
-    forget();
-  }
-  function keep() {
-    clearTimeout(timer);
-    kept.put(field.value === book ? null : field.value);
-  }
   /** What was trained is of other code. */
   function forget() {
     panel?.free();
@@ -96,73 +68,18 @@ export async function mount(place) {
     below.replaceChildren();
     train.hidden = !("trains" in place.dataset);
   }
-  function put(code) {
-    field.value = code;
-    typed();
-    keep();
-    clear();
-    node.dataset.code = "idle";
-  }
-  function clear() {
-    said.replaceChildren();
-    output.textContent = "";
-    output.hidden = true;
-    for (const name of ["agrees", "leak", "loss", "score", "training", "step"]) delete node.dataset[name];
-  }
 
-  function tell(words, kind = "") {
-    said.append(html("p", { class: `attn-says ${kind}` }, words));
-  }
-  function wrong({ kind, message, lines, page }) {
-    const at = lines?.at(-1);
-    tell(`${at ? `Line ${at}: ` : ""}${page ? message : `${kind}: ${message}`}`, "bad");
-    if (!at) return;
-    number(lines);
-    const text = field.value.split("\n")[at - 1];
-    if (text?.trim()) said.append(html("pre", {}, text.trim()));
-    if (kind === "SyntaxError") tell(SYNTAX);
-  }
-  function print(line) {
-    output.hidden = false;
-    output.append(`${line}\n`);
-  }
-
-  async function run(then = false) {
-    if (busy) return;
-    busy = true;
-    keep();
-    clear();
-    forget();
-    number();
-    node.dataset.code = "running";
-    go.disabled = train.disabled = true;
-    stop.hidden = false;
-    try {
-      const code = field.value;
-      for (const { line, words } of traps(code)) tell(`Line ${line}: ${words}`);
-      const found = await judged(code);
-      for (const [words, kind] of verdicts(found)) tell(words, kind);
-      if (found.agrees !== null) node.dataset.agrees = found.agrees;
-      if (found.ahead) node.dataset.leak = found.ahead.moved;
-      if (then) await training(found);
-      node.dataset.code = "done";
-    } catch (error) {
-      node.dataset.code = "failed";
-      if (error instanceof Ended) wrong(error);
-      else {
-        tell("Something of this page went wrong; the browser’s console says what.", "bad");
-        console.error(error);
-      }
-    } finally {
-      busy = false;
-      go.disabled = train.disabled = false;
-      stop.hidden = true;
-    }
+  async function attempt(code, trains) {
+    const found = await judged(code);
+    for (const [words, kind] of verdicts(found)) tell(words, kind);
+    if (found.agrees !== null) node.dataset.agrees = found.agrees;
+    if (found.ahead) node.dataset.leak = found.ahead.moved;
+    if (trains) await training(found);
   }
 
   /** Run the code, then the model that it defines on the book's weights. */
   async function judged(code) {
-    const { ask, lessonOf } = engine();
+    const { ask } = engine();
     const data = (await lessonOf(lesson))[cell];
     await ask("run", { source: code, setup: data.setup ?? "" }, print);
     if (!data.task) return { agrees: null, ahead: null, looked: false };
@@ -191,12 +108,6 @@ export async function mount(place) {
     return { step: step.text, forward: forward.text };
   }
 
-  addEventListener("pagehide", keep);
-  document.addEventListener("visibilitychange", () => document.hidden && keep());
-  field.value = kept.get() ?? book;
-  number();
-  again.disabled = field.value === book;
-  original.hidden = true;
   place.replaceChildren(node);
 }
 

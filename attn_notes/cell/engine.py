@@ -14,6 +14,7 @@ from attn_notes.cell import dialect
 from attn_notes.cell.page.operations import ENTRYWISE
 from attn_notes.programs.javascript import OPERATIONS
 from attn_notes.programs.pointwise import POINTWISE
+from attn_notes.widgets._source import without_comments
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
@@ -55,7 +56,8 @@ def files() -> dict[str, str]:
 def _read(name: str) -> str:
     for folder in FOLDERS:
         if (folder / name).is_file():
-            return (folder / name).read_text("utf-8")
+            text = (folder / name).read_text("utf-8")
+            return without_comments(text) if name.endswith(".js") else text
     raise FileNotFoundError(f"{name} is imported, and is in none of {', '.join(map(str, FOLDERS))}")
 
 

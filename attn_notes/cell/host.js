@@ -1,15 +1,15 @@
 // Puts an editor where a page has a place for one, as soon as its text is there. A page that is read from a disk may
-// import nothing, so there it stays as it is, with a sentence.
+// import nothing, so there the sentence stays that stands in the place.
 
 (() => {
   "use strict";
-  const places = [...document.querySelectorAll(".attn-cell-place")];
   const here = document.currentScript.src;
-  if (location.protocol !== "file:") {
-    import(new URL("editor.js", here).href).then(({ mount }) => places.forEach(mount));
-    return;
-  }
-  for (const place of places) {
-    place.textContent = "This code can be changed and run where the page comes from a server.";
+  const KINDS = [[".attn-cell-place", "editor.js"], [".attn-answer-place", "answer.js"]];
+  if (location.protocol === "file:") return;
+  for (const [kind, name] of KINDS) {
+    // Each place brings this script along; the first that runs sees to all of them.
+    const places = [...document.querySelectorAll(`${kind}:not([data-hosted])`)];
+    for (const place of places) place.dataset.hosted = "";
+    if (places.length) import(new URL(name, here).href).then(({ mount }) => places.forEach(mount));
   }
 })();

@@ -42,7 +42,7 @@ precision goes. Half precision, bytes and the other narrow dtypes round or wrap 
 program would not, and are refused.
 """
 
+from attn_notes.programs.apart import UnknownOperationError
 from attn_notes.programs.program import Program, Slot, export
-from attn_notes.programs.tracing import UnknownOperationError
 
 __all__ = ["Program", "Slot", "UnknownOperationError", "export"]

@@ -14,6 +14,10 @@ aten = torch.ops.aten
 APART: dict[Any, Callable[..., Any]] = {}
 
 
+class UnknownOperationError(NotImplementedError):
+    """A function does something that no program can do."""
+
+
 def _of(operation: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         APART[operation] = function
@@ -105,7 +109,7 @@ def _read(x: Tensor, w: Tensor, stride: int, padding: int, dilation: int, groups
 
 def _one(stride: Sequence[int], transposed: bool) -> None:
     if len(stride) != 1 or transposed:
-        raise NotImplementedError("of convolutions a program has those along one dimension")
+        raise UnknownOperationError("of convolutions a program has those along one dimension")
 
 
 @_of(aten.convolution.default)

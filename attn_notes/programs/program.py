@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from attn_notes.programs.apart import UnknownOperationError
 from attn_notes.programs.graph import Node, RefusedError
 from attn_notes.programs.lowering import DTYPES, NAMES, Operation
 from attn_notes.programs.module import Slots, module
 from attn_notes.programs.nodes import name_of_dtype, nodes
 from attn_notes.programs.operations import TABLE
-from attn_notes.programs.tracing import Tensors, UnknownOperationError, traced
+from attn_notes.programs.tracing import Tensors, traced
 
 
 class Slot(NamedTuple):

@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves
 
-from attn_notes.programs.apart import APART
+from attn_notes.programs.apart import APART, UnknownOperationError
 from attn_notes.programs.lines import Lines, raised
 
 Tensors = dict[str, Tensor]
@@ -49,10 +49,6 @@ FURTHER = (
 )
 """Core operations of torch that are loops of several others."""
 NONE = "while a function is traced there are none"
-
-
-class UnknownOperationError(NotImplementedError):
-    """A function does something that no program can do."""
 
 
 READING = (Tensor.numpy, Tensor.__array__, Tensor.__dlpack__, Tensor.tolist)

@@ -1,6 +1,6 @@
 // Trained weights that outlive the page: kept in this browser and taken back, or downloaded as a file.
 
-import { button, html } from "./_page.js";
+import { button, download } from "./_page.js";
 
 /** Weights as the bytes of a safetensors file: a length, a header of shapes and places, the numbers. */
 export function safetensors(weights, shapes) {
@@ -70,9 +70,7 @@ export function keeper({ key, weights, shapes, give, say }) {
   const back = button("Take back", () => give(kept()));
   const file = button("Download", () => {
     const name = `${key().replaceAll(/[^a-z0-9]+/gi, "-")}.safetensors`;
-    const url = URL.createObjectURL(new Blob([safetensors(weights(), shapes())]));
-    html("a", { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    download(name, [safetensors(weights(), shapes())]);
     say(`${name}: attn_notes.training.checkpoint.load_weights reads it.`);
   });
   function update() {

@@ -147,6 +147,13 @@ export const counted = (count, text) => Array.from({ length: count }, (_, i) => 
 export const button = (text, onclick, label) =>
   html("button", { type: "button", class: "attn-button", "aria-label": label, onclick }, text);
 
+/** Give the reader a file: `parts` as a Blob takes them. */
+export function download(name, parts, type) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  html("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
 /** A labelled box to type in; `described` is the id of what says what is allowed. */
 export function textBox({ uid, name, label, described, ...more }) {
   const id = `${uid}-${name}`;

@@ -178,7 +178,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const tally = tallyLine();
   const task = html("p", {});
   const asked = challengeRow(task, tally);
-  const folded = settingsFold({ uid, settings, keep: (made) => yours(lesson).choose(made) });
+  const folded = settingsFold({ uid, settings, keep: (made) => yours(lesson).choose(title, made) });
   const node = html(
     "section",
     { class: "attn-train", "aria-label": title },
@@ -224,7 +224,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function restart() {
     if (!restored) {
       restored = true;
-      folded.restore(yours(lesson).settings);
+      folded.restore(yours(lesson).settings[title] ?? {});
     }
     waiting = [];
     hurried = false;

@@ -6,43 +6,25 @@
 //             many steps, whether it met the lesson's criterion and what several are said to do that did, the step
 //             from which on it did (null if it did not), whether it does what the challenge asks, what came out in
 //             words, and rows of [x, y] by name
-//   settings  what is chosen in the panel that trains, by the name of the field
+//   settings  what is chosen in each panel that trains, by its title, and by the name of the field
+
+import { stored } from "./_stored.js";
 
 const CHANGED = "attn-yours";
 const MOST = 96; // runs of a lesson; the oldest go first
 const MOST_POINTS = 64; // of a series: a figure is not much wider
 
-// Where a browser keeps nothing it is kept as long as the page is. The page's widgets share it.
-const KEPT_HERE = Symbol.for("attn_notes.yours");
-const memory = () => (document[KEPT_HERE] ??= new Map());
 const FORGOTTEN = Symbol.for("attn_notes.forgotten");
 const forgotten = () => (document[FORGOTTEN] ??= new Map()); // as long as the page is
 const keyOf = (lesson) => `attention-notes yours ${lesson}`;
-
-function textOf(lesson) {
-  try {
-    return localStorage.getItem(keyOf(lesson));
-  } catch {
-    return memory().get(lesson);
-  }
-}
-
-function keep(lesson, text) {
-  memory().set(lesson, text);
-  try {
-    if (text) localStorage.setItem(keyOf(lesson), text);
-    else localStorage.removeItem(keyOf(lesson));
-  } catch {
-    // forbidden, or full: it lasts as long as the page
-  }
-}
+const mineIn = (lesson) => stored(keyOf(lesson));
 
 /** What there is, whatever stands under that name in the browser. */
 function readMine(lesson) {
   try {
-    const { guesses, runs, settings = {} } = JSON.parse(textOf(lesson));
+    const { guesses, runs, settings } = JSON.parse(mineIn(lesson).get());
     const numbers = Object.entries(guesses).filter(([, value]) => Number.isFinite(value));
-    return { guesses: Object.fromEntries(numbers), runs: runs.filter(isRun), settings };
+    return { guesses: Object.fromEntries(numbers), runs: runs.filter(isRun), settings: Object(settings) };
   } catch {
     return { guesses: {}, runs: [], settings: {} };
   }
@@ -72,7 +54,7 @@ export const sameWay = (one, other) => one.kind === other.kind && one.choices ==
 /** What is the reader's in one lesson. */
 export function yours(lesson) {
   function put(next) {
-    keep(lesson, next && JSON.stringify(next));
+    mineIn(lesson).put(next && JSON.stringify(next));
     document.dispatchEvent(new CustomEvent(CHANGED, { detail: lesson }));
   }
   const alike = (one, other) => one.seed === other.seed && sameWay(one, other);
@@ -92,9 +74,12 @@ export function yours(lesson) {
     },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
-    choose: (settings) => put({ ...readMine(lesson), settings }),
+    choose(panel, settings) {
+      const mine = readMine(lesson);
+      put({ ...mine, settings: { ...mine.settings, [panel]: settings } });
+    },
     forget() {
-      forgotten().set(lesson, textOf(lesson));
+      forgotten().set(lesson, mineIn(lesson).get());
       put(null);
     },
     /** What was forgotten since the page was opened, given back; null if nothing was. */

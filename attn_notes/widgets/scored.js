@@ -1,6 +1,6 @@
 // A reader's guess where the result stands: beside what came out and the best possible, in points.
 
-import { button, html } from "./_page.js";
+import { button, download, html } from "./_page.js";
 import { watchYours, yours } from "./_yours.js";
 
 /** Where a number lies on a part's scale, from 0, the lowest, to 1: as `Part.at` of attn_notes.predictions. */
@@ -36,9 +36,7 @@ function render({ model, el }) {
   const body = html("tbody", {});
   const file = button("Save for the class", () => {
     const text = `${JSON.stringify(fileOf(model.get("parts"), yours(lesson).guesses), null, 1)}\n`;
-    const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-    html("a", { href: url, download: `predictions-${lesson}.json` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    download(`predictions-${lesson}.json`, [text], "application/json");
   });
   const cells = (tag, words, more = {}) => words.map((word) => html(tag, more, word));
   const known = model.get("parts").some(({ best }) => Number.isFinite(best));

@@ -1,5 +1,9 @@
 """Wrong answers to each exercise that a page checks, as readers may write them."""
 
+import inspect
+
+from ..chapters.dialectical.test_checks import may
+
 
 def returns(head: str, *values: str) -> list[str]:
     """A function with this head, for each value that it returns."""
@@ -27,17 +31,7 @@ def floor(p):
     first = entropy(p / 3, p / 3, p / 3, 1 - p)
     last = entropy(p / 3, p / 3, 1 - 2 * p / 3)
     return {value}"""
-MAY = """def allowed(depth, remaining):
-    found = set()
-    if depth + 1 <= remaining - 1:
-        found.add("(")
-    if depth >= 1:
-        found.add(")")
-    if depth <= remaining - 1:
-        found |= set("abc ")
-    if depth == 0:
-        found.add(" ")
-    return {value}"""
+MAY = inspect.getsource(may).replace("may(", "allowed(").replace("return found", "return {value}")
 PAST = """def mask(scores, keep):
     past = torch.ones_like(scores).triu(1).bool()
     past = scores.masked_fill(past, -math.inf)

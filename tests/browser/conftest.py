@@ -268,6 +268,18 @@ def site() -> Path:
     return SITE
 
 
+@contextmanager
+def empty_page(browser: Browser, folder: Path) -> Iterator[Page]:
+    """A page with nothing in it, served from a folder."""
+    (folder / "index.html").write_text("<!DOCTYPE html><title>empty</title>", "utf-8")
+    context = browser.new_context()
+    with serve(folder) as address:
+        page = context.new_page()
+        page.goto(address)
+        yield page
+    context.close()
+
+
 @pytest.fixture(scope="session")
 def server(site: Path) -> Iterator[str]:
     """The address of the site, served from the root of a host."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attn_notes.cell import engine
 
-from .conftest import ROOT, serve
+from .conftest import ROOT, empty_page
 from .program_page import LOAD
 
 ASK = """async () => {
@@ -47,20 +47,15 @@ def put_engine(folder: Path, lessons: dict[str, str] | None = None) -> None:
     assert found, "MicroPython could not be had; see above"
     for name, content in found.items():
         (folder / Path(name).name).write_bytes(content)
-    (folder / "index.html").write_text("<!DOCTYPE html><title>engine</title>", "utf-8")
 
 
 @contextmanager
 def engine_page(browser: Browser, folder: Path) -> Iterator[Page]:
     """A page that has started the engine."""
     put_engine(folder)
-    context = browser.new_context()
-    with serve(folder) as address:
-        page = context.new_page()
-        page.goto(address)
+    with empty_page(browser, folder) as page:
         page.evaluate(ASK)
         yield page
-    context.close()
 
 
 def ask(page: Page, action: str, **given: Any) -> dict[str, Any]:

@@ -127,6 +127,9 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
         "a": [1, 6, 5]
     },
     "a.logsumexp(-1) + a.diff().square().sum() + a.diagonal().sum() + a.norm()": A,
+    "a.diagonal().sum(0) + a.diagonal(-1, 2, 0).sum(0) * a.diagonal(2, -1, 1)[:, 0]": {
+        "a": [2, 3, 5]
+    },
     "torch.func.grad(lambda z: (z.tanh() @ z).exp())(a)": {"a": [5]},
     "torch.func.jvp(lambda u: (u @ b).softmax(-1), (a,), (a * a,))[1]": {"a": [3, 5], "b": [5, 4]},
     "F.one_hot(torch.tensor([3, 0, 1]), 5) * a": A,

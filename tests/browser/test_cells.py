@@ -323,6 +323,6 @@ def test_from_a_disk_the_page_stays_as_it_is(open_page: Callable[..., Visit]) ->
     page = open_page("book/deep_qkv.html", base=f"{SITE.as_uri()}/").page
     place = page.locator(".attn-cell-place[data-cell=model]")
     expect(place).to_have_text(
-        "This code can be changed and run where the page comes from a server."
+        "This code can be changed and run where the page comes from a server, with JavaScript."
     )
     expect(page.locator("#code-model")).to_be_visible()

@@ -22,7 +22,7 @@ from attn_notes.widgets import _source
 from ..dependent import FOLLOWS, READS
 from . import program_page
 from .chapter_steps import STEPS, Step
-from .conftest import STRICT_POLICY, serve
+from .conftest import STRICT_POLICY, empty_page, serve
 from .torch_layers import LAYERS, TEXT, InALanguageModel, next_token
 
 Tensors = dict[str, Tensor]
@@ -37,15 +37,9 @@ quick = partial(settings, deadline=None, suppress_health_check=list(HealthCheck)
 @pytest.fixture(scope="module")
 def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """An empty page, and in it what a page has around programs."""
-    folder = tmp_path_factory.mktemp("empty")
-    (folder / "index.html").write_text("<!DOCTYPE html><title>empty</title>", "utf-8")
-    context = browser.new_context()
-    with serve(folder) as address:
-        page = context.new_page()
-        page.goto(address)
+    with empty_page(browser, tmp_path_factory.mktemp("empty")) as page:
         program_page.load_tools(page)
         yield page
-    context.close()
 
 
 def with_gradient(function: Callable[..., Tensor], names: list[str]) -> Callable[..., Tensors]:

@@ -236,7 +236,10 @@ def test_nonsense_in_a_field_is_answered_and_kept_out(stem: str, page: Page) -> 
 @pytest.mark.parametrize(
     "kept",
     [
-        "{", "null", "[]", '{"guesses": 3, "runs": 3}', '{"guesses": {}, "runs": [null, 7]}',
+        "{", "null", "[]", '{"guesses": {}, "runs": [], "settings": null}',
+        '{"guesses": {}, "runs": [], "settings": {"Train one here": {"train-loss": []}}}',
+        '{"guesses": {}, "runs": [], "settings": {"Train one here": 7}}',
+        '{"guesses": 3, "runs": 3}', '{"guesses": {}, "runs": [null, 7]}',
         '{"guesses": {"x": "y"}, "runs": [{"kind": "plain", "name": "plain", "said": "", '
         '"seed": 1, "arrived": "soon", "series": {}}]}',
     ],

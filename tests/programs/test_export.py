@@ -176,6 +176,10 @@ def autocast(tensors: Tensors) -> Tensors:
     return {"y": tensors["x"] @ tensors["x"].T}
 
 
+def flat(tensors: Tensors) -> Tensors:
+    return {"y": F.conv2d(tensors["x"][None], tensors["x"][None, None])}
+
+
 KEPT: list[Tensor] = []
 DRAWS = Generator().manual_seed(1)
 
@@ -211,6 +215,7 @@ def large(tensors: Tensors) -> Tensors:
         (brain, "aten._to_copy.default gives torch.bfloat16, and a program has float32", 1),
         (narrow, "aten._to_copy.default gives torch.uint8, and a program has float32", 1),
         (autocast, "aten._to_copy.default gives torch.bfloat16, and a program has float32", 2),
+        (flat, "of convolutions a program has those along one dimension", 1),
     ],
 )
 def test_what_no_program_can_do_is_named_with_its_line(

@@ -114,8 +114,7 @@ def dropout(x, p=0.5, training=True):
 def scaled_dot_product_attention(q, k, v, attn_mask=None, is_causal=False, **_):
     scores = q @ k.mT / q.shape[-1] ** 0.5
     if is_causal:
-        later = zeros_like(scores[..., :, :]).bool()
-        later = (zeros_like(scores) + 1).triu(1).bool() | later
+        later = (zeros_like(scores) + 1).triu(1).bool()
         scores = scores.masked_fill(later, -float("inf"))
     if attn_mask is not None:
         if attn_mask.dtype.name == "bool":

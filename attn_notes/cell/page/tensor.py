@@ -335,16 +335,13 @@ class Tensor:
         dim = dim_of(dim, self.ndim)
         return tuple([self.narrow(dim, i, 1).squeeze(dim) for i in range(self.shape[dim])])
 
-    def diagonal(self, offset=0, dim1=-2, dim2=-1):
-        if offset or (dim_of(dim1, self.ndim), dim_of(dim2, self.ndim)) != (
-            self.ndim - 2,
-            self.ndim - 1,
-        ):
-            raise NotImplementedError(
-                "this page's torch takes the main diagonal of the last two only"
-            )
-        places = _count(min(self.shape[-2:])) * (self.shape[-1] + 1)
-        return self.flatten(-2)[..., places]
+    def diagonal(self, offset=0, dim1=0, dim2=1):
+        ends = [dim_of(dim1, self.ndim), dim_of(dim2, self.ndim)]
+        x = self.permute([*[d for d in range(self.ndim) if d not in ends], *ends])
+        height, width = x.shape[-2:]
+        count = max(0, min(height + min(offset, 0), width - max(offset, 0)))
+        start = offset if offset > 0 else -offset * width
+        return x.flatten(-2)[..., _count(count) * (width + 1) + start]
 
     # --- Rows by their numbers, of which all indexing by tensors is made
 

@@ -6,14 +6,7 @@ What does not end is ended by the page, with the Worker.
 import random
 
 from attn_notes.cell.page import functions
-from attn_notes.cell.page.modules import Module
 from attn_notes.cell.page.running import told
-
-
-class Drew:
-    """Whether an answer has drawn from the global generators."""
-
-    ever = False
 
 
 class LateError(Exception):
@@ -49,26 +42,6 @@ class generators_kept:
 
     def __exit__(self, *_):
         return False
-
-
-def seeded(answer, seed, drew):
-    """An answer that finds the global generators at this seed whenever it is called."""
-    if isinstance(answer, tuple):
-        return tuple([seeded(part, seed, drew) for part in answer])
-    if not callable(answer) or isinstance(answer, Module):
-        return answer
-
-    start(seed)
-    untouched = following()
-
-    def asked(*given):
-        start(seed)
-        found = answer(*given)
-        if following() != untouched:
-            drew.ever = True
-        return found
-
-    return asked
 
 
 def start(seed):

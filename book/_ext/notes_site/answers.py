@@ -18,7 +18,7 @@ from sphinx.errors import ExtensionError
 from notes_site import cells, numbers
 
 FOLDERS = ("book", "book/evidence")
-ONLY = "This one is answered where the lesson runs as a notebook: {why}."
+ONLY = "Answered in a notebook only: {why}."
 AWAY = "Where this page comes from a server, with JavaScript, it is answered here."
 
 
@@ -84,8 +84,7 @@ def place(stem: str, name: str, title: str, points: dict[str, int], static: str)
     return (
         f'<div class="attn-answer-place" data-lesson="{escape(stem)}" data-name="{escape(name)}"'
         f' data-title="{escape(title)}" data-points="{escape(json.dumps(points))}">{AWAY}</div>'
-        f'<link rel="stylesheet" href="{static}/{cells.FOLDER}/editor.css">'
-        f'<script type="module" src="{static}/{cells.FOLDER}/answer.js"></script>'
+        f"{cells.hosted(static)}"
     )
 
 

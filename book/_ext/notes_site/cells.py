@@ -22,6 +22,7 @@ from sphinx.errors import ExtensionError
 from notes_site import numbers
 
 FOLDER = "cell"  # in `_static`
+AWAY = "This code can be changed and run where the page comes from a server, with JavaScript."
 WITHOUT = (
     "This code can be changed where the lesson runs as a notebook; this site was made without the "
     "part that lets the page run it."
@@ -66,7 +67,13 @@ def place(stem: str, cell: Any, code: str, static: str) -> str:
     trains = " data-trains" if cell.training else ""
     return (
         f'<div class="attn-cell-place" data-lesson="{escape(stem)}" data-cell="{escape(cell.name)}"'
-        f' data-of="{escape(code)}"{trains}></div>'
+        f' data-of="{escape(code)}"{trains}>{AWAY}</div>{hosted(static)}'
+    )
+
+
+def hosted(static: str) -> str:
+    """What puts an editor into a place, and how it looks."""
+    return (
         f'<link rel="stylesheet" href="{static}/{FOLDER}/editor.css">'
         f'<script defer src="{static}/{FOLDER}/host.js"></script>'
     )

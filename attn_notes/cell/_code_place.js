@@ -1,0 +1,129 @@
+// A place for code that a reader may change and run: the field, the buttons, what came of it, what it printed. What is
+// typed is kept in this browser. Everything that takes time comes on the first Run.
+
+import { button, html } from "./_page.js";
+import { codeField } from "./_field.js";
+import { keptCode } from "./_kept_code.js";
+import { engine, Ended } from "./_engine.js";
+import { traps } from "./_traps.js";
+
+const SYNTAX =
+  "The slip may stand a line earlier: an open bracket, a missing colon. And this page’s Python is smaller than yours: " +
+  "it has no [*a, x], {**a}, x[*i] or match.";
+const SETTLE = 200; // ms after which what is typed is kept
+
+/**
+ * The place, in that of the book's own code `original`.
+ *
+ *   uid, label, hint  of the field; `hint` says what Run does
+ *   kept        [lesson, name] under which it is kept
+ *   again       the words of the button that brings the book's code back
+ *   attributes  of the section
+ *   measured    its data attributes that are of the last run alone
+ *   starts, others, below   further buttons, those that start something apart, and what stands below
+ *   forget()    called whenever the code is another
+ *   attempt(code, given)    what Run does; an error of the reader's code is told here
+ *
+ * Gives {node, book, tell, print, number, run}; a button of `starts` calls `run(given)`.
+ */
+export function codePlace({ uid, label, hint, kept, again: words, original, attributes, measured, attempt, ...more }) {
+  const { starts = [], others = [], below = [], forget = () => {} } = more;
+  const book = original.querySelector("pre").textContent.replace(/\n+$/, "");
+  const memory = keptCode(...kept);
+  const { node: lines, field, number } = codeField({ uid, label, typed, run: () => run() });
+  const go = button("Run", () => run());
+  const stop = button("Stop", () => engine().end("you stopped it"));
+  const again = button(words, () => put(book));
+  const output = html("pre", { class: "attn-printed", tabindex: "0", "aria-label": "What the code printed" });
+  const said = html("div", { class: "attn-cell-said", role: "status" });
+  const node = html(
+    "section",
+    { class: "attn-cell", "data-code": "idle", ...attributes },
+    lines,
+    html("div", { class: "attn-controls" }, go, ...starts, stop, again, ...others),
+    html("p", { id: `${uid}-hint`, class: "attn-hint" }, hint),
+    said,
+    output,
+    ...below,
+  );
+  stop.hidden = output.hidden = true;
+  let timer;
+  let busy = false;
+
+  function typed() {
+    number();
+    again.disabled = field.value === book;
+    clearTimeout(timer);
+    timer = setTimeout(keep, SETTLE);
+    forget();
+  }
+  function keep() {
+    clearTimeout(timer);
+    memory.put(field.value === book ? null : field.value);
+  }
+  function put(code) {
+    field.value = code;
+    typed();
+    keep();
+    clear();
+    node.dataset.code = "idle";
+  }
+  function clear() {
+    said.replaceChildren();
+    output.textContent = "";
+    output.hidden = true;
+    for (const name of measured) delete node.dataset[name];
+  }
+  function tell(sentence, kind = "") {
+    said.append(html("p", { class: `attn-says ${kind}` }, sentence));
+  }
+  function print(line) {
+    output.hidden = false;
+    output.append(`${line}\n`);
+  }
+  function wrong({ kind, message, lines: where, page }) {
+    const at = where?.at(-1);
+    tell(`${at ? `Line ${at}: ` : ""}${page ? message : `${kind}: ${message}`}`, "bad");
+    if (!at) return;
+    number(where);
+    const text = field.value.split("\n")[at - 1];
+    if (text?.trim()) said.append(html("pre", {}, text.trim()));
+    if (kind === "SyntaxError") tell(SYNTAX);
+  }
+
+  async function run(given) {
+    if (busy) return;
+    busy = true;
+    keep();
+    clear();
+    forget();
+    number();
+    node.dataset.code = "running";
+    for (const each of [go, ...starts]) each.disabled = true;
+    stop.hidden = false;
+    try {
+      for (const { line, words: trap } of traps(field.value)) tell(`Line ${line}: ${trap}`);
+      await attempt(field.value, given);
+      node.dataset.code = "done";
+    } catch (error) {
+      node.dataset.code = "failed";
+      if (error instanceof Ended) wrong(error);
+      else {
+        tell("Something of this page went wrong; the browser’s console says what.", "bad");
+        console.error(error);
+      }
+    } finally {
+      busy = false;
+      for (const each of [go, ...starts]) each.disabled = false;
+      stop.hidden = true;
+    }
+  }
+
+  addEventListener("pagehide", keep);
+  document.addEventListener("visibilitychange", () => document.hidden && keep());
+  field.value = memory.get() ?? book;
+  number();
+  again.disabled = field.value === book;
+  original.hidden = true;
+  return { node, book, tell, print, number, run };
+}
