@@ -53,7 +53,8 @@ class Score:
     def paid(self) -> float:
         """The share of the points in a course, a quarter at the least.
 
-        >>> Score("", 300, half=400, best=200).paid, Score("", 900, 400, 200).paid
+        >>> good, late = Score("", 300.0, half=400.0, best=200.0), Score("", 900.0, 400.0, 200.0)
+        >>> good.paid, late.paid
         (0.75, 0.25)
         """
         along = (self.value - self.half) / (self.best - self.half)

@@ -16,7 +16,7 @@ from attn_notes.training.ensemble import Run
 
 NOTEBOOK_ONLY = {
     "rescue": "sixteen models are trained for hundreds of steps",
-    "part": "a page draws other numbers than a course does",
+    "part": "its numbers are drawn by torch, and a page draws others",
 }
 """Checks that a page does not run, and why."""
 

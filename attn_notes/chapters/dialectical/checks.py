@@ -11,7 +11,7 @@ from attn_notes.judgement import Case, Judged
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, encode
 from attn_notes.tasks.grammar import BRACKETS
 
-NOTEBOOK_ONLY = {"honest": "a page draws other numbers than a course does"}
+NOTEBOOK_ONLY = {"honest": "its numbers are drawn by torch, and a page draws others"}
 """Checks that a page does not run, and why."""
 
 

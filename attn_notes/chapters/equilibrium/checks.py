@@ -17,7 +17,7 @@ from attn_notes.models.equilibrium import Field, Relaxation
 
 NOTEBOOK_ONLY = {
     "fewest": "a trained model and a text are read, and both are large",
-    "falls": "a page draws other numbers than a course does",
+    "falls": "its numbers are drawn by torch, and a page draws others",
 }
 """Checks that a page does not run, and why."""
 

@@ -13,7 +13,7 @@ from attn_notes.judgement import Case, Judged
 from attn_notes.models.triple_product import expanded_volume
 from attn_notes.tasks.copying import Copying
 
-NOTEBOOK_ONLY = {"counts": "a page draws other numbers than a course does"}
+NOTEBOOK_ONLY = {"counts": "its numbers are drawn by torch, and a page draws others"}
 """Checks that a page does not run, and why."""
 
 

@@ -14,7 +14,7 @@ from attn_notes.models.trm import TRM, Output, State
 
 NOTEBOOK_ONLY = {
     "budget": "a trained network takes four hundred looks",
-    "stops": "a page draws other numbers than a course does",
+    "stops": "its numbers are drawn by torch, and a page draws others",
 }
 """Checks that a page does not run, and why."""
 
