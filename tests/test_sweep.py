@@ -53,8 +53,8 @@ LEFT_OUT = {
     **{
         f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
         for name in (
-            *("arena", "forward", "initial", "javascript", "lines", "loops", "lowering"),
-            *("matrices", "program", "tracing", "training", "values"),
+            *("arena", "forward", "graph", "initial", "javascript", "lines", "loops", "lowering"),
+            *("matrices", "module", "nodes", "program", "tracing", "training", "values"),
         )
     },
     **{
