@@ -1,6 +1,6 @@
 """What a reader waits for in the built book, each time beside its bound.
 
-    python benchmarks/waiting.py        a minute; `make book` comes first
+    python benchmarks/waiting.py        two minutes; `make book` comes first
 
 Milliseconds of the processor where others on the same cores would count by the clock, and the
 seconds that the pages of evidence took when the book was made. The tests hold what does not depend
@@ -25,24 +25,28 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 from dependencies import notebook_paths, read_chapter
 from execution import executed_copies
 
-from tests.browser.conftest import FLAGS, ROOT, SITE, TRAINING, find_browser, serve
+from tests.browser.conftest import FLAGS, ROOT, SITE, STEMS, TRAINING, find_browser, serve
 from tests.browser.widget_page import READ_PAGE
 
 PATIENCE = 600_000  # milliseconds
 PRESSES = 9
 Row = tuple[str, float, float, str]
 """What, how long it took, its bound, and the unit."""
+Opened = Callable[..., Page]
+"""Opens a page of the site; a function prepares it before."""
 
 
 @contextmanager
-def pages() -> Iterator[Callable[[str], Page]]:
+def pages() -> Iterator[Opened]:
     """Opens pages of the site, each by itself."""
     with sync_playwright() as playwright, serve(SITE) as address:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
 
-        def opened(path: str) -> Page:
+        def opened(path: str, prepare: Callable[[Page], None] | None = None) -> Page:
             page = browser.new_page()
             page.set_default_timeout(PATIENCE)
+            if prepare:
+                prepare(page)
             page.goto(address + path)
             page.locator(".attn-widget").first.wait_for()
             return page
@@ -74,6 +78,36 @@ def longest_task(page: Page, work: Callable[[], object]) -> float:
     )
 
 
+FIRST_ALIVE = """
+  new MutationObserver((changes, observer) => {
+    if (!document.querySelector(".live-widget-view[data-state=ready]")) return;
+    window.alive = performance.now();
+    observer.disconnect();
+  }).observe(document, { childList: true, subtree: true, attributeFilter: ["data-state"] });
+"""
+SLOWER = 4  # times, as a cheap phone is
+
+
+def slowed_down(page: Page) -> None:
+    """A page that is still to be opened: slower, and it notes when its first widget answers."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    page.add_init_script(FIRST_ALIVE)
+
+
+def alive(open_page: Opened) -> Iterator[Row]:
+    """From the address to a first widget that answers, on a processor four times as slow."""
+    for stem in STEMS:
+        times = []
+        for _ in range(3):
+            page = open_page(f"book/{stem}.html", slowed_down)
+            page.wait_for_function("window.alive !== undefined")
+            times.append(page.evaluate("window.alive"))
+            page.close()
+        what = f"{stem}: its first widget answers, {SLOWER} times slowed down"
+        yield what, statistics.median(times), 2000, "ms"
+
+
 def some_steps(widget: Locator, steps: int) -> None:
     """Train for so many steps at least, or to the end."""
     widget.get_by_role("button", name="Train", exact=True).click()
@@ -86,7 +120,7 @@ def some_steps(widget: Locator, steps: int) -> None:
     )
 
 
-def training(open_page: Callable[[str], Page]) -> Iterator[Row]:
+def training(open_page: Opened) -> Iterator[Row]:
     """The longest task of each whole lesson whose page trains, while it does."""
     for stem in TRAINING:
         page = open_page(f"book/{stem}.html")
@@ -115,7 +149,7 @@ def asked_of(page: Page, question: str) -> Any:
     return page.evaluate(question)
 
 
-def answers(open_page: Callable[[str], Page]) -> Iterator[Row]:
+def answers(open_page: Opened) -> Iterator[Row]:
     """How long a press of a key, a text, a slider and a thought take."""
     page = open_page("book/deep_qkv.html?bare")
     widget = page.locator(".attn-widget")
@@ -200,7 +234,7 @@ def main() -> None:
         sys.exit("There is no built book to look at: `make book` makes it.")
     print(f"{'what a reader waits for':<64}{'took':>12}{'bound':>12}")
     with pages() as open_page:
-        for rows in (training(open_page), answers(open_page), evidence()):
+        for rows in (alive(open_page), training(open_page), answers(open_page), evidence()):
             for what, taken, bound, unit in rows:
                 over = "" if taken <= bound else "  over"
                 print(f"{what:<64}{taken:>9.1f} {unit:<2}{bound:>9} {unit:<2}{over}", flush=True)
