@@ -180,11 +180,13 @@ def looks(live: Live, recorded: Recorded) -> Picture:
     """Minimal puzzles solved against looks."""
     x = torch.arange(1, THINK + 1)
     curve = torch.stack([recorded.solved(TRM_LIVE, "minimal", k) for k in x.tolist()])
+    once = median(recorded.solved(DEEP, "minimal", 1))
     with figures.figure(5.5, 3.2) as (fig, ax):
         figures.band(ax, x, 100 * curve, OURS, "recursive, trained for eight looks")
         ax.plot(
             x, 100 * live.seen.right.float().mean(1), "--", color=INK, linewidth=1.2, label="live"
         )
+        ax.plot(1, 100 * once, "s", color=MAUVE, label="one look, four times the weights")
         ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
         ax.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(0.5, THINK))
         ax.set_xticks([1, 4, 8, 12, 16])
@@ -196,7 +198,8 @@ def looks(live: Live, recorded: Recorded) -> Picture:
         f"{live.boards:,} fresh minimal puzzles live; {seeds(recorded)} recorded seeds, median and "
         "middle half. Dotted: as many looks as in training.",
         f"Share solved against looks, medians of recorded seeds: {one} % after one, {eight} after "
-        f"{TRAINED}, {late} after {THINK}; live {percent(live.solved(1), 0)}, "
+        f"{TRAINED}, {late} after {THINK}; after one of the network with four times the weights "
+        f"{percent(once, 0)} %; live {percent(live.solved(1), 0)}, "
         f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %.",
         lesson="trm",
         yours=[
