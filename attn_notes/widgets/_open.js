@@ -169,6 +169,9 @@ function listen() {
     if (link) return press(link);
     open(asked);
     lookAt(root);
+    // What comes above it while the page is still being read moves it, unless the reader went on meanwhile.
+    const again = () => setTimeout(() => document.activeElement === root && lookAt(root));
+    if (document.readyState !== "complete") addEventListener("load", again, { once: true });
   }
 
   document.addEventListener("click", click, true);

@@ -162,6 +162,7 @@ def shown(page: Page, cell: str) -> Locator:
     return page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
 
 
+@pytest.mark.long
 def test_it_runs_to_the_end_of_the_first_training(page: Page) -> None:
     outputs = outputs_until_training(page)
     errors = [each for some in outputs.values() for each in some if each["output_type"] == "error"]

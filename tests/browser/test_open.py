@@ -101,7 +101,7 @@ def test_the_address_says_which_of_two_widgets(path: str, open_page: OpenPage) -
     name = page.locator(LINK).first.get_attribute("href")
     page.evaluate("(address) => { location.hash = address; }", f"{name}-2")
     expect(page.locator(".attn-widget").nth(1)).to_be_focused()
-    assert page.evaluate(IN_VIEW) == 1
+    page.wait_for_function(f"({IN_VIEW})() === 1")
     now = page.evaluate(SHOWN)
     assert now[0] == first
     assert now[1] != second
@@ -109,7 +109,7 @@ def test_the_address_says_which_of_two_widgets(path: str, open_page: OpenPage) -
     page.reload()
     visit.settle()
     expect(page.locator(".attn-widget").nth(1)).to_be_focused()
-    assert page.evaluate(IN_VIEW) == 1
+    page.wait_for_function(f"({IN_VIEW})() === 1")
 
 
 def test_a_seed_that_failed_stays(open_page: OpenPage) -> None:

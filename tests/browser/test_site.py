@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from ..cases import some
 from .conftest import CHAPTERS, ROOT, SITE, Visit, opened
 
 OpenPage = Callable[..., Visit]
@@ -65,7 +66,7 @@ def faults(page: Page, axe: CheckPage, *, every: bool = False, phone: bool = Tru
 ONE_OF_EACH = list({Path(path).parent: path for path in [*PAGES, "book/index.html"]}.values())
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", some(PAGES, [*ONE_OF_EACH, *CHAPTERS]))
 def test_page_is_clean_in_a_subfolder_of_a_strict_host(
     path: str, strict_server: str, open_page: OpenPage, axe: CheckPage
 ) -> None:

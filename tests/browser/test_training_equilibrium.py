@@ -199,6 +199,7 @@ def test_weights_are_kept_and_taken_back(widget: Locator) -> None:
     expect(line).to_have_text(f"Kept weights: on held-out text{words}")
 
 
+@pytest.mark.long
 def test_the_challenge_is_without_a_way_back(widget: Locator) -> None:
     by(widget, "BPTT")
     widget.get_by_role("button", name="seeds").click()

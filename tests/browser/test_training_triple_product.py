@@ -247,7 +247,8 @@ def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
     expect(widget.get_by_role("button", name="Take back")).to_be_disabled()
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seeds", [2, 8])
 def test_the_challenge_can_be_met(seeds: int, widget: Locator) -> None:
     """All but one copy in a thousand: with the angle at a rate that the page offers."""
     tally = widget.locator(".attn-challenge [role=status]")

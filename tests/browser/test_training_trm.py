@@ -20,6 +20,7 @@ from attn_notes.training import checkpoint
 from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets.trm import SudokuExplorer
 
+from ..cases import some
 from .conftest import Visit
 from .training_page import downloaded, one_step, pause, pick, told, train, unfold, watch_workers
 from .widget_page import FAKE_MODEL
@@ -80,7 +81,9 @@ def same_distribution(one: Tensor, other: Tensor) -> float:
     return float(stats.chi2_contingency(table.numpy()).pvalue)
 
 
-@pytest.mark.parametrize(("kind", "n"), [("mixed", 1500), ("minimal", 300)])
+@pytest.mark.parametrize(
+    ("kind", "n"), [pytest.param("mixed", 1500, marks=pytest.mark.long), ("minimal", 300)]
+)
 def test_puzzles_are_as_hard_as_those_of_python(kind: str, n: int, module_page: Page) -> None:
     """How many clues they have, and how many rounds solve them."""
     ours, _ = drawn(module_page, TASK, kind, False, n)
@@ -206,7 +209,7 @@ SETUP = """() => {
 }"""
 
 
-@pytest.mark.parametrize("halting", [True, False])
+@pytest.mark.parametrize("halting", some([True, False], [True]))
 def test_ten_steps_are_those_of_python(halting: bool, module_page: Page) -> None:
     """Losses and averaged weights, of the same puzzles from the same start, in float64."""
     settings = replace(SETTINGS, halt_early=halting)
