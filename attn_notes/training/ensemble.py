@@ -65,6 +65,16 @@ class Run:
     seconds: float
     _template: nn.Module
 
+    def __repr__(self) -> str:
+        sizes = [value[0].numel() for value in self.parameters.values()]
+        members = len(next(iter(self.parameters.values())))
+        probed = ", ".join(f"{name} {list(value.shape)}" for name, value in self.history.items())
+        last = f"{int(self.steps[-1]):,} steps, " if len(self.steps) else ""
+        return (
+            f"Run({members} × {type(self._template).__name__} of {sum(sizes):,} parameters; {last}"
+            f"{self.seconds:.1f} s; probed: {probed or 'nothing'})"
+        )
+
     def member(self, i: int) -> nn.Module:
         """Member i as an ordinary model on the CPU."""
         model = copy.deepcopy(self._template)

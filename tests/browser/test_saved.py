@@ -201,7 +201,7 @@ def test_what_is_typed_is_text_and_what_cannot_be_is_said(
 def test_a_model_in_single_precision_trains_all_steps(
     opened: Callable[[str], Page], tmp_path: Path
 ) -> None:
-    """And falls as far as torch's, to what single precision can tell; a loss is of before a step."""
+    """And falls as far as torch's, to what single precision can tell. A loss is before its step."""
     model = Line(Generator().manual_seed(1))
     batch = torch.randn(8, 3, generator=Generator().manual_seed(2))
     how = HOW | {"steps": 400}

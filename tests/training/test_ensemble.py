@@ -422,3 +422,18 @@ def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch: pytest.MonkeyPatch) 
         optimizer = partial(torch.optim.SGD, lr=0.1)
         train([model], sorting.loss, sorting.population().double(), steps=0, optimizer=optimizer)
     assert len(set(keys)) == 2
+
+
+def test_a_run_is_told_in_a_line() -> None:
+    """With its sizes, and none of its numbers."""
+    told = repr(run((2, 3), steps=3))
+    assert told.startswith("Run(2 × Sorter of 480 parameters; 3 steps, ")
+    assert "tensor" not in told and told.count("[2, 2]") >= 1
+    bare = train(
+        [Tied(2)],
+        lambda m, x: m(x, x).sum(),
+        torch.ones(3, 5),
+        steps=0,
+        optimizer=partial(torch.optim.SGD, lr=0.1),
+    )
+    assert repr(bare).endswith("probed: nothing)")
