@@ -9,6 +9,8 @@ from attn_notes.programs.program import Program, export
 from attn_notes.programs.tracing import Tensors
 from attn_notes.training import ensemble
 
+__all__ = ["inputs", "named", "step"]
+
 
 def step(
     model: nn.Module,

@@ -6,6 +6,8 @@ from torch import nn
 
 from attn_notes.allowed import needed
 
+__all__ = ["header", "load_weights", "save_weights"]
+
 
 def load_weights(model: nn.Module, path: Path) -> None:
     """Fill a model with the weights of a safetensors file, as a page's Download writes them.

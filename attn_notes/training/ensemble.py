@@ -25,6 +25,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed, recall
 
+__all__ = ["Run", "train"]
+
 Tensors = dict[str, Tensor]
 Model = Callable[..., Tensor]
 
