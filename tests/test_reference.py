@@ -16,24 +16,27 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ROOMS = ("training", "programs")
 
 # What a page says it has, and does not make itself.
+COMMON = """
+import torch
+torch.manual_seed(0)
+vocabulary = 50
+train, test = torch.randint(vocabulary, (2, 400))
+model = torch.nn.Sequential(torch.nn.Embedding(50, 4), torch.nn.Linear(4, 50))
+tokens = batch = train[None, :20]
+def loss(model, batch):
+    return torch.nn.functional.cross_entropy(model(batch[:, :-1]).mT, batch[:, 1:])
+"""
 GIVEN = {
-    "doubt": """
+    "../../README": COMMON,
+    "doubt": f"""{COMMON}
 def ours(rate, seeds):
     return torch.tensor([rate + seed % 5 for seed in seeds])
 
 def theirs(rate, seeds):
     return 1 + ours(rate, seeds)
 
-import torch
-torch.manual_seed(0)
-train, test = torch.randint(50, (2, 400))
 train_texts, test_texts = ["One text", "and another"], ["one  text", "a third"]
 losses = torch.full((400,), 4.0)
-model = torch.nn.Sequential(torch.nn.Embedding(50, 4), torch.nn.Linear(4, 50))
-tokens = train[None, :20]
-batch = train[None, :20]
-def loss(model, batch):
-    return torch.nn.functional.cross_entropy(model(batch[:, :-1]).mT, batch[:, 1:])
 def score(tokens):
     return model(tokens).log_softmax(-1)
 """,
@@ -77,7 +80,8 @@ def run(page: str) -> tuple[int, list[tuple[str, Any]]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("page", "blocks", "least"), [("your_own", 6, 9), ("programs", 1, 2), ("doubt", 3, 1)]
+    ("page", "blocks", "least"),
+    [("your_own", 6, 9), ("programs", 1, 2), ("doubt", 3, 1), ("../../README", 3, 1)],
 )
 def test_a_page_runs_as_it_stands(
     page: str, blocks: int, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,7 @@ def dot_scores(
 
 
 def causal_softmax(
-    scores: Float[Tensor, "*b t t"], mask: Bool[Tensor, "*m #t t"] | None = None
+    scores: Float[Tensor, "*b t t"], mask: Bool[Tensor, "*#b #t t"] | None = None
 ) -> Float[Tensor, "*b t t"]:
     """Attention from scores: row i is the softmax over positions 0 to i, and zero after them.
 
@@ -52,7 +52,7 @@ def causal_attention(
     q: Float[Tensor, "*b h t d"],
     k: Float[Tensor, "*b h t d"],
     v: Float[Tensor, "*b h t d_v"],
-    mask: Bool[Tensor, "*m #t t"] | None = None,
+    mask: Bool[Tensor, "*#b #h #t t"] | None = None,
 ) -> tuple[Float[Tensor, "*b h t d_v"], Float[Tensor, "*b h t t"]]:
     """Let every position look at itself and at what came before it.
 

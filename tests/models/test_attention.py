@@ -28,7 +28,7 @@ def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator: G
     q, k, v = torch.randn(3, 2, 3, 7, 5, generator=generator).double()
     of = torch.tensor([0, 0, 0, -1, 1, 1, 1])
     mask = (of[:, None] == of) & (of >= 0)
-    values, attention = causal_attention(q, k, v, mask)
+    values, attention = causal_attention(q, k, v, mask[None])
     for text in (slice(0, 3), slice(4, 7)):
         alone, _ = causal_attention(q[..., text, :], k[..., text, :], v[..., text, :])
         assert_close(values[..., text, :], alone)
