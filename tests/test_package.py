@@ -91,15 +91,30 @@ def test_models_tasks_training_programs_and_doubt_need_four_packages() -> None:
     program = (
         ALONE
         + """
-import importlib, pkgutil, attn_notes
-for room in ("tasks", "models", "training", "programs"):
+import importlib, pkgutil, tempfile, attn_notes
+asked = []
+for room in ("tasks", "models", "training", "analysis", "programs"):
     package = importlib.import_module(f"attn_notes.{room}")
     for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"attn_notes.{room}.{module.name}")
+        try:
+            importlib.import_module(f"attn_notes.{room}.{module.name}")
+        except ModuleNotFoundError as error:
+            asked.append(f"{module.name}: {error}")
+try:
+    importlib.import_module("attn_notes.widgets.guess")
+except ModuleNotFoundError as error:
+    asked.append(f"guess: {error}")
 import torch
 from attn_notes.models.deep_qkv import Config
 print(attn_notes.Sorter(Config(), torch.Generator()).sort("cab"))
 assert "torch._dynamo" not in sys.modules  # the compiler takes longer to load than all else
+import attn_notes.programs.training
+model = torch.nn.Linear(2, 1)
+step = attn_notes.programs.training.step(model, lambda m, x: m(x).square().sum(), torch.ones(3, 2))
+inputs = attn_notes.programs.training.inputs(model, torch.ones(3, 2))
+with tempfile.TemporaryDirectory() as folder:
+    page = step.save(folder, inputs, rate=0.1, steps=2)
+    print(*sorted(path.name for path in page.parent.iterdir()))
 from attn_notes import doubt
 x = torch.randint(5, (1, 6))
 model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5))
@@ -112,7 +127,8 @@ for ask in (lambda: doubt.twins([x[0]], [x[0] + 1], near=0.5), lambda: doubt.com
     try:
         ask()
     except ModuleNotFoundError as error:
-        print(error)
+        asked.append(error)
+print(*asked, sep="\\n")
 try:
     attn_notes.load("deep-qkv")
 except ModuleNotFoundError as error:
@@ -121,9 +137,15 @@ except ModuleNotFoundError as error:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr[-2000:]
-    wanted, written, *asked, missing = done.stdout.splitlines()
-    said = "this needs {}, which comes with: pip install 'attn-notes[doubt]'"
-    assert asked == [said.format("rapidfuzz"), said.format("scipy")]
+    wanted, written, saved, *asked, missing = done.stdout.splitlines()
+    said = "this needs {}, which comes with: pip install 'attn-notes[{}]'"
+    assert asked == [
+        f"claims: {said.format('IPython', 'book')}",
+        f"guess: {said.format('anywidget', 'book')}",
+        said.format("rapidfuzz", "doubt"),
+        said.format("scipy", "doubt"),
+    ]
+    assert saved == "index.html program.js setup.json step.js trainer.js weights.json"
     assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
     assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())
     assert re.fullmatch("[abc]{3}", written)

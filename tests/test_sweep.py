@@ -64,6 +64,8 @@ LEFT_OUT = {
             *("questions", "slopes", "subject", "sums", "wrong", "__main__"),
         )
     },
+    "programs.source": "files: tests/widgets/test_source.py",
+    "programs.trainer": "files: tests/programs/test_saving.py",
     "doubt.duplicates": "takes anything; tests/doubt/test_rest.py",
     "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",

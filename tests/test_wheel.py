@@ -68,6 +68,27 @@ def test_the_wheel_holds_the_whole_package_its_license_and_nothing_else(wheel: P
     assert f"{about}/licenses/LICENSE" in names
 
 
+SAVE = """
+import os, torch
+from pathlib import Path
+from attn_notes.programs import training
+model, batch = torch.nn.Linear(2, 1), torch.ones(3, 2)
+program = training.step(model, lambda model, x: model(x).square().sum(), batch)
+page = program.save("saved", training.inputs(model, batch), rate=0.1, steps=9)
+around = Path(os.environ["WHEEL"], "attn_notes", "programs")
+print(*sorted(path.name for path in page.parent.iterdir()))
+for name in ("program.js", "trainer.js"):
+    assert page.with_name(name).read_bytes() == (around / name).read_bytes()
+"""
+
+
+@pytest.mark.slow
+def test_a_program_is_saved_from_the_wheel(environment: dict[str, str], tmp_path: Path) -> None:
+    """With what goes around it, which the wheel has."""
+    names = "index.html program.js setup.json step.js trainer.js weights.json"
+    assert run(SAVE, environment, tmp_path) == [names]
+
+
 @pytest.mark.slow
 def test_every_record_is_read_from_the_wheel(environment: dict[str, str], tmp_path: Path) -> None:
     records = sorted(path.stem for path in (PACKAGE / "results").glob("*.json"))

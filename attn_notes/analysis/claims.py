@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from IPython.display import HTML
+from attn_notes.allowed import needed
 
-from attn_notes import notebook
-from attn_notes.analysis.statistics import LEVEL, Finding, holm
+needed("IPython", "book")
+from IPython.display import HTML  # noqa: E402
+
+from attn_notes import notebook  # noqa: E402
+from attn_notes.analysis.statistics import LEVEL, Finding, holm  # noqa: E402
 
 
 class Mine(NamedTuple):

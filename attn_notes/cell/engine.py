@@ -12,13 +12,14 @@ from pathlib import Path
 
 from attn_notes.cell import dialect
 from attn_notes.cell.page.operations import ENTRYWISE
+from attn_notes.programs import source
 from attn_notes.programs.javascript import OPERATIONS
 from attn_notes.programs.pointwise import POINTWISE
-from attn_notes.widgets._source import without_comments
+from attn_notes.widgets import _source
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
-FOLDERS = (HERE, PACKAGE / "widgets")
+FOLDERS = (HERE, *_source.FOLDERS)
 ENTRIES = (
     "host.js",
     "editor.js",
@@ -45,20 +46,13 @@ def files() -> dict[str, str]:
         name = todo.pop()
         if name in found or name == "micropython.mjs":
             continue
-        found[name] = entrywise() if name == "_entrywise.js" else _read(name)
+        found[name] = entrywise() if name == "_entrywise.js" else source.read(name, FOLDERS)
         if name == "editor.css":  # looks like a widget, and is none
-            found[name] = _read("_theme.css").replace(".attn-widget", ".attn-cell") + found[name]
+            theme = source.read("_theme.css", FOLDERS)
+            found[name] = theme.replace(".attn-widget", ".attn-cell") + found[name]
         if name.endswith(".js"):
             todo += IMPORT.findall(found[name])
     return found | {"python.json": json.dumps(python(), ensure_ascii=False)}
-
-
-def _read(name: str) -> str:
-    for folder in FOLDERS:
-        if (folder / name).is_file():
-            text = (folder / name).read_text("utf-8")
-            return without_comments(text) if name.endswith(".js") else text
-    raise FileNotFoundError(f"{name} is imported, and is in none of {', '.join(map(str, FOLDERS))}")
 
 
 def entrywise() -> str:

@@ -12,7 +12,7 @@ const inputsOf = (text) => JSON.parse(/^export const inputs=(.*);$/m.exec(text)[
 
 /** What a Worker that trains begins with: this site's modules, by whole addresses. */
 const esmOf = (lesson) =>
-  ["_training.js", `_lesson_${lesson}.js`]
+  ["trainer.js", `_lesson_${lesson}.js`]
     .map((name) => `import ${JSON.stringify(new URL(name, import.meta.url).href)};`)
     .join("\n");
 

@@ -8,7 +8,7 @@
 import { loadMicroPython } from "./micropython.mjs";
 import { bridge } from "./_bridge.js";
 import { futureMoves } from "./_ahead.js";
-import { importText, random, slot } from "./_program.js";
+import { importText, random, slot } from "./program.js";
 import * as T from "./_tensors.js";
 
 const LINES = 500; // of what is printed are shown

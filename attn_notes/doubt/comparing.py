@@ -58,6 +58,10 @@ class Compared:
         middle = self.effect.middle
         return middle < 0 if math.isfinite(middle) else bool(2 * lower > pairs)
 
+    def __repr__(self) -> str:
+        rates = f"{len(self.swept[0])} rates on other seeds"
+        return f"Compared({str(self).splitlines()[0]}; {rates}; {len(self.notes)} notes)"
+
     def __str__(self) -> str:
         told = {True: "ours end lower", False: "ours end higher", None: "could not be told"}
         test = "signed ranks of pairs" if self.paired else "ranks, not in pairs"

@@ -97,6 +97,9 @@ class Report:
         if not self.ok:
             raise LeakError(str(self))
 
+    def __repr__(self) -> str:
+        return f"Report({str(self).splitlines()[0]}; {len(self.answers)} answers)"
+
     def __str__(self) -> str:
         bad, warned = len(self.bad), len(self.warnings)
         skipped = sum(answer.verdict == "not asked" for answer in self.answers)

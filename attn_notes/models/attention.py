@@ -12,7 +12,7 @@ import math
 
 import torch
 from einops import rearrange
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 from torch.nn.utils import skip_init
 
@@ -32,43 +32,59 @@ def dot_scores(
     return q @ k.mT / math.sqrt(q.shape[-1])
 
 
-def causal_softmax(scores: Float[Tensor, "*b t t"]) -> Float[Tensor, "*b t t"]:
-    """Attention from scores: row i is the softmax over positions 0 to i, and zero after them."""
+def causal_softmax(
+    scores: Float[Tensor, "*b t t"], mask: Bool[Tensor, "*#b #t t"] | None = None
+) -> Float[Tensor, "*b t t"]:
+    """Attention from scores: row i is the softmax over positions 0 to i, and zero after them.
+
+    `mask` says which of these may be read, where not all of them: not padding, or another text in
+    the same row. Every position reads itself, whatever it says, so that no row is empty.
+    """
     t = scores.shape[-1]
-    future = torch.ones(t, t, dtype=torch.bool, device=scores.device).triu(1)
-    return scores.masked_fill(future, -math.inf).softmax(-1)
+    hidden = torch.ones(t, t, dtype=torch.bool, device=scores.device).triu(1)
+    if mask is not None:
+        itself = torch.eye(t, dtype=torch.bool, device=scores.device)
+        hidden = hidden | ~(mask | itself)
+    return scores.masked_fill(hidden, -math.inf).softmax(-1)
 
 
 def causal_attention(
     q: Float[Tensor, "*b h t d"],
     k: Float[Tensor, "*b h t d"],
     v: Float[Tensor, "*b h t d_v"],
+    mask: Bool[Tensor, "*#b #h #t t"] | None = None,
 ) -> tuple[Float[Tensor, "*b h t d_v"], Float[Tensor, "*b h t t"]]:
     """Let every position look at itself and at what came before it.
 
     Returns the mixed values and the attention itself: row i says how position i spreads
-    its attention over positions 0 to i; a row sums to one and is zero above the diagonal.
+    its attention over positions 0 to i; a row sums to one and is zero above the diagonal. `mask`
+    is that of `causal_softmax`.
     """
-    attention = causal_softmax(dot_scores(q, k))
+    attention = causal_softmax(dot_scores(q, k), mask)
     return attention @ v, attention
 
 
-def rotate(x: Float[Tensor, "*b t d"], base: float = 10_000.0) -> Float[Tensor, "*b t d"]:
+def rotate(
+    x: Float[Tensor, "*b t d"], base: float = 10_000.0, *, offset: int = 0
+) -> Float[Tensor, "*b t d"]:
     """Turn the vector at position t by the angle t · base^(−2i/d) in each plane (2i, 2i + 1).
+
+    Positions are counted from `offset`: a text that goes on where a cache ends begins there.
 
     What comes back holds the first coordinates of all planes, then the second ones. That is a
     permutation of the coordinates, the same for every vector, so no product of two notices it.
     The angles are in single precision whatever x is in, as in the published programs.
 
     Raises:
-        ValueError: d is odd, or a base that is not positive.
+        ValueError: d is odd, a base that is not positive, or an offset below 0.
     """
     allowed.positive(base=base)
+    allowed.whole(0, offset=offset)
     t, d = x.shape[-2:]
     if d % 2:
         raise ValueError(f"rotary positions turn pairs of coordinates, and {d} is odd")
     frequencies = 1 / base ** (torch.arange(0, d, 2, dtype=torch.float32, device=x.device) / d)
-    angles = torch.arange(t, device=x.device)[:, None] * frequencies
+    angles = torch.arange(offset, offset + t, device=x.device)[:, None] * frequencies
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x[..., 0::2], x[..., 1::2]
     return torch.cat([first * cos - second * sin, first * sin + second * cos], -1)

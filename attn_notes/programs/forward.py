@@ -7,6 +7,8 @@ from torch.func import functional_call
 
 from attn_notes.programs import Program, export
 
+__all__ = ["forward"]
+
 
 class _Method(nn.Module):
     """A model whose forward is another method of a model: `functional_call` calls no other."""

@@ -14,6 +14,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+__all__ = ["draws"]
+
 Spec = dict[str, Any]
 Build = Callable[[Generator], nn.Module]
 Numbers = dict[str, Tensor]

@@ -1,13 +1,15 @@
 """Export: a torch function in, an ES module out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Signature, signature
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from attn_notes.programs import trainer
 from attn_notes.programs.apart import UnknownOperationError
 from attn_notes.programs.graph import Node, RefusedError
 from attn_notes.programs.lowering import DTYPES, NAMES, Operation
@@ -39,6 +41,74 @@ class Program:
     size: int
     inputs: dict[str, Slot]
     outputs: dict[str, Slot]
+
+    def __repr__(self) -> str:
+        slots = (f"{_told(self.inputs)} → {_told(self.outputs)}", f"{self.size:,} numbers")
+        return f"Program({'; '.join(slots)}; {len(self.module):,} characters)"
+
+    def save(
+        self,
+        folder: Path | str,
+        inputs: Tensors,
+        *,
+        rate: float,
+        steps: int,
+        warmup: int = 0,
+        decay: float = 0.01,
+        batches: Sequence[Tensors] = (),
+        draws: Mapping[str, Mapping[str, Any]] | None = None,
+        double: bool = False,
+        title: str = "A model in training",
+    ) -> Path:
+        """Write a training step into a folder, with a page that trains it.
+
+        `index.html` has all it needs in it, asks for nothing, and opens from a disk as well as from
+        any server. The other files are for a page of your own: `step.js`, the program;
+        `weights.json`, every input as it starts; `setup.json`, the settings; `program.js` and
+        `trainer.js`, AdamW, draws, products and a Worker to train in. Files of these names are
+        replaced.
+
+        Args:
+            folder: made, if it is not there.
+            inputs: every input by its name, `training.inputs` of a model and a batch.
+            rate: AdamW's; the page's reader may change it, and the steps.
+            steps: how many. After `warmup` the rate falls along a cosine to a tenth.
+            warmup: steps in which the rate rises.
+            decay: AdamW's weight decay.
+            batches: one for each step, from the first again after the last, each with the same
+                inputs by their names: `training.named` of a batch. Without any it stays as it is.
+            draws: how weights start for another seed, as `initial.draws` finds it. Without it the
+                page has no seeds. What is not trained starts as it is in `inputs`, always.
+            double: compute in double precision, exact but some times slower.
+            title: of the page.
+
+        Returns:
+            The page.
+
+        Raises:
+            ValueError: the program has no gradients or no loss; inputs or batches of other names
+                or shapes; a setting that cannot be.
+        """
+        return trainer.write(
+            folder,
+            inputs,
+            module=self.module,
+            slots=(self.inputs, self.outputs),
+            rate=rate,
+            steps=steps,
+            warmup=warmup,
+            decay=decay,
+            batches=batches,
+            draws=draws or {},
+            double=double,
+            title=title,
+        )
+
+
+def _told(slots: dict[str, Slot]) -> str:
+    """The first few with their shapes, and how many more there are."""
+    shown = [f"{name} {list(slot.shape)}" for name, slot in list(slots.items())[:3]]
+    return ", ".join(shown + [f"and {len(slots) - 3} more"] * (len(slots) > 3))
 
 
 def export(function: Callable[[Tensors], Tensors], inputs: Tensors) -> Program:

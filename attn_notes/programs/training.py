@@ -9,6 +9,8 @@ from attn_notes.programs.program import Program, export
 from attn_notes.programs.tracing import Tensors
 from attn_notes.training import ensemble
 
+__all__ = ["inputs", "named", "step"]
+
 
 def step(
     model: nn.Module,
@@ -40,7 +42,7 @@ def step(
     trained = [name for name, p in model.named_parameters() if p.requires_grad]
     if not trained:
         raise ValueError("a step trains at least one parameter, and here is none, or none unfrozen")
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    parameters = dict(model.named_parameters())
     buffers = {f"buffer.{name}": b for name, b in model.named_buffers()}
     descend = ensemble.gradient(model, loss, clip, has_aux=has_aux)
 
@@ -54,7 +56,14 @@ def step(
         value, aux = at if has_aux else (at, {})
         return {f"gradient.{name}": grads[name] for name in trained} | {"loss": value, **aux}
 
-    return export(function, {**parameters, **buffers, **named(batch)})
+    return export(function, inputs(model, batch))
+
+
+def inputs(model: nn.Module, batch: Tensor | Tensors | tuple[Tensor, ...]) -> Tensors:
+    """The inputs of a step, by their names, as they stand in a model and a batch."""
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    buffers = {f"buffer.{name}": b for name, b in model.named_buffers()}
+    return {**parameters, **buffers, **named(batch)}
 
 
 def named(batch: Tensor | Tensors | tuple[Tensor, ...]) -> Tensors:

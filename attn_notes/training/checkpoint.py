@@ -6,17 +6,21 @@ from torch import nn
 
 from attn_notes.allowed import needed
 
+__all__ = ["header", "load_weights", "save_weights"]
+
 
 def load_weights(model: nn.Module, path: Path) -> None:
     """Fill a model with the weights of a safetensors file, as a page's Download writes them.
+
+    What is not trained, buffers and frozen parameters, need not be in it, and then stays as it is.
 
     Raises:
         RuntimeError: the file has other names or shapes than the model's parameters.
     """
     load_file = needed("safetensors.torch", "weights").load_file
 
-    buffers = dict(model.named_buffers())  # not trained, so not in a page's file
-    model.load_state_dict({**buffers, **load_file(path)})
+    kept = {name: p for name, p in model.named_parameters() if not p.requires_grad}
+    model.load_state_dict({**kept, **dict(model.named_buffers()), **load_file(path)})
 
 
 def save_weights(model: nn.Module, path: Path, header: dict[str, str]) -> None:

@@ -16,6 +16,8 @@ from attn_notes import allowed
 from attn_notes.training.ensemble import Model, Run, Tensors, train
 from attn_notes.training.schedules import warmup_cosine
 
+__all__ = ["held_out", "train_kinds"]
+
 BATCHES = 20_000  # seed of member 0's batches; member 1 has the next
 
 

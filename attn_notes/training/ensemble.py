@@ -25,6 +25,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed, recall
 
+__all__ = ["Run", "train"]
+
 Tensors = dict[str, Tensor]
 Model = Callable[..., Tensor]
 
@@ -50,7 +52,8 @@ class Run:
     """What `train` returns: m trained members and what was probed on the way.
 
     Attributes:
-        parameters: name → tensor [m, ...], as `torch.func.stack_module_state` stacks them.
+        parameters: name → tensor [m, ...], as `torch.func.stack_module_state` stacks them; what is
+            frozen as it was.
         buffers: likewise, as they were given.
         steps: the steps at which the probe was taken, the first 0 (untrained), the last the end.
         history: name → tensor [len(steps), m, ...], what the probe returned.
@@ -63,6 +66,16 @@ class Run:
     history: Tensors
     seconds: float
     _template: nn.Module
+
+    def __repr__(self) -> str:
+        sizes = [value[0].numel() for value in self.parameters.values()]
+        members = len(next(iter(self.parameters.values())))
+        probed = ", ".join(f"{name} {list(value.shape)}" for name, value in self.history.items())
+        last = f"{int(self.steps[-1]):,} steps, " if len(self.steps) else ""
+        return (
+            f"Run({members} × {type(self._template).__name__} of {sum(sizes):,} parameters; {last}"
+            f"{self.seconds:.1f} s; probed: {probed or 'nothing'})"
+        )
 
     def member(self, i: int) -> nn.Module:
         """Member i as an ordinary model on the CPU."""
@@ -83,6 +96,11 @@ def _settings(model: nn.Module) -> list[Any]:
     ]
 
 
+def _trained(model: nn.Module) -> list[str]:
+    """The names of a model's parameters that are not frozen."""
+    return [name for name, p in model.named_parameters() if p.requires_grad]
+
+
 def _check_alike(models: Sequence[nn.Module]) -> None:
     first = _settings(models[0])
     for i, model in enumerate(models):
@@ -90,9 +108,10 @@ def _check_alike(models: Sequence[nn.Module]) -> None:
             raise ValueError(
                 f"models must differ in numbers only, but model {i} has other settings"
             )
-        frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
-        if frozen:
-            raise ValueError(f"every parameter is trained, but these are frozen: {frozen}")
+        if _trained(model) != _trained(models[0]):
+            raise ValueError(f"models must train the same parameters, but model {i} trains others")
+    if not _trained(models[0]):
+        raise ValueError("models must have a parameter that is trained, and these have none")
 
 
 def _shapes(batch: Any) -> list[torch.Size]:
@@ -217,7 +236,8 @@ def train(
 
     Args:
         models: the members as they start; they are not changed. They differ in the numbers of
-            their parameters and buffers and in nothing else. Buffers are read, not updated.
+            their parameters and buffers and in nothing else. Buffers are read, not updated, and so
+            is what is frozen, by `requires_grad_(False)`: the rest trains, an adapter or a probe.
         loss: loss(model, batch) of one member, a scalar. It is called once, to be traced: what it
             computes must follow from the model and the batch, and batches must keep their shapes.
         data: the batch of every step, tensors (nested as you like) shared by all members, or a
@@ -229,14 +249,15 @@ def train(
         schedule: factor of the learning rate at step 0, 1, ...
         clip: largest norm of one member's whole gradient.
         constrain: constrain(model, parameters, batch) of one member after each step, with the batch
-            of that step: its new parameters. It is traced as `loss` is.
+            of that step: its new parameters, of those that are trained. It is traced as `loss` is.
         probe: what to record of one member: probe(model) → named tensors.
         probe_every: steps between two probes; one more is taken at the end.
         watch: called after every probe with the step, what was probed [m, ...] and the parameters.
         device: where to train.
 
     Raises:
-        ValueError: no models; models of different settings, or with frozen parameters;
+        ValueError: no models; models of different settings, or that train others of their
+            parameters, or none;
             `generators` and `data` that do not fit together; a batch of another shape; fewer than
             no steps, none between two probes, or a clip that is not positive and finite.
     """
@@ -252,10 +273,12 @@ def train(
         raise ValueError(f"{len(models)} models need as many generators, not {len(generators)}")
     _check_alike(models)
     start = time.perf_counter()
+    trained = _trained(models[0])
+    frozen = [name for name, _ in models[0].named_parameters() if name not in trained]
     key = ""
     if recall.wanted():
         how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
-        key = recall.key(models, loss, data, steps, *how)
+        key = recall.key(models, loss, data, steps, *how, *frozen)
         with torch.no_grad():
             if (found := recall.find(key)) and recall.begins(
                 found, probe(models[0]) if probe else {}
@@ -264,7 +287,9 @@ def train(
     members = [copy.deepcopy(model).to(device) for model in models]
     template = members[0]
     stacked, buffers = stack_module_state(members)
-    parameters = {name: p.detach() for name, p in stacked.items()}
+    everything = {name: p.detach() for name, p in stacked.items()}
+    parameters = {name: everything[name] for name in trained}
+    fixed = buffers | {name: everything[name] for name in frozen}
 
     def draw() -> Any:
         """The next batch: of all members, or stacked, one a member."""
@@ -283,7 +308,7 @@ def train(
         gradients = vmap(gradients, axes)
         constrained = vmap(constrained, axes) if constrained else None
         indices = [slice(None)]
-    groups = [_Group(i, parameters, buffers, optimizer, schedule) for i in indices]
+    groups = [_Group(i, parameters, fixed, optimizer, schedule) for i in indices]
     batch = draw()
     shapes = _shapes(batch)
     # Traced once into a flat list of tensor operations: a step then pays for arithmetic, not
@@ -300,10 +325,10 @@ def train(
         if probe is None:
             return
         with torch.device(device):
-            seen = vmap(lambda p, b: probe(_bind(template, p, b)))(parameters, buffers)
+            seen = vmap(lambda p, b: probe(_bind(template, p, b)))(parameters, fixed)
         recorded.append((step, {name: value.cpu() for name, value in seen.items()}))
         if watch is not None:
-            watch(step, recorded[-1][1], parameters)
+            watch(step, recorded[-1][1], everything)
 
     for step in range(steps):
         if step % probe_every == 0:
@@ -320,7 +345,7 @@ def train(
 
     names = recorded[0][1] if recorded else {}
     run = Run(
-        parameters={name: p.cpu() for name, p in parameters.items()},
+        parameters={name: p.cpu() for name, p in everything.items()},
         buffers={name: b.cpu() for name, b in buffers.items()},
         steps=torch.tensor([step for step, _ in recorded]),
         history={name: torch.stack([seen[name] for _, seen in recorded]) for name in names},

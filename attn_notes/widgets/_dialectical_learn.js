@@ -1,7 +1,7 @@
 // Learning to write brackets, in a Worker: strings as the task draws them, and what to judge a model by.
 
-import { random, slot } from "./_program.js";
-import { TASKS } from "./_training.js";
+import { random, slot } from "./program.js";
+import { TASKS } from "./trainer.js";
 import { FILLERS, bestPredictor } from "./_dialectical_task.js";
 import { CLOSE, OPEN, PAD, SPACE } from "./_dialectical_text.js";
 

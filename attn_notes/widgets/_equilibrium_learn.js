@@ -1,7 +1,7 @@
 // Learning by settling down, in a Worker: pieces of the text, what a model is judged by, and the governor.
 
-import { fastExp, importText, loadProduct, slot } from "./_program.js";
-import { TASKS } from "./_training.js";
+import { fastExp, importText, loadProduct, slot } from "./program.js";
+import { TASKS } from "./trainer.js";
 
 const GOVERNED = "block."; // how the names begin of what the governor scales
 

@@ -1,27 +1,7 @@
 // Trained weights that outlive the page: kept in this browser and taken back, or downloaded as a file.
 
 import { button, download } from "./_page.js";
-
-/** Weights as the bytes of a safetensors file: a length, a header of shapes and places, the numbers. */
-export function safetensors(weights, shapes) {
-  const header = {};
-  let end = 0;
-  for (const [name, values] of Object.entries(weights)) {
-    const start = end;
-    end += 4 * values.length;
-    header[name] = { dtype: "F32", shape: shapes[name], data_offsets: [start, end] };
-  }
-  let text = JSON.stringify(header);
-  text += " ".repeat(-text.length & 7);
-  const bytes = new Uint8Array(8 + text.length + end);
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
-  bytes.set(new TextEncoder().encode(text), 8);
-  for (const [name, values] of Object.entries(weights)) {
-    const [start] = header[name].data_offsets;
-    bytes.set(new Uint8Array(Float32Array.from(values).buffer), 8 + text.length + start);
-  }
-  return bytes;
-}
+import { safetensors } from "./program.js";
 
 const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 const fromText = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -1,6 +1,6 @@
 // Forward passes on the page: programs (attn_notes/programs) in double precision, made once for all views.
 
-import { importText, slot } from "./_program.js";
+import { importText, slot } from "./program.js";
 
 /** A run's program `observe`, ready: its inputs' names, inputs and outputs as views, and how to run it. */
 export async function machine({ observe }) {

@@ -2,7 +2,7 @@
 
 import { button, html, segments, svg } from "./_page.js";
 import { settingsFold } from "./_train_settings.js";
-import { trainer } from "./_training.js";
+import { trainer } from "./trainer.js";
 import { keeper } from "./_kept_weights.js";
 import { listenFor, shownIn } from "./_listening.js";
 import { challengeRow, tallyLine } from "./_train_choices.js";

@@ -1,7 +1,7 @@
 // The task in the page: what is known of a text, and sequences to show and to learn from.
 
-import { random, slot } from "./_program.js";
-import { TASKS } from "./_training.js";
+import { random, slot } from "./program.js";
+import { TASKS } from "./trainer.js";
 
 export const LONGEST_TEXT = 40;
 export const LETTERS = "abcdefghijklmnopqrstuvwxyz";

@@ -3,7 +3,7 @@
 //
 //   machine → make → think
 
-import { importText, slot } from "./_program.js";
+import { importText, slot } from "./program.js";
 
 /**
  * One use of the network, ready for weights, from a program's text: what it reads, what it writes. `array`

@@ -2,8 +2,8 @@
 // attn_notes/chapters/trm/supervision.py has it in Python. A batch is a set of seats; on each a puzzle is
 // thought about, one supervision step a step of the optimiser, until it leaves and a new one sits down.
 
-import { fastExp, loadProduct, random, slot } from "./_program.js";
-import { TASKS } from "./_training.js";
+import { fastExp, loadProduct, random, slot } from "./program.js";
+import { TASKS } from "./trainer.js";
 import { machine, make, think } from "./_trm_model.js";
 import { boards, sample } from "./_trm_puzzles.js";
 

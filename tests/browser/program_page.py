@@ -7,8 +7,7 @@ import torch
 from playwright.sync_api import Page
 from torch import Tensor
 
-from attn_notes.programs import Program
-from attn_notes.widgets import _source
+from attn_notes.programs import Program, source
 
 Tensors = dict[str, Tensor]
 
@@ -46,7 +45,7 @@ def numbers(tensor: Tensor) -> list[float]:
 
 def load_tools(page: Page) -> None:
     """`window.tools`: what a page has around programs."""
-    page.evaluate(READ_TOOLS, _source._read("_program.js"))
+    page.evaluate(READ_TOOLS, source.read("program.js"))
 
 
 def make(

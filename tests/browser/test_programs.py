@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from attn_notes import programs
-from attn_notes.programs import forward, initial, training
+from attn_notes.programs import forward, initial, source, training
 from attn_notes.training import ensemble
 from attn_notes.training.schedules import warmup_cosine
 from attn_notes.widgets import _source
@@ -643,5 +643,6 @@ def test_there_is_no_product_where_webassembly_may_not_be(
 
 
 def test_the_tools_stand_beside_the_other_parts_of_a_widget(page: Page) -> None:
-    joined = "".join(map(_source._read, ("_model.js", "_page.js", "_program.js")))
+    names = ("_model.js", "_page.js", "program.js")
+    joined = "".join(source.read(name, _source.FOLDERS) for name in names)
     assert page.evaluate(f"async (text) => Object.keys(await ({program_page.LOAD})(text))", joined)

@@ -5,7 +5,13 @@ from torch import Generator
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from attn_notes.models.attention import StandardAttention, causal_attention, linear, rotate
+from attn_notes.models.attention import (
+    StandardAttention,
+    causal_attention,
+    causal_softmax,
+    linear,
+    rotate,
+)
 
 
 def test_equals_torchs_own(generator: Generator) -> None:
@@ -15,6 +21,24 @@ def test_equals_torchs_own(generator: Generator) -> None:
     assert_close(values, scaled_dot_product_attention(q, k, v, is_causal=True))
     assert_close(attention.sum(-1), torch.ones(3, 5, 7).double())
     assert (attention.triu(1) == 0).all()
+
+
+def test_a_mask_hides_what_it_says_and_never_a_position_from_itself(generator: Generator) -> None:
+    """Two texts in a row of tokens, and padding between them."""
+    q, k, v = torch.randn(3, 2, 3, 7, 5, generator=generator).double()
+    of = torch.tensor([0, 0, 0, -1, 1, 1, 1])
+    mask = (of[:, None] == of) & (of >= 0)
+    values, attention = causal_attention(q, k, v, mask[None])
+    for text in (slice(0, 3), slice(4, 7)):
+        alone, _ = causal_attention(q[..., text, :], k[..., text, :], v[..., text, :])
+        assert_close(values[..., text, :], alone)
+    assert torch.equal(attention[..., 3, :], torch.eye(7)[3].double().expand(2, 3, 7))
+    assert_close(values[..., 3, :], v[..., 3, :])
+    every, _ = causal_attention(q, k, v, torch.ones(1, 1, 1, 7, dtype=torch.bool))
+    assert_close(every, causal_attention(q, k, v)[0])
+    scores = torch.randn(4, 7, 7, generator=generator)
+    padded = causal_softmax(scores, (of >= 0)[None])
+    assert (padded[:, 4:, 3] == 0).all() and (padded[:, 3, 3] > 0).all()
 
 
 def test_shapes_are_checked_while_testing() -> None:
@@ -47,6 +71,15 @@ def test_rotary_products_depend_on_the_offset_only(generator: Generator) -> None
     for offset in range(-12, 13):
         diagonal = products.diagonal(offset)
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
+
+
+def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator: Generator) -> None:
+    x = torch.randn(2, 13, 14, generator=generator, dtype=torch.float64)
+    for offset in (0, 1, 5, 12):
+        rest = rotate(x[:, offset:], 7.0, offset=offset)
+        assert torch.equal(rest, rotate(x, 7.0)[:, offset:])
+    with pytest.raises(ValueError, match="offset must be at least 0"):
+        rotate(x, offset=-1)
 
 
 def test_rotary_positions_refuse_odd_sizes() -> None:

@@ -7,6 +7,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.testing import assert_close
 
+from attn_notes import recall
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import prediction, sorting
 from attn_notes.training.ensemble import ELEMENTWISE, Run, train
@@ -247,9 +248,12 @@ def test_refuses_models_that_differ_in_more_than_numbers() -> None:
     warm = Sorter(Config("gated", temperature=2.0), Generator().manual_seed(1))
     with pytest.raises(ValueError, match="model 1 has other settings"):
         go(Sorter(Config("gated"), Generator().manual_seed(1)), warm)
-    plain.token.weight.requires_grad_(False)
-    with pytest.raises(ValueError, match=r"frozen: .*token.weight"):
-        go(plain)
+    one, two = sorters((1, 2))
+    one.token.weight.requires_grad_(False)
+    with pytest.raises(ValueError, match="model 1 trains others"):
+        go(one, two)
+    with pytest.raises(ValueError, match="these have none"):
+        go(one.requires_grad_(False))
 
 
 def test_refuses_a_batch_of_another_shape() -> None:
@@ -343,3 +347,93 @@ def test_a_constraint_holds_after_every_step(optimizer: Callable) -> None:
                 model.weight.copy_(bounded["weight"])
         assert_close(crowd.parameters["weight"][i], model.weight.detach(), rtol=0, atol=1e-9)
         assert not torch.allclose(model.weight, free.weight)  # it did bind
+
+
+class LoRA(nn.Module):
+    """A layer as it is, and a product of two small matrices beside it."""
+
+    def __init__(self, layer: nn.Linear, generator: Generator) -> None:
+        super().__init__()
+        self.layer = layer.requires_grad_(False)
+        down = torch.randn(2, layer.in_features, generator=generator, dtype=layer.weight.dtype)
+        self.down = nn.Parameter(down)
+        self.up = nn.Parameter(torch.zeros(layer.out_features, 2, dtype=layer.weight.dtype))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x) + x @ self.down.T @ self.up.T
+
+
+def with_adapter(seed: int) -> Sorter:
+    """All of it frozen, but for an adapter beside the output of its attention."""
+    (model,) = sorters((seed,))
+    model.requires_grad_(False)
+    attention = model.block.attention
+    attention.o = LoRA(attention.o, Generator().manual_seed(seed))
+    return model
+
+
+def probing(seed: int) -> Sorter:
+    """All of it frozen but for its last norm: what can be read from the rest as it is."""
+    (model,) = sorters((seed,))
+    model.requires_grad_(False).norm.requires_grad_(True)
+    return model
+
+
+@pytest.mark.parametrize("make", [with_adapter, probing])
+@pytest.mark.parametrize("optimizer", [torch.optim.AdamW, torch.optim.LBFGS])
+def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(
+    make: Callable[[int], Sorter], optimizer: Callable
+) -> None:
+    """With a weight decay, which would move whatever is stepped."""
+    batch, steps = sorting.population().double(), 5
+    kwargs = dict(weight_decay=0.3) if optimizer is torch.optim.AdamW else {}
+    optimizer = partial(optimizer, lr=1e-2, **kwargs)
+    watched: list[set[str]] = []
+
+    def watch(_step: int, _seen: object, parameters: dict[str, Tensor]) -> None:
+        watched.append({*parameters})
+
+    found = train(
+        [make(seed) for seed in SEEDS], sorting.loss, batch, steps=steps, optimizer=optimizer,
+        schedule=warmup_cosine(200, 20), clip=1.0, probe=sorting.probe, watch=watch,
+    )  # fmt: skip
+    for i, seed in enumerate(SEEDS):
+        alone, start = make(seed), make(seed)
+        losses = [partial(sorting.loss, alone, batch)] * steps
+        trained = [p for p in alone.parameters() if p.requires_grad]
+        step_by_step(alone, lambda _, p=trained: optimizer(p), warmup_cosine(200, 20), losses)
+        member = found.member(i)
+        moved = set()
+        for name, p in member.named_parameters():
+            assert_close(p, alone.get_parameter(name), rtol=0, atol=1e-9)
+            moved |= {name} if not torch.equal(p, start.get_parameter(name)) else set()
+            assert p.requires_grad == start.get_parameter(name).requires_grad
+        assert moved == {n for n, p in start.named_parameters() if p.requires_grad}
+    assert watched == [{n for n, _ in make(1).named_parameters()}] * 2
+
+
+def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers, other parts of which are trained, are another run."""
+    keys: list[str] = []
+    key = recall.key
+    monkeypatch.setenv("FAST", "1")
+    monkeypatch.setattr(recall, "key", lambda *how: keys.append(key(*how)) or keys[-1])
+    for model in (sorters((1,))[0], probing(1)):
+        optimizer = partial(torch.optim.SGD, lr=0.1)
+        train([model], sorting.loss, sorting.population().double(), steps=0, optimizer=optimizer)
+    assert len(set(keys)) == 2
+
+
+def test_a_run_is_told_in_a_line() -> None:
+    """With its sizes, and none of its numbers."""
+    told = repr(run((2, 3), steps=3))
+    assert told.startswith("Run(2 × Sorter of 480 parameters; 3 steps, ")
+    assert "tensor" not in told and told.count("[2, 2]") >= 1
+    bare = train(
+        [Tied(2)],
+        lambda m, x: m(x, x).sum(),
+        torch.ones(3, 5),
+        steps=0,
+        optimizer=partial(torch.optim.SGD, lr=0.1),
+    )
+    assert repr(bare).endswith("probed: nothing)")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from attn_notes.programs import source
 from attn_notes.widgets import _source
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,8 @@ def test_every_name_is_known(stem: str, tmp_path: Path) -> None:
 
 def test_what_is_in_several_files_is_used() -> None:
     """Each name of the shared files and of a widget's parts, by another line of some module."""
-    parts = [path.read_text("utf-8") for path in sorted(_source.HERE.glob("_*.js"))]
+    paths = [*_source.HERE.glob("_*.js"), *source.HERE.glob("*.js")]
+    parts = [path.read_text("utf-8") for path in sorted(paths)]
     names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", "".join(parts), re.M)
     own = [(_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS]
     everything = "".join(parts + own)
@@ -49,13 +51,12 @@ def test_what_is_in_several_files_is_used() -> None:
 def test_a_module_has_what_it_imports_and_all_of_its_own_once(stem: str) -> None:
     module = _source.javascript(stem)
     own = {path.name for path in _source.HERE.glob(f"_{stem}_*.js")}
-    names = {*_source.parts_of(f"{stem}.js"), *own}
-    texts = [_source.without_comments((_source.HERE / n).read_text("utf-8")) for n in names]
-    plain = [_source.IMPORT.sub("", text) for text in texts]
+    names = {*source.parts_of(f"{stem}.js", _source.FOLDERS), *own}
+    plain = [source.IMPORT.sub("", source.read(name, _source.FOLDERS)) for name in names]
     assert all(module.count(text) == 1 for text in plain)
     assert len(module) == sum(map(len, plain))
 
 
 def test_a_file_is_short_enough_to_read() -> None:
-    for path in _source.HERE.glob("*.js"):
+    for path in [*_source.HERE.glob("*.js"), *source.HERE.glob("*.js")]:
         assert len(path.read_text("utf-8").splitlines()) <= 530, path.name

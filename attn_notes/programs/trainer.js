@@ -1,5 +1,5 @@
-// A model in training on the page. The steps are torch's own, traced into a program (attn_notes/programs);
-// AdamW and the schedule stand in _program.js. All of it runs in a Worker, so that the page never waits:
+// A model in training on a page. The steps are torch's own, traced into a program (attn_notes/programs);
+// AdamW and the schedule stand in program.js. All of it runs in a Worker, so that the page never waits:
 //
 //   page                                   Worker (this very module, loaded once more)
 //   trainer(esm, …).start(setup)  ──────▶  learn(setup)
@@ -8,16 +8,25 @@
 //
 // The page asks for the next steps when it has drawn the last, so a hidden tab asks for none.
 
-import { adamw, draw, fastExp, importText, loadProduct, random, slot, warmupCosine } from "./_program.js";
+import { adamw, draw, fastExp, importText, loadProduct, random, slot, warmupCosine } from "./program.js";
 
 /**
- * What a widget does between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
+ * What is done between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
  * a promise of that. `feed(step)` puts the next batch into H; `judge(last)` measures the model after the
  * first step, every `every` steps and at the last, in numbers by name, to which the step is added. Where a batch is fixed there is
  * nothing to feed. `after()` is called when the weights have been changed, and `read()` gives those that are
  * to be shown, if not these.
  */
-export const TASKS = { fixed: () => ({}) };
+export const TASKS = {
+  fixed: () => ({}),
+  /** One batch after another, from the first again after the last: each has inputs by their names. */
+  batches: ({ H, program, options: { batches } }) => ({
+    feed: (step) => {
+      const batch = Object.entries(batches[step % batches.length]);
+      for (const [name, values] of batch) slot(H, program.inputs[name]).set(values);
+    },
+  }),
+};
 
 /**
  * A model ready to learn. `setup` holds the step's `program` (text), how its weights start (`draws`, by

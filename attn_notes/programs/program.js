@@ -153,6 +153,27 @@ export function draw(H, inputs, specs, { uniform, normal }) {
   }
 }
 
+/** Weights as the bytes of a safetensors file: a length, a header of shapes and places, the numbers. */
+export function safetensors(weights, shapes) {
+  const header = {};
+  let end = 0;
+  for (const [name, values] of Object.entries(weights)) {
+    const start = end;
+    end += 4 * values.length;
+    header[name] = { dtype: "F32", shape: shapes[name], data_offsets: [start, end] };
+  }
+  let text = JSON.stringify(header);
+  text += " ".repeat(-text.length & 7);
+  const bytes = new Uint8Array(8 + text.length + end);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
+  bytes.set(new TextEncoder().encode(text), 8);
+  for (const [name, values] of Object.entries(weights)) {
+    const [start] = header[name].data_offsets;
+    bytes.set(new Uint8Array(Float32Array.from(values).buffer), 8 + text.length + start);
+  }
+  return bytes;
+}
+
 /**
  * A matrix product in WebAssembly with vectors of four, for programs of so many numbers in single
  * precision: `{ H, product }`, H being the array to run them on. Null where WebAssembly or its

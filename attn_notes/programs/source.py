@@ -1,0 +1,55 @@
+"""JavaScript of several files as one text: pages and notebooks take no second file."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+COMMENT = re.compile(r"^ *(?://.*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
+"""Lines of their own: for whoever reads the files, and a tenth of what a page would weigh."""
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
+
+
+def joined(name: str, folders: Sequence[Path] = (HERE,)) -> str:
+    """One module: a file after all that it imports, each file once, their imports left out.
+
+    A file comes after those that it imports, so that what it reads at once is there.
+    """
+    return "".join(IMPORT.sub("", read(part, folders)) for part in parts_of(name, folders))
+
+
+def parts_of(name: str, folders: Sequence[Path] = (HERE,)) -> list[str]:
+    """A file and all that it imports, directly or through others, in the order of their use."""
+    found: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        if name not in found:
+            for other in IMPORT.findall(read(name, folders)):
+                visit(other)
+            found[name] = None
+
+    visit(name)
+    return list(found)
+
+
+def read(name: str, folders: Sequence[Path] = (HERE,)) -> str:
+    """A file of the first of these folders that has one, JavaScript without its comments.
+
+    Raises:
+        FileNotFoundError: none has.
+    """
+    for folder in folders:
+        if (folder / name).is_file():
+            text = (folder / name).read_text("utf-8")
+            return without_comments(text) if name.endswith(".js") else text
+    places = ", ".join(map(str, folders))
+    raise FileNotFoundError(f"{name} is imported, and is in none of {places}")
+
+
+def without_comments(text: str) -> str:
+    r"""JavaScript without the comments that have lines of their own.
+
+    >>> without_comments("// Why.\nf(1); // what\n  /** More,\n   * and more. */\ng(2);\n")
+    'f(1); // what\ng(2);\n'
+    """
+    return COMMENT.sub("", text)

@@ -1,0 +1,217 @@
+"""A saved training step: a page from a disk that trains, to torch's own numbers."""
+
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from torch import Generator, Tensor, nn
+
+from attn_notes.programs import initial, training
+from attn_notes.training import ensemble
+from attn_notes.training.checkpoint import load_weights
+from attn_notes.training.schedules import warmup_cosine
+
+from .conftest import serve
+from .torch_layers import LAYERS, TEXT, InALanguageModel, V, next_token
+
+Tensors = dict[str, Tensor]
+HOW = dict(rate=0.01, steps=6, warmup=2, decay=0.1)
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def opened(context: BrowserContext) -> Iterator[Callable[[str], Page]]:
+    """Opens a page that nothing goes wrong in, and that asks for nothing but itself."""
+    pages: list[Page] = []
+    wrong: list[str] = []
+    asked: list[str] = []
+
+    def open_page(address: str) -> Page:
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert wrong == []
+    assert [url for url in asked if not url.startswith("blob:")] == asked[:1]
+
+
+def train(page: Page) -> tuple[float, Path]:
+    """Press Train, wait for the end: the last loss, and the weights that are handed out."""
+    page.get_by_role("button", name="Train").click()
+    expect(page.locator("body")).to_have_attribute("data-training", "done")
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Download").click()
+    return float(page.locator("body").get_attribute("data-loss") or "nan"), found.value.path()
+
+
+def trained(
+    model: nn.Module, loss: Callable[..., Tensor], batches: list[Any], **how: Any
+) -> tuple[float, nn.Module]:
+    """The loss of the last step, and the model after it."""
+    optimizer = torch.optim.AdamW(
+        [p for p in model.parameters() if p.requires_grad], how["rate"], weight_decay=how["decay"]
+    )
+    factor = warmup_cosine(how["steps"], how["warmup"])
+    for i in range(how["steps"]):
+        optimizer.param_groups[0]["lr"] = how["rate"] * factor(i)
+        optimizer.zero_grad()
+        value = loss(model, batches[i % len(batches)])
+        value.backward()
+        optimizer.step()
+    return value.item(), model
+
+
+def assert_as_torch(
+    page: Page, model: nn.Module, loss: Callable[..., Tensor], batches: Any
+) -> None:
+    """Fail unless the page ends with torch's loss and weights; it is trained here, too."""
+    ended, file = train(page)
+    wanted, after = trained(model, loss, batches, **HOW)
+    assert ended == pytest.approx(wanted, abs=1e-9)
+    weights = {name: p.detach().clone() for name, p in after.named_parameters()}
+    load_weights(after.float(), file)
+    for name, p in after.named_parameters():
+        torch.testing.assert_close(p.double(), weights[name], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_torch_trains_in_a_saved_page(
+    name: str, opened: Callable[[str], Page], tmp_path: Path
+) -> None:
+    """On three batches in turn, from a disk."""
+    torch.manual_seed(5)
+    model = InALanguageModel(LAYERS[name]()).double()
+    batches = [{"x": (TEXT + i) % V} for i in range(3)]
+    program = training.step(model, next_token, batches[0])
+    page = program.save(
+        tmp_path / "saved",
+        training.inputs(model, batches[0]),
+        batches=[training.named(batch) for batch in batches],
+        double=True,
+        **HOW,
+    )
+    assert_as_torch(opened(page.as_uri()), model, next_token, batches)
+
+
+class Line(nn.Module):
+    """Two layers, the first of which is as it was."""
+
+    def __init__(self, generator: Generator) -> None:
+        super().__init__()
+        self.fixed, self.learnt = nn.Linear(3, 4), nn.Linear(4, 1)
+        for p in self.parameters():
+            nn.init.normal_(p, generator=generator)
+        self.fixed.requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.learnt(self.fixed(x).tanh())
+
+
+def squares(model: Any, batch: Tensor) -> Tensor:
+    return (model(batch) - batch[:, :1]).square().mean()
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> tuple[Path, nn.Module, Tensor]:
+    """A page that trains a line, its model, and its only batch."""
+    model = Line(Generator().manual_seed(1)).double()
+    batch = torch.randn(8, 3, generator=Generator().manual_seed(2)).double()
+    program = training.step(model, squares, batch)
+    page = program.save(
+        tmp_path / "line",
+        training.inputs(model, batch),
+        draws=initial.draws(Line),
+        double=True,
+        title="A line, <b>half</b> of it & more",
+        **HOW,
+    )
+    return page, model, batch
+
+
+def test_it_trains_on_a_server_as_well(
+    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+) -> None:
+    page, model, batch = line
+    before = model.fixed.weight.detach().clone()
+    with serve(page.parent) as address:
+        assert_as_torch(opened(f"{address}index.html"), model, squares, [batch])
+    assert torch.equal(model.fixed.weight.double(), before)
+
+
+def test_another_seed_starts_elsewhere_and_keeps_what_is_frozen(
+    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+) -> None:
+    """The loss at the end of a short training, seed by seed."""
+    page = opened(line[0].as_uri())
+    ends = {}
+    for seed in ("", "3", "4", "3", ""):
+        page.get_by_role("textbox", name="Seed").fill(seed)
+        ended, file = train(page)
+        assert ends.setdefault(seed, ended) == ended
+        header = file.read_bytes()[8 : 8 + struct.unpack("<Q", file.read_bytes()[:8])[0]]
+        assert b"learnt.weight" in header and b"fixed" not in header
+        page.get_by_role("button", name="Start again").click()
+        assert page.locator("body").get_attribute("data-loss") == ""
+    assert len(set(ends.values())) == 3
+
+
+def test_what_is_typed_is_text_and_what_cannot_be_is_said(
+    line: tuple[Path, nn.Module, Tensor],
+    opened: Callable[[str], Page],
+    axe: Callable[..., list[str]],
+) -> None:
+    page = opened(line[0].as_uri())
+    expect(page.get_by_role("heading")).to_have_text("A line, <b>half</b> of it & more")
+    said = page.get_by_role("alert")
+    for label, wrong, right in (("Seed", "-1", ""), ("Rate", "0", "1"), ("Steps", "2.5", "9")):
+        for text in (wrong, "<img src=x onerror=document.title='run'>", "1e999"):
+            page.get_by_role("textbox", name=label).fill(text)
+            page.get_by_role("button", name="Train").click()
+            expect(said).to_contain_text(label.lower(), ignore_case=True)
+            assert page.locator("body").get_attribute("data-training") == "idle"
+        page.get_by_role("textbox", name=label).fill(right)
+        expect(said).to_have_text("")
+    assert page.locator("img").count() == 0 and page.title() != "run"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Train").press("Enter")
+    expect(page.locator("body")).to_have_attribute("data-training", "done")
+    findings = axe(page)
+    page.emulate_media(color_scheme="dark")
+    assert findings + axe(page, contrast=True) == []
+
+
+def test_a_model_in_single_precision_trains_all_steps(
+    opened: Callable[[str], Page], tmp_path: Path
+) -> None:
+    """And falls as far as torch's, to what single precision can tell. A loss is before its step."""
+    model = Line(Generator().manual_seed(1))
+    batch = torch.randn(8, 3, generator=Generator().manual_seed(2))
+    how = HOW | {"steps": 400}
+    program = training.step(model, squares, batch)
+    page = program.save(tmp_path, training.inputs(model, batch), **how)
+    ended, _ = train(opened(page.as_uri()))
+    run = ensemble.train(
+        [model], squares, batch, steps=399,
+        optimizer=partial(torch.optim.AdamW, lr=0.01, weight_decay=0.1),
+        schedule=warmup_cosine(400, 2),
+    )  # fmt: skip
+    wanted = squares(run.member(0), batch).item()
+    assert ended == pytest.approx(wanted, rel=1e-4)

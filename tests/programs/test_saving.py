@@ -1,0 +1,113 @@
+"""What a program writes into a folder, what it refuses to write, and how it is told in a line."""
+
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+
+from attn_notes import programs
+from attn_notes.programs import Program, initial, source, training
+
+
+def build(generator: Generator) -> nn.Module:
+    layer = nn.Linear(3, 2, bias=False)
+    nn.init.kaiming_uniform_(layer.weight, generator=generator)
+    return layer
+
+
+def loss(model: Any, batch: dict[str, Tensor]) -> Tensor:
+    return (model(batch["x"]) - batch["y"]).square().mean()
+
+
+BATCH = {"x": torch.ones(5, 3), "y": torch.zeros(5, 2)}
+MODEL = build(Generator().manual_seed(1))
+INPUTS = training.inputs(MODEL, BATCH)
+HOW: dict[str, Any] = dict(rate=0.1, steps=10)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return training.step(MODEL, loss, BATCH)
+
+
+def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(
+    program: Program, tmp_path: Path
+) -> None:
+    """The numbers as they are, and the page all of it once more."""
+    more = [training.named(BATCH), training.named({"x": BATCH["x"] / 3, "y": BATCH["y"]})]
+    draws = initial.draws(build) | {"another": {"draw": "constant"}}
+    page = program.save(tmp_path / "a" / "b", INPUTS, batches=more, draws=draws, **HOW)
+    folder = page.parent
+    assert (folder / "step.js").read_text("utf-8") == program.module
+    kept = json.loads((folder / "weights.json").read_text("utf-8"))
+    assert kept.keys() == program.inputs.keys()
+    for name, tensor in INPUTS.items():
+        numbers = np.frombuffer(b64decode(kept[name]["base64"]), "<f4")
+        assert np.array_equal(numbers.reshape(kept[name]["shape"]), tensor.detach().numpy())
+    setup = json.loads((folder / "setup.json").read_text("utf-8"))
+    assert setup["draws"].keys() == {"weight"} and setup["trained"] == ["weight"]
+    third = np.frombuffer(b64decode(setup["batches"][1]["batch.x"]["base64"]), "<f4")
+    assert np.array_equal(third, np.full(15, 1, "f4") / np.float32(3))
+    (saved,) = (line for line in page.read_text("utf-8").splitlines() if 'id="saved"' in line)
+    within = json.loads(saved.partition(">")[2].removesuffix("</script>"))
+    assert within == {"program": program.module, "weights": kept, "setup": setup}
+    for name in ("program.js", "trainer.js"):
+        assert (folder / name).read_text("utf-8") == (source.HERE / name).read_text("utf-8")
+
+
+def test_double_keeps_every_digit(program: Program, tmp_path: Path) -> None:
+    inputs = INPUTS | {"weight": torch.full((2, 3), 1 / 3, dtype=torch.float64)}
+    program.save(tmp_path, inputs, double=True, **HOW)
+    kept = json.loads((tmp_path / "weights.json").read_text("utf-8"))["weight"]["base64"]
+    assert set(np.frombuffer(b64decode(kept), "<f8").tolist()) == {1 / 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (dict(inputs={}), "inputs: batch.x, batch.y, weight is missing"),
+        (dict(inputs=INPUTS | {"bias": torch.ones(2)}), "inputs: bias is missing, or too many"),
+        (
+            dict(inputs=INPUTS | {"weight": torch.ones(3, 2)}),
+            r"inputs: weight is \[3, 2\], and \[2, 3\] is asked",
+        ),
+        (dict(batches=[{"z": torch.ones(1)}]), "batch 0: the program reads no z"),
+        (dict(batches=[training.named(BATCH), {}]), "batch 1: batch.x, batch.y is missing"),
+        (dict(batches=[INPUTS]), "batch 0 has weight, which is trained"),
+        (dict(rate=0.0), "rate must be positive"),
+        (dict(steps=0), "steps must be at least 1"),
+        (dict(warmup=-1), "warmup must be at least 0"),
+        (dict(decay=-0.1), "decay must be 0 or more"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_written(
+    program: Program, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    given = {"inputs": INPUTS, **HOW, **change}
+    with pytest.raises(ValueError, match=said):
+        program.save(tmp_path / "none", **given)
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_has_nothing_to_train_has_no_page(tmp_path: Path) -> None:
+    x = {"x": torch.ones(2)}
+    doubling = programs.export(lambda t: {"y": 2 * t["x"]}, x)
+    with pytest.raises(ValueError, match="gradients and a loss"):
+        doubling.save(tmp_path, x, **HOW)
+
+
+def test_a_program_is_told_in_a_line(program: Program) -> None:
+    """With its sizes, and without its text."""
+    wide = programs.export(
+        lambda t: {"sum": sum(t.values(), torch.zeros(2))}, {c: torch.ones(2) for c in "abcde"}
+    )
+    assert repr(program).startswith(
+        "Program(weight [2, 3], batch.x [5, 3], batch.y [5, 2] → gradient.weight [2, 3], loss []; "
+    )
+    assert f"{program.size:,} numbers; {len(program.module):,} characters)" in repr(program)
+    assert repr(wide).startswith("Program(a [2], b [2], c [2], and 2 more → sum [2]; ")

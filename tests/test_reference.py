@@ -1,0 +1,140 @@
+"""Code on the pages of reference runs as it stands, in order, and gives what stands beside it."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attn_notes
+
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "book" / "reference"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+ROOMS = ("training", "programs")
+
+# What a page says it has, and does not make itself.
+COMMON = """
+import torch
+torch.manual_seed(0)
+vocabulary = 50
+train, test = torch.randint(vocabulary, (2, 400))
+model = torch.nn.Sequential(torch.nn.Embedding(50, 4), torch.nn.Linear(4, 50))
+tokens = batch = train[None, :20]
+def loss(model, batch):
+    return torch.nn.functional.cross_entropy(model(batch[:, :-1]).mT, batch[:, 1:])
+"""
+GIVEN = {
+    "../../README": COMMON,
+    "doubt": f"""{COMMON}
+def ours(rate, seeds):
+    return torch.tensor([rate + seed % 5 for seed in seeds])
+
+def theirs(rate, seeds):
+    return 1 + ours(rate, seeds)
+
+train_texts, test_texts = ["One text", "and another"], ["one  text", "a third"]
+losses = torch.full((400,), 4.0)
+def score(tokens):
+    return model(tokens).log_softmax(-1)
+""",
+}
+
+
+def told(block: str) -> list[tuple[str, Any]]:
+    """Expressions of a block that stand alone on a line beside what they are: `1 + 1  # 2`.
+
+    Or beside how it begins: `range(9)  # range(...`.
+    """
+    lines = block.splitlines()
+    found = []
+    for node in ast.parse(block).body:
+        if isinstance(node, ast.Expr) and node.lineno == node.end_lineno:
+            _, mark, comment = lines[node.lineno - 1].partition("  # ")
+            if comment.endswith("..."):
+                begins = comment.removesuffix("...")
+                found.append((f"repr({ast.unparse(node)})[:{len(begins)}]", begins))
+                continue
+            try:
+                found.append((ast.unparse(node), ast.literal_eval(comment.split(";")[0].strip())))
+            except (SyntaxError, ValueError):
+                assert not mark or not comment.startswith(("[", "{", "'")), comment
+    return found
+
+
+def run(page: str) -> tuple[int, list[tuple[str, Any]]]:
+    """Run a page's blocks; how many there are, and what they tell."""
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(GIVEN.get(page, ""), names)
+    blocks = BLOCK.findall((PAGES / f"{page}.md").read_text("utf-8"))
+    every = []
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+        for expression, value in told(block):
+            assert eval(expression, names) == value, expression
+            every.append((expression, value))
+    return len(blocks), every
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "blocks", "least"),
+    [("your_own", 6, 9), ("programs", 1, 2), ("doubt", 3, 1), ("../../README", 3, 1)],
+)
+def test_a_page_runs_as_it_stands(
+    page: str, blocks: int, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    count, every = run(page)
+    assert count == blocks and len(every) >= least
+
+
+def test_what_stands_beside_an_expression_is_asked() -> None:
+    block = "x = 1\nx  # 2\nprint(x)  # says it\nlist(a)  # ['b']; and more\nx  # a ...\n"
+    assert told(block) == [("x", 2), ("list(a)", ["b"]), ("repr(x)[:2]", "a ")]
+
+
+def test_what_a_page_imports_is_what_is_promised() -> None:
+    text = (PAGES / "your_own.md").read_text("utf-8")
+    imports = [
+        (node.module or "", alias.name)
+        for block in BLOCK.findall(text)
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attn_notes")
+        for alias in node.names
+    ]
+    assert len(imports) >= 5
+    for module, name in imports:
+        found = importlib.import_module(f"{module}.{name}")  # modules, imported whole
+        assert getattr(found, "__all__", None) or module == "attn_notes.models"
+    for module, name in re.findall(r"\b(ensemble|training|initial)\.(\w+)\(", text):
+        room = "training" if module == "ensemble" else "programs"
+        assert name in importlib.import_module(f"attn_notes.{room}.{module}").__all__
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("attn_notes", "attn_notes.doubt", "attn_notes.programs"),
+        *(f"attn_notes.programs.{name}" for name in ("forward", "initial", "training")),
+        *(
+            f"attn_notes.training.{n}"
+            for n in ("checkpoint", "comparison", "ensemble", "schedules")
+        ),
+    ],
+)
+def test_what_is_promised_is_there_and_documented(module: str) -> None:
+    found = importlib.import_module(module)
+    assert found.__all__ and len({*found.__all__}) == len(found.__all__)
+    for name in found.__all__:
+        assert isinstance(getattr(found, name), str) or getattr(found, name).__doc__
+
+
+def test_a_model_that_the_package_names_has_its_settings_beside_it() -> None:
+    names = [n for n in attn_notes.__all__ if "models" in str(getattr(attn_notes, n, ""))]
+    assert len(names) >= 5
+    for name in names:
+        module = importlib.import_module(getattr(attn_notes, name).__module__)
+        assert module.Config() is not None and module.PUBLISHED is not None
