@@ -43,11 +43,21 @@ import questions
 import yaml
 from course_page import page
 from dependencies import BookError, lesson_stems
-from editions import LINK, exercise, for_students, in_plain, without_dead_links, write
+from editions import (
+    LINK,
+    exercise,
+    for_students,
+    in_plain,
+    solutions,
+    without_dead_links,
+    write,
+)
 from homework import Week
 from nbformat import NotebookNode
 from questions import Question
 from version import told, version, wheel
+
+from attn_notes.cell import answers
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
@@ -341,7 +351,7 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
         if name == "_toc.yml":
             content = without_teaching(content)
         elif path.suffix == ".ipynb":
-            notebook = for_students(nbformat.reads(content.decode(), as_version=4))
+            notebook = for_students(with_uses(nbformat.reads(content.decode(), as_version=4)))
             if not hints:
                 notebook.cells = [c for c in notebook.cells if not exercise(c, "hint")]
             for cell in notebook.cells:
@@ -352,6 +362,19 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
             content = without_sections(content.decode(), "](teaching/").encode()
         found[name] = content
     return found
+
+
+def with_uses(notebook: NotebookNode) -> NotebookNode:
+    """A page that says of each exercise what its solution takes of the package.
+
+    The page lets an answer use that, which can no longer be seen where there is no solution.
+    """
+    setup = "".join(cell.source for cell in notebook.cells if cell.id == "setup")
+    codes = solutions(notebook)
+    for cell in notebook.cells:
+        if told := cell.metadata.get("exercise"):
+            told["uses"] = list(answers.uses(codes[told["name"]], setup))
+    return notebook
 
 
 def is_no_note(path: Path) -> bool:
