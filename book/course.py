@@ -99,7 +99,8 @@ A week is graded, in a copy of the book's source, by
     make grade COURSE=… WEEK=1 IN=handed-in.zip
 
 with the zip that Moodle or Canvas gives, or nbgrader's folder `submitted`. On a hub, nbgrader hands
-out and collects, from this folder: `nbgrader release_assignment {week}`.
+out, collects and gives back, from this folder: `nbgrader release_assignment {week}`,
+then `collect`, then, when graded, `release_feedback`.
 
 To take over what was mended in the book since, and to see what it was: `make course COURSE=…` once
 more. What you have changed is left as it is. To get a part anew, move yours away first.

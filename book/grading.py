@@ -6,7 +6,9 @@ writes into `grades/week-3-…/` of the course:
 
 report.html          for the teacher: points, what to decide, symptoms counted, answers alike
 grades.csv           a row for each student; for Moodle and Canvas, beside it, in their own form
-feedback/, a zip     a page for each student, in a folder of the name that the platform gave
+feedback/, a zip     a page for each student, in a folder of the name that the platform gave;
+                     what nbgrader collected has it in the course's `feedback/` as well, from where
+                     `nbgrader release_feedback` hands it back
 results.jsonl        what came of each answer that was tried: a call that is stopped goes on there
 
 An answer is read before it is run (`answers.py`), and run in a process of its own that reaches
@@ -80,9 +82,23 @@ def grade(folder: Path, number: int, source: Path) -> Path:
         new = Path(name)
         reports.write(new, week, graded, where)
         said = manifest.merge(new, there)
+    said += release(folder, week, graded)
     left = [line for line in said if line.startswith("left")]
     print(*left, f"The report is {there / 'report.html'}.", sep="\n")
     return there
+
+
+def release(folder: Path, week: Week, graded: list[Graded]) -> list[str]:
+    """Put what came from nbgrader where it hands feedback back from; says what was done."""
+    with tempfile.TemporaryDirectory() as name:
+        new, there = Path(name), folder / "feedback"
+        reports.for_nbgrader(new, week, graded)
+        if not any(new.iterdir()):
+            return []
+        known = manifest.parts(manifest.written(there))
+        said = manifest.merge(new, there, (part for part in known if Path(part).name != week.name))
+    print(f"To hand back what nbgrader collected: nbgrader release_feedback {week.name}")
+    return said
 
 
 def read_week(folder: Path, number: int) -> Week:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from course import zipped
 from course_page import page
 from homework import Exercise, Week
-from submissions import Submission
+from submissions import RECEIPT, Submission
 
 
 class Grade(NamedTuple):
@@ -55,6 +55,22 @@ def write(folder: Path, week: Week, graded: Sequence[Graded], where: str) -> Non
         path.parent.mkdir(parents=True)
         path.write_text(feedback(week, one), "utf-8")
     zipped(folder / "feedback", inside=True)
+
+
+def for_nbgrader(folder: Path, week: Week, graded: Sequence[Graded]) -> None:
+    """The pages for students where `nbgrader release_feedback` looks for them: its `feedback`.
+
+    It wants each under the name of the sheet, with what it noted when the sheet was handed in.
+    """
+    for one in graded:
+        handed = one.submission
+        if {*handed.receipt} == {*RECEIPT} and handed.file:
+            there = folder / handed.student.key / week.name
+            there.mkdir(parents=True)
+            page = there / Path(handed.file).with_suffix(".html").name
+            page.write_text(feedback(week, one), "utf-8")
+            for name, content in handed.receipt.items():
+                (there / name).write_bytes(content)
 
 
 # Tables

@@ -219,6 +219,48 @@ def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
     assert eve.notes == ("x.ipynb is no notebook", "no homework of this week was found")
 
 
+# Its exchange leaves a file to the garbage.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -> None:
+    """Its exchange copies what stands there, and names it by the secret beside it."""
+    root, week = tmp_path / "seminar", WEEKS[1]
+    for each in (WEEKS[0], week):
+        there = root / "submitted" / "ada" / each.name
+        there.mkdir(parents=True)
+        (there / "Mine.ipynb").write_text(json.dumps(sheet({}, each)), "utf-8")
+        for name in submissions.RECEIPT:
+            (there / name).write_text(f"{name} {each.number}", "utf-8")
+    (handed,) = submissions.read(root / "submitted", week)  # not of the week before
+    assert handed.student.key == "ada" and handed.notes == ()
+    nothing = {one.name: Grade(0.0, "there is no answer yet.") for one in week.exercises}
+    graded = reports.Graded(handed, nothing, dict.fromkeys(nothing, 0.0), {})
+    other = handed._replace(student=submissions.Student("bob", "bob", "", ""), receipt={})
+    assert grading.release(root, week, [graded._replace(submission=other)]) == []
+    assert not (root / "feedback").exists()
+    assert grading.release(root, week, [graded]) == [f"new      ada/{week.name}"]
+
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.exchange.default import ExchangeReleaseFeedback
+    from nbgrader.utils import notebook_hash
+
+    of = CourseDirectory(root=str(root), course_id="c", assignment_id=week.name)
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    ExchangeReleaseFeedback(coursedir=of, root=str(exchange)).start()
+    (given,) = (exchange / "c" / "feedback").iterdir()
+    assert given.stem == notebook_hash(secret="submission_secret.txt 2", notebook_id="Mine")
+    assert given.read_text("utf-8") == reports.feedback(week, graded)
+    # A week before it stays where it is, and what a teacher wrote there too.
+    first = graded._replace(submission=submissions.read(root / "submitted", WEEKS[0])[0])
+    first = first._replace(grades={one.name: Grade(0.0, "") for one in WEEKS[0].exercises})
+    first = first._replace(points=dict.fromkeys(first.grades, 0.0))
+    assert grading.release(root, WEEKS[0], [first]) == [f"new      ada/{WEEKS[0].name}"]
+    page = root / "feedback" / "ada" / week.name / "Mine.html"
+    page.write_text("a teacher's", "utf-8")
+    assert "somebody has worked there" in grading.release(root, week, [graded])[0]
+    assert page.read_text("utf-8") == "a teacher's"
+
+
 def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BookError, match="There is no"):
         submissions.read(tmp_path / "none.zip", WEEKS[0])
