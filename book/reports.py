@@ -23,6 +23,7 @@ class Grade(NamedTuple):
         held: for the teacher, why it gets no points though it may be right; empty if it is not odd.
         score: of an open exercise, if it has one.
         lower: whether a lower score is a better one.
+        published: whether it is as published, but so short that many would write it.
     """
 
     share: float | None
@@ -30,6 +31,7 @@ class Grade(NamedTuple):
     held: str = ""
     score: float | None = None
     lower: bool = False
+    published: bool = False
 
 
 class Graded(NamedTuple):
@@ -259,6 +261,10 @@ def of_exercise(exercise: Exercise, graded: Sequence[Graded]) -> Iterator[str]:
     for symptom, count in said.most_common():
         yield f'<tr><td class="number">{count}</td><td>{escape(symptom)}</td></tr>'
     yield "</tbody></table>"
+    as_published = [one for one in graded if one.grades[exercise.name].published]
+    if as_published:
+        names = ", ".join(one.submission.student.name for one in as_published)
+        yield f"<p>As published, which may be chance in so short an answer: {escape(names)}.</p>"
     scores = [
         (-score if came.lower else score, one.submission.student.name)
         for one in graded

@@ -99,8 +99,8 @@ def unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def of_another_week(path: PurePosixPath, week: Week) -> bool:
     """Whether a file stands where nbgrader collects the homework of another week."""
-    found = len(path.parts) > 2 and re.match(r"week-(\d+)-", path.parts[1])
-    return bool(found) and int(found[1]) != week.number
+    found = re.match(r"week-(\d+)-", path.parts[1]) if len(path.parts) > 2 else None
+    return found is not None and int(found[1]) != week.number
 
 
 def whose(path: PurePosixPath, week: Week) -> tuple[Student, str]:
