@@ -56,8 +56,8 @@ WORKER = Path(__file__).with_name("worker.py")
 ALONE = ("unshare", "--user", "--map-root-user", "--net")
 """Before a command: it has a network of its own, and nothing is on it."""
 
-BLIND = 'mount -o remount,ro,bind / && mount -t tmpfs none "$0" && exec "$@"'
-"""What a shell does first, given a folder: no file can be written, and the folder is empty."""
+BLIND = 'mount -t tmpfs none "$0" && exec "$@"'
+"""What a shell does first, given a folder: for the command and what it starts it is empty."""
 
 READY = "what you give is a function of the package. Write your own."
 CHANGED = "your code changes a part of the package or of Python, which no exercise needs."
@@ -277,9 +277,10 @@ class Server:
         kept = ("PATH", "HOME", "LANG", "TMPDIR", "ATTN_NOTES_DATA", "SYSTEMROOT")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
         environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        own = ["own-mounts"] if "--mount" in alone else []
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*alone, sys.executable, "-I", "-B", str(WORKER), str(package)],
+                [*alone, sys.executable, "-I", "-B", str(WORKER), str(package), *own],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,6 +1,6 @@
 """Runs answers, each in a process of its own: `grading.py` starts this and nothing else does.
 
-    python -I worker.py PACKAGE
+    python -I worker.py PACKAGE [own-mounts]
 
 PACKAGE is the folder of a course's own copy of the package. The first line that is read has the
 setups that answers need, as JSON. Then each line is an answer, and each that is written what came
@@ -21,6 +21,7 @@ import os
 import resource
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -52,7 +53,7 @@ to hooks that nothing removes."""
 
 def main() -> None:
     """Serve until there is nothing more to read."""
-    package = Path(sys.argv[1]).resolve()
+    package, own_mounts = Path(sys.argv[1]).resolve(), sys.argv[2:]
     sys.path.insert(0, str(package))
     answers, replies = sys.stdin, os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever prints, the replies stay replies
@@ -64,6 +65,8 @@ def main() -> None:
 
     assert Path(trying.__file__).is_relative_to(package)
     trying.WAITS = PATIENCE  # a busy machine costs nobody a point
+    if own_mounts:  # what is mounted here is mounted for nobody else: nothing can be written now
+        subprocess.run(["mount", "-o", "remount,ro,bind", "/"], capture_output=True)
     before = standing()
     guard = Guard([package, Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()])
     sys.addaudithook(guard)
