@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, overload
 
-from torch import Generator
-from torch.nn import Module
+from torch import Generator, Tensor
+from torch.nn import Module, Parameter
 
 from attn_notes.trying import LateError, at_most, following, generators_kept, start
 
@@ -200,12 +200,20 @@ def check(run: Callable[..., str | Score] | None = None, seconds: float = SECOND
 
 
 def answered(answer: Any) -> Any:
-    """What was given, unless that is nothing: None or the `...` of the stub.
+    """What was given, unless that is nothing: None or the `...` of the stub; no odd tensor.
 
     A check has this of its answer already. It is for what the reader's function returns.
     """
     need(answer is not None and answer is not ..., "there is no answer yet.")
+    need(_plain(answer), "a tensor of yours is of a class of its own. Give one of torch's.")
     return answer
+
+
+def _plain(answer: Any) -> bool:
+    """Whether tensors are torch's: one of another class may say of itself what it likes."""
+    if isinstance(answer, tuple | list):
+        return all(_plain(part) for part in answer)
+    return not isinstance(answer, Tensor) or type(answer) in (Tensor, Parameter)
 
 
 def need(condition: bool, symptom: str, share: float = 0.0) -> None:

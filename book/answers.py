@@ -27,10 +27,19 @@ NAMES = {
 """Of Python's own functions, those that reach what no answer needs."""
 
 ANYWHERE = {
-    "builtins", "ctypes", "gc", "importlib", "inspect", "modules", "os", "pickle", "shutil",
-    "signal", "socket", "subprocess", "sys", "threading",
+    "builtins", "ctypes", "ctypeslib", "gc", "importlib", "inspect", "modules", "os", "pickle",
+    "shutil", "signal", "socket", "subprocess", "sys", "threading",
+    # What takes names as text, files by C++, classes and operations by torch.
+    "Formatter", "as_subclass", "attrgetter", "from_file", "jit", "library", "make_dataclass",
+    "methodcaller", "ops", "package", "save",
+    # What makes a course's answers; whoever called.
+    "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame",
+    "solved", "tb_frame", "tb_next",
 }  # fmt: skip
 """Names that an answer may not even find in another module."""
+
+REACHES = re.compile(r"\{[^{}:!]*[.\[]")
+"""In a text for `format`: a field that takes an attribute or an item."""
 
 METHODS = {"__call__", "__init__", "__getitem__", "__len__", "__post_init__"}
 
@@ -85,6 +94,12 @@ def objections(node: ast.AST, ours: set[str]) -> Iterator[str]:
             hidden = name.startswith("_") and not (own and (name in METHODS or name[:2] != "__"))
             if hidden or name in ANYWHERE:
                 yield f"uses .{name}"
+            if name in ("format", "format_map") and not is_plain(value):
+                yield f"uses .{name}, where an f-string would do"
+        case ast.MatchClass(kwd_attrs=names):
+            yield from (f"uses .{each}" for each in names if each[0] == "_" or each in ANYWHERE)
+        case ast.Call(func=ast.Name(id="type"), args=[_, _, *_]):
+            yield "makes a class by type"
         case ast.FunctionDef(name=name) if name.startswith("__") and name not in METHODS:
             yield f"defines {name}"
     if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
@@ -93,6 +108,13 @@ def objections(node: ast.AST, ours: set[str]) -> Iterator[str]:
             root = root.value
         if isinstance(root, ast.Name) and root.id not in ours:
             yield f"changes {root.id}"
+
+
+def is_plain(text: ast.expr) -> bool:
+    """Whether a text is written out, with fields that are filled in as they are."""
+    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+        return not REACHES.search(text.value)
+    return False
 
 
 def importable(name: str) -> bool:
@@ -145,20 +167,23 @@ def names(source: str) -> tuple[list[str], list[str]]:
     return functions, [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def ready(source: str, words: str, package: set[str]) -> list[str]:
+def ready(source: str, words: str, package: set[str], asked: str = "") -> list[str]:
     """What an answer takes from the package that its exercise does not speak of.
 
     Args:
         source: the answer's.
         words: all that the exercise says, with its solution.
         package: names of the setup that stand for parts of the package.
+        asked: the name that the answer is to give, which the package may have, too.
 
     >>> ready("f = leaks.future_leak", "Write a detector.", {"leaks"})
     ['leaks.future_leak']
     >>> ready("x = sorting.loss", "… and how `sorting.loss` leaves it out.", {"sorting"})
     []
+    >>> ready("import attn_notes.find", "Write `find`.", set(), "find")
+    ['attn_notes.find']
     """
-    tree, known = ast.parse(source), {*re.findall(r"\w+", words)}
+    tree, known = ast.parse(source), {*re.findall(r"\w+", words)} - {asked}
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -210,12 +235,12 @@ def plain(source: str) -> ast.AST:
     return _Plain(bound(tree) - {"self"}).visit(copy.deepcopy(tree))
 
 
-def print_of(source: str) -> str:
+def print_of(source: str, least: int = LONG) -> str:
     """What two answers have in common that are the same but for names and comments.
 
-    Empty for a short one, which two may write by themselves.
+    Empty for one of fewer than so many parts, which two may write by themselves.
     """
     tree = plain(source)
-    if sum(1 for _ in ast.walk(tree)) < LONG:
+    if sum(1 for _ in ast.walk(tree)) < least:
         return ""
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]

@@ -6,10 +6,12 @@ students/       to hand out, all of it or a week at a time
     index.html      where to start: weeks, days, exercises with points and minutes
     site/           the book without solutions and without notes for teachers
     week-1-…/       a week's lesson, evidence and homework, and the package; a zip of it beside
+    project/        the notebook that a project begins with; a zip of it beside
     calendar.ics    the days, for calendars and as a table
 private/        not for students
     week-1-…/       the homework with its answers, the notes for the session, concept questions
                     for Moodle and Canvas and as a page for self-test
+    teaching/       syllabus, readings, boards, announcements, grading, the project's rubric
     exams/          two, of sixty minutes, with their keys
 course.yml      what was chosen, the seed that draws hidden cases among it
 
@@ -39,15 +41,26 @@ import homework
 import icalendar
 import manifest
 import nbformat
+import papers
 import questions
 import yaml
 from course_page import page
 from dependencies import BookError, lesson_stems
-from editions import LINK, exercise, for_students, in_plain, without_dead_links, write
+from editions import (
+    LINK,
+    exercise,
+    for_students,
+    in_plain,
+    solutions,
+    without_dead_links,
+    write,
+)
 from homework import Week
 from nbformat import NotebookNode
 from questions import Question
 from version import told, version, wheel
+
+from attn_notes.cell import answers
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
@@ -56,6 +69,9 @@ EXERCISES = "exercises.json"
 
 NEEDED = "before-the-course.html"
 """A self-test, beside the students' index."""
+
+PROJECT = "audit-a-claim"
+"""A notebook for those who audit a claim of their own choice."""
 
 TEACHING = "book/teaching/"
 """What of the book no student's site has, from the root."""
@@ -81,15 +97,24 @@ students/   to hand out: put it on a web server or the learning platform, all of
             It has no solutions. Each week has a zip.
 private/    for you: each week's answers, the notes for its session, and ten concept questions: for
             Moodle (import XML), for Canvas (import QTI zip), and as a page with their answers,
-            which you may hand out if you do not ask them; two exams, with keys and rubrics.
+            which you may hand out if you do not ask them; two exams, with keys and rubrics;
+            teaching/: syllabus, readings, boards, announcements, grading, a rubric for projects,
+            and AGENTS.md, to put beside the notebooks if you like.
 course.yml  what was chosen. The seed draws hidden cases; keep it to yourself.
+
+An hour for a week: read the lesson on the site and guess at its top (20 minutes); notes.html of the
+week has the plan, what to leave out in a hall stands in the syllabus (15); choose two of the ten
+questions to ask in the session (10); solve the exercise of judgement yourself (10); send the
+announcement, and copy the board of the week (5). Once, before week 1: put students/ where they
+reach it, try site/ on a phone and the week's zip on one laptop of the room.
 
 A week is graded, in a copy of the book's source, by
 
     make grade COURSE=… WEEK=1 IN=handed-in.zip
 
 with the zip that Moodle or Canvas gives, or nbgrader's folder `submitted`. On a hub, nbgrader hands
-out and collects, from this folder: `nbgrader release_assignment {week}`.
+out, collects and gives back, from this folder: `nbgrader release_assignment {week}`,
+then `collect`, then, when graded, `release_feedback`.
 
 To take over what was mended in the book since, and to see what it was: `make course COURSE=…` once
 more. What you have changed is left as it is. To get a part anew, move yours away first.
@@ -190,6 +215,8 @@ def make(
         package = wheel(root, new)
         for week in weeks:
             write_week(root, new, week, of, made_of, package)
+        papers.write(root / TEACHING, new / "private", weeks)
+        write_project(root, new / "students", made_of, package)
         package.unlink()
         fresh = render(new / SITE, folder / SITE, of.hints)
         students = new / "students"
@@ -240,13 +267,20 @@ def write_week(
     answers = homework.sheet(week, made_of, solved=True)
     hand_out(relinked(answers, Path(), {}), private / "answers.ipynb", made_of)
     (private / EXERCISES).write_text(homework.as_json(week), "utf-8")
-    notes, asked_of = (
-        root / TEACHING / name for name in (f"{week.stem}.md", f"questions/{week.stem}.yml")
-    )
-    if notes.is_file():
-        shutil.copy(notes, private / "notes.md")
+    asked_of = root / TEACHING / "questions" / f"{week.stem}.yml"
     if asked_of.is_file():
         write_questions(questions.read(asked_of, of.seed), week, private, made_of)
+
+
+def write_project(root: Path, students: Path, made_of: str, package: Path) -> None:
+    """What a project begins with: a notebook that runs, and its package beside it."""
+    source = root / TEACHING / f"{papers.TEMPLATE}.md"
+    if not source.is_file():
+        return
+    hand_out(papers.template(source), students / "project" / f"{PROJECT}.ipynb", made_of)
+    for path in (package, root / "LICENSE"):
+        shutil.copy(path, students / "project")
+    zipped(students / "project")
 
 
 def write_questions(found: list[Question], week: Week, private: Path, made_of: str) -> None:
@@ -341,7 +375,7 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
         if name == "_toc.yml":
             content = without_teaching(content)
         elif path.suffix == ".ipynb":
-            notebook = for_students(nbformat.reads(content.decode(), as_version=4))
+            notebook = for_students(with_uses(nbformat.reads(content.decode(), as_version=4)))
             if not hints:
                 notebook.cells = [c for c in notebook.cells if not exercise(c, "hint")]
             for cell in notebook.cells:
@@ -352,6 +386,19 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
             content = without_sections(content.decode(), "](teaching/").encode()
         found[name] = content
     return found
+
+
+def with_uses(notebook: NotebookNode) -> NotebookNode:
+    """A page that says of each exercise what its solution takes of the package.
+
+    The page lets an answer use that, which can no longer be seen where there is no solution.
+    """
+    setup = "".join(cell.source for cell in notebook.cells if cell.id == "setup")
+    codes = solutions(notebook)
+    for cell in notebook.cells:
+        if told := cell.metadata.get("exercise"):
+            told["uses"] = list(answers.uses(codes[told["name"]], setup))
+    return notebook
 
 
 def is_no_note(path: Path) -> bool:
@@ -463,19 +510,19 @@ def day_of(made_of: str) -> date:
 
 def index(weeks: list[Week], of: Settings, made_of: str, students: Path) -> str:
     """Where students start: the weeks, with what is to be read, done and handed in."""
-    before = (students / NEEDED).is_file()
-    return page("Attention Notes: the course", "\n".join(index_body(weeks, of, made_of, before)))
+    body = "\n".join(index_body(weeks, of, made_of, students))
+    return page("Attention Notes: the course", body)
 
 
-def index_body(weeks: list[Week], of: Settings, made_of: str, before: bool) -> Iterator[str]:
-    """Its elements, in their order; `before`: whether there is a self-test of what is needed."""
+def index_body(weeks: list[Week], of: Settings, made_of: str, students: Path) -> Iterator[str]:
+    """Its elements, in their order."""
     calendar = ' The days are in <a href="calendar.ics">a calendar</a>.' if of.start else ""
     yield "<h1>Attention Notes: the course</h1>"
     yield (
         "<p>A week is a lesson to read, with a model to play with in the page, and a notebook of "
         f'exercises to hand in. All lessons: <a href="site/index.html">the book</a>.{calendar}</p>'
     )
-    if before:
+    if (students / NEEDED).is_file():
         yield f'<p>What you need for it, in ten minutes: <a href="{NEEDED}">a self-test</a>.</p>'
     for week in weeks:
         yield f"<h2>Week {week.number}. {escape(week.title)}</h2>"
@@ -497,4 +544,10 @@ def index_body(weeks: list[Week], of: Settings, made_of: str, before: bool) -> I
             )
         yield f'<tr><td></td><td>in all</td><td class="number">{week.points}</td>'
         yield f'<td class="number">{week.minutes}</td></tr></tbody></table>'
+    if (students / "project").is_dir():
+        yield "<h2>The project: audit a claim</h2>"
+        yield (
+            "<p>A paper says that a new part helps. Does it? Floor, control, rate, seeds, verdict. "
+            '<a href="project.zip" download>Download the notebook</a></p>'
+        )
     yield f"<footer>{escape(told(made_of))}</footer>"

@@ -6,7 +6,9 @@ writes into `grades/week-3-…/` of the course:
 
 report.html          for the teacher: points, what to decide, symptoms counted, answers alike
 grades.csv           a row for each student; for Moodle and Canvas, beside it, in their own form
-feedback/, a zip     a page for each student, in a folder of the name that the platform gave
+feedback/, a zip     a page for each student, in a folder of the name that the platform gave;
+                     what nbgrader collected has it in the course's `feedback/` as well, from where
+                     `nbgrader release_feedback` hands it back
 results.jsonl        what came of each answer that was tried: a call that is stopped goes on there
 
 An answer is read before it is run (`answers.py`), and run in a process of its own that reaches
@@ -54,6 +56,9 @@ WORKER = Path(__file__).with_name("worker.py")
 ALONE = ("unshare", "--user", "--map-root-user", "--net")
 """Before a command: it has a network of its own, and nothing is on it."""
 
+BLIND = 'mount -t tmpfs none "$0" && exec "$@"'
+"""What a shell does first, given a folder: for the command and what it starts it is empty."""
+
 READY = "what you give is a function of the package. Write your own."
 CHANGED = "your code changes a part of the package or of Python, which no exercise needs."
 MEMORY = "your code wanted more memory than there is: two gigabytes."
@@ -80,9 +85,23 @@ def grade(folder: Path, number: int, source: Path) -> Path:
         new = Path(name)
         reports.write(new, week, graded, where)
         said = manifest.merge(new, there)
+    said += release(folder, week, graded)
     left = [line for line in said if line.startswith("left")]
     print(*left, f"The report is {there / 'report.html'}.", sep="\n")
     return there
+
+
+def release(folder: Path, week: Week, graded: list[Graded]) -> list[str]:
+    """Put what came from nbgrader where it hands feedback back from; says what was done."""
+    with tempfile.TemporaryDirectory() as name:
+        new, there = Path(name), folder / "feedback"
+        reports.for_nbgrader(new, week, graded)
+        if not any(new.iterdir()):
+            return []
+        known = manifest.parts(manifest.written(there))
+        said = manifest.merge(new, there, (part for part in known if Path(part).name != week.name))
+    print(f"To hand back what nbgrader collected: nbgrader release_feedback {week.name}")
+    return said
 
 
 def read_week(folder: Path, number: int) -> Week:
@@ -148,7 +167,7 @@ def tried(
             todo.append(trial)
         else:
             found[trial] = known
-    alone = network()
+    alone, by = apart(folder)
     print(f"{len(handed_in)} students, {len(wanted)} answers to run, {len(todo)} of them anew.")
     if todo:
         with tempfile.TemporaryDirectory() as name, kept.open("a", encoding="utf-8") as file:
@@ -159,8 +178,7 @@ def tried(
                 if came.get("ended") != "waited":  # that may be another the next time
                     line = {"key": trial.key(wheel.name, seed), **came}
                     print(json.dumps(line), file=file, flush=True)
-    by = "in a network of their own, with nothing on it" if alone else "and sockets are refused"
-    return found, f"Answers ran in processes of their own {by}, with {wheel.name}."
+    return found, f"Answers ran in processes of their own{by}, with {wheel.name}."
 
 
 def is_to_run(source: str, exercise: Exercise) -> bool:
@@ -183,12 +201,19 @@ def results(kept: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def network() -> tuple[str, ...]:
-    """What goes before a command that is to have no network; nothing where that cannot be had."""
-    if shutil.which(ALONE[0]) is None:
-        return ()
-    done = subprocess.run([*ALONE, "true"], capture_output=True)
-    return () if done.returncode else ALONE
+def apart(folder: Path) -> tuple[tuple[str, ...], str]:
+    """What goes before a command that is to reach nothing, as far as it can be had; in words, too.
+
+    A system that has not all of it leaves the rest to what `worker.py` refuses.
+    """
+    blind = (*ALONE, "--mount", "sh", "-c", BLIND, str(folder.resolve()))
+    network = ", in a network with nothing on it"
+    for before, said in ((blind, f"{network}, without this folder"), (ALONE, network)):
+        if shutil.which(before[0]):
+            done = subprocess.run([*before, "true"], capture_output=True)
+            if not done.returncode:
+                return before, said
+    return (), ", and sockets are refused"
 
 
 def run(
@@ -252,9 +277,10 @@ class Server:
         kept = ("PATH", "HOME", "LANG", "TMPDIR", "ATTN_NOTES_DATA", "SYSTEMROOT")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
         environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        own = ["own-mounts"] if "--mount" in alone else []
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*alone, sys.executable, "-I", "-B", str(WORKER), str(package)],
+                [*alone, sys.executable, "-I", "-B", str(WORKER), str(package), *own],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -368,13 +394,16 @@ def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
         return Grade(0.0, "your code does not end, and does not stop when it is told to.")
     if ended in ("MemoryError", "SIGKILL"):
         return Grade(0.0, MEMORY)
+    if ended == "SystemExit":
+        return Grade(0.0, "your code ends the program, as `exit()` does. Leave that out.")
     if ended:
         return Grade(0.0, f"your code ended the program that ran it ({ended}).")
     share, symptom = came["share"], said_plainly(came["message"])
     words = " ".join((one.title, one.question, one.hint, one.stub, one.solution))
     held = ""
     if not one.open and share > 0:
-        taken = answers.ready(source, words, package_names(one.setup))
+        asked = answers.given(one.stub)
+        taken = answers.ready(source, words, package_names(one.setup), asked)
         if taken:
             held = f"takes {', '.join(taken)} from the package"
         elif (mark := print_of(source)) and mark == answers.print_of(one.solution):
@@ -383,7 +412,13 @@ def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
         return Grade(share, f"{symptom} (Your teacher will look at this answer.)", held)
     if came.get("score") is not None:
         symptom = f"{symptom} (Of the points, a score of {came['paid']}.)"
-    return Grade(share, symptom, "", came.get("score"), came.get("lower", False))
+    as_published = not one.open and not one.case and same_as_published(one, source)
+    return Grade(share, symptom, "", came.get("score"), came.get("lower", False), as_published)
+
+
+def same_as_published(one: Exercise, source: str) -> bool:
+    """Whether an answer is the published one but for names and comments, however short."""
+    return answers.print_of(source, 0) == answers.print_of(one.solution, 0)
 
 
 def said_plainly(message: str) -> str:

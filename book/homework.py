@@ -19,10 +19,8 @@ from dependencies import BookError
 from editions import folds, solutions
 from nbformat import NotebookNode
 
-TITLE = re.compile(
-    r"Exercise(?: \d+)?(?:, (?P<kind>\w+))?: (?P<title>.+?)(?: \((?P<aside>[^()]*)\))?$"
-)
-"""Of a question in the book: whether it is open and how long it takes the metadata say, too."""
+TITLE = re.compile(r"Exercise \d+(?P<open>, open)?: (?P<title>.+) \(\d+ points, \d+ minutes\)$")
+"""Of a question in the book; points and minutes the metadata say, too."""
 
 CASE = re.compile(r"^case = 0$", re.MULTILINE)
 """In a stub: which numbers are to be judged."""
@@ -152,7 +150,8 @@ def with_case(one: Exercise, stem: str, seed: int) -> Exercise:
 def asked(source: str) -> tuple[str, str, bool]:
     r"""The title and the text of a question, from the directive that holds both; is it open?
 
-    >>> asked(":::{admonition} Exercise 3, open: hide a leak\n:class: exercise\n\nWrite.\n:::")
+    >>> title = "Exercise 3, open: hide a leak (4 points, 60 minutes)"
+    >>> asked(f":::{{admonition}} {title}\n:class: exercise\n\nWrite.\n:::")
     ('hide a leak', 'Write.', True)
 
     Raises:
@@ -162,7 +161,7 @@ def asked(source: str) -> tuple[str, str, bool]:
     head = TITLE.match(found[0].title) if found else None
     if head is None:
         raise BookError(f"This is no exercise's title: {found[0].title if found else source!r}")
-    return head["title"], found[0].body, "open" in (head["kind"] or "") + (head["aside"] or "")
+    return head["title"], found[0].body, bool(head["open"])
 
 
 def as_json(week: Week) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from course import zipped
 from course_page import page
 from homework import Exercise, Week
-from submissions import Submission
+from submissions import RECEIPT, Submission
 
 
 class Grade(NamedTuple):
@@ -23,6 +23,7 @@ class Grade(NamedTuple):
         held: for the teacher, why it gets no points though it may be right; empty if it is not odd.
         score: of an open exercise, if it has one.
         lower: whether a lower score is a better one.
+        published: whether it is as published, but so short that many would write it.
     """
 
     share: float | None
@@ -30,6 +31,7 @@ class Grade(NamedTuple):
     held: str = ""
     score: float | None = None
     lower: bool = False
+    published: bool = False
 
 
 class Graded(NamedTuple):
@@ -55,6 +57,22 @@ def write(folder: Path, week: Week, graded: Sequence[Graded], where: str) -> Non
         path.parent.mkdir(parents=True)
         path.write_text(feedback(week, one), "utf-8")
     zipped(folder / "feedback", inside=True)
+
+
+def for_nbgrader(folder: Path, week: Week, graded: Sequence[Graded]) -> None:
+    """The pages for students where `nbgrader release_feedback` looks for them: its `feedback`.
+
+    It wants each under the name of the sheet, with what it noted when the sheet was handed in.
+    """
+    for one in graded:
+        handed = one.submission
+        if {*handed.receipt} == {*RECEIPT} and handed.file:
+            there = folder / handed.student.key / week.name
+            there.mkdir(parents=True)
+            page = there / Path(handed.file).with_suffix(".html").name
+            page.write_text(feedback(week, one), "utf-8")
+            for name, content in handed.receipt.items():
+                (there / name).write_bytes(content)
 
 
 # Tables
@@ -243,6 +261,10 @@ def of_exercise(exercise: Exercise, graded: Sequence[Graded]) -> Iterator[str]:
     for symptom, count in said.most_common():
         yield f'<tr><td class="number">{count}</td><td>{escape(symptom)}</td></tr>'
     yield "</tbody></table>"
+    as_published = [one for one in graded if one.grades[exercise.name].published]
+    if as_published:
+        names = ", ".join(one.submission.student.name for one in as_published)
+        yield f"<p>As published, which may be chance in so short an answer: {escape(names)}.</p>"
     scores = [
         (-score if came.lower else score, one.submission.student.name)
         for one in graded

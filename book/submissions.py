@@ -24,6 +24,9 @@ from homework import SHEET, Exercise, Week
 
 MOODLE = re.compile(r"(?P<name>[^/]+?)_(?P<number>\d+)_assignsubmission_file_?(?P<file>.*)")
 CANVAS = re.compile(r"(?P<name>[^/_]+)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>[^/]+)")
+RECEIPT = ("timestamp.txt", "submission_secret.txt")
+"""What nbgrader puts beside a sheet that was handed in, and wants beside the feedback."""
+
 LARGEST = 50 * 2**20
 """Bytes of a file; nobody writes a larger notebook by hand."""
 
@@ -45,6 +48,8 @@ class Submission(NamedTuple):
     file: str
     cells: dict[str, str]
     notes: tuple[str, ...]
+    receipt: dict[str, bytes] = {}
+    """nbgrader's own files beside it, by their names."""
 
 
 def read(source: Path, week: Week) -> list[Submission]:
@@ -57,7 +62,10 @@ def read(source: Path, week: Week) -> list[Submission]:
         raise BookError(f"There is no {source}.")
     found: dict[Student, list[tuple[str, bytes]]] = {}
     for name, content in entries(source):
-        student, file = whose(PurePosixPath(name), week)
+        path = PurePosixPath(name)
+        if of_another_week(path, week):
+            continue
+        student, file = whose(path, week)
         found.setdefault(student, []).append((file, content))
     if not found:
         raise BookError(f"In {source} is nothing that a student could have handed in.")
@@ -89,6 +97,12 @@ def unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
                 yield from unpacked(inside, archive.read(entry))
 
 
+def of_another_week(path: PurePosixPath, week: Week) -> bool:
+    """Whether a file stands where nbgrader collects the homework of another week."""
+    found = re.match(r"week-(\d+)-", path.parts[1]) if len(path.parts) > 2 else None
+    return found is not None and int(found[1]) != week.number
+
+
 def whose(path: PurePosixPath, week: Week) -> tuple[Student, str]:
     """Who handed in a file, and what the student called it."""
     for platform, pattern in (("moodle", MOODLE), ("canvas", CANVAS)):
@@ -106,8 +120,11 @@ def whose(path: PurePosixPath, week: Week) -> tuple[Student, str]:
 
 def chosen(student: Student, files: list[tuple[str, bytes]], week: Week) -> Submission:
     """Of a student's files the one that is the week's sheet; of two, the one with more answers."""
-    sheets, notes = [], []
+    sheets, notes, receipt = [], [], {}
     for file, content in files:
+        if student.platform == "nbgrader" and file in RECEIPT:
+            receipt[file] = content
+            continue
         notebook = read_notebook(content)
         if notebook is None:
             notes.append(f"{file} is no notebook")
@@ -122,10 +139,10 @@ def chosen(student: Student, files: list[tuple[str, bytes]], week: Week) -> Subm
             changed = sum(not untouched(cells.get(e.name, ""), e) for e in week.exercises)
             sheets.append((changed, file, cells))
     if not sheets:
-        return Submission(student, "", {}, (*notes, "no homework of this week was found"))
+        return Submission(student, "", {}, (*notes, "no homework of this week was found"), receipt)
     _, file, cells = max(sheets, key=lambda sheet: sheet[:2])
     notes += [f"{other} is another; {file} counts" for _, other, _ in sheets if other != file]
-    return Submission(student, file, cells, tuple(notes))
+    return Submission(student, file, cells, tuple(notes), receipt)
 
 
 def read_notebook(content: bytes) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """Runs answers, each in a process of its own: `grading.py` starts this and nothing else does.
 
-    python -I worker.py PACKAGE
+    python -I worker.py PACKAGE [own-mounts]
 
 PACKAGE is the folder of a course's own copy of the package. The first line that is read has the
 setups that answers need, as JSON. Then each line is an answer, and each that is written what came
@@ -21,6 +21,7 @@ import os
 import resource
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -52,18 +53,20 @@ to hooks that nothing removes."""
 
 def main() -> None:
     """Serve until there is nothing more to read."""
-    package = Path(sys.argv[1]).resolve()
+    package, own_mounts = Path(sys.argv[1]).resolve(), sys.argv[2:]
     sys.path.insert(0, str(package))
     answers, replies = sys.stdin, os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever prints, the replies stay replies
     scopes = [ready(source) for source in json.loads(answers.readline())]
     # What the answers of an exercise load first would be loaded by each.
-    import torch._dynamo  # noqa: F401
-
+    for name in ("einops", "scipy.stats", "torch._dynamo"):
+        importlib.import_module(name)
     from attn_notes import trying
 
     assert Path(trying.__file__).is_relative_to(package)
     trying.WAITS = PATIENCE  # a busy machine costs nobody a point
+    if own_mounts:  # what is mounted here is mounted for nobody else: nothing can be written now
+        subprocess.run(["mount", "-o", "remount,ro,bind", "/"], capture_output=True)
     before = standing()
     guard = Guard([package, Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()])
     sys.addaudithook(guard)
@@ -99,14 +102,20 @@ class Guard:
     def __call__(self, event: str, given: tuple[Any, ...]) -> None:
         if not self.armed:
             return
+        # Modules of the libraries may be loaded late.
+        if event in ("os.listdir", "os.scandir") and self.is_library(given[0]):
+            return
         if event.startswith(REFUSED):
             raise PermissionError("no answer may do that: files, programs and the network are out")
         if event == "open":
             path, _, flags = given
             writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-            # Modules of the libraries may be loaded late.
-            if writes or not str(path).startswith(self.libraries):
+            if writes or not self.is_library(path):
                 raise PermissionError("no answer may open a file")
+
+    def is_library(self, path: object) -> bool:
+        """Whether a file or folder belongs to the libraries."""
+        return f"{path}{os.sep}".startswith(self.libraries)
 
 
 def outcome(

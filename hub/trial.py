@@ -6,7 +6,8 @@ A JupyterHub with the settings of `jupyterhub_config.py` starts two students' se
 of their own and as whoever runs this. In a browser each follows the link of a class: nbgitpuller
 brings the student edition from a repository, and JupyterLab opens the first chapter. Both run it
 to its end at the same time, and use its widget. Then they fetch the assignment; ada solves its
-first exercise and bob leaves it as it is; both hand it in, and a teacher collects and grades.
+first exercise and bob leaves it as it is; both hand it in, a teacher collects, grades and hands
+back, and both fetch what they are told.
 
 Each line that is printed is something that was seen. What students' servers took is printed too.
 A memory limit is not tried: it needs containers, and this has none.
@@ -50,6 +51,7 @@ POINTS = {"ada": 2.0, "bob": 0.0}
 SEED = 1
 WEEK = homework.week(ROOT, CHAPTER, lesson_stems(ROOT).index(CHAPTER) + 1)
 SHEET = f"week-{WEEK.number}-homework.ipynb"
+ASKED = {"assignment_id": WEEK.name, "course_id": "attention-notes"}
 
 CONFIG = """\
 load_subconfig({settings!r})
@@ -107,8 +109,10 @@ def main() -> None:
                 use_widget(page, student)
             for student, page in pages.items():
                 do_assignment(page, address, student)
+            grade(seminar)
+            for student, page in pages.items():
+                read_feedback(page, address, student, folder / "homes" / student)
             browser.close()
-        grade(seminar)
 
 
 def make_course(folder: Path) -> Path:
@@ -315,8 +319,7 @@ def use_widget(page: Page, student: str) -> None:
 def do_assignment(page: Page, address: str, student: str) -> None:
     """Fetch it, solve it or not, hand it in: all through the student's own server."""
     server = f"{address}/user/{student}"
-    asked = {"assignment_id": WEEK.name, "course_id": "attention-notes"}
-    post(page, f"{server}/assignments/fetch", asked)
+    post(page, f"{server}/assignments/fetch", ASKED)
     page.goto(f"{server}/lab/tree/{WEEK.name}/{SHEET}?reset")
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.ready")
@@ -325,7 +328,7 @@ def do_assignment(page: Page, address: str, student: str) -> None:
         answer = solutions(notebook)[EXERCISE]
         page.evaluate(WRITE, [EXERCISE, answer])
     page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
-    post(page, f"{server}/assignments/submit", asked)
+    post(page, f"{server}/assignments/submit", ASKED)
     print(f"{student}: fetched the assignment and handed it in")
 
 
@@ -337,7 +340,7 @@ def post(page: Page, address: str, form: dict[str, str]) -> None:
 
 
 def grade(folder: Path) -> None:
-    """Collect and grade as a teacher does; the points must be what each student earned."""
+    """Collect, grade and hand back as a teacher does; the points must be what each earned."""
     nbgrader(folder, "collect", WEEK.name)
     grading.grade(folder, WEEK.number, folder / "submitted")
     with (folder / "grades" / WEEK.name / "grades.csv").open(encoding="utf-8") as file:
@@ -346,6 +349,17 @@ def grade(folder: Path) -> None:
         print(f"{student}: collected and graded, {points:g} points")
     if found != POINTS:
         raise BookError(f"{found} where {POINTS} were earned")
+    nbgrader(folder, "release_feedback", WEEK.name)
+
+
+def read_feedback(page: Page, address: str, student: str, home: Path) -> None:
+    """Fetch the feedback through the student's own server, and read the points there."""
+    post(page, f"{address}/user/{student}/assignments/fetch_feedback", ASKED)
+    (told,) = home.rglob(f"feedback/*/{Path(SHEET).stem}.html")
+    said = f"{POINTS[student]:g} of {WEEK.points} points in all."
+    if said not in told.read_text("utf-8"):
+        raise BookError(f"{student}: {told} does not say {said}")
+    print(f"{student}: fetched the feedback, {said}")
 
 
 if __name__ == "__main__":

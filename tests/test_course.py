@@ -21,6 +21,8 @@ import questions
 import yaml
 from dependencies import BookError, lesson_stems
 
+from attn_notes.cell import answers
+
 from . import exercises
 
 ROOT = Path(__file__).parents[1]
@@ -319,6 +321,21 @@ def test_the_site_for_students_is_made_of_nothing_that_tells(hints: bool) -> Non
     assert bool([text for text in pages.values() if '"exercise-floor-hint"' in text]) == hints
     listed = [*re.findall(r"file: (\S+)", found["_toc.yml"].decode())]
     assert all(any(f"{page}{end}" in found for end in (".md", ".ipynb")) for page in listed)
+
+
+@pytest.mark.parametrize("stem", lesson_stems(ROOT))
+def test_a_page_without_solutions_checks_answers_as_the_books_does(
+    stem: str, tmp_path: Path
+) -> None:
+    pages = homework.pages(ROOT, stem)
+    sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in pages}
+    for name, content in course.for_site(sources, hints=True).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    found, told = answers.of_lesson(homework.pages(tmp_path, stem), stem)
+    book, told_there = answers.of_lesson(pages, stem)
+    assert [one.uses for one in found] == [one.uses for one in book]
+    assert told() == told_there() and not any(one.solution for one in found)
 
 
 @pytest.mark.long

@@ -73,6 +73,16 @@ def test_a_published_solution_and_a_stub_may_be_run(week: Week, one: Exercise) -
         ("__builtins__", "uses __builtins__"),
         ("get_ipython()", "uses get_ipython"),
         ("class A:\n    def __eq__(self, other):\n        return True", "defines __eq__"),
+        ("def f():\n    g = (g.gi_frame.f_back for _ in [1])\n    next(g)", "uses .gi_frame"),
+        ("import operator\noperator.attrgetter('f_globals')", "uses .attrgetter"),
+        ("'{0.gi_frame}'.format(x)", "uses .format, where an f-string would do"),
+        ("('{0' + '.x}').format(x)", "uses .format, where an f-string would do"),
+        ("match torch:\n    case object(from_file=f): pass", "uses .from_file"),
+        ("torch.from_file('x', shared=True, size=4)", "uses .from_file"),
+        ("torch.save(1, 'x')", "uses .save"),
+        ("torch.library.Library('aten', 'IMPL')", "uses .library"),
+        ("x = type('X', (torch.Tensor,), {'__' + 'eq__': print})", "makes a class by type"),
+        ("x.as_subclass(X)", "uses .as_subclass"),
     ],
 )
 def test_what_could_reach_the_check_is_refused_by_its_name(source: str, said: str) -> None:
@@ -86,6 +96,7 @@ def test_what_could_reach_the_check_is_refused_by_its_name(source: str, said: st
         "import numpy as np\nrows = np.zeros(3)\nrows[0] = 1",
         "def f(model):\n    model.eval()\n    model.weight.requires_grad = False\n    return model",
         "open = {'('}\ndepth = len(open)",
+        "print('{} of {:.2f}'.format(type(1), 2.0))",
         "class A(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self._kept = 0\n    def forward(self, x):\n        return self._kept",
     ],
@@ -132,6 +143,30 @@ def test_a_course_has_a_case_of_its_own_and_a_published_solution_does_not_fit() 
         names = grading.package_names(own.setup)
         assert answers.ready(taken, words, names) == [f"checks.{asked['check']}.solved"]
         assert answers.refused(taken.replace("solved", "_case")) == ["uses ._case"]
+
+
+def test_what_the_package_has_by_the_very_name_that_is_asked_for_is_told() -> None:
+    """The exercise speaks of it, and yet it is no help that was meant."""
+    (one,) = (e for e in WEEKS[0].exercises if e.name == "leak")
+    source = "from attn_notes.analysis.leaks import future_leak as ready\n"
+    source += "def future_leak(model, tokens):\n    return ready(model, tokens, 4)"
+    grade = grading.of_a_trial(one, source, {"share": 1.0, "message": "right", "changed": []})
+    assert grade.held == "takes attn_notes.analysis.leaks.future_leak from the package"
+
+
+def test_a_short_answer_that_is_as_published_is_named_and_paid() -> None:
+    (one,) = (e for e in WEEKS[0].exercises if e.name == "rank")
+    came = {"share": 1.0, "message": "right", "changed": []}
+    grade = grading.of_a_trial(one, f"# mine\n{one.solution}", came)
+    assert grade.published and grade.share == 1.0 and not grade.held
+    other = grading.of_a_trial(one, one.solution.replace("-1.0", "-2.0"), came)
+    assert not other.published
+    handed = submissions.Submission(submissions.Student("a", "Ada", "", ""), "x", {}, ())
+    grades = {e.name: Grade(0.0, "") for e in WEEKS[0].exercises}
+    for given, named in ((grade, True), (other, False)):
+        graded = reports.Graded(handed, grades | {"rank": given}, dict.fromkeys(grades, 0.0), {})
+        page = reports.report(WEEKS[0], [graded], "")
+        assert ("As published, which may be chance in so short an answer: Ada." in page) == named
 
 
 # Who handed in what
@@ -219,6 +254,48 @@ def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
     assert eve.notes == ("x.ipynb is no notebook", "no homework of this week was found")
 
 
+# Its exchange leaves a file to the garbage.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -> None:
+    """Its exchange copies what stands there, and names it by the secret beside it."""
+    root, week = tmp_path / "seminar", WEEKS[1]
+    for each in (WEEKS[0], week):
+        there = root / "submitted" / "ada" / each.name
+        there.mkdir(parents=True)
+        (there / "Mine.ipynb").write_text(json.dumps(sheet({}, each)), "utf-8")
+        for name in submissions.RECEIPT:
+            (there / name).write_text(f"{name} {each.number}", "utf-8")
+    (handed,) = submissions.read(root / "submitted", week)  # not of the week before
+    assert handed.student.key == "ada" and handed.notes == ()
+    nothing = {one.name: Grade(0.0, "there is no answer yet.") for one in week.exercises}
+    graded = reports.Graded(handed, nothing, dict.fromkeys(nothing, 0.0), {})
+    other = handed._replace(student=submissions.Student("bob", "bob", "", ""), receipt={})
+    assert grading.release(root, week, [graded._replace(submission=other)]) == []
+    assert not (root / "feedback").exists()
+    assert grading.release(root, week, [graded]) == [f"new      ada/{week.name}"]
+
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.exchange.default import ExchangeReleaseFeedback
+    from nbgrader.utils import notebook_hash
+
+    of = CourseDirectory(root=str(root), course_id="c", assignment_id=week.name)
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    ExchangeReleaseFeedback(coursedir=of, root=str(exchange)).start()
+    (given,) = (exchange / "c" / "feedback").iterdir()
+    assert given.stem == notebook_hash(secret="submission_secret.txt 2", notebook_id="Mine")
+    assert given.read_text("utf-8") == reports.feedback(week, graded)
+    # A week before it stays where it is, and what a teacher wrote there too.
+    first = graded._replace(submission=submissions.read(root / "submitted", WEEKS[0])[0])
+    first = first._replace(grades={one.name: Grade(0.0, "") for one in WEEKS[0].exercises})
+    first = first._replace(points=dict.fromkeys(first.grades, 0.0))
+    assert grading.release(root, WEEKS[0], [first]) == [f"new      ada/{WEEKS[0].name}"]
+    page = root / "feedback" / "ada" / week.name / "Mine.html"
+    page.write_text("a teacher's", "utf-8")
+    assert "somebody has worked there" in grading.release(root, week, [graded])[0]
+    assert page.read_text("utf-8") == "a teacher's"
+
+
 def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BookError, match="There is no"):
         submissions.read(tmp_path / "none.zip", WEEKS[0])
@@ -296,6 +373,9 @@ def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) ->
         with pytest.raises(PermissionError, match="no answer may"):
             guard(event, given)
     guard("open", (str(ROOT / "README.md"), "r", read))
+    guard("os.listdir", (str(ROOT),))  # in which a module is looked for
+    with pytest.raises(PermissionError, match="no answer may"):
+        guard("os.listdir", (str(tmp_path),))
     guard("import", ("json", None, None, None, None))
 
 
@@ -514,7 +594,8 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
         "Does it ever end?",
     ):
         assert said in report
-    assert ("in a network of their own" in report) == bool(grading.network())
+    alone, by = grading.apart(folder)
+    assert by in report and bool(alone) == ("a network with nothing on it" in by)
     with (there / "grades-moodle.csv").open(encoding="utf-8") as rows:
         grades = {row["Identifier"]: row["Grade"] for row in csv.DictReader(rows)}
     assert grades["Participant 0"] == "11" and len(grades) == 7

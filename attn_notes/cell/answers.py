@@ -42,8 +42,9 @@ class Exercise:
         points: that it is worth.
         stub: what stands in the place of an answer.
         line: what tries it, `checks.NAME(ANSWER)`.
-        solution: the printed one.
-        setup: the imports of the notebook's first cell that the solution uses.
+        solution: the printed one; empty in a course's site, which has none.
+        uses: what the solution takes of the package, as `copying.Copying`.
+        setup: the imports of the notebook's first cell that the stub and the solution use.
         why_not: why it is not answered in a page; empty if it is.
     """
 
@@ -52,6 +53,7 @@ class Exercise:
     stub: str
     line: str
     solution: str
+    uses: tuple[str, ...]
     setup: str
     why_not: str
 
@@ -62,7 +64,10 @@ class Exercise:
 
 
 def exercises(notebook: Mapping[str, Any], checks: str) -> list[Exercise]:
-    """The exercises of a notebook whose checks stand in this module, in its order."""
+    """The exercises of a notebook whose checks stand in this module, in its order.
+
+    Where a course's site has no solution, the metadata say what it would use: `uses`.
+    """
     cells = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
     only = getattr(importlib.import_module(checks), "NOTEBOOK_ONLY", {})
     found = []
@@ -71,19 +76,45 @@ def exercises(notebook: Mapping[str, Any], checks: str) -> list[Exercise]:
         if told is None:
             continue
         of = f"exercise-{told['name']}"
-        block = re.search(r"```python\n(.*?)\n```", cells[f"{of}-solution"], re.DOTALL)
-        assert block is not None, f"{of}-solution has no block of Python"
+        solution = _solution(cells[f"{of}-solution"]) if f"{of}-solution" in cells else ""
+        used = uses(solution, cells["setup"]) if solution else tuple(told["uses"])
         stub, line = cells[f"{of}-answer"], cells[f"{of}-check"]
         check = line.removeprefix("checks.").partition("(")[0]
-        imports = _imports_for(stub + "\n" + block[1], cells["setup"])
+        names = {*_names(stub), *(use.partition(".")[0] for use in used)}
+        imports = _imports_of(names, cells["setup"])
         name, points, why = told["name"], told["points"], only.get(check, "")
-        found.append(Exercise(name, points, stub, line, block[1], imports, why))
+        found.append(Exercise(name, points, stub, line, solution, used, imports, why))
     return found
 
 
-def _imports_for(code: str, setup: str) -> str:
-    """The imports from the package that a setup makes of names that some code uses."""
-    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+def _solution(cell: str) -> str:
+    block = re.search(r"```python\n(.*?)\n```", cell, re.DOTALL)
+    assert block is not None, f"no block of Python in {cell!r}"
+    return block[1]
+
+
+def _names(code: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+
+
+def uses(code: str, setup: str) -> tuple[str, ...]:
+    """What some code takes of the package, by the names that a notebook's setup gives it.
+
+    >>> uses("copying.Copying(1).floor", "from attn_notes.tasks import copying")
+    ('copying.Copying',)
+    >>> uses("best(2)", "from attn_notes.tasks.copying import best, other")
+    ('best',)
+    """
+    found: list[str] = []
+    for name, (module, what) in sorted(_Module(setup).imports.items()):
+        if module.split(".")[0] == "attn_notes" and name in _names(code) - {"checks"}:
+            inner = _attributes(code, name) if _is_module(module, what) else [""]
+            found += sorted({f"{name}.{each}" if each else name for each in inner})
+    return tuple(found)
+
+
+def _imports_of(used: set[str], setup: str) -> str:
+    """The imports from the package that a setup makes of these names."""
     lines = []
     for node in ast.parse(setup).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attn_notes"):
@@ -108,11 +139,10 @@ def files(found: list[Exercise], checks: str) -> dict[str, str]:
     for exercise in found:
         needed.reach(checks, exercise.check)
         setup = _Module(exercise.setup)
-        used = {x.id for x in ast.walk(ast.parse(exercise.solution)) if isinstance(x, ast.Name)}
-        for name in sorted(used & {*setup.imports}):
+        for use in exercise.uses:
+            name, _, inner = use.partition(".")
             module, what = setup.imports[name]
-            for inner in _attributes(exercise.solution, name) if _is_module(module, what) else [""]:
-                needed.reach(f"{module}.{what}" if inner else module, inner or what)
+            needed.reach(f"{module}.{what}" if inner else module, inner or what)
     return needed.files()
 
 

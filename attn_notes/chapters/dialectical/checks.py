@@ -65,9 +65,9 @@ def floor(answer: Callable[[float], float], draw: Generator) -> str:
 
 def floor_of_one_pair(p: float) -> float:
     """`Brackets(pairs=1, filler=p).floor` by hand, in nats a predicted character."""
-    after_open = _entropy([p / 3, p / 3, p / 3, 1 - p])
-    after_close = _entropy([p / 3, p / 3, 1 - 2 * p / 3])
-    return (after_open + after_close) / (2 + 2 * p)
+    filler = [p / 3, p / 3]
+    paid = _entropy([*filler, p / 3, 1 - p]) + _entropy([*filler, 1 - 2 * p / 3])
+    return paid / (2 + 2 * p)
 
 
 def _entropy(probabilities: Iterable[float]) -> float:

@@ -242,7 +242,8 @@ def _steps(value: Any, name: str) -> Steps:
     """The lengths of steps, as a relaxation that takes them."""
     if not isinstance(value, list | tuple) or not value:
         raise WrongError(f"the {name} are a list of lengths, at least one.")
-    return Steps(len(value), 1.0, lengths=tuple(number(each) for each in value))
+    lengths = tuple(number(each) for each in value)
+    return Steps(len(lengths), 1.0, lengths=lengths)
 
 
 @check

@@ -248,7 +248,7 @@ def budget(answer: Callable[..., Any] | tuple[Callable[..., Any], TRM], draw: Ge
     def look(boards: Tensor, state: Any = None) -> Output:
         nonlocal spent
         need(
-            isinstance(boards, Tensor) and boards.shape[1:] == (TASK.cells,),
+            isinstance(answered(boards), Tensor) and boards.shape[1:] == (TASK.cells,),
             f"a look takes boards [n, {TASK.cells}].",
         )
         spent += len(boards)
