@@ -64,6 +64,7 @@ LEFT_OUT = {
             *("questions", "slopes", "subject", "sums", "wrong", "__main__"),
         )
     },
+    "doubt.yours": "takes files: tests/doubt/test_yours.py",
     "doubt.duplicates": "takes anything; tests/doubt/test_rest.py",
     "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
