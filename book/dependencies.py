@@ -88,7 +88,21 @@ def lesson_stems(root: Path) -> list[str]:
     """The lessons of `_toc.yml` in their order, each by the stem that names all that is its own.
 
     A lesson is a notebook beside the first page; what backs it, in a folder below, has its stem.
+    One that says in its metadata that it is the book's own is about no source, and none of them.
     """
+    own = own_stems(root)
+    return [stem for stem in _beside(root) if stem not in own]
+
+
+def own_stems(root: Path) -> list[str]:
+    """The pages among the lessons that are the book's own: about no source, without evidence."""
+    paths = {stem: root / "book" / f"{stem}.ipynb" for stem in _beside(root)}
+    notebooks = {stem: json.loads(path.read_text("utf-8")) for stem, path in paths.items()}
+    return [stem for stem, notebook in notebooks.items() if notebook["metadata"].get("own")]
+
+
+def _beside(root: Path) -> list[str]:
+    """The notebooks that stand beside the first page."""
     return [path.stem for path in notebook_paths(root) if path.parent.name == "book"]
 
 

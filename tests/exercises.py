@@ -15,11 +15,12 @@ from typing import Any
 
 import editions
 import nbformat
+from dependencies import lesson_stems
 
 from attn_notes.exercises import Outcome
 
 ROOT = Path(__file__).parents[1]
-CHAPTERS = sorted((ROOT / "book").glob("*.ipynb"))
+CHAPTERS = sorted(ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT))
 EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))  # may have exercises of their own
 
 

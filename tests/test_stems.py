@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from dependencies import lesson_stems
+from dependencies import lesson_stems, own_stems
 
 ROOT = Path(__file__).parents[1]
-STEMS = lesson_stems(ROOT)
+STEMS, OWN = lesson_stems(ROOT), own_stems(ROOT)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
@@ -77,14 +77,19 @@ def written(root: Path) -> dict[str, str]:
 SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 
 
-def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [True, False])
+def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path, own: bool) -> None:
     listed = (ROOT / "_toc.yml").read_text("utf-8")
     first = f"      - file: book/{STEMS[0]}\n"
     (tmp_path / "_toc.yml").write_text(listed.replace(first, "      - file: book/cats\n" + first))
-    for name in ("evidence/cats", "cats", *STEMS):
+    for name in ("evidence/cats", "cats", *STEMS, *OWN):
         (tmp_path / "book" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "book" / f"{name}.ipynb").touch()
-    assert lesson_stems(tmp_path) == ["cats", *STEMS]
+        metadata = {"own": True} if name in OWN or (own and name == "cats") else {}
+        text = json.dumps({"metadata": metadata})
+        (tmp_path / "book" / f"{name}.ipynb").write_text(text)
+    cats = ["cats"]
+    assert lesson_stems(tmp_path) == ([] if own else cats) + STEMS
+    assert own_stems(tmp_path) == (cats if own else []) + OWN
 
 
 def test_nothing_else_lists_the_chapters() -> None:

@@ -66,6 +66,7 @@ LEFT_OUT = {
     },
     "programs.source": "files: tests/widgets/test_source.py",
     "programs.trainer": "files: tests/programs/test_saving.py",
+    "doubt.yours": "takes files: tests/doubt/test_yours.py",
     "doubt.duplicates": "takes anything; tests/doubt/test_rest.py",
     "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",

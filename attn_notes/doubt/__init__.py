@@ -18,8 +18,10 @@ True
 - `twins`: has training seen the test?
 - `proper`: do the probabilities sum to one wherever they are scored?
 
-Each returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what was
-asked, how small a thing it would have found, what was not asked and why, and what was not tried.
+`made` calls a function in a file of yours, and `Audit` is the report on somebody's claim.
+
+Each check returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what
+was asked, how small a thing it would have found, what was not asked and why, and what was left out.
 `compare` returns a `Compared`, which has a verdict and notes.
 `python -m attn_notes.doubt --self` asks all of them about planted bugs that they must find and
 honest doubles that they must leave alone. `pytest --doubt my.models:make` asks `causal` in a test
@@ -41,6 +43,8 @@ _WHERE = {
     "floor": "floors",
     "twins": "duplicates",
     "proper": "sums",
+    "made": "yours",
+    "Audit": "audits",
 }
 """The module of each name, imported when it is asked for: pytest finds the plugin without torch."""
 

@@ -1,27 +1,25 @@
 """For pytest: `pytest --doubt my.models:make` asks a model of yours whether it reads ahead.
 
-`make()` returns the model, texts and the size of the vocabulary, or a dictionary of `causal`'s
-arguments; it may be asked for more than once. Each becomes a test that fails with the report.
+`made` says what a function may return, and where it may stand; the option may be given more than
+once. Each becomes a test that fails with the report.
 Nothing is loaded without the option, torch neither.
 """
 
-import sys
-from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 HELP = (
-    "ask a model whether it reads ahead: MODULE:FUNCTION, which returns model, tokens, vocabulary"
+    "ask a model whether it reads ahead: MODULE:FUNCTION or FILE.py:FUNCTION, which returns model, "
+    "tokens, vocabulary"
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--doubt`."""
     group = parser.getgroup("doubt")
-    group.addoption("--doubt", action="append", default=[], metavar="MODULE:FUNCTION", help=HELP)
+    group.addoption("--doubt", action="append", default=[], metavar="WHERE:FUNCTION", help=HELP)
 
 
 def pytest_collection_modifyitems(
@@ -59,18 +57,10 @@ def _asked(name: str) -> Any:
     Raises:
         UsageError: there is no such function, or it returns something else.
     """
-    from attn_notes.doubt import causal
+    from attn_notes.doubt import causal, made
 
-    module, colon, function = name.partition(":")
-    if not (module and colon and function):
-        raise pytest.UsageError(f"--doubt takes MODULE:FUNCTION, not {name!r}")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
-    made = getattr(import_module(module), function)()
-    if isinstance(made, Mapping):
-        return causal(**made)
-    if not isinstance(made, tuple) or len(made) != 3:
-        raise pytest.UsageError(
-            f"{name} returns model, tokens and vocabulary, or a dictionary of them"
-        )
-    return causal(*made)
+    try:
+        asked = made(name)
+    except (ValueError, FileNotFoundError) as error:
+        raise pytest.UsageError(f"--doubt: {error}") from error
+    return causal(**asked)

@@ -47,6 +47,10 @@ class Answer:
         return self.verdict in ("leak", "wrong")
 
     def __str__(self) -> str:
+        return self.line()
+
+    def line(self, check: int = 11, mode: int = 16) -> str:
+        """One line; check and mode in columns so wide."""
         said = [self.found]
         if self.module:
             said.append(f"first in {self.module}")
@@ -57,7 +61,8 @@ class Answer:
         if self.left_out:
             said.append(f"not tried: {self.left_out}")
         cost = f"{self.rows:,} rows, {self.seconds:.1f} s" if self.rows else ""
-        line = f"{self.verdict:<10}{self.check:<11}{self.mode:<16}{'; '.join(filter(None, said))}"
+        head = f"{self.verdict:<10}{self.check:<{check}}{self.mode:<{mode}}"
+        line = head + "; ".join(filter(None, said))
         return f"{line}  ({cost})" if cost else line
 
 
@@ -106,4 +111,8 @@ class Report:
         counted = [(bad, "bad"), (warned, "warned of"), (skipped, "not asked")]
         said = ", ".join(f"{n} {what}" for n, what in counted if n)
         head = f"{self.about}: {'ok' if self.ok else 'not ok'}" + (f" ({said})" if said else "")
-        return "\n".join([head, *map(str, self.answers), *(f"note: {note}" for note in self.notes)])
+        check = max([9, *(len(answer.check) for answer in self.answers)]) + 2
+        modes = [len(answer.mode) for answer in self.answers if answer.mode]
+        mode = max(modes) + 2 if modes else 0
+        lines = [answer.line(check, mode) for answer in self.answers]
+        return "\n".join([head, *lines, *(f"note: {note}" for note in self.notes)])

@@ -70,7 +70,7 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
     assert code == 1 and "1 failed, 1 passed" in said, said
     assert "causal, of Reads, 9 tokens of 7: not ok" in said
     assert "first in the model (Reads)" in said and "Traceback" not in said
-    code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my.models:make")
+    code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my/models.py:make")
     assert "causal, of Reads, 9 tokens of 7: ok" in said
 
 
@@ -78,9 +78,10 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("my.models", "--doubt takes MODULE:FUNCTION, not 'my.models'"),
+        ("my.models", "name MODULE:FUNCTION or FILE.py:FUNCTION, not 'my.models'"),
+        ("my/other.py:make", "there is no file"),
         ("my.models:nothing", "my.models:nothing returns model, tokens and vocabulary"),
-        ("my.models:none", "has no attribute 'none'"),
+        ("my.models:none", "my.models has no function 'none'"),
     ],
 )
 def test_what_cannot_be_asked_is_said(

@@ -1,0 +1,64 @@
+"""A model of yours by where it stands: the file or the module, and the function that makes it."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def made(where: str) -> dict[str, Any]:
+    """Call a function of yours that makes a model: `causal(**made("my_model.py:make"))`.
+
+    Returns: arguments of `causal` by name: model, tokens, vocabulary, and whatever else it gives.
+
+    Args:
+        where: "my.models:make", a module that Python finds from here, or "path/to/file.py:make".
+            A file is read anew each time. The function takes nothing, and returns model, texts
+            [n, t] and the size of the vocabulary, or a dictionary of `causal`'s arguments.
+
+    Raises:
+        ValueError: no function is named, there is none of that name, or it returns something else.
+        FileNotFoundError: there is no such file.
+        ModuleNotFoundError: there is no such module.
+    """
+    module, _, function = where.rpartition(":")
+    if not (module and function):
+        raise ValueError(f"name MODULE:FUNCTION or FILE.py:FUNCTION, not {where!r}")
+    found = _file(Path(module)) if module.endswith(".py") else _module(module)
+    if not callable(make := getattr(found, function, None)):
+        raise ValueError(f"{module} has no function {function!r}")
+    given = make()
+    if isinstance(given, Mapping):
+        return {**given}
+    if not isinstance(given, tuple) or len(given) != 3:
+        raise ValueError(
+            f"{where} returns model, tokens and vocabulary, or a dictionary of them, and not "
+            f"{type(given).__name__}"
+        )
+    return dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+
+
+def _module(name: str) -> ModuleType:
+    _findable(Path.cwd())
+    return import_module(name)
+
+
+def _file(path: Path) -> ModuleType:
+    path = path.expanduser().resolve()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    _findable(path.parent)  # what it imports may stand beside it
+    spec = spec_from_file_location(f"_doubted_{path.stem}", path)
+    assert spec and spec.loader
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # a dataclass looks itself up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def _findable(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

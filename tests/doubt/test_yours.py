@@ -1,0 +1,135 @@
+"""A model of somebody's own by its file, and the report on somebody's claim."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from attn_notes import doubt
+from attn_notes.analysis.statistics import Effect
+from attn_notes.doubt.audits import Audit
+from attn_notes.doubt.comparing import Compared
+from attn_notes.doubt.reports import Answer, Report
+
+MODEL = """
+from dataclasses import dataclass
+import torch
+import {beside}
+
+@dataclass
+class Model:
+    width: int = {width}
+    def __call__(self, x):
+        return torch.nn.functional.one_hot(x, self.width).float()
+
+def make():
+    return Model(), torch.tensor([[0, 1, 2]]), {width}
+
+def more():
+    return {{"model": Model(), "tokens": torch.tensor([[0, 1]]), "vocabulary": 3, "pad": 0}}
+
+def two():
+    return Model(), 3
+
+number = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(tmp_path))  # which is put back
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beside_the_model.py").write_text("")
+    path = tmp_path / "a_model_of_mine.py"
+    path.write_text(MODEL.format(beside="beside_the_model", width=3))
+    return path
+
+
+def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(file: Path) -> None:
+    for where in (f"{file}:make", f"{file.name}:make", f"{file.stem}:make"):
+        asked = doubt.made(where)
+        assert asked["vocabulary"] == 3 and doubt.causal(**asked).ok
+    assert doubt.made(f"{file}:more")["pad"] == 0
+    file.write_text(MODEL.format(beside="beside_the_model", width=4))
+    assert doubt.made(f"{file}:make")["vocabulary"] == 4
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "message"),
+    [
+        ("a_model_of_mine.py", ValueError, "name MODULE:FUNCTION or FILE.py:FUNCTION, not"),
+        (":make", ValueError, "name MODULE:FUNCTION"),
+        ("another.py:make", FileNotFoundError, "there is no file"),
+        ("no_such_module:make", ModuleNotFoundError, "no_such_module"),
+        ("a_model_of_mine.py:none", ValueError, "has no function 'none'"),
+        ("a_model_of_mine.py:number", ValueError, "has no function 'number'"),
+        ("a_model_of_mine.py:two", ValueError, "returns model, tokens and vocabulary"),
+    ],
+)
+def test_what_is_no_model_is_refused(
+    file: Path, where: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        doubt.made(where)
+
+
+# What is handed in
+
+GOOD = Report(
+    "causal, of Model", [Answer("suffix", "ok"), Answer("cache", "not asked", found="no")]
+)
+BAD = Report("floor, of 9 tokens", [Answer("loss", "leak")])
+
+
+def compared(p: float = 0.5, notes: tuple[str, ...] = (), low: float = 0.0) -> Compared:
+    swept = ({0.1: 2.0, 0.3: 1.0}, {0.1: 1.5, 0.3: float("inf")})
+    ours, theirs = torch.tensor([1.0, 2.0]) + low, torch.tensor([1.25, 2.5])
+    effect = Effect(low, low - 1, low + 1)
+    return Compared(ours, theirs, (0.3, 0.1), swept, effect, p, 0.1, False, 0.2, notes)
+
+
+WHOLE: dict[str, Any] = {"floor": GOOD, "control": "The same without.", "compared": compared()}
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({}, "could not be told"),
+        ({"compared": compared(p=0.01, low=-1.0)}, "held"),
+        ({"compared": compared(p=0.01, low=1.0)}, "failed"),
+        ({"compared": compared(notes=("an edge",))}, "could not be told; but an edge"),
+        ({"others": [BAD]}, "no verdict; not ok: floor, of 9 tokens"),
+        ({"floor": BAD}, "no verdict; not ok: floor, of 9 tokens"),
+        ({"floor": None, "control": ""}, "no verdict; a floor is missing; a control is missing"),
+        ({"compared": None}, "no verdict; a comparison is missing"),
+    ],
+)
+def test_a_verdict_needs_all_of_it_and_nothing_void(change: dict[str, Any], verdict: str) -> None:
+    audit = doubt.Audit("It helps.", "a page", **WHOLE | change)
+    assert audit.verdict == verdict
+    assert f"## Verdict\n\n{verdict}\n" in str(audit)
+
+
+def test_what_is_handed_in_says_all_of_it_in_its_order() -> None:
+    text = str(Audit("It helps.", "a page", **WHOLE, others=[GOOD]))
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == [
+        *("# An audit", "## Verdict", "## Floor", "## Control", "## Rate", "## Seeds"),
+        *("## What else was asked", "## What was not"),
+    ]
+    assert "**Claim.** It helps." in text and "**Source.** a page" in text
+    assert "| 0.1 | 2 | **1.5** |\n| 0.3 | **1** | diverged |" in text
+    assert "ours    1 2\ntheirs  1.25 2.5" in text
+    assert text.count("- cache: no") == 1
+    nothing = str(Audit("It helps.", "a page"))
+    assert all(word in nothing for word in ("None was worked out.", "None were tried.", "Nothing."))
+
+
+def test_columns_are_as_wide_as_what_stands_in_them() -> None:
+    answers = [
+        Answer("a.long.name.of.a.parameter", "ok", found="good"),
+        Answer("b", "ok", found="x"),
+    ]
+    first, second = str(Report("slope", answers)).splitlines()[1:]
+    assert first.index("good") == second.index("x")
