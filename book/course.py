@@ -10,6 +10,7 @@ students/       to hand out, all of it or a week at a time
 private/        not for students
     week-1-…/       the homework with its answers, the notes for the session, concept questions
                     for Moodle and Canvas and as a page for self-test
+    decks/          the slides of each week, as pages with live models and as PDF: decks.py
     exams/          two, of sixty minutes, with their keys
 course.yml      what was chosen, the seed that draws hidden cases among it
 
@@ -51,6 +52,7 @@ from version import told, version, wheel
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
+DECKS = Path("private") / "decks"
 EXERCISES = "exercises.json"
 """A week's exercises as `grading.py` reads them: a course is graded as it was handed out."""
 
@@ -81,7 +83,8 @@ students/   to hand out: put it on a web server or the learning platform, all of
             It has no solutions. Each week has a zip.
 private/    for you: each week's answers, the notes for its session, and ten concept questions: for
             Moodle (import XML), for Canvas (import QTI zip), and as a page with their answers,
-            which you may hand out if you do not ask them; two exams, with keys and rubrics.
+            which you may hand out if you do not ask them; two exams, with keys and rubrics;
+            slides in private/decks, a page a lesson, to be opened in a browser (S: your notes).
 course.yml  what was chosen. The seed draws hidden cases; keep it to yourself.
 
 A week is graded, in a copy of the book's source, by
@@ -166,7 +169,11 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
 
 
 def make(
-    root: Path, folder: Path, chosen: Mapping[str, Any], render: Callable[[Path, Path, bool], bool]
+    root: Path,
+    folder: Path,
+    chosen: Mapping[str, Any],
+    render: Callable[[Path, Path, bool], bool],
+    present: Callable[[Path, Path, Path, int], None] | None = None,
 ) -> None:
     """Make a course, or bring one up to date; prints what that did.
 
@@ -176,6 +183,8 @@ def make(
         chosen: settings, by name; what is not chosen stays, or is as it is where nothing is said.
         render: writes the site for students into a folder, unless the one that it is given is made
             of the same; with hints or without. Says whether it did.
+        present: writes the slides, given the site, a folder for them, the one that they may have
+            been written to before, and the seed; none where nothing is given.
 
     Raises:
         BookError: a setting is none, or `folder` is something else's. Nothing has been changed.
@@ -192,6 +201,9 @@ def make(
             write_week(root, new, week, of, made_of, package)
         package.unlink()
         fresh = render(new / SITE, folder / SITE, of.hints)
+        if present:
+            site = (new if fresh else folder) / SITE
+            present(site, new / DECKS, folder / DECKS, of.seed)
         students = new / "students"
         write_exams(root, new, of)
         (students / "index.html").write_text(index(weeks, of, made_of, students), "utf-8")
