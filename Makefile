@@ -36,7 +36,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions course grade lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve editions decks course grade lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -46,6 +46,9 @@ serve: $(INSTALLED)
 
 editions: $(INSTALLED)
 	@$(RUN) book/build.py editions $(if $(INTO),--into "$(INTO)")
+
+decks: $(INSTALLED)
+	@$(RUN) book/build.py decks
 
 CHOSEN = $(SEED:%=--seed %) $(START:%=--start %) $(DAY:%=--day %) $(HINTS:%=--hints %)
 

@@ -40,8 +40,10 @@ from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.training import ensemble
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "book"))
+from browser import FLAGS, find_browser
+
 from tests.browser import program_page
-from tests.browser.conftest import FLAGS, find_browser
 
 SHORTEST = 0.25  # seconds that are timed at once
 Step = tuple[nn.Module, Callable[..., Any], dict[str, Tensor], bool]

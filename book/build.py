@@ -4,6 +4,7 @@
     python book/build.py execute        only execute
     python book/build.py site           only render
     python book/build.py editions       the notebooks for other places: see editions.py
+    python book/build.py decks          slides of each lesson: see decks.py
     python book/build.py course FOLDER  a course in a folder of a teacher's own: see course.py
     python book/build.py grade FOLDER   what was handed in for a week of it: see grading.py
     python book/build.py clean          remove what was made, and nothing that somebody has begun
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import course
+import decks
 import dependencies
 import editions
 import execution
@@ -38,6 +40,7 @@ import grading
 import manifest
 import micropython
 import nbformat
+import printing
 import running
 import version
 from dependencies import BookError, Chapter
@@ -46,7 +49,10 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
-COMMANDS = ("book", "execute", "site", "editions", "course", "grade", "clean", "serve", "strip")
+DECKS = "decks"  # in `_build`
+COMMANDS = (
+    *("book", "execute", "site", "editions", "decks", "course", "grade", "clean", "serve", "strip"),
+)
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
 
@@ -156,6 +162,40 @@ def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
         return True
 
 
+def lessons(root: Path) -> dict[str, NotebookNode]:
+    """The lessons as they were executed, by their stems, in their order."""
+    chapters = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
+    paths = {stem: Path("book") / f"{stem}.ipynb" for stem in dependencies.lesson_stems(root)}
+    return {stem: with_outputs(root, chapters[path]) for stem, path in paths.items()}
+
+
+def slides(root: Path) -> Path:
+    """Write the decks of all lessons into `_build/decks`, where nobody works; returns the folder.
+
+    Raises:
+        BookError: a deck asks for what there is not, or what it needs cannot be had.
+    """
+    folder = root / "_build" / DECKS
+    made = version.told(version.version(root))
+    files.empty(folder)
+    decks.write(root, root / "_build" / "html", lessons(root), folder, made, decks.SEED)
+    printing.decks(folder, folder)
+    return folder
+
+
+def course_slides(root: Path, site: Path, new: Path, old: Path, seed: int) -> None:
+    """Write the decks of a course; what cannot be had is said, and the course goes on without."""
+    if not (root / decks.DECKS).is_dir():
+        return
+    try:
+        made = version.told(version.version(root))
+        decks.write(root, site, lessons(root), new, made, seed)
+        printing.decks(new, old)
+    except BookError as error:
+        print(f"The course has no slides. {error}")
+        files.remove(new)
+
+
 def write_sources(folder: Path, sources: dict[str, bytes]) -> None:
     """Put the sources of a site where `render` finds them."""
     for name, content in sources.items():
@@ -220,7 +260,7 @@ def clean(root: Path) -> None:
         BookError: in `_build` is something that the build did not write. Nothing has been removed.
     """
     made = root / "_build"
-    known = {*SITE, STAMP, editions.FOLDER.name, *manifest.LITTER}
+    known = {*SITE, STAMP, DECKS, editions.FOLDER.name, *manifest.LITTER}
     there = sorted(made.iterdir()) if made.exists() else []
     others = [f"{path.name}{'/' * path.is_dir()}" for path in there if path.name not in known]
     manifest.refuse(others, made, "Move it to a place of your own.")
@@ -335,17 +375,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command in ("course", "grade") and options.folder is None:
             raise BookError("Which folder is the course's? Name one of your own.")
-        if options.command in ("book", "execute", "course"):
+        if options.command in ("book", "execute", "decks", "course"):
             execution.execute(options.root)
-        if options.command in ("book", "site"):
+        if options.command in ("book", "site", "decks"):
             site(options.root)
+        if options.command in ("book", "site"):
             print("The book is in _build/html/index.html. To read it: make serve")
         if options.command == "editions":
             for path in editions.editions(options.root, options.into):
                 print(path)
+        if options.command == "decks":
+            print(f"The slides are in {slides(options.root).relative_to(options.root)}")
         if options.command == "course":
             site_of = functools.partial(course_site, options.root)
-            course.make(options.root, options.folder, chosen(options), site_of)
+            slides_of = functools.partial(course_slides, options.root)
+            course.make(options.root, options.folder, chosen(options), site_of, slides_of)
         if options.command == "grade":
             if options.week is None or options.source is None:
                 raise BookError("Which week, and where is what was handed in? WEEK=3 IN=the.zip")

@@ -12,6 +12,7 @@ private/        not for students
     week-1-…/       the homework with its answers, the notes for the session, concept questions
                     for Moodle and Canvas and as a page for self-test
     teaching/       syllabus, readings, boards, announcements, grading, the project's rubric
+    decks/          the slides of each week, as pages with live models and as PDF: decks.py
     exams/          two, of sixty minutes, with their keys
 course.yml      what was chosen, the seed that draws hidden cases among it
 
@@ -64,6 +65,7 @@ from attn_notes.cell import answers
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
+DECKS = Path("private") / "decks"
 EXERCISES = "exercises.json"
 """A week's exercises as `grading.py` reads them: a course is graded as it was handed out."""
 
@@ -99,7 +101,8 @@ private/    for you: each week's answers, the notes for its session, and ten con
             Moodle (import XML), for Canvas (import QTI zip), and as a page with their answers,
             which you may hand out if you do not ask them; two exams, with keys and rubrics;
             teaching/: syllabus, readings, boards, announcements, grading, a rubric for projects,
-            and AGENTS.md, to put beside the notebooks if you like.
+            and AGENTS.md, to put beside the notebooks if you like;
+            slides in private/decks, a page a lesson, to be opened in a browser (S: your notes).
 course.yml  what was chosen. The seed draws hidden cases; keep it to yourself.
 
 An hour for a week: read the lesson on the site and guess at its top (20 minutes); notes.html of the
@@ -191,7 +194,11 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
 
 
 def make(
-    root: Path, folder: Path, chosen: Mapping[str, Any], render: Callable[[Path, Path, bool], bool]
+    root: Path,
+    folder: Path,
+    chosen: Mapping[str, Any],
+    render: Callable[[Path, Path, bool], bool],
+    present: Callable[[Path, Path, Path, int], None] | None = None,
 ) -> None:
     """Make a course, or bring one up to date; prints what that did.
 
@@ -201,6 +208,8 @@ def make(
         chosen: settings, by name; what is not chosen stays, or is as it is where nothing is said.
         render: writes the site for students into a folder, unless the one that it is given is made
             of the same; with hints or without. Says whether it did.
+        present: writes the slides, given the site, a folder for them, the one that they may have
+            been written to before, and the seed; none where nothing is given.
 
     Raises:
         BookError: a setting is none, or `folder` is something else's. Nothing has been changed.
@@ -219,6 +228,9 @@ def make(
         write_project(root, new / "students", made_of, package)
         package.unlink()
         fresh = render(new / SITE, folder / SITE, of.hints)
+        if present:
+            site = (new if fresh else folder) / SITE
+            present(site, new / DECKS, folder / DECKS, of.seed)
         students = new / "students"
         write_exams(root, new, of)
         (students / "index.html").write_text(index(weeks, of, made_of, students), "utf-8")

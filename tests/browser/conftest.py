@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser import FLAGS, find_browser
 from dependencies import lesson_stems
 from filelock import FileLock
 from playwright.sync_api import (
@@ -46,36 +47,6 @@ WIDGETS = ROOT / "attn_notes" / "widgets"
 TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
 """Those whose page trains."""
 
-NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-    "msedge",
-)
-USUAL_PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
-    r"%PROGRAMFILES%\Google\Chrome\Application\chrome.exe",
-    r"%PROGRAMFILES(X86)%\Google\Chrome\Application\chrome.exe",
-    r"%LOCALAPPDATA%\Google\Chrome\Application\chrome.exe",
-    r"%PROGRAMFILES%\Microsoft\Edge\Application\msedge.exe",
-    r"%PROGRAMFILES(X86)%\Microsoft\Edge\Application\msedge.exe",
-)
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host is ever reached
-    "--process-per-site",  # what a page has loaded, the next need not read again
-)
 # Milliseconds. It bounds what hangs, on a busy machine too; Playwright's own is a quiet machine's.
 HANGS = 120_000
 expect.set_options(timeout=HANGS)
@@ -88,18 +59,6 @@ STRICT_POLICY = (
 NO_BROWSER = """\
 The browser tests need Chromium, Chrome or Edge; none was found and none could be installed.
 Install one, or set CHROME_PATH to its program, and run the tests again. {why}"""
-
-
-def find_browser() -> str | None:
-    """The program of an installed browser that can run these tests, if there is one."""
-    if given := os.environ.get("CHROME_PATH"):
-        return given
-    for name in NAMES:
-        if found := shutil.which(name):
-            return found
-    with sync_playwright() as playwright:
-        places = [*map(os.path.expandvars, USUAL_PLACES), playwright.chromium.executable_path]
-    return next((place for place in places if Path(place).is_file()), None)
 
 
 def install_browser() -> None:

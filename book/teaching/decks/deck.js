@@ -1,0 +1,26 @@
+// Starts the slides. The formulas first: what they take of a slide is then known.
+
+window.MathJax = {
+  loader: { load: ["core", "input/tex", "output/chtml", "a11y/assistive-mml"] },
+  chtml: { matchFontHeight: false },
+  options: { skipHtmlTags: ["script", "style", "pre", "code", "svg"] },
+  startup: {
+    pageReady: async () => {
+      await window.MathJax.startup.defaultPageReady();
+      await window.Reveal.initialize({
+        width: 1280,
+        height: 720,
+        margin: 0,
+        center: false,
+        hash: true,
+        slideNumber: "c/t",
+        transition: "none",
+        backgroundTransition: "none",
+        pdfSeparateFragments: true,
+        pdfMaxPagesPerSlide: 1,
+        plugins: [window.RevealNotes],
+      });
+      document.documentElement.dataset.ready = "";
+    },
+  },
+};
