@@ -8,7 +8,7 @@ import { yours } from "./_yours.js";
 
 const KIND = "written"; // as attn_notes.cell.lesson has it
 
-const inputsOf = (text) => JSON.parse(/^export const inputs=(.*);$/m.exec(text)[1]);
+export const inputsOf = (text) => JSON.parse(/^export const inputs=(.*);$/m.exec(text)[1]);
 
 /** What a Worker that trains begins with: this site's modules, by whole addresses. */
 const esmOf = (lesson) =>
