@@ -5,7 +5,7 @@ import { chance } from "./_mine.js";
 import { compared, holm, verdictOf } from "./_rank_test.js";
 
 const [LEAST, MOST] = [-4, 0.3]; // powers of ten of nats, at the edges of the picture
-const WIDTH = 160;
+const WIDTH = 260;
 
 const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
 const number = (x) => (Number.isFinite(x) ? x.toFixed(4).replace("-", "−") : "lost");
@@ -43,7 +43,7 @@ function inWords(ours, { ahead }, found) {
 /** The table: `layers` are rows of {name, rate, above, ahead, weights}, `ours` is one more, or null. */
 export function resultTable(ours, layers) {
   const found = verdicts(ours, layers);
-  const head = ["layer", "its rate", "weights", "nats above the best predictor, a dot for each seed", "mean", "does yours end lower?"];
+  const head = ["layer", "its rate", "weights", "nats above the best predictor, 0.0001 to 2: a dot for each seed", "mean", "does yours end lower?"];
   const row = ({ name, rate, above, ahead, weights }, said, kind) =>
     html(
       "tr",

@@ -75,7 +75,8 @@ function create(employ, load) {
       watch();
     });
   }
-  function heard({ data: { id, result, print } }) {
+  function heard({ data }) {
+    const { id, result, print } = data ?? {}; // a Worker whose code is somebody's may say anything
     if (print !== undefined) {
       for (const each of asked.values()) each.print(print);
       return;

@@ -18,7 +18,7 @@ def ended(task: tasks.Task, source: str, rate: float, seeds: tuple[int, ...]) ->
 
 
 def layer(task: tasks.Task, source: str) -> results.Record:
-    """A layer on a task: its own rate, what eight seeds come to at it, and whether it reads ahead."""
+    """A layer on a task: its own rate, what eight seeds come to at it, and if it reads ahead."""
     swept = {rate: sum(ended(task, source, rate, tasks.SWEPT)) for rate in tasks.RATES}
     rate = min(swept, key=lambda rate: swept[rate])
     above = ended(task, source, rate, tuple(range(tasks.SEEDS)))
@@ -35,7 +35,7 @@ def layer(task: tasks.Task, source: str) -> results.Record:
 
 @experiment
 def workbench_layers() -> None:
-    """Each layer to begin with on each task: eight seeds, at the rate that two others did best at."""
+    """Each layer to begin with on each task: eight seeds, at the rate that two others did best."""
     runs = {
         name: {kind: layer(task, source) for kind, source in starts.STARTS.items()}
         for name, task in tasks.TASKS.items()

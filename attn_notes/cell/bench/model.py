@@ -5,8 +5,8 @@
     h = h + W₂ relu(W₁ norm(h))          both lines once more in each further layer
     logits = W norm(h)
 
-The attention is what somebody has written: a function of q, k, v and of whatever else it names, each
-a projection of norm(h) of its own, in two heads; or a class `Layer(width)` that does all of it.
+The attention is what somebody has written: a function of q, k, v and of whatever else it names,
+each a projection of norm(h) of its own, in two heads; or a class `Layer(width)` that does all.
 """
 
 import re
@@ -24,7 +24,7 @@ Tensors = Mapping[str, Tensor]
 
 
 class Heads(nn.Module):
-    """A function of heads [b, h, t, d], between projections of what comes in and of what goes out."""
+    """A function of heads [b, h, t, d], between projections in and one out."""
 
     def __init__(self, attention: Callable[..., Tensor], names: Sequence[str]) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Model(nn.Module):
         return self.logits(self.norm(h))
 
 
-def alike(what: str, y: Tensor, x: Tensor) -> None:
+def alike(what: str, y: Any, x: Tensor) -> None:
     """Refuse what is no tensor of the shape that came in."""
     if not isinstance(y, Tensor):
         raise TypeError(f"{what} gives no tensor, but {type(y).__name__}")
@@ -124,11 +124,13 @@ def begun(cell: Space, source: str, sizes: Mapping[str, int], seed: int) -> Mode
 
 
 def sorting(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
+    """Each of the six next tokens."""
     logits = model(batch["tokens"])
     return {"logits": logits, "loss": F.cross_entropy(logits.mT, batch["targets"])}
 
 
 def copying(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
+    """Each next token, and how many are right of those that can be known."""
     logits = model(batch["batch"])
     asked, targets = logits[:, :-1], batch["batch"][:, 1:]
     right = (asked.argmax(-1) == targets).float()
@@ -141,6 +143,7 @@ def copying(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[st
 
 
 def brackets(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
+    """Each next character that is no padding."""
     x, y, pad = batch["batch.0"], batch["batch.1"], sizes["pad"]
     logits = model(x)
     costs = F.cross_entropy(logits.mT, y, ignore_index=pad, reduction="none")
@@ -150,7 +153,7 @@ def brackets(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[s
 ASKED = {"sorting": sorting, "copying": copying, "brackets": brackets}
 
 
-# --- What a page asks: each takes what the code has left, and named tensors, as a lesson's task does
+# --- What a page asks: of what the code has left, and of named tensors, as a lesson's task does
 
 
 def weights(cell: Space, given: Tensors, source: str, sizes: Any, seed: int) -> dict[str, Tensor]:
@@ -180,7 +183,7 @@ def differs(cell: Space, given: Tensors, source: str) -> dict[str, Tensor]:
     """
     torch.manual_seed(0)
     layer = layer_of(cell, source)()
-    single = dict(layer.named_parameters())
+    single: dict[str, Tensor] = dict(layer.named_parameters())
     double = {name: single[name].double() for name in single}
     x = torch.randn(3, 8, WIDTH)
     found = []

@@ -14,15 +14,15 @@ GATED = '''\
 class Layer(nn.Module):
     """Each weight is a matrix times a softmax of two."""
 
-    def __init__(self, width, heads=2, rank=1):
+    def __init__(self, width, heads=2, rank=3):
         super().__init__()
-        d, draw = width // heads, nn.Parameter
+        d = width // heads
         for name in "qkv":
             base = torch.randn(heads, width, d) / width**0.5
             A, B = torch.randn(heads, width, rank), torch.randn(heads, rank, d)
-            setattr(self, name, draw(base))
-            setattr(self, name + "A", draw(A))
-            setattr(self, name + "B", draw(B))
+            setattr(self, name, nn.Parameter(base))
+            setattr(self, name + "A", nn.Parameter(A))
+            setattr(self, name + "B", nn.Parameter(B))
         self.out = nn.Linear(width, width, bias=False)
 
     def weight(self, name):
@@ -47,6 +47,7 @@ def in_plane(q, k, r):
     e2 = F.normalize(rest, dim=-1)
     return (e1 @ k.mT) ** 2 + (e2 @ k.mT) ** 2, rest
 
+
 def sq(x):
     return (x * x).sum(-1, keepdim=True)
 '''
@@ -54,6 +55,7 @@ def sq(x):
 VOLUME = (
     PLANE
     + '''
+
 def attention(q, k, v, r):
     """A key scores by the volume that it spans with q and r."""
     t, d = q.shape[-2:]
@@ -67,6 +69,7 @@ def attention(q, k, v, r):
 ANGLE = (
     PLANE
     + '''
+
 def attention(q, k, v, r):
     """A key scores by its angle to the plane of q and r."""
     t = q.shape[-2]

@@ -1,7 +1,7 @@
 """What an attention is trained on, on the workbench: tasks of the book, at sizes for a page."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 

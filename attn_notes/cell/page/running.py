@@ -58,7 +58,11 @@ def opened(system, builtins):
     def guarded(name, *more):
         if Cell.runs and name.split(".")[0] not in ALLOWED:
             raise ImportError(f"this page has no module {name}: it has {', '.join(ALLOWED)}")
-        return given(name, *more)
+        runs, Cell.runs = Cell.runs, False  # what a module imports is its own business
+        try:
+            return given(name, *more)
+        finally:
+            Cell.runs = runs
 
     builtins.__import__ = guarded
 

@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from notes_site import cells
 
 AWAY = "The workbench works where the page comes from a server, with JavaScript."
-WITHOUT = "This site was made without the part that lets a page run Python, which the workbench needs."
+WITHOUT = "The workbench needs what lets a page run Python, and this site was made without it."
 
 
 def setup(app: Sphinx) -> None:
