@@ -3,7 +3,6 @@
 
 import { button, html } from "./_page.js";
 import { codeField } from "./_field.js";
-import { keptCode } from "./_kept_code.js";
 import { engine, Ended } from "./_engine.js";
 import { traps } from "./_traps.js";
 
@@ -13,27 +12,28 @@ const SYNTAX =
 const SETTLE = 200; // ms after which what is typed is kept
 
 /**
- * The place, in that of the book's own code `original`.
+ * The place of some code.
  *
+ *   book()      the book's own
  *   uid, label, hint  of the field; `hint` says what Run does
- *   kept        [lesson, name] under which it is kept
+ *   memory      where what is typed is kept, see _kept_code.js
  *   again       the words of the button that brings the book's code back
  *   attributes  of the section
  *   measured    its data attributes that are of the last run alone
  *   starts, others, below   further buttons, those that start something apart, and what stands below
+ *   by()        the engine that runs it, if it is another one than the page's
  *   forget()    called whenever the code is another
  *   attempt(code, given)    what Run does; an error of the reader's code is told here
  *
- * Gives {node, book, tell, print, number, run}; a button of `starts` calls `run(given)`.
+ * Gives {node, tell, print, number, run, show, code}; a button of `starts` calls `run(given)`, `show(code)` puts other
+ * code there, which is kept as soon as it is changed, and `code()` is what stands there.
  */
-export function codePlace({ uid, label, hint, kept, again: words, original, attributes, measured, attempt, ...more }) {
-  const { starts = [], others = [], below = [], forget = () => {} } = more;
-  const book = original.querySelector("pre").textContent.replace(/\n+$/, "");
-  const memory = keptCode(...kept);
+export function codePlace({ uid, label, hint, memory, again: words, book, attributes, measured, attempt, ...more }) {
+  const { starts = [], others = [], below = [], forget = () => {}, by = engine } = more;
   const { node: lines, field, number } = codeField({ uid, label, typed, run: () => run() });
   const go = button("Run", () => run());
-  const stop = button("Stop", () => engine().end("you stopped it"));
-  const again = button(words, () => put(book));
+  const stop = button("Stop", () => by().end("you stopped it"));
+  const again = button(words, () => put(book()));
   const output = html("pre", { class: "attn-printed", tabindex: "0", "aria-label": "What the code printed" });
   const said = html("div", { class: "attn-cell-said", role: "status" });
   const node = html(
@@ -52,19 +52,23 @@ export function codePlace({ uid, label, hint, kept, again: words, original, attr
 
   function typed() {
     number();
-    again.disabled = field.value === book;
+    again.disabled = field.value === book();
     clearTimeout(timer);
     timer = setTimeout(keep, SETTLE);
     forget();
   }
   function keep() {
     clearTimeout(timer);
-    memory.put(field.value === book ? null : field.value);
+    memory.put(field.value === book() ? null : field.value);
   }
   function put(code) {
+    show(code);
+    keep();
+  }
+  function show(code) {
     field.value = code;
     typed();
-    keep();
+    clearTimeout(timer);
     clear();
     node.dataset.code = "idle";
   }
@@ -121,9 +125,14 @@ export function codePlace({ uid, label, hint, kept, again: words, original, attr
 
   addEventListener("pagehide", keep);
   document.addEventListener("visibilitychange", () => document.hidden && keep());
-  field.value = memory.get() ?? book;
+  field.value = memory.get() ?? book();
   number();
-  again.disabled = field.value === book;
+  again.disabled = field.value === book();
+  return { node, tell, print, number, run, show, code: () => field.value };
+}
+
+/** What stands in the place of the book's own code, which the editor takes. */
+export function takePlaceOf(original) {
   original.hidden = true;
-  return { node, book, tell, print, number, run };
+  return original.querySelector("pre").textContent.replace(/\n+$/, "");
 }

@@ -2,6 +2,7 @@
 // hired again for the next.
 
 import { half } from "./_model.js";
+import { bytesOf, sandboxed } from "./_sandbox.js";
 
 const PATIENCE = 8; // seconds without an answer
 const CHECKED = 30; // where an answer is tried on hundreds of cases, which a slow phone takes longer for
@@ -46,7 +47,8 @@ export function fetched(name, who, read = (found) => found) {
 /** What the cells of a lesson are given. */
 export const lessonOf = (stem) => fetched(`${stem}.json`, "this cell", unpacked);
 
-function create() {
+/** `employ` hires a Worker, and `load` gives it MicroPython: an address, or all of it. */
+function create(employ, load) {
   const asked = new Map(); // id → {action, resolve, reject, print}
   let worker = null;
   let ready = null;
@@ -73,7 +75,8 @@ function create() {
       watch();
     });
   }
-  function heard({ data: { id, result, print } }) {
+  function heard({ data }) {
+    const { id, result, print } = data ?? {}; // a Worker whose code is somebody's may say anything
     if (print !== undefined) {
       for (const each of asked.values()) each.print(print);
       return;
@@ -86,12 +89,12 @@ function create() {
   }
   function hire() {
     if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
-    worker = new Worker(file("worker.js"), { type: "module" });
+    worker = employ();
     worker.onmessage = heard;
     worker.onerror = () => end("its Worker could not start");
-    return fetch(file("python.json"))
-      .then((answer) => answer.json())
-      .then((files) => send("start", { wasm: file("micropython.wasm"), files }))
+    const files = fetch(file("python.json")).then((answer) => answer.json());
+    return Promise.all([load(file("micropython.wasm")), files])
+      .then(([wasm, files]) => send("start", { wasm, files }))
       .catch((error) => {
         end("Python could not start");
         if (/Content.Security|unsafe-eval|CompileError/i.test(error.message)) throw byPage(BARRED);
@@ -108,8 +111,13 @@ function create() {
   return { ask, end };
 }
 
-/** The page's own. */
-export const engine = (() => {
+function once(make) {
   let made = null;
-  return () => (made ??= create());
-})();
+  return () => (made ??= make());
+}
+
+/** The page's own. */
+export const engine = once(() => create(() => new Worker(file("worker.js"), { type: "module" }), (wasm) => wasm));
+
+/** One for code that somebody else may have written: it reaches nothing (_sandbox.js). */
+export const engineApart = once(() => create(() => sandboxed(["worker.js"]), bytesOf));

@@ -2,7 +2,7 @@
 // is typed and what is reached are kept in this browser.
 
 import { button, download, html } from "./_page.js";
-import { codePlace } from "./_code_place.js";
+import { codePlace, takePlaceOf } from "./_code_place.js";
 import { keptCode } from "./_kept_code.js";
 import { engine, fetched } from "./_engine.js";
 import { reach, reached } from "./_reached.js";
@@ -29,13 +29,14 @@ export function mount(place, _, places) {
   const points = JSON.parse(place.dataset.points); // of all exercises of the lesson that are answered in a page
   const check = document.getElementById(`check-${name}`);
   const score = html("p", { class: "attn-hint" });
-  const { node, book, tell, print, number } = codePlace({
+  const book = takePlaceOf(document.getElementById(`answer-${name}`));
+  const { node, tell, print, number } = codePlace({
     uid: `attn-exercise-${lesson}-${name}`,
     label: `Your answer: ${title}`,
     hint: "Run (Ctrl+Enter) checks it, here in the page. What you write stays in this browser.",
-    kept: [lesson, nameOf(name)],
+    memory: keptCode(lesson, nameOf(name)),
     again: "Begin anew",
-    original: document.getElementById(`answer-${name}`),
+    book: () => book,
     attributes: { "aria-label": title, "data-exercise": name, "data-passed": "false" },
     measured: [],
     others: [button("Save", () => save(lesson, points, places))],

@@ -2,46 +2,16 @@
 // when it is asked for.
 
 import { button, html } from "./_page.js";
-import { codePlace } from "./_code_place.js";
+import { codePlace, takePlaceOf } from "./_code_place.js";
 import { engine, lessonOf } from "./_engine.js";
-
-/** Texts of what came of a run, by what the page measured: [words, kind of line]. */
-function verdicts({ agrees, ahead, looked }) {
-  const found = [];
-  if (agrees !== null) {
-    const by = agrees.toPrecision(2);
-    found.push(
-      agrees < 1e-4
-        ? [`It is the book’s model: on the same weights their outputs differ by ${by} at most.`, "good"]
-        : [`It is not the book’s model: on the same weights their outputs differ by up to ${by}.`, ""],
-    );
-  }
-  if (ahead) {
-    const { moved, reader, read } = ahead;
-    found.push(
-      moved > 1e-6
-        ? [
-            `It reads ahead: another token at place ${read + 1} moves what it predicts at place ${reader + 1}, ` +
-              `by up to ${moved.toPrecision(2)}.`,
-            "bad",
-          ]
-        : ["It does not read ahead: no prediction moves when a later token is changed.", "good"],
-    );
-  }
-  if (looked) {
-    found.push([
-      "Your code looked at a number that hangs on the weights or the tokens (item, if, float …). In training that " +
-        "stays what it was just now.",
-      "bad",
-    ]);
-  }
-  return found;
-}
+import { keptCode } from "./_kept_code.js";
+import { verdicts } from "./_verdicts.js";
 
 /** The place of a cell, after the book's own code. */
 export function mount(place) {
   const { lesson, cell } = place.dataset;
   const uid = `attn-cell-${lesson}-${cell}`;
+  const book = takePlaceOf(document.getElementById(place.dataset.of));
   const train = button("Train", () => run(true));
   const below = html("div", { class: "attn-trained" });
   let panel = null;
@@ -49,9 +19,9 @@ export function mount(place) {
     uid,
     label: "Code of this cell",
     hint: "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser.",
-    kept: [lesson, cell],
+    memory: keptCode(lesson, cell),
     again: "The book’s code again",
-    original: document.getElementById(place.dataset.of),
+    book: () => book,
     attributes: { "aria-label": `Change this code: ${cell}` },
     measured: ["agrees", "leak", "loss", "score", "training", "step"],
     starts: [train],

@@ -24,8 +24,11 @@ ENTRIES = (
     "host.js",
     "editor.js",
     "answer.js",
+    "workbench.js",
     "training.js",
     "worker.js",
+    "frame.html",
+    "frame.js",
     "editor.css",
     "NOTICES.txt",
 )

@@ -4,7 +4,11 @@
 (() => {
   "use strict";
   const here = document.currentScript.src;
-  const KINDS = [[".attn-cell-place", "editor.js"], [".attn-answer-place", "answer.js"]];
+  const KINDS = [
+    [".attn-cell-place", "editor.js"],
+    [".attn-answer-place", "answer.js"],
+    [".attn-bench-place", "workbench.js"],
+  ];
   if (location.protocol === "file:") return;
   for (const [kind, name] of KINDS) {
     // Each place brings this script along; the first that runs sees to all of them.

@@ -86,7 +86,7 @@ class Cell:
             "task": self.task,
             "inputs": [{"name": name, **_packed(x)} for name, x in self.given.items()],
             "outputs": {
-                name: {**_numbers(x.flatten()[:COMPARED]), "shape": list(x.shape)}
+                name: {**numbers(x.flatten()[:COMPARED]), "shape": list(x.shape)}
                 for name, x in (self.outputs or self._by_torch(source)).items()
             },
             "ahead": self.ahead and dict(zip(AHEAD, self.ahead, strict=True)),
@@ -127,14 +127,15 @@ def _packed(x: Tensor) -> Numbers:
     if x.is_floating_point() and x.numel() > LARGE:
         half = x.detach().half().flatten().numpy().astype("<f2").tobytes()
         return {"half": b64encode(half).decode(), "shape": list(x.shape), "dtype": "float32"}
-    return _numbers(x)
+    return numbers(x)
 
 
 COMPARED = 2048
 """Of larger outputs so many numbers are compared, the first."""
 
 
-def _numbers(x: Tensor) -> Numbers:
+def numbers(x: Tensor) -> Numbers:
+    """A tensor as JSON has it, to all the digits of single precision."""
     dtype = "float32" if x.is_floating_point() else "int64"
     values: Sequence[float] = x.detach().flatten().tolist()
     if x.is_floating_point():

@@ -1,14 +1,13 @@
 // A reader's own model in training: the panel that every widget trains in, with the program of the reader's code. What
 // training means in a lesson stands in _lesson_STEM.js.
 
+import { inputsOf } from "./_inputs_of.js";
 import { machine } from "./_machines.js";
 import { fieldsOf, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
 import { yours } from "./_yours.js";
 
 const KIND = "written"; // as attn_notes.cell.lesson has it
-
-const inputsOf = (text) => JSON.parse(/^export const inputs=(.*);$/m.exec(text)[1]);
 
 /** What a Worker that trains begins with: this site's modules, by whole addresses. */
 const esmOf = (lesson) =>

@@ -50,8 +50,10 @@ function write(files) {
   }
 }
 
+/** `wasm` is an address, or all that stands there. */
 async function start({ wasm, files }) {
-  python = await loadMicroPython({ url: wasm, heapsize: HEAP, pystack: 8192, stdout: print, stdin: () => null, linebuffer: true });
+  const url = typeof wasm === "string" ? wasm : URL.createObjectURL(new Blob([wasm], { type: "application/wasm" }));
+  python = await loadMicroPython({ url, heapsize: HEAP, pystack: 8192, stdout: print, stdin: () => null, linebuffer: true });
   write(files);
   const offered = bridge({ random, looked: () => { looked = true; } });
   graphOf = offered.graph;
@@ -106,15 +108,18 @@ function evaluate({ task, inputs, numbers = true }) {
 
 /**
  * What a model gives, the first `most` of its `logits`, and, where its `tokens` are read in order, whether it reads
- * ahead (_ahead.js). Both are numbers of nodes.
+ * ahead: by changing tokens (_ahead.js), and by the slope in what is looked up of them (page/running.py). Both are
+ * numbers of nodes.
  */
 async function judge({ logits, tokens = null, vocabulary = 0, most }) {
   const made = T.nodes[logits];
   const read = tokens === null ? null : T.nodes[tokens];
   const predict = (await ran(made, read)) ?? replayed(made, read);
   const values = Array.from(predict(read?.data).subarray(0, most));
-  const ahead = read && futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict);
-  return { error: null, values, ahead };
+  if (!read) return { error: null, values, ahead: null };
+  const moves = futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict);
+  const { error, slope = null } = call("ahead", logits, tokens);
+  return { error, values, ahead: { ...moves, slope } };
 }
 
 /** The graph of the reader's own model, computed anew: nothing of Python is run again. */

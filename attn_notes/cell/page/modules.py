@@ -18,7 +18,7 @@ class Module:
             value = self.__dict__[name]
             if isinstance(value, Module):
                 yield from value.named_parameters(prefix + name + ".")
-            elif isinstance(value, Tensor) and not name.startswith("_"):
+            elif isinstance(value, Tensor) and value.is_parameter:
                 yield prefix + name, value
 
     def parameters(self):
@@ -32,7 +32,7 @@ class Module:
             at, parts = self, name.split(".")
             for part in parts[:-1]:
                 at = getattr(at, part)
-            setattr(at, parts[-1], state[name])
+            setattr(at, parts[-1], Parameter(state[name]))
 
     def eval(self):
         return self
@@ -42,15 +42,22 @@ class Module:
 
 
 def Parameter(x, requires_grad=True):
+    x.is_parameter = True
     return x
+
+
+def functional_call(module, state, given):
+    """What a module makes of these arguments with these parameters, which it keeps."""
+    module.load_state_dict(state)
+    return module(*given)
 
 
 class Linear(Module):
     """An affine map."""
 
     def __init__(self, n, m, bias=True):
-        self.weight = (rand(m, n) * 2 - 1) / n**0.5
-        self.bias = (rand(m) * 2 - 1) / n**0.5 if bias else None
+        self.weight = Parameter((rand(m, n) * 2 - 1) / n**0.5)
+        self.bias = Parameter((rand(m) * 2 - 1) / n**0.5) if bias else None
 
     def forward(self, x):
         return functional.linear(x, self.weight, self.bias)
@@ -60,7 +67,7 @@ class Embedding(Module):
     """A row for each number."""
 
     def __init__(self, n, m):
-        self.weight = randn(n, m)
+        self.weight = Parameter(randn(n, m))
 
     def forward(self, x):
         return self.weight[x]
@@ -70,7 +77,7 @@ class LayerNorm(Module):
     """Mean 0 and deviation 1, then a scale and a shift."""
 
     def __init__(self, n):
-        self.weight, self.bias = ones(n), zeros(n)
+        self.weight, self.bias = Parameter(ones(n)), Parameter(zeros(n))
 
     def forward(self, x):
         return functional.layer_norm(x, x.shape[-1:], self.weight, self.bias)

@@ -26,6 +26,7 @@ def _named(module):
 F = Names(_named(functional))
 nn = Names(dict(_named(modules), functional=F))
 func = Names({name: getattr(functions, name) for name in ("grad", "vjp", "jvp")})
+func.functional_call = modules.functional_call
 solved = Names({name: value for name, value in _named(linalg).items() if name.islower()})
 torch = Names(dict(functions.public(), Tensor=Tensor, nn=nn, func=func, linalg=solved))
 IMPORTABLE = {
@@ -57,7 +58,11 @@ def opened(system, builtins):
     def guarded(name, *more):
         if Cell.runs and name.split(".")[0] not in ALLOWED:
             raise ImportError(f"this page has no module {name}: it has {', '.join(ALLOWED)}")
-        return given(name, *more)
+        runs, Cell.runs = Cell.runs, False  # what a module imports is its own business
+        try:
+            return given(name, *more)
+        finally:
+            Cell.runs = runs
 
     builtins.__import__ = guarded
 
@@ -245,3 +250,54 @@ def clipped(parts, most):
         total = total + g.square().sum()
     factor = (most / (total.sqrt() + 1e-6)).clamp(max=1.0)
     return [g * factor for g in parts]
+
+
+SAME_TOKENS = ("_to_copy", "alias", "view")
+
+
+def ahead(logits, tokens):
+    """The largest slope of a prediction in what has been looked up of a later token.
+
+    Each row of tokens [b, t] asks of another place, so that one gradient answers for all of them,
+    and as often as it takes to ask of every place.
+
+    Args:
+        logits: the node of the predictions [b, t, v].
+        tokens: the node of what they are made of.
+
+    Returns:
+        JSON: an error, or `slope`; null where nothing has been looked up by the tokens alone.
+    """
+    try:
+        y, read = Tensor(logits), Tensor(tokens)
+        b, t = read.shape
+        found = [Tensor(n) for n in _looked_up(logits, tokens)]
+        draw = functions.Generator().manual_seed(0)
+        weights = functions.randn(*y.shape, generator=draw)
+        rows, places = functions.arange(b)[:, None], functions.arange(t)[None]
+        worst = 0.0 if found else None
+        for start in range(0, t - 1 if found else 0, b):
+            asked = (rows + start) % (t - 1)
+            only = (places[:, : y.shape[1]] == asked)[..., None]
+            slopes = gradients((y * weights * only).sum(), found, functions.ones(()), Tensor)
+            for g in slopes:
+                if g is not None:
+                    later = g.reshape(b, t, -1).abs() * (places > asked)[..., None]
+                    worst = max(worst, later.amax().item())
+        if worst is not None and not worst < math.inf:
+            worst = None
+        return json.dumps({"error": None, "slope": worst})
+    except BaseException as error:
+        return json.dumps({"error": told(error)})
+
+
+def _looked_up(end, tokens):
+    """The nodes that lead to the end and are rows of a table by these tokens, in their order."""
+    rows = {row[0]: row for row in json.loads(Way.js.history(str(end)))}
+
+    def source(n):
+        while n in rows and rows[n][1] in SAME_TOKENS:
+            n = rows[n][2][0]["node"]
+        return n
+
+    return [n for n in rows if rows[n][1] == "index" and source(rows[n][2][1][0]["node"]) == tokens]

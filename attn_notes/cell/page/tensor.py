@@ -82,6 +82,7 @@ class Tensor:
 
     device = "cpu"
     requires_grad = False
+    is_parameter = False
 
     def __init__(self, node, base=None, again=None):
         self._node, self._version = node, 0

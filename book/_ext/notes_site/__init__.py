@@ -17,12 +17,14 @@ from notes_site import (
     icons,
     mathjax,
     numbers,
+    operations,
     punctuation,
     repository,
     stills,
     terms,
     theme,
     widgets,
+    workbench,
 )
 
 
@@ -30,7 +32,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Set up every part; Jupyter Book calls this after its own extensions."""
     of_text, of_outputs = (
         (citations, docstrings, numbers, punctuation, repository),
-        (widgets, cards, cells, answers, stills, alt_text),
+        (widgets, cards, cells, answers, workbench, operations, stills, alt_text),
     )
     for part in (theme, icons, mathjax, terms, *of_text, *of_outputs):
         part.setup(app)

@@ -1,0 +1,40 @@
+// What a run of a reader's code has shown, in words.
+
+/** Whether a model reads ahead: by how much a prediction `moved`, and its `slope`, or null where none could be asked for. */
+export const readsAhead = ({ moved, slope }) => moved > 1e-6 || slope > 1e-9;
+
+function ofReading(ahead) {
+  const { moved, reader, read, slope } = ahead;
+  if (!readsAhead(ahead)) {
+    const sloped = slope === null ? "" : ", and none has a slope in one";
+    return [`It does not read ahead: no prediction moves when a later token is changed${sloped}.`, "good"];
+  }
+  const bySlope = slope > 1e-9 ? `slopes of up to ${slope.toPrecision(2)}` : "no slope";
+  if (!(moved > 1e-6)) return [`It reads ahead: by its gradient, predictions have ${bySlope} in later tokens.`, "bad"];
+  const both = slope === null ? "" : ` Its gradient shows ${bySlope} in later tokens.`;
+  const where = `another token at place ${read + 1} moves what it predicts at place ${reader + 1}`;
+  return [`It reads ahead: ${where}, by up to ${moved.toPrecision(2)}.${both}`, "bad"];
+}
+
+/** Texts of what came of a run, by what the page measured: [words, kind of line]. */
+export function verdicts({ agrees, ahead, looked }) {
+  const found = [];
+  if (agrees !== null) {
+    const by = agrees.toPrecision(2);
+    found.push(
+      agrees < 1e-4
+        ? [`It is the book’s model: on the same weights their outputs differ by ${by} at most.`, "good"]
+        : [`It is not the book’s model: on the same weights their outputs differ by up to ${by}.`, ""],
+    );
+  }
+  if (ahead) found.push(ofReading(ahead));
+  if (looked) {
+    found.push([
+      "Your code looked at a number that hangs on the weights or the tokens (item, if, float …). In training that " +
+        "stays what it was just now.",
+      "bad",
+    ]);
+  }
+  return found;
+}
+

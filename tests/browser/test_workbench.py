@@ -1,0 +1,391 @@
+"""The workbench on the site: what it asks, how it trains, whose code runs where."""
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from attn_notes.cell.bench.starts import STARTS
+
+from .cell_page import code, run, said, told
+from .conftest import HANGS, Visit, opened
+from .training_page import PATIENCE
+
+PAGE = "book/workbench.html"
+ORDINARY = STARTS["ordinary"].rstrip()
+QK_NORM = ORDINARY.replace(
+    "    scores = q @ k.mT / d**0.5",
+    "    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)\n    scores = q @ k.mT * 8",
+)
+WITHOUT_MASK = "\n".join(line for line in ORDINARY.split("\n") if "masked_fill" not in line)
+WITHOUT_BOUND = ORDINARY.replace(
+    "scores.softmax(-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)"
+)
+
+
+def bench(page: Page) -> Locator:
+    found = page.locator(".attn-bench-place .attn-cell")
+    expect(found).to_have_count(1, timeout=HANGS)
+    return found
+
+
+def write(cell: Locator, text: str) -> None:
+    cell.get_by_label("Your attention").fill(text)
+
+
+def choose(cell: Locator, label: str, option: str) -> None:
+    cell.get_by_label(label).select_option(option)
+
+
+def train(cell: Locator) -> dict[str, str]:
+    cell.get_by_role("button", name="Train", exact=True).click()
+    expect(cell).not_to_have_attribute("data-code", "running", timeout=PATIENCE)
+    assert told(cell)["code"] == "done", said(cell)
+    return told(cell)
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One page, for what leaves nothing behind."""
+    with opened(browser, request) as open_page:
+        visit = open_page(PAGE)
+        yield visit.page
+        visit.assert_clean()
+
+
+# --- What is asked at once
+
+
+@pytest.mark.parametrize("task", ["sorting", "copying", "periods", "brackets"])
+def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
+    cell = bench(shared)
+    choose(cell, "Task", task)
+    for start in STARTS:
+        choose(cell, "Begin with", start)
+        assert code(cell) == STARTS[start].rstrip()
+        found = run(cell)
+        assert found["code"] == "done", said(cell)
+        ahead = start == "published mask"
+        assert (float(found["leak"]) > 1e-3) is ahead
+        assert (float(found["slope"]) > 1e-3) is ahead
+        assert ("It reads ahead" in said(cell)) is ahead
+        assert float(found["agrees"]) < 0.01
+    choose(cell, "Begin with", "ordinary")
+
+
+def test_what_the_text_names_does_what_it_says(shared: Page) -> None:
+    """QK-norm is honest, no mask is not, and a bare exponential loses its digits."""
+    cell = bench(shared)
+    text = shared.locator("main").inner_text()
+    for words in ("F.normalize(q, dim=-1), F.normalize(k, dim=-1)", "masked_fill"):
+        assert words in text
+    write(cell, QK_NORM)
+    found = run(cell)
+    assert float(found["leak"]) == float(found["slope"]) == 0
+    assert float(found["agrees"]) < 0.01
+    write(cell, WITHOUT_MASK)
+    found = run(cell)
+    assert float(found["leak"]) > 1e-3
+    assert "It reads ahead: another token at place" in said(cell)
+    write(cell, WITHOUT_BOUND)
+    found = run(cell)
+    assert not float(found["agrees"]) < 0.01
+    assert "It loses its digits: on inputs 1000 times as large" in said(cell)
+
+
+WRONG = {
+    "syntax": ("x = (", "SyntaxError"),
+    "none": ("x = 1", "neither a function `attention` nor a class `Layer`"),
+    "shape": ("def attention(q, k, v):\n    return q @ k.mT @ k", "Expected size for first two"),
+    "its shape": ("def attention(q, k, v):\n    return q[0]", "attention gives (2,"),
+    "import": ("import js", "this page has no module js"),
+    "no end": (
+        "def attention(q, k, v):\n    while True:\n        pass",
+        "The code was stopped: it had not ended after 8 seconds.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_and_the_next_run_works(shared: Page, name: str) -> None:
+    text, words = WRONG[name]
+    cell = bench(shared)
+    choose(cell, "Task", "sorting")
+    if name == "shape":
+        text = text.replace("q @ k.mT @ k", "q @ k")
+    write(cell, text)
+    assert run(cell)["code"] == "failed"
+    assert words in said(cell)
+    cell.get_by_role("button", name="The book’s code again").click()
+    assert run(cell)["code"] == "done"
+
+
+# --- Training
+
+
+def test_qk_norm_trains_and_gets_a_verdict(open_page: Callable[..., Visit]) -> None:
+    visit = open_page(PAGE)
+    cell = bench(visit.page)
+    choose(cell, "Task", "sorting")
+    write(cell, QK_NORM)
+    found = train(cell)
+    assert found["training"] == "done"
+    assert float(found["score"]) >= 0.5
+    assert float(found["loss"]) > -0.005  # the floor is one
+    assert found["verdict"] in ("lower", "higher", "could not be told")
+    rows = cell.locator("tbody tr").all_inner_texts()
+    assert len(rows) == 1 + len(STARTS) and rows[0].startswith("yours")
+    assert sum("p = " in row or "p < " in row for row in rows) == len(STARTS) - 1
+    assert "this one reads ahead" in rows[-1]
+    visit.assert_clean()
+
+
+def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(
+    open_page: Callable[..., Visit],
+) -> None:
+    """The page's program and torch train the same model, from seeds that are drawn apart."""
+    cell = bench(open_page(PAGE).page)
+    choose(cell, "Task", "copying")
+    found = train(cell)
+    assert found["verdict"] == "could not be told"
+    assert float(found["score"]) >= 0.75
+
+
+def test_a_layer_that_peeks_is_told_so_before_it_trains(open_page: Callable[..., Visit]) -> None:
+    cell = bench(open_page(PAGE).page)
+    choose(cell, "Task", "sorting")
+    write(cell, WITHOUT_MASK)
+    cell.get_by_role("button", name="Train", exact=True).click()
+    expect(cell.locator(".attn-cell-said")).to_contain_text("It reads ahead", timeout=PATIENCE)
+    assert told(cell).get("training") != "done" and "loss" not in told(cell)
+    expect(cell).to_have_attribute("data-code", "done", timeout=PATIENCE)
+    found = told(cell)
+    assert float(found["loss"]) < -0.1  # below what any honest predictor reaches
+    assert (found["score"], found["verdict"]) == ("0", "reads ahead")
+    assert "there is no verdict" in said(cell)
+    assert "yours reads ahead" in cell.locator("tbody tr").nth(1).inner_text()
+
+
+def test_training_may_be_stopped_and_begun_again(shared: Page) -> None:
+    cell = bench(shared)
+    choose(cell, "Task", "brackets")
+    cell.get_by_role("button", name="Train", exact=True).click()
+    expect(cell).to_have_attribute("data-training", "running", timeout=PATIENCE)
+    cell.get_by_role("button", name="Stop").click()
+    expect(cell).to_have_attribute("data-code", "failed")
+    assert "you stopped it" in said(cell)
+    assert run(cell)["code"] == "done"
+
+
+# --- Whose code runs where
+
+REACH = """async (base) => {
+  const messages = (make) => new Promise((reached, not) => {
+    const it = make();
+    it.onopen = it.onload = it.onmessage = it.onsuccess = reached;
+    it.onerror = not;
+    setTimeout(() => not('nothing came'), 1000);
+  });
+  const nested = `fetch('${base}?nested').then(() => postMessage('got'))`;
+  const blob = () => URL.createObjectURL(new Blob([nested], { type: 'text/javascript' }));
+  const tries = {
+    fetch: () => fetch(`${base}?fetch`),
+    opaque: () => fetch(`${base}?opaque`, { mode: 'no-cors' }),
+    request: () => messages(() => {
+      const it = new XMLHttpRequest();
+      it.open('GET', `${base}?request`);
+      it.send();
+      return it;
+    }),
+    script: () => importScripts(`${base}?script`),
+    module: () => import(`${base}?module`),
+    socket: () => messages(() => new WebSocket(`${base.replace('http', 'ws')}?socket`)),
+    events: () => messages(() => new EventSource(`${base}?events`)),
+    worker: () => messages(() => new Worker(`${base}?worker`)),
+    nested: () => messages(() => new Worker(blob())),
+    evaluated: () => Function('return 1')(),
+    database: () => messages(() => indexedDB.open('x')),
+    channel: () => { new BroadcastChannel('x').postMessage('reached'); throw 'see the page'; },
+  };
+  const reached = [];
+  for (const [name, attempt] of Object.entries(tries)) {
+    try { await attempt(); reached.push(name); } catch {}
+  }
+  return reached;
+}"""
+SAY = """() => {
+  const said = ['<img src=x onerror=window.bad=1>', null, 'ready', 'failed', 7, { print: 1 },
+    { id: 1, result: { error: { message: '<img src=x onerror=window.bad=1>' } } }];
+  for (const each of said) postMessage(each);
+}"""
+
+
+def test_what_runs_reaches_nothing(open_page: Callable[..., Visit]) -> None:
+    """Even JavaScript in the Worker itself, where Python that broke out would stand."""
+    visit = open_page(PAGE)
+    page, cell = visit.page, bench(visit.page)
+    run(cell)
+    page.evaluate(
+        "() => { window.heard = [];"
+        " new BroadcastChannel('x').onmessage = (e) => heard.push(e.data);"
+        " addEventListener('message', (e) => heard.push(e.data)); }"
+    )
+    (worker,) = page.workers
+    assert worker.evaluate("origin") == "null"
+    base = page.url.partition("#")[0]
+    before = len(visit.responses)
+    assert worker.evaluate(REACH, base) == []
+    answers = [r.url for r in visit.responses[before:] if not r.url.startswith("blob:")]
+    assert answers == []
+    worker.evaluate(SAY)
+    page.wait_for_timeout(200)
+    assert page.evaluate("heard") == []
+    assert page.evaluate("window.bad") is None and cell.locator("img").count() == 0
+    assert visit.errors == []
+    frame = page.locator("iframe[sandbox]")
+    assert frame.get_attribute("sandbox") == "allow-scripts"
+
+
+OUT = [
+    "import js",
+    "from js import fetch",
+    "import jsffi",
+    "import _page",
+    "import sys",
+    "import builtins",
+    "__import__('js')",
+    "exec('import js')",
+    "torch.zeros.__globals__['Way'].js.op.constructor('return fetch(1)')()",
+]
+
+
+@pytest.mark.parametrize("text", OUT)
+def test_python_finds_no_way_out(open_page: Callable[..., Visit], text: str) -> None:
+    visit = open_page(PAGE)
+    cell = bench(visit.page)
+    write(cell, text)
+    assert run(cell)["code"] == "failed"
+    words = said(cell)
+    assert "this page has no module" in words or "Content Security Policy" in words
+
+
+def test_what_may_be_imported_can_be(shared: Page) -> None:
+    cell = bench(shared)
+    write(cell, "import collections, functools, itertools, json, math, random, re\n" + ORDINARY)
+    assert run(cell)["code"] == "done", said(cell)
+
+
+# --- The address, and what is kept
+
+
+def address(what: Any) -> str:
+    text = urlsafe_b64encode(json.dumps(what).encode()).decode().rstrip("=")
+    return f"{PAGE}#bench={text}"
+
+
+def test_code_comes_by_an_address_and_waits(open_page: Callable[..., Visit]) -> None:
+    text = f"# é <img src=x onerror=window.bad=1>\nprint('it ran')\n{QK_NORM}"
+    sent = address({"code": text, "start": "ordinary", "task": "brackets"})
+    visit = open_page(sent, fresh=True)
+    cell = bench(visit.page)
+    assert code(cell) == text
+    assert told(cell)["code"] == "idle" and told(cell)["from"] == "address"
+    assert "came with the page’s address" in cell.inner_text()
+    assert cell.get_by_label("Task").input_value() == "brackets"
+    assert visit.page.workers == [] and visit.page.locator("iframe").count() == 0
+    assert run(cell)["code"] == "done", said(cell)
+    assert "it ran" in cell.locator(".attn-printed").inner_text()
+    assert visit.page.evaluate("window.bad") is None
+    visit.page.goto(visit.page.url.partition("#")[0])  # what has not been changed is not kept
+    assert code(bench(visit.page)) == ORDINARY
+
+
+def test_a_link_brings_back_what_it_was_made_of(open_page: Callable[..., Visit]) -> None:
+    page = open_page(PAGE, fresh=True).page
+    cell = bench(page)
+    choose(cell, "Begin with", "angle")
+    choose(cell, "Task", "copying")
+    text = code(cell) + "\n# é, ᵀ, 1 + 1"
+    write(cell, text)
+    cell.get_by_role("button", name="Link to this").click()
+    link = cell.get_by_label("The link").input_value()
+    assert link == page.url
+    other = open_page(link.partition("/book/")[2].join(["book/", ""]), fresh=True).page
+    assert code(bench(other)) == text
+    assert bench(other).get_by_label("Begin with").input_value() == "angle"
+    assert bench(other).get_by_label("Task").input_value() == "copying"
+
+
+@pytest.mark.parametrize(
+    "hash",
+    [
+        "#bench=%%%",
+        "#bench=AAAA",
+        address({"code": 1, "start": "ordinary", "task": "sorting"}).removeprefix(PAGE),
+        address({"code": "x", "start": "toString", "task": "sorting"}).removeprefix(PAGE),
+        address({"code": "x" * 30_000, "start": "ordinary", "task": "sorting"}).removeprefix(PAGE),
+    ],
+)
+def test_a_broken_address_changes_nothing(open_page: Callable[..., Visit], hash: str) -> None:
+    visit = open_page(PAGE + hash, fresh=True)
+    assert code(bench(visit.page)) == ORDINARY
+    visit.assert_clean()
+
+
+def test_what_is_typed_is_there_after_a_reload(open_page: Callable[..., Visit]) -> None:
+    page = open_page(PAGE, fresh=True).page
+    cell = bench(page)
+    write(cell, ORDINARY + "\n# mine")
+    choose(cell, "Begin with", "gated")
+    assert code(cell) == STARTS["gated"].rstrip()
+    page.reload()
+    cell = bench(page)
+    assert code(cell) == STARTS["gated"].rstrip()
+    choose(cell, "Begin with", "ordinary")
+    assert code(cell) == ORDINARY + "\n# mine"
+    cell.get_by_role("button", name="The book’s code again").click()
+    assert code(cell) == ORDINARY
+
+
+# --- How one gets about
+
+
+def test_by_the_keyboard_alone(open_page: Callable[..., Visit]) -> None:
+    page = open_page(PAGE).page
+    cell = bench(page)
+    cell.get_by_label("Begin with").focus()
+    page.keyboard.press("Tab")
+    expect(cell.get_by_label("Your attention")).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    expect(cell).to_have_attribute("data-code", "done", timeout=PATIENCE)
+    page.keyboard.press("Tab")
+    expect(cell.get_by_role("button", name="Run", exact=True)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(cell.get_by_role("button", name="Train", exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_and_axe_finds_nothing(
+    open_page: Callable[..., Visit], axe: Callable[..., list[str]], theme: str, width: int
+) -> None:
+    page = open_page(PAGE, width=width, theme=theme).page
+    cell = bench(page)
+    write(cell, WITHOUT_MASK)
+    run(cell)
+    cell.get_by_role("button", name="Link to this").click()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert axe(page) == []
+
+
+def test_nothing_of_the_engine_is_loaded_before_the_first_run(
+    open_page: Callable[..., Visit],
+) -> None:
+    visit = open_page(PAGE, fresh=True)
+    bench(visit.page)
+    names = {response.url.rpartition("/")[2] for response in visit.responses}
+    assert not names & {"micropython.wasm", "python.json", "worker.js", "training.js"}
+    assert visit.external == []

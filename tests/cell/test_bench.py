@@ -1,0 +1,171 @@
+"""The workbench in plain torch: its layers are the book's, and its record is whole."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn import functional as F
+
+from attn_notes.analysis import leaks, results
+from attn_notes.cell.bench import model as bench
+from attn_notes.cell.bench.starts import STARTS
+from attn_notes.cell.bench.tasks import RATES, SEEDS, TASKS
+from attn_notes.cell.bench.told import RECORD, told
+from attn_notes.models import deep_qkv
+from attn_notes.models.attention import causal_softmax
+from attn_notes.models.dialectical import published_mask
+from attn_notes.models.triple_product import BETA, cos2_to_plane, projected_volume
+
+SIZES = {"vocabulary": 5, "length": 7, "layers": 2}
+
+
+def space(source: str) -> dict[str, Any]:
+    """What some code leaves."""
+    found: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    exec(source, found)
+    return found
+
+
+def heads(count: int) -> list[Tensor]:
+    draw = Generator().manual_seed(3)
+    return [torch.randn(2, 2, 7, 16, generator=draw, dtype=torch.float64) / 2 for _ in range(count)]
+
+
+def ordinary(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return causal_softmax(q @ k.mT / 4) @ v
+
+
+def volume(q: Tensor, k: Tensor, v: Tensor, r: Tensor) -> Tensor:
+    return causal_softmax(-projected_volume(q, k, r) / 16**1.5) @ v
+
+
+def angle(q: Tensor, k: Tensor, v: Tensor, r: Tensor) -> Tensor:
+    return causal_softmax(BETA * cos2_to_plane(q, k, r)) @ v
+
+
+def mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    keep = torch.ones(q.shape[:-1], dtype=torch.bool)
+    return published_mask(q @ k.mT / 4, keep).softmax(-1) @ v
+
+
+OF_THE_BOOK = {"ordinary": ordinary, "volume": volume, "angle": angle, "published mask": mask}
+
+
+@pytest.mark.parametrize("name", OF_THE_BOOK)
+def test_a_layer_to_begin_with_is_the_books(name: str) -> None:
+    given = heads(len(bench.arguments(STARTS[name])))
+    mine = space(STARTS[name])["attention"](*given)
+    torch.testing.assert_close(mine, OF_THE_BOOK[name](*given), rtol=1e-9, atol=1e-9)
+
+
+def test_the_gated_layer_is_the_books() -> None:
+    torch.manual_seed(0)
+    layer = space(STARTS["gated"])["Layer"](bench.WIDTH)
+    config = deep_qkv.Config("gated", embedding=bench.WIDTH, heads=2)
+    book = deep_qkv.MHADeepQKV(config, Generator())
+    state = {"o.weight": layer.out.weight}
+    for part in "qkv":
+        names = {"base": part, "A": part + "A", "B": part + "B"}
+        state |= {f"{part}.{name}": getattr(layer, mine) for name, mine in names.items()}
+    book.load_state_dict(state)
+    x = torch.randn(2, 7, bench.WIDTH)
+    torch.testing.assert_close(layer(x), book(x)[0])
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_only_the_published_mask_reads_ahead(name: str) -> None:
+    model = bench.begun(space(STARTS[name]), STARTS[name], SIZES, 1)
+    tokens = torch.randint(5, (3, 7), generator=Generator().manual_seed(0))
+    moved = leaks.influence(model, tokens, 5).triu(1).max()
+    assert bool(moved > 1e-4) is (name == "published mask")
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_layer_keeps_its_digits(name: str) -> None:
+    found = bench.differs(space(STARTS[name]), {}, STARTS[name])["differs"]
+    assert found.max() < 0.01
+
+
+def test_an_exponential_without_bound_loses_them() -> None:
+    source = STARTS["ordinary"].replace(
+        "scores.softmax(-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)"
+    )
+    found = bench.differs(space(source), {}, source)["differs"]
+    assert found[:2].max() < 0.01
+    assert not found[2] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def attention(q, k, v):", ["q", "k", "v"]),
+        ("x = 1\ndef attention(q, k,\n    v, r: Tensor, eps=1e-6):", ["q", "k", "v", "r"]),
+    ],
+)
+def test_each_argument_without_a_default_gets_a_projection(source: str, names: list[str]) -> None:
+    assert bench.arguments(source) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "words"),
+    [
+        ("x = 1", ValueError, "neither a function `attention` nor a class `Layer`"),
+        ("def attention(): pass", ValueError, "`attention` names what it takes"),
+        ("def attention(*x): pass", ValueError, "`attention` names what it takes"),
+        ("def attention(q, k, v): return q[0]", ValueError, r"gives \(2, 7, 16\), and has to"),
+        ("def attention(q, k, v): return 1", TypeError, "attention gives no tensor, but int"),
+        (
+            "class Layer(nn.Module):\n    def __init__(self, n): super().__init__()\n"
+            "    def forward(self, x): return x[:, 1:]",
+            ValueError,
+            r"Layer gives \(3, 6, 32\)",
+        ),
+    ],
+)
+def test_what_is_no_attention_is_refused(source: str, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        bench.begun(space(source), source, SIZES, 0)(torch.zeros(3, 7, dtype=torch.long))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_a_page_asks_is_what_torch_trains(name: str) -> None:
+    """The same outputs whether the weights are the model's own, or given beside the batch."""
+    task, source = TASKS[name], STARTS["ordinary"]
+    batch = task.sample(4, Generator().manual_seed(0))
+    cell = space(source)
+    model = bench.begun(cell, source, task.sizes, 3)
+    given = bench.weights(cell, {}, source, task.sizes, 3)
+    found = bench.outputs(cell, {**given, **batch}, source, task.sizes, task.asked)
+    for key, value in task.outputs(model, batch).items():
+        torch.testing.assert_close(found[key], value)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
+    """On the same sequences the recorded layers that read nothing ahead end above it."""
+    recorded = results.load(RECORD)["runs"][name]
+    assert {*recorded} == {*STARTS}
+    for kind, layer in recorded.items():
+        assert layer["rate"] in RATES
+        assert len(layer["above"]) == SEEDS
+        assert layer["ahead"] is (kind == "published mask")
+        if not layer["ahead"]:
+            assert all(x is None or x > -0.005 for x in layer["above"])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_layer_has_as_many_weights_as_the_record_says(name: str) -> None:
+    for kind, source in STARTS.items():
+        (model,) = TASKS[name].models(source, (0,))
+        count = sum(p.numel() for p in model.parameters())
+        assert results.load(RECORD)["runs"][name][kind]["weights"] == count
+
+
+def test_a_page_is_given_all_of_it() -> None:
+    found = told()
+    assert {*found["tasks"]} == {*TASKS} and {*found["starts"]} == {*STARTS}
+    for name, task in TASKS.items():
+        assert found["tasks"][name]["floor"] == task.floor
+        names = {each["name"] for each in found["tasks"][name]["batch"]}
+        assert task.tokens in names
