@@ -231,6 +231,16 @@ def test_it_pauses_goes_on_and_starts_again_at_any_time(
     assert step() == 3
 
 
+def test_a_loss_that_is_lost_is_told(
+    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+) -> None:
+    page = opened(line[0].as_uri())
+    page.get_by_role("textbox", name="Rate").fill("1e308")
+    page.locator("#train").click()
+    expect(page.locator("body")).to_have_attribute("data-training", "done")
+    expect(page.locator("#now")).to_contain_text("A smaller rate may keep it finite.")
+
+
 def test_a_browser_without_workers_says_so(
     line: tuple[Path, nn.Module, Tensor], context: BrowserContext
 ) -> None:
