@@ -95,12 +95,13 @@ function begin() {
   function show(step) {
     const loss = losses.at(-1);
     const words = { failed: "This browser does not train here.", done: "Done. " }[page.state()] ?? "";
+    const lost = Number.isFinite(loss) ? "" : " A smaller rate may keep it finite.";
     at("now").textContent =
-      loss === undefined ? words : `${words}Step ${step} of ${total}: loss ${loss.toPrecision(5)}.`;
+      loss === undefined ? words : `${words}Step ${step} of ${total}: loss ${loss.toPrecision(5)}.${lost}`;
     const [low, high] = ends(losses);
     at("line").setAttribute("points", points(losses, [low, high], total));
-    at("high").textContent = losses.length ? high.toPrecision(3) : "";
-    at("low").textContent = losses.length ? low.toPrecision(3) : "";
+    at("high").textContent = high >= low ? high.toPrecision(3) : "";
+    at("low").textContent = high >= low ? low.toPrecision(3) : "";
     at("losses").setAttribute("aria-label", `The loss over ${losses.length} steps. ${at("now").textContent}`);
     at("weights").disabled = last === null;
     Object.assign(document.body.dataset, { step, loss: loss ?? "", training: page.state() });

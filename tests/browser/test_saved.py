@@ -198,6 +198,60 @@ def test_what_is_typed_is_text_and_what_cannot_be_is_said(
     assert findings + axe(page, contrast=True) == []
 
 
+def test_it_pauses_goes_on_and_starts_again_at_any_time(
+    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+) -> None:
+    page = opened(line[0].as_uri())
+    body, train_it = page.locator("body"), page.locator("#train")
+    again = page.get_by_role("button", name="Start again")
+    expect(page.get_by_role("button", name="Download")).to_be_disabled()
+
+    def step() -> int:
+        return int(body.get_attribute("data-step") or 0)
+
+    page.get_by_role("textbox", name="Steps").fill("100000000")
+    train_it.click()
+    expect(train_it).to_have_text("Pause")
+    expect(body).not_to_have_attribute("data-step", "0")
+    train_it.click()
+    expect(body).to_have_attribute("data-training", "paused")
+    page.wait_for_timeout(200)  # what was asked for before is answered
+    paused = step()
+    page.wait_for_timeout(200)
+    assert step() == paused
+    train_it.click()
+    expect(body).not_to_have_attribute("data-step", str(paused))
+    again.click()  # while it trains
+    expect(body).to_have_attribute("data-training", "idle")
+    page.wait_for_timeout(200)
+    assert step() == 0 and page.locator("#now").inner_text() == ""
+    page.get_by_role("textbox", name="Steps").fill("3")
+    train_it.click()
+    expect(body).to_have_attribute("data-training", "done")
+    assert step() == 3
+
+
+def test_a_loss_that_is_lost_is_told(
+    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+) -> None:
+    page = opened(line[0].as_uri())
+    page.get_by_role("textbox", name="Rate").fill("1e308")
+    page.locator("#train").click()
+    expect(page.locator("body")).to_have_attribute("data-training", "done")
+    expect(page.locator("#now")).to_contain_text("A smaller rate may keep it finite.")
+
+
+def test_a_browser_without_workers_says_so(
+    line: tuple[Path, nn.Module, Tensor], context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.add_init_script("delete window.Worker")
+    page.goto(line[0].as_uri())
+    page.locator("#train").click()
+    expect(page.locator("#now")).to_have_text("This browser does not train here.")
+    page.close()
+
+
 def test_a_model_in_single_precision_trains_all_steps(
     opened: Callable[[str], Page], tmp_path: Path
 ) -> None:
