@@ -231,7 +231,7 @@ def number(answer: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise WrongError(f"return a number, not {type(value).__name__}.") from error
+        raise WrongError(f"give a number, not {type(value).__name__}.") from error
 
 
 def yes_or_no(answer: Any) -> bool:

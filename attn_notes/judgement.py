@@ -82,7 +82,7 @@ class Judged:
             raise WrongError(
                 f"the numbers are right, but not the verdict: {case.verdicts[said]}", 0.5
             )
-        return "numbers and verdict."
+        return "the numbers are right, and so is the verdict."
 
 
 def near(one: float, other: float) -> bool:

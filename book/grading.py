@@ -409,7 +409,7 @@ def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
         elif (mark := print_of(source)) and mark == answers.print_of(one.solution):
             held = "is the published solution, but for names and comments"
     if held:
-        return Grade(share, f"{symptom} (Your teacher will look at this answer.)", held)
+        return Grade(share, symptom, held)
     if came.get("score") is not None:
         symptom = f"{symptom} (Of the points, a score of {came['paid']}.)"
     as_published = not one.open and not one.case and same_as_published(one, source)

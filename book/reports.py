@@ -13,6 +13,9 @@ from course_page import page
 from homework import Exercise, Week
 from submissions import RECEIPT, Submission
 
+WAITS = "Your teacher will look at this answer, and until then it has no points. The check says: "
+"""Before the symptom of one that may be right and was held back."""
+
 
 class Grade(NamedTuple):
     """What came of an answer to an exercise.
@@ -178,6 +181,8 @@ def points_of(points: float | None, most: int) -> str:
 
 def sentence(came: Grade) -> str:
     """What came of an answer, as a sentence for whoever wrote it."""
+    if came.held and came.share:
+        return f"{WAITS}{came.symptom}"
     right = came.share == 1 or came.score is not None
     start = "Right: " if right else "Partly right: " if came.share else "Not yet: "
     return start + came.symptom

@@ -455,7 +455,7 @@ def test_a_floor_from_the_package_is_held() -> None:
     source += "    return Brackets(pairs=1, filler=p).floor"
     grade = grading.of_a_trial(one, source, {"share": 1.0, "message": "right", "changed": []})
     assert grade.held == "takes attn_notes.tasks.brackets.Brackets from the package"
-    assert "teacher will look" in grade.symptom
+    assert reports.sentence(grade) == f"{reports.WAITS}right"
 
 
 def test_decisions_that_cannot_be_read_are_named(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
             assert outcome.share == 0 and symptom in outcome.message
         assert judged((0, {**right, name: value + 1})).share == 0
         assert judged((0, {**right, name: value * 1.001})).share in (1.0, 0.5)
-        assert judged((0, {**right, name: "much"})).message == "return a number, not str."
+        assert judged((0, {**right, name: "much"})).message == "give a number, not str."
     for given in (..., None, {}, {**right, "verdict": ...}, {"verdict": case.verdict}, "x"):
         assert judged((0, given)).share == 0
 

@@ -159,11 +159,13 @@ def future_leak(
             need(other < 0.05, said)
     if missed:
         position, seen = min(missed)
+        far = all(seen - position > 1 for position, seen in missed)
+        near = "you find whoever reads the very next token, but " if far else ""
         raise WrongError(
-            f"a model whose logits at position {position} read the token at position {seen} got "
-            "away with it. Do you change every position, one at a time, and keep the largest "
+            f"{near}a model whose logits at position {position} read the token at position {seen} "
+            "got away with it. Do you change every position, one at a time, and keep the largest "
             "change of any logit before it?",
-            0.5 * all(seen - position > 1 for position, seen in missed),
+            0.5 * far,
         )
     return "no change at a later position may move an earlier logit; yours finds every leak."
 

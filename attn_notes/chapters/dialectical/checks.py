@@ -248,37 +248,37 @@ ASKED = 4
 
 
 SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what is then amiss
-    (_sees_all, True, "one that sees all, always, got away."),
-    (_honest, False, "one that reads all up to its own place was accused."),
+    (_sees_all, True, "a model that sees all, always, got away."),
+    (_honest, False, "a model that reads all up to its own place was accused."),
     (
         *(_banned, False),
-        "one that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is "
+        "a model that bans padding by a logit of −∞ reads no future and was accused: −∞ − (−∞) is "
         "no number.",
     ),
-    (_peek(1), True, "one that peeks at the very next token got away."),
-    (_peek(3), True, "one that peeks at the third token ahead got away."),
+    (_peek(1), True, "a model that peeks at the very next token got away."),
+    (_peek(3), True, "a model that peeks at the third token ahead got away."),
     (
         *(_far_sighted, True),
-        "one whose first position reads the last got away. Change every later token, not one.",
+        "a model whose first position reads the last got away. Change every later token, not one.",
     ),
-    (_one_letter, True, "one that peeks for a single letter, b, got away."),
+    (_one_letter, True, "a model that peeks for a single letter, b, got away."),
     *(
         (
             *(_neighbour(reader), True),
-            f"one that peeks from its {who} position only, at the next, got away. Do you cut "
+            f"a model that peeks from its {who} position only, at the next, got away. Do you cut "
             "in every place?",
         )
         for reader, who in NEIGHBOURS.items()
     ),
     (
         *(_from_length, True),
-        "one that knows how many tokens will come, by the padding behind them, got away. Does "
+        "a model that knows how many tokens will come, by the padding behind them, got away. Does "
         "a token of yours ever become padding?",
     ),
     *(
         (
             *(_neighbour(reader, token), True),
-            f"one that peeks from its {who} position only, and only for {VOCABULARY[token]!r} "
+            f"a model that peeks from its {who} position only, and only for {VOCABULARY[token]!r} "
             "at the next, got away. Do you try every token in every place?",
         )
         for reader, who in NEIGHBOURS.items()
@@ -316,7 +316,8 @@ def reads_ahead(answer: Callable[[Model], bool], draw: Generator) -> str:
         "draw enough, or try everything.",
     )
     for i, (_, ahead, symptom) in enumerate(SUSPECTS):
-        need(told[i] == {ahead}, symptom, share=0.5 * (i > 3))
+        some = "you tell who sees all from who is honest, but " if i > 3 else ""
+        need(told[i] == {ahead}, some + symptom, share=0.5 * (i > 3))
     return "change the future, and nothing before it may move."
 
 

@@ -106,7 +106,7 @@ def radius(J, eps):
             "its eigenvalues are 2 and −2",
         ),
         (checks.best_nudge, lambda c, r: None, "no answer yet"),
-        (checks.best_nudge, lambda c, r: "small", "return a number, not str"),
+        (checks.best_nudge, lambda c, r: "small", "give a number, not str"),
         (checks.best_nudge, lambda c, r: (r / c) ** (1 / 3), "both errors are equal"),
         (checks.best_nudge, lambda c, r: (r / 2 / c) ** 0.5, "the slope of 1 / β"),
         (checks.best_nudge, lambda c, r: (2 * c / r) ** (1 / 3), "upside down"),

@@ -68,7 +68,7 @@ def stop(level=None, first=True, none=None, offset=1, logit=False):
     ("check", "answer", "symptom"),
     [
         (checks.left_of_start, lambda d, n: None, "no answer yet"),
-        (checks.left_of_start, lambda d, n: "all", "return a number, not str"),
+        (checks.left_of_start, lambda d, n: "all", "give a number, not str"),
         (checks.left_of_start, fail, "your code stopped with RuntimeError: boom"),
         (checks.left_of_start, lambda d, n: d * n, "it is a power"),
         (checks.left_of_start, lambda d, n: 1 - d**n, "What is left of the start?"),
