@@ -5,6 +5,7 @@
     python book/build.py site           only render
     python book/build.py editions       the notebooks for other places: see editions.py
     python book/build.py decks          slides of each lesson: see decks.py
+    python book/build.py print          the whole book as one PDF: see printing.py
     python book/build.py course FOLDER  a course in a folder of a teacher's own: see course.py
     python book/build.py grade FOLDER   what was handed in for a week of it: see grading.py
     python book/build.py clean          remove what was made, and nothing that somebody has begun
@@ -49,9 +50,10 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
-DECKS = "decks"  # in `_build`
+DECKS, PRINT = "decks", "print"  # in `_build`
 COMMANDS = (
-    *("book", "execute", "site", "editions", "decks", "course", "grade", "clean", "serve", "strip"),
+    *("book", "execute", "site", "editions", "decks", "print", "course", "grade"),
+    *("clean", "serve", "strip"),
 )
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
@@ -196,6 +198,18 @@ def course_slides(root: Path, site: Path, new: Path, old: Path, seed: int) -> No
         files.remove(new)
 
 
+def paper(root: Path) -> Path:
+    """Print the book into `_build/print`, where nobody works; returns the PDF.
+
+    Raises:
+        BookError: there is no Chromium to print with.
+    """
+    folder = root / "_build" / PRINT
+    files.empty(folder)
+    made = version.told(version.version(root))
+    return printing.book(root, root / "_build" / "html", folder, made)
+
+
 def write_sources(folder: Path, sources: dict[str, bytes]) -> None:
     """Put the sources of a site where `render` finds them."""
     for name, content in sources.items():
@@ -260,7 +274,7 @@ def clean(root: Path) -> None:
         BookError: in `_build` is something that the build did not write. Nothing has been removed.
     """
     made = root / "_build"
-    known = {*SITE, STAMP, DECKS, editions.FOLDER.name, *manifest.LITTER}
+    known = {*SITE, STAMP, DECKS, PRINT, editions.FOLDER.name, *manifest.LITTER}
     there = sorted(made.iterdir()) if made.exists() else []
     others = [f"{path.name}{'/' * path.is_dir()}" for path in there if path.name not in known]
     manifest.refuse(others, made, "Move it to a place of your own.")
@@ -375,9 +389,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command in ("course", "grade") and options.folder is None:
             raise BookError("Which folder is the course's? Name one of your own.")
-        if options.command in ("book", "execute", "decks", "course"):
+        if options.command in ("book", "execute", "decks", "print", "course"):
             execution.execute(options.root)
-        if options.command in ("book", "site", "decks"):
+        if options.command in ("book", "site", "decks", "print"):
             site(options.root)
         if options.command in ("book", "site"):
             print("The book is in _build/html/index.html. To read it: make serve")
@@ -386,6 +400,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(path)
         if options.command == "decks":
             print(f"The slides are in {slides(options.root).relative_to(options.root)}")
+        if options.command == "print":
+            print(f"The book is in {paper(options.root).relative_to(options.root)}")
         if options.command == "course":
             site_of = functools.partial(course_site, options.root)
             slides_of = functools.partial(course_slides, options.root)

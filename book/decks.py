@@ -23,6 +23,8 @@ The notes of the teaching page are the speaker's: of a step what stands in the p
 minutes; `stumble` quotes the beginning of what students say, and adds what is answered there;
 `expect` the same of what to expect. A slide may have `notes` of its own.
 
+Beside each deck is a handout, of four pages at most.
+
 reveal.js comes from npm when a deck is made, see packages.py; MathJax and what mounts a widget are
 the site's. Figures, tables and widgets are those of the notebook as it was executed. No slide has
 anything of a solution.
@@ -62,7 +64,6 @@ FILES = (  # of reveal.js
 )
 TEACHING = Path("book/teaching")
 DECKS = TEACHING / "decks"
-OWN = ("deck.css", "deck.js")
 SEED = 0
 """Draws what varies in a poll, where a deck is not a course's."""
 
@@ -342,6 +343,12 @@ def picture(shown: BeautifulSoup) -> str:
     return str(figure)
 
 
+def said_below(shown: BeautifulSoup) -> str:
+    """The caption of a figure."""
+    below = shown.select_one("figcaption")
+    return below.get_text().strip() if below else ""
+
+
 def covered(shown: str, ask: str) -> str:
     """Something under a cover that says what is asked of it, until the next key press."""
     cover = f'<div class="cover fragment fade-out">{RENDER.render(ask)}</div>'
@@ -365,16 +372,21 @@ def verdict(shown: BeautifulSoup) -> str:
 
 def exercises(notebook: NotebookNode) -> str:
     """A lesson's exercises, each with what it takes; the questions stand in the lesson."""
-    rows = []
-    for cell in notebook.cells:
-        if told := cell.metadata.get("exercise"):
-            title, _, _ = homework.asked(cell.source)
-            rows.append(
-                f"<tr><td>{inline(title)}</td><td>{inline(told['outcome'])}</td>"
-                f"<td>{told['points']}</td><td>{told['minutes']}</td></tr>"
-            )
+    rows = [
+        f"<tr><td>{inline(title)}</td><td>{inline(told['outcome'])}</td>"
+        f"<td>{told['points']}</td><td>{told['minutes']}</td></tr>"
+        for title, _, told in own_exercises(notebook)
+    ]
     head = "<tr><th>exercise</th><th>to be able to</th><th>points</th><th>minutes</th></tr>"
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def own_exercises(notebook: NotebookNode) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Title and question of each exercise of a lesson, with what its metadata tell."""
+    for cell in notebook.cells:
+        if told := cell.metadata.get("exercise"):
+            title, question, _ = homework.asked(cell.source)
+            yield title, question, told
 
 
 def sections(
@@ -384,8 +396,7 @@ def sections(
     for number, (slide, time) in enumerate(zip(deck.slides, seconds(deck), strict=True)):
         caption = ""
         if slide.kind == "figure":
-            below = output(notebook, slide.content).select_one("figcaption")
-            caption = below.get_text().strip() if below else ""
+            caption = said_below(output(notebook, slide.content))
         said = "".join(RENDER.render(note) for note in notes(deck, number, asked, caption))
         foot = f'<p class="made">{html.escape(made_of)}. MIT licence.</p>' if not number else ""
         yield (
@@ -495,6 +506,8 @@ def write(
         slides = "\n".join(sections(deck, notebook, asked, made_of))
         text = PAGE.format(title=html.escape(deck.title), slides=slides)
         (folder / f"{stem}.html").write_text(text, "utf-8")
+        sheet = handout(deck, notebook, asked, made_of)
+        (folder / f"{stem}-handout.html").write_text(sheet, "utf-8")
         page = (site / "book" / f"{stem}.html").read_text("utf-8")
         (folder / "widgets" / f"{stem}.html").write_text(widgets(page, stem, deck.title), "utf-8")
 
@@ -515,5 +528,65 @@ def take_parts(root: Path, site: Path, parts: Path) -> None:
     shutil.copytree(site / "_static" / "mathjax", parts / "mathjax")
     shutil.copyfile(site / "_static" / "widget-host.js", parts / "widget-host.js")
     style = HtmlFormatter(style="default", cssclass="code").get_style_defs(".code")
-    (parts / "deck.css").write_text((root / DECKS / "deck.css").read_text("utf-8") + style, "utf-8")
+    for name in ("deck.css", "handout.css"):
+        (parts / name).write_text((root / DECKS / name).read_text("utf-8") + style, "utf-8")
     shutil.copyfile(root / DECKS / "deck.js", parts / "deck.js")
+
+
+# A handout
+
+
+HANDOUT = """\
+<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<title>{title}: handout</title>
+<link rel="stylesheet" href="parts/handout.css">
+<main>
+<h1>{title}</h1>
+{blocks}
+<footer>{made_of}. MIT licence. The lesson, with what can be tried in it: {at}</footer>
+</main>
+<script src="parts/deck.js"></script>
+<script src="parts/mathjax/startup.js" defer></script>
+</html>
+"""
+
+
+def handout(
+    deck: Deck, notebook: NotebookNode, asked: Mapping[str, questions.Question], made_of: str
+) -> str:
+    """A lesson on a few sheets, for who sits in the hall: figures with their captions, no keys."""
+    made = html.escape(made_of)
+    blocks = "\n".join(filter(None, (block(deck, one, notebook, asked) for one in deck.slides)))
+    at = f"book/{deck.stem}.html"
+    return HANDOUT.format(title=html.escape(deck.title), blocks=blocks, made_of=made, at=at)
+
+
+def block(
+    deck: Deck, slide: Slide, notebook: NotebookNode, asked: Mapping[str, questions.Question]
+) -> str:
+    """What of a slide is worth a place on paper; empty if nothing is."""
+    match slide.kind:
+        case "widget":
+            return ""
+        case "poll":
+            one = asked[f"{deck.stem}-{slide.content}"]
+            options = "".join(f"<li>{html.escape(option.text)}</li>" for option in one.options)
+            inside = f"<p>{html.escape(one.ask)}</p><ol class='options'>{options}</ol>"
+        case "figure":
+            shown = output(notebook, slide.content)
+            below = shown.select_one("figcaption")
+            inside = picture(shown) + (
+                f"<p class='caption'>{below.get_text()}</p>" if below else ""
+            )
+        case "homework":
+            inside = ""
+            for title, question, told in own_exercises(notebook):
+                takes = f"{told['points']} points, {told['minutes']} minutes"
+                inside += f"<h3>{inline(title)} ({takes})</h3>"
+                inside += RENDER.render(LINK.sub(r"\1", question))
+        case _:
+            inside = body(deck, slide, notebook, asked)
+    title = f"<h2>{inline(slide.title)}</h2>" * (slide.title != deck.title)
+    return f'<section class="kind-{slide.kind}">{title}{inside}</section>'

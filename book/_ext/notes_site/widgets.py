@@ -16,6 +16,7 @@ a lesson asks its reader to fill in are nobody's own.
 
 import importlib
 import json
+import os
 from importlib.resources import as_file, files
 from pathlib import Path
 from shutil import copyfile
@@ -115,7 +116,10 @@ def _place(view: str, stem: str, module: str) -> str:
     wide, page, narrow = importlib.import_module(f"attn_notes.widgets.{module or stem}").OPENS
     # book.css keeps as much free
     style = f"--opens-wide: {wide}rem; --opens: {page}rem; --opens-narrow: {narrow}rem"
-    return f'<div class="live-widget {stem} {module}" style="{style}">{view}{NO_SCRIPT}</div>'
+    site = os.environ.get("SITE_URL", "").rstrip("/")
+    at = f"{site}/book/{stem}.html".lstrip("/")  # where it lives, for paper
+    kinds = f"live-widget {stem} {module}"
+    return f'<div class="{kinds}" data-at="{at}" style="{style}">{view}{NO_SCRIPT}</div>'
 
 
 def _copy_host(app: Sphinx) -> None:

@@ -1,4 +1,4 @@
-// Starts the slides. The formulas first: what they take of a slide is then known.
+// Starts the slides, where there are any. The formulas first: what they take of a slide is then known.
 
 window.MathJax = {
   loader: { load: ["core", "input/tex", "output/chtml", "a11y/assistive-mml"] },
@@ -7,7 +7,7 @@ window.MathJax = {
   startup: {
     pageReady: async () => {
       await window.MathJax.startup.defaultPageReady();
-      await window.Reveal.initialize({
+      await window.Reveal?.initialize({
         width: 1280,
         height: 720,
         margin: 0,
