@@ -43,17 +43,17 @@ function inWords(ours, { ahead }, found) {
 /** The table: `layers` are rows of {name, rate, above, ahead, weights}, `ours` is one more, or null. */
 export function resultTable(ours, layers) {
   const found = verdicts(ours, layers);
-  const head = ["layer", "its rate", "weights", "nats above the best predictor, 0.0001 to 2: a dot for each seed", "mean", "does yours end lower?"];
+  const head = ["layer", "does yours end lower?", "mean above the best", "each seed, from 0.0001 to 2 nats above", "its rate", "weights"];
   const row = ({ name, rate, above, ahead, weights }, said, kind) =>
     html(
       "tr",
       { class: kind },
       html("th", { scope: "row" }, name),
+      html("td", {}, said),
+      html("td", {}, number(mean(above))),
+      html("td", {}, dots(above, ahead ? "ahead" : kind)),
       html("td", {}, `${rate}`),
       html("td", {}, `${weights}`),
-      html("td", {}, dots(above, ahead ? "ahead" : kind)),
-      html("td", {}, number(mean(above))),
-      html("td", {}, said),
     );
   return html(
     "div",

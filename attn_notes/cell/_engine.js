@@ -97,7 +97,7 @@ function create(employ, load) {
       .then(([wasm, files]) => send("start", { wasm, files }))
       .catch((error) => {
         end("Python could not start");
-        if (/Content.Security|unsafe-eval|CompileError/i.test(error.message)) throw byPage(BARRED);
+        if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
         throw error instanceof Ended ? error : byPage("The page’s Python could not be loaded. Is the network there?");
       });
   }

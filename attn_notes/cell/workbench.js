@@ -16,6 +16,7 @@ const UID = "attn-bench";
 const PAGE = "workbench"; // as a lesson's name, for what is kept
 const NEAR = 0.05; // nats above the best predictor
 const AGREES = 0.01; // of the largest output
+const VERDICTS = new Map([[true, "lower"], [false, "higher"], [null, "could not be told"]]);
 const CAME = "This code came with the page’s address, so somebody else may have written it. It has not run: read it, and press Run.";
 
 const chosen = stored(`attention-notes ${PAGE}`);
@@ -199,13 +200,13 @@ export async function mount(place) {
     const mean = found.reduce((sum, x) => sum + x, 0) / found.length;
     const near = found.filter((x) => x <= NEAR).length;
     const first = recorded()[0];
-    const [{ verdict } = {}] = compared(ours, recorded()).map((each) => each ?? {});
+    const verdict = compared(ours, recorded())[0]?.verdict;
     progress.textContent = "";
     if (ahead) {
       tell(`${title}: its mean loss is ${by(mean)} the best predictor’s. It reads ahead, so that says nothing about it, and there is no verdict.`, "bad");
     } else {
       tell(`${title}: ${near} of ${found.length} seeds end within ${NEAR} nats of the best predictor; the mean is ${by(mean)} it.`, near ? "good" : "");
-      const words = verdict === true ? "It ends lower than" : verdict === false ? "It ends higher than" : "Whether it ends lower or higher could not be told of it and";
+      const words = verdict === null ? "It could not be told apart from" : `It ends ${VERDICTS.get(verdict)} than`;
       tell(`${words} the recorded layer “${first.name}”.`);
     }
     compare(ours);
@@ -214,7 +215,7 @@ export async function mount(place) {
       step: data.tasks[task].steps,
       loss: mean,
       score: ahead ? 0 : near / found.length,
-      verdict: ahead ? "reads ahead" : verdict === true ? "lower" : verdict === false ? "higher" : "could not be told",
+      verdict: ahead ? "reads ahead" : VERDICTS.get(verdict),
     });
   }
   const by = (mean) => (Number.isFinite(mean) ? `${Math.abs(mean).toFixed(4)} nats ${mean < 0 ? "below" : "above"}` : "lost, for a seed is: no number above");

@@ -59,7 +59,7 @@ def shared(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 # --- What is asked at once
 
 
-@pytest.mark.parametrize("task", ["sorting", "copying", "periods", "brackets"])
+@pytest.mark.parametrize("task", ["sorting", "copying", "brackets"])
 def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
     cell = bench(shared)
     choose(cell, "Task", task)

@@ -169,18 +169,11 @@ def _brackets(task: Brackets, steps: int) -> Task:
 TASKS = {
     "sorting": _sorting(),
     "copying": _copying(
-        "Copy, at one distance",
+        "Copy",
         "Eight random letters of eight, and the same once more.",
         Copying(vocabulary=8, length=16, periods=(8,)),
         1,
         300,
-    ),
-    "periods": _copying(
-        "Copy, at several distances",
-        "Three to six random letters of eight, again and again: how many is to be found out.",
-        Copying(vocabulary=8, length=16, periods=(3, 4, 5, 6)),
-        2,
-        600,
     ),
     "brackets": _brackets(Brackets(pairs=4, max_length=25), 300),
 }

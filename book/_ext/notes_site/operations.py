@@ -94,8 +94,10 @@ def composed() -> dict[str, list[str]]:
     }
 
 
-CONSTANTS = ("T", "bool", "double", "float", "float32", "float64", "inf", "int", "int64", "long")
-CONSTANTS += ("mT", "nan", "pi", "shape")
+CONSTANTS = {
+    *("T", "bool", "double", "float", "float32", "float64", "inf", "int", "int64", "long"),
+    *("mT", "nan", "pi", "shape"),
+}
 """What is no function."""
 
 
