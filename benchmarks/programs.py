@@ -39,8 +39,8 @@ from attn_notes.tasks import brackets, copying, sorting
 from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.training import ensemble
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "book"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 from browser import FLAGS, find_browser
 
 from tests.browser import program_page

@@ -299,5 +299,7 @@ def lead_inside(made: PdfWriter, first: dict[str, int]) -> None:
             target = first.get(address.partition("#")[0].partition("?")[0])
             links.remove(reference)
             if target is not None:
-                inside = Link(rect=link["/Rect"], target_page_index=target, fit=Fit.fit(), border=[0, 0, 0])
+                inside = Link(
+                    rect=link["/Rect"], target_page_index=target, fit=Fit.fit(), border=[0, 0, 0]
+                )
                 made.add_annotation(number, inside)

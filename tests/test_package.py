@@ -145,7 +145,7 @@ except ModuleNotFoundError as error:
         said.format("rapidfuzz", "doubt"),
         said.format("scipy", "doubt"),
     ]
-    assert saved == "index.html program.js setup.json step.js trainer.js weights.json"
+    assert saved == "index.html program.js setup.json step.js trainer.js vectors.js weights.json"
     assert {"torch", "numpy", "einops", "jaxtyping"} <= set(wanted.split())
     assert not {"matplotlib", "scipy", "anywidget", "ipython", "safetensors"} & set(wanted.split())
     assert re.fullmatch("[abc]{3}", written)

@@ -77,7 +77,7 @@ program = training.step(model, lambda model, x: model(x).square().sum(), batch)
 page = program.save("saved", training.inputs(model, batch), rate=0.1, steps=9)
 around = Path(os.environ["WHEEL"], "attn_notes", "programs")
 print(*sorted(path.name for path in page.parent.iterdir()))
-for name in ("program.js", "trainer.js"):
+for name in ("program.js", "vectors.js", "trainer.js"):
     assert page.with_name(name).read_bytes() == (around / name).read_bytes()
 """
 
@@ -85,7 +85,7 @@ for name in ("program.js", "trainer.js"):
 @pytest.mark.slow
 def test_a_program_is_saved_from_the_wheel(environment: dict[str, str], tmp_path: Path) -> None:
     """With what goes around it, which the wheel has."""
-    names = "index.html program.js setup.json step.js trainer.js weights.json"
+    names = "index.html program.js setup.json step.js trainer.js vectors.js weights.json"
     assert run(SAVE, environment, tmp_path) == [names]
 
 

@@ -24,9 +24,10 @@ A page imports that module, puts numbers into the array and runs it as often as 
     const attention = H.subarray(outputs.attention[0], outputs.attention[0] + 15);
 
 A run leaves its inputs as they are. Whole numbers and truth values stand in the array as numbers.
-`make(H, { exp, product })` takes another exponential, and a faster product of large matrices:
-`program.js`, beside this file, has both, and an optimiser; `trainer.js` trains in a Worker.
-`Program.save` writes a folder with all of it, and a page that trains a step as it is.
+`make(H, { exp, product, sigmoid })` takes another exponential, and faster functions for large
+products and long rows: `vectors.js`, beside this file, has these, and `program.js` the exponential
+and an optimiser; `trainer.js` trains in a Worker. `Program.save` writes a folder with all of it,
+and a page that trains a step as it is.
 
 What the examples say is their shapes and dtypes; no number of theirs is in the program. The
 function is traced with tensors that have none, so a shape or a branch that depends on numbers is

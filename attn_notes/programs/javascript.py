@@ -8,11 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attn_notes.programs import constants
 from attn_notes.programs.constants import number
-from attn_notes.programs.loops import Matrices, Nest, Place, Term
+from attn_notes.programs.loops import LARGE, QUICKER, Addressed, Nest, Place, Row, Term
 from attn_notes.programs.matrices import product_body
-
-LARGE = 4096
-"""Products of so many multiplications or more go to the page's own `product`, if there is one."""
 
 PART = 200
 """Calls in a function: a compiler gives up on very long ones."""
@@ -63,7 +60,7 @@ Slots = Mapping[str, tuple[int, Sequence[int]]]
 
 
 def module(
-    kernels: Sequence[Nest | Matrices],
+    kernels: Sequence[Addressed],
     data: Sequence[tuple[int, Sequence[float]]],
     size: int,
     inputs: Slots,
@@ -95,7 +92,7 @@ def module(
         f"export const size={size};",
         f"export const inputs={_slots(inputs)};",
         f"export const outputs={_slots(outputs)};",
-        "export function make(H,{exp=Math.exp,product}={}){",
+        f"export function make(H,{{exp=Math.exp,product,{','.join(QUICKER)}}}={{}}){{",
         *[constants.javascript(values, start) for start, values in data],
         *functions,
         *[f"function part{i}(){{\n{chr(10).join(part)}\n}}" for i, part in enumerate(parts)],
@@ -115,9 +112,12 @@ def _slot(start: int, shape: Sequence[int]) -> str:
     return f"[{start},[{','.join(map(str, shape))}]]"
 
 
-def _call(kernel: Nest | Matrices, shared: Callable[[str, Sequence[int]], str]) -> str:
+def _call(kernel: Addressed, shared: Callable[[str, Sequence[int]], str]) -> str:
     if isinstance(kernel, Nest):
         return shared(*_body(kernel))
+    if isinstance(kernel, Row):
+        own = f"{kernel.operation}({kernel.source},{kernel.target},{kernel.length})"
+        return f"if({kernel.operation}){own};else {shared(*_body(kernel.nest))}"
     B, M, N, K = kernel.sizes
     (a, *of_a), (b, *of_b), c = kernel.left, kernel.right, kernel.target
     call = shared(product_body(kernel.sizes, of_a, of_b), [a, b, c])

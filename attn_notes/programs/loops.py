@@ -10,6 +10,13 @@ from dataclasses import dataclass, replace
 from attn_notes.programs.kernels import Kernel, Loop, Product
 from attn_notes.programs.values import Buffer, Number, Picked, Stored, Value, merged
 
+LARGE = 4096
+"""Products of so many multiplications or more, and rows of so many numbers, go to the page's own
+functions, if it has them."""
+
+QUICKER = ("sigmoid",)
+"""Operations on a row that a page may have a function for, by the same name."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -44,6 +51,23 @@ class Nest:
 
 
 @dataclass(frozen=True)
+class Row:
+    """An operation of `QUICKER` on so many numbers in a row, from one address to another."""
+
+    operation: str
+    length: int
+    source: int
+    target: int
+
+    @property
+    def nest(self) -> Nest:
+        """The same as a loop."""
+        source, target = (Place(start, (1,)) for start in (self.source, self.target))
+        value = Call(self.operation, (source,))
+        return Nest("map", (self.length,), 1, (target,), (value,), adds=False)
+
+
+@dataclass(frozen=True)
 class Matrices:
     """A `kernels.Product`: addresses and strides as the page's `product` takes them."""
 
@@ -53,14 +77,20 @@ class Matrices:
     target: int  # row by row
 
 
-def addressed(kernels: Sequence[Kernel], starts: Mapping[Buffer, int]) -> list[Nest | Matrices]:
+Addressed = Nest | Row | Matrices
+
+
+def addressed(kernels: Sequence[Kernel], starts: Mapping[Buffer, int]) -> list[Addressed]:
     """The kernels, with these places for their buffers."""
-    done: list[Nest | Matrices] = []
+    done: list[Addressed] = []
     for kernel in kernels:
         if isinstance(kernel, Product):
             done.append(_matrices(kernel, starts))
             continue
         nest = _nest(kernel, starts)
+        if (row := _row(nest)) is not None:
+            done.append(row)
+            continue
         if done and isinstance(done[-1], Nest) and _fit(done[-1], nest):
             before = done.pop()
             assert isinstance(before, Nest)
@@ -107,6 +137,21 @@ def _nest(loop: Loop, starts: Mapping[Buffer, int]) -> Nest:
     value = term(loop.value)
     lengths = tuple(length for length, _ in dims)
     return Nest(loop.kind, lengths, len(outside), (place(loop.target),), (value,), loop.adds)
+
+
+def _row(nest: Nest) -> Row | None:
+    """What a loop does, if it is a row's and long."""
+    value, target = nest.terms[0], nest.targets[0]
+    if nest.kind != "map" or nest.adds or not isinstance(value, Call):
+        return None
+    if value.operation not in QUICKER or len(nest.lengths) != 1 or nest.lengths[0] < LARGE:
+        return None
+    source = value.arguments[0]
+    if not isinstance(source, Place):
+        return None
+    if any(place.strides != (1,) or place.index is not None for place in (source, target)):
+        return None
+    return Row(value.operation, nest.lengths[0], source.start, target.start)
 
 
 def _fit(before: Nest, after: Nest) -> bool:

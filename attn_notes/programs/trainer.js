@@ -8,7 +8,8 @@
 //
 // The page asks for the next steps when it has drawn the last, so a hidden tab asks for none.
 
-import { adamw, draw, fastExp, importText, loadProduct, random, slot, warmupCosine } from "./program.js";
+import { adamw, draw, fastExp, importText, random, slot, warmupCosine } from "./program.js";
+import { loadVectors } from "./vectors.js";
 
 /**
  * What is done between steps, by name: ({ H, program, run, random, options }) => { feed, judge }, or
@@ -36,12 +37,9 @@ export const TASKS = {
 export async function learn(setup) {
   const { seed, draws, weights, given = {}, task = "fixed", options = {}, double = false } = setup;
   const program = await importText(setup.program);
-  const fast = double || setup.plain ? null : await loadProduct(program.size);
+  const fast = double || setup.plain ? null : loadVectors(program.size);
   const H = double ? new Float64Array(program.size) : fast?.H ?? new Float32Array(program.size);
-  const run = program.make(H, {
-    exp: double ? Math.exp : fastExp,
-    product: fast?.product,
-  });
+  const run = program.make(H, { exp: double ? Math.exp : fastExp, ...fast });
   const names = Object.keys(program.outputs)
     .filter((name) => name.startsWith("gradient."))
     .map((name) => name.slice("gradient.".length));

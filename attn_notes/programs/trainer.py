@@ -17,7 +17,7 @@ from attn_notes.programs.tracing import Tensors
 
 Slots = Mapping[str, tuple[int, tuple[int, ...]]]
 GRADIENT = "gradient."
-AROUND = ("program.js", "trainer.js")
+AROUND = ("program.js", "vectors.js", "trainer.js")
 """What goes around a program: public, documented in the files themselves."""
 
 

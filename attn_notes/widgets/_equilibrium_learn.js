@@ -1,7 +1,8 @@
 // Learning by settling down, in a Worker: pieces of the text, what a model is judged by, and the governor.
 
-import { fastExp, importText, loadProduct, slot } from "./program.js";
+import { fastExp, importText, slot } from "./program.js";
 import { TASKS } from "./trainer.js";
+import { loadVectors } from "./vectors.js";
 
 const GOVERNED = "block."; // how the names begin of what the governor scales
 
@@ -12,8 +13,8 @@ const encode = (text, characters) => Array.from(text, (character) => characters.
 /** What a model loses on the held-out pieces, a function of its weights, fixed ones among them. */
 export async function heldOutLoss({ read, held, characters }) {
   const program = await importText(read);
-  const { H, product } = loadProduct(program.size) ?? { H: new Float32Array(program.size) };
-  const run = program.make(H, { exp: fastExp, product });
+  const { H, ...faster } = loadVectors(program.size) ?? { H: new Float32Array(program.size) };
+  const run = program.make(H, { exp: fastExp, ...faster });
   const part = (name) => slot(H, program.inputs[name]);
   const loss = slot(H, program.outputs.loss);
   part("pieces").set(held.flatMap((text) => encode(text, characters)));

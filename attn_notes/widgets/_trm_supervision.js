@@ -2,10 +2,11 @@
 // attn_notes/chapters/trm/supervision.py has it in Python. A batch is a set of seats; on each a puzzle is
 // thought about, one supervision step a step of the optimiser, until it leaves and a new one sits down.
 
-import { fastExp, loadProduct, random, slot } from "./program.js";
+import { fastExp, random, slot } from "./program.js";
 import { TASKS } from "./trainer.js";
 import { machine, make, think } from "./_trm_model.js";
 import { boards, sample } from "./_trm_puzzles.js";
+import { loadVectors } from "./vectors.js";
 
 /**
  * Whether a puzzle leaves after its `had`-th supervision step. A share of the seats, drawn anew at every
@@ -39,12 +40,9 @@ export function solvedOf(network, batch, steps) {
   return solved;
 }
 
-/** A machine on single precision, with the faster exponential and product. */
+/** A machine on single precision, with all that is faster there. */
 const fastMachine = (text) =>
-  machine(text, (size) => {
-    const { H, product } = loadProduct(size) ?? { H: new Float32Array(size) };
-    return { H, product, exp: fastExp };
-  });
+  machine(text, (size) => ({ exp: fastExp, ...(loadVectors(size) ?? { H: new Float32Array(size) }) }));
 
 /** How `learn` trains by it: see TASKS. The weights to be judged and shown are their moving averages. */
 async function supervision({ H, program, random: generator, options }) {

@@ -24,9 +24,9 @@ READ_TOOLS = f"async (text) => {{ window.tools = await ({LOAD})(text); }}"
 # window.H, window.program and window.run, with these numbers in the inputs.
 MAKE = f"""async ({{ text, values, single, wasm }}) => {{
   window.program = await ({LOAD})(text);
-  const fast = wasm ? tools.loadProduct(program.size) : null;
+  const fast = wasm ? tools.loadVectors(program.size) : null;
   window.H = fast?.H ?? new (single ? Float32Array : Float64Array)(program.size);
-  const options = single ? {{ exp: tools.fastExp, product: fast?.product }} : {{}};
+  const options = single ? {{ exp: tools.fastExp, ...fast }} : {{}};
   // What was there before must not matter.
   H.fill(NaN, 0, program.size);
   window.run = program.make(H, options);
@@ -45,7 +45,7 @@ def numbers(tensor: Tensor) -> list[float]:
 
 def load_tools(page: Page) -> None:
     """`window.tools`: what a page has around programs."""
-    page.evaluate(READ_TOOLS, source.read("program.js"))
+    page.evaluate(READ_TOOLS, "".join(map(source.read, ("program.js", "vectors.js"))))
 
 
 def make(

@@ -583,12 +583,15 @@ def test_a_models_draws_are_followed_in_the_page(page: Page) -> None:
 
 
 PRODUCT = """({ B, M, N, K, a, sa, am, ak, b, sb, bk, bn, c, size, seed }) => {
-  const { H, product } = tools.loadProduct(size);
+  const { H, product } = tools.loadVectors(size);
   const { normal } = tools.random(seed);
-  for (let i = 0; i < c; i++) H[i] = normal();
+  for (let i = 0; i < size; i++) H[i] = normal();
+  const before = Array.from(H.subarray(0, size));
   product(B, M, N, K, a, sa, am, ak, b, sb, bk, bn, c);
-  return [Array.from(H.subarray(0, size)), H.subarray(size).every((x) => Math.abs(x) < 1e9)];
+  return [before, Array.from(H.subarray(0, size))];
 }"""
+AFTER = 9
+"""Numbers after a result, which must stay as they are."""
 
 
 @quick(max_examples=3 * FEW)
@@ -598,7 +601,7 @@ PRODUCT = """({ B, M, N, K, a, sa, am, ak, b, sb, bk, bn, c, size, seed }) => {
     one=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_the_product_in_webassembly_is_torchs(
+def test_the_product_in_webassembly_is_the_sum_in_its_order(
     page: Page,
     sizes: tuple[int, int, int, int],
     turned: tuple[bool, bool],
@@ -611,16 +614,75 @@ def test_the_product_in_webassembly_is_torchs(
     start = B * M * K
     sb = 0 if one else K * N
     end = start + (K * N if one else B * K * N)
-    size = end + B * M * N
+    size = end + B * M * N + AFTER
     given_ = dict(B=B, M=M, N=N, K=K, a=0, sa=M * K, am=am, ak=ak, b=start, sb=sb, bk=bk, bn=bn)
-    numbers, _ = page.evaluate(PRODUCT, {**given_, "c": end, "size": size, "seed": seed})
-    H = torch.tensor(numbers)
+    both = page.evaluate(PRODUCT, {**given_, "c": end, "size": size, "seed": seed})
+    before, H = map(torch.tensor, both)
     left = H.as_strided((B, M, K), (M * K, am, ak), 0)
     right = H.as_strided((B, K, N), (sb, bk, bn), start)
-    torch.testing.assert_close(H[end:].reshape(B, M, N), left @ right, rtol=1e-4, atol=1e-5)
+    total = torch.zeros(B, M, N)
+    for k in range(K):
+        total = total + left[:, :, k, None] * right[:, None, k]
+    assert torch.equal(H[end:-AFTER].reshape(B, M, N), total)
+    assert torch.equal(H[:end], before[:end])
+    assert torch.equal(H[-AFTER:], before[-AFTER:])
 
 
-def test_there_is_no_product_where_webassembly_may_not_be(
+SIGMOID = """({ values, from, to, size }) => {
+  const { H, sigmoid } = tools.loadVectors(size);
+  H.set(values, from);
+  sigmoid(from, to, values.length);
+  const found = H.slice(to, to + values.length);
+  const wanted = H.slice(from, from + values.length).map((x) => 1 / (1 + tools.fastExp(-x)));
+  H.fill(0, from, from + values.length).fill(0, to, to + values.length);
+  const same = wanted.every((x, i) => Object.is(x, found[i]));
+  return [same, H.every((x) => x === 0), Array.from(found)];
+}"""
+
+
+@quick(max_examples=3 * FEW)
+@given(
+    values=st.lists(st.floats(-110, 110, width=32), min_size=2, max_size=9),
+    apart=st.integers(0, 3),
+)
+@example(values=[math.inf, -math.inf, math.nan, 0.0, -0.0], apart=1)
+@example(values=[87.25, 87.375, -88.625, -88.75, -104.0, 1e-40, 3e38], apart=0)
+def test_a_sigmoid_in_webassembly_has_the_bits_of_the_one_without(
+    page: Page, values: list[float], apart: int
+) -> None:
+    to = 1 + len(values) + apart
+    # As text: what is passed as a number is no infinity.
+    shown = "[" + ",".join(str(x).replace("inf", "Infinity").replace("nan", "NaN") for x in values)
+    given_ = f"{{ values: {shown}], from: 1, to: {to}, size: {to + len(values) + AFTER} }}"
+    same, kept, found = page.evaluate(f"() => ({SIGMOID})({given_})")
+    assert same and kept
+    wanted = torch.tensor(values).double().sigmoid()
+    torch.testing.assert_close(
+        torch.tensor(found, dtype=torch.float64), wanted, rtol=1e-6, atol=1e-38, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize(("shape", "quicker"), [((67, 67), True), ((63, 65), False)])
+def test_a_long_row_of_sigmoids_is_the_same_with_vectors_and_without(
+    page: Page, shape: tuple[int, int], quicker: bool
+) -> None:
+    def gated(tensors: Tensors) -> Tensors:
+        gate = tensors["x"].sigmoid()
+        return {"y": gate * tensors["x"] + gate, "turned": tensors["x"].T.sigmoid()}
+
+    inputs = {"x": 20 * torch.randn(shape, generator=Generator().manual_seed(0))}
+    program = programs.export(gated, inputs)
+    calls = "({ make }) => { const all = []; const H = new Float32Array(program.size); "
+    calls += "make(H, { sigmoid: (...given) => all.push(given) })(); return all.map((x) => x[2]); }"
+    plain = program_page.outputs(page, program, inputs, single=True)
+    assert page.evaluate(f"() => ({calls})(program)") == [67 * 67] * quicker
+    fast = program_page.outputs(page, program, inputs, wasm=True)
+    for name, tensor in gated(inputs).items():
+        assert torch.equal(plain[name], fast[name])
+        torch.testing.assert_close(fast[name], tensor.double(), rtol=1e-5, atol=1e-6)
+
+
+def test_there_are_no_vectors_where_webassembly_may_not_be(
     browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("strict")
@@ -630,7 +692,7 @@ def test_there_is_no_product_where_webassembly_may_not_be(
         page = context.new_page()
         page.goto(address)
         program_page.load_tools(page)
-        assert page.evaluate("tools.loadProduct(100)") is None
+        assert page.evaluate("tools.loadVectors(100)") is None
         # and a program needs nothing that such a policy forbids
         inputs = {"x": torch.arange(3.0)}
         program = programs.export(lambda t: {"y": t["x"].exp().softmax(0)}, inputs)
@@ -638,11 +700,11 @@ def test_there_is_no_product_where_webassembly_may_not_be(
         wanted = inputs["x"].double().exp().softmax(0)
         torch.testing.assert_close(found["y"], wanted, rtol=1e-12, atol=0)
         page.evaluate("delete window.WebAssembly")
-        assert page.evaluate("tools.loadProduct(100)") is None
+        assert page.evaluate("tools.loadVectors(100)") is None
     context.close()
 
 
 def test_the_tools_stand_beside_the_other_parts_of_a_widget(page: Page) -> None:
-    names = ("_model.js", "_page.js", "program.js")
+    names = ("_model.js", "_page.js", "program.js", "vectors.js")
     joined = "".join(source.read(name, _source.FOLDERS) for name in names)
     assert page.evaluate(f"async (text) => Object.keys(await ({program_page.LOAD})(text))", joined)

@@ -56,7 +56,7 @@ def test_a_folder_has_the_program_its_numbers_and_what_goes_around_it(
     (saved,) = (line for line in page.read_text("utf-8").splitlines() if 'id="saved"' in line)
     within = json.loads(saved.partition(">")[2].removesuffix("</script>"))
     assert within == {"program": program.module, "weights": kept, "setup": setup}
-    for name in ("program.js", "trainer.js"):
+    for name in ("program.js", "vectors.js", "trainer.js"):
         assert (folder / name).read_text("utf-8") == (source.HERE / name).read_text("utf-8")
 
 
