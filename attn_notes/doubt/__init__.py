@@ -29,7 +29,22 @@ run. `compare` and `twins` need what comes with `attn-notes[doubt]`; the rest ne
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what editors know, and the build, which follows imports as they are written
+    from attn_notes.doubt.audits import Audit as Audit
+    from attn_notes.doubt.causality import causal as causal
+    from attn_notes.doubt.comparing import Compared as Compared
+    from attn_notes.doubt.comparing import arm as arm
+    from attn_notes.doubt.comparing import compare as compare
+    from attn_notes.doubt.duplicates import twins as twins
+    from attn_notes.doubt.floors import floor as floor
+    from attn_notes.doubt.reports import Answer as Answer
+    from attn_notes.doubt.reports import LeakError as LeakError
+    from attn_notes.doubt.reports import Report as Report
+    from attn_notes.doubt.slopes import slope as slope
+    from attn_notes.doubt.sums import proper as proper
+    from attn_notes.doubt.yours import made as made
 
 _WHERE = {
     "Report": "reports",

@@ -24,6 +24,7 @@ from attn_notes.doubt.subject import Call, RefusedError, Subject
 STEEP = 100  # times the precision: what counts as a slope, of the largest that may be there
 GROWN = 1000.0  # how much larger weights are, where a finite mask is looked for
 PADS = 3
+NEIGHBOURS = 4  # texts drawn at random that stand beside one
 
 
 @dataclass(frozen=True)
@@ -245,12 +246,27 @@ def _first_moved(ask: Subject, before: Tensor, after: Tensor, who: str) -> Answe
 
 @torch.no_grad()
 def neighbours(ask: Subject, case: Case, until: float) -> Answer:
-    """Another text in the batch must change nothing."""
+    """Another text in the batch must change nothing, whether it stands before or after.
+
+    Among others one of a single token, which fills an expert that has room for a share of a batch.
+    """
     x = case.beginning
-    others = [questions.drawn(x, case.vocabulary, seed) for seed in (1, 2)]
-    before = ask.level(torch.stack([x, others[0]]))
-    after = ask(torch.stack([x, others[1]]))
-    return _first_moved(ask, before[:1], after[:1], "position {} reads another text of the batch")
+    others = [torch.full_like(x, token) for token in case.special]
+    others += [questions.drawn(x, case.vocabulary, seed) for seed in range(1, 1 + NEIGHBOURS)]
+    questioned = [(place, other) for place in (0, 1) for other in others]
+    for done, (place, other) in enumerate(questioned):
+        if done % len(others) == 0:
+            before = ask.level(torch.stack([x, x]))
+        after = ask(torch.stack([other, x] if place else [x, other]))
+        found = _first_moved(
+            *(ask, before[place][None], after[place][None]),
+            "position {} reads another text of the batch",
+        )
+        if found.bad or time.perf_counter() > until:
+            break
+    left = len(questioned) - done - 1
+    left_out = f"{left} of {len(questioned)} neighbours" if left and not found.bad else ""
+    return replace(found, left_out=left_out)
 
 
 @torch.no_grad()

@@ -89,6 +89,27 @@ class Capacity(nn.Module):
         return h + self.expert(h) * taken[..., None]
 
 
+class OfBatch(nn.Module):
+    """Experts with room for a share of the batch's tokens: the first to come, or the strongest."""
+
+    def __init__(self, first: bool) -> None:
+        super().__init__()
+        self.router, self.first = nn.Linear(WIDTH, 4), first
+        self.experts = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(4))
+
+    def forward(self, h: Tensor) -> Tensor:
+        flat = h.flatten(0, 1)
+        weight, chosen = self.router(flat).softmax(-1).max(-1)
+        made, room = flat, len(flat) * 2 // len(self.experts)
+        for i, expert in enumerate(self.experts):
+            which = (chosen == i).nonzero()[:, 0]
+            if not self.first:
+                which = which[weight[which].argsort(descending=True)]
+            which = which[:room]
+            made = made.index_add(0, which, expert(flat[which]) * weight[which, None])
+        return made.view_as(h)
+
+
 class Narrowed(nn.Module):
     """Rounds to eight bits by one scale for the whole text, or one for each token."""
 
@@ -175,6 +196,8 @@ MORE: dict[str, tuple[Callable[[], Any], bool]] = {
     "a window one too wide": (lambda: Plain(Window(1)), True),
     "room for those who come first": (lambda: Plain(Capacity(True)), False),
     "room for the strongest": (lambda: Plain(Capacity(False)), True),
+    "room for the first of a batch": (lambda: Plain(OfBatch(True)), True),
+    "room for the strongest of a batch": (lambda: Plain(OfBatch(False)), True),
     "eight bits a token": (lambda: Plain(Narrowed(False)), False),
     "eight bits a text": (lambda: Plain(Narrowed(True)), True),
     "a softmax in float32": (lambda: Plain(InFloats()), False),

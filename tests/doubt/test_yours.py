@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from dependencies import imported_names
 
 from attn_notes import doubt
 from attn_notes.analysis.statistics import Effect
@@ -124,6 +125,13 @@ def test_what_is_handed_in_says_all_of_it_in_its_order() -> None:
     assert text.count("- cache: no") == 1
     nothing = str(Audit("It helps.", "a page"))
     assert all(word in nothing for word in ("None was worked out.", "None were tried.", "Nothing."))
+
+
+def test_what_is_found_when_asked_for_is_written_as_an_import_too() -> None:
+    """The build copies what a notebook's imports lead to, as they are written."""
+    written = imported_names(Path(doubt.__file__).read_text("utf-8"), "attn_notes.doubt")
+    for name in doubt.__all__:
+        assert f"{getattr(doubt, name).__module__}.{name}" in written
 
 
 def test_columns_are_as_wide_as_what_stands_in_them() -> None:
