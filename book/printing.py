@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WAIT = 240_000  # milliseconds, for a slow machine
-DECK, SHEET = "deck", "handout"
+SHEET = "handout"
 BOOK = "attention-notes.pdf"
 LICENCE = "MIT licence"
 
@@ -47,16 +47,17 @@ ON_PAPER = r"""() => {
   for (const said of document.querySelectorAll(".cell_output")) {
     if (said.textContent.trim().startsWith("Not yet")) said.remove(); // of a check
   }
-  const words = "press(?! and Wolf)|click|type (three|your own)|train one|take it apart|another seed";
-  const asks = new RegExp(`\\b(${words})\\b`, "i");
+  const hand = "press(?! and Wolf)|click|type (three|your own)|take it apart";
+  const asks = new RegExp(`\\b(${hand}|train one|another seed)\\b`, "i");
   for (const block of document.querySelectorAll(".bd-article :is(p, li)")) {
     if (block.closest("figure, table, .live-widget, .admonition.exercise")) continue;
-    if (block.querySelector("p, ul, ol") || !asks.test(block.textContent)) continue;
-    const kept = block.innerHTML.split(/(?<=[.?!])\s+/).filter((part) => {
-      const inside = document.createElement("template");
-      inside.innerHTML = part;
-      return !asks.test(inside.content.textContent);
+    if (block.querySelector("p, ul, ol")) continue;
+    const all = block.innerHTML.split(/(?<=[.?!])\s+/);
+    const kept = all.filter((part) => {
+      const { content } = Object.assign(document.createElement("template"), { innerHTML: part });
+      return !asks.test(content.textContent) && !content.querySelector("button, a[href^='#open-']");
     });
+    if (kept.length === all.length) continue;
     block.innerHTML = kept.join(" ");
     if (!block.textContent.trim()) block.remove();
   }
@@ -117,13 +118,18 @@ def decks(folder: Path, old: Path) -> None:
             print(f"The slides are not printed: {browser.NONE}")
             return
         for path in stale:
-            is_deck = not path.stem.endswith(SHEET)
-            with opened(chromium, f"{path.as_uri()}{'?print-pdf' * is_deck}") as page:
-                page.wait_for_selector("html[data-ready]", state="attached")
-                if is_deck:
-                    page.wait_for_selector(".pdf-page")
-                page.wait_for_load_state("networkidle")
-                path.with_suffix(".pdf").write_bytes(printed_as_it_says(page))
+            path.with_suffix(".pdf").write_bytes(printed_deck(chromium, path))
+
+
+def printed_deck(chromium: "Browser", path: Path) -> bytes:
+    """A deck or a handout as a PDF."""
+    is_deck = not path.stem.endswith(SHEET)
+    with opened(chromium, f"{path.as_uri()}{'?print-pdf' * is_deck}") as page:
+        page.wait_for_selector("html[data-ready]", state="attached")
+        if is_deck:
+            page.wait_for_selector(".pdf-page")
+        page.wait_for_load_state("networkidle")
+        return printed_as_it_says(page)
 
 
 @contextmanager
@@ -178,25 +184,31 @@ def book(root: Path, site: Path, folder: Path, made_of: str) -> Path:
     with browser.opened() as chromium:
         if chromium is None:
             raise BookError(f"The book is not printed: {browser.NONE}")
-        entries, printed, titles = parts(root), [], []
-        for entry in entries:
-            if entry.path:
-                title, content = printed_page(chromium, site / f"{entry.path}.html")
-                printed.append(PdfReader(BytesIO(content)))
-            titles.append(title if entry.path else entry.caption)
-        lengths = [len(each.pages) for each in printed]
-        front, length = None, 0
-        while front is None or len(front.pages) != length:
-            length = len(front.pages) if front else 2
-            text = contents(entries, titles, lengths, length, made_of)
-            front = PdfReader(BytesIO(printed_text(chromium, text)))
-        feet = feet_of(length, lengths, made_of)
-        numbers = PdfReader(BytesIO(printed_text(chromium, feet)))
-    made = joined(entries, titles, [front, *printed], numbers, site)
-    made.add_metadata({"/Title": "Attention Notes", "/Author": "The Attention Notes authors"})
+        made = printed_book(chromium, parts(root), site, made_of)
     path = folder / BOOK
     made.write(path)
     return path
+
+
+def printed_book(chromium: "Browser", entries: list[Part], site: Path, made_of: str) -> PdfWriter:
+    """Some parts of the book as one PDF, with contents in front."""
+    printed, titles = [], []
+    for entry in entries:
+        title = entry.caption
+        if entry.path:
+            title, content = printed_page(chromium, site / f"{entry.path}.html")
+            printed.append(PdfReader(BytesIO(content)))
+        titles.append(title)
+    lengths = [len(each.pages) for each in printed]
+    front, length = None, 0
+    while front is None or len(front.pages) != length:
+        length = len(front.pages) if front else 2
+        text = contents(entries, titles, lengths, length, made_of)
+        front = PdfReader(BytesIO(printed_text(chromium, text)))
+    feet = PdfReader(BytesIO(printed_text(chromium, feet_of(length, lengths, made_of))))
+    made = joined(entries, titles, [front, *printed], feet, site)
+    made.add_metadata({"/Title": "Attention Notes", "/Author": "The Attention Notes authors"})
+    return made
 
 
 def printed_page(chromium: "Browser", path: Path) -> tuple[str, bytes]:
@@ -256,14 +268,14 @@ def joined(
     entries: list[Part],
     titles: list[str],
     printed: list[PdfReader],
-    numbers: PdfReader,
+    feet: PdfReader,
     site: Path,
 ) -> PdfWriter:
     """All of it, with bookmarks, a foot below each page, and links that stay in the book."""
     made = PdfWriter()
     for each in printed:
         made.append(each, import_outline=False)
-    for page, foot in zip(made.pages, numbers.pages, strict=False):
+    for page, foot in zip(made.pages, feet.pages, strict=True):
         page.merge_page(foot)
     lengths = [len(each.pages) for each in printed]
     at = starts(lengths[1:], lengths[0])

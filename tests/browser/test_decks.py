@@ -1,0 +1,147 @@
+"""The slides in a browser, from a folder: each fits, its letters are large, its models answer."""
+
+import re
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+
+import build
+import decks
+import printing
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from pypdf import PdfReader
+
+from .conftest import HANGS, STEMS
+
+ROOT = Path(__file__).parents[2]
+SLIDE = {"width": 1280, "height": 720}
+LETTERS = 18  # px, the smallest; an exponent of a figure's scale may be a hair smaller
+# Whatever of a slide can be seen lies in it, with its size, and so do its letters.
+AMISS = """(least) => {
+  const slide = Reveal.getCurrentSlide();
+  const found = [];
+  const box = { right: 1280, bottom: 720 };
+  for (const e of slide.querySelectorAll("*")) {
+    if (e.closest("aside, mjx-assistive-mml") || !e.checkVisibility()) continue;
+    const { width, right, bottom, left, top } = e.getBoundingClientRect();
+    if (!width) continue;
+    if (right > box.right + 1 || bottom > box.bottom + 1 || left < -1 || top < -1)
+      found.push(`out: ${e.outerHTML.slice(0, 80)}`);
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    const at = e.ownerSVGElement ? e.getScreenCTM() : { a: 1, b: 0 };
+    const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(at.a, at.b);
+    if (size < least - 0.1) found.push(`${size}: ${e.outerHTML.slice(0, 80)}`);
+  }
+  if (slide.scrollHeight > slide.clientHeight + 1) found.push(`high: ${slide.scrollHeight}`);
+  return found;
+}"""
+SHOW_ALL = "() => { while (Reveal.availableFragments().next) Reveal.nextFragment(); }"
+IN_WIDGET = ".attn-widget[data-alone]"
+
+# What somebody does with each widget, by its name and the view that a slide opens.
+ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
+    ("sorter", ""): lambda widget: widget.get_by_label("Type three letters").fill("bbc"),
+    ("brackets", ""): lambda widget: widget.get_by_label("Your string").fill("(a)"),
+    ("brackets-2", ""): lambda widget: widget.get_by_label("Prompt").fill("(a)("),
+    ("arrows", "head"): lambda widget: widget.get_by_text("another sequence").click(),
+    ("arrows", "hand"): lambda widget: widget.locator("[type=range]").first.press("ArrowRight"),
+    ("sudoku", ""): lambda widget: widget.get_by_role("button", name="Draw an easy").click(),
+    ("equilibrium", ""): lambda widget: widget.get_by_role("button", name="Mutual").click(),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All decks, as `make decks` writes them."""
+    folder = tmp_path_factory.mktemp("decks")
+    decks.write(ROOT, site, build.lessons(ROOT), folder, "Attention Notes", decks.SEED)
+    return folder
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that may ask for files only, and in which nothing may go wrong."""
+    page = browser.new_page(viewport=SLIDE)
+    page.set_default_timeout(HANGS)
+    asked: list[str] = []
+    wrong: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    yield page
+    assert [one for one in asked if not one.startswith(("file:", "blob:", "data:"))] == []
+    assert wrong == []
+    page.close()
+
+
+def opened(page: Page, path: Path) -> Page:
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    return page
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_slide_fits_and_its_letters_are_large(stem: str, folder: Path, page: Page) -> None:
+    opened(page, folder / f"{stem}.html")
+    slides = decks.read(ROOT, stem).slides
+    assert page.evaluate("Reveal.getTotalSlides()") == len(slides)
+    for number, slide in enumerate(slides):
+        page.evaluate("(number) => Reveal.slide(number)", number)
+        assert page.evaluate(AMISS, LETTERS) == [], f"{stem}, slide {number + 1}: {slide.title}"
+        page.evaluate(SHOW_ALL)
+        assert page.evaluate(AMISS, LETTERS) == [], f"{stem}, slide {number + 1}, all shown"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_its_models_are_alive_and_a_clicker_leads_on(stem: str, folder: Path, page: Page) -> None:
+    """One that answers shows other words or numbers after something was chosen in it."""
+    opened(page, folder / f"{stem}.html")
+    slides = decks.read(ROOT, stem).slides
+    for number, slide in enumerate(slides):
+        if slide.kind != "widget":
+            continue
+        page.evaluate("(number) => Reveal.slide(number)", number)
+        frame = page.frame_locator("section.present iframe")
+        widget = frame.locator(IN_WIDGET)
+        expect(widget).to_have_attribute("data-show", slide.content)
+        before = widget.inner_html()
+        ACTS[slide.content, str(slide.more.get("choose", {}).get("mode", ""))](widget)
+        expect(widget).not_to_have_js_property("innerHTML", before)
+        widget.locator(":is(button, input):visible").first.press("PageDown")
+        page.wait_for_function("(number) => Reveal.getIndices().h === number + 1", arg=number)
+
+
+def test_a_cover_hides_its_figure_until_the_next_key(folder: Path, page: Page) -> None:
+    stem = STEMS[0]
+    opened(page, folder / f"{stem}.html")
+    number = [slide.kind for slide in decks.read(ROOT, stem).slides].index("figure")
+    page.evaluate("(number) => Reveal.slide(number)", number)
+    cover, figure = page.locator(".present .cover"), page.locator(".present figure")
+    inside, around = figure.bounding_box(), cover.bounding_box()
+    assert inside and around
+    assert around["x"] <= inside["x"] and around["y"] <= inside["y"]
+    assert around["y"] + around["height"] >= inside["y"] + inside["height"]
+    expect(cover).to_have_css("opacity", "1")
+    page.keyboard.press("ArrowRight")
+    expect(cover).to_have_css("opacity", "0")
+
+
+def test_a_deck_is_printed_a_page_for_each_press_and_a_handout_on_four(
+    browser: Browser, folder: Path
+) -> None:
+    stem = STEMS[0]
+    names = (f"{stem}.html", f"{stem}-handout.html")
+    deck, sheet = (
+        PdfReader(BytesIO(printing.printed_deck(browser, folder / name))) for name in names
+    )
+    slides = decks.read(ROOT, stem).slides
+    assert {(page.mediabox.width, page.mediabox.height) for page in deck.pages} == {(960, 540)}
+    covered = sum(slide.kind == "figure" for slide in slides)
+    assert len(deck.pages) >= len(slides) + covered
+    assert 1 <= len(sheet.pages) <= 4
+    text = " ".join(page.extract_text() for page in sheet.pages)
+    for slide in slides:
+        if slide.kind not in ("widget", "question"):
+            assert " ".join(slide.title.split()[:2]) in re.sub(r"\s+", " ", text), slide.title
+    assert "MIT licence" in text
