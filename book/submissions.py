@@ -27,6 +27,9 @@ CANVAS = re.compile(r"(?P<name>[^/_]+)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>[^
 RECEIPT = ("timestamp.txt", "submission_secret.txt")
 """What nbgrader puts beside a sheet that was handed in, and wants beside the feedback."""
 
+HANDED_OUT = re.compile(r"week-\d+-(lesson|evidence)\.ipynb|README\.txt|LICENSE|.+\.whl")
+"""What stands beside a sheet from the beginning: nbgrader collects the whole folder."""
+
 LARGEST = 50 * 2**20
 """Bytes of a file; nobody writes a larger notebook by hand."""
 
@@ -87,6 +90,8 @@ def unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
     parts = PurePosixPath(name).parts
     if any(part.startswith((".", "__MACOSX")) for part in parts):
         return
+    if parts and HANDED_OUT.fullmatch(parts[-1]):
+        return
     if not zipfile.is_zipfile(io.BytesIO(content)):
         yield name, content
         return
@@ -119,7 +124,10 @@ def whose(path: PurePosixPath, week: Week) -> tuple[Student, str]:
 
 
 def chosen(student: Student, files: list[tuple[str, bytes]], week: Week) -> Submission:
-    """Of a student's files the one that is the week's sheet; of two, the one with more answers."""
+    """Of a student's files the one that says that it is the week's sheet, or else looks like it.
+
+    Of two, the one with more answers.
+    """
     sheets, notes, receipt = [], [], {}
     for file, content in files:
         if student.platform == "nbgrader" and file in RECEIPT:
@@ -137,11 +145,11 @@ def chosen(student: Student, files: list[tuple[str, bytes]], week: Week) -> Subm
             notes.append(f"{file} has none of this week's exercises")
         else:
             changed = sum(not untouched(cells.get(e.name, ""), e) for e in week.exercises)
-            sheets.append((changed, file, cells))
+            sheets.append((told is not None, changed, file, cells))
     if not sheets:
         return Submission(student, "", {}, (*notes, "no homework of this week was found"), receipt)
-    _, file, cells = max(sheets, key=lambda sheet: sheet[:2])
-    notes += [f"{other} is another; {file} counts" for _, other, _ in sheets if other != file]
+    *_, file, cells = max(sheets, key=lambda sheet: sheet[:3])
+    notes += [f"{other} is another; {file} counts" for *_, other, _ in sheets if other != file]
     return Submission(student, file, cells, tuple(notes), receipt)
 
 

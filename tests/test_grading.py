@@ -296,6 +296,27 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
     assert page.read_text("utf-8") == "a teacher's"
 
 
+@pytest.mark.parametrize("week", WEEKS, ids=lambda week: week.stem)
+def test_what_was_handed_out_beside_a_sheet_is_no_answer(week: Week, tmp_path: Path) -> None:
+    """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
+    path, answer = f"ada/{week.name}", week.exercises[0]
+    lesson, evidence = homework.pages(ROOT, week.stem)
+    wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
+    files = {
+        f"{path}/week-{week.number}-homework.ipynb": sheet({answer.name: answer.solution}, week),
+        f"{path}/week-{week.number}-lesson.ipynb": lesson.read_bytes(),
+        f"{path}/week-{week.number}-evidence.ipynb": evidence.read_bytes(),
+        f"{path}/README.txt": b"",
+        f"{path}/attn_notes-1-py3-none-any.whl": wheel,
+    }
+    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), week)
+    assert ada.file == f"week-{week.number}-homework.ipynb" and ada.notes == ()
+    assert ada.cells[answer.name] == answers.code(answer.solution)
+    files[f"{path}/mine.ipynb"] = lesson.read_bytes()  # renamed
+    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), week)
+    assert ada.file == f"week-{week.number}-homework.ipynb"
+
+
 def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BookError, match="There is no"):
         submissions.read(tmp_path / "none.zip", WEEKS[0])
