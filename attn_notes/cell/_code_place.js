@@ -25,8 +25,8 @@ const SETTLE = 200; // ms after which what is typed is kept
  *   forget()    called whenever the code is another
  *   attempt(code, given)    what Run does; an error of the reader's code is told here
  *
- * Gives {node, tell, print, number, run, show, code}; a button of `starts` calls `run(given)`, `show(code)` puts other
- * code there, which is kept as soon as it is changed, and `code()` is what stands there.
+ * Gives {node, tell, print, number, run, show, keepTyped, code}; a button of `starts` calls `run(given)`, `show(code)`
+ * puts other code there, which is kept as soon as it is changed, and `code()` is what stands there.
  */
 export function codePlace({ uid, label, hint, memory, again: words, book, attributes, measured, attempt, ...more }) {
   const { starts = [], others = [], below = [], forget = () => {}, by = engine } = more;
@@ -47,18 +47,26 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
     ...below,
   );
   stop.hidden = output.hidden = true;
-  let timer;
+  let timer = null; // until what was typed is kept
   let busy = false;
 
   function typed() {
     number();
     again.disabled = field.value === book();
-    clearTimeout(timer);
+    stopWaiting();
     timer = setTimeout(keep, SETTLE);
     forget();
   }
-  function keep() {
+  /** Keep what is typed, if that waits: what is only shown is nobody's yet. */
+  function keepTyped() {
+    if (timer !== null) keep();
+  }
+  function stopWaiting() {
     clearTimeout(timer);
+    timer = null;
+  }
+  function keep() {
+    stopWaiting();
     memory.put(field.value === book() ? null : field.value);
   }
   function put(code) {
@@ -68,7 +76,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   function show(code) {
     field.value = code;
     typed();
-    clearTimeout(timer);
+    stopWaiting();
     clear();
     node.dataset.code = "idle";
   }
@@ -98,7 +106,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   async function run(given) {
     if (busy) return;
     busy = true;
-    keep();
+    keepTyped();
     clear();
     forget();
     number();
@@ -123,12 +131,12 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
     }
   }
 
-  addEventListener("pagehide", keep);
-  document.addEventListener("visibilitychange", () => document.hidden && keep());
+  addEventListener("pagehide", keepTyped);
+  document.addEventListener("visibilitychange", () => document.hidden && keepTyped());
   field.value = memory.get() ?? book();
   number();
   again.disabled = field.value === book();
-  return { node, tell, print, number, run, show, code: () => field.value };
+  return { node, tell, print, number, run, show, keepTyped, code: () => field.value };
 }
 
 /** What stands in the place of the book's own code, which the editor takes. */

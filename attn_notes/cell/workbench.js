@@ -57,7 +57,7 @@ export async function mount(place) {
   const starts = select({ uid: UID, name: "start", label: "Begin with", onchange: (value) => choose({ start: value }) });
   const tasks = select({ uid: UID, name: "task", label: "Task", onchange: (value) => choose({ task: value }) });
 
-  const { node, tell, print, run, show, code } = codePlace({
+  const { node, tell, print, run, show, keepTyped, code } = codePlace({
     uid: UID,
     label: "Your attention",
     hint:
@@ -105,6 +105,7 @@ export async function mount(place) {
   }
   function choose(next) {
     const other = "start" in next;
+    keepTyped();
     settle(next);
     chosen.put(JSON.stringify({ start, task }));
     show(other ? (mine().get() ?? data.starts[start].trimEnd()) : code());
