@@ -65,8 +65,8 @@ class Program:
         `index.html` has all it needs in it, asks for nothing, and opens from a disk as well as from
         any server. The other files are for a page of your own: `step.js`, the program;
         `weights.json`, every input as it starts; `setup.json`, the settings; `program.js`,
-        `vectors.js` and `trainer.js`, AdamW, draws, products and a Worker to train in. Files of these names are
-        replaced.
+        `vectors.js` and `trainer.js`, AdamW, draws, products and a Worker to train in. Files of
+        these names are replaced.
 
         Args:
             folder: made, if it is not there.
