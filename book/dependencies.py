@@ -191,14 +191,15 @@ def data_files(module: Path) -> list[Path]:
     """Files beside a module that belong to it.
 
     Those of its name, `STEM.js`; its parts, `_STEM_part.js`; and those that no module is named in,
-    which all share, `_page.js`.
+    which all share: `_page.js`, and `vectors.js` where there is no `vectors.py`.
     """
     beside = [path for path in module.parent.iterdir() if path.is_file()]
     stems = {path.stem for path in beside if path.suffix == ".py" and path.name[0] != "_"}
 
     def belongs(path: Path) -> bool:
         if not path.name.startswith("_"):
-            return path.name.partition(".")[0] == module.stem
+            name = path.name.partition(".")[0]
+            return name == module.stem or (path.suffix == ".js" and name not in stems)
         named = {stem for stem in stems if path.name.startswith(f"_{stem}_")}
         return not named or module.stem in named
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from dependencies import lesson_stems
 
 from attn_notes import predictions
 from attn_notes.chapters.deep_qkv import evidence as sorters
@@ -17,7 +18,7 @@ from attn_notes.predictions import Choice, Number, Order, Part
 from attn_notes.tasks import sorting
 
 ROOT = Path(__file__).parents[1]
-LESSONS = sorted((ROOT / "book").glob("*.ipynb"))
+LESSONS = [ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT)]
 PARTS = [Part("cats", 0.0, 100.0, came=80.0, best=100.0), Part("dogs", -1.0, 1.0, came=0.5)]
 
 

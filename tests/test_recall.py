@@ -10,6 +10,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from dependencies import lesson_stems
 from nbclient import NotebookClient
 from torch import Generator, Tensor, nn
 
@@ -21,7 +22,7 @@ from attn_notes.training.ensemble import train
 from attn_notes.widgets import triple_product as widget
 
 ROOT = Path(__file__).parents[1]
-LESSONS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
+LESSONS = lesson_stems(ROOT)
 SECONDS = 20  # of the processor, for a lesson
 POINTS = torch.linspace(0, 1, 12).view(4, 3)
 

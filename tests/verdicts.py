@@ -11,14 +11,18 @@ from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 
-from dependencies import notebook_paths
+from dependencies import notebook_paths, own_stems
 
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim
 
 ROOT = Path(__file__).parents[1]
-PAGES = [path.with_suffix("").as_posix() for path in notebook_paths(ROOT)]
-"""Those of `_toc.yml` that are notebooks, as `book/trm` and `book/evidence/trm`."""
+PAGES = [
+    path.with_suffix("").as_posix()
+    for path in notebook_paths(ROOT)
+    if path.stem not in own_stems(ROOT)
+]
+"""Those of `_toc.yml` that are about a source, as `book/trm` and `book/evidence/trm`."""
 
 SIGNS = {"+": True, "-": False, "?": None}
 """Besides, "." is an empty cell and "*" what may differ from machine to machine."""
