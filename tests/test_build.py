@@ -59,7 +59,7 @@ FILES = {
     ),
     "attn_notes/widgets/tiny.js": "export default { render() {} }",
     "attn_notes/widgets/_theme.css": "",
-    "attn_notes/widgets/unrelated.js": "",
+    "attn_notes/widgets/unrelated.css": "",
 }
 CODE = [
     "%%time\nfrom attn_notes.models.tiny import answer\nimport attn_notes.widgets.tiny as widgets",
@@ -205,7 +205,7 @@ def built(tmp_path_factory):
 def test_chapter_depends_on_what_its_imports_reach(project):
     unreached = {
         "attn_notes/tasks/unrelated.py",
-        "attn_notes/widgets/unrelated.js",
+        "attn_notes/widgets/unrelated.css",
         "attn_notes/results/other.json",
     }
     others = {"_config.yml", "_toc.yml", "requirements.txt", "book/index.md"}
@@ -243,13 +243,13 @@ def test_key_follows_every_file_that_says_how_it_runs(project, tmp_path, monkeyp
 
 
 def test_a_part_of_another_widget_is_not_part_of_the_key(project):
-    """`_STEM_part.js` belongs to STEM; what is named after no widget belongs to all."""
+    """`_STEM_part.js` belongs to STEM; what is named after no module belongs to all."""
     widgets = project / "attn_notes/widgets"
     (widgets / "other.py").touch()
     before = chapter(project).key
     (widgets / "_other_view.js").write_text("1")
     assert chapter(project).key == before
-    for part in ("_tiny_view.js", "_any_view.js"):
+    for part in ("_tiny_view.js", "_any_view.js", "any.js"):
         (widgets / part).write_text("1")
         assert chapter(project).key != before
         before = chapter(project).key
@@ -259,7 +259,7 @@ def test_a_part_of_another_widget_is_not_part_of_the_key(project):
     "name",
     [
         "attn_notes/tasks/unrelated.py",
-        "attn_notes/widgets/unrelated.js",
+        "attn_notes/widgets/unrelated.css",
         "attn_notes/results/other.json",
         "book/index.md",
         "_config.yml",
