@@ -1,7 +1,7 @@
 """The number of a lesson follows from `_toc.yml`: a page writes `[#](STEM.ipynb)` to show it.
 
-So the lessons can change places, and no page has to be told. A lesson is a file that the contents
-list directly in `book`; the notes for teaching it, `[#](teaching/STEM.md)`, have its number.
+So the lessons can change places, and no page has to be told. A lesson is a notebook that the
+contents list directly in `book`; the notes for teaching it, `[#](teaching/STEM.md)`, have its number.
 """
 
 import re
@@ -38,7 +38,8 @@ def numbered(source: str, stems: list[str]) -> str:
 def lessons(root: Path) -> list[str]:
     """The stems of the lessons in the order of `_toc.yml`."""
     contents = (root / "_toc.yml").read_text("utf-8")
-    return re.findall(r"file: book/(\w+)$", contents, re.M)
+    listed = re.findall(r"file: book/(\w+)$", contents, re.M)
+    return [stem for stem in listed if (root / "book" / f"{stem}.ipynb").is_file()]
 
 
 def _number(app: Sphinx, page: str, source: list[str]) -> None:
