@@ -128,6 +128,11 @@ def test_fields_to_be_filled_in_are_no_lessons_own_widget(part: dict[str, Module
         part["widgets"].first_widget(both, "trm")
 
 
+def test_a_page_beside_the_lessons_is_none(part: dict[str, ModuleType]) -> None:
+    """As the workbench, which stands in `book` and has no number."""
+    assert part["numbers"].lessons(ROOT) == lesson_stems(ROOT)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_lessons_are_numbered_as_they_are_listed(turned: bool, part: dict[str, ModuleType]) -> None:
     stems = lesson_stems(ROOT)[:: -1 if turned else 1]

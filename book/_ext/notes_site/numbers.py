@@ -1,12 +1,14 @@
 """The number of a lesson follows from `_toc.yml`: a page writes `[#](STEM.ipynb)` to show it.
 
 So the lessons can change places, and no page has to be told. A lesson is a file that the contents
-list directly in `book`; the notes for teaching it, `[#](teaching/STEM.md)`, have its number.
+list directly in `book`, in a part with numbers where there are parts; the notes for teaching it,
+`[#](teaching/STEM.md)`, have its number.
 """
 
 import re
 from pathlib import Path
 
+import yaml
 from sphinx.application import Sphinx
 
 
@@ -37,8 +39,10 @@ def numbered(source: str, stems: list[str]) -> str:
 
 def lessons(root: Path) -> list[str]:
     """The stems of the lessons in the order of `_toc.yml`."""
-    contents = (root / "_toc.yml").read_text("utf-8")
-    return re.findall(r"file: book/(\w+)$", contents, re.M)
+    contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    parts = [part for part in contents.get("parts", []) if part.get("numbered")] or [contents]
+    listed = [chapter["file"] for part in parts for chapter in part.get("chapters", [])]
+    return [file.removeprefix("book/") for file in listed if re.fullmatch(r"book/\w+", file)]
 
 
 def _number(app: Sphinx, page: str, source: list[str]) -> None:
