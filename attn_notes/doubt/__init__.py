@@ -18,7 +18,8 @@ True
 - `twins`: has training seen the test?
 - `proper`: do the probabilities sum to one wherever they are scored?
 
-`made` calls a function in a file of yours, and `Audit` is the report on somebody's claim.
+`made` calls a function in a file of yours, `logits` finds them in whatever a model returns, and
+`Audit` is the report on somebody's claim.
 
 Each check returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what
 was asked, how small a thing it would have found, what was not asked and why, and what was left out.
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # what editors know, and the build, which follows imports as 
     from attn_notes.doubt.reports import LeakError as LeakError
     from attn_notes.doubt.reports import Report as Report
     from attn_notes.doubt.slopes import slope as slope
+    from attn_notes.doubt.subject import logits as logits
     from attn_notes.doubt.sums import proper as proper
     from attn_notes.doubt.yours import made as made
 
@@ -59,6 +61,7 @@ _WHERE = {
     "twins": "duplicates",
     "proper": "sums",
     "made": "yours",
+    "logits": "subject",
     "Audit": "audits",
 }
 """The module of each name, imported when it is asked for: pytest finds the plugin without torch."""

@@ -11,6 +11,7 @@ from torch import Generator, Tensor, nn
 from attn_notes import allowed
 from attn_notes.analysis import statistics
 from attn_notes.analysis.statistics import Effect, Verdict
+from attn_notes.doubt.reports import wrapped
 from attn_notes.training.comparison import train_kinds
 from attn_notes.training.ensemble import Model
 
@@ -75,7 +76,7 @@ class Compared:
             + ("" if self.paired else f", which is below {AGREE:g}: so they are not used"),
             "rates: {:g} for ours, {:g} for theirs".format(*self.rates),
         ]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join(map(wrapped, [*lines, *(f"note: {note}" for note in self.notes)]))
 
 
 def compare(

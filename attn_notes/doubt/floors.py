@@ -52,7 +52,9 @@ def floor(
     counted = {}
     for k in sorted(set(orders)):
         counted[k] = _mean(count_losses(train.flatten(), test.flatten(), vocabulary, k))
-        found = "{} [{:.4f}, {:.4f}]".format(_nats(counted[k].middle), *counted[k][1:])
+        found = _nats(counted[k].middle)
+        if math.isfinite(counted[k].low):
+            found += " [{:.4f}, {:.4f}]".format(*counted[k][1:])
         answers.append(Answer(f"{k}-gram", "ok", size=counted[k].middle, found=found))
     if entropy is not None:
         allowed.not_negative(entropy=entropy)

@@ -1,10 +1,14 @@
 """What a model was asked and what came of it: answers, and the report that holds them."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 VERDICTS = ("ok", "leak", "wrong", "warning", "not asked")
 """What an answer may be; a report is not ok with one that is a leak, or wrong."""
+
+WIDTH = 84
+"""Characters of a printed line: what a page has room for."""
 
 
 class LeakError(AssertionError):
@@ -115,4 +119,10 @@ class Report:
         modes = [len(answer.mode) for answer in self.answers if answer.mode]
         mode = max(modes) + 2 if modes else 0
         lines = [answer.line(check, mode) for answer in self.answers]
-        return "\n".join([head, *lines, *(f"note: {note}" for note in self.notes)])
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join([head, *map(wrapped, lines)])
+
+
+def wrapped(line: str) -> str:
+    """A line in as many as it needs; what follows stands below what was found."""
+    return textwrap.fill(line, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)

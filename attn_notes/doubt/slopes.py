@@ -13,6 +13,7 @@ from attn_notes.doubt.reports import Answer, Report
 STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
 LEAST = 1.8  # the order that is taken for 2: kinks cost a little
 DRAWS = 2
+LITTLE = 1e-2  # how far a parameter moves whose entries are alike, at h = 1
 ROUNDING = 1e-12  # of the loss: what is smaller says nothing
 
 
@@ -22,7 +23,8 @@ def slope(model: nn.Module, loss: Callable[[nn.Module], Tensor]) -> Report:
     Where a parameter θ moves by h·v, the loss changes by h·g·v and a remainder. With the right
     gradient g the remainder falls as h², with another one as h: a part that is detached, a slope
     that is a percent too steep, a custom backward pass that forgets a factor, an estimator. An
-    answer's `size` is that order, infinite where the loss is linear or does not hang on θ.
+    answer's `size` is that order, infinite where there is no remainder to be seen: the loss is as
+    good as linear in θ, or does not hang on it.
 
     The model is left as it was, and its gradients too.
 
@@ -64,7 +66,7 @@ def slope(model: nn.Module, loss: Callable[[nn.Module], Tensor]) -> Report:
 def _order(parameter: Tensor, g: Tensor, ask: Callable[[], Tensor], draw: int) -> float:
     """The order of the remainder between the two smallest steps at which it can be seen."""
     v = torch.randn(parameter.shape, generator=Generator().manual_seed(draw))
-    size = float(parameter.std(correction=0)) + 1e-3
+    size = float(parameter.std(correction=0)) + LITTLE  # gains are all one, biases zero
     v = (v.to(parameter) * size / parameter.numel() ** 0.25).reshape(parameter.shape)
     start, at, along = parameter.clone(), float(ask()), float((g * v).sum())
     seen: list[tuple[float, float]] = []
@@ -83,7 +85,7 @@ def _order(parameter: Tensor, g: Tensor, ask: Callable[[], Tensor], draw: int) -
 
 def _answer(name: str, order: float, unused: bool) -> Answer:
     if math.isinf(order):
-        said = "the loss does not hang on it" if unused else "the loss is linear in it"
+        said = "the loss does not hang on it" if unused else "the loss is as good as linear in it"
         return Answer(name, "ok", size=order, found=said)
     verdict = "ok" if order >= LEAST else "wrong"
     return Answer(name, verdict, size=order, found=f"the remainder falls with order {order:.2f}")

@@ -54,6 +54,15 @@ def test_a_slope_that_is_off_by_a_factor_has_order_one(off: float) -> None:
     assert right.verdict == "ok" and right.size == pytest.approx(2, abs=0.05)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_gain_that_is_all_one_and_a_bias_that_is_zero_are_moved_far_enough(value: float) -> None:
+    net = wrong.Net(lambda h, gain: torch.tanh(h + gain))
+    nn.init.constant_(net.gain, value)
+    report = doubt.slope(net, wrong.loss)
+    (gain,) = (answer for answer in report.answers if answer.check == "gain")
+    assert 1.9 < gain.size < 2.1
+
+
 def test_a_slope_of_dropout_falls_alike_and_what_is_frozen_is_not_asked() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Tanh(), nn.Linear(4, 1))
     model[0].weight.requires_grad_(False)

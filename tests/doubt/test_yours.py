@@ -11,7 +11,7 @@ from attn_notes import doubt
 from attn_notes.analysis.statistics import Effect
 from attn_notes.doubt.audits import Audit
 from attn_notes.doubt.comparing import Compared
-from attn_notes.doubt.reports import Answer, Report
+from attn_notes.doubt.reports import WIDTH, Answer, Report
 
 MODEL = """
 from dataclasses import dataclass
@@ -141,3 +141,13 @@ def test_columns_are_as_wide_as_what_stands_in_them() -> None:
     ]
     first, second = str(Report("slope", answers)).splitlines()[1:]
     assert first.index("good") == second.index("x")
+
+
+def test_a_printed_line_fits_a_page_and_keeps_its_words() -> None:
+    answer = Answer(
+        "suffix", "leak", "train, double", found="reads " * 30, module="a (B)", size=1.0
+    )
+    _, *lines = str(Report("causal", [answer])).splitlines()
+    assert len(lines) > 1 and max(map(len, lines)) <= WIDTH
+    assert " ".join(" ".join(lines).split()) == " ".join(str(answer).split())
+    assert all(line.startswith(" " * 10) for line in lines[1:])

@@ -82,9 +82,9 @@ def influences(trained: Tensor, asked: Tensor) -> Picture:
         title="In training it reads ahead, and only then"
         if ahead == [True, False]
         else "Who reads whom",
-        caption="A dark cell: the token of its column is changed, and the logits of its row move. "
-        "Above the line they do so before the token has come.",
-        alt=f"Two squares of {t} by {t} cells. Above the diagonal {counts[0]} cells are dark in "
+        caption="A cell that stands out: the token of its column is changed, and the logits of its "
+        "row move. Above the line they do so before the token has come.",
+        alt=f"Two squares of {t} by {t} cells. Above the diagonal {counts[0]} cells stand out in "
         f"training mode, {counts[1]} in evaluation mode.",
     )
 

@@ -28,7 +28,7 @@ def test_who_reads_whom_is_counted_above_the_line() -> None:
     ahead[1, 4] = 1.0
     picture = figures.influences(ahead, past)
     assert picture.title == "In training it reads ahead, and only then"
-    assert "1 cells are dark in training mode, 0 in evaluation mode" in picture.alt
+    assert "1 cells stand out in training mode, 0 in evaluation mode" in picture.alt
     for both in ((past, past), (ahead, ahead), (past, ahead)):
         assert figures.influences(*both).title == "Who reads whom"
 
