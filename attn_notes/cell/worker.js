@@ -108,17 +108,17 @@ function evaluate({ task, inputs, numbers = true }) {
 
 /**
  * What a model gives, the first `most` of its `logits`, and, where its `tokens` are read in order, whether it reads
- * ahead: by changing tokens (_ahead.js), and by the slope in what is looked up of them (page/running.py). Both are
- * numbers of nodes.
+ * ahead: by changing tokens (_ahead.js), and, if `slopes` are asked for, by the slope in what is looked up of them
+ * (page/running.py), which holds a graph three times as large. Both are numbers of nodes.
  */
-async function judge({ logits, tokens = null, vocabulary = 0, most }) {
+async function judge({ logits, tokens = null, vocabulary = 0, most, slopes = false }) {
   const made = T.nodes[logits];
   const read = tokens === null ? null : T.nodes[tokens];
   const predict = (await ran(made, read)) ?? replayed(made, read);
   const values = Array.from(predict(read?.data).subarray(0, most));
   if (!read) return { error: null, values, ahead: null };
   const moves = futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict);
-  const { error, slope = null } = call("ahead", logits, tokens);
+  const { error, slope } = slopes ? call("ahead", logits, tokens) : { error: null, slope: null };
   return { error, values, ahead: { ...moves, slope } };
 }
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from attn_notes.cell.bench.starts import STARTS
 
 from .cell_page import code, run, said, told
-from .conftest import HANGS, Visit, opened
+from .conftest import HANGS, SITE, STRICT_POLICY, Visit, opened, serve
 from .training_page import PATIENCE
 
 PAGE = "book/workbench.html"
@@ -138,7 +138,7 @@ def test_qk_norm_trains_and_gets_a_verdict(open_page: Callable[..., Visit]) -> N
     assert found["verdict"] in ("lower", "higher", "could not be told")
     rows = cell.locator("tbody tr").all_inner_texts()
     assert len(rows) == 1 + len(STARTS) and rows[0].startswith("yours")
-    assert sum("p = " in row or "p < " in row for row in rows) == len(STARTS) - 1
+    assert sum("p\u00a0" in row for row in rows) == len(STARTS) - 1
     assert "this one reads ahead" in rows[-1]
     visit.assert_clean()
 
@@ -189,7 +189,7 @@ REACH = """async (base) => {
     it.onerror = not;
     setTimeout(() => not('nothing came'), 1000);
   });
-  const nested = `fetch('${base}?nested').then(() => postMessage('got'))`;
+  const nested = `fetch('${base}?nested').then(() => postMessage('got'), () => {})`;
   const blob = () => URL.createObjectURL(new Blob([nested], { type: 'text/javascript' }));
   const tries = {
     fetch: () => fetch(`${base}?fetch`),
@@ -233,6 +233,7 @@ def test_what_runs_reaches_nothing(open_page: Callable[..., Visit]) -> None:
         " new BroadcastChannel('x').onmessage = (e) => heard.push(e.data);"
         " addEventListener('message', (e) => heard.push(e.data)); }"
     )
+    assert page.locator("iframe").get_attribute("sandbox") == "allow-scripts"
     (worker,) = page.workers
     assert worker.evaluate("origin") == "null"
     base = page.url.partition("#")[0]
@@ -245,8 +246,6 @@ def test_what_runs_reaches_nothing(open_page: Callable[..., Visit]) -> None:
     assert page.evaluate("heard") == []
     assert page.evaluate("window.bad") is None and cell.locator("img").count() == 0
     assert visit.errors == []
-    frame = page.locator("iframe[sandbox]")
-    assert frame.get_attribute("sandbox") == "allow-scripts"
 
 
 OUT = [
@@ -389,3 +388,24 @@ def test_nothing_of_the_engine_is_loaded_before_the_first_run(
     names = {response.url.rpartition("/")[2] for response in visit.responses}
     assert not names & {"micropython.wasm", "python.json", "worker.js", "training.js"}
     assert visit.external == []
+
+
+ALLOWED = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' blob: 'wasm-unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; "
+    "connect-src 'self' blob:"
+)
+"""The policy that CONTRIBUTING asks a host for."""
+
+
+def test_under_the_policy_that_is_asked_for_it_runs(open_page: Callable[..., Visit]) -> None:
+    with serve(SITE, policy=ALLOWED) as base:
+        cell = bench(open_page(PAGE, base=base, fresh=True).page)
+        assert run(cell)["code"] == "done", said(cell)
+
+
+def test_under_a_stricter_one_a_sentence_says_why_not(open_page: Callable[..., Visit]) -> None:
+    with serve(SITE, policy=STRICT_POLICY) as base:
+        cell = bench(open_page(PAGE, base=base, fresh=True).page)
+        assert run(cell)["code"] == "failed"
+        assert "policy bars WebAssembly" in said(cell)
