@@ -1,13 +1,15 @@
-"""A page of a course: it needs nothing but itself, no script, no network."""
+"""Pages of a course: they need nothing but their own folder, no network."""
 
 from html import escape
 
-PAGE = """\
+HEAD = """\
 <!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+"""
+PAGE = """\
 <style>
 :root {{ color-scheme: light dark; }}
 body {{
@@ -27,10 +29,14 @@ thead th {{ border-bottom: 1px solid; }}
 footer {{ margin-top: 3rem; font-size: 0.9rem; }}
 </style>
 {body}
-</html>
 """
 
 
+def document(title: str, rest: str) -> str:
+    """A page with this title; `rest` is what follows it, as HTML."""
+    return f"{HEAD.format(title=escape(title))}{rest}</html>\n"
+
+
 def page(title: str, body: str) -> str:
-    """A page that needs nothing but itself."""
-    return PAGE.format(title=escape(title), body=body)
+    """A page that needs nothing but itself, and no script."""
+    return document(title, PAGE.format(body=body))

@@ -46,6 +46,7 @@ import packages
 import questions
 import yaml
 from bs4 import BeautifulSoup
+from course_page import document
 from dependencies import BookError
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -407,11 +408,6 @@ def sections(
 
 
 PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
 <link rel="stylesheet" href="parts/dist/reset.css">
 <link rel="stylesheet" href="parts/dist/reveal.css">
 <link rel="stylesheet" href="parts/deck.css">
@@ -422,14 +418,8 @@ PAGE = """\
 <script src="parts/plugin/notes/notes.js"></script>
 <script src="parts/deck.js"></script>
 <script src="parts/mathjax/startup.js" defer></script>
-</html>
 """
 WIDGETS = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
 <style>
 body {{ margin: 0; font: 16px/1.5 system-ui, sans-serif; }}
 .attn-alone .attn-button {{ display: none; }}
@@ -449,7 +439,6 @@ addEventListener("keydown", (event) => {{
 }}, true);
 </script>
 <script src="../parts/widget-host.js"></script>
-</html>
 """
 
 
@@ -469,7 +458,7 @@ def widgets(page: str, stem: str, title: str) -> str:
         saved["state"] = {name: one for name, one in saved["state"].items() if name in own}
         inside = json.dumps(saved).replace("</", r"<\/")
         kept.append(f"{opening}{inside}</script>")
-    return WIDGETS.format(title=html.escape(title), states="".join(kept), places="\n".join(places))
+    return document(title, WIDGETS.format(states="".join(kept), places="\n".join(places)))
 
 
 # All of them
@@ -504,7 +493,7 @@ def write(
         path = root / TEACHING / "questions" / f"{stem}.yml"
         asked = {one.name: one for one in questions.read(path, seed)}
         slides = "\n".join(sections(deck, notebook, asked, made_of))
-        text = PAGE.format(title=html.escape(deck.title), slides=slides)
+        text = document(deck.title, PAGE.format(slides=slides))
         (folder / f"{stem}.html").write_text(text, "utf-8")
         sheet = handout(deck, notebook, asked, made_of)
         (folder / f"{stem}-handout.html").write_text(sheet, "utf-8")
@@ -537,10 +526,6 @@ def take_parts(root: Path, site: Path, parts: Path) -> None:
 
 
 HANDOUT = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<title>{title}: handout</title>
 <link rel="stylesheet" href="parts/handout.css">
 <main>
 <h1>{title}</h1>
@@ -549,7 +534,6 @@ HANDOUT = """\
 </main>
 <script src="parts/deck.js"></script>
 <script src="parts/mathjax/startup.js" defer></script>
-</html>
 """
 
 
@@ -560,7 +544,8 @@ def handout(
     made = html.escape(made_of)
     blocks = "\n".join(filter(None, (block(deck, one, notebook, asked) for one in deck.slides)))
     at = f"book/{deck.stem}.html"
-    return HANDOUT.format(title=html.escape(deck.title), blocks=blocks, made_of=made, at=at)
+    rest = HANDOUT.format(title=html.escape(deck.title), blocks=blocks, made_of=made, at=at)
+    return document(f"{deck.title}: handout", rest)
 
 
 def block(

@@ -2,7 +2,6 @@
 // hired again for the next.
 
 import { half } from "./_model.js";
-import { bytesOf, sandboxed } from "./_sandbox.js";
 
 const PATIENCE = 8; // seconds without an answer
 const CHECKED = 30; // where an answer is tried on hundreds of cases, which a slow phone takes longer for
@@ -48,7 +47,7 @@ export function fetched(name, who, read = (found) => found) {
 export const lessonOf = (stem) => fetched(`${stem}.json`, "this cell", unpacked);
 
 /** `employ` hires a Worker, and `load` gives it MicroPython: an address, or all of it. */
-function create(employ, load) {
+export function create(employ, load) {
   const asked = new Map(); // id → {action, resolve, reject, print}
   let worker = null;
   let ready = null;
@@ -111,13 +110,10 @@ function create(employ, load) {
   return { ask, end };
 }
 
-function once(make) {
+export function once(make) {
   let made = null;
   return () => (made ??= make());
 }
 
 /** The page's own. */
 export const engine = once(() => create(() => new Worker(file("worker.js"), { type: "module" }), (wasm) => wasm));
-
-/** One for code that somebody else may have written: it reaches nothing (_sandbox.js). */
-export const engineApart = once(() => create(() => sandboxed(["worker.js"]), bytesOf));

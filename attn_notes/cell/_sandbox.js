@@ -1,11 +1,13 @@
 // A Worker for code that somebody else may have written. It lives in a frame of an origin of its own, whose policy
 // allows no request to anybody: what it needs is fetched here, and handed over.
 
+import { create, once } from "./_engine.js";
+
 const file = (name) => new URL(name, import.meta.url).href;
 const IMPORTS = /^(?:import|export) (?:[^;"]*? from )?"\.\/([\w.]+)";$/gm;
 
 /** All that stands in a file, as bytes. */
-export const bytesOf = (address) => fetch(address).then((answer) => answer.arrayBuffer());
+const bytesOf = (address) => fetch(address).then((answer) => answer.arrayBuffer());
 
 /** The text of these modules and of all that they import, [name, text], each after those that it imports. */
 async function texts(entries) {
@@ -62,3 +64,6 @@ export function sandboxed(entries) {
   document.body.append(frame);
   return like;
 }
+
+/** The engine for code that somebody else may have written. */
+export const engineApart = once(() => create(() => sandboxed(["worker.js"]), bytesOf));

@@ -30,6 +30,7 @@ ENTRIES = (
     "frame.html",
     "frame.js",
     "editor.css",
+    "workbench.css",
     "NOTICES.txt",
 )
 LOWERING = (

@@ -3,12 +3,13 @@
 
 import { button, html, select } from "./_page.js";
 import { codePlace } from "./_code_place.js";
-import { Ended, engineApart, fetched } from "./_engine.js";
+import { Ended, fetched } from "./_engine.js";
 import { inputsOf } from "./_inputs_of.js";
 import { keptCode } from "./_kept_code.js";
 import { addressOf, readAddress } from "./_bench_address.js";
 import { resultTable, verdicts as compared } from "./_bench_table.js";
 import { crew } from "./_bench_training.js";
+import { engineApart } from "./_sandbox.js";
 import { stored } from "./_stored.js";
 import { readsAhead, verdicts } from "./_verdicts.js";
 

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMMENT = re.compile(r"^ *(?://.*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
+COMMENTS = {
+    ".js": re.compile(r"^ *(?://.*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE),
+    ".css": re.compile(r"^ */\*(?:[^*]|\*(?!/))*\*/\n", re.MULTILINE),
+}
 """Lines of their own: for whoever reads the files, and a tenth of what a page would weigh."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 
@@ -33,7 +36,7 @@ def parts_of(name: str, folders: Sequence[Path] = (HERE,)) -> list[str]:
 
 
 def read(name: str, folders: Sequence[Path] = (HERE,)) -> str:
-    """A file of the first of these folders that has one, JavaScript without its comments.
+    """A file of the first of these folders that has one, JavaScript and styles without comments.
 
     Raises:
         FileNotFoundError: none has.
@@ -41,15 +44,19 @@ def read(name: str, folders: Sequence[Path] = (HERE,)) -> str:
     for folder in folders:
         if (folder / name).is_file():
             text = (folder / name).read_text("utf-8")
-            return without_comments(text) if name.endswith(".js") else text
+            return without_comments(text, Path(name).suffix)
     places = ", ".join(map(str, folders))
     raise FileNotFoundError(f"{name} is imported, and is in none of {places}")
 
 
-def without_comments(text: str) -> str:
-    r"""JavaScript without the comments that have lines of their own.
+def without_comments(text: str, kind: str = ".js") -> str:
+    r"""A text without the comments that have lines of their own; `kind` is how its file ends.
 
     >>> without_comments("// Why.\nf(1); // what\n  /** More,\n   * and more. */\ng(2);\n")
     'f(1); // what\ng(2);\n'
+    >>> without_comments("/* Why,\n   at length. */\na { b: c; } /* what */\n", ".css")
+    'a { b: c; } /* what */\n'
+    >>> without_comments("/* Why. */\n", ".html")
+    '/* Why. */\n'
     """
-    return COMMENT.sub("", text)
+    return COMMENTS[kind].sub("", text) if kind in COMMENTS else text

@@ -37,7 +37,7 @@ export const TASKS = {
 export async function learn(setup) {
   const { seed, draws, weights, given = {}, task = "fixed", options = {}, double = false } = setup;
   const program = await importText(setup.program);
-  const fast = double || setup.plain ? null : loadVectors(program.size);
+  const fast = double ? null : loadVectors(program.size);
   const H = double ? new Float64Array(program.size) : fast?.H ?? new Float32Array(program.size);
   const run = program.make(H, { exp: double ? Math.exp : fastExp, ...fast });
   const names = Object.keys(program.outputs)

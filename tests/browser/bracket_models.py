@@ -38,7 +38,7 @@ KINDS = [
         (1, False, False),
     )
 ]
-SOME = KINDS[::21]
+SOME = KINDS[::13]
 """Of each part both kinds. To trace one takes longer than to ask it, so tests ask the same few."""
 SOME_OR_ALL = [pytest.param(SOME, id="some"), pytest.param(KINDS, id="all", marks=pytest.mark.long)]
 

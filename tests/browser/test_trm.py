@@ -205,7 +205,7 @@ def test_the_models_of_the_page_are_those_of_torch(module_page: Page, runs: dict
             compare(module_page, f"models[{name!r}][{seed}]", model, puzzles, 8)
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [100, pytest.param(1000, marks=pytest.mark.long)])
 def test_answers_are_those_of_torch_on_many_puzzles(
     n: int, module_page: Page, runs: dict[str, Any]
 ) -> None:

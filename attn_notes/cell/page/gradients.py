@@ -68,7 +68,7 @@ def _rule(row, g, tensor):
         arguments, back = OWN[n]
         return arguments, back(g)
     if operation not in ENTRYWISE and operation not in OTHERS:
-        raise NotImplementedError(f"this page's torch knows no gradient of {operation}")
+        raise RuntimeError(f"this page's torch knows no gradient of {operation}")
     rule = ENTRYWISE[operation][2] if operation in ENTRYWISE else OTHERS[operation]
 
     def read(x):

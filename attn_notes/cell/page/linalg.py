@@ -9,7 +9,7 @@ SMALL = 1e-15
 
 def _rows(x, name):
     if x.ndim != 2:
-        raise NotImplementedError(f"this page's torch.linalg.{name} takes one matrix")
+        raise RuntimeError(f"this page's torch.linalg.{name} takes one matrix")
     return x.double().tolist()
 
 

@@ -680,7 +680,7 @@ class Tensor:
     def softmax(self, dim=-1, dtype=None):
         if not self.is_floating_point():
             name = {"int64": "Long", "bool": "Bool"}[self.dtype.name]
-            raise NotImplementedError(
+            raise NotImplementedError(  # torch's own kind and words
                 f"\"softmax_lastdim_kernel_impl\" not implemented for '{name}'"
             )
         e = (self - self.amax(dim, True).detach()).exp()

@@ -40,10 +40,9 @@ def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:
 
 
 def _write(app: Sphinx) -> None:
-    if app.builder.format != "html" or not (Path(app.srcdir) / "micropython").is_dir():
+    folder = cells.beside_the_engine(app)
+    if folder is None:
         return
-    folder = Path(app.outdir) / "_static" / cells.FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
     for stem in _lessons(app):
         _, made = _lesson(app, stem)
         (folder / f"{stem}.answers.json").write_text(made(), "utf-8")
@@ -55,9 +54,8 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         return
     if stem not in set(_lessons(app)):
         return
-    there = (Path(app.srcdir) / "micropython").is_dir()
     sources = cells.sources_of(Path(app.env.doc2path(page)))
-    static = app.builder.get_relative_uri(page, "_static").removesuffix(".html").rstrip("/")
+    static = cells.way_to_static(app, page)
     found, _ = _lesson(app, stem)
     here = [x for x in found if not x.why_not]
     points = {x.name: x.points for x in here}
@@ -68,7 +66,7 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         check = _cell(doctree, page, exercise.line)
         if exercise.why_not:
             html = f'<p class="attn-cell-without">{escape(ONLY.format(why=exercise.why_not))}</p>'
-        elif not there:
+        elif cells.micropython(app) is None:
             html = f'<p class="attn-cell-without">{cells.WITHOUT}</p>'
         else:
             answer["ids"].append(f"answer-{exercise.name}")

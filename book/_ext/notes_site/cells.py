@@ -85,19 +85,32 @@ def _lessons(app: Sphinx) -> Iterator[str]:
             yield stem
 
 
-def _micropython(app: Sphinx) -> Path | None:
+def micropython(app: Sphinx) -> Path | None:
+    """The folder that lets a page run Python, where this site is made with it."""
     folder = Path(app.srcdir) / "micropython"
     return folder if folder.is_dir() else None
 
 
+def beside_the_engine(app: Sphinx) -> Path | None:
+    """The folder for what pages fetch to run code; None where no page of this build runs any."""
+    if app.builder.format != "html" or micropython(app) is None:
+        return None
+    folder = Path(app.outdir) / "_static" / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def way_to_static(app: Sphinx, page: str) -> str:
+    """How a page names the folder `_static`."""
+    return app.builder.get_relative_uri(page, "_static").removesuffix(".html").rstrip("/")
+
+
 def _write(app: Sphinx) -> None:
-    source = _micropython(app)
-    if app.builder.format != "html" or source is None:
+    source, folder = micropython(app), beside_the_engine(app)
+    if source is None or folder is None:
         return
     from attn_notes.cell import engine  # only where it is asked for
 
-    folder = Path(app.outdir) / "_static" / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in engine.files().items():
         (folder / name).write_text(text, "utf-8")
     for path in source.iterdir():
@@ -114,7 +127,7 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if app.builder.format != "html" or folder != "book" or stem not in set(_lessons(app)):
         return
     sources = sources_of(Path(app.env.doc2path(page)))
-    static = app.builder.get_relative_uri(page, "_static").removesuffix(".html").rstrip("/")
+    static = way_to_static(app, page)
     for cell in cells_of(stem):
         shown = [
             block.parent
@@ -123,7 +136,7 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         ]
         if len(shown) != 1:
             raise ExtensionError(f"{page} shows the code of the cell {cell.of} {len(shown)} times")
-        if _micropython(app) is None:
+        if micropython(app) is None:
             html = f'<p class="attn-cell-without">{WITHOUT}</p>'
         else:
             shown[0]["ids"].append(f"code-{cell.name}")

@@ -106,10 +106,10 @@ def _codes(names: Iterable[str]) -> str:
 
 
 def _table(found: Iterable[tuple[str, ...]]) -> str:
-    def line(cells: Iterable[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+    def line(cells: Iterable[str], tag: str, more: str = "") -> str:
+        return "<tr>" + "".join(f"<{tag}{more}>{cell}</{tag}>" for cell in cells) + "</tr>"
 
-    head = line(HEAD, 'th scope="col"').replace('</th scope="col">', "</th>")
+    head = line(HEAD, "th", ' scope="col"')
     body = "".join(
         line((_codes([name]), _codes(words.split()), gives, slope), "td")
         for name, words, gives, slope in found

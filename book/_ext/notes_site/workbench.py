@@ -7,7 +7,6 @@ Its engine is that of the lessons' cells (`cells`); without MicroPython the page
 """
 
 import json
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -30,24 +29,19 @@ class Workbench(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """One element, in whose place it comes."""
-        if not _can_run(self.env.app):
+        if cells.micropython(self.env.app) is None:
             return [nodes.raw(text=f'<p class="attn-cell-without">{WITHOUT}</p>', format="html")]
-        here = self.env.app.builder.get_relative_uri
-        static = here(self.env.docname, "_static").removesuffix(".html").rstrip("/")
-        html = f'<div class="attn-bench-place">{AWAY}</div>{cells.hosted(static)}'
+        static = cells.way_to_static(self.env.app, self.env.docname)
+        style = f'<link rel="stylesheet" href="{static}/{cells.FOLDER}/workbench.css">'
+        html = f'{style}<div class="attn-bench-place">{AWAY}</div>{cells.hosted(static)}'
         return [nodes.raw(text=html, format="html")]
 
 
-def _can_run(app: Sphinx) -> bool:
-    return (Path(app.srcdir) / "micropython").is_dir()
-
-
 def _write(app: Sphinx) -> None:
-    if app.builder.format != "html" or not _can_run(app):
+    folder = cells.beside_the_engine(app)
+    if folder is None:
         return
     from attn_notes.cell.bench import told  # only where it is asked for
 
-    folder = Path(app.outdir) / "_static" / cells.FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(told.told(), separators=(",", ":"))
     (folder / "workbench.json").write_text(text, "utf-8")
