@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import nbformat
 import pytest
-from dependencies import lesson_stems
+from dependencies import lesson_stems, own_stems
 from docutils import nodes
 from docutils.utils import new_document
 
@@ -130,7 +130,7 @@ def test_fields_to_be_filled_in_are_no_lessons_own_widget(part: dict[str, Module
 
 def test_a_page_beside_the_lessons_is_none(part: dict[str, ModuleType]) -> None:
     """As the workbench, which stands in `book` and has no number."""
-    assert part["numbers"].lessons(ROOT) == lesson_stems(ROOT)
+    assert part["numbers"].lessons(ROOT) == [*lesson_stems(ROOT), *own_stems(ROOT)]
 
 
 @pytest.mark.parametrize("turned", [False, True])
