@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from attn_notes.analysis import leaks
 from attn_notes.analysis.statistics import Effect
-from attn_notes.chapters.your_model import example, figures, measure
+from attn_notes.chapters.your_model import example, figures
 from attn_notes.doubt.comparing import Compared
 
 DOWN = [(0, 2.0, 2.0), (10, 1.0, 1.5)]
@@ -52,9 +53,9 @@ def test_a_factor_that_was_a_rate_is_told(ours: float, p: float, wins: bool) -> 
     assert [len(line.get_ydata()) for line in right.get_lines()] == [3, 3]
 
 
-def test_influence_is_what_one_token_moves() -> None:
+def test_the_example_reads_what_it_may_and_nothing_ahead() -> None:
     model, texts, vocabulary = example.make()
-    moved = measure.influence(model, texts[:1, :7], vocabulary)
+    moved = leaks.influence(model, texts[:1, :7], vocabulary)
     assert float(moved.triu(1).max()) == 0 and bool((moved.diagonal() > 0).all())
 
 
