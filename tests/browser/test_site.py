@@ -29,7 +29,9 @@ LOOKS: list[tuple[int, Theme, bool]] = [
 ]
 
 LIMIT = 900_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
-PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html")) or CHAPTERS
+FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
+PAGES = [path for path in FILES if not path.startswith("_static/")] or CHAPTERS
+"""What a reader opens: not the frame of the workbench, which is never seen (test_workbench.py)."""
 
 
 def turn(page: Page, width: int, theme: Theme) -> None:
