@@ -14,6 +14,7 @@ import build
 import editions
 import nbformat
 import pytest
+from dependencies import notebook_paths
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -21,7 +22,7 @@ from . import exercises
 from .test_wheel import AWAY, NOT_ASTRAY
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = [path.relative_to(ROOT / "book") for path in (*exercises.CHAPTERS, *exercises.EVIDENCE)]
+NOTEBOOKS = [path.relative_to("book") for path in notebook_paths(ROOT)]
 PAGES = ("student", "instructor", "plain")  # the editions that have every page
 EXERCISES = [(page, name) for page in NOTEBOOKS for name in exercises.names(ROOT / "book" / page)]
 ELSEWHERE = re.compile(r"\bmake [a-z-]+`|`make|first page|this site|the site\b|sidebar|\.md\b")
