@@ -1,5 +1,7 @@
 """A model of somebody's own by its file, and the report on somebody's claim."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +49,18 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(file: Path) -> None:
+def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one of the same size and the same second, which Python itself takes for the old one."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    second = file.stat().st_mtime
     for where in (f"{file}:make", f"{file.name}:make", f"{file.stem}:make"):
         asked = doubt.made(where)
         assert asked["vocabulary"] == 3 and doubt.causal(**asked).ok
     assert doubt.made(f"{file}:more")["pad"] == 0
     file.write_text(MODEL.format(beside="beside_the_model", width=4))
+    os.utime(file, (second, second))
     assert doubt.made(f"{file}:make")["vocabulary"] == 4
 
 
