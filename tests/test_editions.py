@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from . import exercises
+from .cases import some
 from .test_wheel import AWAY, NOT_ASTRAY
 
 ROOT = Path(__file__).parents[1]
@@ -344,12 +345,12 @@ def test_a_folder_of_something_else_is_not_touched(
     assert exercises.contents(book) == before
 
 
+LESSONS = [(edition, path.stem) for edition in PAGES for path in exercises.CHAPTERS]
+
+
 # What differs in an instructor's are the solutions, which run as well.
-MARKS = {"student": pytest.mark.long, "instructor": pytest.mark.slow, "plain": pytest.mark.long}
-
-
-@pytest.mark.parametrize("edition", [pytest.param(name, marks=MARKS[name]) for name in PAGES])
-@pytest.mark.parametrize("stem", [path.stem for path in exercises.CHAPTERS])
+@pytest.mark.slow
+@pytest.mark.parametrize(("edition", "stem"), some(LESSONS, [("instructor", "deep_qkv")]))
 def test_a_lesson_of_an_edition_runs_fast_where_there_is_nothing_else(
     edition: str, stem: str, made: Path, environment: dict[str, str]
 ) -> None:

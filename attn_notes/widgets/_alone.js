@@ -16,8 +16,8 @@ const SETTLES = 250; // milliseconds: a slider is not written at every step of i
  */
 export function alone({ name, root, el, model, chosen }) {
   if (!el.matches(`${PLACE} > .live-widget-view`)) return () => {};
-  const id = idOf(name, el.parentElement);
-  const asked = () => new URLSearchParams(location.search).get("show") === id;
+  const { id, first, all } = namesOf(name, el.parentElement);
+  const asked = () => new URLSearchParams(location.search).get("show");
   let timer = null;
   let scrolled = null; // where the page was
 
@@ -93,9 +93,12 @@ export function alone({ name, root, el, model, chosen }) {
   }
 
   function travel() {
-    const one = asked();
+    const one = asked() === id;
     if (one && root.dataset.alone === undefined) read();
     show(one);
+    // Of a page's widgets that can be alone all are of one kind, so the first knows every name.
+    if (!first || !asked() || all.includes(asked())) return;
+    said.textContent = `“${asked()}” in the address is no widget of this page. Here is ${all.join(", ")}.`;
   }
 
   /** Escape, unless something in the widget has a use for it; the page around has one always, and is not seen. */
@@ -119,9 +122,13 @@ export function alone({ name, root, el, model, chosen }) {
   };
 }
 
-/** The widget's name on its page, by the places of its kind; which are there before the widgets are. */
-function idOf(name, place) {
+/**
+ * The widget's name on its page, whether it is the first of its kind, and the names of all; by the places of its
+ * kind, which are there before the widgets are.
+ */
+function namesOf(name, place) {
   const kind = [...document.querySelectorAll(PLACE)].filter(({ className }) => className === place.className);
+  const all = kind.map((_, at) => (at > 0 ? `${name}-${at + 1}` : name));
   const at = kind.indexOf(place);
-  return at > 0 ? `${name}-${at + 1}` : name;
+  return { id: all[at], first: at === 0, all };
 }

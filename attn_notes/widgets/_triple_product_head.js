@@ -117,6 +117,14 @@ export function inAHead({ uid, model, save, leave }) {
   });
   const write = (next) => save(asked(next));
 
+  let offered = model.get("text"); // the last that the reader neither typed nor opened
+  /** Ask about a text of a task, of the page's choice. */
+  function offer(config) {
+    const next = asked(sequence(config));
+    offered = next.text;
+    return next;
+  }
+
   /** Take another model, and keep the text: how a model does on another's task is worth a look. */
   function change(name) {
     if (!name) return; // the model in training, which is shown
@@ -285,7 +293,10 @@ export function inAHead({ uid, model, save, leave }) {
     shown = { run, seed, config: run.config, model: make(run, unpack(run, seed)) };
   }
 
-  /** Show a model in training, at first on a text of its task, and the head that copies once there is one. */
+  /**
+   * Show a model in training, and the head that copies once there is one; on the reader's own text, and where there is
+   * none on one of its task.
+   */
   function follow(lesson, task, weights) {
     const config = { ...lesson.config, ...task };
     const before = shown;
@@ -298,7 +309,8 @@ export function inAHead({ uid, model, save, leave }) {
     }
     chosen = false;
     const text = tokens();
-    save({ mode: "head", ...(text && ideal(text, config) ? {} : asked(sequence(config))) });
+    const stays = text && (model.get("text") !== offered || ideal(text, config));
+    save({ mode: "head", ...(stays ? {} : offer(config)) });
   }
 
   /** Show one of the runs again, and be it instead of the model in training. */
@@ -313,7 +325,7 @@ export function inAHead({ uid, model, save, leave }) {
   function wake() {
     if (!shown?.learning) take(run());
     if (!tokens()) {
-      write(sequence(shown.config)); // the text before has letters that this model does not know
+      save(offer(shown.config)); // the text before has letters that this model does not know
       return false;
     }
     if (parse(input.value, shown.config.vocabulary)?.join() !== tokens().join()) {

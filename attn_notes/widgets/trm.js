@@ -86,9 +86,14 @@ function render({ model, el }) {
     save({ puzzle: write(board), step: 0, ...more });
   }
 
-  /** Have another board: a puzzle, or a draft on which the reader will go on. */
+  /** Have another board, and write it into the box. */
   function edit(board) {
     box.value = write(board);
+    lay(board);
+  }
+
+  /** Have another board: a puzzle, or a draft on which the reader will go on. */
+  function lay(board) {
     if (!judge(task, board).fault) return take(board);
     plays.stop();
     draft = board;
@@ -168,8 +173,9 @@ function render({ model, el }) {
     described: `${uid}-message`,
     oninput: () => {
       const found = read(task, box.value);
-      if (found.fault) weigh();
-      else take(found.board);
+      // A board of several solutions may be played, typed here or on the board.
+      if (found.fault && !found.open) weigh();
+      else lay(found.board);
     },
   });
   const box = text.input;
@@ -177,7 +183,7 @@ function render({ model, el }) {
   /** Say why a key was refused, if one was, and what the text lacks; the board is then another. */
   function weigh(refusal) {
     const typed = read(task, box.value);
-    const other = typed.fault && !(draft && box.value === write(draft));
+    const other = typed.fault && !(draft && typed.board && write(typed.board) === write(draft));
     const faults = [refusal, other && `${sentence(typed.fault)} ${FROM_BEFORE}`].filter(Boolean);
     message.textContent = faults.join(" ") || howToWrite(task);
     message.classList.toggle("attn-wrong", faults.length > 0);

@@ -233,7 +233,16 @@ def test_what_the_page_does_not_have_is_not_shown(open_page: OpenPage) -> None:
     visit = open_page("book/deep_qkv.html?bare&show=<b>sorter")
     expect(visit.page.locator(ALONE)).to_have_count(0)
     expect(visit.page.get_by_role("heading", name="A widget")).to_be_visible()
+    said = "“<b>sorter” in the address is no widget of this page. Here is sorter."
+    expect(visit.page.locator(".attn-alone-said")).to_have_text(said)
     visit.assert_clean()
+
+
+def test_what_a_page_has_is_named_once(open_page: OpenPage) -> None:
+    page = open_page("book/dialectical.html?show=brackets-9").page
+    said = page.get_by_text("is no widget of this page. Here is brackets, brackets-2")
+    expect(said).to_have_count(1)
+    expect(said).to_be_visible()
 
 
 @pytest.mark.parametrize("stem", NAMES)

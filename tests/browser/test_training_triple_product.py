@@ -125,6 +125,17 @@ def test_everything_shown_follows_the_weights(
     assert widget.locator(".tp-scene:visible .tp-arrow:not(.tp-plane-arrow)").count() == i + 1
 
 
+def test_a_text_of_the_readers_own_stays_while_a_model_trains(widget: Locator) -> None:
+    """Also one with a period that the model does not learn, on which it is asked what it learns."""
+    box = widget.get_by_label("Text", exact=True)
+    box.fill("abcdeabcdeabcde")
+    pick(widget, "12")
+    one_step(widget)
+    expect(box).to_have_value("abcdeabcdeabcde")
+    seen = "This text repeats after 5, and the model has seen sequences that repeat after 12 only."
+    expect(widget.locator("p:visible", has_text=seen).first).to_be_visible()
+
+
 def test_a_loaded_model_takes_the_place_of_the_one_in_training(widget: Locator) -> None:
     one_step(widget)
     menu = widget.get_by_label("Model", exact=True)

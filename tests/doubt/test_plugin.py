@@ -111,7 +111,8 @@ def test_the_readme_says_how_many_are_asked() -> None:
     assert f"of {len(PLANTED)} bugs rebuilt from public reports and {len(HONEST)} honest" in said
 
 
-@pytest.mark.slow
+# Of each by itself test_causal, test_rest and the other files here ask on every run.
+@pytest.mark.long
 def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from attn_notes import notebook
 from attn_notes.chapters.triple_product import evidence, explorer, measure, recipe
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_widget_starts_with_the_record_and_is_given_the_first_seed() -> None:
     widget = explorer.explorer()
     names = [f"{k}, {n}" for n in ("one layer", "two layers") for k in recipe.KINDS]

@@ -65,7 +65,7 @@ def one() -> dict[str, Run]:
     return measure.train_comparison(configs, recipe.FIXED, **(recipe.ONE | {"seeds": 1}))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("score", SCORES)
 def test_one_layer_copies_and_has_learnt_a_distance(one: dict[str, Run], score: str) -> None:
     model = one[score].member(0)
@@ -77,7 +77,7 @@ def test_one_layer_copies_and_has_learnt_a_distance(one: dict[str, Run], score: 
     assert met[[2, 5, 8, 17]].max() < 0.3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("score", SCORES)
 def test_what_it_loses_it_loses_in_the_first_half(one: dict[str, Run], score: str) -> None:
     x = recipe.FIXED.sample(256, Generator().manual_seed(2))

@@ -78,7 +78,7 @@ def test_the_sets_of_puzzles_are_those_of_the_records() -> None:
     assert [part[:, 0].tolist() for part in recipe.probed((boards, boards))] == [[*range(200)]] * 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_grids_are_those_of_the_puzzles() -> None:
     for held_out in (True, False):
         some = recipe.Drawn(300, "mixed", 5, held_out=held_out)
@@ -286,7 +286,7 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
             assert share == pytest.approx(sum(right for _, right in ends) / 40, abs=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_puzzles_are_as_the_chapter_says() -> None:
     """Rounds solve nearly all, and soon; random grids share classes with training puzzles."""
     rounds = rounds_of_all()

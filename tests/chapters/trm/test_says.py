@@ -119,7 +119,7 @@ def test_it_knows() -> None:
     LESSON.says("Why does stopping cost anything", failed=[told("Stopping where")])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_board_in_doubt_is_worth_another_look() -> None:
     seen = of_network()
     chance = seen.halt[0].sigmoid()
@@ -245,7 +245,7 @@ def test_boards_with_many_solutions() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_classes() -> None:
     """Grids drawn at random, the bank's and those of the tests, by names and by all symmetries."""
     bank, tested = recipe.BANK.grids(), recipe.VALIDATION["mixed"].sample()[1]
