@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import course
+import deck_pages
 import decks
 import dependencies
 import editions
@@ -180,7 +181,7 @@ def slides(root: Path) -> Path:
     folder = root / "_build" / DECKS
     made = version.told(version.version(root))
     files.empty(folder)
-    decks.write(root, root / "_build" / "html", lessons(root), folder, made, decks.SEED)
+    deck_pages.write(root, root / "_build" / "html", lessons(root), folder, made, decks.SEED)
     printing.decks(folder, folder)
     return folder
 
@@ -191,7 +192,7 @@ def course_slides(root: Path, site: Path, new: Path, old: Path, seed: int) -> No
         return
     try:
         made = version.told(version.version(root))
-        decks.write(root, site, lessons(root), new, made, seed)
+        deck_pages.write(root, site, lessons(root), new, made, seed)
         printing.decks(new, old)
     except BookError as error:
         print(f"The course has no slides. {error}")

@@ -4,12 +4,15 @@ import re
 from pathlib import Path
 
 import browser
+import deck_pages
 import decks
 import homework
 import nbformat
+import packages
 import printing
 import pytest
 import questions
+import slides
 import yaml
 from bs4 import BeautifulSoup
 from dependencies import BookError, lesson_stems
@@ -38,7 +41,7 @@ def executed(stem: str) -> NotebookNode:
     for slide in decks.read(ROOT, stem).slides:
         if shown := {"figure": FIGURE, "verdict": TABLE}.get(slide.kind):
             data = {"text/html": shown}
-            cell = decks.found(notebook, slide.content)
+            cell = slides.found(notebook, slide.content)
             cell.outputs = [nbformat.v4.new_output("display_data", data)]
     return notebook
 
@@ -48,8 +51,8 @@ def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Quest
     return {one.name: one for one in questions.read(path, seed)}
 
 
-def slides(stem: str) -> list[BeautifulSoup]:
-    made = decks.sections(decks.read(ROOT, stem), executed(stem), questions_of(stem), "1.0")
+def sections_of(stem: str) -> list[BeautifulSoup]:
+    made = deck_pages.sections(decks.read(ROOT, stem), executed(stem), questions_of(stem), "1.0")
     return [BeautifulSoup(each, "html.parser") for each in made]
 
 
@@ -81,7 +84,7 @@ def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
             time for slide, time in zip(deck.slides, times, strict=True) if slide.plan == number
         ]
         assert 60 * step.minutes - len(mine) < sum(mine) <= 60 * step.minutes
-    told = [str(each.select_one("aside.notes")) for each in slides(stem)]
+    told = [str(each.select_one("aside.notes")) for each in sections_of(stem)]
     clock = [
         tuple(map(int, m)) for note in told for m in re.findall(r"Minutes (\d+) to (\d+)", note)
     ]
@@ -92,7 +95,7 @@ def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
 @pytest.mark.parametrize("stem", STEMS)
 def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
     """Each cell, line, question and widget that a deck names is there, or making it fails."""
-    made = slides(stem)
+    made = sections_of(stem)
     assert [each.section["class"] for each in made] == [
         [f"kind-{slide.kind}"] for slide in decks.read(ROOT, stem).slides
     ]
@@ -122,7 +125,7 @@ def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_no_line_of_a_solution_is_in_it(stem: str) -> None:
-    text = "\n".join(each.get_text() for each in slides(stem))
+    text = "\n".join(each.get_text() for each in sections_of(stem))
     lines = {" ".join(line.split()) for line in text.splitlines()}
     for page in (*exercises.CHAPTERS, *exercises.EVIDENCE):
         for name in exercises.names(page):
@@ -159,11 +162,11 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
 def test_what_the_lesson_has_not_is_named() -> None:
     notebook = executed(STEMS[0])
     with pytest.raises(BookError, match="no cell nowhere"):
-        decks.found(notebook, "nowhere")
+        slides.found(notebook, "nowhere")
     with pytest.raises(BookError, match="No single line"):
-        decks.lines(notebook, "model-cell", "no such line", 5)
+        slides.lines(notebook, "model-cell", "no such line", 5)
     with pytest.raises(BookError, match="neither a figure nor a table"):
-        decks.output(notebook, "model-cell")
+        slides.output(notebook, "model-cell")
 
 
 def test_where_there_is_no_browser_it_says_what_to_install(
@@ -185,3 +188,15 @@ def test_a_deck_that_is_the_same_is_not_printed_again(
     (tmp_path / "old" / "one.pdf").write_text("printed", "utf-8")
     printing.decks(tmp_path / "new", tmp_path / "old")
     assert (tmp_path / "new" / "one.pdf").read_text("utf-8") == "printed"
+
+
+def test_without_revealjs_no_slides_are_made_and_why_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(root: Path, package: str) -> Path:
+        raise OSError("getaddrinfo ENOTFOUND")
+
+    monkeypatch.setattr(packages, "folder", refused)
+    with pytest.raises(BookError, match=r"No slides without reveal\.js: getaddrinfo ENOTFOUND"):
+        deck_pages.write(ROOT, tmp_path, {}, tmp_path / "decks", "1.0", decks.SEED)
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import decks
+import deck_pages
 import micropython
 import packages
 import pytest
@@ -21,7 +21,7 @@ def lock() -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("package", [micropython.PACKAGE, decks.REVEAL])
+@pytest.mark.parametrize("package", [micropython.PACKAGE, deck_pages.REVEAL])
 def test_the_lock_has_a_hash_and_no_address(package: str) -> None:
     entry, version = lock()[f"node_modules/{package}"], packages.version(ROOT, package)
     assert entry["version"] == version and version.replace(".", "").isdigit()

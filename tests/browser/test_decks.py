@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 
 import build
+import deck_pages
 import decks
 import printing
 import pytest
@@ -55,7 +56,7 @@ ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
 def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All decks, as `make decks` writes them."""
     folder = tmp_path_factory.mktemp("decks")
-    decks.write(ROOT, site, build.lessons(ROOT), folder, "Attention Notes", decks.SEED)
+    deck_pages.write(ROOT, site, build.lessons(ROOT), folder, "Attention Notes", decks.SEED)
     return folder
 
 
@@ -91,6 +92,11 @@ def test_every_slide_fits_and_its_letters_are_large(stem: str, folder: Path, pag
         assert page.evaluate(AMISS, LETTERS) == [], f"{stem}, slide {number + 1}: {slide.title}"
         page.evaluate(SHOW_ALL)
         assert page.evaluate(AMISS, LETTERS) == [], f"{stem}, slide {number + 1}, all shown"
+
+
+def test_what_others_made_goes_with_its_licence(folder: Path) -> None:
+    for name, words in (("LICENSE", "Permission is hereby granted"), ("mathjax/LICENSE", "Apache")):
+        assert words in (folder / "parts" / name).read_text("utf-8")
 
 
 @pytest.mark.parametrize("stem", STEMS)

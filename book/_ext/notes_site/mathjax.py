@@ -18,6 +18,8 @@ PARTS = (
     "output/chtml/fonts",
     "a11y/assistive-mml.js",
 )
+# The text of its licence, Apache's, goes where MathJax goes; the package leaves it out.
+LICENSE = Path(__file__).with_name("mathjax-license.txt")
 
 
 def setup(app: Sphinx) -> None:
@@ -36,3 +38,4 @@ def _copy(app: Sphinx, exception: Exception | None) -> None:
                 shutil.copytree(source / part, target / part, dirs_exist_ok=True)
             else:
                 shutil.copyfile(source / part, target / part)
+    shutil.copyfile(LICENSE, target / "LICENSE")
