@@ -253,7 +253,7 @@ class TestDialectical:
         golden = np.load(path)
         model = load_dialectical(golden)
         keep, bound = torch.from_numpy(golden["tokens"]) != model.config.pad, rounding(golden)
-        z, observed = model.block.head(torch.from_numpy(golden["head_x"]), keep)
+        z, observed = model.block.head.observe(torch.from_numpy(golden["head_x"]), keep)
         steps, tensions = metrics(observed, keep)
         assert_close(z, torch.from_numpy(golden["head_z"]), rtol=bound, atol=bound)
         assert steps.item() == pytest.approx(golden["head_avg_steps"].item())

@@ -119,11 +119,17 @@ class StandardAttention(nn.Module):
         return dot_scores(q, k)
 
     def forward(
-        self, x: Float[Tensor, "*b t e"]
+        self, x: Float[Tensor, "*b t e"], mask: Bool[Tensor, "*#b #h #t t"] | None = None
+    ) -> Float[Tensor, "*b t e"]:
+        """What each position reads; `mask` is that of `causal_softmax`."""
+        return self.observe(x, mask)[0]
+
+    def observe(
+        self, x: Float[Tensor, "*b t e"], mask: Bool[Tensor, "*#b #h #t t"] | None = None
     ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
-        """Returns the output and each head's attention."""
+        """The output and each head's attention."""
         q, k, v = self.project(x)
-        attention = causal_softmax(self.scores(q, k))
+        attention = causal_softmax(self.scores(q, k), mask)
         return self.o(rearrange(attention @ v, "... h t d -> ... t (h d)")), attention
 
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import torch
 from einops import einsum, rearrange
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import skip_init
@@ -132,14 +132,20 @@ class MHADeepQKV(nn.Module):
         nn.init.xavier_uniform_(self.o.weight, generator=generator)
 
     def forward(
-        self, x: Float[Tensor, "*b t e"]
+        self, x: Float[Tensor, "*b t e"], mask: Bool[Tensor, "*#b #h #t t"] | None = None
+    ) -> Float[Tensor, "*b t e"]:
+        """What each position reads; `mask` is that of `causal_softmax`."""
+        return self.observe(x, mask)[0]
+
+    def observe(
+        self, x: Float[Tensor, "*b t e"], mask: Bool[Tensor, "*#b #h #t t"] | None = None
     ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
-        """Returns the output and each head's attention."""
+        """The output and each head's attention."""
         q, k, v = (
             einsum(x, weight(), "... t e, h e d -> ... h t d")
             for weight in (self.q, self.k, self.v)
         )
-        y, attention = causal_attention(q, k, v)
+        y, attention = causal_attention(q, k, v, mask)
         return self.o(rearrange(y, "... h t d -> ... t (h d)")), attention
 
 
@@ -168,10 +174,14 @@ class Block(nn.Module):
         self.ln2 = nn.LayerNorm(config.embedding)
         self.feed_forward = FeedForward(config, generator)
 
-    def forward(
+    def forward(self, x: Float[Tensor, "*b t e"]) -> Float[Tensor, "*b t e"]:
+        return self.observe(x)[0]
+
+    def observe(
         self, x: Float[Tensor, "*b t e"]
     ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
-        y, attention = self.attention(self.ln1(x))
+        """The output and each head's attention."""
+        y, attention = self.attention.observe(self.ln1(x))
         x = x + y
         return x + self.feed_forward(self.ln2(x)), attention
 
@@ -227,7 +237,7 @@ class Sorter(nn.Module):
             raise ValueError(
                 f"the model reads at most {self.config.context} tokens, not {x.shape[-1]}"
             )
-        h, attention = self.block(self.embed(x))
+        h, attention = self.block.observe(self.embed(x))
         return self.norm(h) @ self.token.weight.T, attention
 
     @torch.no_grad()

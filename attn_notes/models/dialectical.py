@@ -237,14 +237,22 @@ class DialecticalHead(nn.Module):
         return proposal, attention, tension
 
     def forward(
-        self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"]
+        self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"] | None = None
+    ) -> Float[Tensor, "*b t e"]:
+        """The states that the tokens come to; `keep` says which are no PAD, by default all."""
+        return self.observe(x, keep)[0]
+
+    def observe(
+        self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"] | None = None
     ) -> tuple[Float[Tensor, "*b t e"], Observed]:
-        """Returns the states that the tokens come to and what was seen on the way.
+        """The states that the tokens come to, and what was seen on the way.
 
         All steps are computed, and halting decides what is kept of them: no shape and no path
         depends on the data.
         """
         config = self.config
+        if keep is None:
+            keep = torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
         z, active = x, keep
         seen = []
         for step in range(1, config.steps + 1):
@@ -290,9 +298,15 @@ class Block(nn.Module):
         self.feed_forward = FeedForward(config.width, generator)
 
     def forward(
-        self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"]
+        self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"] | None = None
+    ) -> Float[Tensor, "*b t e"]:
+        return self.observe(x, keep)[0]
+
+    def observe(
+        self, x: Float[Tensor, "*b t e"], keep: Bool[Tensor, "*b t"] | None = None
     ) -> tuple[Float[Tensor, "*b t e"], Observed]:
-        z, observed = self.head(self.ln1(x), keep)
+        """The output, and what the head did."""
+        z, observed = self.head.observe(self.ln1(x), keep)
         x = x + self.out(z)
         return x + self.feed_forward(self.ln2(x)), observed
 
@@ -324,5 +338,5 @@ class LanguageModel(nn.Module):
         if t > self.config.context:
             raise ValueError(f"the model reads at most {self.config.context} tokens, not {t}")
         h = self.token(x) + self.position.weight[:t]
-        h, observed = self.block(h, x != self.config.pad)
+        h, observed = self.block.observe(h, x != self.config.pad)
         return self.unembedding(h), observed

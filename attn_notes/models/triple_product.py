@@ -37,7 +37,7 @@ from typing import Any
 
 import torch
 from einops import rearrange
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
@@ -237,11 +237,17 @@ class TripleProductAttention(nn.Module):
         return -VOLUMES[self.form](q, k, r) / q.shape[-1] ** 1.5
 
     def forward(
-        self, x: Float[Tensor, "*b t e"]
+        self, x: Float[Tensor, "*b t e"], mask: Bool[Tensor, "*#b #h #t t"] | None = None
+    ) -> Float[Tensor, "*b t e"]:
+        """What each position reads; `mask` is that of `causal_softmax`."""
+        return self.observe(x, mask)[0]
+
+    def observe(
+        self, x: Float[Tensor, "*b t e"], mask: Bool[Tensor, "*#b #h #t t"] | None = None
     ) -> tuple[Float[Tensor, "*b t e"], Float[Tensor, "*b h t t"]]:
-        """Returns the output and each head's attention."""
+        """The output and each head's attention."""
         q, k, r, v = self.project(x)
-        attention = causal_softmax(self.scores(q, k, r))
+        attention = causal_softmax(self.scores(q, k, r), mask)
         return self.o(rearrange(attention @ v, "... h t d -> ... t (h d)")), attention
 
 
@@ -378,9 +384,10 @@ class AttentionOnly(nn.Module):
         if loudness is not None:
             h = h * loudness[..., None]
         seen = []
+        layer: Any  # whichever `make_attention` has made
         for i, layer in enumerate(self.layers):
             read = self.norms[i](h) if self.config.residual else h
-            y, attention = layer(read)
+            y, attention = layer.observe(read)
             h = h + y if self.config.residual else y
             seen.append((layer, read, attention))
         if self.config.residual:

@@ -100,7 +100,8 @@ def test_a_layer_equals_torchs_own_head_by_head(generator: Generator) -> None:
         )
         for part in (slice(0, 14), slice(14, 28), slice(28, 42))
     ]
-    out, attention = layer(x)
+    out, attention = layer.observe(x)
+    assert torch.equal(layer(x), out)
     assert_close(out, torch.cat(heads, -1) @ layer.o.weight.T, rtol=1e-5, atol=1e-5)
     assert attention.shape == (2, 3, 7, 7)
     for i, head in enumerate(heads):

@@ -287,7 +287,7 @@ def test_what_has_halted_stays(tilts: str) -> None:
     x = strings(31, 11)
     keep = x != PAD
     h = model.block.ln1(model.token(x) + model.position.weight[:11])
-    z, observed = model.block.head(h, keep)
+    z, observed = model.block.head.observe(h, keep)
     assert (observed.active[:, 1:] <= observed.active[:, :-1]).all()
     assert torch.equal(observed.active[:, 0], keep)
     steps = observed.steps
@@ -295,7 +295,7 @@ def test_what_has_halted_stays(tilts: str) -> None:
     assert len(steps[keep].unique()) >= 3
     for r in range(1, 6):
         shorter = make(config, 3, steps=r).block.head  # the same weights
-        assert torch.equal(shorter(h, keep)[0][steps == r], z[steps == r])
+        assert torch.equal(shorter(h, keep)[steps == r], z[steps == r])
     assert torch.equal(z[~keep], h[~keep])
 
 
