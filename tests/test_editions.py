@@ -350,11 +350,12 @@ LESSONS = [(edition, path.stem) for edition in PAGES for path in exercises.CHAPT
 
 # What differs in an instructor's are the solutions, which run as well.
 @pytest.mark.slow
-@pytest.mark.parametrize(("edition", "stem"), some(LESSONS, [("instructor", "deep_qkv")]))
+@pytest.mark.parametrize("lesson", some(LESSONS, [("instructor", "deep_qkv")]), ids="-".join)
 def test_a_lesson_of_an_edition_runs_fast_where_there_is_nothing_else(
-    edition: str, stem: str, made: Path, environment: dict[str, str]
+    lesson: tuple[str, str], made: Path, environment: dict[str, str]
 ) -> None:
     """With the recorded runs that the wheel brings, and nothing trained."""
+    edition, stem = lesson
     execute(made / f"attention-notes-{edition}" / f"{stem}.ipynb", environment | {"FAST": "1"})
 
 

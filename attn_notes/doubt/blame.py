@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from attn_notes.analysis.asking import roots
@@ -49,6 +49,9 @@ Seen = list[tuple[str, list[Tensor], list[Tensor]]]
 def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
     """The first module to end whose inputs before the cut are the same and whose output is not.
 
+    A part of it that was not called itself, but by other methods, where it begins between two
+    modules of that.
+
     Args:
         ask: the model, asked.
         model: itself, whose modules have names.
@@ -57,16 +60,15 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
         cut: see there.
     """
     top = roots(model)
-    names = {
-        part: (f"{name or 'the model'} ({type(part).__name__})")
-        for module in top
-        for name, part in module.named_modules()
-    }
+    names = {part: name for module in top for name, part in module.named_modules()}
+    parts = {name: part for part, name in names.items()}
+    called = set()
 
     def watched(row: Tensor) -> Seen:
         seen: Seen = []
 
         def note(module: Any, args: Any, kwargs: Any, made: Any) -> None:
+            called.add(names[module])
             inputs = _early((args, kwargs), len(row), cut)
             seen.append((names[module], inputs, _early(made, len(row), cut)))
 
@@ -78,12 +80,31 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
                 handle.remove()
         return seen
 
-    part = ask.relative + 4 * ask.noise / ask.scale
+    share = ask.relative + 4 * ask.noise / ask.scale
+    last = ""  # that was right
+    between: str | None = None  # what holds it and the first that was not
     for (name, ins, outs), (_, other_ins, other_outs) in zip(
         watched(x), watched(other), strict=False
     ):
-        if ins and _alike(ins, other_ins, part) and not _alike(outs, other_outs, part):
+        if _alike(outs, other_outs, share):
+            last = name
+        elif ins and _alike(ins, other_ins, share):
+            if between and between.startswith(f"{name}." if name else ""):
+                name = between
+            return f"{name or 'the model'} ({type(parts[name]).__name__})"
+        elif between is None:
+            between = _holder(last, name, parts, called)
+    return ""
+
+
+def _holder(one: str, other: str, parts: dict[str, nn.Module], called: set[str]) -> str:
+    """The smallest part that holds both and was not called itself, though it could have been."""
+    name = one.rpartition(".")[0]
+    while name:
+        can = type(parts[name]).forward is not nn.Module.forward
+        if can and name not in called and other.startswith(f"{name}."):
             return name
+        name = name.rpartition(".")[0]
     return ""
 
 

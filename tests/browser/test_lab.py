@@ -6,6 +6,7 @@ read from the notebook's model, which Lab shows to scripts where it is asked to.
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,12 +19,14 @@ from urllib.error import URLError
 
 import nbformat
 import pytest
+from dependencies import own_stems
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from attn_notes import figures
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = ROOT / "book" / "deep_qkv.ipynb"
+OWN = ROOT / "book" / f"{own_stems(ROOT)[0]}.ipynb"
 ALLOWED = "Type three letters, each a, b or c, such as cab."
 OPTIONS = (
     "--no-browser",
@@ -79,6 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = nbformat.v4.new_output("display_data", data, metadata=metadata)
     cell = nbformat.v4.new_code_cell("draw()", outputs=[output])
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "drawn.ipynb")
+    shutil.copy(OWN, folder)
     return folder
 
 
@@ -264,6 +268,25 @@ def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(
     expect(live.locator("svg")).to_have_count(1 if trusted else 0)
     assert still.get_attribute("alt") == "A figure"
     page.screenshot(path=Path(page.folder) / f"trusted-{trusted}.png")
+    page.evaluate("() => jupyterapp.shell.currentWidget.dispose()")
+
+
+@pytest.mark.long
+def test_the_books_own_lesson_runs_to_its_end(page: Page) -> None:
+    page.evaluate(
+        """async (path) => {
+            const other = await jupyterapp.commands.execute('docmanager:open', {path});
+            await other.context.ready;
+            await other.sessionContext.ready;
+            await jupyterapp.commands.execute('notebook:run-all-cells');
+        }""",
+        OWN.name,
+    )
+    code = [cell for cell in page.evaluate(CELLS) if cell["type"] == "code"]
+    assert all(cell["count"] for cell in code)
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert not [each for each in outputs if each["output_type"] == "error"]
+    assert sum("image/png" in each.get("data", {}) for each in outputs) == 3
     page.evaluate("() => jupyterapp.shell.currentWidget.dispose()")
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
+from dependencies import own_stems
 from playwright.sync_api import Browser, Page, expect
 
 from ..cases import some
@@ -27,6 +28,8 @@ LOOKS: list[tuple[int, Theme, bool]] = [
     (390, "dark", False),
     (390, "light", True),
 ]
+
+OWN = [f"book/{stem}.html" for stem in own_stems(ROOT)]
 
 LIMIT = 900_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
@@ -68,7 +71,7 @@ def faults(page: Page, axe: CheckPage, *, every: bool = False, phone: bool = Tru
 ONE_OF_EACH = list({Path(path).parent: path for path in [*PAGES, "book/index.html"]}.values())
 
 
-@pytest.mark.parametrize("path", some(PAGES, [*ONE_OF_EACH, *CHAPTERS]))
+@pytest.mark.parametrize("path", some(PAGES, [*ONE_OF_EACH, *CHAPTERS, *OWN]))
 def test_page_is_clean_in_a_subfolder_of_a_strict_host(
     path: str, strict_server: str, open_page: OpenPage, axe: CheckPage
 ) -> None:

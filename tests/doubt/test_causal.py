@@ -19,7 +19,7 @@ from attn_notes.doubt.readers import HONEST, PLANTED, Planted
 from attn_notes.doubt.reports import Report
 
 from ..cases import some
-from .more import MORE, WAYS, InFloats, Keeping, Looks, Plain, V, Window
+from .more import MORE, WAYS, WIDTH, InFloats, Keeping, Looks, Plain, V, Window
 
 ENDLESS = math.inf  # what is left out must not depend on how busy a machine is
 
@@ -310,6 +310,36 @@ def test_a_report_says_who_reads_whom_by_how_much_and_where() -> None:
     with pytest.raises(doubt.LeakError, match="first in body"):
         report.raise_for_leak()
     assert issubclass(doubt.LeakError, AssertionError)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_part_that_is_used_by_other_methods_is_named(listed: bool) -> None:
+    """It has no call of its own to watch. A list of modules, which is never called, is no part."""
+
+    class Part(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+
+        def forward(self, h: Tensor) -> Tensor:
+            return self.read(h)
+
+        def read(self, h: Tensor) -> Tensor:
+            return self.two(h + self.one(h).roll(-1, 1))
+
+    class Body(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = nn.ModuleList([nn.Tanh(), nn.Tanh()]) if listed else Part()
+
+        def forward(self, h: Tensor) -> Tensor:
+            if listed:
+                return self.part[1](self.part[0](h).roll(-1, 1))
+            return self.part.read(h)
+
+    report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
+    expected = "body (Body)" if listed else "body.part (Part)"
+    assert {a.module for a in report.bad if a.module} == {expected}
 
 
 def test_without_what_is_needed_a_report_is_not_ok() -> None:
