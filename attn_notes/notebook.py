@@ -93,8 +93,8 @@ class Clock:
 
 
 FAST = (
-    "**Recorded, not trained.** FAST is set: where this lesson trains at its own settings, what "
-    "it shows was recorded beforehand, whatever a sentence says of training here and now."
+    "**Recorded, not trained.** FAST is set: what is called live, or trained when this page was "
+    "made, was recorded earlier, from the same seeds."
 )
 
 

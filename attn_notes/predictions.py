@@ -22,8 +22,11 @@ from typing import Any, NamedTuple
 from attn_notes import figures
 from attn_notes.figures import FLOOR, GREY, INK, OURS, Picture
 
-TOLD = ("part", "guess", "came", "best", "low", "high", "linthresh")
-"""What a file says of each part; one from before there were logarithmic scales lacks the last."""
+TOLD = ("part", "guess", "came", "best", "low", "high")
+"""What a file says of each part."""
+
+SINCE = ("linthresh", "either")
+"""What one says as well, unless it is older."""
 
 BAND = 0.32
 """How far from its row a dot may lie, in rows."""
@@ -40,6 +43,7 @@ class Part(NamedTuple):
         best: the best that anything could reach, where that is known.
         linthresh: where the scale is logarithmic, to either side of zero, and linear between minus
             this and this; none for a linear one.
+        either: how far from `came` a guess is still right, as where two ranks cannot be told apart.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Part(NamedTuple):
     came: float
     best: float | None = None
     linthresh: float | None = None
+    either: float = 0
 
     def at(self, value: float) -> float:
         """Where a number lies on the part's scale, from 0, the lowest, to 1.
@@ -111,9 +116,23 @@ class Order(NamedTuple):
         """What the field in the page reads."""
         return {"kind": "order", "name": self.name, "label": self.label, "items": list(self.items)}
 
-    def came(self, order: Sequence[str]) -> list[Part]:
-        """The parts, once it is known in which order the items came."""
-        return [Part(item, 1, len(self.items), order.index(item) + 1) for item in self.items]
+    def came(self, order: Sequence[Sequence[str]]) -> list[Part]:
+        """The parts, once it is known in which order the items came.
+
+        Args:
+            order: the items, those together that cannot be told apart: they share their ranks.
+        """
+        told = {}
+        rank = 1
+        for alike in order:
+            last = rank + len(alike) - 1
+            for item in alike:
+                told[item] = ((rank + last) / 2, (last - rank) / 2)
+            rank = last + 1
+        return [
+            Part(item, 1, len(self.items), came, either=either)
+            for item, (came, either) in ((item, told[item]) for item in self.items)
+        ]
 
 
 class Choice(NamedTuple):
@@ -202,8 +221,8 @@ def _checked(entry: Mapping[str, object]) -> Guess:
         TypeError: a number is missing.
     """
     kept: dict[str, float] = {}
-    for name in TOLD[1:]:
-        value = entry[name] if name != TOLD[-1] else entry.get(name)
+    for name in (*TOLD[1:], *SINCE):
+        value = entry.get(name) if name in SINCE else entry[name]
         if value is None:
             continue
         if not isinstance(value, Real) or not math.isfinite(value):

@@ -207,7 +207,8 @@ def overview(week: Week) -> str:
     return (
         f"# Week {week.number}: {week.title}\n\n"
         "Homework. Write each answer into its cell and run the cell below it, which says whether "
-        "it is right and, if not, by which symptom. Hand in this notebook, under whatever name."
+        "it is right and, if not, by which symptom. Hand in this notebook, under whatever name; "
+        "or, where you have answered on the site, the file that *Save* gives under an exercise."
         "\n\n"
         f"{table}\n\n{week.points} points and about {week.minutes} minutes in all."
     )

@@ -7,7 +7,7 @@ nbgrader    the folder `submitted`: ada/week-1-…/week-1-homework.ipynb
 anything    a folder or a zip in which each student has a folder, or a file
 
 A sheet is known by what stands in it: its file may have any name, and a student may hand in others
-beside it, or a zip.
+beside it, or a zip. What a page of the site saves of its answers counts as one.
 """
 
 import io
@@ -133,7 +133,7 @@ def chosen(student: Student, files: list[tuple[str, bytes]], week: Week) -> Subm
         if student.platform == "nbgrader" and file in RECEIPT:
             receipt[file] = content
             continue
-        notebook = read_notebook(content)
+        notebook = read_notebook(content) or read_saved(content, week)
         if notebook is None:
             notes.append(f"{file} is no notebook")
             continue
@@ -161,6 +161,21 @@ def read_notebook(content: bytes) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         return None
     return found if whole else None
+
+
+def read_saved(content: bytes, week: Week) -> dict[str, Any] | None:
+    """The answers that a page of the site has saved, as a notebook, or none."""
+    try:
+        found = json.loads(content)
+        cells = [
+            {"cell_type": "code", "id": str(each["name"]), "source": str(each["answer"])}
+            for each in found["exercises"]
+        ]
+        lesson = found["lesson"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    told = week.name if lesson == week.stem else str(lesson)
+    return {"metadata": {SHEET: {"week": told}}, "cells": cells}
 
 
 def sources(notebook: dict[str, Any], week: Week) -> dict[str, str]:

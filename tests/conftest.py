@@ -3,7 +3,8 @@
 Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
 temporary folder where that cannot be written. A test that takes much of the processor and has no
-mark is named at the end: `slow` is not in `make check`, `long` is in `make test-all` only.
+mark is named at the end: `slow` is not in `make check`, `long` is in `make test-all` only. Of the
+cases of a test that is marked `now`, those that it names are asked in every run, all at night.
 """
 
 import os
@@ -105,6 +106,32 @@ def limited(
             "mark it slow (not in `make check`) or long (in `make test-all` only)"
         )
         item.user_properties.append(("over the limit", sentence))
+
+
+@pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as `long` the cases that `now` does not name.
+
+    Raises:
+        pytest.UsageError: a name in `now` is no case's, as after something else was renamed.
+    """
+    cases: dict[tuple[str, str], list[str]] = {}
+    names: dict[tuple[str, str], set[str]] = {}
+    for item in items:
+        mark = item.get_closest_marker("now")
+        if mark is None or not isinstance(item, pytest.Function):
+            continue
+        test = (item.nodeid.partition("::")[0], item.originalname)
+        cases.setdefault(test, []).append(item.callspec.id)
+        names[test] = set(mark.args)
+        if not any(name in item.callspec.id for name in mark.args):
+            item.add_marker("long")
+    if any("[" in arg for arg in config.args):  # somebody asks for one case
+        return
+    for (path, test), named in names.items():
+        found = cases[path, test]
+        if missing := [name for name in named if not any(name in case for case in found)]:
+            raise pytest.UsageError(f"{path}::{test} has no case of {missing}; it has {found}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,7 +19,6 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from . import exercises
-from .cases import some
 from .test_wheel import AWAY, NOT_ASTRAY
 
 ROOT = Path(__file__).parents[1]
@@ -350,7 +349,8 @@ LESSONS = [(edition, path.stem) for edition in PAGES for path in exercises.CHAPT
 
 # What differs in an instructor's are the solutions, which run as well.
 @pytest.mark.slow
-@pytest.mark.parametrize("lesson", some(LESSONS, [("instructor", "deep_qkv")]), ids="-".join)
+@pytest.mark.now("instructor-deep_qkv")
+@pytest.mark.parametrize("lesson", LESSONS, ids="-".join)
 def test_a_lesson_of_an_edition_runs_fast_where_there_is_nothing_else(
     lesson: tuple[str, str], made: Path, environment: dict[str, str]
 ) -> None:
@@ -372,6 +372,7 @@ def execute(path: Path, environment: dict[str, str]) -> None:
 SHORT = {("plain", Path("evidence/deep_qkv.ipynb"))}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("edition", "page"),
     [

@@ -220,6 +220,24 @@ def test_every_layout_is_read(tmp_path: Path) -> None:
     assert found.student.name == "ada" and found.cells["floor"] == MINE
 
 
+def test_what_a_page_saves_counts_as_a_sheet(tmp_path: Path) -> None:
+    """The names of its parts are those that `test_what_was_reached_can_be_saved` sees."""
+    answers = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
+    files = {
+        "ada/answers-deep_qkv (1).json": {"lesson": WEEKS[0].stem, "exercises": answers},
+        "ada/answers-trm.json": {"lesson": "trm", "exercises": answers},
+        "ada/predictions-deep_qkv.json": [{"part": "plain", "guess": 1}],
+        "bob/answers.json": {"lesson": WEEKS[0].stem, "exercises": [{"name": "floor"}]},
+    }
+    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    assert ada.file == "answers-deep_qkv (1).json" and ada.cells == {"floor": MINE}
+    assert ada.notes == (
+        "answers-trm.json is the homework of trm",
+        "predictions-deep_qkv.json is no notebook",
+    )
+    assert bob.cells == {} and "answers.json is no notebook" in bob.notes
+
+
 def test_an_answer_is_found_whatever_a_program_has_made_of_its_cell() -> None:
     book = sheet({"floor": MINE})
     for taken in ((), ("nbgrader",), ("id",), ("nbgrader", "id")):
@@ -578,6 +596,7 @@ EARNED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

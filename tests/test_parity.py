@@ -458,6 +458,7 @@ class TestTRM:
         published = sum(w.numel() for n, w in trm_weights(golden).items() if "init" not in n)
         assert sum(p.numel() for p in load_trm(golden).parameters()) == published
 
+    @pytest.mark.long
     @pytest.mark.slow
     def test_the_published_run_is_like_one_of_ours(self, path: Path) -> None:
         golden = np.load(path)

@@ -43,7 +43,7 @@ def test_a_question_becomes_a_part_once_it_is_known() -> None:
     choice = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
     assert choice.came(-1.0) == Part("way", -1, 1, -1)
     order = Order("order", "Who is first?", ("ann", "bob", "cid"))
-    assert order.came(["cid", "ann", "bob"]) == [
+    assert order.came([["cid"], ["ann"], ["bob"]]) == [
         Part("ann", 1, 3, 2), Part("bob", 1, 3, 3), Part("cid", 1, 3, 1)
     ]  # fmt: skip
 
@@ -217,10 +217,24 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
 
 def test_ranks_and_the_floor_of_the_sorters() -> None:
     parts = {part.name: part for part in sorters.predicted(sorters.recorded("chosen"))}
-    ranks = [part.came for part in parts.values() if part.high == 4]
-    assert sorted(ranks) == [1, 2, 3, 4]
+    ranks = {name: (part.came, part.either) for name, part in parts.items() if part.high == 4}
+    assert ranks == {
+        "two letters left out": (1, 0),
+        "gated": (2.5, 0.5),  # which of these two is sooner cannot be told
+        "divided by three": (2.5, 0.5),
+        "plain": (4, 0),
+    }
     lowest = parts["lowest loss of plain"]
     assert lowest.best == sorting.FLOOR <= lowest.came < sorting.FLOOR + 0.1
+
+
+def test_those_that_cannot_be_told_apart_share_their_ranks() -> None:
+    order = Order("race", "Soonest first", ("cat", "dog", "hen", "cow"))
+    parts = order.came([["hen", "cat", "cow"], ["dog"]])
+    assert [(p.name, p.came, p.either) for p in parts] == [
+        ("cat", 2, 1), ("dog", 4, 0), ("hen", 2, 1), ("cow", 2, 1)
+    ]  # fmt: skip
+    assert {(p.low, p.high) for p in parts} == {(1, 4)}
 
 
 def test_equilibrium_asks_for_the_published_gradient() -> None:

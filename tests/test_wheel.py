@@ -97,6 +97,7 @@ def test_every_record_is_read_from_the_wheel(environment: dict[str, str], tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_page_of_evidence_begins_in_an_empty_folder(
     environment: dict[str, str], tmp_path: Path

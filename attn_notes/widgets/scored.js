@@ -9,8 +9,12 @@ export function placed({ low, high, linthresh }, value) {
   return (scaled(value) - scaled(low)) / (scaled(high) - scaled(low));
 }
 
-/** From 1, exact, to 0, off by half the scale or more. */
-export const points = (part, guess) => Math.max(0, 1 - 2 * Math.abs(placed(part, guess) - placed(part, part.came)));
+/** From 1, exact (or one of several that cannot be told apart), to 0, off by half the scale or more. */
+export function points(part, guess) {
+  const { came, either = 0 } = part;
+  const near = Math.min(Math.max(guess, came - either), came + either); // the nearest that is right
+  return Math.max(0, 1 - 2 * Math.abs(placed(part, guess) - placed(part, near)));
+}
 
 const shown = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(3))}`.replace("-", "−") : "–");
 
@@ -28,7 +32,7 @@ export function sentence(parts, guesses) {
 export const fileOf = (parts, guesses) =>
   parts
     .filter(({ name }) => name in guesses)
-    .map(({ name, came, best, low, high, linthresh }) => ({ part: name, guess: guesses[name], came, best, low, high, linthresh }));
+    .map(({ name, ...told }) => ({ part: name, guess: guesses[name], ...told }));
 
 function render({ model, el }) {
   const lesson = model.get("lesson");
@@ -45,6 +49,8 @@ function render({ model, el }) {
   const root = html("div", { class: "attn-guesses attn-scored" }, html("table", {}, head, body), line, html("div", {}, file));
 
   const told = ({ name }, value) => model.get("words")[name]?.[value] ?? shown(value);
+  const result = (part) =>
+    part.either ? `${shown(part.came - part.either)} to ${shown(part.came + part.either)}` : told(part, part.came);
 
   function show() {
     const { guesses } = yours(lesson);
@@ -55,7 +61,7 @@ function render({ model, el }) {
         {},
         html("th", { scope: "row" }, part.name),
         html("td", { class: "attn-mine" }, told(part, guesses[part.name])),
-        ...cells("td", [part.came, ...(known ? [part.best] : [])].map((value) => told(part, value))),
+        ...cells("td", [result(part), ...(known ? [told(part, part.best)] : [])]),
       ),
     );
     body.replaceChildren(...rows);

@@ -74,6 +74,7 @@ def test_one_in_twenty_is_chance() -> None:
     assert compare(torch.tensor([0.0]), torch.arange(1.0, 40)) == (1.0, 0.0, 1.0, 0.05)
 
 
+@pytest.mark.now("sizes0")
 @pytest.mark.parametrize("sizes", [(4, 4), (8, 8), (16, 16), LARGE])
 def test_crowds_of_one_kind_lie_within_chance(sizes: tuple[int, int]) -> None:
     """In at least 95 of 100 repetitions, whatever arrivals look like: some never arrive."""

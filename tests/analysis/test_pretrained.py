@@ -65,6 +65,7 @@ def test_the_language_model_does_better_than_single_characters() -> None:
     assert loss < -(shares * shares.clamp(min=1e-9).log()).sum() - 0.5
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @torch.no_grad()
 def test_the_thinker_solves_most_minimal_puzzles() -> None:

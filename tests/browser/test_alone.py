@@ -84,6 +84,7 @@ def test_every_widget_has_a_name() -> None:
     assert list(NAMES) == sorted(STEMS) == list(CHOICES)
 
 
+@pytest.mark.now("trm")
 @pytest.mark.parametrize("stem", NAMES)
 def test_nothing_else_is_seen_and_its_letters_are_large(
     stem: str, open_page: OpenPage, axe: Callable[..., list[str]]
@@ -105,6 +106,7 @@ def test_nothing_else_is_seen_and_its_letters_are_large(
     visit.assert_clean()
 
 
+@pytest.mark.now("dialectical-choice2", "equilibrium-panel=network", "trm-")
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
     stem: str, choice: str, open_page: OpenPage
@@ -122,6 +124,7 @@ def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
     visit.assert_clean()
 
 
+@pytest.mark.now("deep_qkv", "triple_product-mode=hand", "trm-")
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_nonsense_in_the_address_changes_nothing_and_is_told(
     stem: str, choice: str, open_page: OpenPage

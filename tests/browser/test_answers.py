@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from attn_notes.cell import answers
 
 from .. import exercises
-from ..cases import some
 from . import cell_page, engine_page
 from .answers_wrong import WRONG
 from .conftest import ROOT, Visit
@@ -80,6 +79,9 @@ def words(text: str) -> str:
     return DRAWN.sub("#", text.removesuffix(LUCK))
 
 
+@pytest.mark.now(
+    "deep_qkv-leak", "triple_product-periods", "trm-stop", "equilibrium-nudge", "dialectical-mask"
+)
 @pytest.mark.parametrize(("stem", "exercise"), ALL)
 def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise: Any) -> None:
     stub = ask(stem, exercise, exercise.stub)["outcome"]
@@ -90,6 +92,9 @@ def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise
     assert words(found["outcome"]["says"]) == words(said(stem, exercise.name, exercise.solution))
 
 
+@pytest.mark.now(
+    "deep_qkv-floor", "dialectical-mask", "triple_product-deaf", "trm-average", "equilibrium-credit"
+)
 @pytest.mark.parametrize(("stem", "exercise"), ALL)
 def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
     ask: Callable, stem: str, exercise: Any
@@ -119,7 +124,8 @@ def tried(node: Locator, code: str) -> str:
     return node.locator(".attn-cell-said").inner_text()
 
 
-@pytest.mark.parametrize("width", some([1280, 390], [390]))
+@pytest.mark.now("deep_qkv-390")
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_reader_answers_in_the_page(
     open_page: Callable[..., Visit], axe: Callable[..., list[str]], stem: str, width: int
@@ -142,6 +148,7 @@ def test_a_reader_answers_in_the_page(
     expect(node).to_contain_text(f"Reached: {found.points} points of {found.points} here")
 
 
+@pytest.mark.now("deep_qkv")
 @pytest.mark.parametrize("stem", STEMS)
 def test_every_exercise_has_an_editor_or_a_reason(
     open_page: Callable[..., Visit], stem: str

@@ -7,7 +7,6 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ..cases import some
 from . import cell_page
 from .conftest import ROOT, SITE, STRICT_POLICY, Visit, opened, serve
 
@@ -111,6 +110,7 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
         visit.assert_clean()
 
 
+@pytest.mark.now("deep_qkv", "equilibrium", "trm")
 def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None:
     found = cell_page.run(cell_page.editor(lesson.page))
     assert found["code"] == "done"
@@ -121,6 +121,7 @@ def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None
         assert float(found["leak"]) == 0
 
 
+@pytest.mark.now("deep_qkv", "equilibrium")
 def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
     notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
@@ -135,7 +136,8 @@ def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
         assert ("It reads ahead" in cell_page.said(cell)) is change.ahead
 
 
-@pytest.mark.parametrize("stem", some(TRAINED, ["deep_qkv"]))
+@pytest.mark.now("deep_qkv")
+@pytest.mark.parametrize("stem", TRAINED)
 def test_the_books_code_and_its_changes_train(open_page: Callable[..., Visit], stem: str) -> None:
     page = open_page(f"book/{stem}.html").page
     cell = cell_page.editor(page)
@@ -153,6 +155,7 @@ def test_the_books_code_and_its_changes_train(open_page: Callable[..., Visit], s
         expect(figure.first).to_have_attribute("data-yours", "1")  # of the code as it is now
 
 
+@pytest.mark.now("triple_product")
 @pytest.mark.parametrize(
     ("stem", "name"), [(s, name) for s, names in SMALL.items() for name in names]
 )
@@ -285,7 +288,8 @@ def test_by_the_keyboard_alone(open_page: Callable[..., Visit]) -> None:
     expect(cell.get_by_role("button", name="Run", exact=True)).to_be_focused()
 
 
-@pytest.mark.parametrize("theme", some(["light", "dark"], ["light"]))
+@pytest.mark.now("dialectical-light")
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits_a_phone_and_axe_finds_nothing(
     open_page: Callable[..., Visit], axe: Callable[..., list[str]], theme: str, stem: str
 ) -> None:

@@ -188,6 +188,7 @@ def test_what_is_seen_at_a_choice_is_seen_where_it_was_chosen(
             assert [s["active"] for s in step["seen"]] == seen.active[:, -1].tolist()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", SOME_OR_ALL)
 def test_choices_at_a_temperature_are_made_from_pythons_probabilities(
     kinds: list[Config], module_page: Page

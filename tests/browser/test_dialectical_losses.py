@@ -24,7 +24,6 @@ from attn_notes.tasks.brackets import (
     token_losses,
 )
 
-from ..cases import some
 from .bracket_models import (
     SMALL,
     SOME_OR_ALL,
@@ -113,7 +112,8 @@ def strings(task: Brackets, n: int, seed: int) -> list[str]:
 TASKS = [TASK, Brackets(), Brackets(3, 14, 0.45), Brackets(1, 5, 0.0), Brackets(7, 40, 0.3)]
 
 
-@pytest.mark.parametrize("task", some(TASKS, TASKS[2:4]))
+@pytest.mark.now("task2", "task3")
+@pytest.mark.parametrize("task", TASKS)
 def test_the_best_predictor_is_pythons(module_page: Page, task: Brackets) -> None:
     """All its probabilities, after every beginning of many strings that the task can write."""
     texts = strings(task, 150, seed=3)

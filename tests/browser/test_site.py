@@ -14,7 +14,6 @@ import pytest
 from dependencies import own_stems
 from playwright.sync_api import Browser, Page, expect
 
-from ..cases import some
 from .conftest import CHAPTERS, ROOT, SITE, Visit, opened
 
 OpenPage = Callable[..., Visit]
@@ -71,7 +70,8 @@ def faults(page: Page, axe: CheckPage, *, every: bool = False, phone: bool = Tru
 ONE_OF_EACH = list({Path(path).parent: path for path in [*PAGES, "book/index.html"]}.values())
 
 
-@pytest.mark.parametrize("path", some(PAGES, [*ONE_OF_EACH, *CHAPTERS, *OWN]))
+@pytest.mark.now(*ONE_OF_EACH, *CHAPTERS, *OWN)
+@pytest.mark.parametrize("path", PAGES)
 def test_page_is_clean_in_a_subfolder_of_a_strict_host(
     path: str, strict_server: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
@@ -130,6 +130,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.now("a missing label", "faint on a phone in the dark", "too wide")
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_fault_is_found_in_the_look_that_has_it(
     name: str, open_page: OpenPage, axe: CheckPage
@@ -145,6 +146,7 @@ def test_a_fault_is_found_in_the_look_that_has_it(
     assert all(any(line.startswith(look) for look in expected) for line in found), found
 
 
+@pytest.mark.now(*ONE_OF_EACH, *CHAPTERS)
 @pytest.mark.parametrize("path", PAGES)
 def test_page_works_from_disk(path: str, site: Path, open_page: OpenPage) -> None:
     open_page(path, base=site.as_uri() + "/").assert_clean()
@@ -191,6 +193,7 @@ def stands_still(page: Page) -> bool:
     return shift < 0.1  # Web Vitals' bound for a page that stands still
 
 
+@pytest.mark.now("book/index.html", "book/trm.html")
 @pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
 def test_widgets_are_mounted_and_the_page_does_not_jump_on_a_phone(
     path: str, open_page: OpenPage
@@ -205,10 +208,12 @@ def first_visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Vi
         yield open_page(request.param, fresh=True)
 
 
+@pytest.mark.now("book/index.html", "book/trm.html")
 def test_widgets_are_mounted_and_the_page_does_not_jump(first_visit: Visit) -> None:
     assert stands_still(first_visit.page)
 
 
+@pytest.mark.now("book/trm.html-390", "book/dialectical.html-1280")
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_no_void_is_left_under_a_widget(path: str, width: int, open_page: OpenPage) -> None:

@@ -65,7 +65,8 @@ def line_of(widget: Locator) -> str:
     return widget.locator(".attn-train-line").first.text_content() or ""
 
 
-@pytest.mark.parametrize("share", [0.25, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.25, 1])
 def test_a_mended_model_comes_within_the_criterion(
     share: float, visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:

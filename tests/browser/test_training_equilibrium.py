@@ -89,6 +89,7 @@ def model_of(numbers: dict[str, list[float]]) -> LanguageModel:
     return model
 
 
+@pytest.mark.now("AEP")
 @pytest.mark.parametrize("way", WAYS)
 def test_steps_in_the_page_are_torchs(way: str, module_page: Page, lesson: dict[str, Any]) -> None:
     """From the same weights on the same pieces, the governor acting after some of the steps."""
@@ -156,7 +157,8 @@ def test_a_way_is_chosen_by_keys(visit: Visit, widget: Locator) -> None:
     assert told(widget)["training"] == "idle"
 
 
-@pytest.mark.parametrize("share", [0.25, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.25, 1])
 def test_where_the_three_end_is_what_torch_says(
     share: float, visit: Visit, widget: Locator, lesson: dict[str, Any], tmp_path: Path
 ) -> None:

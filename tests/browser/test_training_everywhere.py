@@ -49,6 +49,7 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
     )
 
 
+@pytest.mark.now("equilibrium")
 def test_it_can_be_used_by_everybody_while_it_trains(
     running: tuple[Visit, Locator], axe: Callable[..., list[str]]
 ) -> None:
@@ -64,6 +65,7 @@ def test_it_can_be_used_by_everybody_while_it_trains(
     visit.assert_clean()
 
 
+@pytest.mark.now("dialectical")
 def test_nonsense_typed_meanwhile_changes_nothing(running: tuple[Visit, Locator]) -> None:
     visit, widget = running
     boxes = widget.locator("input[type=text]")

@@ -53,9 +53,8 @@ def mean_loss(log_probabilities: Tensor, x: Tensor) -> float:
     return -float(log_probabilities[:, :-1].gather(-1, x[:, 1:, None]).mean())
 
 
-@pytest.mark.parametrize(
-    "kind", ["angle", *(pytest.param(k, marks=pytest.mark.long) for k in ("dot", "volume"))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["angle", "dot", "volume"])
 def test_one_layer_learns_to_copy_at_its_period(
     kind: str, visit: Visit, module_page: Page, widget: Locator, tmp_path: Path
 ) -> None:
@@ -148,6 +147,7 @@ def test_a_loaded_model_takes_the_place_of_the_one_in_training(widget: Locator) 
     assert told(widget)["step"] == "2"
 
 
+@pytest.mark.long
 def test_every_choice_starts_anew(widget: Locator) -> None:
     """Score, layers and period: each is another first loss, each another floor or setting."""
     losses = set()
@@ -243,6 +243,7 @@ def test_the_starting_points_are_the_models_own(module_page: Page) -> None:
         assert squares / count == pytest.approx(mean_square, rel=0.1), name
 
 
+@pytest.mark.long
 def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
     pick(widget, "angle")
     choose(widget, steps="100")

@@ -59,6 +59,7 @@ def shared(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 # --- What is asked at once
 
 
+@pytest.mark.now("copying")
 @pytest.mark.parametrize("task", ["sorting", "copying", "brackets"])
 def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
     cell = bench(shared)
@@ -143,6 +144,7 @@ def test_qk_norm_trains_and_gets_a_verdict(open_page: Callable[..., Visit]) -> N
     visit.assert_clean()
 
 
+@pytest.mark.long
 def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(
     open_page: Callable[..., Visit],
 ) -> None:

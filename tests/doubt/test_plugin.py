@@ -79,6 +79,7 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
     assert "causal, of Reads, 9 tokens of 7: ok" in said
 
 
+@pytest.mark.now("there is no file")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),

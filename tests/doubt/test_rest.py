@@ -315,6 +315,7 @@ def test_an_interval_holds_zero_where_the_test_tells_nothing(
         assert compared.verdict == (compared.effect.middle < 0)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [0.2, 1.0, 5.0])
 def test_two_of_one_kind_are_told_apart_once_in_twenty(own: float) -> None:

@@ -43,6 +43,7 @@ def test_weights_arrive_exactly(variant):
     packed.assert_holds(run, models)
 
 
+@pytest.mark.now("gated")
 @pytest.mark.slow
 @EACH
 def test_a_lesson_has_what_a_page_needs_to_train_one(variant):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple, NewType
 
 import numpy as np
@@ -131,9 +132,19 @@ LOWEST = Number(
 
 
 def predicted(crowds: Live) -> list[Part]:
-    """What became of what the lesson asks: who is first, and how low a loss can get."""
+    """What became of what the lesson asks: who is first, and how low a loss can get.
+
+    Two next to each other share their ranks where it cannot be told who is sooner.
+    """
     order = sorted(ASKED, key=lambda kind: (crowds[kind].median, crowds[kind].delay))
-    return [*ORDER.came([ASKED[kind] for kind in order]), LOWEST.came(crowds["plain"].lowest)]
+    alike = [[order[0]]]
+    for sooner, later in pairwise(order):
+        if compare(crowds[sooner], crowds[later]).verdict is None:
+            alike[-1].append(later)
+        else:
+            alike.append([later])
+    ranked = ORDER.came([[ASKED[kind] for kind in kinds] for kinds in alike])
+    return [*ranked, LOWEST.came(crowds["plain"].lowest)]
 
 
 def crowd(run: results.Record) -> Crowd:

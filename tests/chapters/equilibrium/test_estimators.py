@@ -125,6 +125,7 @@ def slope(x: list[float], y: list[float]) -> float:
     return float(np.polyfit(x, np.log(y), 1)[0])
 
 
+@pytest.mark.now("0-False", "1-True")
 @pytest.mark.slow
 @pytest.mark.parametrize(("symmetric", "order"), [(False, 1), (True, 2)])
 @pytest.mark.parametrize("seed", SEEDS)

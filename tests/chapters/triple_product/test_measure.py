@@ -92,6 +92,7 @@ def test_the_friends_share_is_a_softmax_of_two_scores() -> None:
             assert measure.share_of_friend(name, s, length) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_train_comparison_is_an_ordinary_training_of_every_kind() -> None:
     task = Copying(7, 11, (5,))

@@ -485,6 +485,7 @@ def test_what_the_teaching_page_says() -> None:
     TEACHING.says("The claims table says what four seeds say", untold=[told("Averaged weights")])
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_it_is_not_rounds_that_stop_it() -> None:
     rounds = torch.cat([TASK.rounds(recipe.VALIDATION[on].sample()[0]) for on in KINDS])

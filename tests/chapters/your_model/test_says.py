@@ -42,6 +42,7 @@ def of(report: Report, check: str, mode: str = "") -> Answer:
 pytestmark = pytest.mark.slow  # the cells train, half a minute in all
 
 
+@pytest.mark.long
 def test_the_loss_falls_through_the_floor_and_held_out_texts_say_no() -> None:
     planted, mended = ran()["curves"]
     floor = ran()["entropy"]
