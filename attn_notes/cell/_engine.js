@@ -3,8 +3,10 @@
 
 import { half } from "./_model.js";
 
-const PATIENCE = 8; // seconds without an answer
-const CHECKED = 30; // where an answer is tried on hundreds of cases, which a slow phone takes longer for
+const PATIENCE = 8; // seconds without an answer, on a machine that starts Python as soon as is usual
+const CHECKED = 30; // where an answer is tried on hundreds of cases
+const USUAL = 0.5; // seconds that a start takes; a machine that needs twice as many gets twice the patience
+const MOST = 6; // times as much
 
 /** Why a question got no answer: an error in the reader's code, or something of the page. */
 export class Ended extends Error {
@@ -53,11 +55,13 @@ export function create(employ, load) {
   let ready = null;
   let count = 0;
   let alarm;
+  let pace = 1;
 
   /** Each answer starts the clock anew; what is printed does not, for that may never end. */
   function watch() {
     clearTimeout(alarm);
-    const seconds = Math.max(0, ...[...asked.values()].map(({ action }) => (action === "check" ? CHECKED : PATIENCE)));
+    const bounds = [...asked.values()].map(({ action }) => (action === "check" ? CHECKED : PATIENCE));
+    const seconds = Math.round(pace * Math.max(0, ...bounds));
     if (asked.size) alarm = setTimeout(() => end(`it had not ended after ${seconds} seconds`), 1000 * seconds);
   }
   function end(why) {
@@ -86,6 +90,12 @@ export function create(employ, load) {
     if (result?.error) reject?.(new Ended(result.error));
     else resolve?.(result);
   }
+  async function started(start) {
+    const before = performance.now();
+    pace = MOST;
+    await start();
+    pace = Math.min(MOST, Math.max(1, (performance.now() - before) / 1000 / USUAL));
+  }
   function hire() {
     if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
     worker = employ();
@@ -93,7 +103,7 @@ export function create(employ, load) {
     worker.onerror = () => end("its Worker could not start");
     const files = fetch(file("python.json")).then((answer) => answer.json());
     return Promise.all([load(file("micropython.wasm")), files])
-      .then(([wasm, files]) => send("start", { wasm, files }))
+      .then(([wasm, files]) => started(() => send("start", { wasm, files })))
       .catch((error) => {
         end("Python could not start");
         if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
