@@ -7,8 +7,12 @@ import { compared, holm, verdictOf } from "./_rank_test.js";
 const [LEAST, MOST] = [-4, 0.3]; // powers of ten of nats, at the edges of the picture
 const WIDTH = 260;
 
-const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
-const number = (x) => (Number.isFinite(x) ? x.toFixed(4).replace("-", "−") : "lost");
+function median(numbers) {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const half = sorted.length / 2;
+  return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
+}
+const number = (x) => (Number.isFinite(x) ? x.toFixed(5).replace("-", "−") : "lost");
 
 /** A dot for each seed; at the left edge what is no more above the best than that, or below it. */
 function dots(above, kind) {
@@ -37,20 +41,20 @@ function inWords(ours, { ahead }, found) {
   if (!ours) return "–";
   if (ours.ahead) return "yours reads ahead";
   if (ahead) return "this one reads ahead";
-  return `${SAID.get(found.verdict)}: ${found.test.first.toFixed(2)}, ${chance(found.p)}`;
+  return `${SAID.get(found.verdict)}: lower in ${Math.round(100 * found.test.first)} % of pairs, ${chance(found.p)}`;
 }
 
 /** The table: `layers` are rows of {name, rate, above, ahead, weights}, `ours` is one more, or null. */
 export function resultTable(ours, layers) {
   const found = verdicts(ours, layers);
-  const head = ["layer", "does yours end lower?", "mean above the best", "each seed, from 0.0001 to 2 nats above", "its rate", "weights"];
+  const head = ["layer", "does yours end lower?", "median above the best", "each seed, from 0.0001 to 2 nats above", "its rate", "weights"];
   const row = ({ name, rate, above, ahead, weights }, said, kind) =>
     html(
       "tr",
       { class: kind },
       html("th", { scope: "row" }, name),
       html("td", {}, said),
-      html("td", {}, number(mean(above))),
+      html("td", {}, number(median(above))),
       html("td", {}, dots(above, ahead ? "ahead" : kind)),
       html("td", {}, `${rate}`),
       html("td", {}, `${weights}`),

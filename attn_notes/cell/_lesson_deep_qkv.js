@@ -22,7 +22,8 @@ export default {
     const where = `the loss is ${loss.toFixed(4)}, the floor ${floor.toFixed(4)}`;
     if (floor - loss > below) {
       const by = (floor - loss).toFixed(4);
-      return `The loss is ${by} below the floor. No honest predictor gets there: it has seen what it should predict.`;
+      const alone = `Where it writes by itself nothing later stands there yet: ${words}`;
+      return `The loss is ${by} below the floor. No honest predictor gets there: it has seen what it should predict. ${alone}.`;
     }
     const from = settled(history);
     return from < Infinity ? `It sorts all 27 from step ${from} on; ${where}.` : `After ${step} steps: ${words}; ${where}.`;

@@ -23,12 +23,13 @@ export default {
     return { score: Math.min(1, copied / train.copied), words: `${percent(copied)} of the copies right, ${where}`, judged };
   },
   series: () => ({}),
-  outcome(history, { below }) {
+  outcome(history, { below, copied: enough }) {
     const { judged, words } = history.at(-1);
     if (judged && judged.best - judged.loss > below) {
       return `It ends ${words}. No honest predictor gets there: it has seen what it should predict.`;
     }
     const from = settled(history);
-    return from < Infinity ? `It copies from step ${from} on: ${words}.` : `It does not copy: ${words}.`;
+    if (from < Infinity) return `It copies from step ${from} on: ${words}.`;
+    return `It does not copy, which asks for ${percent(enough)}: ${words}.`;
   },
 };

@@ -163,8 +163,8 @@ def future_leak(
         near = "you find whoever reads the very next token, but " if far else ""
         raise WrongError(
             f"{near}a model whose logits at position {position} read the token at position {seen} "
-            "got away with it. Do you change every position, one at a time, and keep the largest "
-            "change of any logit before it?",
+            "got away with it. Do you change every position, one at a time, to a token that does "
+            "not stand there already, and keep the largest change of any logit before it?",
             0.5 * far,
         )
     return "no change at a later position may move an earlier logit; yours finds every leak."
