@@ -127,18 +127,22 @@ def test_a_model_that_takes_keywords() -> None:
     assert report.ok
 
 
-@settings(max_examples=15)
+# In double as it is, it is asked in one precision only.
+@settings(max_examples=8)
 @given(data=st.data())
 def test_one_that_looks_for_one_token_is_found_where_it_is(data: st.DataObject) -> None:
-    t = data.draw(st.integers(3, 7))
+    t = data.draw(st.integers(3, 5))
     read = data.draw(st.integers(1, t - 1))
     reader = data.draw(st.integers(0, read - 1))
-    model = Looks(reader, read, data.draw(st.integers(0, V - 1)))
-    report = doubt.causal(model, text(t, V), V, modes=("eval",), budget=ENDLESS)
-    leaks = [a for a in report.answers if a.bad and a.check in ("suffix", "each")]
+    x, token = text(t, V), data.draw(st.integers(0, V - 1))
+
+    def asked_of(one: int, other: int) -> Report:
+        looks = Looks(one, other, token).double()
+        return doubt.causal(looks, x, V, modes=("eval",), budget=ENDLESS)
+
+    leaks = [a for a in asked_of(reader, read).bad if a.check in ("suffix", "each")]
     assert leaks and leaks[0].found == f"position {reader} reads position {read}"
-    taken_away = Looks(read, reader, model.token)
-    assert doubt.causal(taken_away, text(t, V), V, modes=("eval",), budget=ENDLESS).ok
+    assert asked_of(read, reader).ok
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
