@@ -1,5 +1,7 @@
 """Who reads whom, and in which module of the model it begins."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import torch
@@ -42,7 +44,11 @@ def narrow(ask: Subject, x: Tensor, other: Tensor, cut: int) -> tuple[str, Tenso
     return f"position {reader} reads position {low}{rest}", row, low
 
 
-Seen = list[tuple[str, list[Tensor], list[Tensor]]]
+Early = list[tuple[bool, Tensor]]
+"""Whether a tensor has positions, and what it holds before the cut: all, if it has none."""
+
+Seen = list[tuple[str, Early, Early]]
+"""Of each call of a module its name, what it was given and what it made."""
 
 
 @torch.no_grad()
@@ -69,8 +75,8 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
 
         def note(module: Any, args: Any, kwargs: Any, made: Any) -> None:
             called.add(names[module])
-            inputs = _early((args, kwargs), len(row), cut)
-            seen.append((names[module], inputs, _early(made, len(row), cut)))
+            inputs = _early(tree_leaves((args, kwargs)), len(row), cut)
+            seen.append((names[module], inputs, _early(_leaves(made), len(row), cut)))
 
         handles = [part.register_forward_hook(note, with_kwargs=True) for part in names]
         try:
@@ -86,7 +92,8 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
     for (name, ins, outs), (_, other_ins, other_outs) in zip(
         watched(x), watched(other), strict=False
     ):
-        if _alike(outs, other_outs, share):
+        # What is made beside positions, a last state or a loss, may well hang on all of the text.
+        if _alike(outs, other_outs, share, placed=any(has for has, _ in outs)):
             last = name
         elif ins and _alike(ins, other_ins, share):
             if between and between.startswith(f"{name}." if name else ""):
@@ -108,21 +115,37 @@ def _holder(one: str, other: str, parts: dict[str, nn.Module], called: set[str])
     return ""
 
 
-def _early(values: Any, t: int, cut: int) -> list[Tensor]:
-    """What tensors hold of the positions before the cut; all of one that has no positions."""
+def _leaves(made: Any) -> Iterator[Any]:
+    """What a module returns, with what stands in dataclasses and beside a loss."""
+    for leaf in tree_leaves(made):
+        if is_dataclass(leaf):
+            yield from _leaves([getattr(leaf, field.name) for field in fields(leaf)])
+        else:
+            yield getattr(leaf, "logits", leaf)
+
+
+def _early(values: Iterable[Any], t: int, cut: int) -> Early:
     found = []
-    for value in tree_leaves(values):
+    for value in values:
         if isinstance(value, Tensor):
             dims = (d for d in (1, value.ndim - 2, 0, value.ndim - 1) if 0 <= d < value.ndim)
             dim = next((d for d in dims if value.shape[d] == t), None)
-            found.append((value if dim is None else value.narrow(dim, 0, cut)).clone())
+            early = value if dim is None else value.narrow(dim, 0, cut)
+            found.append((dim is not None, early.clone()))
     return found
 
 
-def _alike(some: list[Tensor], others: list[Tensor], part: float) -> bool:
+def _alike(some: Early, others: Early, part: float, placed: bool = False) -> bool:
+    """Whether tensors are the same but for a part; only those with positions, if that is asked.
+
+    The first are of the longer text, and say which these are: in a text of one token all sizes of
+    one look like it.
+    """
     if len(some) != len(others):
         return False
-    for a, b in zip(some, others, strict=True):
+    for (has, a), (_, b) in zip(some, others, strict=True):
+        if placed and not has:
+            continue
         if a.shape != b.shape:
             return False
         a, b = a.double(), b.double()

@@ -3,6 +3,9 @@
 import copy
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -341,6 +344,70 @@ def test_a_part_that_is_used_by_other_methods_is_named(listed: bool) -> None:
     report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
     expected = "body (Body)" if listed else "body.part (Part)"
     assert {a.module for a in report.bad if a.module} == {expected}
+
+
+class Ending(nn.Module):
+    """An honest reader that returns what it comes to as well: of the whole text, as a GRU does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.GRU(WIDTH, WIDTH, batch_first=True)
+
+    def forward(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        h, state = self.cell(h)
+        return h, state.square().mean()
+
+
+def test_a_reader_that_returns_its_last_state_is_not_blamed_for_what_follows() -> None:
+    class Body(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.reader, self.window = Ending(), Window(1)
+
+        def forward(self, h: Tensor) -> Tensor:
+            return self.window(self.reader(h)[0])
+
+    report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
+    assert {a.module for a in report.bad if a.module} == {"body.window (Window)"}
+
+
+def test_a_summary_of_the_text_is_named_where_it_is_made() -> None:
+    class Summary(nn.Module):
+        def forward(self, h: Tensor) -> Tensor:
+            return h.mean(1)
+
+    class Body(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.summary = Summary()
+
+        def forward(self, h: Tensor) -> Tensor:
+            return h + self.summary(h)[:, None]
+
+    report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
+    assert {a.module for a in report.bad if a.module} == {"body.summary (Summary)"}
+
+
+@dataclass
+class Scored:
+    loss: Tensor | None
+    scores: Tensor
+
+
+@pytest.mark.parametrize(
+    "given", [Scored, lambda loss, y: SimpleNamespace(loss=loss, logits=y)], ids=["data", "object"]
+)
+def test_a_module_that_returns_an_object_is_named(given: Callable[..., Any]) -> None:
+    class Whole(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed, self.head = nn.Embedding(V, WIDTH), nn.Linear(WIDTH, V)
+
+        def forward(self, x: Tensor) -> Any:
+            return given(None, self.head(self.embed(x)).roll(-1, 1))
+
+    report = doubt.causal(Whole(), text(8, V), V, modes=("eval",))
+    assert {a.module for a in report.bad if a.module} == {"the model (Whole)"}
 
 
 def test_without_what_is_needed_a_report_is_not_ok() -> None:
