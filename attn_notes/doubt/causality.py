@@ -25,6 +25,7 @@ from attn_notes.doubt.subject import LARGE, MIXED, Call, RefusedError, Subject, 
 MODES = ("eval", "train")
 BUDGET = 300.0
 SPENT = "the budget was spent"
+WITHOUT = "a leak was found without it"
 
 
 REST: dict[str, Callable[..., Answer]] = {
@@ -93,7 +94,7 @@ def causal(
         special: tokens that may be treated in a way of their own: the end of a text, a mask.
         separator: the token after which another document begins, if the model is meant to keep
             documents apart.
-        cached: as `call`, but token by token with a cache.
+        cached: as `call`, but with a cache, which it makes itself: token by token, or in chunks.
         modes: of "eval" and "train".
         cuts: at which the text is changed; as many as there is time for if none are named.
         budget: seconds that all may take, about. What it leaves out is said.
@@ -144,8 +145,11 @@ def causal(
             draws = 2 if wide is judge else 1
             answers.append(work("suffix", checks.suffix, draws=draws, alone=alone[mode]))
             answers[-1] = replace(answers[-1], needed=wide is judge)
-            if wide is judge and answers[-1].verdict == "ok" and not purse.spent:
-                answers.append(work("each", checks.each, alone=alone[mode]))
+            if wide is judge:
+                if needless := _after(answers[-1], purse):
+                    answers.append(Answer("each", "not asked", subject.name, found=needless))
+                else:
+                    answers.append(work("each", checks.each, alone=alone[mode]))
     for name, check in REST.items():
         end = purse.share()
         spent = SPENT if purse.spent else ""
@@ -185,10 +189,17 @@ def _name(model: Any) -> str:
     return getattr(model, "__name__", type(model).__name__)
 
 
+def _after(suffix: Answer, purse: _Budget) -> str:
+    """Why every token is not asked about after other futures were; empty if it is."""
+    if suffix.bad:
+        return WITHOUT
+    return suffix.found if suffix.verdict == "not asked" else SPENT * purse.spent
+
+
 def _needless(name: str, case: Case, judge: bool, answers: Sequence[Answer]) -> str:
     """Why a check is not asked; empty if it is."""
     if name == "grown" and any(a.bad and a.check == "suffix" for a in answers):
-        return "a leak was found without it"
+        return WITHOUT
     if name == "grown" and not judge:
         return "weights are made larger in double precision alone"
     given = {"padding": "pad", "documents": "separator", "cache": "cached"}

@@ -305,4 +305,8 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
     """Token by token with a cache must come to the same."""
     before = ask.level(case.x[None])
     after = ask(case.x[None], case.cached)
-    return _first_moved(ask, before, after, "from position {} on, the cache gives others")
+    who = "from position {} on, the logits with the cache are others than without"
+    found = _first_moved(ask, before, after, who)
+    if not found.bad:
+        return found
+    return replace(found, verdict="wrong", found=f"{found.found}, by up to {found.size:.1e}")

@@ -71,7 +71,7 @@ class Compared:
         lines = [
             f"{told[self.verdict]}: {effect}, {statistics.said(self.p)} ({test}, {len(self.ours)} "
             f"seeds each)",
-            f"the smallest difference they would have shown four times in five: {least}",
+            f"ours − theirs; the least they would have shown four times in five: {least}",
             f"pairs of the same seed agree by r = {self.together:.2f}"
             + ("" if self.paired else f", which is below {AGREE:g}: so they are not used"),
             "rates: {:g} for ours, {:g} for theirs".format(*self.rates),
@@ -86,6 +86,7 @@ def compare(
     *,
     seeds: int | Sequence[int] = 8,
     tuning: int | Sequence[int] = 3,
+    tell: Callable[[str], object] | None = None,
 ) -> Compared:
     """Compare two ways: each at the best of the rates, which is chosen on other seeds.
 
@@ -99,6 +100,8 @@ def compare(
         rates: a grid, wide enough that the best lies within.
         seeds: fresh ones, or how many: 0, 1, ...
         tuning: those that rates are chosen on, or how many.
+        tell: gets a line before each call of an arm, as `print` would: on either side there are as
+            many as rates, and one more.
 
     Raises:
         ValueError: no rates or seeds, or seeds that are in both; an arm that does not return a
@@ -112,8 +115,15 @@ def compare(
         raise ValueError(f"rates must be chosen on other seeds than {sorted(both)}")
     notes: list[str] = []
     swept, best = [], []
-    for name, way in (("ours", ours), ("theirs", theirs)):
-        means = {rate: _mean(_ends(way, rate, chosen)) for rate in rates}
+    ways = {"ours": ours, "theirs": theirs}
+
+    def ends(name: str, rate: float, seeds: Sequence[int]) -> Tensor:
+        if tell is not None:
+            tell(f"{name}, {len(seeds)} seeds at rate {rate:g}")
+        return _ends(ways[name], rate, seeds)
+
+    for name in ways:
+        means = {rate: _mean(ends(name, rate, chosen)) for rate in rates}
         rate = min(means, key=means.__getitem__)
         if not math.isfinite(means[rate]):
             raise ValueError(f"{name} diverge at every rate")
@@ -121,7 +131,7 @@ def compare(
             notes.append(f"the best rate of {name}, {rate:g}, lies at the edge of the grid")
         swept.append(means)
         best.append(rate)
-    a, b = (_ends(way, rate, fresh) for way, rate in zip((ours, theirs), best, strict=True))
+    a, b = (ends(name, rate, fresh) for name, rate in zip(ways, best, strict=True))
     found = _tested(a, b, notes)
     return Compared(a, b, (best[0], best[1]), (swept[0], swept[1]), *found, notes)
 

@@ -60,7 +60,7 @@ def floor(
         allowed.not_negative(entropy=entropy)
         answers.append(Answer("entropy", "ok", size=entropy, found=_nats(entropy)))
     if losses is not None:
-        answers.append(_judged(torch.as_tensor(losses).double(), counted, entropy))
+        answers.append(_judged(torch.as_tensor(losses).detach().double(), counted, entropy))
     return Report(f"floor, of {test.numel():,} tokens of {vocabulary:,}", answers)
 
 
@@ -98,6 +98,7 @@ def _judged(losses: Tensor, counted: dict[int, Effect], entropy: float | None) -
     if entropy is None:
         said += "; what can be had is not known: no `entropy` was given"
     if 1 in counted and loss.low > counted[1].middle:
+        above = loss.middle - counted[1].middle
         found = f"{said}; above counting single tokens: has it learnt to read at all?"
-        return Answer("loss", "warning", size=loss.middle, found=found)
+        return Answer("loss", "warning", size=above, found=found)
     return Answer("loss", "ok", size=loss.middle, found=said)

@@ -464,6 +464,7 @@ PLANTED = (
         lambda: Cached(1),
         "native-sparse-attention-pytorch#20",
         "cache",
+        verdict="wrong",
         arguments=CACHE,
     ),
     Planted(

@@ -75,6 +75,8 @@ def proper(
             f"at position {places[worst]} the probabilities sum to {float(sums[worst]):.6g}, and "
             f"at {count} of {len(places)} places not to one"
         )
+        if made.dim() == 3:
+            said += ": are these logits? Then give their log_softmax(-1)"
         answer = Answer("sums", "wrong", size=float(off.max()), found=said, left_out=left_out)
     return Report(about, [answer])
 

@@ -125,7 +125,9 @@ def _held(node: fx.Node) -> Any:
 def _folded(node: fx.Node, folded: dict[fx.Node, Any]) -> Any:
     """What an operation comes to that no input has a part in."""
     if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-        raise _refused(node, "draws random numbers, which are inputs of a program")
+        raise _refused(
+            node, "draws random numbers, which a program has as inputs only; dropout goes by eval()"
+        )
     if "empty" in name_of(node):  # whatever stands there is not read, and is always the same
         return torch.zeros(node.meta["val"].shape, dtype=node.meta["val"].dtype)
     args, kwargs = fx.node.map_arg((node.args, node.kwargs), folded.__getitem__)

@@ -175,6 +175,16 @@ def traced(function: Callable[..., Any], arguments: tuple[Any, ...], **options: 
         return make_fx(function, **options)(*arguments)
 
 
+def _refuse_random(graph: GraphModule) -> None:
+    """Random numbers of torch's own would hang on a member's company, and on what ran before."""
+    for node in graph.graph.nodes:
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise ValueError(
+                f"what is trained draws random numbers ({node.target}): without dropout, by eval() "
+                "or a rate of 0, or draw them in `data`, with each member's own generator"
+            )
+
+
 class _Group:
     """The members that one optimiser steps: all of them, or a single one.
 
@@ -258,7 +268,8 @@ def train(
     Raises:
         ValueError: no models; models of different settings, or that train others of their
             parameters, or none;
-            `generators` and `data` that do not fit together; a batch of another shape; fewer than
+            `generators` and `data` that do not fit together; a batch of another shape; a model or a
+            loss that draws random numbers, as dropout does while it is trained; fewer than
             no steps, none between two probes, or a clip that is not positive and finite.
     """
     allowed.whole(0, steps=steps)
@@ -305,7 +316,7 @@ def train(
     indices: list[slice | int] = list(range(len(members)))
     if type(optimizer([torch.zeros(1)])) in ELEMENTWISE:  # a subclass may do anything
         axes = (0, 0, None if generators is None else 0)
-        gradients = vmap(gradients, axes)
+        gradients = vmap(gradients, axes, randomness="different")  # refused below, by its name
         constrained = vmap(constrained, axes) if constrained else None
         indices = [slice(None)]
     groups = [_Group(i, parameters, fixed, optimizer, schedule) for i in indices]
@@ -316,6 +327,7 @@ def train(
     with torch.device(device):  # what `loss` creates lies beside the parameters
         arguments = (groups[0].parameters, groups[0].buffers, part(groups[0]))
         gradients = traced(gradients, arguments)
+        _refuse_random(gradients)
         constrained = traced(constrained, arguments) if constrained else None
 
     recorded: list[tuple[int, Tensors]] = []

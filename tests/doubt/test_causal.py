@@ -67,6 +67,7 @@ HARD |= {"routing by the mean so far"}
 
 
 @pytest.mark.slow
+@pytest.mark.now(*HARD)
 @pytest.mark.parametrize("honest", HONEST, ids=lambda p: p.name)
 def test_an_honest_double_is_left_alone_where_it_is_long(honest: Planted) -> None:
     report = asked(honest, 130)

@@ -202,8 +202,8 @@ def large(tensors: Tensors) -> Tensors:
     [
         (unknown, "aten.logcumsumexp.default is not among the operations of a program", 1),
         (trained, "reads a tensor that is trained and is no input: make it one", 1),
-        (random, "aten.rand.default draws random numbers, which are inputs of a program", 1),
-        (random_of_a_generator, "aten.rand.generator draws random numbers, which are inputs", 1),
+        (random, "aten.rand.default draws random numbers, which a program has as inputs only", 1),
+        (random_of_a_generator, "aten.rand.generator draws random numbers, which a program has", 1),
         (kept, "reads what an earlier call made of its inputs and kept: make it an input", 2),
         (random_like, "aten.randn_like.default is not among the operations", 1),
         (whole_bits, "aten.bitwise_and.Scalar? is known for truth values only", 2),

@@ -256,6 +256,17 @@ def test_refuses_models_that_differ_in_more_than_numbers() -> None:
         go(one.requires_grad_(False))
 
 
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.LBFGS])
+def test_refuses_random_numbers_that_no_member_has_for_itself(optimizer: type) -> None:
+    def go(model: nn.Module) -> None:
+        train([model], lambda m, x: m(x).sum(), torch.ones(2, 3), steps=1, optimizer=optimizer)
+
+    model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.1))
+    with pytest.raises(ValueError, match=r"draws random numbers \(aten\..*: without dropout"):
+        go(model)
+    go(model.eval())
+
+
 def test_refuses_a_batch_of_another_shape() -> None:
     lengths = iter((3, 3, 5))
 
