@@ -453,9 +453,12 @@ def test_a_model_without_logits_is_told_what_is_asked_for() -> None:
 
 
 @given(t=st.integers(2, 200))
-def test_cuts_are_all_there_is_each_once(t: int) -> None:
+def test_cuts_are_all_there_is_each_once_and_edges_of_blocks_first(t: int) -> None:
     cuts = questions.cuts_of(t)
     assert sorted(cuts) == list(range(1, t))
+    edges = {2**k + off for k in range(8) for off in (-1, 0, 1)} | {1, t - 1}
+    edges &= {*cuts}
+    assert {*cuts[: len(edges)]} == edges
 
 
 def test_every_change_is_asked_once() -> None:

@@ -136,6 +136,8 @@ def test_a_loss_is_judged_by_what_is_known() -> None:
     assert judged(wrong.ENTROPY - 0.0011, entropy=wrong.ENTROPY).verdict == "leak"
     assert judged(2.5, entropy=wrong.ENTROPY).verdict == "warning"
     assert "learnt to read" in judged(2.5).found
+    single = answers(doubt.floor(train, test, wrong.V))["1-gram"].size
+    assert judged(single + 1e-5).verdict == "warning" and judged(single - 1e-5).verdict == "ok"
     few = torch.full((5,), 0.1)
     assert judged(few, entropy=wrong.ENTROPY).verdict == "leak"
 
