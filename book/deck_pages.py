@@ -51,11 +51,8 @@ PAGE = """\
 <script src="parts/mathjax/startup.js" defer></script>
 """
 WIDGETS = """\
-<style>
-body {{ margin: 0; font: 16px/1.5 system-ui, sans-serif; }}
-.attn-alone .attn-button {{ display: none; }}
-</style>
-<main class="bd-article">
+<link rel="stylesheet" href="../parts/widget.css">
+<main id="slide" class="bd-article">
 {states}{places}
 </main>
 <script>
@@ -128,7 +125,8 @@ def take_parts(root: Path, site: Path, parts: Path) -> None:
     style = HtmlFormatter(style="default", cssclass="code").get_style_defs(".code")
     for name in ("deck.css", "handout.css"):
         (parts / name).write_text((root / DECKS / name).read_text("utf-8") + style, "utf-8")
-    shutil.copyfile(root / DECKS / "deck.js", parts / "deck.js")
+    for name in ("deck.js", "widget.css"):
+        shutil.copyfile(root / DECKS / name, parts / name)
 
 
 def sections(

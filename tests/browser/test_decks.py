@@ -1,4 +1,4 @@
-"""The slides in a browser, from a folder: each fits, its letters are large, its models answer."""
+"""The slides in a browser, from a folder: each fits, its letters are large, its models too."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,19 +18,21 @@ from .conftest import HANGS, STEMS
 ROOT = Path(__file__).parents[2]
 SLIDE = {"width": 1280, "height": 720}
 LETTERS = 18  # px, the smallest; an exponent of a figure's scale may be a hair smaller
-# Whatever of a slide can be seen lies in it, with its size, and so do its letters.
-AMISS = """(least) => {
-  const slide = Reveal.getCurrentSlide();
+# Whatever of a slide, or of the widget in its frame, can be seen lies in it, and so do its letters;
+# nothing is to be scrolled to.
+AMISS = """(slide, least) => {
   const found = [];
-  const box = { right: 1280, bottom: 720 };
+  const box = { right: innerWidth, bottom: innerHeight };
   for (const e of slide.querySelectorAll("*")) {
     if (e.closest("aside, mjx-assistive-mml") || !e.checkVisibility()) continue;
     const { width, right, bottom, left, top } = e.getBoundingClientRect();
-    if (!width) continue;
-    if (right > box.right + 1 || bottom > box.bottom + 1 || left < -1 || top < -1)
+    if (!width || e.closest(".attn-hidden")) continue;
+    const drawing = e.parentElement.closest("svg");
+    const cut = drawing && getComputedStyle(drawing).overflow === "hidden";
+    if (!cut && (right > box.right + 1 || bottom > box.bottom + 1 || left < -1 || top < -1))
       found.push(`out: ${e.outerHTML.slice(0, 80)}`);
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-    const at = e.ownerSVGElement ? e.getScreenCTM() : { a: 1, b: 0 };
+    const at = e.ownerSVGElement ? e.getScreenCTM() : { a: e.currentCSSZoom, b: 0 };
     const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(at.a, at.b);
     if (size < least - 0.1) found.push(`${size}: ${e.outerHTML.slice(0, 80)}`);
   }
@@ -50,6 +52,11 @@ ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
     ("sudoku", ""): lambda widget: widget.get_by_role("button", name="Draw an easy").click(),
     ("equilibrium", ""): lambda widget: widget.get_by_role("button", name="Mutual").click(),
 }
+
+
+def act(slide: decks.Slide) -> tuple[str, str]:
+    """Which of ACTS belongs to a slide."""
+    return slide.content, str(slide.more.get("choose", {}).get("mode", ""))
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +96,16 @@ def test_every_slide_fits_and_its_letters_are_large(stem: str, folder: Path, pag
     assert page.evaluate("Reveal.getTotalSlides()") == len(slides)
     for number, slide in enumerate(slides):
         page.evaluate("(number) => Reveal.slide(number)", number)
-        assert page.evaluate(AMISS, LETTERS) == [], f"{stem}, slide {number + 1}: {slide.title}"
+        present = page.locator("section.present")
+        said = f"{stem}, slide {number + 1}: {slide.title}"
+        assert present.evaluate(AMISS, LETTERS) == [], said
         page.evaluate(SHOW_ALL)
-        assert page.evaluate(AMISS, LETTERS) == [], f"{stem}, slide {number + 1}, all shown"
+        assert present.evaluate(AMISS, LETTERS) == [], f"{said}, all shown"
+        if slide.kind == "widget":
+            widget = page.frame_locator("section.present iframe").locator(IN_WIDGET)
+            assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside"
+            ACTS[act(slide)](widget)
+            assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside, used"
 
 
 def test_what_others_made_goes_with_its_licence(folder: Path) -> None:
@@ -112,7 +126,7 @@ def test_its_models_are_alive_and_a_clicker_leads_on(stem: str, folder: Path, pa
         widget = frame.locator(IN_WIDGET)
         expect(widget).to_have_attribute("data-show", slide.content)
         before = widget.inner_html()
-        ACTS[slide.content, str(slide.more.get("choose", {}).get("mode", ""))](widget)
+        ACTS[act(slide)](widget)
         expect(widget).not_to_have_js_property("innerHTML", before)
         widget.locator(":is(button, input):visible").first.press("PageDown")
         page.wait_for_function("(number) => Reveal.getIndices().h === number + 1", arg=number)
