@@ -6,9 +6,12 @@ before, the first one's metadata name: `setup`.
 """
 
 import ast
+import html
 import json
 import re
 import shutil
+import zipfile
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,6 +67,43 @@ def telling(chapter: Path, name: str) -> list[str]:
         for line in solution(chapter, name).splitlines()
         if len(line.strip()) > 12 and not any(line.strip() in other for other in others)
     ]
+
+
+def all_telling() -> list[list[str]]:
+    """Of each exercise of the book, lessons and evidence, the lines that tell its solution."""
+    return [telling(page, name) for page in (*CHAPTERS, *EVIDENCE) for name in names(page)]
+
+
+def shown(page: str) -> str:
+    """What is read on a page of HTML: code is in pieces there, each of its own colour."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page))
+
+
+def texts(folder: Path) -> Iterator[tuple[str, str]]:
+    """All that can be read below a folder, in zips and wheels too; of notebooks what cells hold.
+
+    Zips are unpacked beside it.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".zip", ".whl"):
+            inside = folder.parent / f"{folder.name}-{path.name}-inside"
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(inside)
+            yield from texts(inside)
+        elif path.suffix == ".ipynb":
+            cells = nbformat.read(path, as_version=4).cells
+            yield str(path), "\n".join(cell.source for cell in cells)
+        elif path.suffix == ".html":
+            page = path.read_text("utf-8")
+            yield str(path), f"{page}\n{shown(page)}"
+        elif path.is_file() and path.suffix in (".csv", ".ics", ".js", ".md", ".py", ".txt"):
+            yield str(path), path.read_text("utf-8")
+
+
+def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Where a line of a solution stands, and the line."""
+    lines = [line for told in all_telling() for line in told]
+    return [(path, line) for path, text in found for line in lines if line in text]
 
 
 def little_book(folder: Path) -> Path:

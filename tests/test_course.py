@@ -4,8 +4,6 @@ import html
 import re
 import shutil
 import subprocess
-import zipfile
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -28,8 +26,7 @@ from . import exercises
 ROOT = Path(__file__).parents[1]
 SEED = 7
 WEEKS = [homework.week(ROOT, stem, i, SEED) for i, stem in enumerate(lesson_stems(ROOT), 1)]
-PAGES = (*exercises.CHAPTERS, *exercises.EVIDENCE)
-SOLUTIONS = [exercises.telling(page, name) for page in PAGES for name in exercises.names(page)]
+SOLUTIONS = exercises.all_telling()
 TELLING = [line for lines in SOLUTIONS for line in lines]
 
 
@@ -255,49 +252,22 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
 # What students get
 
 
-def texts(folder: Path) -> Iterator[tuple[str, str]]:
-    """All that can be read below a folder, in zips and wheels too; of notebooks what cells hold."""
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in (".zip", ".whl"):
-            with zipfile.ZipFile(path) as archive:
-                inside = folder.parent / f"{folder.name}-{path.name}-inside"
-                archive.extractall(inside)
-            yield from texts(inside)
-        elif path.suffix == ".ipynb":
-            cells = nbformat.read(path, as_version=4).cells
-            yield str(path), "\n".join(cell.source for cell in cells)
-        elif path.is_file() and path.suffix in (
-            ".csv",
-            ".html",
-            ".ics",
-            ".js",
-            ".md",
-            ".py",
-            ".txt",
-        ):
-            yield str(path), path.read_text("utf-8")
-
-
-def leaks(found: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(path, line) for path, text in found for line in TELLING if line in text]
-
-
 def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Path) -> None:
     """Neither in folders nor in zips. The package beside has some lines for itself, none whole."""
     students = tmp_path / "students"
     shutil.copytree(made / "students", students)
     assert len(TELLING) > 50 and all(SOLUTIONS)
-    found = list(texts(students))
+    found = list(exercises.texts(students))
     package = [text for path, text in found if "/attn_notes/" in path]
     others = [(path, text) for path, text in found if "/attn_notes/" not in path]
-    assert leaks(iter(others)) == []
+    assert exercises.leaks(others) == []
     assert not [
         lines for lines in SOLUTIONS if any(all(x in text for x in lines) for text in package)
     ]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)
     # A teacher's answers have all, but for what the book says of numbers that a course has not.
     own = {line for week in WEEKS for one in week.exercises if one.case for line in one.solution}
-    told = {line for _, line in leaks(texts(made / "private"))}
+    told = {line for _, line in exercises.leaks(exercises.texts(made / "private"))}
     assert own and {*TELLING} - told <= {line for line in TELLING if line.startswith('"')}
 
 
@@ -311,8 +281,10 @@ def test_the_site_for_students_is_made_of_nothing_that_tells(hints: bool) -> Non
     pages = {
         name: text.decode() for name, text in found.items() if name.endswith((".md", ".ipynb"))
     }
-    assert leaks((name, source(text)) for name, text in pages.items()) == []
-    assert leaks((name, source(text.decode())) for name, text in sources.items() if name in pages)
+    assert exercises.leaks((name, source(text)) for name, text in pages.items()) == []
+    assert exercises.leaks(
+        (name, source(text.decode())) for name, text in sources.items() if name in pages
+    )
     assert not [name for name in found if "teaching/" in name]
     assert not [
         name for name, text in pages.items() if "](teaching/" in text or "/teaching/" in text
@@ -347,19 +319,18 @@ def test_the_real_site_for_students_tells_nothing(
     for said in ("Rendering", "Nothing has changed."):
         assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0
         assert said in capsys.readouterr().out
-    pages = {path.relative_to(folder / "students/site"): path for path in folder.rglob("*.html")}
-    site = {name: shown(path) for name, path in pages.items() if name.parts[0] != ".."}
+    there = folder / "students" / "site"
+    site = {
+        path.relative_to(there): exercises.shown(path.read_text("utf-8"))
+        for path in there.rglob("*.html")
+    }
     assert {Path("index.html"), *(Path(f"book/{week.stem}.html") for week in WEEKS)} <= {*site}
-    assert leaks((str(name), text) for name, text in site.items()) == []
+    for handed_out in (there, folder / course.DECKS):
+        assert exercises.leaks(exercises.texts(handed_out)) == []
     assert not [name for name, text in site.items() if "teaching" in text or "Solution" in text]
     assert not [name for name in site if "teaching" in name.parts]
     index = (folder / "students/site/searchindex.js").read_text("utf-8")
     assert "teaching" not in index and "pull-request" not in index
-
-
-def shown(page: Path) -> str:
-    """What a page says, without its markup."""
-    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
 
 
 def source(text: str) -> str:

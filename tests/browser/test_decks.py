@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
+from .. import exercises
 from .conftest import HANGS, STEMS
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +112,12 @@ def test_every_slide_fits_and_its_letters_are_large(stem: str, folder: Path, pag
 def test_what_others_made_goes_with_its_licence(folder: Path) -> None:
     for name, words in (("LICENSE", "Permission is hereby granted"), ("mathjax/LICENSE", "Apache")):
         assert words in (folder / "parts" / name).read_text("utf-8")
+
+
+def test_no_line_of_a_solution_is_in_the_folder(folder: Path) -> None:
+    """Slides, handouts, widgets with their state."""
+    found = list(exercises.texts(folder))
+    assert len(found) > 3 * len(STEMS) and exercises.leaks(found) == []
 
 
 @pytest.mark.parametrize("stem", STEMS)
