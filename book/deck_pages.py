@@ -169,8 +169,8 @@ HANDOUT = """\
 <link rel="stylesheet" href="parts/handout.css">
 <main>
 <h1>{title}</h1>
+<p class="made">{made_of}. MIT licence. The lesson, with what can be tried in it: {at}</p>
 {blocks}
-<footer>{made_of}. MIT licence. The lesson, with what can be tried in it: {at}</footer>
 </main>
 <script src="parts/deck.js"></script>
 <script src="parts/mathjax/startup.js" defer></script>

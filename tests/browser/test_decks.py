@@ -167,7 +167,9 @@ def test_a_deck_is_printed_a_page_for_each_press_and_a_handout_on_four(
     covered = sum(slide.kind == "figure" for slide in slides)
     assert len(deck.pages) >= len(slides) + covered
     assert 1 <= len(sheet.pages) <= 4
-    text = " ".join(page.extract_text() for page in sheet.pages)
+    pages = [page.extract_text() for page in sheet.pages]
+    assert all(len(page.split()) > 50 for page in pages)  # none has a last line to itself
+    text = " ".join(pages)
     for slide in slides:
         if slide.kind not in ("widget", "question"):
             assert " ".join(slide.title.split()[:2]) in re.sub(r"\s+", " ", text), slide.title
