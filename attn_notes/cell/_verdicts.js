@@ -1,12 +1,16 @@
 // What a run of a reader's code has shown, in words.
 
-/** Whether a model reads ahead: by how much a prediction `moved`, and its `slope`, or null where none could be asked for. */
+/**
+ * Whether a model reads ahead: by how much a prediction `moved`, and its `slope`, or null where none could be asked for;
+ * `cuts` are the places at which that was asked, of how many.
+ */
 export const readsAhead = ({ moved, slope }) => moved > 1e-6 || slope > 1e-9;
 
 function ofReading(ahead) {
-  const { moved, reader, read, slope } = ahead;
+  const { moved, reader, read, slope, cuts } = ahead;
   if (!readsAhead(ahead)) {
-    const sloped = slope === null ? "" : ", and none has a slope in one";
+    const where = slope !== null && cuts[0] < cuts[1] ? `, asked at ${cuts[0]} of ${cuts[1]} places` : "";
+    const sloped = slope === null ? ". By its gradient it could not be asked" : `, and none has a slope in one${where}`;
     return [`It does not read ahead: no prediction moves when a later token is changed${sloped}.`, "good"];
   }
   const bySlope = slope > 1e-9 ? `slopes of up to ${slope.toPrecision(2)}` : "no slope";

@@ -149,7 +149,7 @@ export async function mount(place) {
     const inputs = [...weights, ...batch];
     const made = await ask("evaluate", { task: asking(data.model, "outputs", source, sizes, asked), inputs, numbers: false });
     const { logits, ...others } = Object.fromEntries(Object.entries(made.outputs).map(([name, { node: id }]) => [name, id]));
-    const { ahead } = await ask("judge", { logits, tokens: made.names[tokens], vocabulary: sizes.vocabulary, most: 0, slopes: true });
+    const { ahead } = await ask("judge", { logits, tokens: made.names[tokens], vocabulary: sizes.vocabulary, most: 0, every: true });
     const trained = weights.map(({ name }) => [name, made.names[name]]);
     const step = () => ask("program", { outputs: others, trained, loss: "loss", clip: data.clip }).then(({ text }) => text);
     const apart = await ask("evaluate", { task: asking(data.model, "differs", source), inputs: [] });

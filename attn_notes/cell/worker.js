@@ -108,18 +108,20 @@ function evaluate({ task, inputs, numbers = true }) {
 
 /**
  * What a model gives, the first `most` of its `logits`, and, where its `tokens` are read in order, whether it reads
- * ahead: by changing tokens (_ahead.js), and, if `slopes` are asked for, by the slope in what is looked up of them
- * (page/running.py), which holds a graph three times as large. Both are numbers of nodes.
+ * ahead: by changing tokens (_ahead.js), and by the slope in what is looked up of them (page/running.py), of `every`
+ * place or as many as one gradient tells. Both are numbers of nodes.
  */
-async function judge({ logits, tokens = null, vocabulary = 0, most, slopes = false }) {
+async function judge({ logits, tokens = null, vocabulary = 0, most, every = false }) {
   const made = T.nodes[logits];
   const read = tokens === null ? null : T.nodes[tokens];
   const predict = (await ran(made, read)) ?? replayed(made, read);
   const values = Array.from(predict(read?.data).subarray(0, most));
   if (!read) return { error: null, values, ahead: null };
   const moves = futureMoves({ tokens: read.data, shape: read.shape, vocabulary }, predict);
-  const { error, slope } = slopes ? call("ahead", logits, tokens) : { error: null, slope: null };
-  return { error, values, ahead: { ...moves, slope } };
+  const kept = T.nodes.length;
+  const { error, slope, cuts } = call("ahead", logits, tokens, every);
+  T.forget(kept); // its gradients take three times as much as the model
+  return { error, values, ahead: { ...moves, slope, cuts } };
 }
 
 /** The graph of the reader's own model, computed anew: nothing of Python is run again. */

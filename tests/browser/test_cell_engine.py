@@ -408,8 +408,12 @@ def test_a_model_is_judged_alike_at_once_and_by_its_program(
     near = torch.tensor(found["values"])
     torch.testing.assert_close(near, true.flatten()[:40], rtol=1e-4, atol=1e-6)
     assert (found["ahead"]["moved"] > 1e-3) is ahead
+    assert (found["ahead"]["slope"] > 1e-3) is ahead
     if ahead:
         assert found["ahead"]["read"] == found["ahead"]["reader"] + 1
+    every = ask(page, "judge", **names, vocabulary=5, most=40, every=True)["ahead"]
+    assert (every["slope"] > 1e-3) is ahead
+    assert found["ahead"]["cuts"] == [5, 10] and every["cuts"] == [10, 10]
 
 
 # --- Limits

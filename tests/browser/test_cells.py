@@ -119,6 +119,9 @@ def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None
         assert "leak" not in found
     else:
         assert float(found["leak"]) == 0
+        line = cell_page.said(cell_page.editor(lesson.page))
+        assert "and none has a slope in one" in line
+        assert ("asked at 2 of 11 places" in line) is (stem == "equilibrium")
 
 
 @pytest.mark.now("deep_qkv", "equilibrium")
@@ -134,6 +137,7 @@ def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
         assert (float(found["agrees"]) < 1e-4) is change.agrees, change
         assert (float(found.get("leak", 0)) > 1e-3) is change.ahead, change
         assert ("It reads ahead" in cell_page.said(cell)) is change.ahead
+        assert ("Its gradient shows slopes of up to" in cell_page.said(cell)) is change.ahead
 
 
 @pytest.mark.now("deep_qkv")

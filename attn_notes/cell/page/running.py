@@ -255,18 +255,20 @@ def clipped(parts, most):
 SAME_TOKENS = ("_to_copy", "alias", "view")
 
 
-def ahead(logits, tokens):
+def ahead(logits, tokens, every):
     """The largest slope of a prediction in what has been looked up of a later token.
 
-    Each row of tokens [b, t] asks of another place, so that one gradient answers for all of them,
-    and as often as it takes to ask of every place.
+    Each row of tokens [b, t] is cut at another place: asked is the slope of all that is predicted
+    before the cut in all that comes after it. So one gradient answers for b cuts.
 
     Args:
         logits: the node of the predictions [b, t, v].
         tokens: the node of what they are made of.
+        every: whether every cut is asked, by as many gradients as it takes, or one gradient only.
 
     Returns:
-        JSON: an error, or `slope`; null where nothing has been looked up by the tokens alone.
+        JSON: an error, or `slope` and `cuts`, how many of them were asked, of how many; slope null
+        where nothing has been looked up by the tokens alone, or where a gradient is too large.
     """
     try:
         y, read = Tensor(logits), Tensor(tokens)
@@ -275,18 +277,23 @@ def ahead(logits, tokens):
         draw = functions.Generator().manual_seed(0)
         weights = functions.randn(*y.shape, generator=draw)
         rows, places = functions.arange(b)[:, None], functions.arange(t)[None]
+        rounds = (t - 2) // b + 1
+        asked = range(rounds) if every else (rounds // 2,)
         worst = 0.0 if found else None
-        for start in range(0, t - 1 if found else 0, b):
-            asked = (rows + start) % (t - 1)
-            only = (places[:, : y.shape[1]] == asked)[..., None]
-            slopes = gradients((y * weights * only).sum(), found, functions.ones(()), Tensor)
+        for number in asked if found else ():
+            cut = (rows * rounds + number) % (t - 1)
+            before = (places[:, : y.shape[1]] <= cut)[..., None]
+            slopes = gradients((y * weights * before).sum(), found, functions.ones(()), Tensor)
             for g in slopes:
                 if g is not None:
-                    later = g.reshape(b, t, -1).abs() * (places > asked)[..., None]
+                    later = g.reshape(b, t, -1).abs() * (places > cut)[..., None]
                     worst = max(worst, later.amax().item())
         if worst is not None and not worst < math.inf:
             worst = None
-        return json.dumps({"error": None, "slope": worst})
+        cuts = len({(row * rounds + number) % (t - 1) for row in range(b) for number in asked})
+        return json.dumps({"error": None, "slope": worst, "cuts": [cuts, t - 1]})
+    except MemoryError:
+        return json.dumps({"error": None, "slope": None, "cuts": None})
     except BaseException as error:
         return json.dumps({"error": told(error)})
 
