@@ -3,10 +3,12 @@
 
 import { half } from "./_model.js";
 
-const PATIENCE = 8; // seconds without an answer, on a machine that starts Python as soon as is usual
+// Seconds without an answer, where Python starts at once: a slow or busy machine has the more, the longer that took.
+const PATIENCE = 8;
 const CHECKED = 30; // where an answer is tried on hundreds of cases
-const USUAL = 0.5; // seconds that a start takes; a machine that needs twice as many gets twice the patience
-const MOST = 6; // times as much
+const STARTING = 60;
+const USUAL = 0.5; // seconds that Python takes to start
+const MOST = 8; // times as patient
 
 /** Why a question got no answer: an error in the reader's code, or something of the page. */
 export class Ended extends Error {
@@ -55,13 +57,13 @@ export function create(employ, load) {
   let ready = null;
   let count = 0;
   let alarm;
-  let pace = 1;
+  let slow = 1; // times as slow as usual, this machine
 
+  const patience = (action) => (action === "start" ? STARTING : Math.round(slow * (action === "check" ? CHECKED : PATIENCE)));
   /** Each answer starts the clock anew; what is printed does not, for that may never end. */
   function watch() {
     clearTimeout(alarm);
-    const bounds = [...asked.values()].map(({ action }) => (action === "check" ? CHECKED : PATIENCE));
-    const seconds = Math.round(pace * Math.max(0, ...bounds));
+    const seconds = Math.max(0, ...[...asked.values()].map(({ action }) => patience(action)));
     if (asked.size) alarm = setTimeout(() => end(`it had not ended after ${seconds} seconds`), 1000 * seconds);
   }
   function end(why) {
@@ -90,12 +92,6 @@ export function create(employ, load) {
     if (result?.error) reject?.(new Ended(result.error));
     else resolve?.(result);
   }
-  async function started(start) {
-    const before = performance.now();
-    pace = MOST;
-    await start();
-    pace = Math.min(MOST, Math.max(1, (performance.now() - before) / 1000 / USUAL));
-  }
   function hire() {
     if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
     worker = employ();
@@ -103,12 +99,18 @@ export function create(employ, load) {
     worker.onerror = () => end("its Worker could not start");
     const files = fetch(file("python.json")).then((answer) => answer.json());
     return Promise.all([load(file("micropython.wasm")), files])
-      .then(([wasm, files]) => started(() => send("start", { wasm, files })))
+      .then(([wasm, files]) => started(wasm, files))
       .catch((error) => {
         end("Python could not start");
         if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
         throw error instanceof Ended ? error : byPage("The page’s Python could not be loaded. Is the network there?");
       });
+  }
+
+  async function started(wasm, files) {
+    const begun = performance.now();
+    await send("start", { wasm, files });
+    slow = Math.min(MOST, Math.max(1, (performance.now() - begun) / 1000 / USUAL));
   }
 
   /** Have the Worker do something; what it prints goes to `print`. */

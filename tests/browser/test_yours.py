@@ -250,6 +250,7 @@ KEPT = [
 ]  # fmt: skip
 
 
+@pytest.mark.now("train-loss", "null, 7")
 @pytest.mark.parametrize("kept", KEPT)
 def test_whatever_stands_in_the_browser_does_no_harm(
     kept: str, open_page: Callable[..., Visit]
