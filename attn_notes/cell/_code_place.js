@@ -52,6 +52,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
 
   function typed() {
     number();
+    said.classList.toggle("attn-before", said.hasChildNodes());
     again.disabled = field.value === book();
     stopWaiting();
     timer = setTimeout(keep, SETTLE);
@@ -82,6 +83,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   }
   function clear() {
     said.replaceChildren();
+    said.classList.remove("attn-before");
     output.textContent = "";
     output.hidden = true;
     for (const name of measured) delete node.dataset[name];

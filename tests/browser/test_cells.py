@@ -223,7 +223,10 @@ def test_what_is_wrong_is_said_and_the_next_run_works(sorter: Page, name: str) -
     if words.startswith("Line"):
         number = words.split()[1].rstrip(":")
         expect(cell.locator(".attn-wrong").last).to_have_text(number)
+    cell.get_by_role("textbox").press_sequentially(" ")  # what was said is of other code
+    expect(cell.locator(".attn-cell-said.attn-before")).to_be_visible()
     cell.get_by_role("button", name="The book’s code again").click()
+    expect(cell.locator(".attn-before")).to_have_count(0)
     assert cell_page.run(cell)["code"] == "done"
 
 
