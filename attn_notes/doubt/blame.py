@@ -44,6 +44,9 @@ def narrow(ask: Subject, x: Tensor, other: Tensor, cut: int) -> tuple[str, Tenso
     return f"position {reader} reads position {low}{rest}", row, low
 
 
+FINER = 16
+"""How much more alike inputs must be than outputs: what lies in them already is not the module's."""
+
 Early = list[tuple[bool, Tensor]]
 """Whether a tensor has positions, and what it holds before the cut: all, if it has none."""
 
@@ -95,7 +98,7 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
         # What is made beside positions, a last state or a loss, may well hang on all of the text.
         if _alike(outs, other_outs, share, placed=any(has for has, _ in outs)):
             last = name
-        elif ins and _alike(ins, other_ins, share):
+        elif ins and _alike(ins, other_ins, share / FINER):
             if between and between.startswith(f"{name}." if name else ""):
                 name = between
             return f"{name or 'the model'} ({type(parts[name]).__name__})"

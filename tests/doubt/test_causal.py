@@ -411,6 +411,26 @@ def test_a_module_that_returns_an_object_is_named(given: Callable[..., Any]) -> 
     assert {a.module for a in report.bad if a.module} == {"the model (Whole)"}
 
 
+def test_what_makes_a_leak_larger_is_not_blamed_for_it() -> None:
+    """In half precision what leaves the first part is not far from what it should be."""
+
+    class Leaks(nn.Module):
+        def forward(self, h: Tensor) -> Tensor:
+            one = h[..., :1]
+            return torch.cat([one + 0.02 * one.flip(1), one], -1)
+
+    class Subtracts(nn.Module):
+        def forward(self, h: Tensor) -> Tensor:
+            return 50 * (h[..., :1] - h[..., 1:]).expand(-1, -1, WIDTH)
+
+    torch.manual_seed(3)
+    model = Plain(nn.Sequential(Leaks(), Subtracts())).bfloat16()
+    report = doubt.causal(model, text(8, V), V, modes=("eval",))
+    named = {a.mode: a.module for a in report.bad if a.check == "suffix"}
+    assert named["eval, double"] == "body.0 (Leaks)"
+    assert named["eval, bfloat16"] in ("body.0 (Leaks)", "body (Sequential)")
+
+
 def test_without_what_is_needed_a_report_is_not_ok() -> None:
     skipped = doubt.Answer("suffix", "not asked", needed=True)
     passed = doubt.Answer("prefix", "ok")
