@@ -3,7 +3,7 @@
 
 import { sandboxed } from "./_sandbox.js";
 
-const MODULES = ["trainer.js", "_dialectical_learn.js", "_triple_product_task.js"];
+const MODULES = ["trainer.js", "_dialectical_learn.js", "_triple_product_task.js", "_bench_shannon.js"];
 const MOST = 3; // Workers
 const SLICE = 200; // ms between two words about how far it is
 

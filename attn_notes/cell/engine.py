@@ -25,6 +25,7 @@ ENTRIES = (
     "editor.js",
     "answer.js",
     "workbench.js",
+    "_bench_shannon.js",
     "training.js",
     "worker.js",
     "frame.html",

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from attn_notes.cell.bench.shannon import Ring
 from attn_notes.cell.bench.starts import STARTS
+from attn_notes.cell.bench.tasks import TASKS
 
 from .cell_page import code, run, said, told
 from .conftest import HANGS, SITE, STRICT_POLICY, Visit, opened, serve
@@ -60,7 +63,7 @@ def shared(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 
 @pytest.mark.now("copying")
-@pytest.mark.parametrize("task", ["sorting", "copying", "brackets"])
+@pytest.mark.parametrize("task", TASKS)
 def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
     cell = bench(shared)
     choose(cell, "Task", task)
@@ -154,6 +157,25 @@ def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(
     found = train(cell)
     assert found["verdict"] == "could not be told"
     assert float(found["score"]) >= 0.75
+
+
+def test_a_text_is_drawn_as_in_python(shared: Page) -> None:
+    """The page's sequences are the ring's, and its best predictor loses the same on each."""
+    ring = Ring("abracadabra", 6)
+    drawn = shared.evaluate(
+        """async ([folder, numbers, length]) => {
+          const { ringOf } = await import(new URL(folder + "_bench_shannon.js", location.href));
+          const { random } = await import(new URL(folder + "program.js", location.href));
+          const [source, draws] = [ringOf(numbers), random(1)];
+          const all = Array.from({ length: 2000 }, () => source.sequence(length, draws));
+          return all.map((letters) => [letters, source.best(letters)]);
+        }""",
+        ["../_static/cell/", ring.numbers, ring.length],
+    )
+    found = torch.tensor([nats for _, nats in drawn]) / (ring.length - 1)
+    best = ring.losses(torch.tensor([letters for letters, _ in drawn])).mean(1)
+    torch.testing.assert_close(found, best)
+    assert abs(float(found.mean()) - ring.floor) < 5 * float(found.std()) / len(drawn) ** 0.5
 
 
 def test_a_layer_that_peeks_is_told_so_before_it_trains(open_page: Callable[..., Visit]) -> None:

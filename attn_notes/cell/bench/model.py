@@ -150,7 +150,13 @@ def brackets(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[s
     return {"logits": logits, "costs": costs, "loss": costs.sum() / (y != pad).sum()}
 
 
-ASKED = {"sorting": sorting, "copying": copying, "brackets": brackets}
+def writing(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
+    """Each next letter."""
+    logits = model(batch["batch"])
+    return {"logits": logits, "loss": F.cross_entropy(logits[:, :-1].mT, batch["batch"][:, 1:])}
+
+
+ASKED = {"sorting": sorting, "copying": copying, "brackets": brackets, "writing": writing}
 
 
 # --- What a page asks: of what the code has left, and of named tensors, as a lesson's task does

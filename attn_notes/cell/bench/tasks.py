@@ -1,5 +1,6 @@
 """What an attention is trained on, on the workbench: tasks of the book, at sizes for a page."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -9,12 +10,14 @@ import torch
 from torch import Generator, Tensor, nn
 
 from attn_notes.cell.bench import model as bench
+from attn_notes.cell.bench.shannon import Ring
 from attn_notes.tasks import sorting
 from attn_notes.tasks.brackets import PAD, Brackets
 from attn_notes.tasks.brackets import VOCABULARY as CHARACTERS
 from attn_notes.tasks.brackets import token_losses as bracket_losses
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.prediction import token_losses
+from attn_notes.tasks.text import FALLBACK
 from attn_notes.training.comparison import BATCHES, adamw, held_out
 from attn_notes.training.ensemble import Run, train
 from attn_notes.training.schedules import warmup_cosine
@@ -166,6 +169,29 @@ def _brackets(task: Brackets, steps: int) -> Task:
     )
 
 
+def _writing(letters: int, length: int, steps: int) -> Task:
+    play = re.sub("[^a-z]+", " ", FALLBACK.read_text("utf-8").lower())
+    ring = Ring(play[:letters], length)
+    return Task(
+        title="Go on with a text",
+        says=(
+            f"The first {letters} letters of Shakespeare’s Coriolanus as a source, after Shannon: "
+            "after any two comes one that follows these two there."
+        ),
+        asked="writing",
+        sizes={"vocabulary": len(ring.letters), "length": length, "layers": 1},
+        tokens="batch",
+        floor=ring.floor,
+        steps=steps,
+        sample=lambda n, generator: {"batch": ring.sample(n, generator)},
+        best=lambda batch: float(ring.losses(batch["batch"]).mean()),
+        drawn={
+            "task": "shannon",
+            "options": {"numbers": ring.numbers, "count": 512, "every": steps},
+        },
+    )
+
+
 TASKS = {
     "sorting": _sorting(),
     "copying": _copying(
@@ -176,4 +202,5 @@ TASKS = {
         300,
     ),
     "brackets": _brackets(Brackets(pairs=4, max_length=25), 300),
+    "text": _writing(300, 16, 300),
 }
