@@ -136,6 +136,10 @@ const faint = (curves) => (curves.length > 4 ? 0.25 : 0.5);
 /** What of a series the axes show: a run may be longer than those of the book. */
 const rowsInSight = ({ x: { from } }, rows) => rows.filter(([x]) => x >= Math.min(...from) && x <= Math.max(...from));
 
+/** How the lines of a first, second, … kind are dashed: all have the reader's one colour. */
+const DASHES = ["none", "7 3", "2 2", "9 3 2 3"];
+const dashed = (i) => ({ "stroke-dasharray": DASHES[i % DASHES.length] });
+
 /** What a kind's runs are named by: "you", with the kind where the axes have others of the reader's. */
 const called = ({ mine, runs }, kind) =>
   mine.every((run) => run.kind === kind) ? "you" : `you: ${runs[kind]}`;
@@ -149,11 +153,11 @@ const byKind = ({ mine, runs }, has) =>
 const FORMS = {
   line(axes, nameAt) {
     const kinds = byKind(axes, (run) => rowsInSight(axes, run.series[axes.series] ?? []).length > 1);
-    return kinds.flatMap(([kind, those]) => {
+    return kinds.flatMap(([kind, those], i) => {
       const curves = those.map((run) => rowsInSight(axes, run.series[axes.series]).map((row) => placeIn(axes, row)));
       const last = curves.at(-1);
       return [
-        ...curves.map((rows) => strokeOf(axes, rows, rows === last ? {} : { "stroke-opacity": faint(curves) })),
+        ...curves.map((rows) => strokeOf(axes, rows, { ...dashed(i), "stroke-opacity": rows === last ? 1 : faint(curves) })),
         nameAt(axes, last.at(-1), called(axes, kind)),
       ];
     });
@@ -170,12 +174,12 @@ const FORMS = {
     });
   },
   arrivals(axes, nameAt) {
-    return byKind(axes, () => true).flatMap(([kind, those]) => {
+    return byKind(axes, () => true).flatMap(([kind, those], i) => {
       const end = Math.min(axes.x.from[1], ...those.map(({ steps }) => steps)); // so far all went
       const rows = staircase(those.map(({ arrived }) => arrived), end).map((row) => placeIn(axes, row));
       const first = rows.findIndex(([, y]) => y !== rows[0][1]);
       return [
-        strokeOf(axes, rows, { "stroke-dasharray": "7 3" }),
+        strokeOf(axes, rows, dashed(i + 1)),
         nameAt(axes, rows[first < 0 ? rows.length - 1 : first], `you: ${axes.runs[kind]}`),
       ];
     });
