@@ -201,6 +201,13 @@ TASKS = {
         1,
         300,
     ),
+    "periods": _copying(
+        "Copy at two periods",
+        "Five random letters of eight, or eight, again and again: which, has to be read off them.",
+        Copying(vocabulary=8, length=20, periods=(5, 8)),
+        2,
+        500,
+    ),
     "brackets": _brackets(Brackets(pairs=4, max_length=25), 300),
     "text": _writing(300, 16, 300),
 }
