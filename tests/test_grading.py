@@ -222,18 +222,19 @@ def test_every_layout_is_read(tmp_path: Path) -> None:
 
 def test_what_a_page_saves_counts_as_a_sheet(tmp_path: Path) -> None:
     """The names of its parts are those that `test_what_was_reached_can_be_saved` sees."""
+    mine, other = (week.stem for week in WEEKS[:2])
     answers = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
     files = {
-        "ada/answers-deep_qkv (1).json": {"lesson": WEEKS[0].stem, "exercises": answers},
-        "ada/answers-trm.json": {"lesson": "trm", "exercises": answers},
-        "ada/predictions-deep_qkv.json": [{"part": "plain", "guess": 1}],
-        "bob/answers.json": {"lesson": WEEKS[0].stem, "exercises": [{"name": "floor"}]},
+        "ada/answers-one (1).json": {"lesson": mine, "exercises": answers},
+        "ada/answers-two.json": {"lesson": other, "exercises": answers},
+        "ada/predictions.json": [{"part": "plain", "guess": 1}],
+        "bob/answers.json": {"lesson": mine, "exercises": [{"name": "floor"}]},
     }
     ada, bob = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
-    assert ada.file == "answers-deep_qkv (1).json" and ada.cells == {"floor": MINE}
+    assert ada.file == "answers-one (1).json" and ada.cells == {"floor": MINE}
     assert ada.notes == (
-        "answers-trm.json is the homework of trm",
-        "predictions-deep_qkv.json is no notebook",
+        f"answers-two.json is the homework of {other}",
+        "predictions.json is no notebook",
     )
     assert bob.cells == {} and "answers.json is no notebook" in bob.notes
 

@@ -92,7 +92,7 @@ def guess_something(page: Page) -> dict[str, float]:
     return found
 
 
-@pytest.mark.now("triple_product", "trm")
+@pytest.mark.now("deep_qkv", "trm")
 def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Page) -> None:
     guesses = guess_something(page)
     assert guesses
@@ -127,7 +127,7 @@ def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Pa
     expect(drawn[0]).to_have_attribute("data-yours", "0")
 
 
-@pytest.mark.now("equilibrium", "trm")
+@pytest.mark.now("deep_qkv", "trm")
 def test_a_run_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
     """Each of its points, in every figure that draws lines."""
     for figure in figures(page).all():
@@ -156,7 +156,7 @@ def test_a_run_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
                 assert y == pytest.approx(place(of["y"], 0), abs=0.06)
 
 
-@pytest.mark.now("dialectical", "equilibrium")
+@pytest.mark.now("deep_qkv")
 def test_a_guess_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
     for figure in figures(page).all():
         for of in axes(figure):
@@ -176,7 +176,7 @@ def test_a_guess_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
                     assert (left + 5, top) == pytest.approx((at, height), abs=0.06)
 
 
-@pytest.mark.now("dialectical")
+@pytest.mark.now("deep_qkv")
 def test_what_lies_beyond_an_axis_says_so(stem: str, page: Page) -> None:
     """It is drawn at the end of the axis, with its number beside it."""
     for figure in figures(page).all():
@@ -227,7 +227,7 @@ def test_the_options_of_a_choice_stand_as_they_were_given(open_page: Callable[..
     assert shown == [*evidence.TURN.options]
 
 
-@pytest.mark.now("dialectical")
+@pytest.mark.now("deep_qkv")
 def test_nonsense_in_a_field_is_answered_and_kept_out(stem: str, page: Page) -> None:
     field = page.locator(".attn-guesses input[type=text]").first
     note = page.locator(".attn-guesses .attn-note")
