@@ -45,7 +45,7 @@ def narrow(ask: Subject, x: Tensor, other: Tensor, cut: int) -> tuple[str, Tenso
 
 
 FINER = 16
-"""How much more alike inputs must be than outputs: what lies in them already is not the module's."""
+"""How much more alike inputs must be than outputs: what lies in them is not the module's."""
 
 Early = list[tuple[bool, Tensor]]
 """Whether a tensor has positions, and what it holds before the cut: all, if it has none."""

@@ -92,7 +92,7 @@ def guess_something(page: Page) -> dict[str, float]:
     return found
 
 
-@pytest.mark.now("deep_qkv", "trm")
+@pytest.mark.now("deep_qkv", "equilibrium")
 def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Page) -> None:
     guesses = guess_something(page)
     assert guesses
@@ -127,7 +127,7 @@ def test_a_guess_two_runs_and_a_sentence_stand_in_the_figure(stem: str, page: Pa
     expect(drawn[0]).to_have_attribute("data-yours", "0")
 
 
-@pytest.mark.now("deep_qkv", "trm")
+@pytest.mark.now("deep_qkv", "equilibrium")
 def test_a_run_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
     """Each of its points, in every figure that draws lines."""
     for figure in figures(page).all():
@@ -198,7 +198,7 @@ def test_what_lies_beyond_an_axis_says_so(stem: str, page: Page) -> None:
                 expect(figure.locator(".attn-yours text")).to_contain_text("beyond the axis")
 
 
-@pytest.mark.now("deep_qkv", "trm")
+@pytest.mark.now("deep_qkv", "equilibrium")
 def test_a_class_reads_what_a_page_saves(stem: str, page: Page, tmp_path: Path) -> None:
     guesses = guess_something(page)
     scored = page.locator(".attn-scored")
@@ -399,7 +399,7 @@ def test_an_order_is_given_by_keys_and_by_dragging(open_page: Callable[..., Visi
     assert shown == dragged
 
 
-@pytest.mark.now("trm-dark")
+@pytest.mark.now("equilibrium-dark")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_can_be_used_by_everybody_on_a_phone(
     theme: str, stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
