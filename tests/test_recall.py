@@ -23,7 +23,6 @@ from attn_notes.widgets import triple_product as widget
 
 ROOT = Path(__file__).parents[1]
 LESSONS = lesson_stems(ROOT)
-SECONDS = 20  # of the processor, for a lesson
 POINTS = torch.linspace(0, 1, 12).view(4, 3)
 
 
@@ -271,7 +270,7 @@ def test_every_lesson_has_its_runs_and_its_costs() -> None:
         assert record["settings"]["runs"] > 0 and recall.path(stem).is_file()
         trained, fast = record["runs"]["trained"], record["runs"]["FAST=1"]
         assert fast["fast"] and not trained["fast"]
-        assert fast["processor"] <= SECONDS < trained["processor"]
+        assert fast["processor"] < trained["processor"] / 2
 
 
 @pytest.mark.long

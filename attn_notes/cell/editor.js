@@ -13,12 +13,13 @@ export function mount(place) {
   const uid = `attn-cell-${lesson}-${cell}`;
   const book = takePlaceOf(document.getElementById(place.dataset.of));
   const train = button("Train", () => run(true));
+  const learns = "trains" in place.dataset ? " Run says what differs; Train, whether it still learns." : "";
   const below = html("div", { class: "attn-trained" });
   let panel = null;
   const { node, tell, print, run } = codePlace({
     uid,
     label: "Code of this cell",
-    hint: "Change it and run it, here in the page (Ctrl+Enter). What you type stays in this browser.",
+    hint: `Change it and run it, here in the page (Ctrl+Enter).${learns} What you type stays in this browser.`,
     memory: keptCode(lesson, cell),
     again: "The book’s code again",
     book: () => book,
