@@ -17,6 +17,7 @@ const SETTLES = 250; // milliseconds: a slider is not written at every step of i
 export function alone({ name, root, el, model, chosen }) {
   if (!el.matches(`${PLACE} > .live-widget-view`)) return () => {};
   const { id, first, all } = namesOf(name, el.parentElement);
+  const whole = () => document.readyState !== "loading"; // before that there may be more widgets to come
   const asked = () => new URLSearchParams(location.search).get("show");
   let timer = null;
   let scrolled = null; // where the page was
@@ -97,8 +98,8 @@ export function alone({ name, root, el, model, chosen }) {
     if (one && root.dataset.alone === undefined) read();
     show(one);
     // Of a page's widgets that can be alone all are of one kind, so the first knows every name.
-    if (!first || !asked() || all.includes(asked())) return;
-    said.textContent = `“${asked()}” in the address is no widget of this page. Here is ${all.join(", ")}.`;
+    if (!first || !asked() || !whole() || all().includes(asked())) return;
+    said.textContent = `“${asked()}” in the address is no widget of this page. Here is ${all().join(", ")}.`;
   }
 
   /** Escape, unless something in the widget has a use for it; the page around has one always, and is not seen. */
@@ -113,8 +114,10 @@ export function alone({ name, root, el, model, chosen }) {
   addEventListener("popstate", travel);
   for (const node of [root, document]) node.addEventListener("keydown", onKey);
   travel();
+  if (!whole()) document.addEventListener("DOMContentLoaded", travel);
   return () => {
     show(false);
+    document.removeEventListener("DOMContentLoaded", travel);
     model.off(events, keepUpToDate);
     removeEventListener("popstate", travel);
     for (const node of [root, document]) node.removeEventListener("keydown", onKey);
@@ -123,12 +126,12 @@ export function alone({ name, root, el, model, chosen }) {
 }
 
 /**
- * The widget's name on its page, whether it is the first of its kind, and the names of all; by the places of its
- * kind, which are there before the widgets are.
+ * The widget's name on its page, whether it is the first of its kind, and the names of all so far; by the places of
+ * its kind, which are there before the widgets are.
  */
 function namesOf(name, place) {
-  const kind = [...document.querySelectorAll(PLACE)].filter(({ className }) => className === place.className);
-  const all = kind.map((_, at) => (at > 0 ? `${name}-${at + 1}` : name));
-  const at = kind.indexOf(place);
-  return { id: all[at], first: at === 0, all };
+  const kind = () => [...document.querySelectorAll(PLACE)].filter(({ className }) => className === place.className);
+  const named = (at) => (at > 0 ? `${name}-${at + 1}` : name);
+  const at = kind().indexOf(place);
+  return { id: named(at), first: at === 0, all: () => kind().map((_, i) => named(i)) };
 }

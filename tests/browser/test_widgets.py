@@ -34,10 +34,19 @@ FIRST = dict(reversed(SCENES))
 """A widget's first scene."""
 STEADY = 1.5  # rem: a scroll bar, a line
 # What the page's own view shows; what it says to a screen reader comes a little later.
-FIRST_VIEW = """() => {
-  const view = document.querySelector('.attn-widget').cloneNode(true);
-  for (const spoken of view.querySelectorAll('[aria-live]')) spoken.remove();
-  return view.outerHTML;
+# As it is once it no longer changes by itself: a board's solutions are counted a little at a time.
+FIRST_VIEW = """async () => {
+  const seen = () => {
+    const view = document.querySelector('.attn-widget').cloneNode(true);
+    for (const spoken of view.querySelectorAll('[aria-live]')) spoken.remove();
+    return view.outerHTML;
+  };
+  let before;
+  for (let now = seen(); now !== before; now = seen()) {
+    before = now;
+    await new Promise((go) => setTimeout(go, 500));
+  }
+  return before;
 }"""
 
 
