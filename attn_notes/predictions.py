@@ -122,17 +122,15 @@ class Order(NamedTuple):
         Args:
             order: the items, those together that cannot be told apart: they share their ranks.
         """
-        told = {}
+        parts = {}
         rank = 1
         for alike in order:
             last = rank + len(alike) - 1
             for item in alike:
-                told[item] = ((rank + last) / 2, (last - rank) / 2)
+                middle, either = (rank + last) / 2, (last - rank) / 2
+                parts[item] = Part(item, 1, len(self.items), middle, either=either)
             rank = last + 1
-        return [
-            Part(item, 1, len(self.items), came, either=either)
-            for item, (came, either) in ((item, told[item]) for item in self.items)
-        ]
+        return [parts[item] for item in self.items]
 
 
 class Choice(NamedTuple):

@@ -129,17 +129,18 @@ def sorting(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[st
     return {"logits": logits, "loss": F.cross_entropy(logits.mT, batch["targets"])}
 
 
-def copying(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
-    """Each next token, and how many are right of those that can be known."""
+def writing(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
+    """Each next letter."""
     logits = model(batch["batch"])
-    asked, targets = logits[:, :-1], batch["batch"][:, 1:]
-    right = (asked.argmax(-1) == targets).float()
-    return {
-        "logits": logits,
-        "loss": F.cross_entropy(asked.mT, targets),
-        "right": right,
-        "accuracy": right[:, sizes["settled"] :].mean(),
-    }
+    return {"logits": logits, "loss": F.cross_entropy(logits[:, :-1].mT, batch["batch"][:, 1:])}
+
+
+def copying(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
+    """The same, and how many are right of those that can be known."""
+    found = writing(model, batch, sizes)
+    found["right"] = (found["logits"][:, :-1].argmax(-1) == batch["batch"][:, 1:]).float()
+    found["accuracy"] = found["right"][:, sizes["settled"] :].mean()
+    return found
 
 
 def brackets(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
@@ -148,12 +149,6 @@ def brackets(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[s
     logits = model(x)
     costs = F.cross_entropy(logits.mT, y, ignore_index=pad, reduction="none")
     return {"logits": logits, "costs": costs, "loss": costs.sum() / (y != pad).sum()}
-
-
-def writing(model: Callable[[Tensor], Tensor], batch: Tensors, sizes: Mapping[str, int]) -> Any:
-    """Each next letter."""
-    logits = model(batch["batch"])
-    return {"logits": logits, "loss": F.cross_entropy(logits[:, :-1].mT, batch["batch"][:, 1:])}
 
 
 ASKED = {"sorting": sorting, "copying": copying, "brackets": brackets, "writing": writing}
