@@ -2,16 +2,11 @@
 
 import { html, svg } from "./_page.js";
 import { chance } from "./_mine.js";
-import { compared, holm, verdictOf } from "./_rank_test.js";
+import { compared, holm, middle, verdictOf } from "./_rank_test.js";
 
 const [LEAST, MOST] = [-4, 0.3]; // powers of ten of nats, at the edges of the picture
 const WIDTH = 260;
 
-function median(numbers) {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const half = sorted.length / 2;
-  return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
-}
 const number = (x) => (Number.isFinite(x) ? x.toFixed(5).replace("-", "−") : "lost");
 
 /** A dot for each seed; at the left edge what is no more above the best than that, or below it. */
@@ -54,7 +49,7 @@ export function resultTable(ours, layers) {
       { class: kind },
       html("th", { scope: "row" }, name),
       html("td", {}, said),
-      html("td", {}, number(median(above))),
+      html("td", {}, number(middle(above))),
       html("td", {}, dots(above, ahead ? "ahead" : kind)),
       html("td", {}, `${rate}`),
       html("td", {}, `${weights}`),

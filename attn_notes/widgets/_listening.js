@@ -6,6 +6,7 @@
 
 import { button, html, svg } from "./_page.js";
 import { judgeIn } from "./_mine.js";
+import { middle } from "./_rank_test.js";
 import { seriesAt, watchYours, yours } from "./_yours.js";
 
 const LISTENERS = "[data-listens]";
@@ -220,11 +221,6 @@ function sentencesOf(layers, asked) {
   if (!wanted) return guess || "Guess at the top of the page, and your guess is drawn in here.";
   return `${guess} Train one in the page, and it is drawn in here.`.trim();
 }
-
-const middle = (values) => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
-};
 
 /** One kind's runs: what the figure reads of them, the median of several; else how many met the criterion. */
 function ofKind(runs, { series, reads, unit }) {

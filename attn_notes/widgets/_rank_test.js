@@ -71,3 +71,9 @@ export function fewest(questions, others = null) {
 
 /** Held, did not hold, or could not be told: by p, and whether ours are first. */
 export const verdictOf = ({ first }, p) => (p < LEVEL ? first > 0.5 : null);
+
+/** The median. */
+export const middle = (values) => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+};
