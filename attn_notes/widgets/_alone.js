@@ -4,7 +4,7 @@
 // The page stays as it is underneath, not seen: whoever comes back is where they were, and a model in training
 // goes on. Only on the static page, whose host gives a widget its place; a notebook is not somebody's page to hide.
 
-import { button, html } from "./_page.js";
+import { button, html, wholly } from "./_page.js";
 import { choicesOf } from "./_chosen.js";
 
 const PLACE = ".live-widget";
@@ -17,7 +17,6 @@ const SETTLES = 250; // milliseconds: a slider is not written at every step of i
 export function alone({ name, root, el, model, chosen }) {
   if (!el.matches(`${PLACE} > .live-widget-view`)) return () => {};
   const { id, first, all } = namesOf(name, el.parentElement);
-  const whole = () => document.readyState !== "loading"; // before that there may be more widgets to come
   const asked = () => new URLSearchParams(location.search).get("show");
   let timer = null;
   let scrolled = null; // where the page was
@@ -98,7 +97,7 @@ export function alone({ name, root, el, model, chosen }) {
     if (one && root.dataset.alone === undefined) read();
     show(one);
     // Of a page's widgets that can be alone all are of one kind, so the first knows every name.
-    if (!first || !asked() || !whole() || all().includes(asked())) return;
+    if (!first || !asked() || !wholly(document.body) || all().includes(asked())) return;
     said.textContent = `“${asked()}” in the address is no widget of this page. Here is ${all().join(", ")}.`;
   }
 
@@ -114,7 +113,7 @@ export function alone({ name, root, el, model, chosen }) {
   addEventListener("popstate", travel);
   for (const node of [root, document]) node.addEventListener("keydown", onKey);
   travel();
-  if (!whole()) document.addEventListener("DOMContentLoaded", travel);
+  document.addEventListener("DOMContentLoaded", travel); // there may be more widgets to come
   return () => {
     show(false);
     document.removeEventListener("DOMContentLoaded", travel);

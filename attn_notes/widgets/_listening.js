@@ -4,7 +4,7 @@
 // runs it takes, and in data-axes where its axes are in the drawing and what belongs into them. It then says
 // in data-yours how many runs are drawn. A table of claims listens as well (_mine.js).
 
-import { button, html, svg } from "./_page.js";
+import { button, html, svg, wholly } from "./_page.js";
 import { judgeIn } from "./_mine.js";
 import { middle } from "./_rank_test.js";
 import { seriesAt, watchYours, yours } from "./_yours.js";
@@ -48,10 +48,11 @@ export function listenFor(lesson) {
   const heard = (document[HEARD] ??= new Set());
   if (heard.has(lesson)) return;
   heard.add(lesson);
-  const mine = () => [...document.querySelectorAll(LISTENERS)].filter((each) => each.dataset.listens === lesson);
+  const mine = () => [...document.querySelectorAll(LISTENERS)].filter((each) => each.dataset.listens === lesson && wholly(each));
   const draw = () =>
     mine().forEach((each) => (each.dataset.claims ? judgeIn(each, yours(lesson).runs) : drawInto(each, lesson)));
   watchYours(lesson, draw);
+  document.addEventListener("DOMContentLoaded", draw);
   draw();
   // A notebook's figures come when their cells run; a page's, while it is still being read.
   new MutationObserver((changes) => {

@@ -358,3 +358,6 @@ export const number = (value, digits = 2) => value.toFixed(digits).replace("-", 
 export const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 /** A share as part of a drawing: what is no number is not drawn. */
 export const drawn = (share) => (share > 0 ? Math.min(share, 1) : 0);
+
+/** Whether all of an element is there: while a page is still being read, as _host.js says, the last may go on. */
+export const wholly = (node) => Boolean(node.nextSibling) || document.readyState !== "loading";

@@ -176,6 +176,34 @@ def test_a_guess_lies_where_the_axes_have_it(stem: str, page: Page) -> None:
                     assert (left + 5, top) == pytest.approx((at, height), abs=0.06)
 
 
+def test_what_is_still_being_read_is_drawn_into_once_it_is_there(
+    open_page: Callable[..., Visit],
+) -> None:
+    visit = open_page("book/deep_qkv.html")
+    page = visit.page
+    page.evaluate(READ_PAGE)
+    page.evaluate(ADD, ["deep_qkv", [{"kind": "plain", "name": "plain", "seed": 1, "series": {}}]])
+    begun = page.evaluate(
+        """() => {
+          document.open();
+          delete document[Symbol.for("attn_notes.listening")];
+          document.write('<body><main><table data-listens="deep_qkv" data-claims="[null]">');
+          widget.listenFor("deep_qkv");
+          widget.yours("deep_qkv").guess({ plain: 1 });
+          const { yours = "none" } = document.querySelector("table").dataset;
+          const begun = [document.readyState, yours];
+          document.write("<thead><tr><th>claim</th></tr></thead>");
+          document.write("<tbody><tr><td>one</td></tr></tbody></table></main>");
+          document.close();
+          return begun;
+        }"""
+    )
+    assert begun == ["loading", "none"]
+    expect(page.locator("th.attn-mine")).to_have_count(1)
+    expect(page.locator("td.attn-mine")).to_have_text("–")
+    assert visit.errors == []
+
+
 @pytest.mark.now("deep_qkv")
 def test_what_lies_beyond_an_axis_says_so(stem: str, page: Page) -> None:
     """It is drawn at the end of the axis, with its number beside it."""
