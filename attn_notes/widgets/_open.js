@@ -177,6 +177,7 @@ function listen() {
   document.addEventListener("click", click, true);
   document.addEventListener("keydown", onKey, true);
   addEventListener("popstate", travel);
+  document.addEventListener("DOMContentLoaded", refresh); // words that were read after the widgets were there
   return { widgets, refresh, follow };
 }
 

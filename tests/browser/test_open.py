@@ -50,6 +50,8 @@ def test_some_pages_have_such_links() -> None:
     assert WITH_TWO
 
 
+BUSY = ".attn-widget [aria-busy=true]"  # a model that has not yet thought as far as what is shown
+
 # What is chosen in all widgets, and drawn where it is seen, but for what they last said.
 CHOSEN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
   [...widget.querySelectorAll("input, select, svg")].filter((part) => part.checkVisibility()).map(
@@ -66,6 +68,7 @@ def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: Ope
         name = words.get_attribute("href") or ""
         words.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
         place = words.evaluate("e => e.getBoundingClientRect().top")
+        expect(page.locator(BUSY)).to_have_count(0)
         before, chosen = page.evaluate(SHOWN), page.evaluate(CHOSEN)
         nearest = words.evaluate(NEAREST)
         assert nearest >= 0, f"no widget knows {name}"
@@ -88,6 +91,7 @@ def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: Ope
             assert where == pytest.approx(place, abs=3)
         words.click()
         expect(words).to_have_attribute("aria-pressed", "false")
+        expect(page.locator(BUSY)).to_have_count(0)
         assert page.evaluate(CHOSEN) == chosen, f"{name} does not give back what was"
         expect(way).to_have_count(0)
     visit.assert_clean()

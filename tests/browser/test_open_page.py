@@ -238,6 +238,31 @@ def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> No
     expect(page.locator("#far")).to_be_in_viewport()
 
 
+def test_words_that_are_read_after_their_widget_is_there_are_a_button(show: Show) -> None:
+    """As on a long page over a slow line: the widget lives while the rest is still to come."""
+    page = show()
+    begun = page.evaluate(
+        """async (module) => {
+          const blob = new Blob([module], { type: "text/javascript" });
+          const { opens } = await import(URL.createObjectURL(blob));
+          document.open();
+          delete document[Symbol.for("attn_notes.opens")];
+          document.write('<main><p><a id="early" href="#open-a">one</a></p><div></div>');
+          const model = { on() {}, off() {}, get() {} };
+          opens(document.querySelector("div"), { a() {} }, { model, chosen: {} });
+          await null; // drawn
+          const begun = [document.readyState, document.querySelector("#early").role];
+          document.write('<p><a id="late" href="#open-a">another</a></p></main>');
+          document.close();
+          return begun;
+        }""",
+        WIDGETS.joinpath("_open.js").read_text("utf-8"),
+    )
+    assert begun == ["loading", "button"]
+    expect(page.locator("#late")).to_have_role("button")
+    expect(page.locator("#late")).to_have_attribute("aria-pressed", "false")
+
+
 def test_what_no_widget_knows_opens_nothing(show: Show) -> None:
     page = show("#open-constructor")
     page.locator("#none").click()
