@@ -160,6 +160,8 @@ def widgets(page: str, stem: str, title: str) -> str:
         opening, text = re.match(r"(<script[^>]*>)(.*)</script>", state, re.S).groups()  # type: ignore[union-attr]
         saved = json.loads(text)
         saved["state"] = {name: one for name, one in saved["state"].items() if name in own}
+        for each in saved.get("shared", []):
+            each["at"] = [path for path in each["at"] if path[0] in own]
         inside = json.dumps(saved).replace("</", r"<\/")
         kept.append(f"{opening}{inside}</script>")
     return document(title, WIDGETS.format(states="".join(kept), places="\n".join(places)))

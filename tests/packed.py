@@ -1,11 +1,22 @@
-"""Weights as a widget's run holds them, read back."""
+"""What a page saved of its widgets, read back: models, and weights as a run holds them."""
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+
+def whole(saved: dict[str, Any]) -> dict[str, Any]:
+    """The models of a page's saved state, with what it says once in all its places."""
+    models: dict[str, Any] = saved["state"]
+    for each in saved.get("shared", []):
+        for *way, last in each["at"]:
+            functools.reduce(operator.getitem, way, models)[last] = each["text"]
+    return models
 
 
 def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:

@@ -119,10 +119,10 @@ export function random(seed) {
 }
 
 /**
- * Draw starting weights into H: `specs` says how each input starts, as
+ * Starting weights, name -> flat Float64Array: `specs` says how each of these names starts, as
  * `attn_notes.programs.initial.draws` finds it.
  */
-export function draw(H, inputs, specs, { uniform, normal }) {
+export function draw(specs, names, { uniform, normal }) {
   const truncated = ({ mean, std, low, high }) => {
     for (;;) {
       const x = mean + std * normal();
@@ -148,9 +148,8 @@ export function draw(H, inputs, specs, { uniform, normal }) {
     return numbers;
   };
   // By the alphabet: a saved page keeps names in another order than a kernel, and the seed is the same.
-  for (const name of Object.keys(specs).sort()) {
-    if (name in inputs) H.set(many(specs[name]), inputs[name][0]);
-  }
+  const wanted = Object.keys(specs).sort().filter((name) => names.includes(name));
+  return Object.fromEntries(wanted.map((name) => [name, many(specs[name])]));
 }
 
 /** Weights as the bytes of a safetensors file: a length, a header of shapes and places, the numbers. */

@@ -1,13 +1,12 @@
 // Learning by settling down, in a Worker: pieces of the text, what a model is judged by, and the governor.
 
+import { ownName } from "./_model.js";
 import { fastExp, importText, slot } from "./program.js";
 import { TASKS } from "./trainer.js";
 import { loadVectors } from "./vectors.js";
 
 const GOVERNED = "block."; // how the names begin of what the governor scales
 
-/** The model's own name of a step's input: of what is not trained it begins otherwise. */
-export const ownName = (name) => name.replace(/^buffer\./, "");
 const encode = (text, characters) => Array.from(text, (character) => characters.indexOf(character));
 
 /** What a model loses on the held-out pieces, a function of its weights, fixed ones among them. */

@@ -1,10 +1,11 @@
 // Training a language model on the page by AEP, by the naive way, or by BPTT: from the same start, on the
 // same text.
 
+import { ownName } from "./_model.js";
 import { html, number, segments } from "./_page.js";
 import { fieldsOf, labelled, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
-import { heldOutLoss, ownName } from "./_equilibrium_learn.js";
+import { heldOutLoss } from "./_equilibrium_learn.js";
 import { seriesAt, yours } from "./_yours.js";
 
 const BELOW = 0.15; // nats of room under the goal

@@ -6,6 +6,8 @@
 //   <script type="application/vnd.jupyter.widget-state+json">{"state": {id: {…}, …}}</script>
 //   <script type="application/vnd.jupyter.widget-view+json">{"model_id": id}</script>
 //
+// Beside the state may stand, as `shared`, texts that belong into several places of it, and where: [{text, at: paths}].
+//
 // For each view this imports the widget's own module, gives it a model with the saved state and
 // lets it render after the view's script element, as soon as the parser has passed it: a reader plays
 // while the rest of a long page is still being read. A widget that cannot be shown leaves a plain
@@ -27,10 +29,7 @@
 
     constructor({ state, buffers = [] }) {
       this.#state = state;
-      for (const { path, data } of buffers) {
-        const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
-        parent[path.at(-1)] = decode(data);
-      }
+      for (const { path, data } of buffers) put(state, path, decode(data));
     }
 
     get(key) {
@@ -67,6 +66,10 @@
       // A copy: a listener may take itself off, or put another one on.
       for (const callback of Array.from(this.#listeners.get(event) ?? [])) callback(...values);
     }
+  }
+
+  function put(root, path, value) {
+    path.slice(0, -1).reduce((node, key) => node[key], root)[path.at(-1)] = value;
   }
 
   function decode(base64) {
@@ -107,7 +110,11 @@
   const reading = () => document.readyState === "loading";
   const whole = (script) => Boolean(script.nextSibling) || !reading();
 
-  const parsed = once((script) => JSON.parse(script.textContent).state);
+  const parsed = once((script) => {
+    const { state, shared = [] } = JSON.parse(script.textContent);
+    for (const { text, at } of shared) for (const path of at) put(state, path, text);
+    return state;
+  });
   const savedOf = (id) => scripts("state").filter(whole).map(parsed).find((saved) => id in saved)?.[id];
   const leaving = new AbortController();
   const moduleOf = once(importModule);

@@ -1,5 +1,7 @@
 // Weights as they arrive, and what is done with a row of numbers.
 
+import { draw, random } from "./program.js";
+
 /** The number that these 16 bits stand for in half precision. */
 export function half(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
@@ -14,8 +16,16 @@ const FORMATS = {
   "<f4": (view, i) => view.getFloat32(4 * i, true),
 };
 
-/** One seed's weights, name -> flat Float64Array, from the bytes of all seeds. */
+/** The model's own name of a step's input: of what is not trained it begins otherwise. */
+export const ownName = (name) => name.replace(/^buffer\./, "");
+
+/** One seed's weights, name -> flat Float64Array: drawn, or from the bytes of all seeds. */
 export function unpack(run, seed) {
+  if (run.draws) {
+    const drawn = Object.entries(draw(run.draws, Object.keys(run.draws), random(seed)));
+    // In single precision, as those that train have them.
+    return Object.fromEntries(drawn.map(([name, numbers]) => [ownName(name), numbers.map(Math.fround)]));
+  }
   const { names, shapes, seeds, format, weights: bytes } = run;
   const view = new DataView(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
   const read = FORMATS[format];

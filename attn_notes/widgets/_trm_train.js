@@ -1,6 +1,7 @@
 // Training a model on the page: how many supervision steps a puzzle has, whether it may halt, and how
 // many puzzles are thought about at once.
 
+import { ownName } from "./_model.js";
 import { plural, segments, select } from "./_page.js";
 import { labelled, ofSeeds, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";
@@ -89,7 +90,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     const { rows, columns, held_out_share, symmetries } = shape;
     const { goal, sizes } = lesson();
     const shapes = Object.entries(draws).map(([name, { shape }]) => [
-      name.replace("buffer.", ""),
+      ownName(name),
       shape,
     ]);
     pace = null;

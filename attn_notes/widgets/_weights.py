@@ -1,10 +1,15 @@
-"""Weights on their way to a page: checked against a model, then as little-endian bytes."""
+"""Weights on their way to a page: checked against a model, then as little-endian bytes.
 
-from collections.abc import Mapping
+A model that nobody has trained travels as how it is drawn, which the page does.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
+
+from attn_notes.programs import initial
 
 LONGEST_NAME = 40
 LARGEST_HALF = torch.finfo(torch.float16).max
@@ -23,22 +28,31 @@ def named(name: str) -> str:
 
 
 def pack(
-    model: nn.Module, numbers: Mapping[str, Tensor], noun: str, *, half: bool = False
+    build: Callable[[Generator], nn.Module],
+    numbers: Mapping[str, Tensor] | None,
+    noun: str,
+    *,
+    half: bool = False,
 ) -> dict[str, Any]:
     """What `unpack` in `_model.js` reads: names, shapes of one seed, seeds, format and weights.
 
     Args:
-        model: any model of the same sizes.
+        build: makes a model of the same sizes from a generator.
         numbers: those of m such models stacked along a first dimension, by the names of
             `model.state_dict()`: the parameters, as `torch.func.stack_module_state` returns them,
-            and where there are buffers, these as well.
+            and where there are buffers, these as well. None for one model as it starts: it has
+            `draws` in place of format and weights.
         noun: what to call the model in an error.
         half: round to half precision, for a page that would weigh too much.
 
     Raises:
         ValueError: names or shapes are not the model's, or a number is too large to be halved.
     """
-    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    start = build(Generator())
+    shapes = {name: tuple(tensor.shape) for name, tensor in start.state_dict().items()}
+    sizes = {"names": list(shapes), "shapes": [list(shape) for shape in shapes.values()]}
+    if numbers is None:
+        return {**sizes, "seeds": 1, "draws": initial.draws(build)}
     _check(numbers, shapes, noun)
     for name in shapes if half else ():
         largest = float(numbers[name].detach().abs().max())
@@ -50,8 +64,7 @@ def pack(
     kind = "<f2" if half else "<f4"
     tensors = [numbers[name].detach().cpu().numpy().astype(kind) for name in shapes]
     return {
-        "names": list(shapes),
-        "shapes": [list(shape) for shape in shapes.values()],
+        **sizes,
         "seeds": len(tensors[0]),
         "format": kind,
         "weights": b"".join(tensor.tobytes() for tensor in tensors),

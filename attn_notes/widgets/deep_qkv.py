@@ -111,7 +111,7 @@ class ABCSorter(anywidget.AnyWidget):
         """
         _check(variant, config)
         run = {
-            **pack(Sorter(config, Generator()), parameters, "sorter"),
+            **pack(partial(Sorter, config), parameters, "sorter"),
             "observe": _observe(config),
         }
         with self.hold_sync():

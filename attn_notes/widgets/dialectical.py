@@ -176,8 +176,7 @@ class BracketGenerator(anywidget.AnyWidget):
         """
         name = named(name)
         _check(config)
-        model = LanguageModel(config, Generator())
-        packed = pack(model, parameters, "model")
+        packed = pack(partial(LanguageModel, config), parameters, "model")
         run = {"config": asdict(config), "observe": _observe(config), **packed}
         with self.hold_sync():
             self.runs = {**self.runs, name: run}

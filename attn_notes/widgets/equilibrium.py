@@ -184,7 +184,7 @@ class EquilibriumExplorer(anywidget.AnyWidget):
         return text
 
     def load(
-        self, name: str, numbers: Mapping[str, Tensor], config: Config, characters: str
+        self, name: str, numbers: Mapping[str, Tensor] | None, config: Config, characters: str
     ) -> None:
         """Show these models under this name; what was shown under it before is replaced.
 
@@ -194,7 +194,7 @@ class EquilibriumExplorer(anywidget.AnyWidget):
             name: what the reader chooses them by, such as "corrected".
             numbers: the parameters and, where the embedding is fixed, the buffers of m models
                 stacked along a first dimension, as `attn_notes.training.ensemble.Run` has them:
-                `run.parameters | run.buffers`.
+                `run.parameters | run.buffers`; or None, for one as it starts, which the page draws.
             config: their parts and sizes.
             characters: the vocabulary in order, as `attn_notes.tasks.text.Text.characters` has it.
 
@@ -214,12 +214,11 @@ class EquilibriumExplorer(anywidget.AnyWidget):
                 f"a vocabulary of {config.vocabulary} has as many different characters; these are "
                 f"{len(characters)}, {len(set(characters))} of them different"
             )
-        model = LanguageModel(config, Generator())
         run = {
             "config": asdict(config),
             "characters": characters,
             "programs": _programs(config),
-            **pack(model, numbers, "model", half=True),
+            **pack(partial(LanguageModel, config), numbers, "model", half=True),
         }
         with self.hold_sync():
             self.runs = {**self.runs, name: run}

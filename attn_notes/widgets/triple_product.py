@@ -168,7 +168,7 @@ class TripleProductExplorer(anywidget.AnyWidget):
         run = {
             "config": {**_sizes(config), "periods": list(task.periods), "length": task.length},
             "observe": _observe(config),
-            **pack(AttentionOnly(config, Generator()), parameters, "network"),
+            **pack(partial(AttentionOnly, config), parameters, "network"),
         }
         with self.hold_sync():
             self.runs = {**self.runs, name: run}

@@ -114,7 +114,7 @@ class SudokuExplorer(anywidget.AnyWidget):
     def load(
         self,
         name: str,
-        numbers: Mapping[str, Tensor],
+        numbers: Mapping[str, Tensor] | None,
         config: Config,
         task: Sudoku,
         *,
@@ -125,7 +125,8 @@ class SudokuExplorer(anywidget.AnyWidget):
         Args:
             name: what the reader chooses them by, such as "trained".
             numbers: those of m models stacked along a first dimension, by the names of
-                `TRM.state_dict()`, the two vectors that y and z start from among them.
+                `TRM.state_dict()`, the two vectors that y and z start from among them; or None,
+                for one as it starts, which the page draws.
             config: their parts and sizes.
             task: the boards they were trained on, and what was held out from that.
             half: send the weights in half precision; what is shown is computed from these.
@@ -141,7 +142,7 @@ class SudokuExplorer(anywidget.AnyWidget):
             "config": asdict(config),
             "use": use(config),
             **_shape(task),
-            **pack(TRM(config, Generator()), numbers, "model", half=half),
+            **pack(partial(TRM, config), numbers, "model", half=half),
         }
         with self.hold_sync():
             self.runs = {**self.runs, name: run}

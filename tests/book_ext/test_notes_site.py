@@ -1,7 +1,9 @@
 """The site's Sphinx extension, book/_ext/notes_site."""
 
+import copy
 import doctest
 import importlib
+import json
 import os
 import re
 import shutil
@@ -20,6 +22,8 @@ from docutils.utils import new_document
 
 import attn_notes
 from attn_notes import figures
+
+from ..packed import whole
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
@@ -143,6 +147,32 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool, part: dict[str, M
     assert all(stems[int(number) - 1] == stem for number, stem in found)
     with pytest.raises(ValueError, match=r"\[#\]\(cats.ipynb\) leads to no lesson"):
         part["numbers"].numbered("See [#](cats.ipynb).", stems)
+
+
+def test_what_stands_in_several_places_of_a_page_s_state_stands_once(
+    part: dict[str, ModuleType],
+) -> None:
+    long, other, short = "a" * 600, "b" * 600, "c" * 20
+    models = {
+        "first": {"state": {"_esm": long, "n": [1, {"x": other}]}, "buffers": [{"data": long}]},
+        "again": {"state": {"_esm": short, "n": short}, "buffers": [{"data": long[1:]}]},
+        "third": {"state": {"_esm": long, "text": other}},
+    }
+    saved = {"version_major": 2, "state": models}
+    before = copy.deepcopy(saved)
+    found = part["widgets"].share(saved)
+    assert saved == before and found["version_major"] == 2
+    assert {each["text"]: each["at"] for each in found["shared"]} == {
+        long: [
+            ["first", "state", "_esm"],
+            ["first", "buffers", 0, "data"],
+            ["third", "state", "_esm"],
+        ],
+        other: [["first", "state", "n", 1, "x"], ["third", "state", "text"]],
+    }
+    kept = json.dumps(found["state"])
+    assert long[1:] in kept and short in kept and long not in kept and other not in kept
+    assert whole(found) == models
 
 
 @pytest.mark.parametrize("stem", lesson_stems(ROOT))

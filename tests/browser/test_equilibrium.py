@@ -34,6 +34,7 @@ from .widget_page import (
     READ_PAGE,
     Field,
     Scene,
+    lesson_runs,
     saved_runs,
     zero_weights,
 )
@@ -1019,7 +1020,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     widget.get_by_role("button", name="Learn").click()
     yield "learned", True
     widget.get_by_role("tab", name="The network").click()
-    for i, (name, run) in enumerate(saved_runs(widget.page).items()):
+    for i, (name, run) in enumerate(lesson_runs(widget.page).items()):
         widget.get_by_label("Model", exact=True).select_option(name)
         texts = ["T", "To be, or not to b"] if i == 0 else ["To be, or not to b"]
         if i == 0 and widget.page.viewport_size == {"width": 390, "height": 900}:

@@ -59,9 +59,11 @@ def mount(tmp_path: Path, open_page: Callable[..., Visit]) -> Mount:
     host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
     (tmp_path / "host.js").write_text(host, "utf-8")
 
-    def mount(models: dict[str, Any], views: list[str], script: str = "script") -> Visit:
+    def mount(
+        models: dict[str, Any], views: list[str], script: str = "script", **beside: Any
+    ) -> Visit:
         mime = "application/vnd.jupyter.widget-"
-        state = json.dumps({"state": models}).replace("</", r"<\/")
+        state = json.dumps({"state": models, **beside}).replace("</", r"<\/")
         places = "".join(
             f'<div id="view{i}"><script type="{mime}view+json">'
             f'{{"model_id": "{escape(view)}"}}</script></div>'
@@ -157,6 +159,31 @@ def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None
         ["a"],
     )
     assert texts(visit.page) == ["DataView 1,DataView 2,DataView 3"]
+
+
+def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
+    esm = render("""
+        el.textContent = model.get("runs").one[1] + model.get("bias").getFloat32(0, true);
+        el.classList.add("coloured");
+    """)
+    models = {name: model(esm, [(["bias"], b"")], runs={"one": [0, None]}) for name in "ab"}
+    for one in models.values():
+        one["state"] |= {"_esm": None, "_css": None}
+    data = base64.b64encode(b"\0\0\x80\x3f").decode()
+    texts_at = {
+        esm: [[name, "state", "_esm"] for name in "ab"],
+        ".coloured { color: #010203 }": [[name, "state", "_css"] for name in "ab"],
+        data: [[name, "buffers", 0, "data"] for name in "ab"],
+        "a text ": [["a", "state", "runs", "one", 1], ["b", "state", "runs", "one", 1]],
+    }
+    shared = [{"text": text, "at": at} for text, at in texts_at.items()]
+    visit = mount(models, ["a", "b"], shared=shared)
+    assert texts(visit.page) == ["a text 1"] * 2
+    colours = visit.page.locator(".coloured").evaluate_all(
+        "(all) => all.map((e) => getComputedStyle(e).color)"
+    )
+    assert colours == ["rgb(1, 2, 3)"] * 2
+    visit.assert_clean()
 
 
 def test_listeners_hear_changes_until_they_are_taken_off(mount: Mount) -> None:

@@ -24,6 +24,7 @@ from .widget_page import (
     READ_PAGE,
     Field,
     Scene,
+    lesson_runs,
     saved_runs,
 )
 
@@ -1028,7 +1029,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
     type_puzzle(widget, PUZZLE)
     widget.get_by_label("its answer").check()
-    for i, name in enumerate(saved_runs(widget.page)):
+    for i, name in enumerate(lesson_runs(widget.page)):
         widget.get_by_label("Model", exact=True).select_option(name)
         for step in (0, 1, 4, MOST_STEPS) if i == 0 else (4,):
             step_to(widget, step)

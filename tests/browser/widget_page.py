@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from playwright.sync_api import Locator, Page
+
+from ..packed import whole
 
 if TYPE_CHECKING:
     from .conftest import Visit
@@ -19,13 +22,19 @@ OWN = f".live-widget:not(.guess, .scored) > {VIEW}"
 # window.widget is the widget's own module, window.saved its traits, with the weights decoded.
 READ_PAGE = f"""async () => {{
   const texts = [...document.querySelectorAll('{STATE}')].map((script) => script.textContent);
-  const all = Object.assign({{}}, ...texts.map((text) => JSON.parse(text).state));
+  const put = (root, path, value) => {{
+    path.slice(0, -1).reduce((node, key) => node[key], root)[path.at(-1)] = value;
+  }};
+  const whole = ({{ state, shared = [] }}) => {{
+    for (const {{ text, at }} of shared) for (const path of at) put(state, path, text);
+    return state;
+  }};
+  const all = Object.assign({{}}, ...texts.map((text) => whole(JSON.parse(text))));
   const {{ model_id: id }} = JSON.parse(document.querySelector('{OWN}').textContent);
   const {{ state, buffers }} = all[id];
   for (const {{ path, data }} of buffers) {{
-    const parent = path.slice(0, -1).reduce((node, key) => node[key], state);
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-    parent[path.at(-1)] = new DataView(bytes.buffer);
+    put(state, path, new DataView(bytes.buffer));
   }}
   const url = URL.createObjectURL(new Blob([state._esm], {{ type: 'text/javascript' }}));
   Object.assign(window, {{ widget: await import(url), saved: state }});
@@ -77,15 +86,32 @@ def asked(page: Page, question: str, *given: Any) -> Any:
     )
 
 
-def saved_runs(page: Page) -> dict[str, Any]:
-    """The runs that the page saved, the weights as bytes."""
-    saved = [json.loads(text)["state"] for text in page.locator(STATE).all_text_contents()]
+# After READ_PAGE: the weights of a run that the page draws, by name.
+DRAWN = """(run) => Object.fromEntries(
+  Object.entries(window.widget.unpack(run, 0)).map(([name, numbers]) => [name, [...numbers]]))"""
+
+
+def lesson_runs(page: Page) -> dict[str, Any]:
+    """The runs that the page saved, the weights as bytes; those that it draws have none."""
+    saved = [whole(json.loads(text)) for text in page.locator(STATE).all_text_contents()]
     models = {model: entry for each in saved for model, entry in each.items()}
     entry = models[json.loads(page.locator(OWN).first.text_content() or "")["model_id"]]
     runs: dict[str, Any] = entry["state"]["runs"]
     for buffer in entry["buffers"]:
         _, name, key = buffer["path"]
         runs[name][key] = base64.b64decode(buffer["data"])
+    return runs
+
+
+def saved_runs(page: Page) -> dict[str, Any]:
+    """The runs that the page saved, all with weights; READ_PAGE has read it."""
+    runs = lesson_runs(page)
+    for run in runs.values():
+        if "draws" in run:
+            numbers = page.evaluate(DRAWN, run)
+            run["format"] = "<f4"
+            arrays = [np.array(numbers[name], "<f4") for name in run["names"]]
+            run["weights"] = b"".join(array.tobytes() for array in arrays)
     return runs
 
 
@@ -97,9 +123,11 @@ def zero_weights(page: Page, name: str | None = None) -> None:
     page.evaluate(
         """(given) => {
           const name = given ?? Object.keys(saved.runs)[0];
-          const { weights, ...run } = saved.runs[name];
-          const zeros = new DataView(new ArrayBuffer(weights.byteLength));
-          return fake.set('runs', { ...saved.runs, [name]: { ...run, weights: zeros } });
+          const run = saved.runs[name];
+          const sizes = run.shapes.map((shape) => shape.reduce((all, n) => all * n, run.seeds));
+          const zeros = new DataView(new ArrayBuffer(4 * sizes.reduce((all, n) => all + n)));
+          const none = { ...run, draws: null, format: "<f4", weights: zeros };
+          return fake.set('runs', { ...saved.runs, [name]: none });
         }""",
         name,
     )

@@ -45,6 +45,16 @@ def test_there_is_a_widget_before_there_is_a_model():
     assert repr(widget) == "EquilibriumExplorer: no model yet"
 
 
+@pytest.mark.parametrize("config", [FIXED, LEARNED])
+def test_one_as_it_starts_is_sent_as_how_it_is_drawn(config):
+    widget = EquilibriumExplorer()
+    widget.load("untrained", None, config, CHARACTERS)
+    run = widget.get_state("runs")["runs"]["untrained"]
+    assert (run["seeds"], "weights" in run) == (1, False)
+    names = {name.removeprefix("buffer.") for name in run["draws"]}
+    assert names == set(run["names"]) == set(LanguageModel(config, Generator()).state_dict())
+
+
 @pytest.mark.parametrize("config", [FIXED, pytest.param(LEARNED, marks=pytest.mark.slow)])
 def test_weights_and_all_settings_arrive_exactly(config):
     widget = EquilibriumExplorer()

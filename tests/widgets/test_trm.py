@@ -67,6 +67,19 @@ def test_weights_and_all_settings_arrive_exactly(config, half):
             assert torch.equal(found[name].float(), tensor)
 
 
+def test_one_as_it_starts_is_sent_as_how_it_is_drawn():
+    widget = SudokuExplorer()
+    widget.load("untrained", None, SMALL, TASK)
+    run = widget.get_state("runs")["runs"]["untrained"]
+    assert (run["seeds"], "weights" in run) == (1, False)
+    state = TRM(SMALL, Generator()).state_dict()
+    assert dict(zip(run["names"], run["shapes"], strict=True)) == {
+        name: list(tensor.shape) for name, tensor in state.items()
+    }
+    assert {name.removeprefix("buffer.") for name in run["draws"]} == set(state)
+    assert repr(widget) == "SudokuExplorer: 1 model, 1 seed"
+
+
 @pytest.mark.parametrize(("half", "size"), [(True, 2), (False, 4)])
 def test_weights_are_sent_as_a_binary_buffer(half, size):
     widget = SudokuExplorer()

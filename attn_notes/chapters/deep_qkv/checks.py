@@ -88,6 +88,11 @@ def rank_one_gate(answer: object, _: Generator) -> str:
     return "rows that sum to one are multiples of each other only if they are equal."
 
 
+PAST = torch.ones(sorting.LENGTH - 1, sorting.LENGTH - 1).triu()[..., None]
+"""Row: who is read, column: by whom."""
+VALUES = torch.arange(1.0, len(sorting.VOCABULARY) + 1)
+
+
 class _Suspect:
     """An untrained sorter whose predictions weigh the tokens up to their own, and is honest.
 
@@ -95,16 +100,14 @@ class _Suspect:
     """
 
     def __init__(self, seed: int, position: int = 0, seen: int = 0, much: float = 0.0) -> None:
-        t, v = sorting.LENGTH - 1, len(sorting.VOCABULARY)
+        t, v = PAST.shape[0], len(VALUES)
         honest = torch.randn(t, t, v, generator=Generator().manual_seed(seed))
-        past = torch.ones(t, t).triu()  # row: who is read, column: by whom
-        leak = torch.arange(t * t * v) == (seen * t + position) * v + 1
-        self.weights = (honest * past[..., None]).flatten(1) + much * leak.view(t, t * v)
-        self.values = torch.arange(1.0, v + 1)
+        self.weights = (honest * PAST).flatten(1)
+        self.weights[seen, position * v + 1] += much
 
     def __call__(self, x: Tensor) -> Tensor:
-        t, v = x.shape[-1], len(self.values)
-        logits = self.values[x] @ self.weights[:t, : t * v]
+        t, v = x.shape[-1], len(VALUES)
+        logits = VALUES[x] @ self.weights[:t, : t * v]
         return logits.unflatten(-1, (t, v))
 
 

@@ -14,8 +14,12 @@ well, with the weights that the lesson has trained. `set` overrides traits on th
 a lesson asks its reader to fill in are nobody's own.
 """
 
+import copy
+import functools
 import importlib
+import itertools
 import json
+import operator
 import os
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -32,6 +36,7 @@ from sphinx.util.typing import OptionSpec
 HOST = "widget-host.js"
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
+LONG = 500  # characters
 NO_SCRIPT = "<noscript><p>This is a live model. It needs JavaScript, which is off.</p></noscript>"
 
 
@@ -65,7 +70,7 @@ class LiveWidget(SphinxDirective):
         )
         view = {"version_major": 2, "version_minor": 0, "model_id": model}
         place = _place(_script(VIEW, view), self.arguments[0], _module(state["state"][model]))
-        html = _script(STATE, state) + place
+        html = _script(STATE, share(state)) + place
         return [nodes.raw(text=html, format="html")]
 
 
@@ -106,10 +111,13 @@ def _module(model: dict[str, Any] | None) -> str:
     return name.removeprefix("attn_notes.widgets.").partition(".")[0]
 
 
-def _script(kind: str, content: Any) -> str:
+def _inline(content: Any) -> str:
     # "</script>" inside the JSON would end the element; "<\/" means the same to a JSON parser.
-    text = json.dumps(content).replace("</", r"<\/")
-    return f'<script type="{kind}">{text}</script>'
+    return json.dumps(content).replace("</", r"<\/")
+
+
+def _script(kind: str, content: Any) -> str:
+    return f'<script type="{kind}">{_inline(content)}</script>'
 
 
 def _place(view: str, stem: str, module: str) -> str:
@@ -129,10 +137,37 @@ def _copy_host(app: Sphinx) -> None:
         copyfile(source, static / HOST)
 
 
+def share(saved: dict[str, Any]) -> dict[str, Any]:
+    """A page's saved models, with each long text that stands in several places once.
+
+    `shared` has these texts, each with the paths of where it belongs: modules, styles, programs,
+    weights. Several widgets of a page have them in common, and it would weigh twice as much.
+    """
+    places: dict[str, list[list[Any]]] = {}
+
+    def note(node: Any, path: list[Any]) -> None:
+        if isinstance(node, dict | list):
+            for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+                note(value, [*path, key])
+        elif isinstance(node, str) and len(node) >= LONG:
+            places.setdefault(node, []).append(path)
+
+    state = copy.deepcopy(saved["state"])
+    note(state, [])
+    several = {text: at for text, at in places.items() if len(at) > 1}
+    for *way, last in itertools.chain.from_iterable(several.values()):
+        functools.reduce(operator.getitem, way, state)[last] = None
+    return {**saved, "state": state, "shared": [{"text": t, "at": at} for t, at in several.items()]}
+
+
 def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     saved = [script for _, script in NbMetadataCollector.get_js_files(app.env, page).values()]
-    states = [json.loads(script["body"]) for script in saved if script.get("type") == STATE]
-    models = {model: entry for state in states for model, entry in state["state"].items()}
+    models: dict[str, Any] = {}
+    for script in saved:
+        if script.get("type") == STATE:
+            state = json.loads(script["body"])
+            script["body"] = _inline(share(state))
+            models |= state["state"]
     start = f'<script type="{VIEW}">'
     for raw in list(doctree.findall(nodes.raw)):
         text = raw.astext()
