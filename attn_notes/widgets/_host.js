@@ -7,6 +7,7 @@
 //   <script type="application/vnd.jupyter.widget-view+json">{"model_id": id}</script>
 //
 // Beside the state may stand, as `shared`, texts that belong into several places of it, and where: [{text, at: paths}].
+// A module is a text, or a list of texts.
 //
 // For each view this imports the widget's own module, gives it a model with the saved state and
 // lets it render after the view's script element, as soon as the parser has passed it: a reader plays
@@ -130,7 +131,7 @@
     const { _esm, _css } = entry.state;
     // The style first: what is laid out while the module is compiled need not be laid out again.
     if (_css) styleOf(_css);
-    const widget = await moduleOf(_esm);
+    const widget = await moduleOf([_esm].flat().join(""));
     const model = new Model(entry);
     cleanUpWith(await widget.initialize?.({ model, signal: leaving.signal }));
     return { model, widget };

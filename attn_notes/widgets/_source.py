@@ -11,7 +11,13 @@ FOLDERS = (HERE, source.HERE)
 
 def javascript(stem: str) -> str:
     """`STEM.js` and all that it imports, as one module."""
-    return source.joined(f"{stem}.js", FOLDERS)
+    return "".join(files(stem))
+
+
+def files(stem: str) -> list[str]:
+    """The files of that module, in their order, as texts that make it one after the other."""
+    names = source.parts_of(f"{stem}.js", FOLDERS)
+    return [source.IMPORT.sub("", source.read(name, FOLDERS)) for name in names]
 
 
 def style(stem: str) -> str:

@@ -22,6 +22,8 @@ from docutils.utils import new_document
 
 import attn_notes
 from attn_notes import figures
+from attn_notes.programs import source
+from attn_notes.widgets._source import FOLDERS, javascript
 
 from ..packed import whole
 
@@ -173,6 +175,33 @@ def test_what_stands_in_several_places_of_a_page_s_state_stands_once(
     kept = json.dumps(found["state"])
     assert long[1:] in kept and short in kept and long not in kept and other not in kept
     assert whole(found) == models
+
+
+def test_two_widgets_of_a_page_have_the_files_of_their_modules_in_common(
+    part: dict[str, ModuleType],
+) -> None:
+    names = {"a": "guess", "b": "scored", "c": "trm"}
+    models = {
+        model: {
+            "state": {
+                "_anywidget_id": f"attn_notes.widgets.{name}.Name",
+                "_esm": javascript(name),
+            }
+        }
+        for model, name in names.items()
+    }
+    models["d"] = {"state": {**models["c"]["state"], "_esm": javascript("trm") + "// another"}}
+    models["e"] = {"state": {"_anywidget_id": "cats.Purr", "_esm": "export default {};"}}
+    found = part["widgets"].share({"state": models})
+    size, once = (len(json.dumps(state)) for state in (models, found))
+    assert once < size - 2 * len(source.read("_page.js", FOLDERS))
+    read = whole(copy.deepcopy(found))
+    for model, entry in models.items():
+        assert "".join(read[model]["state"]["_esm"]) == entry["state"]["_esm"]
+    assert [model for model in models if isinstance(read[model]["state"]["_esm"], str)] == [
+        "d",
+        "e",
+    ]
 
 
 @pytest.mark.parametrize("stem", lesson_stems(ROOT))

@@ -168,10 +168,10 @@ def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
     """)
     models = {name: model(esm, [(["bias"], b"")], runs={"one": [0, None]}) for name in "ab"}
     for one in models.values():
-        one["state"] |= {"_esm": None, "_css": None}
+        one["state"] |= {"_esm": ["// one file\n", None], "_css": None}
     data = base64.b64encode(b"\0\0\x80\x3f").decode()
     texts_at = {
-        esm: [[name, "state", "_esm"] for name in "ab"],
+        esm: [[name, "state", "_esm", 1] for name in "ab"],
         ".coloured { color: #010203 }": [[name, "state", "_css"] for name in "ab"],
         data: [[name, "buffers", 0, "data"] for name in "ab"],
         "a text ": [["a", "state", "runs", "one", 1], ["b", "state", "runs", "one", 1]],

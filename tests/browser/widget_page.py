@@ -36,7 +36,7 @@ READ_PAGE = f"""async () => {{
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
     put(state, path, new DataView(bytes.buffer));
   }}
-  const url = URL.createObjectURL(new Blob([state._esm], {{ type: 'text/javascript' }}));
+  const url = URL.createObjectURL(new Blob([state._esm].flat(), {{ type: 'text/javascript' }}));
   Object.assign(window, {{ widget: await import(url), saved: state }});
 }}"""
 

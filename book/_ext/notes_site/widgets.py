@@ -21,7 +21,8 @@ import itertools
 import json
 import operator
 import os
-from importlib.resources import as_file, files
+from importlib.resources import as_file
+from importlib.resources import files as resources
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -32,6 +33,8 @@ from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import OptionSpec
+
+from attn_notes.widgets._source import files
 
 HOST = "widget-host.js"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -133,15 +136,16 @@ def _place(view: str, stem: str, module: str) -> str:
 def _copy_host(app: Sphinx) -> None:
     static = Path(app.outdir) / "_static"
     static.mkdir(parents=True, exist_ok=True)
-    with as_file(files("attn_notes.widgets") / "_host.js") as source:
+    with as_file(resources("attn_notes.widgets") / "_host.js") as source:
         copyfile(source, static / HOST)
 
 
 def share(saved: dict[str, Any]) -> dict[str, Any]:
     """A page's saved models, with each long text that stands in several places once.
 
-    `shared` has these texts, each with the paths of where it belongs: modules, styles, programs,
-    weights. Several widgets of a page have them in common, and it would weigh twice as much.
+    `shared` has these texts, each with the paths of where it belongs: files of modules, styles,
+    programs, weights. Several widgets have them in common, and a page would weigh a third more.
+    A module is then a list of its files.
     """
     places: dict[str, list[list[Any]]] = {}
 
@@ -153,6 +157,11 @@ def share(saved: dict[str, Any]) -> dict[str, Any]:
             places.setdefault(node, []).append(path)
 
     state = copy.deepcopy(saved["state"])
+    for model in state.values():
+        stem = _module(model)
+        ours = resources("attn_notes.widgets").joinpath(f"{stem}.js").is_file()
+        if ours and "".join(files(stem)) == model["state"].get("_esm"):
+            model["state"]["_esm"] = files(stem)
     note(state, [])
     several = {text: at for text, at in places.items() if len(at) > 1}
     for *way, last in itertools.chain.from_iterable(several.values()):
