@@ -16,6 +16,9 @@ def whole(saved: dict[str, Any]) -> dict[str, Any]:
     for each in saved.get("shared", []):
         for *way, last in each["at"]:
             functools.reduce(operator.getitem, way, models)[last] = each["text"]
+    for model in models.values():
+        if "_esm" in model["state"]:
+            model["state"]["_esm"] = "".join(model["state"]["_esm"])
     return models
 
 

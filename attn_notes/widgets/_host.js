@@ -114,6 +114,9 @@
   const parsed = once((script) => {
     const { state, shared = [] } = JSON.parse(script.textContent);
     for (const { text, at } of shared) for (const path of at) put(state, path, text);
+    for (const { state: traits } of Object.values(state)) {
+      if (Array.isArray(traits._esm)) traits._esm = traits._esm.join("");
+    }
     return state;
   });
   const savedOf = (id) => scripts("state").filter(whole).map(parsed).find((saved) => id in saved)?.[id];
@@ -131,7 +134,7 @@
     const { _esm, _css } = entry.state;
     // The style first: what is laid out while the module is compiled need not be laid out again.
     if (_css) styleOf(_css);
-    const widget = await moduleOf([_esm].flat().join(""));
+    const widget = await moduleOf(_esm);
     const model = new Model(entry);
     cleanUpWith(await widget.initialize?.({ model, signal: leaving.signal }));
     return { model, widget };

@@ -163,12 +163,13 @@ def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None
 
 def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
     esm = render("""
-        el.textContent = model.get("runs").one[1] + model.get("bias").getFloat32(0, true);
+        const first = model.get("_esm").split("\\n")[0]; // which goes to a Worker, whole
+        el.textContent = model.get("runs").one[1] + model.get("bias").getFloat32(0, true) + first;
         el.classList.add("coloured");
     """)
     models = {name: model(esm, [(["bias"], b"")], runs={"one": [0, None]}) for name in "ab"}
     for one in models.values():
-        one["state"] |= {"_esm": ["// one file\n", None], "_css": None}
+        one["state"] |= {"_esm": ["//!\n", None], "_css": None}
     data = base64.b64encode(b"\0\0\x80\x3f").decode()
     texts_at = {
         esm: [[name, "state", "_esm", 1] for name in "ab"],
@@ -178,7 +179,7 @@ def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
     }
     shared = [{"text": text, "at": at} for text, at in texts_at.items()]
     visit = mount(models, ["a", "b"], shared=shared)
-    assert texts(visit.page) == ["a text 1"] * 2
+    assert texts(visit.page) == ["a text 1//!"] * 2
     colours = visit.page.locator(".coloured").evaluate_all(
         "(all) => all.map((e) => getComputedStyle(e).color)"
     )

@@ -408,7 +408,7 @@ def test_our_own_files_name_no_other_host(site: Path) -> None:
         for saved in STATE.findall((site / path).read_text("utf-8")):
             for model in whole(json.loads(saved)).values():
                 for part in {"_esm", "_css"} & model["state"].keys():
-                    ours[f"{path}: {part}"] = "".join(model["state"][part])
+                    ours[f"{path}: {part}"] = model["state"][part]
     parts = {f"{chapter}: {part}" for chapter in CHAPTERS for part in ("_esm", "_css")}
     assert parts | {"_host.js", "book.css"} <= ours.keys()
     found = [f"{name}: {host}" for name, code in ours.items() for host in other_hosts(code)]

@@ -125,7 +125,7 @@ def run_of(*models: TRM, task: Sudoku = TASK) -> dict[str, Any]:
     """One run with a seed for each of these models, as a page saves it."""
     states = [model.state_dict() for model in models]
     numbers = {name: torch.stack([state[name] for state in states]) for name in states[0]}
-    packed = pack(models[0], numbers, "model", half=True)
+    packed = pack(lambda _: models[0], numbers, "model", half=True)
     weights = base64.b64encode(packed.pop("weights")).decode()
     config, shape = models[0].config, shape_of(task)
     return {"config": asdict(config), "use": use(config), **shape, **packed, "weights": weights}

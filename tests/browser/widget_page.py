@@ -27,6 +27,9 @@ READ_PAGE = f"""async () => {{
   }};
   const whole = ({{ state, shared = [] }}) => {{
     for (const {{ text, at }} of shared) for (const path of at) put(state, path, text);
+    for (const {{ state: traits }} of Object.values(state)) {{
+      if (Array.isArray(traits._esm)) traits._esm = traits._esm.join('');
+    }}
     return state;
   }};
   const all = Object.assign({{}}, ...texts.map((text) => whole(JSON.parse(text))));
@@ -36,7 +39,7 @@ READ_PAGE = f"""async () => {{
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
     put(state, path, new DataView(bytes.buffer));
   }}
-  const url = URL.createObjectURL(new Blob([state._esm].flat(), {{ type: 'text/javascript' }}));
+  const url = URL.createObjectURL(new Blob([state._esm], {{ type: 'text/javascript' }}));
   Object.assign(window, {{ widget: await import(url), saved: state }});
 }}"""
 
