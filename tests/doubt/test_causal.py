@@ -493,3 +493,15 @@ def _singles(x: Tensor) -> list[Tensor]:
             row[place] = token
             rows.append(row)
     return [row for row in rows if not row.equal(x)]
+
+
+def test_what_counts_grows_with_a_logit_and_is_no_less_than_for_one_of_the_usual_size() -> None:
+    asked = subject.Subject(lambda x, call: x, "eval, double")
+    asked.eps, asked.scale, asked.noise = torch.finfo(torch.double).eps, 3.0, 1e-9
+    before = torch.tensor([[[1e6, 0.0], [0.0, -2e6]]], dtype=torch.double)
+    after = before + torch.tensor([[[1e-3, 0.0], [1e-6, 0.0]]], dtype=torch.double)
+    apart, of_what_counts = asked.moved(before, after)
+    assert apart[0].tolist() == pytest.approx([1e-3, 1e-6], rel=1e-6)
+    large = 1e6 * asked.relative + 3 * asked.relative + 4e-9
+    small = 3 * asked.relative + 4e-9
+    assert of_what_counts[0].tolist() == pytest.approx([1e-3 / large, 1e-6 / small], rel=1e-3)
