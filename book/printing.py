@@ -59,8 +59,11 @@ ON_PAPER = r"""() => {
     });
     if (kept.length === all.length) continue;
     block.innerHTML = kept.join(" ");
-    if (!block.textContent.trim()) block.remove();
+    const item = block.closest("li"); // what is left of it speaks of what was to be done
+    if (item) item.remove();
+    else if (!block.textContent.trim()) block.remove();
   }
+  for (const list of document.querySelectorAll(".bd-article :is(ul, ol):empty")) list.remove();
 }"""
 STYLE = """
 @page { size: A4; margin: 22mm 20mm; }

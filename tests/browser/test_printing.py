@@ -65,6 +65,9 @@ def test_no_word_asks_for_a_hand_and_no_solution_is_read(book: PdfWriter) -> Non
         "Train one",
     ):
         assert word not in everything.replace("Press and Wolf", ""), word
+    assert not re.search(r"\u2022 \u2022|\u2022 (?=Attention Notes 1.0)", everything), (
+        "an empty item"
+    )
     assert "Exercise 1" in everything and "Hint" in everything
     assert f"Live: book/{STEMS[0]}.html" in everything
 

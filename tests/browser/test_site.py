@@ -400,6 +400,20 @@ def other_hosts(code: str) -> list[str]:
     return [address for address in OTHER_HOST.findall(code) if address not in NAMESPACES]
 
 
+TYPE = re.compile(r'>Type<span class="colon">:</span></dt>\s*<dd[^>]*>(.*?)</dd>', re.S)
+A_TYPE = r"[\w.]+(\[.*\])?( \| [\w.]+(\[.*\])?)*"
+
+
+def test_reference_says_types_where_types_are_said(site: Path) -> None:
+    """And of no field of a tuple only that it is one."""
+    pages = [path.read_text("utf-8") for path in (site / "book" / "reference").glob("*.html")]
+    found = [said for page in pages for said in TYPE.findall(page)]
+    said = [unescape(re.sub("<[^>]+>", "", each)).strip() for each in found]
+    assert len(said) > 20
+    assert [each for each in said if not re.fullmatch(A_TYPE, each)] == []
+    assert not any("Alias for field number" in page for page in pages)
+
+
 def test_our_own_files_name_no_other_host(site: Path) -> None:
     folders = (ROOT / "attn_notes" / "widgets", ROOT / "book" / "_static")
     files = [path for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]

@@ -288,28 +288,30 @@ SUSPECTS: list[tuple[Model, bool, str]] = [  # whether it reads ahead, and what 
 ]
 
 
-def _varies(answer: Callable[[Model], bool]) -> bool:
-    """Whether it asks an honest model, which tells it nothing, other things at other times."""
-    tried = []
-    for _ in range(ASKED):
-        asked: list[list[list[int]]] = []
+def _asked(answer: Callable[[Model], bool], model: Model) -> tuple[bool, list[list[list[int]]]]:
+    """What a detector says of a model, and the tokens that it showed it."""
+    shown: list[list[list[int]]] = []
 
-        def model(x: Tensor, asked: list[list[list[int]]] = asked) -> Tensor:
-            asked.append(x.tolist())
-            return _honest(x)
+    def asked(x: Tensor) -> Tensor:
+        shown.append(x.tolist())
+        return model(x)
 
-        answer(model)
-        tried.append(asked)
-    return any(asked != tried[0] for asked in tried)
+    return yes_or_no(answer(asked)), shown
 
 
 @check
 def reads_ahead(answer: Callable[[Model], bool], draw: Generator) -> str:
     """Whether a model from tokens [n, t] to logits [n, t, 7] reads the future."""
     told: list[set[bool]] = [set() for _ in SUSPECTS]
-    for _ in range(ASKED if _varies(answer) else 1):
+    _, always = _asked(answer, _honest)  # which gives no reason to stop, or to ask anything else
+    varies = False
+    for again in range(ASKED):
+        if again and not varies:
+            break
         for i in torch.randperm(len(SUSPECTS), generator=draw).tolist():  # nobody can count along
-            told[i].add(yes_or_no(answer(SUSPECTS[i][0])))
+            said, shown = _asked(answer, SUSPECTS[i][0])
+            told[i].add(said)
+            varies = varies or shown != always[: len(shown)]
     need(
         all(len(verdicts) == 1 for verdicts in told),
         f"asked {ASKED} times about one model, you did not always say the same. Whatever you draw, "
