@@ -122,7 +122,7 @@ export function random(seed) {
  * Starting weights, name -> flat Float64Array: `specs` says how each of these names starts, as
  * `attn_notes.programs.initial.draws` finds it.
  */
-export function draw(specs, names, { uniform, normal }) {
+export function starting(specs, names, { uniform, normal }) {
   const truncated = ({ mean, std, low, high }) => {
     for (;;) {
       const x = mean + std * normal();
@@ -150,6 +150,12 @@ export function draw(specs, names, { uniform, normal }) {
   // By the alphabet: a saved page keeps names in another order than a kernel, and the seed is the same.
   const wanted = Object.keys(specs).sort().filter((name) => names.includes(name));
   return Object.fromEntries(wanted.map((name) => [name, many(specs[name])]));
+}
+
+/** Draw starting weights into H, where a program's inputs are. */
+export function draw(H, inputs, specs, generator) {
+  const drawn = starting(specs, Object.keys(inputs), generator);
+  for (const [name, numbers] of Object.entries(drawn)) H.set(numbers, inputs[name][0]);
 }
 
 /** Weights as the bytes of a safetensors file: a length, a header of shapes and places, the numbers. */

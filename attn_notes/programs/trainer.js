@@ -44,8 +44,8 @@ export async function learn(setup) {
     .filter((name) => name.startsWith("gradient."))
     .map((name) => name.slice("gradient.".length));
   const generator = random(seed);
-  const drawn = draw(draws, Object.keys(program.inputs), generator);
-  for (const [name, values] of Object.entries({ ...drawn, ...given, ...weights })) {
+  draw(H, program.inputs, draws, generator);
+  for (const [name, values] of Object.entries({ ...given, ...weights })) {
     slot(H, program.inputs[name]).set(values);
   }
   const between = await TASKS[task]({ H, program, run, random: generator, options });

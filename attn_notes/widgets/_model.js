@@ -1,6 +1,6 @@
 // Weights as they arrive, and what is done with a row of numbers.
 
-import { draw, random } from "./program.js";
+import { random, starting } from "./program.js";
 
 /** The number that these 16 bits stand for in half precision. */
 export function half(bits) {
@@ -22,7 +22,7 @@ export const ownName = (name) => name.replace(/^buffer\./, "");
 /** One seed's weights, name -> flat Float64Array: drawn, or from the bytes of all seeds. */
 export function unpack(run, seed) {
   if (run.draws) {
-    const drawn = Object.entries(draw(run.draws, Object.keys(run.draws), random(seed)));
+    const drawn = Object.entries(starting(run.draws, Object.keys(run.draws), random(seed)));
     // In single precision, as those that train have them.
     return Object.fromEntries(drawn.map(([name, numbers]) => [ownName(name), numbers.map(Math.fround)]));
   }
