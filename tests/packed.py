@@ -37,4 +37,4 @@ def assert_holds(run: Mapping[str, Any], models: Sequence[nn.Module]) -> None:
         found = parameters(run, i)
         assert set(found) == {name for name, _ in model.named_parameters()}
         for name, parameter in model.named_parameters():
-            assert torch.equal(found[name], parameter)
+            assert torch.equal(found[name].float(), parameter)

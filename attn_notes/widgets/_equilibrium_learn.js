@@ -1,6 +1,6 @@
 // Learning by settling down, in a Worker: pieces of the text, what a model is judged by, and the governor.
 
-import { ownName } from "./_model.js";
+import { ownName } from "./_unpack.js";
 import { fastExp, importText, slot } from "./program.js";
 import { TASKS } from "./trainer.js";
 import { loadVectors } from "./vectors.js";

@@ -1,7 +1,7 @@
 // Training a language model on the page by AEP, by the naive way, or by BPTT: from the same start, on the
 // same text.
 
-import { ownName } from "./_model.js";
+import { ownName } from "./_unpack.js";
 import { html, number, segments } from "./_page.js";
 import { fieldsOf, labelled, ofSeeds, rateAndSteps, shapesOf, trainedWith } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";

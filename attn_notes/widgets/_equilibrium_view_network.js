@@ -1,6 +1,7 @@
 // The network: a text coming to rest, and who is held responsible for one prediction.
 
-import { argmax, unpack } from "./_model.js";
+import { argmax } from "./_model.js";
+import { unpack } from "./_unpack.js";
 import {
   arrows,
   bar,

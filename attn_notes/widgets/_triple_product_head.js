@@ -1,7 +1,8 @@
 // In a trained head: what a model's head makes of a text, drawn as the space that its query sees.
 
 import { decimal, oneOf, typed, whole } from "./_chosen.js";
-import { argmax, softmax, unpack } from "./_model.js";
+import { argmax, softmax } from "./_model.js";
+import { unpack } from "./_unpack.js";
 import {
   POWERS,
   button,

@@ -1,7 +1,7 @@
 // Training a model on the page: how many supervision steps a puzzle has, whether it may halt, and how
 // many puzzles are thought about at once.
 
-import { ownName } from "./_model.js";
+import { ownName } from "./_unpack.js";
 import { plural, segments, select } from "./_page.js";
 import { labelled, ofSeeds, stepsOf } from "./_train_choices.js";
 import { trainPanel } from "./_train_panel.js";

@@ -34,7 +34,7 @@ def pack(
     *,
     half: bool = False,
 ) -> dict[str, Any]:
-    """What `unpack` in `_model.js` reads: names, shapes of one seed, seeds, format and weights.
+    """What `unpack` in `_unpack.js` reads: names, shapes of one seed, seeds, format and weights.
 
     Args:
         build: makes a model of the same sizes from a generator.

@@ -3,7 +3,7 @@
 
 import { alone } from "./_alone.js";
 import { oneOf, typed, whole } from "./_chosen.js";
-import { unpack } from "./_model.js";
+import { unpack } from "./_unpack.js";
 import { beside, button, html, number, plural, saver, select } from "./_page.js";
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";

@@ -12,7 +12,7 @@
 
 import { alone } from "./_alone.js";
 import { decimal, oneOf, typed, whole, within, yesOrNo } from "./_chosen.js";
-import { unpack } from "./_model.js";
+import { unpack } from "./_unpack.js";
 import { beside, html, menus, saver, segments, sleeper, speaker } from "./_page.js";
 import { opens } from "./_open.js";
 import { make, prepare, prepared } from "./_dialectical_model.js";

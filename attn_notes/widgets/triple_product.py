@@ -149,6 +149,8 @@ class TripleProductExplorer(anywidget.AnyWidget):
     ) -> None:
         """Show these models under this name; what was shown under it before is replaced.
 
+        Weights are sent in half precision, and what is shown is computed from these.
+
         Args:
             name: what the reader chooses them by, such as "volume, one layer".
             parameters: the parameters of m networks stacked along a first dimension, by the names
@@ -168,7 +170,7 @@ class TripleProductExplorer(anywidget.AnyWidget):
         run = {
             "config": {**_sizes(config), "periods": list(task.periods), "length": task.length},
             "observe": _observe(config),
-            **pack(partial(AttentionOnly, config), parameters, "network"),
+            **pack(partial(AttentionOnly, config), parameters, "network", half=True),
         }
         with self.hold_sync():
             self.runs = {**self.runs, name: run}

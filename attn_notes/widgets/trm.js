@@ -3,7 +3,8 @@
 
 import { alone } from "./_alone.js";
 import { oneOf, typed, whole } from "./_chosen.js";
-import { sigmoid, unpack } from "./_model.js";
+import { sigmoid } from "./_model.js";
+import { unpack } from "./_unpack.js";
 import { opens } from "./_open.js";
 import {
   beside,
