@@ -305,13 +305,13 @@ def reads_ahead(answer: Callable[[Model], bool], draw: Generator) -> str:
     told: list[set[bool]] = [set() for _ in SUSPECTS]
     _, always = _asked(answer, _honest)  # which gives no reason to stop, or to ask anything else
     varies = False
-    for again in range(ASKED):
-        if again and not varies:
-            break
+    for _ in range(ASKED):
         for i in torch.randperm(len(SUSPECTS), generator=draw).tolist():  # nobody can count along
             said, shown = _asked(answer, SUSPECTS[i][0])
             told[i].add(said)
             varies = varies or shown != always[: len(shown)]
+        if not varies:
+            break
     need(
         all(len(verdicts) == 1 for verdicts in told),
         f"asked {ASKED} times about one model, you did not always say the same. Whatever you draw, "

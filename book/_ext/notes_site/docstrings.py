@@ -40,12 +40,13 @@ def mark_literal(lines: list[str]) -> list[str]:
 
 def _process(app: Sphinx, what: str, name: str, it: Any, options: Any, lines: list[str]) -> None:
     lines[:] = mark_literal(lines)
-    before[name] = [*lines]
+    if what in VALUES:
+        before[name] = [*lines]
 
 
 def _restore(app: Sphinx, what: str, name: str, it: Any, options: Any, lines: list[str]) -> None:
     if what in VALUES:
-        lines[:] = before[name]
+        lines[:] = before.pop(name)
 
 
 def _skip(app: Sphinx, what: str, name: str, it: Any, skip: bool, options: Any) -> bool | None:
