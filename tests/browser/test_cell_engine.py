@@ -19,8 +19,10 @@ from . import engine_page
 from .engine_page import ask
 
 NAMES = {"torch": torch, "F": F, "nn": nn, "grad": grad, "jvp": jvp, "vjp": vjp}
-# torch's own jvp warns of its own parts.
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+# torch's own jvp warns of its own parts, and `torch.tensor` of another way to copy.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`torch.jit.script` is deprecated", "ignore:To copy construct from a tensor"
+)
 quick = partial(
     settings, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.generate,)
 )
@@ -311,6 +313,16 @@ HANDLED = {
     ),
     "zip may be strict": "print(list(zip([1, 2], 'ab', strict=True)))",
     "whole numbers beyond 32 bits": "print(torch.tensor(2**40).item(), 2**40)",
+    "what is so already is the same tensor": (
+        "x = torch.zeros(3)\n"
+        "for y in (x.flatten(), x.float(), x.to(torch.float32), x.view(1, 3).flatten(0, 1)):\n"
+        "    y[0] += 1\n"
+        "print(x)\n"
+        "again = torch.tensor(x, dtype=x.dtype)\n"
+        "for y in (again, x.clone(), x.double(), torch.stack([x, x]).flatten()):\n"
+        "    y[0] += 1\n"
+        "print(x)"
+    ),
     "a tensor is printed as torch prints it": (
         "print(torch.tensor([[1.0, 20.5], [-3.0, 4.0]]), torch.arange(3), torch.eye(2) > 0)\n"
         "print(torch.tensor([1e-6, 1.0]), torch.tensor([float('inf'), 1.0]), torch.zeros(2, 2, 2))"

@@ -88,6 +88,7 @@ class Tensor:
         self._node, self._version = node, 0
         self._base, self._again = base, again
         self._seen = base._version if base is not None else 0
+        self._shape = self._dtype = None  # not asked for yet; to change in place changes neither
         self.grad = None
 
     @property
@@ -127,12 +128,16 @@ class Tensor:
 
     @property
     def shape(self):
-        text = Way.js.shape(self.node)
-        return tuple([int(size) for size in text.split(",")]) if text else ()
+        if self._shape is None:
+            text = Way.js.shape(self.node)
+            self._shape = tuple([int(size) for size in text.split(",")]) if text else ()
+        return self._shape
 
     @property
     def dtype(self):
-        return DTYPES[Way.js.dtype(self.node)]
+        if self._dtype is None:
+            self._dtype = DTYPES[Way.js.dtype(self.node)]
+        return self._dtype
 
     @property
     def ndim(self):
@@ -199,8 +204,10 @@ class Tensor:
         kinds = [x for x in (*kinds, dtype) if x is not None and not isinstance(x, str)]
         if not kinds:
             return self
-        kind = kinds[0].dtype if isinstance(kinds[0], Tensor) else kinds[0]
-        return Tensor(made("_to_copy", (self.node,), dtype_name(kind)))
+        name = dtype_name(kinds[0].dtype if isinstance(kinds[0], Tensor) else kinds[0])
+        if name == self.dtype.name:
+            return self
+        return Tensor(made("_to_copy", (self.node,), name))
 
     type = to
 
@@ -299,6 +306,8 @@ class Tensor:
         if not self.shape:
             return self.reshape(1)
         start, end = dim_of(start_dim, self.ndim), dim_of(end_dim, self.ndim)
+        if start == end:
+            return self
         middle = product(self.shape[start : end + 1])
         return self.reshape((*self.shape[:start], middle, *self.shape[end + 1 :]))
 
@@ -834,7 +843,7 @@ def _bounds(k, n):
 
 def tensor(data, dtype=None, **_):
     if isinstance(data, Tensor):
-        return data.clone() if dtype is None else data.to(dtype)
+        return (data if dtype is None else data.to(dtype)).clone()
     shape, first = [], data
     while isinstance(first, (list, tuple)):
         shape.append(len(first))
