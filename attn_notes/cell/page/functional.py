@@ -93,12 +93,12 @@ def softplus(x):
     return (-x.abs()).exp().log1p() + x.relu()
 
 
-def softmax(x, dim=-1):
-    return x.softmax(dim)
+def softmax(x, dim=-1, dtype=None):
+    return x.softmax(dim, dtype)
 
 
-def log_softmax(x, dim=-1):
-    return x.log_softmax(dim)
+def log_softmax(x, dim=-1, dtype=None):
+    return x.log_softmax(dim, dtype)
 
 
 def mse_loss(one, other):

@@ -12,6 +12,7 @@ from attn_notes.cell.page.bridge import Way, checked, made, numbered, plain
 from attn_notes.cell.page.operations import ENTRYWISE
 
 FLOAT_NAMES = ("float32", "float64")
+SCALARS = {"int64": "Long", "bool": "Bool"}
 SPOKEN = {"float32": "float", "float64": "double", "int64": "long int", "bool": "bool"}
 
 
@@ -479,10 +480,9 @@ class Tensor:
 
     def mean(self, dim=None, keepdim=False):
         if not self.is_floating_point():
-            name = {"int64": "Long", "bool": "Bool"}[self.dtype.name]
             raise RuntimeError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                f"or complex dtype. Got: {name}"
+                f"or complex dtype. Got: {SCALARS[self.dtype.name]}"
             )
         total = self.sum(dim, keepdim)
         return total / (self.numel() / max(total.numel(), 1))
@@ -686,20 +686,27 @@ class Tensor:
     def logit(self):
         return (self / (1 - self)).log()
 
-    def softmax(self, dim=-1, dtype=None):
-        if not self.is_floating_point():
-            name = {"int64": "Long", "bool": "Bool"}[self.dtype.name]
-            raise NotImplementedError(  # torch's own kind and words
-                f"\"softmax_lastdim_kernel_impl\" not implemented for '{name}'"
+    def _floating(self, name, dim, dtype):
+        """It in this dtype; of whole numbers torch has neither, and says so in this kind and words."""
+        x = self if dtype is None else self.to(dtype)
+        if not x.is_floating_point():
+            last = "lastdim_" if dim_of(dim, x.ndim) == max(x.ndim - 1, 0) else ""
+            raise NotImplementedError(
+                f"\"{name}_{last}kernel_impl\" not implemented for '{SCALARS[x.dtype.name]}'"
             )
-        e = (self - self.amax(dim, True).detach()).exp()
+        return x
+
+    def softmax(self, dim=-1, dtype=None):
+        x = self._floating("softmax", dim, dtype)
+        e = (x - x.amax(dim, True).detach()).exp()
         y = e / e.sum(dim, True)
-        return gradients.ruled(y, (self,), lambda g: (y * (g - (g * y).sum(dim, True)),))
+        return gradients.ruled(y, (x,), lambda g: (y * (g - (g * y).sum(dim, True)),))
 
     def log_softmax(self, dim=-1, dtype=None):
-        away = self - self.amax(dim, True).detach()
+        x = self._floating("log_softmax", dim, dtype)
+        away = x - x.amax(dim, True).detach()
         y = away - away.exp().sum(dim, True).log()
-        return gradients.ruled(y, (self,), lambda g: (g - y.exp() * g.sum(dim, True),))
+        return gradients.ruled(y, (x,), lambda g: (g - y.exp() * g.sum(dim, True),))
 
     def logsumexp(self, dim, keepdim=False):
         top = self.amax(dim, True).detach()
