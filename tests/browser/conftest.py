@@ -29,6 +29,7 @@ from playwright.sync_api import (
     Browser,
     CDPSession,
     ConsoleMessage,
+    Frame,
     Page,
     Request,
     Response,
@@ -373,12 +374,32 @@ def module_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Pa
 
 def _record(visit: Visit, base: str) -> None:
     ours = urlsplit(base)
+    leaving = False  # another document is asked for, and this one still stands
+
+    def leads_away(request: Request) -> bool:
+        return request.is_navigation_request() and request.frame == visit.page.main_frame
 
     def on_request(request: Request) -> None:
+        nonlocal leaving
+        leaving = leaving or leads_away(request)
         url = urlsplit(request.url)
         local = url.scheme in ("blob", "data")
         if not local and (url.scheme, url.netloc) != (ours.scheme, ours.netloc):
             visit.external.append(request.url)
+
+    def on_failed(request: Request) -> None:
+        nonlocal leaving
+        # A document that is left gets no more of what it asked for: the tab's icon, say, for which
+        # a browser asks only when all the rest is there.
+        if leads_away(request):
+            leaving = False
+        elif leaving and request.failure == "net::ERR_ABORTED":
+            return
+        visit.failed.append(request.url)
+
+    def on_navigated(frame: Frame) -> None:
+        nonlocal leaving
+        leaving = leaving and frame != visit.page.main_frame
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -390,10 +411,11 @@ def _record(visit: Visit, base: str) -> None:
             visit.failed.append(f"{response.status} {response.url}")
 
     visit.page.on("request", on_request)
+    visit.page.on("framenavigated", on_navigated)
     visit.page.on("console", on_console)
     visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
     visit.page.on("response", on_response)
-    visit.page.on("requestfailed", lambda request: visit.failed.append(request.url))
+    visit.page.on("requestfailed", on_failed)
 
 
 # Whether text stands out from what is behind it takes axe most of its time, and where style and

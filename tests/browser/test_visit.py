@@ -1,0 +1,88 @@
+"""What a test's page remembers of its requests: those that failed, not those it was left before."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+from playwright.sync_api import Page
+
+from .conftest import Visit, _record, serve
+
+ASK = "(name) => { fetch(name).catch(() => {}); }"
+GIVE_UP = """(name) => {
+  const giving = new AbortController();
+  fetch(name, { signal: giving.signal }).catch(() => {});
+  giving.abort();
+}"""
+
+
+@pytest.fixture
+def visit(open_page: Callable[..., Visit], tmp_path: Path) -> Iterator[Visit]:
+    """An empty page of a host that never answers what is called `late`."""
+    for name in ("index.html", "other.html"):
+        (tmp_path / name).write_text(f"<!DOCTYPE html><title>{name}</title>", "utf-8")
+    with serve(tmp_path) as address:
+        visit = open_page("", base=address)
+        visit.page.route("**/late", lambda route: None)
+        yield visit
+
+
+def _ask(page: Page, name: str, how: str = ASK) -> None:
+    with page.expect_request(f"**/{name}"):
+        page.evaluate(how, name)
+
+
+def test_what_a_page_still_waited_for_when_it_was_left_is_no_failure(visit: Visit) -> None:
+    page = visit.page
+    _ask(page, "late")
+    page.reload()
+    _ask(page, "late")
+    page.goto(page.url + "other.html")
+    _ask(page, "late")
+    page.go_back()
+    page.wait_for_function("document.title === 'index.html'")
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_what_a_page_gives_up_while_it_stays_is_one(moved: bool, visit: Visit) -> None:
+    if moved:
+        visit.page.reload()
+    with visit.page.expect_event("requestfailed"):
+        _ask(visit.page, "late", GIVE_UP)
+    assert visit.failed == [visit.page.url + "late"]
+
+
+def test_what_is_missing_is_one_though_the_page_is_left(visit: Visit) -> None:
+    with visit.page.expect_response("**/missing"):
+        _ask(visit.page, "missing")
+    visit.page.reload()
+    assert visit.failed == [f"404 {visit.page.url}missing"]
+
+
+def test_what_is_refused_is_one_while_a_page_is_being_left() -> None:
+    """By a page made up, in which the new document comes as late as it likes."""
+    page = MagicMock()
+    visit = Visit(page)
+    _record(visit, "http://book/")
+    heard = {call.args[0]: call.args[1] for call in page.on.call_args_list}
+    away = MagicMock(url="http://book/other.html", frame=page.main_frame)
+    asked = MagicMock(url="http://book/file", frame=page.main_frame)
+    asked.is_navigation_request.return_value = False
+    heard["request"](away)
+    for failure in ("net::ERR_ABORTED", "net::ERR_CONNECTION_REFUSED"):
+        asked.failure = failure
+        heard["requestfailed"](asked)
+    assert visit.failed == ["http://book/file"]
+
+
+def test_a_page_that_could_not_be_left_stays(visit: Visit) -> None:
+    """An address that gives no page ends the leaving: what is given up afterwards is a failure."""
+    page = visit.page
+    page.route("**/nothing", lambda route: route.fulfill(status=204))
+    with page.expect_event("requestfailed"):
+        page.evaluate("location.href = 'nothing'")
+    with page.expect_event("requestfailed"):
+        _ask(page, "late", GIVE_UP)
+    assert visit.failed == [page.url + "nothing", page.url + "late"]
