@@ -1,9 +1,11 @@
 """What every chapter promises: stubs that fail their checks, solutions that pass them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 from dependencies import read_chapter
 from experiments import every_experiment
@@ -73,3 +75,19 @@ def test_one_command_knows_every_experiment() -> None:
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())
+
+
+def test_every_column_of_a_table_has_a_heading() -> None:
+    """Who hears a page hears the heading before each number."""
+    head = re.compile(r"^ *(\|.*\|) *\n *\|[ :|-]+\| *$", re.M)
+    heads = 0
+    for page in sorted((ROOT / "book").rglob("*")):
+        if page.suffix == ".ipynb":
+            cells = nbformat.read(page, as_version=4).cells
+            texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+        else:
+            texts = [page.read_text("utf-8")] if page.suffix == ".md" else []
+        for row in (row for text in texts for row in head.findall(text)):
+            heads += 1
+            assert all(cell.strip() for cell in row.strip("|").split("|")), f"{page}: {row}"
+    assert heads >= 10
