@@ -1,4 +1,4 @@
-"""What a test's page remembers of its requests: those that failed, not those it was left before."""
+"""What a test's page remembers of its requests: what failed, not what its leaving cut off."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
