@@ -43,6 +43,14 @@ def test_what_the_page_says_of_them() -> None:
     config = (ROOT / "hub" / "jupyterhub_config.py").read_text("utf-8")
     assert 'c.Spawner.mem_limit = "2G"' in config
 
+    gpu = results.load("lessons_gpu")["runs"]
+    seconds = [gpu[stem]["seconds"] for stem in lesson_stems(ROOT)]
+    half, single = (gpu[f"trm_full_size, {kind}"] for kind in ("bfloat16", "float32"))
+    page = (ROOT / "book" / "teaching" / "costs.md").read_text("utf-8")
+    assert f"lesson took {min(seconds):.0f} to {max(seconds):.0f} seconds" in page
+    said = f"{half['steps a second']:.1f} steps a second in bfloat16, with {half['memory']:.0f} GiB"
+    assert said in page and set(single) == {"out of memory"}
+
 
 @pytest.mark.slow
 def test_the_full_size_is_the_papers_and_trains_at_a_tiny_one(
@@ -82,6 +90,25 @@ def test_the_record_holds_lessons_and_the_full_size(monkeypatch: pytest.MonkeyPa
     half, plain = (found[f"trm_full_size, {kind}"]["loss"] for kind in ("bfloat16", "float32"))
     # The same run but for its rounding, to eight bits, through some products.
     assert half == pytest.approx(plain, rel=0.1) and half != plain
+
+
+def test_a_gpu_that_is_too_small_loses_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = load("gpu")
+    begin = gpu.trm_full_size.begin
+
+    def too_large(bank: Any, device: str, autocast: Any, **run: Any) -> Any:
+        if autocast is None:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 438 MiB.")
+        return begin(bank, device, autocast, **run)
+
+    monkeypatch.setattr(gpu._lessons, "run", lambda stem, **env: {})
+    monkeypatch.setattr(gpu, "STEPS", 1)
+    monkeypatch.setattr(gpu, "EVERY", 1)
+    monkeypatch.setattr(gpu.trm_full_size, "begin", too_large)
+    found = gpu.measure("cpu", ["one"], 4, **TINY)
+    assert found["trm_full_size, float32"] == {"out of memory": "CUDA out of memory"}
+    assert set(found) == {"one", "trm_full_size, bfloat16", "trm_full_size, float32"}
+    assert found["trm_full_size, bfloat16"]["steps"] == [1]
 
 
 def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
