@@ -1,14 +1,29 @@
 // The Worker that runs a reader's code, one for a page: hired on the first Run, ended where the code does not end, and
 // hired again for the next.
+//
+// What ends it is work and no clock, for a machine may be slow, busy or asleep: while an answer is waited for, a second
+// Worker does a piece of work again and again, on the same machine at the same time, and its pieces are counted.
 
 import { half } from "./_model.js";
 
-// Seconds without an answer, where Python starts at once: a slow or busy machine has the more, the longer that took.
-const PATIENCE = 8;
-const CHECKED = 30; // where an answer is tried on hundreds of cases
-const STARTING = 60;
-const USUAL = 0.5; // seconds that Python takes to start
-const MOST = 8; // times as patient
+// Seconds of an ordinary laptop's work that a question may take. The first three are a reader's code, which may never end.
+const LIMITS = { run: 8, evaluate: 8, check: 30 };
+const OWN = 60; // what the page does with it: that ends, and is long for a large model
+const UNASKED = 1 / 8; // of the limit, by the clock, before a second Worker is hired: most answers are there by then
+const WORTH = 1 / 4; // seconds that an ordinary laptop takes for a piece
+const PIECE = `
+total = 0
+for i in range(100000):
+    total += i % 7
+small, large = torch.ones(4, 4), torch.ones(128, 128)
+for i in range(400):
+    small = (small @ small).softmax(-1)
+for i in range(4):
+    large = (large @ large / 128).exp().softmax(-1) + large.mT
+small.sum().item(), large.sum().item()
+`;
+
+const wait = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
 /** Why a question got no answer: an error in the reader's code, or something of the page. */
 export class Ended extends Error {
@@ -50,28 +65,46 @@ export function fetched(name, who, read = (found) => found) {
 /** What the cells of a lesson are given. */
 export const lessonOf = (stem) => fetched(`${stem}.json`, "this cell", unpacked);
 
-/** `employ` hires a Worker, and `load` gives it MicroPython: an address, or all of it. */
-export function create(employ, load) {
-  const asked = new Map(); // id → {action, resolve, reject, print}
+/**
+ * `employ` hires a Worker, and `load` gives it MicroPython: an address, or all of it. `pace` asks the second Worker, and
+ * has none itself.
+ */
+export function create(employ, load, pace = create(employ, load, null)) {
+  const asked = new Map(); // id → {action, resolve, reject, print}, in the order in which the Worker comes to them
   let worker = null;
   let ready = null;
   let count = 0;
-  let alarm;
-  let slow = 1; // times as slow as usual, this machine
+  let watched; // the id of what the Worker is at
+  // Where no second Worker can be had seconds count, one at a time: a machine that sleeps, sleeps through one.
+  const measured = pace && (() => pace.ask("run", { source: PIECE }).catch(() => wait(1)));
 
-  const patience = (action) => (action === "start" ? STARTING : Math.round(slow * (action === "check" ? CHECKED : PATIENCE)));
-  /** Each answer starts the clock anew; what is printed does not, for that may never end. */
+  /** Have the question that the Worker is at followed, each from its own beginning. */
   function watch() {
-    clearTimeout(alarm);
-    const seconds = Math.max(0, ...[...asked.values()].map(({ action }) => patience(action)));
-    if (asked.size) alarm = setTimeout(() => end(`it had not ended after ${seconds} seconds`), 1000 * seconds);
+    const [id] = asked.keys();
+    if (id === watched) return;
+    watched = id;
+    if (asked.size) follow(id);
+  }
+  async function follow(id) {
+    const { action, reject } = asked.get(id);
+    const piece = action === "start" ? () => wait(WORTH) : measured;
+    if (!piece) return;
+    const limit = LIMITS[action] ?? OWN;
+    await wait(limit * UNASKED);
+    for (let done = 0; done < limit && watched === id; done += WORTH) await piece();
+    if (watched === id) {
+      asked.delete(id);
+      end("what ran before it on this page had not ended. Run it again");
+      reject(byPage(late(action, limit)));
+    }
+    if (!asked.size) pace?.end("there is nothing to measure");
   }
   function end(why) {
     worker?.terminate();
     worker = ready = null;
-    clearTimeout(alarm);
     for (const { reject } of asked.values()) reject(byPage(`The code was stopped: ${why}.`));
     asked.clear();
+    watch();
   }
   function send(action, given, print = () => {}) {
     return new Promise((resolve, reject) => {
@@ -94,23 +127,21 @@ export function create(employ, load) {
   }
   function hire() {
     if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
-    worker = employ();
+    const mine = employ();
+    worker = mine;
     worker.onmessage = heard;
-    worker.onerror = () => end("its Worker could not start");
+    worker.onerror = () => worker === mine && end("its Worker could not start");
     const files = fetch(file("python.json")).then((answer) => answer.json());
     return Promise.all([load(file("micropython.wasm")), files])
-      .then(([wasm, files]) => started(wasm, files))
+      .then(([wasm, files]) => {
+        if (worker !== mine) throw byPage("The code was stopped before Python had started.");
+        return send("start", { wasm, files });
+      })
       .catch((error) => {
-        end("Python could not start");
+        if (worker === mine) end("Python could not start");
         if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
         throw error instanceof Ended ? error : byPage("The page’s Python could not be loaded. Is the network there?");
       });
-  }
-
-  async function started(wasm, files) {
-    const begun = performance.now();
-    await send("start", { wasm, files });
-    slow = Math.min(MOST, Math.max(1, (performance.now() - begun) / 1000 / USUAL));
   }
 
   /** Have the Worker do something; what it prints goes to `print`. */
@@ -120,6 +151,14 @@ export function create(employ, load) {
     return send(action, given, print);
   }
   return { ask, end };
+}
+
+/** Why a question got no answer in time. */
+function late(action, limit) {
+  const work = `as much work as an ordinary laptop does in ${limit} seconds`;
+  if (action === "start") return "Python has not started on this page. Run it again, or read the page again.";
+  if (action in LIMITS) return `The code was stopped: it had not ended after ${work}.`;
+  return `Your code ran. What the page does with it then was stopped: it had not ended after ${work}. A smaller model takes less.`;
 }
 
 export function once(make) {

@@ -375,6 +375,7 @@ def module_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Pa
 def _record(visit: Visit, base: str) -> None:
     ours = urlsplit(base)
     leaving = False  # another document is asked for, and this one still stands
+    given_up: list[Request] = []  # of those that failed
 
     def leads_away(request: Request) -> bool:
         return request.is_navigation_request() and request.frame == visit.page.main_frame
@@ -391,11 +392,21 @@ def _record(visit: Visit, base: str) -> None:
         nonlocal leaving
         # A document that is left gets no more of what it asked for: the tab's icon, say, for which
         # a browser asks only when all the rest is there.
+        aborted = request.failure == "net::ERR_ABORTED"
         if leads_away(request):
             leaving = False
-        elif leaving and request.failure == "net::ERR_ABORTED":
+        elif aborted and (leaving or request.frame.is_detached()):
             return
+        if aborted:
+            given_up.append(request)
         visit.failed.append(request.url)
+
+    def on_detached(frame: Frame) -> None:
+        # Nor does a frame that is taken away, with its Workers: code may be stopped while modules
+        # of it are still being read.
+        for request in [each for each in given_up if each.frame == frame]:
+            given_up.remove(request)
+            visit.failed.remove(request.url)
 
     def on_navigated(frame: Frame) -> None:
         nonlocal leaving
@@ -412,6 +423,7 @@ def _record(visit: Visit, base: str) -> None:
 
     visit.page.on("request", on_request)
     visit.page.on("framenavigated", on_navigated)
+    visit.page.on("framedetached", on_detached)
     visit.page.on("console", on_console)
     visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
     visit.page.on("response", on_response)

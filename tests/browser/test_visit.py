@@ -1,4 +1,4 @@
-"""What a test's page remembers of its requests: what failed, not what its leaving cut off."""
+"""What a test's page remembers of its requests: what failed, not what an end cut off."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -86,3 +86,58 @@ def test_a_page_that_could_not_be_left_stays(visit: Visit) -> None:
     with page.expect_event("requestfailed"):
         _ask(page, "late", GIVE_UP)
     assert visit.failed == [page.url + "nothing", page.url + "late"]
+
+
+# --- A frame
+
+
+FRAME = """(source) => {
+  const frame = document.createElement('iframe');
+  frame.src = source;
+  document.body.append(frame);
+}"""
+WITHOUT = "document.querySelector('iframe').remove()"
+READ_MODULE = """() => {
+  const text = URL.createObjectURL(new Blob(['export {}'], { type: 'text/javascript' }));
+  URL.revokeObjectURL(text);
+  return import(text).catch(() => {});
+}"""
+
+
+@pytest.mark.parametrize("source", ["late", "other.html"])
+def test_what_a_frame_still_waited_for_when_it_was_taken_away_is_no_failure(
+    source: str, visit: Visit
+) -> None:
+    page = visit.page
+    _ask(page, source, FRAME)
+    if source != "late":
+        page.frames[1].wait_for_load_state()
+        with page.expect_request("**/late"):
+            page.frames[1].evaluate(ASK, "late")
+    with page.expect_event("requestfailed"):
+        page.evaluate(WITHOUT)
+    visit.assert_clean()
+
+
+def test_what_a_frame_missed_is_one_though_it_is_taken_away(visit: Visit) -> None:
+    """A text that is revoked before it is read; a file that is not there; the page's own."""
+    page = visit.page
+    _ask(page, "other.html", FRAME)
+    page.frames[1].wait_for_load_state()
+    page.frames[1].evaluate(READ_MODULE)
+    page.frames[1].evaluate("() => fetch('missing')")
+    with page.expect_event("requestfailed"):
+        _ask(page, "late", GIVE_UP)
+    page.evaluate(WITHOUT)
+    text, missing, late = visit.failed
+    assert text.startswith("blob:")
+    assert (missing, late) == (f"404 {page.url}missing", page.url + "late")
+
+
+def test_what_a_frame_gives_up_while_it_stays_is_one(visit: Visit) -> None:
+    page = visit.page
+    _ask(page, "other.html", FRAME)
+    page.frames[1].wait_for_load_state()
+    with page.expect_event("requestfailed"):
+        page.frames[1].evaluate(GIVE_UP, "late")
+    assert visit.failed == [page.url + "late"]
