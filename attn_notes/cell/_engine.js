@@ -19,8 +19,12 @@ export class Ended extends Error {
 }
 const byPage = (message) => new Ended({ kind: "", message, page: true });
 
+export const wasStopped = (why) => byPage(`The code was stopped: ${why}.`);
+
 const BARRED = "This site’s policy bars WebAssembly, which running Python in a page needs. All else works.";
 const OLD = "This browser cannot run Python in a page: it has no WebAssembly, or no Workers of this kind.";
+export const NO_WORKER =
+  "its Worker did not start; this browser or the site’s policy may bar it, or the network is gone. The notebook runs the same code";
 
 /** The cells of a lesson, what came in half precision as numbers. */
 function unpacked(cells) {
@@ -70,13 +74,13 @@ export function create(employ, load) {
     worker?.terminate();
     worker = ready = null;
     clearTimeout(alarm);
-    for (const { reject } of asked.values()) reject(byPage(`The code was stopped: ${why}.`));
+    for (const { reject } of asked.values()) reject(wasStopped(why));
     asked.clear();
   }
   function send(action, given, print = () => {}) {
     return new Promise((resolve, reject) => {
-      asked.set(++count, { action, resolve, reject, print });
-      worker.postMessage({ id: count, action, ...given });
+      worker.postMessage({ id: ++count, action, ...given });
+      asked.set(count, { action, resolve, reject, print });
       watch();
     });
   }
@@ -94,12 +98,22 @@ export function create(employ, load) {
   }
   function hire() {
     if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
-    worker = employ();
-    worker.onmessage = heard;
-    worker.onerror = () => end("its Worker could not start");
+    const broken = new Promise((_, reject) => {
+      const lost = () => {
+        end(NO_WORKER);
+        reject(wasStopped(NO_WORKER)); // nothing need have been asked of it by then
+      };
+      try {
+        worker = employ();
+        worker.onmessage = heard;
+        worker.onerror = lost;
+      } catch {
+        lost();
+      }
+    });
     const files = fetch(file("python.json")).then((answer) => answer.json());
-    return Promise.all([load(file("micropython.wasm")), files])
-      .then(([wasm, files]) => started(wasm, files))
+    const begun = Promise.all([load(file("micropython.wasm")), files]).then(([wasm, files]) => started(wasm, files));
+    return Promise.race([broken, begun])
       .catch((error) => {
         end("Python could not start");
         if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
