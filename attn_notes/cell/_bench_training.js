@@ -1,6 +1,7 @@
 // Training on the workbench: several seeds at a time, in Workers that reach nothing. A program made of code that
 // somebody else may have written is code of theirs.
 
+import { NO_WORKER, wasStopped } from "./_engine.js";
 import { sandboxed } from "./_sandbox.js";
 
 const MODULES = ["trainer.js", "_dialectical_learn.js", "_triple_product_task.js", "_bench_shannon.js"];
@@ -11,7 +12,7 @@ const SLICE = 200; // ms between two words about how far it is
 function run(worker, setup, far) {
   return new Promise((resolve, reject) => {
     let last = NaN;
-    worker.onerror = () => reject(new Error("a Worker that trains could not start"));
+    worker.onerror = () => reject(wasStopped(NO_WORKER));
     worker.onmessage = ({ data: { error, losses, step, judged } }) => {
       if (error) {
         reject(new Error(error));
@@ -48,7 +49,10 @@ export function crew() {
       }
     }
     while (workers.length < Math.min(count, setups.length)) workers.push(sandboxed(MODULES));
-    await Promise.race([stopped, Promise.all(workers.map(work))]);
+    await Promise.race([stopped, Promise.all(workers.map(work))]).catch((error) => {
+      stop(error); // one that did not start would not answer the next time either
+      throw error;
+    });
     return found;
   }
   function stop(error) {

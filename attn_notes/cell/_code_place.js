@@ -1,5 +1,5 @@
 // A place for code that a reader may change and run: the field, the buttons, what came of it, what it printed. What is
-// typed is kept in this browser. Everything that takes time comes on the first Run.
+// typed is kept in this browser, where that keeps anything. Everything that takes time comes on the first Run.
 
 import { button, html } from "./_page.js";
 import { codeField } from "./_field.js";
@@ -15,7 +15,7 @@ const SETTLE = 200; // ms after which what is typed is kept
  * The place of some code.
  *
  *   book()      the book's own
- *   uid, label, hint  of the field; `hint` says what Run does
+ *   uid, label, hint  of the field; `hint` says what Run does, and is followed by where that stays which is typed
  *   memory      where what is typed is kept, see _kept_code.js
  *   again       the words of the button that brings the book's code back
  *   attributes  of the section
@@ -35,13 +35,14 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   const stop = button("Stop", () => by().end("you stopped it"));
   const again = button(words, () => put(book()));
   const output = html("pre", { class: "attn-printed", tabindex: "0", "aria-label": "What the code printed" });
+  const about = html("p", { id: `${uid}-hint`, class: "attn-hint" });
   const said = html("div", { class: "attn-cell-said", role: "status" });
   const node = html(
     "section",
     { class: "attn-cell", "data-code": "idle", ...attributes },
     lines,
     html("div", { class: "attn-controls" }, go, ...starts, stop, again, ...others),
-    html("p", { id: `${uid}-hint`, class: "attn-hint" }, hint),
+    about,
     said,
     output,
     ...below,
@@ -69,6 +70,10 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   function keep() {
     stopWaiting();
     memory.put(field.value === book() ? null : field.value);
+    tellWhere();
+  }
+  function tellWhere() {
+    about.textContent = `${hint} What you type ${memory.stays()}.`;
   }
   function put(code) {
     show(code);
@@ -138,6 +143,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   field.value = memory.get() ?? book();
   number();
   again.disabled = field.value === book();
+  tellWhere();
   return { node, tell, print, number, run, show, keepTyped, code: () => field.value };
 }
 

@@ -34,8 +34,12 @@ export class Ended extends Error {
 }
 const byPage = (message) => new Ended({ kind: "", message, page: true });
 
+export const wasStopped = (why) => byPage(`The code was stopped: ${why}.`);
+
 const BARRED = "This site’s policy bars WebAssembly, which running Python in a page needs. All else works.";
 const OLD = "This browser cannot run Python in a page: it has no WebAssembly, or no Workers of this kind.";
+export const NO_WORKER =
+  "its Worker did not start; this browser or the site’s policy may bar it, or the network is gone. The notebook runs the same code";
 
 /** The cells of a lesson, what came in half precision as numbers. */
 function unpacked(cells) {
@@ -102,14 +106,14 @@ export function create(employ, load, pace = create(employ, load, null)) {
   function end(why) {
     worker?.terminate();
     worker = ready = null;
-    for (const { reject } of asked.values()) reject(byPage(`The code was stopped: ${why}.`));
+    for (const { reject } of asked.values()) reject(wasStopped(why));
     asked.clear();
     watch();
   }
   function send(action, given, print = () => {}) {
     return new Promise((resolve, reject) => {
-      asked.set(++count, { action, resolve, reject, print });
-      worker.postMessage({ id: count, action, ...given });
+      worker.postMessage({ id: ++count, action, ...given });
+      asked.set(count, { action, resolve, reject, print });
       watch();
     });
   }
@@ -127,21 +131,30 @@ export function create(employ, load, pace = create(employ, load, null)) {
   }
   function hire() {
     if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") throw byPage(OLD);
-    const mine = employ();
-    worker = mine;
-    worker.onmessage = heard;
-    worker.onerror = () => worker === mine && end("its Worker could not start");
+    let mine = null;
+    const broken = new Promise((_, reject) => {
+      const lost = () => {
+        if (worker === mine) end(NO_WORKER);
+        reject(wasStopped(NO_WORKER)); // nothing need have been asked of it by then
+      };
+      try {
+        worker = mine = employ();
+        worker.onmessage = heard;
+        worker.onerror = lost;
+      } catch {
+        lost();
+      }
+    });
     const files = fetch(file("python.json")).then((answer) => answer.json());
-    return Promise.all([load(file("micropython.wasm")), files])
-      .then(([wasm, files]) => {
-        if (worker !== mine) throw byPage("The code was stopped before Python had started.");
-        return send("start", { wasm, files });
-      })
-      .catch((error) => {
-        if (worker === mine) end("Python could not start");
-        if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
-        throw error instanceof Ended ? error : byPage("The page’s Python could not be loaded. Is the network there?");
-      });
+    const begun = Promise.all([load(file("micropython.wasm")), files]).then(([wasm, files]) => {
+      if (worker !== mine) throw byPage("The code was stopped before Python had started.");
+      return send("start", { wasm, files });
+    });
+    return Promise.race([broken, begun]).catch((error) => {
+      if (worker === mine) end("Python could not start");
+      if (/Content.Security|unsafe-eval|CompileError|blob:/i.test(error.message)) throw byPage(BARRED);
+      throw error instanceof Ended ? error : byPage("The page’s Python could not be loaded. Is the network there?");
+    });
   }
 
   /** Have the Worker do something; what it prints goes to `print`. */

@@ -2,5 +2,5 @@
 
 import { stored } from "./_stored.js";
 
-/** `get` gives it, or null; `put` keeps it, and null forgets it. */
+/** `get` gives it, or null; `put` keeps it, and null forgets it; `stays` says where. */
 export const keptCode = (lesson, cell) => stored(`attention-notes code ${lesson} ${cell}`);

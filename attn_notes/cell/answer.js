@@ -33,7 +33,7 @@ export function mount(place, _, places) {
   const { node, tell, print, number } = codePlace({
     uid: `attn-exercise-${lesson}-${name}`,
     label: `Your answer: ${title}`,
-    hint: "Run (Ctrl+Enter) checks it, here in the page. What you write stays in this browser.",
+    hint: "Run (Ctrl+Enter) checks it, here in the page.",
     memory: keptCode(lesson, nameOf(name)),
     again: "Begin anew",
     book: () => book,

@@ -19,7 +19,7 @@ export function mount(place) {
   const { node, tell, print, run } = codePlace({
     uid,
     label: "Code of this cell",
-    hint: `Change it and run it, here in the page (Ctrl+Enter).${learns} What you type stays in this browser.`,
+    hint: `Change it and run it, here in the page (Ctrl+Enter).${learns}`,
     memory: keptCode(lesson, cell),
     again: "The book’s code again",
     book: () => book,

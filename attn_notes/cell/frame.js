@@ -10,18 +10,26 @@ const BEGIN = `onmessage = async ({ data: { modules, entries } }) => {
     const whole = text.replace(/((?:from|import) )"\\.\\/([\\w.]+)"/g, (_, how, other) => how + JSON.stringify(made[other]));
     made[name] = URL.createObjectURL(new Blob([whole], { type: "text/javascript" }));
   }
-  for (const name of entries) await import(made[name]);
-  postMessage("ready");
+  try {
+    for (const name of entries) await import(made[name]);
+    postMessage("ready");
+  } catch {
+    postMessage("failed");
+  }
 };`;
 
 addEventListener(
   "message",
   ({ data, ports: [port] }) => {
-    const worker = new Worker(URL.createObjectURL(new Blob([BEGIN], { type: "text/javascript" })));
-    worker.onmessage = (event) => port.postMessage(event.data);
-    worker.onerror = () => port.postMessage("failed");
-    port.onmessage = (event) => worker.postMessage(event.data);
-    worker.postMessage(data);
+    try {
+      const worker = new Worker(URL.createObjectURL(new Blob([BEGIN], { type: "text/javascript" })));
+      worker.onmessage = (event) => port.postMessage(event.data);
+      worker.onerror = () => port.postMessage("failed");
+      port.onmessage = (event) => worker.postMessage(event.data);
+      worker.postMessage(data);
+    } catch {
+      port.postMessage("failed");
+    }
   },
   { once: true },
 );

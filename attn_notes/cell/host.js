@@ -9,11 +9,18 @@
     [".attn-answer-place", "answer.js"],
     [".attn-bench-place", "workbench.js"],
   ];
+  const LOST =
+    "What this needs could not be loaded: the network may be gone, or the page lies in a frame that bars it. " +
+    "Reload the page, or open it in a window of its own.";
   if (location.protocol === "file:") return;
   for (const [kind, name] of KINDS) {
     // Each place brings this script along; the first that runs sees to all of them.
     const places = [...document.querySelectorAll(`${kind}:not([data-hosted])`)];
     for (const place of places) place.dataset.hosted = "";
-    if (places.length) import(new URL(name, here).href).then(({ mount }) => places.forEach(mount));
+    if (!places.length) continue;
+    import(new URL(name, here).href).then(
+      ({ mount }) => places.forEach(mount),
+      () => places.forEach((place) => place.replaceChildren(LOST)),
+    );
   }
 })();

@@ -63,8 +63,8 @@ export async function mount(place) {
     label: "Your attention",
     hint:
       "Run (Ctrl+Enter) asks at once whether it reads ahead and whether it keeps its digits. Train gives it the rate that " +
-      "serves it best, then eight seeds. What you type stays in this browser.",
-    memory: { get: () => mine().get(), put: (text) => mine().put(text) },
+      "serves it best, then eight seeds.",
+    memory: { get: () => mine().get(), put: (text) => mine().put(text), stays: () => mine().stays() },
     again: "The book’s code again",
     book: () => data.starts[start].trimEnd(),
     attributes: { "aria-label": "Write an attention" },

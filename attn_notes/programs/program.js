@@ -1,11 +1,18 @@
 // What a page does around a program (attn_notes/programs): starting weights, AdamW and its schedule,
 // and a faster exponential. Nothing here knows a model.
 
-/** Import a module from its text; nothing is evaluated, so that a strict policy allows it. */
+/**
+ * Import a module from its text; nothing is evaluated, so that a strict policy allows it. A Worker of a page that was read
+ * from a disk may import no `blob:` in WebKit, but an address that is the text itself. Workers begin with this function
+ * (trainer.js), so it uses nothing of this module.
+ */
 export async function importText(text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   try {
     return await import(url);
+  } catch (error) {
+    const whole = `data:text/javascript;charset=utf-8,${encodeURIComponent(text)}`;
+    return await import(whole).catch(() => Promise.reject(error));
   } finally {
     URL.revokeObjectURL(url);
   }

@@ -100,22 +100,26 @@ if (WorkerGlobalScope && globalThis instanceof WorkerGlobalScope) serve(globalTh
 // What a Worker begins with: it imports the module that it is sent, whose `serve` then listens. Where a
 // page is read from a disk, a Worker may not be a module itself.
 const BEGIN = `onmessage = async ({ data }) => {
-  await import(URL.createObjectURL(new Blob([data], { type: "text/javascript" })));
-  postMessage("ready");
+  try {
+    await (${importText})(data);
+    postMessage({});
+  } catch (error) {
+    postMessage({ error: String(error) });
+  }
 };`;
+const BEGINS = 60_000; // milliseconds, after which a Worker that has said nothing will not begin
 
 /** A Worker that runs this module, once it does. */
 function hire(esm) {
-  return new Promise((resolve, reject) => {
-    const url = URL.createObjectURL(new Blob([BEGIN], { type: "text/javascript" }));
+  const url = URL.createObjectURL(new Blob([BEGIN], { type: "text/javascript" }));
+  const hired = new Promise((resolve, reject) => {
     const worker = new Worker(url);
-    worker.onmessage = () => {
-      URL.revokeObjectURL(url);
-      resolve(worker);
-    };
+    worker.onmessage = ({ data: { error } }) => (error ? reject(error) : resolve(worker));
     worker.onerror = reject;
+    setTimeout(reject, BEGINS, "its Worker has not begun");
     worker.postMessage(esm);
   });
+  return hired.finally(() => URL.revokeObjectURL(url));
 }
 
 /**
@@ -140,9 +144,10 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
   async function ask(steps, milliseconds) {
     busy = true;
     let asked = round;
+    let mine = null;
     try {
-      worker ??= hire(esm);
-      const hired = await worker;
+      mine = worker ??= hire(esm);
+      const hired = await mine;
       asked = round; // what is sent is of this round, though the Worker may have taken a while
       const answer = await new Promise((resolve, reject) => {
         hired.onmessage = ({ data }) => (data.error ? reject(data.error) : resolve(data));
@@ -153,11 +158,12 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
       busy = false;
       if (asked === round) take(answer);
     } catch (error) {
-      busy = false;
-      worker = null;
-      if (asked !== round) return;
-      console.info("No training here:", error);
-      become("failed");
+      if (worker !== mine) return; // it was freed meanwhile
+      dismiss();
+      if (asked === round) {
+        console.info("No training here:", error);
+        become("failed");
+      }
     }
     if (state === "running") soon();
   }
@@ -188,15 +194,18 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
     if (state === "running") become("paused");
   }
   function once() {
-    if (busy || state === "done" || state === "failed") return;
+    if (busy || state === "done") return;
     become("paused");
     ask(1);
   }
-  function free() {
-    round++;
-    worker?.then((hired) => hired.terminate());
+  function dismiss() {
+    worker?.then((hired) => hired.terminate(), () => {}); // one that did not begin has said so
     worker = null;
     started = busy = false;
+  }
+  function free() {
+    round++;
+    dismiss();
   }
   return { start, run: go, pause, once, free, state: () => state };
 }

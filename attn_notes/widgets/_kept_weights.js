@@ -2,6 +2,7 @@
 
 import { button, download } from "./_page.js";
 import { safetensors } from "./program.js";
+import { stored } from "./_stored.js";
 
 const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 const fromText = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -24,11 +25,11 @@ const unpacked = (text) =>
  * `weights` gives what there is, with the `key` of what it is; `give` gets what was kept under it.
  */
 export function keeper({ key, weights, shapes, give, say }) {
-  const place = () => `attention-notes ${key()}`;
-  // A browser may forbid it, or be full; there may be something else under that name.
+  const memory = () => stored(`attention-notes ${key()}`);
+  // There may be something else under that name.
   function kept() {
     try {
-      const found = unpacked(localStorage.getItem(place()));
+      const found = unpacked(memory().get());
       const sizes = shapes();
       const fits = Object.entries(sizes).every(
         ([name, shape]) => found[name]?.length === shape.reduce((n, length) => n * length, 1),
@@ -39,12 +40,12 @@ export function keeper({ key, weights, shapes, give, say }) {
     }
   }
   const keep = button("Keep", () => {
-    try {
-      localStorage.setItem(place(), packed(weights()));
-      say("Kept in this browser: Take back brings these weights back, also another day.");
-    } catch {
-      say("This browser keeps nothing for this page; Download still works.");
-    }
+    memory().put(packed(weights()));
+    say(
+      memory().keeps()
+        ? "Kept in this browser: Take back brings these weights back, also another day."
+        : "This browser keeps nothing of it: Take back brings these weights back as long as this page is open, and Download makes a file of them.",
+    );
     update();
   });
   const back = button("Take back", () => give(kept()));

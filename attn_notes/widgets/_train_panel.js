@@ -275,7 +275,9 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function change(state) {
     if (state === "failed") {
       mark({ training: "idle" });
-      for (const each of [go, one, several, again]) each.disabled = true;
+      go.textContent = "Train";
+      waiting = [];
+      hurried = one.disabled = false; // who presses again may have more luck, and is told if not
       say("This browser cannot train here. Everything else on the page works; the notebook trains.");
       return;
     }

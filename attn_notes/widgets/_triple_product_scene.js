@@ -255,9 +255,11 @@ export function sceneView({ uid, label, azimuth, onmove, ondrag, onpick, ondrop 
     if (id) onpick(id);
     const tip = ondrag && id;
     node.classList.add("tp-held");
+    const large = node.getBoundingClientRect().width / node.clientWidth; // alone it is more than 1
     const move = (dx, dy) => {
       if (tip) {
-        const { right, up, scale } = camera();
+        const { right, up, scale: own } = camera();
+        const scale = own * large;
         ondrag(id, add(times(right, dx / scale), times(up, -dy / scale)));
       } else turn(-0.5 * dx, 0.4 * dy);
     };

@@ -74,7 +74,7 @@ export function courseView({ uid, go }) {
   function draw(step, now, series) {
     const lines = Object.entries(series).map(([name, values]) => {
       const points = values.map((share, i) => `${i + 1} ${(1 - drawn(share)).toFixed(4)}`);
-      const dots = points.map((point) => `M${point}h0`).join("");
+      const dots = points.map((point) => `M${point}h.01`).join("");
       const line = points.length > 1 ? `M${points.join("L")}` : "";
       return svg(
         "g",

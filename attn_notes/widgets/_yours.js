@@ -60,6 +60,8 @@ export function yours(lesson) {
   const alike = (one, other) => one.seed === other.seed && sameWay(one, other);
   return {
     ...readMine(lesson),
+    /** Where it stays, in words. */
+    stays: () => mineIn(lesson).stays(),
     /** A run more, in the place of one with the same seed and choices. */
     add(run) {
       const mine = readMine(lesson);

@@ -144,13 +144,13 @@ function render({ model, el }) {
   }
 
   function show() {
-    const { guesses } = yours(lesson);
+    const { guesses, stays } = yours(lesson);
     for (const field of fields) field.set(guesses);
     const given = names.filter((name) => name in guesses).length;
     note.classList.remove("attn-wrong");
     note.textContent = given
-      ? `Noted, ${given} of ${names.length}: you meet it again where the result stands. It stays in this browser.`
-      : "What you guess stays in this browser, and meets you again where the result stands.";
+      ? `Noted, ${given} of ${names.length}: you meet it again where the result stands. It ${stays()}.`
+      : `What you guess meets you again where the result stands. It ${stays()}.`;
     model.set("guesses", guesses);
     model.save_changes();
   }

@@ -74,6 +74,17 @@ def test_a_theme_that_loads_its_scripts_elsewhere_is_noticed(part: dict[str, Mod
         part["theme"].without_unused_scripts('<script src="theme.js"></script>')
 
 
+def test_a_font_whose_file_is_left_out_is_not_asked_for(
+    part: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    (tmp_path / "here.woff2").touch()
+    font = '@font-face{{font-family:F;src:url({}) format("woff2")}}'.format
+    there = [font(url) for url in ("here.woff2?v=1", "'here.woff2'", "data:font/woff2;base64,AA")]
+    gone = [font("fonts/gone.woff2?v=1"), font("here.woff2), url(gone.ttf")]
+    mended = part["theme"].without_lost_fonts(f"a{{}}{''.join(there + gone)}b{{}}", tmp_path)
+    assert mended == f"a{{}}{''.join(there)}b{{}}"
+
+
 def test_every_part_of_mathjax_is_in_the_package(part: dict[str, ModuleType]) -> None:
     package = files("sphinx-mathjax-offline") / "static" / "mathjax"
     for name in part["mathjax"].PARTS:

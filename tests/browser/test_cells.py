@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from . import cell_page
 from .conftest import ROOT, SITE, STRICT_POLICY, Visit, opened, serve
+from .training_page import UNABLE
 
 
 @dataclass(frozen=True)
@@ -329,6 +330,22 @@ def test_under_a_strict_policy_a_sentence_says_why_not(open_page: Callable[..., 
         cell = cell_page.editor(page)
         assert cell_page.run(cell)["code"] == "failed"
         assert "policy bars WebAssembly" in cell_page.said(cell)
+
+
+@pytest.mark.parametrize("why", ["there is none", "none may be made", "it ends at once"])
+@pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
+def test_a_worker_that_does_not_begin_is_told(
+    page: str, why: str, open_page: Callable[..., Visit]
+) -> None:
+    """In the page, and in the frame that the workbench has for it; the next run does not hang."""
+    opened = open_page(f"book/{page}.html", fresh=True).page
+    opened.add_init_script(UNABLE[why])
+    opened.reload()
+    cell = opened.locator(".attn-cell").first
+    for _ in range(2):
+        assert cell_page.run(cell)["code"] == "failed"
+        words = "no Workers of this kind" if why == "there is none" else "its Worker did not start"
+        assert words in cell_page.said(cell)
 
 
 def test_from_a_disk_the_page_stays_as_it_is(open_page: Callable[..., Visit]) -> None:

@@ -18,6 +18,7 @@ from attn_notes.training.schedules import warmup_cosine
 
 from .conftest import serve
 from .torch_layers import LAYERS, TEXT, InALanguageModel, V, next_token
+from .training_page import NO_BLOBS, UNABLE
 
 Tensors = dict[str, Tensor]
 HOW = dict(rate=0.01, steps=6, warmup=2, decay=0.1)
@@ -252,14 +253,26 @@ def test_a_loss_that_is_lost_is_told(
     expect(page.locator("#now")).to_contain_text("A smaller rate may keep it finite.")
 
 
-def test_a_browser_without_workers_says_so(
-    line: tuple[Path, nn.Module, Tensor], context: BrowserContext
+@pytest.mark.parametrize("why", UNABLE)
+def test_a_worker_that_does_not_begin_is_told(
+    why: str, line: tuple[Path, nn.Module, Tensor], context: BrowserContext
 ) -> None:
     page = context.new_page()
-    page.add_init_script("delete window.Worker")
+    page.add_init_script(UNABLE[why])
     page.goto(line[0].as_uri())
     page.locator("#train").click()
     expect(page.locator("#now")).to_have_text("This browser does not train here.")
+    page.close()
+
+
+def test_a_worker_that_imports_no_blob_trains(
+    line: tuple[Path, nn.Module, Tensor], context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.add_init_script(NO_BLOBS)
+    page.goto(line[0].as_uri())
+    page.locator("#train").click()
+    expect(page.locator("body")).to_have_attribute("data-training", "done")
     page.close()
 
 

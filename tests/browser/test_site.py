@@ -473,6 +473,20 @@ def test_every_image_says_what_it_shows(path: str, site: Path) -> None:
             assert alt not in ("", source, Path(source).name, Path(source).stem), image
 
 
+def test_every_file_that_a_style_sheet_names_is_there(site: Path) -> None:
+    """An engine may ask for what no letter of a page needs."""
+    sheets = {path: path.read_text("utf-8") for path in site.rglob("*.css")}
+    for path in site.rglob("*.html"):
+        sheets[path] = "".join(re.findall(r"<style.*?</style>", path.read_text("utf-8"), re.S))
+    named = [
+        (path, unquote(urlsplit(url).path))
+        for path, sheet in sheets.items()
+        for url in re.findall(r"""url\(\s*["']?([^"')\s]+)""", sheet)
+        if not url.startswith(("data:", "#", "%23"))
+    ]
+    assert [f"{path.name}: {url}" for path, url in named if not (path.parent / url).is_file()] == []
+
+
 def test_links_between_pages_resolve(site: Path) -> None:
     pages = {path.resolve(): _Html(path) for path in site.rglob("*.html")}
     broken = []

@@ -14,8 +14,19 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from attn_notes.training import checkpoint
 
-from .conftest import Visit
-from .training_page import choose, downloaded, pause, pick, tallied, told, train, watch_workers
+from .conftest import STRICT_POLICY, Visit, serve
+from .training_page import (
+    NO_BLOBS,
+    UNABLE,
+    choose,
+    downloaded,
+    pause,
+    pick,
+    tallied,
+    told,
+    train,
+    watch_workers,
+)
 from .widget_page import READ_PAGE
 
 CHAPTER = "book/deep_qkv.html"
@@ -140,15 +151,32 @@ def test_a_rate_that_is_too_high_is_said_to_be(visit: Visit) -> None:
     assert not all(answer)
 
 
-def test_a_page_without_workers_says_so_and_lives_on(visit: Visit) -> None:
-    visit.page.add_init_script("delete window.Worker")
-    visit.page.reload()
-    sorter = visit.page.locator(".abc-sorter")
-    sorter.get_by_role("button", name="Train", exact=True).click()
-    expect(sorter).to_contain_text("This browser cannot train here")
-    expect(sorter).to_have_attribute("data-training", "idle")
+@pytest.mark.parametrize("why", UNABLE)
+@pytest.mark.parametrize("press", ["Train", "One step", "16 seeds"])
+def test_a_worker_that_does_not_begin_is_told_and_the_page_lives_on(
+    press: str, why: str, open_page: Callable[..., Visit]
+) -> None:
+    """Each time that one presses, for it may be another time."""
+    page = open_page(f"{CHAPTER}?bare").page
+    page.add_init_script(UNABLE[why])
+    page.reload()
+    sorter = page.locator(".abc-sorter")
+    for _ in range(2):
+        sorter.get_by_role("button", name=press, exact=True).click()
+        expect(sorter).to_contain_text("This browser cannot train here")
+        expect(sorter).to_have_attribute("data-training", "idle")
+        choose(sorter, steps="300")  # another setting, and it has not been pressed yet
+        expect(sorter).not_to_contain_text("This browser cannot train here")
+        choose(sorter, steps="1000")
     sorter.get_by_role("button", name="Next word").click()
     expect(sorter.locator(".abc-output")).not_to_have_text("")
+
+
+def test_a_host_that_bars_workers_is_told_of(site: Path, open_page: Callable[..., Visit]) -> None:
+    with serve(site, policy=f"{STRICT_POLICY}; worker-src 'none'") as base:
+        sorter = open_page(f"{CHAPTER}?bare", base=base).page.locator(".abc-sorter")
+        sorter.get_by_role("button", name="Train", exact=True).click()
+        expect(sorter).to_contain_text("This browser cannot train here")
 
 
 @pytest.mark.parametrize("where", ["strict", "disk"])
@@ -162,6 +190,15 @@ def test_it_trains_wherever_the_page_lies(
     choose(sorter, speed="fast", steps="300")
     assert train(sorter)["step"] == "300"
     visit.assert_clean()
+
+
+def test_a_worker_that_imports_no_blob_trains(open_page: Callable[..., Visit]) -> None:
+    page = open_page(f"{CHAPTER}?bare").page
+    page.add_init_script(NO_BLOBS)
+    page.reload()
+    sorter = page.locator(".abc-sorter")
+    choose(sorter, speed="fast", steps="300")
+    assert train(sorter)["step"] == "300"
 
 
 def test_the_starting_points_are_the_models_own(visit: Visit) -> None:

@@ -25,6 +25,7 @@ from .widget_page import (
     FAKE_MODEL,
     Field,
     Scene,
+    centre,
     saved_runs,
     zero_weights,
 )
@@ -369,12 +370,6 @@ def test_the_angle_says_what_it_is_measured_to(widget: Locator) -> None:
     fill("q", 2, -1, 0.5)
     expect(note).to_contain_text("span no plane")
     assert fact(widget, "cos² of the angle to q") == pytest.approx(cosine_to("q"), abs=0.006)
-
-
-def centre(locator: Locator) -> tuple[float, float]:
-    box = locator.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def tip(widget: Locator, name: str) -> Locator:

@@ -7,6 +7,38 @@ from playwright.sync_api import Locator, Page, expect
 
 PATIENCE = 600_000  # milliseconds: it bounds what hangs, and says nothing of how fast it is
 
+UNABLE = {
+    "there is none": "delete window.Worker;",
+    "none may be made": """window.Worker = function () {
+      throw new DOMException("barred", "SecurityError");
+    };""",
+    "it ends at once": """{
+      const ended = URL.createObjectURL(new Blob(["throw new Error('at once')"]));
+      const Plain = Worker;
+      window.Worker = class extends Plain { constructor() { super(ended); } };
+    }""",
+    "it imports nothing": """{
+      const Plain = Worker;
+      window.Worker = class extends Plain { postMessage() { super.postMessage("no module"); } };
+    }""",
+    "it says nothing": """{
+      const [mute, later] = [URL.createObjectURL(new Blob([])), setTimeout];
+      const Plain = Worker;
+      window.Worker = class extends Plain { constructor() { super(mute); } };
+      window.setTimeout = (action, ms, ...given) => later(action, ms / 100, ...given);
+    }""",
+}
+"""Scripts of a page whose Workers do not begin, by what goes wrong with them."""
+
+NO_BLOBS = """{
+  const Plain = Blob;
+  const none = "URL.createObjectURL = () => 'blob:nothing';";
+  window.Blob = class extends Plain {
+    constructor(parts, how) { super(/^onmessage/.test(parts[0]) ? [none, ...parts] : parts, how); }
+  };
+}"""
+"""As in WebKit, whose Workers import no `blob:` where the page was read from a disk."""
+
 
 def told(widget: Locator) -> dict[str, str]:
     """What a widget's element says of its training."""

@@ -79,6 +79,13 @@ FAKE_MODEL = """async (given) => {
 }"""
 
 
+def centre(locator: Locator) -> tuple[float, float]:
+    """The middle of what is drawn, in the window."""
+    box = locator.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def asked(page: Page, question: str, *given: Any) -> Any:
     """What `page.evaluate` gives, read as one text: of many numbers that is several times as fast.
 

@@ -1,6 +1,7 @@
 """Take out of the theme what this site does not use, and tell other sites its address if known."""
 
 import os
+import re
 import shutil
 from importlib.metadata import version
 from pathlib import Path
@@ -101,6 +102,25 @@ def _remove_unused(app: Sphinx, exception: Exception | None) -> None:
             path.unlink(missing_ok=True)
     for source_map in static.rglob("*.map"):
         source_map.unlink()
+    for path in static.rglob("*.css"):
+        sheet = path.read_text("utf-8")
+        mended = without_lost_fonts(sheet, path.parent)
+        if mended != sheet:
+            path.write_text(mended, "utf-8")
+
+
+def without_lost_fonts(sheet: str, folder: Path) -> str:
+    """A style sheet that lies in a folder, without the fonts whose files are not there.
+
+    Some engines ask for a font as soon as a page names it, whether it shows a letter of it or not.
+    """
+
+    def kept(font: re.Match[str]) -> str:
+        files = re.findall(r"""url\(\s*["']?([^"')?#]+)""", font[0])
+        there = (file.startswith("data:") or (folder / file).is_file() for file in files)
+        return font[0] if all(there) else ""
+
+    return re.sub(r"@font-face\s*\{[^}]*\}", kept, sheet)
 
 
 def _name_folds(app: Sphinx, exception: Exception | None) -> None:

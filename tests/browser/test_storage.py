@@ -1,0 +1,162 @@
+"""Where a browser keeps nothing, or no more: the site goes on, and says what is true."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Frame, Page, expect
+
+from . import cell_page
+from .conftest import Visit
+from .training_page import choose, train
+
+OpenPage = Callable[..., Visit]
+
+# The largest texts that still fit, until none does; by a frame, where nothing stands in for it.
+FILL = """() => {
+  const frame = document.body.appendChild(document.createElement("iframe"));
+  const { localStorage: real } = frame.contentWindow;
+  let size = 2 ** 22;
+  for (let i = 0; size >= 1; i++) {
+    try { real.setItem(`of another page ${i}`, "x".repeat(size)); } catch { size /= 2; }
+  }
+  frame.remove();
+}"""
+BARRED = """for (const name of ["localStorage", "sessionStorage"]) {
+  const get = () => { throw new DOMException("barred", "SecurityError"); };
+  Object.defineProperty(window, name, { configurable: true, get });
+}"""
+NONE = BARRED.replace('throw new DOMException("barred", "SecurityError");', "return null;")
+FULL = """Storage.prototype.setItem = () => {
+  throw new DOMException("full", "QuotaExceededError");
+};"""
+WAYS = {"barred": BARRED, "not there": NONE, "full": FULL}
+FOR_NOW = "lasts as long as this page is open: this browser keeps nothing of it"
+
+
+@pytest.fixture(params=WAYS)
+def unkept(request: pytest.FixtureRequest, open_page: OpenPage) -> Callable[[str], Visit]:
+    """Opens a page in a browser that keeps nothing."""
+
+    def unkept(path: str) -> Visit:
+        visit = open_page(path, fresh=True)
+        visit.page.add_init_script(WAYS[request.param])
+        visit.page.reload()
+        visit.settle()
+        return visit
+
+    return unkept
+
+
+def themes(page: Page | Frame) -> set[str]:
+    """The modes that the theme's switch goes through."""
+    found = set()
+    for _ in range(3):
+        page.get_by_role("button", name="Color mode").click()
+        found.add(page.evaluate("document.documentElement.dataset.mode"))
+    return found
+
+
+def assert_alive(page: Page | Frame) -> None:
+    """Theme and search do what they do, as does the menu of a phone."""
+    assert themes(page) == {"auto", "dark", "light"}
+    page.locator(".search-button__button:visible").first.click()
+    expect(page.locator("input[type=search]:focus")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["book/index.html", "book/trm.html"])
+def test_theme_search_and_menu_go_on(path: str, unkept: Callable[[str], Visit]) -> None:
+    visit = unkept(path)
+    assert_alive(visit.page)
+    visit.page.keyboard.press("Escape")
+    visit.page.set_viewport_size({"width": 390, "height": 800})
+    visit.page.locator("button.primary-toggle:visible").first.click()
+    expect(
+        visit.page.locator(".bd-sidebar-primary, #pst-primary-sidebar-modal").first
+    ).to_be_visible()
+    visit.assert_clean()
+
+
+def test_they_go_on_in_a_frame_that_may_store_nothing(open_page: OpenPage, server: str) -> None:
+    """As a learning platform shows a page."""
+    visit = open_page("book/index.html", fresh=True)
+    visit.page.evaluate(
+        """(src) => {
+          const frame = Object.assign(document.createElement("iframe"), { src });
+          frame.setAttribute("sandbox", "allow-scripts");
+          frame.style = "position: fixed; inset: 0; width: 100%; height: 100%; z-index: 99999";
+          document.body.append(frame);
+        }""",
+        f"{server}book/trm.html",
+    )
+    frame = visit.page.locator("iframe").element_handle().content_frame()
+    assert frame
+    frame.wait_for_url("**/trm.html")
+    assert_alive(frame)
+    expect(frame.locator(".attn-guesses .attn-note")).to_contain_text(FOR_NOW)
+    # Its origin is no host's, so a module is another's, which this host does not lend.
+    expect(frame.locator(".attn-cell-place").first).to_contain_text("in a window of its own")
+    assert visit.errors == []
+
+
+def test_what_fills_up_while_a_page_is_open_stops_nothing(open_page: OpenPage) -> None:
+    """A real store, full to its last letter; what was guessed last is what counts."""
+    visit = open_page("book/trm.html", fresh=True)
+    page, note = visit.page, visit.page.locator(".attn-guesses .attn-note")
+    expect(note).to_contain_text("It stays in this browser.")
+    box = page.locator(".attn-guesses input[type=text]").first
+    box.fill("40")
+    box.press("Tab")
+    expect(note).to_contain_text("Noted, 1")
+    page.evaluate(FILL)
+    assert_alive(page)
+    page.keyboard.press("Escape")
+    box.fill("45.123")
+    box.press("Tab")
+    expect(note).to_contain_text(FOR_NOW)
+    assert page.locator(".attn-guesses input[type=text]").first.input_value() == "45.123"
+    page.evaluate("localStorage.clear()")
+    box.fill("50")
+    box.press("Tab")
+    expect(note).to_contain_text("It stays in this browser.")
+    page.reload()
+    expect(page.locator(".attn-guesses input[type=text]").first).to_have_value("50")
+    visit.assert_clean()
+
+
+def test_guesses_weights_and_code_say_how_long_they_last(unkept: Callable[[str], Visit]) -> None:
+    """They last as long as the page; nothing says that they stay."""
+    visit = unkept("book/deep_qkv.html")
+    page = visit.page
+    sorter = page.locator(".abc-sorter")
+    choose(sorter, speed="fast", steps="300")
+    end = train(sorter)
+    sorter.get_by_role("button", name="Keep").click()
+    expect(sorter).to_contain_text("This browser keeps nothing of it: Take back")
+    sorter.get_by_role("button", name="Take back").click()
+    expect(sorter).to_have_attribute("data-score", end["score"])
+    for place in (
+        ".attn-guesses .attn-note",
+        ".attn-cell:not([data-exercise]) > .attn-hint >> nth=0",
+        "[data-exercise] > .attn-hint >> nth=0",
+    ):
+        expect(page.locator(place).first).to_contain_text(FOR_NOW)
+    cell_page.editor(page).get_by_role("textbox").fill("mine = 1")
+    cell_page.run(cell_page.editor(page))  # which keeps it at once
+    assert "stays in this browser" not in page.locator("main").inner_text()
+    visit.assert_clean()
+
+
+def test_the_workbench_says_how_long_it_lasts(unkept: Callable[[str], Visit]) -> None:
+    visit = unkept("book/workbench.html")
+    expect(visit.page.locator(".attn-bench-place .attn-hint").first).to_contain_text(FOR_NOW)
+    visit.page.get_by_label("Task").select_option(index=1)
+    visit.assert_clean()
+
+
+def test_where_it_is_kept_it_is_said_so(open_page: OpenPage) -> None:
+    visit = open_page("book/deep_qkv.html", fresh=True)
+    for place in (".attn-guesses .attn-note", ".attn-cell > .attn-hint"):
+        for said in visit.page.locator(place).all():
+            if "Reached" not in said.inner_text():
+                expect(said).to_contain_text("stays in this browser.")
+    assert FOR_NOW not in visit.page.locator("main").inner_text()
