@@ -109,6 +109,24 @@ def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
         assert words(outcome["says"]) == words(true), source
 
 
+MANY = """
+def reads_ahead(model) -> bool:
+    for i in range(7):
+        x = torch.randint(0, 7, (128, 8))
+        y = x.clone()
+        y[:, i + 1 :] = torch.randint(0, 7, (128, 7 - i))
+        if (model(x)[:, : i + 1] != model(y)[:, : i + 1]).any():
+            return True
+    return False
+"""
+
+
+def test_an_answer_that_tries_hundreds_of_strings_at_once_is_judged(ask: Callable) -> None:
+    """With 64 of them its tensors were more than a cell's, though few are needed at a time."""
+    (ahead,) = (x for x in here("dialectical") if x.name == "ahead")
+    assert "Right: " in ask("dialectical", ahead, MANY)["outcome"]["says"]
+
+
 # --- On the site
 
 

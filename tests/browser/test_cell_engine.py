@@ -468,6 +468,26 @@ def test_a_heap_that_fills_is_said_and_the_next_run_works(page: Page) -> None:
     assert ask(page, "run", source="x = 1") == {"error": None}
 
 
+ROOM = """
+first = torch.arange(2**20) * 3
+deep = first
+for i in range(24):
+    deep = deep + torch.arange(2**20) * i
+    assert deep[-1].item() == (2**20 - 1) * (3 + i * (i + 1) // 2)
+print((deep - first).max().item() == 276 * (2**20 - 1))
+print(first.sum().item() == 3 * 2**19 * (2**20 - 1))
+"""
+
+
+def test_what_is_computed_makes_room_and_is_there_when_it_is_asked_for_again(page: Page) -> None:
+    """Some 75 million numbers, of which few are needed at a time; not so the others."""
+    assert engine_page.printed(page, ROOM) == "True\nTrue"
+    drawn = "kept = [torch.rand(2**22) for _ in range(9)]"
+    at_once = "x = torch.arange(2**24)\n(x + (x + 1))[0].item()"
+    for source in (drawn, at_once):
+        assert ask(page, "run", source=source)["error"]["kind"] == "MemoryError"
+
+
 def test_endless_printing_shows_some_lines(page: Page) -> None:
     page.evaluate("printed.length = 0")
     assert ask(page, "run", source="for i in range(3000):\n    print(i)") == {"error": None}

@@ -166,14 +166,15 @@ class Tensor:
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
             )
-        return self._plain(Way.js.item(self.node))
+        return self._kind()(float(checked(Way.js.item(self.node))))
 
-    def _plain(self, x):
-        name = self.dtype.name
-        return bool(int(x)) if name == "bool" else int(x) if name == "int64" else float(x)
+    def _kind(self):
+        """Of which of Python's kinds its numbers are."""
+        return {"bool": bool, "int64": int}.get(self.dtype.name, float)
 
     def tolist(self):
-        flat = [self._plain(x) for x in json.loads(Way.js.values(self.node))]
+        kind = self._kind()
+        flat = [kind(x) for x in json.loads(checked(Way.js.values(self.node)))]
         for size in reversed(self.shape[1:]):
             flat = [flat[i : i + size] for i in range(0, len(flat), size)]
         return flat if self.shape else flat[0]
@@ -189,7 +190,7 @@ class Tensor:
         return bool(self.item())
 
     def __repr__(self):
-        return Way.js.text(self.node)
+        return checked(Way.js.text(self.node))
 
     __str__ = __repr__
 
@@ -413,7 +414,7 @@ class Tensor:
                     found.append((at + d, flat // step % k.shape[d]))
                     step *= k.shape[d]
                 continue
-            n, span = self.shape[at], Way.js.span(k.node)
+            n, span = self.shape[at], checked(Way.js.span(k.node))
             low, high = [int(float(x)) for x in span.split(",")] if span else (0, -1)
             if high >= n or low < -n:
                 bad = high if high >= n else low
@@ -788,7 +789,7 @@ def _same(t):
 
 def _count(n):
     """0, 1, 2, ... n − 1."""
-    return Tensor(made("constant", (), list(range(n)), [n], "int64"))
+    return Tensor(made("arange", (), 0, 1, n, "int64"))
 
 
 def _whole(out, *arguments):
