@@ -212,7 +212,11 @@ def test_every_exercise_has_an_editor_or_a_reason(
         page = open_page(address).page
         nodes = page.locator("[data-exercise]").all()
         shown += [node.get_attribute("data-exercise") for node in nodes]
-        why += page.get_by_text("Answered in a notebook only").count()
+        reasons = page.locator("p", has_text="The page cannot try this one: ")
+        why += reasons.count()
+        for reason in reasons.all():
+            expect(reason.get_by_role("link", name="A notebook")).to_be_visible()
+        expect(page.get_by_text("there is no answer yet").filter(visible=True)).to_have_count(0)
     assert shown == [x.name for x in found if not x.why_not]
     assert why == len([x for x in found if x.why_not])
 
