@@ -255,7 +255,10 @@ LIES_ON = """(figure) => {
       return false;
     };
     const called = (e) => `${e.tagName} ${e.textContent}${e.closest("g[id]")?.id}`;
-    return shown.filter(lies).map((e) => `${name.textContent} on ${called(e)}`);
+    const { left: from, right: to, top: above, bottom: below } = drawing.getBoundingClientRect();
+    const within = left >= from && right <= to && top >= above && bottom <= below;
+    const found = shown.filter(lies).map((e) => `${name.textContent} on ${called(e)}`);
+    return within ? found : [...found, `${name.textContent} outside`];
   });
 }"""
 ENDS = """(figure) => [...figure.querySelectorAll("svg.attn-drawing path[clip-path]")]
