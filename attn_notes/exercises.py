@@ -15,7 +15,7 @@ worth the points that the answer earned, and raises where it earned none.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, overload
@@ -197,6 +197,24 @@ def check(run: Callable[..., str | Score] | None = None, seconds: float = SECOND
 
     checked.seconds = seconds  # type: ignore[attr-defined]  # for whoever grades
     return checked
+
+
+def misnamed(asked: Sequence[str], defined: Sequence[str]) -> Outcome | None:
+    """What to say of an answer that defines other names than its check asks for, if it does.
+
+    >>> misnamed(["floor"], ["counting"])
+    Not yet: your answer defines `counting`, and the check asks for `floor`: give it that name.
+    >>> misnamed(["floor"], ["counting", "floor"])
+    """
+    missing = [name for name in asked if name not in defined]
+    if not missing:
+        return None
+    wanted, others = (
+        " and ".join([f"`{name}`" for name in sorted(names)])
+        for names in (missing, [name for name in defined if name not in asked])
+    )
+    does = f"defines {others}" if others else "defines nothing"
+    return Outcome(0.0, f"your answer {does}, and the check asks for {wanted}: give it that name.")
 
 
 def answered(answer: Any) -> Any:

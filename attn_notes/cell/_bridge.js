@@ -1,5 +1,5 @@
 // What Python sees of the page's tensors: `op(name, "1,2", "[...]")` makes a node of nodes, by their numbers, and
-// further arguments as JSON, and gives its number, or a text "Kind: message" for Python to raise. Only numbers
+// further arguments as JSON, and gives its number, or a text "!Kind: message" for Python to raise. Only numbers
 // and texts cross, so that nothing has to be freed.
 
 import { printed } from "./_printed.js";
@@ -7,6 +7,7 @@ import * as T from "./_tensors.js";
 
 const OPERATIONS = {
   constant: (_, values, shape, dtype) => T.constant(values.map(Number), shape, dtype),
+  arange: (_, start, step, count, dtype) => T.arange(start, step, count, dtype),
   full: (_, value, shape, dtype) => T.expand(T.constant([Number(value)], [], dtype), shape),
   _to_copy: ([x], dtype) => T.cast(x, dtype),
   alias: ([x]) => T.same("alias", x),
@@ -31,6 +32,8 @@ for (const op of ["argmax", "argmin"]) OPERATIONS[op] = ([x], dim) => T.argReduc
 /** A number as JSON has it, or the word that Python reads. */
 const plain = (x) => (Number.isFinite(x) ? x : String(x).replace("Infinity", "inf").replace("NaN", "nan"));
 
+const spanOf = (data) => (data.length ? `${data.reduce((a, b) => Math.min(a, b))},${data.reduce((a, b) => Math.max(a, b))}` : "");
+
 const DRAWS = {
   normal: ({ normal }) => () => normal(),
   uniform: ({ uniform }) => () => uniform(),
@@ -51,34 +54,31 @@ export function bridge({ random, looked }) {
     try {
       return f(...given);
     } catch (error) {
-      return `${error.kind ?? "RuntimeError"}: ${error.message}`;
+      return `!${error.kind ?? "RuntimeError"}: ${error.message}`;
     }
   };
   const generators = new Map();
   return {
     op: guarded((name, ids, more) => OPERATIONS[name](all(ids), ...(more ? JSON.parse(more) : [])).id),
     entrywise: guarded((name, kind, ids) => T.entrywise(name, kind, all(ids)).id),
-    number: (text, dtype) => T.number(Number(text), dtype).id,
+    number: guarded((text, dtype) => T.number(Number(text), dtype).id),
     shape: (id) => at(id).shape.join(","),
     dtype: (id) => at(id).dtype,
     live: (id) => at(id).live,
     count: () => T.nodes.length,
-    item: (id) => String(plain(look(id)[0])),
-    values: (id) => JSON.stringify(Array.from(look(id), plain)),
+    item: guarded((id) => String(plain(look(id)[0]))),
+    values: guarded((id) => JSON.stringify(Array.from(look(id), plain))),
     /** The least and the largest: asked of an index, which a program need not know. */
-    span: (id) => (at(id).data.length ? `${Math.min(...at(id).data)},${Math.max(...at(id).data)}` : ""),
-    text: (id) => printed(at(id)), // to print is not to look: nothing can hang on it
+    span: guarded((id) => spanOf(at(id).data)),
+    text: guarded((id) => printed(at(id))), // to print is not to look: nothing can hang on it
     /** What these hang on, as [id, operation, what it is given]. */
     history: (ids) => JSON.stringify(T.needed(all(ids), true).map(({ id, op, given }) => [id, op, refer(given)])),
     /** The same for a program: shape, dtype, name and a constant's numbers besides. */
     graph: (ids) => JSON.stringify(T.needed(all(ids)).map(row)),
     seed: (generator, seed) => { generators.set(generator, random(seed)); },
-    draw: (generator, kind, most, shape, dtype) => {
-      const sizes = JSON.parse(shape);
-      const one = DRAWS[kind](generators.get(generator), most);
-      return T.constant(Array.from({ length: T.sizeOf(sizes) }, one), sizes, dtype, { random: true }).id;
-    },
-    shuffle: (generator, count) => {
+    draw: guarded((generator, kind, most, shape, dtype) =>
+      T.drawn(DRAWS[kind](generators.get(generator), most), JSON.parse(shape), dtype).id),
+    shuffle: guarded((generator, count) => {
       const { below } = generators.get(generator);
       const order = Array.from({ length: count }, (_, i) => i);
       for (let i = count - 1; i > 0; i--) {
@@ -86,7 +86,7 @@ export function bridge({ random, looked }) {
         [order[i], order[j]] = [order[j], order[i]];
       }
       return T.constant(order, [count], "int64", { random: true }).id;
-    },
+    }),
   };
 }
 

@@ -9,7 +9,8 @@ import { ENTRYWISE } from "./_entrywise.js";
 const ARRAY = { float32: Float32Array, float64: Float64Array, int64: Float64Array, bool: Uint8Array };
 const RANK = { bool: 0, int64: 1, float32: 2, float64: 3 };
 const isFloat = (dtype) => RANK[dtype] > 1;
-const MOST = 2 ** 25; // numbers that a cell's tensors hold together
+const MOST = 2 ** 25; // numbers that a cell's tensors hold at once
+const GIVEN = new Set(["constant", "input"]); // what has its numbers from elsewhere
 const SPOKEN = { float32: "float", float64: "double", int64: "long long", bool: "bool" };
 
 /** An error in torch's words, of this kind in Python. */
@@ -38,27 +39,38 @@ function stridesOf(shape) {
 /** All nodes, by their numbers: what Python holds are these. */
 export const nodes = [];
 let held = 0; // numbers in them
+const computed = new Set(); // nodes whose numbers can be computed again, the oldest first
 
 /** Forget all nodes but the first so many. */
 export function forget(keep) {
-  nodes.length = keep;
-  held = nodes.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+  for (const each of nodes.splice(keep)) each.drop();
 }
 
-/** `run` computes the numbers from those of `args`; that is done when somebody asks for them. */
+/**
+ * `run` computes the numbers from those of `args`: when somebody asks for them, and again where they have been dropped
+ * since. Which tensors Python still holds nobody can tell, so it is numbers that make room, and not nodes.
+ */
 class Node {
   #data = null;
   constructor(made) {
     this.live = made.args.some((x) => x.live); // hangs on an input, so it is no constant of a program
     this.random = made.args.some((x) => x.random);
     Object.assign(this, made);
+    if (GIVEN.has(this.op)) this.data = this.run();
   }
   get data() {
-    if (!this.#data) for (const each of this.#pending()) each.#data = each.run();
+    if (!this.#data) compute(this.#pending());
     return this.#data;
   }
   set data(numbers) {
+    if (!this.#data) held += sizeOf(this.shape);
+    if (!GIVEN.has(this.op)) computed.add(this);
     this.#data = numbers;
+  }
+  drop() {
+    if (this.#data) held -= sizeOf(this.shape);
+    computed.delete(this);
+    this.#data = null;
   }
   /** What has to be computed first, and this one: not by recursion, for a graph may be deep. */
   #pending() {
@@ -74,12 +86,32 @@ class Node {
   }
 }
 
+/** Compute these, in their order; what one of them has yet to read stays. */
+function compute(pending) {
+  const readers = new Map(); // node → how many of these have yet to read it
+  for (const x of pending.flatMap(({ args }) => args)) readers.set(x, (readers.get(x) ?? 0) + 1);
+  for (const each of pending) {
+    makeRoom(sizeOf(each.shape), readers);
+    each.data = each.run();
+    for (const x of each.args) readers.set(x, readers.get(x) - 1);
+  }
+}
+
+/** For so many numbers: the oldest go first, but for those that somebody has yet to read. */
+function makeRoom(size, readers = new Map()) {
+  for (const old of size > MOST ? [] : computed) {
+    if (held + size <= MOST) return;
+    if (!readers.get(old)) old.drop();
+  }
+  if (held + size > MOST) refuse(`the tensors of a cell hold ${MOST.toLocaleString("en")} numbers at once, and not more`, "MemoryError");
+}
+
 const nodesIn = (given) => given.flatMap((x) => (Array.isArray(x) ? nodesIn(x) : x?.run ? [x] : []));
 
 function node(op, given, shape, dtype, run, more = {}) {
   const args = nodesIn(given);
-  held += sizeOf(shape);
-  if (held > MOST) refuse(`the tensors of a cell hold ${MOST.toLocaleString("en")} numbers together, and not more`, "MemoryError");
+  const size = sizeOf(shape);
+  if (GIVEN.has(op) || size > MOST) makeRoom(size); // what there can never be room for is refused at once
   const made = new Node({ id: nodes.length, op, given, args, shape, dtype, run, ...more });
   nodes.push(made);
   return made;
@@ -88,6 +120,22 @@ function node(op, given, shape, dtype, run, more = {}) {
 export function constant(values, shape, dtype = "float32", more = {}) {
   const data = ARRAY[dtype].from(values);
   return node("constant", [], shape, dtype, () => data, more);
+}
+
+function filled(dtype, size, f) {
+  const data = new ARRAY[dtype](size);
+  for (let i = 0; i < size; i++) data[i] = f(i);
+  return data;
+}
+
+/** So many numbers, each further on by a step. */
+export function arange(start, step, count, dtype) {
+  return node("arange", [], [count], dtype, () => filled(dtype, count, (i) => start + i * step));
+}
+
+/** Numbers by chance. */
+export function drawn(one, shape, dtype) {
+  return node("constant", [], shape, dtype, () => filled(dtype, sizeOf(shape), one), { random: true });
 }
 
 /** A number of Python: it has the dtype of what it meets, and all its digits. */
@@ -115,11 +163,11 @@ export function needed(ends, all = false) {
   return [...found].sort((one, other) => one.id - other.id);
 }
 
-/** Compute these nodes anew, with other numbers in some inputs. */
+/** Have these nodes computed anew when they are next asked for, with other numbers in some inputs. */
 export function replay(order, numbers) {
   for (const each of order) {
     if (numbers.has(each)) each.data = numbers.get(each);
-    else if (each.live && each.op !== "input") each.data = each.run();
+    else if (each.live && each.op !== "input") each.drop();
   }
 }
 

@@ -58,6 +58,11 @@ class Exercise:
     why_not: str
 
     @property
+    def asks(self) -> list[str]:
+        """The names that its line asks of an answer."""
+        return sorted(_names(self.line) - {"checks"})
+
+    @property
     def check(self) -> str:
         """The name of its check."""
         return self.line.removeprefix("checks.").partition("(")[0]
@@ -129,13 +134,14 @@ def told(found: list[Exercise], checks: str) -> dict[str, Any]:
     return {
         "checks": checks,
         "files": files(here, checks),
-        "exercises": {x.name: {"line": x.line, "setup": x.setup} for x in here},
+        "exercises": {x.name: {"line": x.line, "setup": x.setup, "asks": x.asks} for x in here},
     }
 
 
 def files(found: list[Exercise], checks: str) -> dict[str, str]:
     """The Python of these exercises, path → text: their checks, and what these need."""
     needed = _Needed()
+    needed.reach("attn_notes.exercises", "misnamed")
     for exercise in found:
         needed.reach(checks, exercise.check)
         setup = _Module(exercise.setup)

@@ -10,6 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
 from attn_notes.cell import dialect
 from attn_notes.cell.page.operations import ENTRYWISE
 from attn_notes.programs import source
@@ -78,7 +82,17 @@ def python() -> dict[str, str]:
     for path in _modules():
         name = path.relative_to(PACKAGE.parent).as_posix()
         found[name] = dialect.translated(path.read_text("utf-8"))
+    found["attn_notes/cell/page/lacking.py"] += f"\nTHEIRS.update({theirs()!r})\n"
     return found
+
+
+def theirs() -> dict[str, str]:
+    """The public names of what PyTorch has and a page has less of, for `page.lacking`."""
+    modules = {x.__name__: x for x in (torch, nn, functional, torch.func, torch.linalg)}
+    return {
+        name: " ".join(["", *(x for x in dir(where) if x[0] != "_"), ""])
+        for name, where in (modules | {"Tensor": Tensor, "Module": nn.Module}).items()
+    }
 
 
 def _modules() -> Iterator[Path]:

@@ -77,7 +77,7 @@ function run({ source, setup = "" }) {
 }
 
 /** What the check of an exercise says of an answer: see page/checking.py. `files` are the Python of the lesson's checks. */
-function check({ checks, files, source, setup, line }) {
+function check({ checks, files, source, setup, line, asks }) {
   T.forget(base);
   printed = 0;
   if (!imported.has(checks)) {
@@ -88,7 +88,7 @@ function check({ checks, files, source, setup, line }) {
     imported.add(checks);
     base = T.nodes.length;
   }
-  return callOf("checking", "checked", [source, setup, line, checks]);
+  return callOf("checking", "checked", [source, setup, line, checks, asks]);
 }
 
 /** What the reader's functions make of inputs [{name, values, shape, dtype}], see `evaluated`; its `numbers` if asked for. */

@@ -13,8 +13,8 @@ const CHALLENGE = { seeds: 3, steps: 150 };
 const TONES = { AEP: "eq-full", naive: "eq-none", BPTT: "eq-bptt" };
 const WITH_A_WAY_BACK = "BPTT";
 
-/** The highest of some ends, or null where not all ways have one. */
-export function highest(ends, ways) {
+/** Whose loss ends highest, or null where not all ways have one. */
+export function worst(ends, ways) {
   if (!ways.every((way) => way in ends)) return null;
   return ways.reduce((one, other) => (ends[other] > ends[one] ? other : one));
 }
@@ -36,6 +36,9 @@ export function settlingTraining({ uid, root, model }) {
     const [from, goal] = lesson().yardsticks.map(([name, nats]) => ({ name, nats }));
     return { from, goal };
   }
+
+  /** With the characters counted: the lesson counts other texts, of more. */
+  const counted = ({ name, nats }) => `${name} of ${lesson().characters.length} characters, ${number(nats, 3)}`;
 
   const change = (next) => {
     choice = { ...choice, ...next };
@@ -97,8 +100,8 @@ export function settlingTraining({ uid, root, model }) {
       top: Math.ceil(10 * from.nats) / 10,
       bottom: goal.nats - BELOW,
       tone: TONES[choice.way],
-      lines: [{ at: from.nats, words: `${from.name}, ${number(from.nats, 3)}` }],
-      words: `${goal.name}, ${number(goal.nats, 3)}`,
+      lines: [{ at: from.nats, words: counted(from) }],
+      words: counted(goal),
       criterion: "below, how far to the dashed line",
     };
   }
@@ -122,7 +125,7 @@ export function settlingTraining({ uid, root, model }) {
     ends[choice.way] = end;
     tell();
     const left = ways().filter((way) => !(way in ends));
-    if (!left.length) return `${highest(ends, ways())} ends highest.`;
+    if (!left.length) return `${worst(ends, ways())} learns least: its loss ends highest.`;
     return `${choice.way} ends at ${number(end, 3)} nats a character. Now choose ${left.join(" or ")}, and train from the same start.`;
   }
 
@@ -149,14 +152,14 @@ export function settlingTraining({ uid, root, model }) {
     judge,
     follow: () => {},
     guesses: {
-      question: "Your guess: which of the three ends highest?",
+      question: "Your guess: which of the three learns least, and so ends with the highest loss?",
       options: Object.keys(TONES).map((way) => [way, way]),
     },
     series: (history) => ({
       end: [[history.at(-1).step, history.at(-1).end]],
     }),
     outcome,
-    found: () => highest(ends, ways()),
+    found: () => worst(ends, ways()),
   });
 
   async function reload() {

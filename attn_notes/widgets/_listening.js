@@ -69,11 +69,12 @@ function drawInto(figure, lesson) {
   const layers = axes.map((each) => ({ ...each, mine: runs.filter(({ kind }) => kind in each.runs) }));
   drawing.querySelector(".attn-yours")?.remove();
   const layer = svg("g", { class: "attn-yours" });
-  const nameAt = namesIn(drawing, axes);
+  const { nameAt, settle } = namesIn(drawing, axes);
   for (const each of layers) {
     layer.append(...FORMS[each.form](each, nameAt), ...guessesIn(each, guesses, nameAt));
   }
   if (layer.childElementCount) drawing.append(layer);
+  settle();
   const drawn = new Set(layers.flatMap(({ mine }) => mine));
   figure.dataset.yours = drawn.size;
   const asked = axes.some((each) => Object.keys(each.guesses).some((name) => name in guesses));
@@ -90,36 +91,94 @@ const strokeOf = ({ colour }, rows, more = {}) =>
     ...more,
   });
 
-const LETTER = { width: 6, height: 11 }; // of a name, about
-const SCALE = 30; // what the numbers of an axis take up beside it, about
-const right = ([x, , width]) => x + width;
+const LETTER = { width: 6, up: 9, high: 12 }; // of a name, about
+const APART = 5; // of a name from its point
+const GRID = 3; // on which a place for it is looked for
 
-/** Where names of the reader's marks may stand in a drawing: none over another, none in the axes beside its own. */
+/** From a point to a box beside it; of those as near, to the one right of it and level with it. */
+function distance([x, y], [left, top, wide, high]) {
+  const across = Math.max(left - x - APART, x - left - wide - APART, 0);
+  const along = Math.max(top - y, y - top - high, 0);
+  return Math.hypot(across, along) + Math.hypot(left - x - APART, top + high / 2 - y) / 100;
+}
+const crosses = (one, [x, y, wide, high]) =>
+  one[0] < x + wide && x < one[0] + one[2] && one[1] < y + high && y < one[1] + one[3];
+
+/** Whether a straight line meets a box: what is left of it between the box's sides. */
+function meets([[x, y], [toX, toY]], [left, top, wide, high]) {
+  let [from, to] = [0, 1];
+  for (const [at, by, low, size] of [[x, toX - x, left, wide], [y, toY - y, top, high]]) {
+    const ends = by ? [(low - at) / by, (low + size - at) / by] : at > low && at < low + size ? [0, 1] : [2, 2];
+    from = Math.max(from, Math.min(...ends));
+    to = Math.min(to, Math.max(...ends));
+  }
+  return from < to;
+}
+
+const pairs = (points) => points.slice(1).map((point, i) => [points[i], point]);
+const numbersIn = (text) => (text.match(/-?\d[\d.e-]*/g) ?? []).map(Number);
+const coupled = (row) => Array.from({ length: row.length >> 1 }, (_, i) => [row[2 * i], row[2 * i + 1]]);
+
+/** What stands in a drawing, in its own units: boxes, and the pieces of its lines. */
+function takenIn(drawing) {
+  const around = drawing.getBoundingClientRect();
+  const scale = drawing.viewBox.baseVal.width / around.width;
+  const boxes = [];
+  const lines = [];
+  for (const each of scale < Infinity ? drawing.querySelectorAll("text, use, path, polyline, circle, image") : []) {
+    if (each.closest("defs, clipPath, .attn-yours-name")) continue;
+    const { fill, stroke, fillOpacity } = each.style;
+    const marks = each.closest(".attn-yours") !== null;
+    if (each.tagName === "polyline") lines.push(...pairs(coupled(numbersIn(each.getAttribute("points")))));
+    else if (each.tagName === "path" && stroke && stroke !== "none" && !marks) {
+      for (const part of each.getAttribute("d").split(/(?=[Mm])/)) lines.push(...pairs(coupled(numbersIn(part))));
+    } else if (marks || each.tagName === "text" || (fill !== "none" && !(fillOpacity && fillOpacity < 0.5))) {
+      const { left, top, width, height } = each.getBoundingClientRect(); // through a band a name can be read
+      boxes.push([(left - around.left) * scale, (top - around.top) * scale, width * scale, height * scale]);
+    }
+  }
+  return { boxes, lines };
+}
+
+/** Names of the reader's marks: each as near to its point as it lies on nothing, once all is drawn. */
 function namesIn(drawing, axes) {
-  const { width, height } = drawing.viewBox.baseVal;
-  const taken = [];
-  const starts = axes.map(({ x }) => Math.min(...x.to) - SCALE);
-  const free = (box) =>
-    taken.every(
-      (other) =>
-        right(box) < other[0] || right(other) < box[0] || Math.abs(box[1] - other[1]) >= LETTER.height,
-    );
-  /** The name of a point, beside it or as near below or above as it can be. */
-  return (own, [x, y], text) => {
-    const long = LETTER.width * text.length;
-    const edge = Math.min(width, ...starts.filter((start) => start >= Math.max(...own.x.to) - SCALE));
-    const left = x + 5 + long <= edge ? x + 5 : Math.max(2, x - 5 - long);
-    const steps = Array.from({ length: 12 }, (_, i) => (i % 2 ? 1 : -1) * LETTER.height * ((i + 1) >> 1));
-    const boxes = steps
-      .map((by) => [left, y - 4 + by, long])
-      .filter((box) => box[1] > LETTER.height && box[1] < height - 2);
-    const box = boxes.find(free) ?? boxes[0] ?? [left, y, long];
-    taken.push(box);
+  const wanted = [];
+  const boxOf = ({ x, y }) => [Math.min(...x.to), Math.min(...y.to), Math.abs(x.to[1] - x.to[0]), Math.abs(y.to[1] - y.to[0])];
+  function nameAt(own, point, text) {
     const style =
       `fill: ${own.colour}; font: 600 10px system-ui, sans-serif; paint-order: stroke; stroke-width: 3px; ` +
       "stroke: var(--pst-color-background, var(--jp-layout-color0, #fff))";
-    return svg("text", { x: box[0].toFixed(1), y: box[1].toFixed(1), style }, text);
-  };
+    const name = svg("text", { class: "attn-yours-name", style }, text);
+    wanted.push({ own, point, name });
+    return name;
+  }
+  function settle() {
+    const { width } = drawing.viewBox.baseVal;
+    const high = LETTER.high;
+    const grown = (by) => drawing.setAttribute("viewBox", `0 0 ${width} ${+drawing.dataset.height + by}`);
+    drawing.dataset.height ??= drawing.viewBox.baseVal.height;
+    grown(0);
+    const { boxes, lines } = takenIn(drawing);
+    let below = +drawing.dataset.height; // where names go that have no place in it
+    for (const { own, point, name } of wanted) {
+      const wide = name.getComputedTextLength() || LETTER.width * name.textContent.length;
+      const others = axes.map(boxOf).filter((box) => box.join() !== boxOf(own).join());
+      const free = (box) =>
+        ![...boxes, ...others].some((other) => crosses(box, other)) && !lines.some((line) => meets(line, box));
+      const places = [];
+      for (let x = 1; x + wide < width; x += GRID) {
+        for (let y = 1; y + high < +drawing.dataset.height; y += GRID) places.push([x, y, wide, high]);
+      }
+      const away = new Map(places.map((box) => [box, distance(point, box)]));
+      places.sort((one, other) => away.get(one) - away.get(other));
+      const box = places.find(free) ?? [Math.max(1, Math.min(point[0], width - wide)), (below += high) - high, wide, high];
+      boxes.push(box);
+      name.setAttribute("x", box[0].toFixed(1));
+      name.setAttribute("y", (box[1] + LETTER.up).toFixed(1));
+    }
+    grown(below - drawing.dataset.height);
+  }
+  return { nameAt, settle };
 }
 
 const dotOf = ({ colour }, [x, y]) =>

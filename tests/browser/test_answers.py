@@ -56,7 +56,12 @@ def ask(started: Page) -> Callable[[str, answers.Exercise, str], dict[str, Any]]
             made[stem] = json.loads(answers.of_lesson(pages(stem), stem)[1]())
             started.evaluate("import('./_engine.js').then(({ engine }) => engine().end('next'))")
         told = made[stem]
-        given = {"source": source, "setup": exercise.setup, "line": exercise.line}
+        given = {
+            "source": source,
+            "setup": exercise.setup,
+            "line": exercise.line,
+            "asks": exercise.asks,
+        }
         files = {"checks": told["checks"], "files": told["files"]}
         return engine_page.ask(started, "check", **given, **files)
 
@@ -109,6 +114,54 @@ def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
         assert words(outcome["says"]) == words(true), source
 
 
+MANY = """
+def reads_ahead(model) -> bool:
+    for i in range(7):
+        x = torch.randint(0, 7, (128, 8))
+        y = x.clone()
+        y[:, i + 1 :] = torch.randint(0, 7, (128, 7 - i))
+        if (model(x)[:, : i + 1] != model(y)[:, : i + 1]).any():
+            return True
+    return False
+"""
+
+
+def test_an_answer_that_tries_hundreds_of_strings_at_once_is_judged(ask: Callable) -> None:
+    """With 64 of them its tensors were more than a cell's, though few are needed at a time."""
+    (ahead,) = (x for x in here("dialectical") if x.name == "ahead")
+    assert "Right: " in ask("dialectical", ahead, MANY)["outcome"]["says"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            "def counting(p):\n    return 1",
+            "defines `counting`, and the check asks for `floor`: give",
+        ),
+        ("import math\nx, y = 1, 2", "defines `x` and `y`, and the check asks for `floor`: give"),
+        ("1 + 1", "defines nothing, and the check asks for `floor`: give it that name."),
+    ],
+)
+def test_an_answer_under_another_name_is_asked_for_by_its_own(
+    ask: Callable, answer: str, words: str
+) -> None:
+    (floor,) = (x for x in here("dialectical") if x.name == "floor")
+    outcome = ask("dialectical", floor, answer)["outcome"]
+    assert not outcome["passed"] and words in outcome["says"]
+
+
+LACKING = "def mask(scores, keep):\n    return scores.exponential_()"
+
+
+def test_what_the_page_lacks_is_not_held_against_an_answer(ask: Callable) -> None:
+    (mask,) = (x for x in here("dialectical") if x.name == "mask")
+    found = ask("dialectical", mask, LACKING)
+    assert "outcome" not in found
+    assert found["error"]["page"] and found["error"]["lines"] == [2]
+    assert "no Tensor.exponential_. " in found["error"]["message"]
+
+
 # --- On the site
 
 
@@ -159,7 +212,11 @@ def test_every_exercise_has_an_editor_or_a_reason(
         page = open_page(address).page
         nodes = page.locator("[data-exercise]").all()
         shown += [node.get_attribute("data-exercise") for node in nodes]
-        why += page.get_by_text("Answered in a notebook only").count()
+        reasons = page.locator("p", has_text="The page cannot try this one: ")
+        why += reasons.count()
+        for reason in reasons.all():
+            expect(reason.get_by_role("link", name="A notebook")).to_be_visible()
+        expect(page.get_by_text("there is no answer yet").filter(visible=True)).to_have_count(0)
     assert shown == [x.name for x in found if not x.why_not]
     assert why == len([x for x in found if x.why_not])
 

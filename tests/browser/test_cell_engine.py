@@ -135,6 +135,12 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
     "torch.func.grad(lambda z: (z.tanh() @ z).exp())(a)": {"a": [5]},
     "torch.func.jvp(lambda u: (u @ b).softmax(-1), (a,), (a * a,))[1]": {"a": [3, 5], "b": [5, 4]},
     "F.one_hot(torch.tensor([3, 0, 1]), 5) * a": A,
+    "(a * 1).tril_().fill_diagonal_(2.0) + a.index_fill(1, torch.tensor([0, -2]), 0.5)": A,
+    "(a.T * 1).fill_diagonal_(2, wrap=True).square_().clamp_(max=3)": A,
+    "a.clone()[:, 1:4].fill_diagonal_(7).sub_(a[:, :3]) + (a @ b).triu_(1)[:, :3]": {
+        "a": [5, 5],
+        "b": [5, 7],
+    },
     "a.argmax(-1) + a.argmin(0).sum() + (a > 0).sum() + (a > 0).any(-1) + (a > 9).all()": A,
     "F.scaled_dot_product_attention(a, b, b, is_causal=True)": {"a": [2, 5, 3], "b": [2, 5, 3]},
 }
@@ -268,6 +274,11 @@ WRONG = (
     "-torch.ones(3).bool()",
     "len(torch.tensor(1))",
     "torch.ones(2, 3).fancy()",
+    "torch.fancy",
+    "F.fancy(torch.ones(2))",
+    "nn.Module().fancy",
+    "torch.ones(3).fill_diagonal_(1)",
+    "torch.ones(2, 3, 2).fill_diagonal_(1)",
 )
 
 
@@ -282,6 +293,28 @@ def test_an_error_has_torchs_words_and_its_line(page: Page, code: str) -> None:
     assert answer["error"]["kind"] == type(true.value).__name__
     assert answer["error"]["message"] == str(true.value)
     assert answer["error"]["lines"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("torch.ones(2, 2).exponential_()", "Tensor.exponential_"),
+        ("torch.ones(2, 2) ^ torch.ones(2, 2).long()", "Tensor.bitwise_xor"),
+        ("torch.heaviside(torch.ones(2), torch.ones(2))", "torch.heaviside"),
+        ("F.gelu(torch.ones(2))", "torch.nn.functional.gelu"),
+        ("class M(nn.Module):\n    pass\nM().register_buffer('a', None)", "Module.register_buffer"),
+        ("from torch.nn import GELU", "torch.nn.GELU"),
+        ("import torch.utils.data as data", "torch.utils"),
+        ("from torch.nn.utils import clip_grad_norm_", "torch.nn.utils"),
+        ("torch.linalg.cholesky_ex", "torch.linalg.cholesky_ex"),
+    ],
+)
+def test_what_torch_has_and_the_page_lacks_is_no_error_of_the_reader(
+    page: Page, code: str, name: str
+) -> None:
+    answer = ask(page, "run", source=f"x = 1\n{code}\n")["error"]
+    assert answer["page"] and answer["message"].startswith(f"this page’s torch has no {name}. ")
+    assert answer["lines"][0] >= 2
 
 
 @pytest.mark.parametrize(
@@ -330,6 +363,13 @@ HANDLED = {
         "for y in (again, x.clone(), x.double(), torch.stack([x, x]).flatten()):\n"
         "    y[0] += 1\n"
         "print(x)"
+    ),
+    "masks are combined": (
+        "keep = torch.tensor([True, False, True])\n"
+        "past = torch.ones(3, 3, dtype=torch.bool).tril_()\n"
+        "print(past ^ keep, torch.logical_and(past, keep), past.logical_or(keep[:, None]))\n"
+        "print((past & keep).fill_diagonal_(True), past.long().logical_xor(keep).logical_not_())\n"
+        "print(keep.new_ones(2), keep.new_zeros(1, 2), keep.new_full((2,), True))"
     ),
     "a tensor is printed as torch prints it": (
         "print(torch.tensor([[1.0, 20.5], [-3.0, 4.0]]), torch.arange(3), torch.eye(2) > 0)\n"
@@ -466,6 +506,26 @@ def test_a_heap_that_fills_is_said_and_the_next_run_works(page: Page) -> None:
     answer = ask(page, "run", source="x = torch.zeros(40_000, 40_000)")
     assert answer["error"]["kind"] == "MemoryError"
     assert ask(page, "run", source="x = 1") == {"error": None}
+
+
+ROOM = """
+first = torch.arange(2**20) * 3
+deep = first
+for i in range(24):
+    deep = deep + torch.arange(2**20) * i
+    assert deep[-1].item() == (2**20 - 1) * (3 + i * (i + 1) // 2)
+print((deep - first).max().item() == 276 * (2**20 - 1))
+print(first.sum().item() == 3 * 2**19 * (2**20 - 1))
+"""
+
+
+def test_what_is_computed_makes_room_and_is_there_when_it_is_asked_for_again(page: Page) -> None:
+    """Some 75 million numbers, of which few are needed at a time; not so the others."""
+    assert engine_page.printed(page, ROOM) == "True\nTrue"
+    drawn = "kept = [torch.rand(2**22) for _ in range(9)]"
+    at_once = "x = torch.arange(2**24)\n(x + (x + 1))[0].item()"
+    for source in (drawn, at_once):
+        assert ask(page, "run", source=source)["error"]["kind"] == "MemoryError"
 
 
 def test_endless_printing_shows_some_lines(page: Page) -> None:

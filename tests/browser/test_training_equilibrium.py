@@ -138,9 +138,10 @@ def test_yardsticks_are_drawn_before_any_curve(widget: Locator, lesson: dict[str
     assert told(widget)["step"] == "0"
     names = widget.locator(".attn-other-names span").all_text_contents()
     (first, value), (goal, nats) = lesson["yardsticks"]
-    assert names == [f"{first}, {value:.3f}"]
+    of = f"of {len(lesson['characters'])} characters"  # not as the lesson's own
+    assert names == [f"{first} {of}, {value:.3f}"]
     assert goal == GOAL
-    expect(widget.locator(".attn-floor-name")).to_have_text(f"{goal}, {nats:.3f}")
+    expect(widget.locator(".attn-floor-name")).to_have_text(f"{goal} {of}, {nats:.3f}")
     heights = widget.locator(".attn-losses line").evaluate_all(
         "(lines) => lines.map((line) => Number(line.getAttribute('y1')))"
     )
@@ -181,7 +182,7 @@ def test_where_the_three_end_is_what_torch_says(
         line = widget.locator(".attn-train-line").first
         expect(line).to_contain_text(f"{abs(above):.3f} {side} {GOAL}")
         assert (scores[way] == 1) == (above <= 0)
-    assert said == "naive ends highest. As you guessed."
+    assert said == "naive learns least: its loss ends highest. As you guessed."
     assert scores["naive"] < min(scores["AEP"], scores["BPTT"])
     if share == 1:
         assert scores["AEP"] == scores["BPTT"] == 1

@@ -226,6 +226,87 @@ def test_what_lies_beyond_an_axis_says_so(stem: str, page: Page) -> None:
                 expect(figure.locator(".attn-yours text")).to_contain_text("beyond the axis")
 
 
+# What each name that is drawn for the reader lies on: letters, marks, pieces of lines, other names.
+LIES_ON = """(figure) => {
+  const drawing = figure.querySelector("svg.attn-drawing");
+  const all = [...drawing.querySelectorAll("text, use, path, polyline")];
+  const shown = all.filter((e) => !e.closest("defs, clipPath"));
+  const rectOf = (e) => {
+    const { left, top, right, bottom } = e.getBoundingClientRect();
+    return [left + 1.5, top + 1.5, right - 1.5, bottom - 1.5];
+  };
+  return [...drawing.querySelectorAll(".attn-yours text")].flatMap((name) => {
+    const [left, top, right, bottom] = rectOf(name);
+    const inside = (x, y) => x > left && x < right && y > top && y < bottom;
+    const lies = (e) => {
+      if (e === name) return false;
+      const band = e.style.fillOpacity && e.style.fillOpacity < 0.5;
+      if (e.tagName === "text" || (e.tagName === "use" && !band)) {
+        const other = rectOf(e);
+        return left < other[2] && other[0] < right && top < other[3] && other[1] < bottom;
+      }
+      if (e.tagName === "use" || !e.style.stroke || e.style.stroke === "none") return false;
+      const at = e.getScreenCTM();
+      const length = e.getTotalLength();
+      for (let s = 0; s <= length; s += 1.5) {
+        const { x, y } = e.getPointAtLength(s).matrixTransform(at);
+        if (inside(x, y)) return true;
+      }
+      return false;
+    };
+    const called = (e) => `${e.tagName} ${e.textContent}${e.closest("g[id]")?.id}`;
+    const { left: from, right: to, top: above, bottom: below } = drawing.getBoundingClientRect();
+    const within = left >= from && right <= to && top >= above && bottom <= below;
+    const found = shown.filter(lies).map((e) => `${name.textContent} on ${called(e)}`);
+    return within ? found : [...found, `${name.textContent} outside`];
+  });
+}"""
+ENDS = """(figure) => [...figure.querySelectorAll("svg.attn-drawing path[clip-path]")]
+  .map((path) => path.getAttribute("d").match(/-?[\\d.]+/g).map(Number).slice(-2))"""
+
+
+def values_along(figure: Locator, of: dict[str, Any], name: str) -> list[float]:
+    """Of an axis: its ends, its middle, and some at which something is drawn."""
+    low, high = of[name]["from"]
+    begin, end = of[name]["to"]
+    drawn = [(at["xy".index(name)] - begin) / (end - begin) for at in figure.evaluate(ENDS)]
+    shares = [0, 0.5, 1, *[x for x in drawn if 0 <= x <= 1][:3]]
+    if of[name]["scale"] == "log":
+        return [float(low * (high / low) ** share) for share in shares]
+    return [float(low + share * (high - low)) for share in shares]
+
+
+@pytest.mark.now("deep_qkv")
+def test_a_readers_names_lie_on_nothing(stem: str, page: Page) -> None:
+    """Of guesses and runs together, at the ends of axes, in the middle, and at what is drawn."""
+    for figure in figures(page).all():
+        by_axes = axes(figure)
+        rows = [
+            (of, values_along(figure, of, "x" if of["form"] == "dots" else "y")) for of in by_axes
+        ]
+        for i in range(max(len(values) for _, values in rows)):
+            guesses, runs = {}, []
+            for of, values in rows:
+                value = values[i % len(values)]
+                guesses |= dict.fromkeys(of["guesses"], value)
+                begin, *_, end = sorted(of["x"]["from"])
+                curve = [[begin, value], [(begin + end) / 2, value], [end, value]]
+                runs += [
+                    {
+                        "kind": kind,
+                        "seed": i,
+                        "series": {of["series"]: curve},
+                        "arrived": end / (2 + i),
+                    }
+                    for kind in of["runs"]
+                ]
+            page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+            page.evaluate("([l, g]) => widget.yours(l).guess(g)", [stem, guesses])
+            page.evaluate(ADD, [stem, runs])
+            assert figure.locator(".attn-yours text").count() > 0
+            assert figure.evaluate(LIES_ON) == [], (figure.get_attribute("class"), guesses)
+
+
 @pytest.mark.now("deep_qkv", "equilibrium")
 def test_a_class_reads_what_a_page_saves(stem: str, page: Page, tmp_path: Path) -> None:
     guesses = guess_something(page)

@@ -14,8 +14,8 @@ class Way:
 
 def checked(found):
     """What JavaScript gave, or the error that it tells of."""
-    if isinstance(found, str):
-        kind, message = found.split(": ", 1)
+    if isinstance(found, str) and found[:1] == "!":
+        kind, message = found[1:].split(": ", 1)
         raise KINDS.get(kind, RuntimeError)(message)
     return found
 
@@ -36,4 +36,4 @@ def made(name, nodes=(), *more):
 def numbered(value):
     """The node of a number of Python."""
     dtype = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
-    return Way.js.number(str(plain(value + 0)), dtype)
+    return checked(Way.js.number(str(plain(value + 0)), dtype))

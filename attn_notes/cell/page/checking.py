@@ -4,7 +4,7 @@ import json
 import sys
 
 from attn_notes.cell.page import running
-from attn_notes.cell.page.running import SPACE, Cell, told
+from attn_notes.cell.page.running import SPACE, Cell, Names, told
 from attn_notes.cell.page.trying import Stopped
 
 
@@ -14,7 +14,7 @@ def imported(checks):
     return json.dumps({"error": None})
 
 
-def checked(source, setup, line, checks):
+def checked(source, setup, line, checks, asks):
     """What comes of an answer: JSON, an error or its outcome.
 
     Args:
@@ -22,14 +22,21 @@ def checked(source, setup, line, checks):
         setup: imports that the notebook has made before.
         line: the notebook's own, `checks.NAME(ANSWER)`.
         checks: the module of the checks.
+        asks: the names that the line asks of the answer.
     """
     running.begin()
     try:
         exec(setup, SPACE)
         SPACE["checks"] = sys.modules[checks]
+        before = set(SPACE)
         Cell.runs = True
         exec(compile(source, "cell", "exec"), SPACE)
-        outcome = eval(line, SPACE)
+        new = [name for name in SPACE if name not in before]
+        own = [name for name in new if not isinstance(SPACE[name], (type(sys), Names))]
+        misnamed = sys.modules["attn_notes.exercises"].misnamed
+        outcome = misnamed(asks, own) or eval(line, SPACE)
+        if Stopped.error.get("page") and not outcome.passed:  # no fault of the answer
+            return json.dumps({"error": Stopped.error})
         found = {"share": outcome.share, "passed": outcome.passed, "says": repr(outcome)}
         return json.dumps({"error": None, "outcome": dict(found, lines=Stopped.lines)})
     except BaseException as error:

@@ -4,7 +4,7 @@ import json
 import math
 
 from attn_notes.cell.page import gradients
-from attn_notes.cell.page.bridge import Way, made, plain
+from attn_notes.cell.page.bridge import Way, checked, made, plain
 from attn_notes.cell.page.operations import ENTRYWISE
 from attn_notes.cell.page.tensor import (
     DTYPES,
@@ -59,9 +59,8 @@ def arange(start, end=None, step=1, dtype=None, **_):
     start, end = (0, start) if end is None else (start, end)
     whole = all(isinstance(x, int) for x in (start, end, step))
     count = max(0, math.ceil((end - start) / step))
-    values = [start + i * step for i in range(count)]
     usual = "int64" if whole else "float32"
-    return Tensor(made("constant", (), values, [count], dtype_name(dtype, usual)))
+    return Tensor(made("arange", (), start, step, count, dtype_name(dtype, usual)))
 
 
 def linspace(start, end, steps, dtype=None):
@@ -256,7 +255,7 @@ def manual_seed(seed):
 def _drawn(kind, size, generator, dtype, most=0):
     shape = json.dumps(sizes_of(size))
     name = dtype_name(dtype, "int64" if most else "float32")
-    return Tensor(Way.js.draw(_generator(generator), kind, most, shape, name))
+    return Tensor(checked(Way.js.draw(_generator(generator), kind, most, shape, name)))
 
 
 def randn(*size, generator=None, dtype=None, **_):
@@ -282,7 +281,7 @@ def randint(low, high=None, size=None, generator=None, **_):
 
 
 def randperm(n, generator=None, **_):
-    return Tensor(Way.js.shuffle(_generator(generator), n))
+    return Tensor(checked(Way.js.shuffle(_generator(generator), n)))
 
 
 # --- Complex numbers, as far as a rotation needs them
@@ -386,10 +385,14 @@ AS_METHODS = [
     "flatten",
     "flip",
     "gather",
+    "index_fill",
     "isfinite",
     "isinf",
     "log_softmax",
+    "logical_and",
     "logical_not",
+    "logical_or",
+    "logical_xor",
     "logit",
     "logsumexp",
     "masked_fill",

@@ -2,6 +2,7 @@
 
 from attn_notes.cell.page import functional
 from attn_notes.cell.page.functions import ones, rand, randn, zeros
+from attn_notes.cell.page.lacking import lacking
 from attn_notes.cell.page.tensor import Tensor
 
 
@@ -9,6 +10,9 @@ class Module:
     """Tensors and modules by their names."""
 
     training = True
+
+    def __getattr__(self, name):
+        raise lacking("Module", name, f"'{type(self).__name__}' object")
 
     def __call__(self, *given, **named):
         return self.forward(*given, **named)

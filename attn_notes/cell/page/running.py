@@ -8,27 +8,34 @@ import sys
 from attn_notes.cell.page import functional, functions, linalg, modules, standard
 from attn_notes.cell.page.bridge import Way
 from attn_notes.cell.page.gradients import OWN, gradients
+from attn_notes.cell.page.lacking import NotInPageError, lacking
 from attn_notes.cell.page.tensor import Tensor
 
 
 class Names:
     """A module made of names."""
 
-    def __init__(self, names):
+    def __init__(self, called, names):
+        self._called = called
         for name in names:
             setattr(self, name, names[name])
+
+    def __getattr__(self, name):
+        raise lacking(self._called, name, f"module '{self._called}'")
 
 
 def _named(module):
     return {name: value for name, value in module.__dict__.items() if name[0] != "_"}
 
 
-F = Names(_named(functional))
-nn = Names(dict(_named(modules), functional=F))
-func = Names({name: getattr(functions, name) for name in ("grad", "vjp", "jvp")})
+F = Names("torch.nn.functional", _named(functional))
+nn = Names("torch.nn", dict(_named(modules), functional=F))
+func = Names("torch.func", {name: getattr(functions, name) for name in ("grad", "vjp", "jvp")})
 func.functional_call = modules.functional_call
-solved = Names({name: value for name, value in _named(linalg).items() if name.islower()})
-torch = Names(dict(functions.public(), Tensor=Tensor, nn=nn, func=func, linalg=solved))
+solved = Names(
+    "torch.linalg", {name: value for name, value in _named(linalg).items() if name.islower()}
+)
+torch = Names("torch", dict(functions.public(), Tensor=Tensor, nn=nn, func=func, linalg=solved))
 IMPORTABLE = {
     "torch": torch,
     "torch.nn": nn,
@@ -58,6 +65,10 @@ def opened(system, builtins):
     def guarded(name, *more):
         if Cell.runs and name.split(".")[0] not in ALLOWED:
             raise ImportError(f"this page has no module {name}: it has {', '.join(ALLOWED)}")
+        if name.startswith("torch.") and name not in IMPORTABLE:
+            at = torch
+            for part in name.split(".")[1:]:
+                at = getattr(at, part)  # which says whose lack it is
         runs, Cell.runs = Cell.runs, False  # what a module imports is its own business
         try:
             return given(name, *more)
@@ -163,6 +174,8 @@ def told(error):
         if 'File "cell"' in line
     ]
     message = str(error)
+    if isinstance(error, NotInPageError):
+        return {"kind": "", "message": message, "lines": lines, "page": True}
     if isinstance(error, KeyError):
         message = repr(error.args[0]) if error.args else ""
     return {"kind": type(error).__name__, "message": message, "lines": lines}

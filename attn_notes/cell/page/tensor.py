@@ -9,6 +9,7 @@ import math
 
 from attn_notes.cell.page import gradients
 from attn_notes.cell.page.bridge import Way, checked, made, numbered, plain
+from attn_notes.cell.page.lacking import lacking
 from attn_notes.cell.page.operations import ENTRYWISE
 
 FLOAT_NAMES = ("float32", "float64")
@@ -92,6 +93,9 @@ class Tensor:
         self._shape = self._dtype = None  # not asked for yet; to change in place changes neither
         self.grad = None
 
+    def __getattr__(self, name):
+        raise lacking("Tensor", name, "'Tensor' object")
+
     @property
     def node(self):
         """The number of its node; of a view, of what its base is by now."""
@@ -166,14 +170,15 @@ class Tensor:
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
             )
-        return self._plain(Way.js.item(self.node))
+        return self._kind()(float(checked(Way.js.item(self.node))))
 
-    def _plain(self, x):
-        name = self.dtype.name
-        return bool(int(x)) if name == "bool" else int(x) if name == "int64" else float(x)
+    def _kind(self):
+        """Of which of Python's kinds its numbers are."""
+        return {"bool": bool, "int64": int}.get(self.dtype.name, float)
 
     def tolist(self):
-        flat = [self._plain(x) for x in json.loads(Way.js.values(self.node))]
+        kind = self._kind()
+        flat = [kind(x) for x in json.loads(checked(Way.js.values(self.node)))]
         for size in reversed(self.shape[1:]):
             flat = [flat[i : i + size] for i in range(0, len(flat), size)]
         return flat if self.shape else flat[0]
@@ -189,7 +194,7 @@ class Tensor:
         return bool(self.item())
 
     def __repr__(self):
-        return Way.js.text(self.node)
+        return checked(Way.js.text(self.node))
 
     __str__ = __repr__
 
@@ -245,6 +250,16 @@ class Tensor:
 
     def new_tensor(self, data, dtype=None):
         return tensor(data, dtype=dtype or self.dtype)
+
+    def new_full(self, size, value, dtype=None, **_):
+        kind = dtype_name(dtype, self.dtype.name)
+        return Tensor(made("full", (), plain(value + 0), sizes_of((size,)), kind))
+
+    def new_zeros(self, *size, dtype=None, **_):
+        return self.new_full(sizes_of(size), 0, dtype)
+
+    def new_ones(self, *size, dtype=None, **_):
+        return self.new_full(sizes_of(size), 1, dtype)
 
     # --- Views
 
@@ -413,7 +428,7 @@ class Tensor:
                     found.append((at + d, flat // step % k.shape[d]))
                     step *= k.shape[d]
                 continue
-            n, span = self.shape[at], Way.js.span(k.node)
+            n, span = self.shape[at], checked(Way.js.span(k.node))
             low, high = [int(float(x)) for x in span.split(",")] if span else (0, -1)
             if high >= n or low < -n:
                 bad = high if high >= n else low
@@ -615,7 +630,22 @@ class Tensor:
     def __invert__(self):
         return entrywise("bitwise_not", self) if self.dtype.name == "bool" else -self - 1
 
-    logical_not = __invert__
+    def logical_not(self):
+        return ~self.bool()
+
+    def logical_and(self, other):
+        return self.bool() & other.bool()
+
+    def logical_or(self, other):
+        return self.bool() | other.bool()
+
+    def logical_xor(self, other):
+        return self.bool() != other.bool()
+
+    def __xor__(self, other):
+        if self.dtype.name != "bool":
+            raise lacking("Tensor", "bitwise_xor", "'Tensor' object")
+        return self.logical_xor(other)
 
     def __iadd__(self, other):
         return self._become(self + other)
@@ -637,17 +667,22 @@ class Tensor:
             )
         return entrywise("where", mask, value, self)
 
-    def masked_fill_(self, mask, value):
-        return self._become(self.masked_fill(mask, value))
+    def index_fill(self, dim, index, value):
+        out = self.clone()
+        out.transpose(dim, 0)[index] = value
+        return out
 
-    def mul_(self, other):
-        return self._become(self * other)
-
-    def div_(self, other):
-        return self._become(self / other)
-
-    def add_(self, other):
-        return self._become(self + other)
+    def fill_diagonal_(self, value, wrap=False):
+        """In a matrix that is taller than wide, `wrap` begins anew below a row that is left out."""
+        if self.ndim < 2:
+            raise RuntimeError("dimensions must larger than 1")
+        if self.ndim > 2 and len(set(self.shape)) > 1:
+            raise RuntimeError("all dimensions of input must be of equal length")
+        step = sum([product(self.shape[d + 1 :]) for d in range(self.ndim)])
+        count = -(-self.numel() // step) if wrap else min(self.shape)
+        values = tensor(value, dtype=self.dtype).expand(count)
+        flat = self.flatten().put_rows(_count(count) * step, values, False)
+        return self._become(flat.reshape(self.shape))
 
     def zero_(self):
         return self._become(self * 0)
@@ -788,7 +823,7 @@ def _same(t):
 
 def _count(n):
     """0, 1, 2, ... n − 1."""
-    return Tensor(made("constant", (), list(range(n)), [n], "int64"))
+    return Tensor(made("arange", (), 0, 1, n, "int64"))
 
 
 def _whole(out, *arguments):
@@ -889,8 +924,16 @@ class Pair:
         return (self.values, self.indices)[i]
 
 
+IN_PLACE = (
+    *("abs", "add", "ceil", "clamp", "div", "exp", "floor", "index_fill", "log", "logical_and"),
+    *("logical_not", "logical_or", "logical_xor", "masked_fill", "mul", "neg", "pow", "reciprocal"),
+    *("relu", "rsqrt", "sigmoid", "sqrt", "square", "sub", "tanh", "tril", "triu"),
+)
+"""Methods that there are with a `_` as well, which change the tensor itself."""
+
+
 def _give_methods():
-    """The table's operations as methods."""
+    """The table's operations as methods, and methods in place."""
 
     def method(name):
         return lambda *arguments: entrywise(name, *arguments)
@@ -898,6 +941,12 @@ def _give_methods():
     for name, (_, spelled, _) in ENTRYWISE.items():
         for word in spelled.split():
             setattr(Tensor, word, method(name))
+
+    def in_place(name):
+        return lambda self, *given, **named: self._become(getattr(self, name)(*given, **named))
+
+    for name in IN_PLACE:
+        setattr(Tensor, name + "_", in_place(name))
 
 
 _give_methods()

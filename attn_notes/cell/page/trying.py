@@ -14,8 +14,9 @@ class LateError(Exception):
 
 
 class Stopped:
-    """In which lines of the reader's code it stopped, when it was last tried."""
+    """By what error, and in which lines of the reader's code, it stopped when it was last tried."""
 
+    error = {}
     lines = []
 
 
@@ -23,14 +24,15 @@ class at_most:
     """Notes where what runs here stops by an error; how long it takes, the page looks after."""
 
     def __init__(self, seconds):
-        Stopped.lines = []
+        Stopped.error, Stopped.lines = {}, []
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
         if error is not None:
-            Stopped.lines = told(error)["lines"]
+            Stopped.error = told(error)
+            Stopped.lines = Stopped.error["lines"]
         return False
 
 

@@ -186,9 +186,9 @@ def yardsticks(found: evidence.Yardsticks) -> Picture:
     pairs, fives = found.counted["pairs"], found.counted["fives"]
     return Picture(
         fig,
-        f"Yardsticks: counting pairs comes to {pairs:.2f}, four characters of context to "
-        f"{fives:.2f}",
-        f"What a predictor loses that knows so much. Counted on {which}.",
+        f"On {which}, counting pairs comes to {pairs:.2f}, four characters of context "
+        f"to {fives:.2f}",
+        "What a predictor loses that knows so much.",
         "Bars, in nats a character: "
         + "; ".join(f"{name} {nats:.3f}" for name, nats in values.items())
         + ".",
@@ -232,7 +232,10 @@ def ends(found: evidence.Training, page: evidence.Page) -> Picture:
     *_, (goal, least) = page.yardsticks.items()
     with house.figure(5.5, 2.8, columns=2, width_ratios=[5, 4]) as (fig, axes):
         here, there = axes
-        for ax, nats, words in ((here, pairs, f"counting pairs {pairs:.2f}"), (there, least, goal)):
+        for ax, nats, words in (
+            (here, pairs, f"the whole text:\ncounting pairs {pairs:.2f}"),
+            (there, least, f"the page's text:\n{goal} {least:.3f}"),
+        ):
             ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
             ax.annotate(
                 words, (nats, 1), (0, 4), ha="center", fontsize=10,

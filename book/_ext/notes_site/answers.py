@@ -2,7 +2,8 @@
 
 Each gets a place for an editor, after its stub and its check, which the editor takes the place of;
 what the check needs is a file of the lesson's, made by `attn_notes.cell.answers` and fetched on the
-first Run. An exercise that needs a notebook says so, and why.
+first Run. An exercise that needs a notebook says so, and why, where its check would be: what that
+said of the stub, it would say to everybody.
 """
 
 import json
@@ -18,7 +19,7 @@ from sphinx.errors import ExtensionError
 from notes_site import cells, numbers
 
 FOLDERS = ("book", "book/evidence")
-ONLY = "Answered in a notebook only: {why}."
+ONLY = 'The page cannot try this one: {why}. <a href="{index}">A notebook</a> tries it.'
 AWAY = "Where this page comes from a server, with JavaScript, it is answered here."
 
 
@@ -65,7 +66,9 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         answer = _cell(doctree, page, exercise.stub)
         check = _cell(doctree, page, exercise.line)
         if exercise.why_not:
-            html = f'<p class="attn-cell-without">{escape(ONLY.format(why=exercise.why_not))}</p>'
+            index = app.builder.get_relative_uri(page, "index")
+            words = ONLY.format(why=escape(exercise.why_not), index=escape(index))
+            html = f'<p class="attn-cell-without">{words}</p>'
         elif cells.micropython(app) is None:
             html = f'<p class="attn-cell-without">{cells.WITHOUT}</p>'
         else:
@@ -73,8 +76,11 @@ def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
             check["ids"].append(f"check-{exercise.name}")
             title = _title(sources[f"exercise-{exercise.name}"])
             html = place(stem, exercise.name, title, points, static)
+        put = nodes.raw(text=html, format="html")
         at = check.parent
-        at.insert(at.index(check) + 1, nodes.raw(text=html, format="html"))
+        at.insert(at.index(check) + 1, put)
+        if f"check-{exercise.name}" not in check["ids"]:
+            at.remove(check)
 
 
 def place(stem: str, name: str, title: str, points: dict[str, int], static: str) -> str:

@@ -2,8 +2,11 @@
 
 import copy
 import math
+import re
 from collections.abc import Sequence
+from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -15,6 +18,7 @@ from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, LOSS, LOSS_OF_GATE
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 
+from ... import exercises
 from ...says import COUNT, Page, Told, titled
 
 LESSON, EVIDENCE = Page("deep_qkv"), Page("evidence/deep_qkv")
@@ -96,9 +100,26 @@ def test_the_untrained_gate_divides_by_three() -> None:
 
 
 def test_the_blackboards_share() -> None:
-    """e to 3/√2 beside e to −1/√2 and e to 0."""
-    powers = [math.exp(x / math.sqrt(2)) for x in (-1, 3, 0)]
-    LESSON.says(f"The `a` gets a share of {powers[1] / sum(powers):.2f}, so the mixture")
+    """e to 3/√2 beside e to −1/√2 and e to −2/√2."""
+    powers = [math.exp(x / math.sqrt(2)) for x in (-1, 3, -2)]
+    share = powers[1] / sum(powers)
+    LESSON.says(f"The scores are −1, 3 and −2: the `a` gets a share of {share:.2f}, so the mixture")
+
+
+@pytest.mark.parametrize(("letter", "query"), [("a", ""), ("b", "-2.0, -2.0"), ("c", "-1.0, 3.0")])
+def test_the_blackboards_query_finds_what_it_asks_for(letter: str, query: str) -> None:
+    """The mixture is near its value, and far from every other and from their mean."""
+    cell = exercises.cells(LESSON.path)["blackboard"]
+    code, asked = cell, re.findall(r"\[([-0-9., ]+)\]", cell.partition("query")[2])
+    assert letter != "b" or query == asked[1]  # the page names this one
+    scope: dict[str, Any] = {"torch": torch}
+    exec(code.replace(asked[0], query) if query else code, scope)
+    values = torch.tensor(scope["values"])
+    near = (values - scope["mixture"]).norm(dim=1)
+    even = (values.mean(0) - scope["mixture"]).norm()
+    at = "cab".index(letter)
+    assert near.argmin() == at and scope["scores"].argmax() == at
+    assert near[at] < min(0.2 * even, *(0.2 * near[i] for i in range(3) if i != at))
 
 
 def test_the_heart_in_numbers() -> None:

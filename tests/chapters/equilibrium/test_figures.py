@@ -160,11 +160,11 @@ def test_the_yardsticks() -> None:
     (ax,) = picture.fig.axes
     assert [bar.get_width() for bar in ax.patches] == [4.174, 3.3, 2.471, 2.03, 1.7]
     assert written(ax) == ["4.17", "3.30", "2.47", "2.03", "1.70"]
-    assert picture.title.endswith("pairs comes to 2.47, four characters of context to 1.70")
-    assert "the whole text" in picture.caption and "excerpt" not in picture.caption
+    words = "On {}, counting pairs comes to 2.47, four characters of context to 1.70"
+    assert picture.title == words.format("the whole text")
     assert "nothing 4.174; how frequent each character is 3.300; and the one before" in picture.alt
-    excerpt = figures.yardsticks(made_up.yardsticks(excerpt=True)).caption
-    assert "the excerpt" in excerpt and "whole text" not in excerpt
+    excerpt = figures.yardsticks(made_up.yardsticks(excerpt=True))
+    assert excerpt.title == words.format("the excerpt")
 
 
 def test_the_live_run() -> None:
@@ -192,12 +192,15 @@ def test_on_the_excerpt_everything_live_is_the_excerpts() -> None:
 def test_where_each_kind_ends() -> None:
     picture, found, page = FIGURES["ends"](), evidence.training(), evidence.in_page()
     here, there = picture.fig.axes
-    ways = {way: page.ends[way] for way in recipe.IN_PAGE_WAYS}
-    for ax, ends, kinds, least in (
-        (here, found.ends, {kind: kind for kind in KINDS}, found.counted["pairs"]),
-        (there, ways, recipe.IN_PAGE_WAYS, page.yardsticks["counting pairs"]),
+    ways, pairs = {way: page.ends[way] for way in recipe.IN_PAGE_WAYS}, found.counted["pairs"]
+    for whose, ax, ends, kinds, least in (
+        ("the whole text", here, found.ends, dict(zip(KINDS, KINDS, strict=True)), pairs),
+        ("the page's text", there, ways, recipe.IN_PAGE_WAYS, page.yardsticks["counting pairs"]),
     ):
         assert upright(ax) == [least]
+        (counted,) = (text for text in written(ax) if "counting pairs" in text)
+        text, nats = counted.split(":\ncounting pairs ")  # other texts, other numbers
+        assert text == whose and abs(float(nats) - least) < 0.005
         dots = [line for line in ax.lines if len(line.get_xdata()) == 8]
         low, high = ax.get_xlim()
         for row, (line, (name, kind)) in enumerate(zip(dots, kinds.items(), strict=True)):

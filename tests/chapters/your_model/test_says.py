@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 from functools import cache
 from typing import Any
 
@@ -40,6 +41,12 @@ def of(report: Report, check: str, mode: str = "") -> Answer:
 
 
 pytestmark = pytest.mark.slow  # the cells train, half a minute in all
+
+
+def test_the_question_is_asked_before_it_is_answered() -> None:
+    """It is the mask, in training mode: neither is named above the question."""
+    assert "What would you look at first?" in LESSON.cells["title"]
+    assert not re.search("mask|dropout|while it trains|training mode", LESSON.cells["title"])
 
 
 @pytest.mark.long
