@@ -15,6 +15,7 @@ from attn_notes.figures import COLOURS, SHARES, WEIGHTS, Picture
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
+from ...drawn import band
 from .made_up import EARLY, LATE, NEVER, SEEDS, crowd, crowds
 
 
@@ -232,6 +233,24 @@ def test_the_pull_beside_that_of_other_pairs() -> None:
     assert len([drawn for drawn in left.lines if drawn.get_color() != colour("blue")]) == 15
     assert all(set(drawn.get_ydata()) == {25} for drawn in right.lines)
     assert len(right.lines) == 15 and right.lines[-1].get_color() == colour("blue")
+
+
+def test_a_band_is_the_middle_half_of_the_seeds() -> None:
+    """Five seeds whose two letters pull against the rest by more and more."""
+    against = torch.tensor([1.0, 1, -0.5, -0.5, -0.5, -0.5])
+    shares = torch.linspace(0, 1, 5)[:, None, None]
+    seeds = (1 - shares) * torch.eye(6) + shares * against[:, None] * against
+    along = evidence.Along(
+        torch.tensor([0, 50, 100]), seeds.expand(3, 5, 6, 6), torch.ones(3, 5, 2),
+        torch.ones(2, 15) / 4,
+    )  # fmt: skip
+    left, _ = figures.pulling(along).fig.axes
+    ordered = along.cosines()[0].sort().values.tolist()
+    assert band(left) == tuple(pytest.approx([ordered[i]] * 3) for i in (1, 3))
+    made = crowd()
+    _, ax = figures.loss_curves({"gated": made, "plain": made}).fig.axes
+    low, _, high = (made.curves - sorting.FLOOR).T.tolist()
+    assert band(ax) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_the_emblem_has_few_marks_and_hides_the_answer() -> None:
