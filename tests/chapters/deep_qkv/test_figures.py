@@ -290,11 +290,16 @@ def test_loss_curves() -> None:
 
 
 def test_the_loss_of_each_prediction() -> None:
-    picture = figures.prediction_losses(crowd())
+    made = crowd(torch.arange(5.0))
+    assert made.losses is not None
+    made.losses[:] += torch.arange(-2.0, 3)[:, None]
+    picture = figures.prediction_losses(made)
     assert [ax.get_title("left") for ax in picture.fig.axes] == ["step 0", "step 50", "step 1000"]
     for moment, ax in enumerate(picture.fig.axes):
         heights = [bar.get_height() for bar in ax.patches]
         assert heights == [x + moment for x in range(1, 7)]
+        middle_half = [segment[:, 1].tolist() for segment in ax.collections[0].get_segments()]
+        assert middle_half == [[x - 1, x + 1] for x in heights]
         floors = [segment[0, 1] for segment in ax.collections[1].get_segments()]
         assert floors == pytest.approx([math.log(3)] * 2 + [0] * 4)
     assert picture.alt.endswith("3.000, 4.000, 5.000, 6.000, 7.000, 8.000 nats.")
