@@ -9,17 +9,18 @@ lessons with ATTN_NOTES_KEEP set to the folder in which each run then leaves a f
 
 import ast
 import hashlib
+import importlib.util
 import inspect
 import json
 import os
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, partial, wraps
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 import torch
@@ -28,8 +29,10 @@ from torch import Tensor, nn
 from attn_notes import records
 
 Arrays = dict[str, np.ndarray]
-ROOMS = ("tasks", "models", "training", "programs")
-DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+PACKAGE = __name__.partition(".")[0]
+ROOMS = {"tasks", "models", "training", "programs"}
+ASIDE = {__name__, f"{PACKAGE}.allowed"}  # neither makes a result another
+NAMED = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def fast() -> bool:
@@ -64,8 +67,8 @@ def gather(folder: Path, chapter: str) -> int:
 def key(models: Sequence[nn.Module], *settings: object) -> str:
     """A short hash of what is to be trained: the untrained models, and how it is done.
 
-    Classes and functions count by their code, without comments and docstrings, and by what is bound
-    to them; tensors by what is in them. What they call in turn is not looked into: see `begins`.
+    Classes and functions count by their code, without comments and docstrings, by what of the
+    package it reaches, and by what is bound to them; tensors by what is in them.
     """
     sums = [
         (name, tuple(value.shape), f"{value.double().sum().item():.2f}")
@@ -99,7 +102,7 @@ def _said(what: Any, within: tuple[int, ...]) -> str:
             bound = [cell.cell_contents for cell in what.__closure__ or ()]
             return f"{what.__qualname__} {_code(what)} {said((what.__defaults__, bound))}"
         case type():
-            ours = what.__module__.startswith("attn_notes")
+            ours = what.__module__.partition(".")[0] == PACKAGE
             return f"{what.__qualname__} {_code(what) if ours else ''}"
         case Mapping():
             return "{" + ", ".join(f"{said(k)}: {said(v)}" for k, v in what.items()) + "}"
@@ -113,26 +116,24 @@ def _said(what: Any, within: tuple[int, ...]) -> str:
 
 @cache
 def _code(what: FunctionType | type) -> str:
-    """Its source, without comments and docstrings; nothing where there is none."""
+    """Its source, without comments and docstrings, and what that reaches; empty if it has none."""
     try:
-        return _bare(textwrap.dedent(inspect.getsource(what)))
+        source = textwrap.dedent(inspect.getsource(what))
+        return _bare(source) + _reached(what.__module__, source)
     except (OSError, TypeError, SyntaxError):  # made in a prompt, or part of another line
         return ""
 
 
+@cache
 def _bare(source: str) -> str:
-    """What a source does: its tree, without comments and docstrings."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
-            node.body = node.body[1:]
-    return _tree(tree)
+    """What a source does: its tree, without comments, docstrings and other words by themselves."""
+    return _tree(ast.parse(source))
 
 
 def _tree(node: object) -> str:
     """As `ast.dump` prints it, but in every Python the same: fields that are empty are left out."""
     if isinstance(node, list):
-        return f"[{', '.join(map(_tree, node))}]"
+        return f"[{', '.join(_tree(part) for part in node if not _words(part))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
     below = [(name, getattr(node, name, None)) for name in node._fields]
@@ -140,12 +141,103 @@ def _tree(node: object) -> str:
     return f"{type(node).__name__}({', '.join(told)})"
 
 
+def _words(node: object) -> bool:
+    """Whether it is a text that stands by itself, as a docstring does."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+class _Module(NamedTuple):
+    """A module: its source, what defines each of its names, and from where others are imported."""
+
+    source: str
+    defined: dict[str, list[ast.stmt]]
+    imported: dict[str, tuple[str, str]]
+
+
 @cache
-def _rooms() -> str:
-    """The code of which programs are made: all that stands left of them, and their own."""
-    package = Path(__file__).parent
-    files = [file for room in ROOMS for file in sorted((package / room).rglob("*.py"))]
-    return "".join(_bare(file.read_text("utf-8")) for file in files)
+def _module(name: str) -> _Module | None:
+    """A module of the package by its dotted name; None if there is no such."""
+    ours, *parts = name.split(".")
+    path = Path(__file__).parent.joinpath(*parts)
+    files = (path / "__init__.py", path.with_suffix(".py")) if ours == PACKAGE else ()
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
+        return None
+    tree = ast.parse(source := file.read_text("utf-8"))
+    defined: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for bound in _bound(statement):
+            defined.setdefault(bound, []).append(statement)
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    return _Module(source, defined, dict(_imports(tree, package)))
+
+
+def _bound(statement: ast.AST) -> Iterator[str]:
+    """The names that a statement gives to its module, under an `if` as well."""
+    if isinstance(statement, NAMED):
+        yield statement.name
+        return
+    if isinstance(statement, ast.Name) and isinstance(statement.ctx, ast.Store):
+        yield statement.id
+    for part in ast.iter_child_nodes(statement):
+        yield from _bound(part)
+
+
+def _imports(tree: ast.Module, package: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Of each name that is imported, the module and the name there; none for a module itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.asname or alias.name, (alias.name, "")
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                where = (inner, "") if _module(inner) else (base, alias.name)
+                yield alias.asname or alias.name, where
+
+
+def _named(name: str, code: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The modules and their definitions that a module's code names."""
+    if (module := _module(name)) is None:
+        return
+    for node in (node for part in code for node in ast.walk(part)):
+        match node:
+            case ast.Attribute(value=ast.Name(id=of), attr=attr) if of in module.imported:
+                yield module.imported[of][0], attr
+            case ast.Name(id=of) if of in module.imported:
+                yield module.imported[of]
+            case ast.Name(id=of) if of in module.defined:
+                yield name, of
+
+
+def _whole(name: str) -> bool:
+    """Whether a module stands in one of the rooms that count by whole modules."""
+    return bool(ROOMS & {*name.split(".")[1:2]})
+
+
+def _reached(module: str, source: str) -> str:
+    """A hash of what a module's code names in the package, and what that names, and so on.
+
+    The rooms that trainings and programs are made of count by whole modules, with those that they
+    import there; all else, most of which is of other things, by single definitions. A package's own
+    `__init__` counts only where something is taken from it.
+    """
+    said: dict[tuple[str, str], str] = {}
+    waiting = [*_named(module, [ast.parse(source)])]
+    while waiting:
+        name, definition = waiting.pop()
+        at = (name, "" if _whole(name) else definition)
+        if at in said or name in ASIDE or (found := _module(name)) is None:
+            continue
+        if _whole(name):
+            said[at] = _bare(found.source)
+            waiting += [where for where in found.imported.values() if _whole(where[0])]
+        else:
+            code = found.defined.get(definition, [])
+            said[at] = _tree(code)
+            waiting += [*_named(name, code), *[found.imported.get(definition, ("", ""))]]
+    return hashlib.sha256(repr(sorted(said.items())).encode()).hexdigest() if said else ""
 
 
 def begins(found: Mapping[str, Tensor], seen: Mapping[str, Tensor]) -> bool:
@@ -232,7 +324,7 @@ def noted(function: Callable[P, T]) -> Callable[P, T]:
         if not wanted():
             return function(*args, **kwargs)
         name = f"{function.__module__}.{function.__qualname__}"
-        said = key((), name, _code(cast(FunctionType, function)), _rooms(), args, kwargs)
+        said = key((), name, _code(cast(FunctionType, function)), args, kwargs)
         if found := find(said):
             return cast(T, json.loads(found["text"].numpy().tobytes()))
         result = function(*args, **kwargs)

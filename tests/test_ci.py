@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,12 @@ def test_how_long_a_command_takes_stands_in_one_place() -> None:
         passages = [part for part in text.split("\n\n") if re.search(told, part)]
         assert passages
         assert not [part for part in passages if re.search(duration, part)]
+
+
+@pytest.mark.slow
+def test_no_test_reads_the_site_while_it_is_collected(tmp_path: Path) -> None:
+    """What needs it says so when it is run: the fixture `site`."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/browser"]
+    environment = os.environ | {"ATTN_NOTES_SITE": str(tmp_path / "none")}
+    found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert not found.returncode, found.stdout[-2000:]

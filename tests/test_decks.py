@@ -67,6 +67,13 @@ def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) 
     assert len({*titles}) == len(titles)
 
 
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_first_slide_does_not_say_what_is_wrong(stem: str) -> None:
+    """It asks for a guess; what is the matter, and where, the hall finds on the slides after it."""
+    first = decks.read(ROOT, stem).slides[0].content
+    assert not re.search(r"\b(?:wrong|slip|mistake|bug|fault|because|the reason)\b", first)
+
+
 def test_an_idea_comes_in_steps_somewhere() -> None:
     kinds = [slide.kind for stem in STEMS for slide in decks.read(ROOT, stem).slides]
     assert "steps" in kinds

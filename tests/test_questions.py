@@ -6,6 +6,7 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 import zipfile
+from itertools import combinations
 from pathlib import Path
 
 import exams
@@ -55,6 +56,37 @@ def test_the_longest_option_does_not_tell_the_right_one(stem: str) -> None:
     places = [[option.right for option in one.options].index(True) for one in asked]
     assert sum(longest) <= max(1, len(asked) / 2)
     assert stem == "needed" or len({*places}) > 1
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_question_can_be_asked_alone(stem: str) -> None:
+    """An exam takes it without those that stand beside it in its file."""
+    beside = r"(?:same|last|previous|other) (?:example|question|exercise)|\bas (?:before|above)"
+    assert [one.name for one in of(stem) if re.search(beside, one.ask, re.I)] == []
+
+
+def test_a_floor_counts_the_characters_that_its_question_says_are_predicted() -> None:
+    """By all strings with one pair: each of its six fillers or none, twice; the end is a space."""
+    (one,) = (one for one in of("dialectical") if one.name == "dialectical-one-pair")
+    p = float(re.search(r"(\d+) %", one.ask)[1]) / 100
+    filler = {"": 1 - p} | dict.fromkeys("ab ", p / 3)
+    texts = {f"({i}){j} ": x * y for i, x in filler.items() for j, y in filler.items()}
+    begins: dict[str, float] = {}
+    for text, chance in texts.items():
+        for end in range(len(text) + 1):
+            begins[text[:end]] = begins.get(text[:end], 0) + chance
+    goes_on = {begin: weight - texts.get(begin, 0) for begin, weight in begins.items()}
+    given = len(re.findall(r"first \w+ is given", one.ask))
+    cost = -sum(x * math.log(x / goes_on[text[:-1]]) for text, x in begins.items() if text)
+    predicted = sum(chance * (len(text) - given) for text, chance in texts.items())
+    assert one.number == pytest.approx(cost / predicted, abs=one.within)
+
+
+def test_what_a_look_does_not_learn_from_is_one_of_its_options() -> None:
+    """The gradient of a look holds neither the look before nor those after, so one is offered."""
+    (one,) = (one for one in of("trm") if one.name == "trm-detach")
+    other = [option for option in one.options if re.search(r"looks? (?:before|after)", option.text)]
+    assert [option.right for option in other] == [True]
 
 
 def test_what_varies_follows_the_seed_and_the_key_follows_what_varies() -> None:
@@ -269,6 +301,30 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
     share = float(re.search(r"(\d+) %", one.tasks[1].ask)[1]) / 100
     entropy = torch.distributions.Bernoulli(share).entropy().item()
     assert f"{entropy:.4f}" in one.tasks[1].key and f"{entropy / 2:.4f}" in one.tasks[1].key
+    seeds, comparisons = (
+        int(re.search(rf"(\d+) {what}", one.tasks[0].ask)[1]) for what in ("seeds", "comparisons")
+    )
+    orders = [*combinations(range(2 * seeds), seeds)]
+    chance = sum(order in (orders[0], orders[-1]) for order in orders) / len(orders)
+    once = torch.distributions.Binomial(comparisons, torch.tensor(chance)).log_prob(
+        torch.tensor(0.0)
+    )
+    parts = re.split(r"\([a-e]\) ", one.tasks[0].key)
+    assert parts[3].startswith(f"{chance:.3g}") and f"{1 - once.exp():.0%}" in parts[4]
+    assert f"by {comparisons}, to {min(comparisons * chance, 1):.3g}." in parts[4]
+    numbers = re.findall(r"\d+", one.tasks[0].ask.partition("(d)")[2])
+    assert numbers == [str(comparisons)]
+
+
+def test_a_task_has_as_many_lines_of_code_as_its_title_says() -> None:
+    counts = {"Five": 5, "Six": 6, "Seven": 7, "Eight": 8, "Nine": 9, "Ten": 10}
+    said = {
+        task.title: (counts[task.title.split()[0]], task.ask.partition("\n\n")[0])
+        for exam in exams.read(FOLDER, 7)
+        for task in exam.tasks
+        if task.title.endswith(" lines")
+    }
+    assert said and all(count == len(code.splitlines()) for count, code in said.values())
 
 
 def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,12 @@
 """What FAST=1 takes in the place of training: exactly what was kept, and nothing else."""
 
+import ast
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -241,6 +247,99 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
     assert recall.key(forms[:1]) != recall.key(forms[1:])
 
 
+# What a key depends on, in a copy of the package
+
+STARTS = {
+    "a task": "tasks.brackets.Brackets",
+    "a model": "models.deep_qkv.Sorter",
+    "a trainer": "training.ensemble.train",
+    "a probe": "chapters.trm.measure.probe",
+    "a program": "widgets.equilibrium._programs",
+}
+ONE_MORE = "\n\n\nONE_MORE = 8\n\n\n"
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package's code."""
+    ignored = shutil.ignore_patterns("results", "__pycache__")
+    into = tmp_path_factory.mktemp("copied") / "attn_notes"
+    return shutil.copytree(ROOT / "attn_notes", into, ignore=ignored)
+
+
+def reached(package: Path) -> dict[str, str]:
+    """What each of `STARTS` reaches, as the files of a copy of the package are now."""
+    recall._module.cache_clear()
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recall, "__file__", str(package / "recall.py"))
+        for kind, where in STARTS.items():
+            name, _, definition = f"attn_notes.{where}".rpartition(".")
+            module = recall._module(name)
+            assert module
+            (code,) = module.defined[definition]
+            found[kind] = recall._reached(name, ast.get_source_segment(module.source, code) or "")
+    recall._module.cache_clear()
+    return found
+
+
+def change(path: Path, old: str, new: str) -> str:
+    """Change a file, or begin one; returns what it was."""
+    path.parent.mkdir(exist_ok=True)
+    was = path.read_text("utf-8") if path.is_file() else ""
+    assert old in was
+    path.write_text(was.replace(old, new, 1), "utf-8")
+    return was
+
+
+def test_one_more_model_task_or_lesson_makes_no_run_another(copied: Path) -> None:
+    """Nor do words, what runs in a page, and what no run of these calls."""
+    before = reached(copied)
+    changes = [
+        ("models/another.py", "", "from attn_notes.models import deep_qkv"),
+        ("tasks/another.py", "", "LETTERS = 'abc'"),
+        ("training/another.py", "", "from attn_notes.models import another"),
+        ("programs/another.py", "", "MOST = 8"),
+        ("chapters/another/recipe.py", "", "from attn_notes.models import another, trm"),
+        ("models/__init__.py", "", "from attn_notes.models import another, trm"),
+        ("__init__.py", '"load": ', '"another": "models.another", "load": '),
+        ("models/deep_qkv.py", "import math\n", "# Words.\nimport math\n'More.'\n"),
+        ("tasks/brackets.py", '"""', '"""Words. '),
+        ("programs/vectors.js", "", "// words\n"),
+        ("widgets/equilibrium.py", "\nEDGE = ", "\nEDGE = 2 * "),
+        ("chapters/trm/measure.py", "def half_precision", "def halved"),
+        ("training/schedules.py", "\n\n\n", ONE_MORE),
+        ("allowed.py", "def positive", "def above_zero"),
+    ]
+    was = {path: change(copied / path, old, new) for path, old, new in changes}
+    after = reached(copied)
+    for path, text in was.items():
+        (copied / path).write_text(text, "utf-8")
+    assert after == before == reached(copied)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "others"),
+    [
+        ("tasks/brackets.py", "\n\n\n", ONE_MORE, {"a task"}),
+        ("tasks/sorting.py", "\n\n\n", ONE_MORE, {"a model"}),
+        ("models/attention.py", "\n\n\n", ONE_MORE, {"a model", "a probe", "a program"}),
+        ("training/ensemble.py", "1e-6", "1e-5", {"a trainer"}),
+        ("chapters/trm/measure.py", "class Solving(", "class Solving(object, ", {"a probe"}),
+        ("programs/lowering.py", "\n\n\n", ONE_MORE, {"a program"}),
+        ("widgets/equilibrium.py", "SHORTEST = ", "SHORTEST = 2 * ", {"a program"}),
+    ],
+)
+def test_what_a_run_calls_makes_it_another(
+    file: str, old: str, new: str, others: set[str], copied: Path
+) -> None:
+    before = reached(copied)
+    was = change(copied / file, old, new)
+    after = reached(copied)
+    (copied / file).write_text(was, "utf-8")
+    assert {kind for kind in STARTS if before[kind] != after[kind]} == others
+
+
 def test_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
     monkeypatch.setattr(notebook, "display", shown.append)
@@ -262,6 +361,37 @@ def test_the_kept_programs_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -
         kept = {packed[name].tobytes() for name in packed.files if name.endswith(":text")}
     text = widget._observe(recipe.ONE_OF_EACH["dot"])
     assert json.dumps(text).encode() in kept, "run: make experiments"
+
+
+def look_up(stem: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A lesson in a process of its own, where functions are as they were written."""
+    code = f"from experiments import _lessons; _lessons.look_up({stem!r})"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "book")}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stem", LESSONS)
+def test_all_that_a_lesson_asks_for_is_recorded(stem: str, tmp_path: Path) -> None:
+    ran = look_up(stem, tmp_path)
+    assert not ran.returncode, ran.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_not_recorded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = shutil.ignore_patterns("deep_qkv_runs.npz")
+    there = shutil.copytree(ROOT / "attn_notes" / "results", tmp_path / "results", ignore=without)
+    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(there))
+    ran = look_up("deep_qkv", tmp_path)
+    assert ran.returncode
+    assert re.search(
+        r"LookupError: deep_qkv, cell \S+: attn_notes.widgets.deep_qkv._observe is not recorded as "
+        r"it is asked for. Run: python book/experiments deep_qkv_runs$",
+        ran.stderr.strip(),
+    )
 
 
 def test_every_lesson_has_its_runs_and_its_costs() -> None:

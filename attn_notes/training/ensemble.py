@@ -289,7 +289,7 @@ def train(
     key = ""
     if recall.wanted():
         how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
-        key = recall.key(models, loss, data, steps, *how, *frozen)
+        key = recall.key(models, train, loss, data, steps, *how, *frozen)
         with torch.no_grad():
             if (found := recall.find(key)) and recall.begins(
                 found, probe(models[0]) if probe else {}

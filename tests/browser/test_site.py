@@ -33,7 +33,12 @@ OWN = [f"book/{stem}.html" for stem in own_stems(ROOT)]
 
 LIMIT = 700_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
 FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-PAGES = [path for path in FILES if not path.startswith("_static/")] or CHAPTERS
+PAGES = [path for path in FILES if not path.startswith("_static/")]
+PAGES = PAGES or [
+    "book/index.html",
+    *CHAPTERS,
+    *OWN,
+]  # without a site each says so
 """What a reader opens: not the frame of the workbench, which is never seen (test_workbench.py)."""
 
 

@@ -371,13 +371,13 @@ AS_PUBLISHED = (
 
 def pulling(along: Along) -> Picture:
     """How the gradient of the two letters stands to that of the other four, beside other pairs."""
-    two, *others = (along.cosines(pair).quantile(_QUARTILES, dim=1) for pair in pull.PAIRS)
+    two, *others = map(along.cosines, pull.PAIRS)
     steps = along.steps[1:]
     with figures.figure(5.5, 2.6, columns=2) as (fig, axes):
-        for _, middle, _ in others:
+        for each in others:
+            middle = each.quantile(0.5, dim=1)
             axes[0].plot(along.steps, middle, color=figures.GREY, linewidth=0.8, alpha=0.6)
-        axes[0].fill_between(along.steps, two[0], two[2], color=_BLUE, alpha=0.22, linewidth=0)
-        axes[0].plot(along.steps, two[1], color=_BLUE)
+        figures.band(axes[0], along.steps, two, _BLUE)
         axes[0].axhline(0, color=figures.INK, linewidth=0.8)
         axes[0].set(ylim=(-1, 1), ylabel="cosine of the gradients", xlabel="step")
         for i, share in reversed([*enumerate(along.opposed.T)]):

@@ -292,7 +292,7 @@ def train(
     key = ""
     if recall.wanted() and run.done == 0:
         how = (run.settings, run.optimizer, run.scheduler.lr_lambdas, probe, probe_every)
-        key = recall.key([run.model], run.draw, run.generator, steps, *how)
+        key = recall.key([run.model], train, run.draw, run.generator, steps, *how)
         if (found := recall.find(key)) and recall.begins(found, probe(run.judged)):
             return _recalled(run, found, watch)
     recorded: list[tuple[int, float, dict[str, Tensor]]] = []

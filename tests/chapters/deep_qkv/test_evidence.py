@@ -13,7 +13,7 @@ from attn_notes.models.deep_qkv import VARIANTS, Config
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
-from .made_up import EARLY, LATE, NAN, NEVER, crowd
+from .made_up import EARLY, LATE, NAN, NEVER, crowd, crowds
 
 WORDS = sorting.all_sequences()[:, :3]
 
@@ -55,6 +55,19 @@ def test_of_a_crowd(arrivals: Tensor, arrived: int, median: float, delay: float)
 def test_the_best_rate() -> None:
     assert evidence.best_rate({0.1: crowd(LATE), 0.2: crowd(EARLY), 0.3: crowd(LATE)}) == 0.2
     assert evidence.best_rate({0.1: crowd(EARLY), 0.2: crowd(EARLY)}) == 0.1
+
+
+def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
+    """Two that converge at the same steps share their ranks, and one that never does is last."""
+    made = crowds(gated=EARLY, fixed_gate=EARLY, plain=NEVER, plain__knowable=LATE)
+    parts = {part.name: (part.came, part.either) for part in evidence.predicted(made)}
+    assert parts == {
+        "gated": (1.5, 0.5),
+        "divided by three": (1.5, 0.5),
+        "two letters left out": (3, 0),
+        "plain": (4, 0),
+        evidence.LOWEST.name: (made["plain"].lowest, 0),
+    }
 
 
 def test_by_seed() -> None:
@@ -144,8 +157,8 @@ def test_bodies_of_evidence_are_named_by_their_seeds() -> None:
     ours, *recorded = beside
     assert beside[ours] is live and ours == f"live, {len(recipe.LIVE.seeds)} seeds"
     assert [beside[name] for name in recorded] == [*evidence.on_record().values()]
-    for name, crowds in evidence.on_record().items():
-        assert {name.split(", ")[1]} == {f"{len(c.arrivals)} seeds" for c in crowds.values()}
+    for name, kinds in evidence.on_record().items():
+        assert {name.split(", ")[1]} == {f"{len(c.arrivals)} seeds" for c in kinds.values()}
     own, published = evidence.on_record().values()
     assert own["plain"].steps[-1] == recipe.CHOSEN.steps
     assert published["plain"].steps[-1] == recipe.PUBLISHED.steps

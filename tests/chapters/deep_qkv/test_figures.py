@@ -15,6 +15,7 @@ from attn_notes.figures import COLOURS, SHARES, WEIGHTS, Picture
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
+from ...drawn import band
 from .made_up import EARLY, LATE, NEVER, SEEDS, crowd, crowds
 
 
@@ -234,6 +235,24 @@ def test_the_pull_beside_that_of_other_pairs() -> None:
     assert len(right.lines) == 15 and right.lines[-1].get_color() == colour("blue")
 
 
+def test_a_band_is_the_middle_half_of_the_seeds() -> None:
+    """Five seeds whose two letters pull against the rest by more and more."""
+    against = torch.tensor([1.0, 1, -0.5, -0.5, -0.5, -0.5])
+    shares = torch.linspace(0, 1, 5)[:, None, None]
+    seeds = (1 - shares) * torch.eye(6) + shares * against[:, None] * against
+    along = evidence.Along(
+        torch.tensor([0, 50, 100]), seeds.expand(3, 5, 6, 6), torch.ones(3, 5, 2),
+        torch.ones(2, 15) / 4,
+    )  # fmt: skip
+    left, _ = figures.pulling(along).fig.axes
+    ordered = along.cosines()[0].sort().values.tolist()
+    assert band(left) == tuple(pytest.approx([ordered[i]] * 3) for i in (1, 3))
+    made = crowd()
+    _, ax = figures.loss_curves({"gated": made, "plain": made}).fig.axes
+    low, _, high = (made.curves - sorting.FLOOR).T.tolist()
+    assert band(ax) == (pytest.approx(low), pytest.approx(high))
+
+
 def test_the_emblem_has_few_marks_and_hides_the_answer() -> None:
     picture = figures.emblem()
     assert picture.title == picture.caption == ""
@@ -271,11 +290,16 @@ def test_loss_curves() -> None:
 
 
 def test_the_loss_of_each_prediction() -> None:
-    picture = figures.prediction_losses(crowd())
+    made = crowd(torch.arange(5.0))
+    assert made.losses is not None
+    made.losses[:] += torch.arange(-2.0, 3)[:, None]
+    picture = figures.prediction_losses(made)
     assert [ax.get_title("left") for ax in picture.fig.axes] == ["step 0", "step 50", "step 1000"]
     for moment, ax in enumerate(picture.fig.axes):
         heights = [bar.get_height() for bar in ax.patches]
         assert heights == [x + moment for x in range(1, 7)]
+        middle_half = [segment[:, 1].tolist() for segment in ax.collections[0].get_segments()]
+        assert middle_half == [[x - 1, x + 1] for x in heights]
         floors = [segment[0, 1] for segment in ax.collections[1].get_segments()]
         assert floors == pytest.approx([math.log(3)] * 2 + [0] * 4)
     assert picture.alt.endswith("3.000, 4.000, 5.000, 6.000, 7.000, 8.000 nats.")
