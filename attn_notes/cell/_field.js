@@ -17,6 +17,7 @@ export function codeField({ uid, label, typed, run }) {
     oninput: typed,
     onkeydown: pressed,
   });
+  const scroller = html("div", { class: "attn-code-scroller" }, field);
 
   /** Number the lines, and mark those in which something went wrong. */
   function number(wrong = []) {
@@ -24,6 +25,7 @@ export function codeField({ uid, label, typed, run }) {
     const marked = (n) => (wrong.includes(n) ? html("span", { class: "attn-wrong" }, `${n}`) : html("span", {}, `${n}`));
     numbers.replaceChildren(...Array.from({ length: count }, (_, i) => marked(i + 1)));
     field.rows = count;
+    scroller.dataset.code = field.value;
   }
   function pressed(event) {
     if (event.key !== "Enter") return;
@@ -38,5 +40,5 @@ export function codeField({ uid, label, typed, run }) {
     // So that it can be taken back, as all that is typed.
     document.execCommand("insertText", false, `\n${indent}${deeper}`);
   }
-  return { node: html("div", { class: "attn-editor" }, numbers, field), field, number };
+  return { node: html("div", { class: "attn-editor" }, numbers, scroller), field, number };
 }

@@ -96,12 +96,12 @@ function lossChart() {
  *
  *   lesson    whose guesses and runs these are, by its stem
  *   settings  nodes of the choices; whoever changes one calls `restart`
- *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion, run}: what to train, what its
+ *   plan(seed)  {setup, name, shapes, floor, top, bottom, words, criterion, run, lasts}: what to train, what its
  *               weights are kept as, the picture's scale (`bottom` if there is something to see below
  *               the floor) with names for the floor and for what is reached; `lines` are further yardsticks,
  *               [{at, words}], and `tone` is the class of the curve, which it keeps when it is an earlier
  *               one. Of a run, what _yours.js keeps whatever came of it: kind, name, choices, taught,
- *               criterion, which is met by a score of `enough`, or 1
+ *               criterion, which is met by a score of `enough`, or 1. `lasts` says about how long, where one waits
  *   judge(weights, {losses, judged, step})  {score, words}: the share of the criterion that is reached, in
  *               words; `curve`, the losses to be drawn at that step, where these are not those of the
  *               batches; whatever else is there stays in the history for `series`
@@ -152,7 +152,6 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     window.history.pushState(window.history.state, ""); // so that Back returns to the panel
     shownIn(lesson, current.run.kind).scrollIntoView({ block: "center" });
   });
-  see.disabled = true;
   const kept = keeper({
     key: () => current.name,
     shapes: () => current.shapes,
@@ -194,7 +193,8 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     asked,
   );
   listenFor(lesson);
-  const deaf = watchYours(lesson, judgeChallenge);
+  const deaf = watchYours(lesson, showYours);
+  document.addEventListener("DOMContentLoaded", showYours); // figures are read after the panel is there
 
   // Of several in a row nobody wants to watch each.
   const training = trainer({
@@ -224,19 +224,25 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function restart() {
     if (!restored) {
       restored = true;
-      folded.restore(yours(lesson).settings[title] ?? {});
+      folded.restore(yours(lesson).chosen(title));
     }
     waiting = [];
     hurried = false;
     task.textContent = `Challenge: ${challenge.text()}`;
     prepare();
-    judgeChallenge();
+    showYours();
   }
 
-  /** How far the challenge is, by all runs of its seeds with the choices that the panel shows. */
-  function judgeChallenge() {
+  /**
+   * How far the challenge is, by all runs of its seeds with the choices that the panel shows; and the way to the
+   * figure that draws such runs, if the page has one.
+   */
+  function showYours() {
     if (!current) return;
-    const row = yours(lesson).runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
+    const { runs } = yours(lesson);
+    see.hidden = !shownIn(lesson, current.run.kind);
+    see.disabled = !runs.some(({ kind }) => kind === current.run.kind);
+    const row = runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
     const { met, words } = row.length ? challenge.judged(row) : { met: false, words: "" };
     asked.dataset.met = met === true;
     const far = met === null ? `${words}.` : `${met ? "Met" : "Not met"}: ${words}.`;
@@ -251,7 +257,8 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     weights = null;
     chart.begin(current);
     mark({ training: "idle", step: 0, loss: "", score: 0 });
-    line.textContent = `Seed ${seed}, ${current.setup.steps.toLocaleString("en")} steps. Not begun.`;
+    const lasts = current.lasts ? `, ${current.lasts}` : "";
+    line.textContent = `Seed ${seed}, ${current.setup.steps.toLocaleString("en")} steps${lasts}. Not begun.`;
     say("");
     kept.update();
   }
@@ -308,7 +315,6 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       series: lost ? {} : series(history),
     };
     yours(lesson).add({ ...run, passed: challenge.passed(run, last) });
-    see.disabled = !shownIn(lesson, run.kind);
     hurried = waiting.length > 0;
     if (!hurried) return;
     seed = waiting.shift();
@@ -353,6 +359,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   document.addEventListener("visibilitychange", restOrWake);
   function free() {
     document.removeEventListener("visibilitychange", restOrWake);
+    document.removeEventListener("DOMContentLoaded", showYours);
     deaf();
     training.free();
   }

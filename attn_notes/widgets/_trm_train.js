@@ -88,7 +88,7 @@ export function explorerTraining({ uid, root, model, follow }) {
   function plan(seed) {
     const { config, use_many: use, draws, supervision, optimizer, judged, ...shape } = lesson();
     const { rows, columns, held_out_share, symmetries } = shape;
-    const { goal, sizes } = lesson();
+    const { goal, sizes, look } = lesson();
     const shapes = Object.entries(draws).map(([name, { shape }]) => [
       ownName(name),
       shape,
@@ -129,6 +129,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       top: TOP_LOSS,
       words: "the floor, 0: a puzzle has one solution",
       criterion: "below, the share of held-out minimal puzzles that it solves",
+      lasts: look && `${lasting(look * choice.steps * choice.size.seats)} on one core`,
     };
   }
 

@@ -6,7 +6,7 @@
 //             many steps, whether it met the lesson's criterion and what several are said to do that did, the step
 //             from which on it did (null if it did not), whether it does what the challenge asks, what came out in
 //             words, and rows of [x, y] by name
-//   settings  what is chosen in each panel that trains, by its title, and by the name of the field
+//   settings  what is chosen in each panel that trains, by its page and title, and by the name of the field
 
 import { stored } from "./_stored.js";
 
@@ -18,6 +18,8 @@ const FORGOTTEN = Symbol.for("attn_notes.forgotten");
 const forgotten = () => (document[FORGOTTEN] ??= new Map()); // as long as the page is
 const keyOf = (lesson) => `attention-notes yours ${lesson}`;
 const mineIn = (lesson) => stored(keyOf(lesson));
+/** A panel of this page: guesses and runs are of the lesson wherever it is shown, choices of the page they were made on. */
+const panelHere = (title) => `${location.pathname.replace(/(index)?(\.html)?$/, "")} ${title}`;
 
 /** What there is, whatever stands under that name in the browser. */
 function readMine(lesson) {
@@ -76,9 +78,11 @@ export function yours(lesson) {
     },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
-    choose(panel, settings) {
+    /** What was chosen in a panel of this page, by its title. */
+    chosen: (title) => readMine(lesson).settings[panelHere(title)] ?? {},
+    choose(title, settings) {
       const mine = readMine(lesson);
-      put({ ...mine, settings: { ...mine.settings, [panel]: settings } });
+      put({ ...mine, settings: { ...mine.settings, [panelHere(title)]: settings } });
     },
     forget() {
       forgotten().set(lesson, mineIn(lesson).get());

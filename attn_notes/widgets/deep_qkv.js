@@ -12,10 +12,11 @@ import { VARIANTS, WORDS, parse, score, sortAll, sorted, written } from "./_deep
 import { sorterTraining } from "./_deep_qkv_train.js";
 import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
 
-/** How many words each seed of a run sorts, counted once. */
+/** How many words each seed of a run sorts, counted once; none as long as its program is not there. */
 const scoresOf = (() => {
   const counted = new WeakMap();
   return (run) => {
+    if (!machines.of(run)) return [];
     if (!counted.has(run)) {
       const seeds = Array.from({ length: run.seeds }, (_, i) =>
         score(sortAll(machines.of(run), unpack(run, i))),
@@ -25,6 +26,9 @@ const scoresOf = (() => {
     return counted.get(run);
   };
 })();
+
+/** What heat maps depend on besides the weights. */
+const kindOf = (variant, { names, shapes }) => JSON.stringify([variant, names, shapes]);
 
 // ---------------------------------------------------------------------------------------------
 // The view
@@ -38,7 +42,7 @@ async function render({ model, el }) {
   let shown = null;
   const seen = new Map();
   let answers = []; // the three steps of each word
-  let maps = null; // built when the weights are first looked at
+  let maps = null; // of the weights of one kind, built when these are first looked at
   let origin = null; // {variant, seed}, from which the reader went to a seed that failed
 
   const { save, watch } = saver(model, draw);
@@ -226,8 +230,9 @@ async function render({ model, el }) {
 
   function drawWeights() {
     if (inside.hidden || !shown) return;
-    if (!maps) {
-      maps = heatMaps(shown.run, VARIANTS[shown.variant].formula, { toggle, point });
+    const kind = kindOf(shown.variant, shown.run);
+    if (maps?.kind !== kind) {
+      maps = { kind, ...heatMaps(shown.run, VARIANTS[shown.variant].formula, { toggle, point }) };
       place.replaceChildren(maps.heat);
     }
     maps.show(shown.original, zeroed(), shown.full);
@@ -297,9 +302,12 @@ async function render({ model, el }) {
     save(next);
   }
 
-  const same = (weights, others) =>
+  /** Whether what was shown before is what is chosen now: a model of the same kind, with these very weights. */
+  const same = (weights, before) =>
+    run().observe === before.run.observe &&
+    kindOf(chosen(), run()) === kindOf(before.variant, before.run) &&
     Object.keys(weights).every((name) =>
-      weights[name].every((value, i) => Object.is(value, others[name]?.[i])),
+      weights[name].every((value, i) => Object.is(value, before.original[name][i])),
     );
 
   /** Show the chosen model, with the reader's edits if they were of these very weights. */
@@ -313,13 +321,11 @@ async function render({ model, el }) {
     }
     const variant = chosen();
     const first = shown === null;
-    const alike = (x, y) => x.names.join() === y.names.join() && x.shapes.join() === y.shapes.join();
-    if (!first && (variant !== shown.variant || !alike(run(), shown.run))) maps = null;
     const original = unpack(run(), seed());
     const which = `${variant} ${seed()}`;
     const kept = seen.get(which);
     const { edits, position } =
-      kept && same(original, kept.original) ? kept : { edits: [{ zeroed: new Set() }], position: 0 };
+      kept && same(original, kept) ? kept : { edits: [{ zeroed: new Set() }], position: 0 };
     const full = fullColour(original);
     shown = { run: run(), variant, seed: seed(), original, full, edits, position };
     seen.set(which, shown);
@@ -338,7 +344,6 @@ async function render({ model, el }) {
     if (!shown?.learning || shown.variant !== variant) {
       const shapes = Object.values(lesson.draws).map(({ shape }) => shape);
       const run = { ...lesson, names: Object.keys(lesson.draws), shapes };
-      maps = null;
       note.textContent = "";
       shown = { run, variant, seed: null, learning: true };
     }
@@ -356,7 +361,7 @@ async function render({ model, el }) {
     await machines.prepare(model.get("runs"));
     if (!shown || !run()) return switchModel();
     const fresh = unpack(run(), shown.seed < run().seeds ? shown.seed : 0);
-    if (same(fresh, shown.original)) {
+    if (same(fresh, shown)) {
       shown.run = run();
       fillSelects();
     } else switchModel();

@@ -163,6 +163,7 @@ class SudokuExplorer(anywidget.AnyWidget):
         optimizer: Mapping[str, float],
         judged: Mapping[str, int],
         goal: Mapping[str, Any],
+        look: float = 0.0,
     ) -> None:
         """Let the reader train such a model in the page.
 
@@ -178,6 +179,8 @@ class SudokuExplorer(anywidget.AnyWidget):
             judged: how many held-out minimal puzzles are tried `along` the way, and at the `last`
                 step, for how many supervision `steps`, and `probes`, how often.
             goal: the challenge: `solved`, a share, within so many `steps` of the optimiser.
+            look: seconds that training takes for one look of one seat, where they were measured:
+                the page says how long a run will take before it begins.
 
         Raises:
             ValueError: a model or boards that the page cannot compute with.
@@ -197,6 +200,7 @@ class SudokuExplorer(anywidget.AnyWidget):
             "optimizer": dict(optimizer),
             "judged": dict(judged),
             "goal": dict(goal),
+            "look": look,
         }
 
     def __repr__(self) -> str:

@@ -771,6 +771,40 @@ def test_a_model_without_a_position_table_is_shown(
     expect(put.get_by_role("button", name=f"Take it apart: {left} weights")).to_be_visible()
 
 
+OTHERS = {
+    "another kind": ["{ gated: saved.runs.plain }"],
+    "none, then another kind": ["{}", "{ plain: saved.runs.plain }"],
+    "the same weights by another name": ["{ strict: saved.runs.gated }"],
+    "there and back": ["{ plain: saved.runs.plain }", "{}", "{ gated: saved.runs.gated }"],
+}
+CELLS = """() => [...document.querySelectorAll("#scratch .abc-cell")].map((cell) =>
+  [cell.dataset.name, cell.dataset.index, cell.getAttribute("aria-label")].join(" "))"""
+
+
+@pytest.mark.parametrize("arrive", OTHERS.values(), ids=OTHERS)
+def test_runs_of_another_kind_arrive_while_weights_are_open(
+    module_page: Page, arrive: list[str]
+) -> None:
+    """And a weight is zeroed: what is seen is what one sees who opens the new ones."""
+    module_page.evaluate(FAKE_MODEL, {"variant": "gated", "seed": 0, "lessons": {}})
+    module_page.evaluate("fake.set('runs', { gated: saved.runs.gated })")
+    scratch = module_page.locator("#scratch")
+    open_weights(scratch)
+    scratch.locator(".abc-cell").last.click()
+    for runs in arrive:
+        module_page.evaluate(f"fake.set('runs', {runs})")
+    zeroed = scratch.locator(".abc-zeroed")
+    if zeroed.count():  # the reader's own, of these very weights
+        zeroed.click()
+    cells = module_page.evaluate(CELLS)
+    told = scratch.locator(".abc-score, .abc-note, .abc-apart").all_text_contents()
+    module_page.evaluate(FAKE_MODEL, {"variant": "gated", "seed": 0, "lessons": {}, "runs": {}})
+    module_page.evaluate(f"fake.set('runs', {arrive[-1]})")
+    open_weights(scratch)
+    assert cells == module_page.evaluate(CELLS)
+    assert told == scratch.locator(".abc-score, .abc-note, .abc-apart").all_text_contents()
+
+
 # Other views and other times -------------------------------------------------------------------
 
 ASLEEP = {"runs": {}, "variant": "gated", "seed": 0, "text": "cab"}

@@ -1,5 +1,6 @@
 """Deep supervision in the page: its puzzles and steps against Python's, its panel."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
@@ -12,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from scipy import stats
 from torch import Generator, Tensor
 
+from attn_notes.analysis import results
 from attn_notes.chapters.trm import measure, recipe
 from attn_notes.chapters.trm.supervision import Settings, Supervision, step_loss
 from attn_notes.models.trm import TRM, Config
@@ -313,6 +315,28 @@ def a_few_steps(page: Page) -> Locator:
         "Number(document.querySelector('.trm.attn-widget').dataset.step) >= 4", timeout=PATIENCE
     )
     return widget
+
+
+def test_how_long_it_takes_is_said_before_it_begins(module_page: Page) -> None:
+    """As long as the recorded lesson trained for as many looks; nothing where none is recorded."""
+    module_page.evaluate(FAKE_MODEL, {})
+    widget = module_page.locator("#scratch .trm")
+    runs = results.load("trm_runs")["runs"]
+    trained = runs["trained"]["seconds"] - runs["FAST=1"]["seconds"]
+    line = widget.locator(".attn-train-line").first
+    unfold(widget)
+    for seats, steps in recipe.PAGE.items():
+        widget.get_by_label("Puzzles at once").select_option(str(seats))
+        for part in (1, 1 / 3):
+            widget.get_by_label("Steps", exact=True).select_option(str(round(part * steps)))
+            share = round(part * steps) * seats / (recipe.LIVE.steps * recipe.LIVE.settings.seats)
+            said = re.search(r"about (\d+) (minute|second)", line.text_content() or "")
+            assert said and "Not begun" in (line.text_content() or "")
+            found, unit = int(said[1]), {"minute": 60, "second": 1}[said[2]]
+            assert abs(found * unit - share * trained) <= max(unit / 2, 10)
+    module_page.evaluate("fake.set('lesson', { ...saved.lesson, look: 0 })")
+    expect(line).to_have_text("Seed 1, 1,000 steps. Not begun.")
+    module_page.evaluate("window.leave()")
 
 
 def test_it_trains_pauses_and_shows_what_it_has_learned(visit: Visit, tmp_path: Path) -> None:

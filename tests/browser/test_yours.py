@@ -17,7 +17,7 @@ from attn_notes.chapters.equilibrium import evidence
 from attn_notes.predictions import Part
 
 from ..drawn import place
-from .conftest import STEMS, Visit, opened
+from .conftest import STEMS, TRAINING, Visit, opened
 from .training_page import choose, pick, told, train
 from .widget_page import READ_PAGE
 
@@ -351,8 +351,9 @@ def test_nonsense_in_a_field_is_answered_and_kept_out(stem: str, page: Page) -> 
 
 KEPT = [
     "{", "null", "[]", '{"guesses": {}, "runs": [], "settings": null}',
-    '{"guesses": {}, "runs": [], "settings": {"Train one here": {"train-loss": []}}}',
-    '{"guesses": {}, "runs": [], "settings": {"Train one here": 7}}',
+    '{"guesses": {}, "runs": [], "settings": {"/book/deep_qkv Train one here": '
+    '{"train-loss": []}}}',
+    '{"guesses": {}, "runs": [], "settings": {"/book/deep_qkv Train one here": 7}}',
     '{"guesses": 3, "runs": 3}', '{"guesses": {}, "runs": [null, 7]}',
     '{"guesses": {"x": "y"}, "runs": [{"kind": "plain", "name": "plain", "said": "", '
     '"seed": 1, "arrived": "soon", "series": {}}]}',
@@ -371,6 +372,62 @@ def test_whatever_stands_in_the_browser_does_no_harm(
     visit.page.reload()
     visit.settle()
     expect(figures(visit.page).first).to_have_attribute("data-yours", "0")
+    visit.assert_clean()
+
+
+def test_what_is_chosen_on_a_page_stays_on_that_page(
+    server: str, open_page: Callable[..., Visit]
+) -> None:
+    """The sorter is trained on two; a page is the same by each of its addresses."""
+    visit = open_page("book/deep_qkv.html")
+    widget = visit.page.locator(".attn-widget").first
+    made = widget.locator(".attn-settings-made")
+
+    def goes_to(path: str) -> str | None:
+        visit.page.goto(server + path)
+        visit.settle()
+        return made.text_content()
+
+    untouched = made.text_content()
+    choose(widget, speed="fast")
+    of_lesson = made.text_content()
+    assert goes_to("book/index.html") == untouched
+    choose(widget, steps="300")
+    of_landing = made.text_content()
+    assert len({untouched, of_lesson, of_landing}) == 3
+    assert goes_to("book/deep_qkv.html?show=sorter") == of_lesson
+    assert goes_to("book/#lessons") == of_landing
+    visit.assert_clean()
+
+
+@pytest.mark.parametrize("path", ["book/index.html", *(f"book/{stem}.html" for stem in TRAINING)])
+def test_see_it_below_is_there_where_there_is_something_to_see(
+    path: str, open_page: Callable[..., Visit]
+) -> None:
+    """A figure of this page that draws such runs; it can be pressed as soon as there is one."""
+    visit = open_page(path)
+    page, landing = visit.page, path == "book/index.html"
+    page.evaluate(READ_PAGE)
+    stem = "deep_qkv" if landing else Path(path).stem
+    kinds = {
+        kind for figure in figures(page).all() for axis in axes(figure) for kind in axis["runs"]
+    }
+    see = page.locator(".attn-widget").first.get_by_role("button", name="See it below")
+    expect(see).to_have_count(0 if landing else 1)
+    assert landing or see.is_disabled()
+    page.evaluate(ADD, [stem, [{"kind": kind, "seed": 1} for kind in kinds or ["plain"]]])
+    expect(see).to_have_count(0 if landing else 1)
+    if not landing:
+        assert see.is_enabled()
+        see.click()
+        page.wait_for_function(
+            """() => [...document.querySelectorAll("figure[data-listens]")].some((figure) => {
+              const { top, bottom } = figure.getBoundingClientRect();
+              return Number(figure.dataset.yours) && top < innerHeight && bottom > 0;
+            })"""
+        )
+    page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
+    assert landing or see.is_disabled()
     visit.assert_clean()
 
 

@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_notes import recall
+from attn_notes.analysis import results
 from attn_notes.chapters.trm.controls import Sharing
 from attn_notes.chapters.trm.supervision import Settings, step_loss
 from attn_notes.models.trm import TRM, Config, Rereading, Straight
@@ -96,6 +97,13 @@ GOAL = dict(solved=0.9, steps=1000)
 """The challenge: which share of the puzzles judged last, within so many steps."""
 
 
+def look() -> float:
+    """Seconds of training for one look of one seat: what the lesson took beyond all the rest."""
+    runs = results.load("trm_runs")["runs"]
+    training = runs["trained"]["seconds"] - runs["FAST=1"]["seconds"]
+    return float(training / (LIVE.steps * LIVE.settings.seats))
+
+
 def lesson(task: Sudoku = TASK) -> dict[str, Any]:
     """What `SudokuExplorer.teach` takes."""
     settings = LIVE.settings
@@ -118,6 +126,7 @@ def lesson(task: Sudoku = TASK) -> dict[str, Any]:
         },
         "judged": JUDGED,
         "goal": GOAL,
+        "look": look(),
     }
 
 

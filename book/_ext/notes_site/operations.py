@@ -114,4 +114,5 @@ def _table(found: Iterable[tuple[str, ...]]) -> str:
         line((_codes([name]), _codes(words.split()), gives, slope), "td")
         for name, words, gives, slope in found
     )
-    return f'<table class="table"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    table = f'<table class="table"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    return f'<div class="pst-scrollable-table-container">{table}</div>'  # as the theme does of its
