@@ -6,10 +6,12 @@ it. What comes ready from the package, equals the published solution or another'
 """
 
 import ast
-import copy
 import hashlib
 import re
-from collections.abc import Iterator
+import symtable
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 MODULES = {
     "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "einops", "fractions",
@@ -46,19 +48,40 @@ METHODS = {"__call__", "__init__", "__getitem__", "__len__", "__post_init__"}
 LONG = 60
 """An answer of so many parts two do not write alike by chance."""
 
+LONGEST = 100_000
+"""Characters of a cell that is read."""
+
+DEEPEST = 100
+"""Parts of an answer in one another; Python gives up at some hundred."""
+
 
 def code(source: str) -> str:
     """A cell's source without the lines that only a notebook understands."""
     return "\n".join("" if re.match(r"\s*[%!?]", line) else line for line in source.splitlines())
 
 
+def parsed(source: str) -> ast.Module:
+    """A cell as Python reads it, without its warnings."""
+    with warnings.catch_warnings(action="ignore"):
+        return ast.parse(source)
+
+
 def misspelt(source: str) -> str:
-    """Why a cell is no Python; empty if it is."""
+    """Why a cell is no Python that can be read; empty if all else here can read it."""
+    if len(source) > LONGEST:
+        return f"the cell has more than {LONGEST:,} characters, too many for an answer."
     try:
-        ast.parse(source)
+        level: list[ast.AST] = [parsed(source)]
+        for _ in range(DEEPEST):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if level:
+            raise RecursionError
+        table(source)
     except (SyntaxError, ValueError) as error:
         line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         return f"the cell is no Python{line}: {getattr(error, 'msg', 'it cannot be read')}."
+    except (RecursionError, MemoryError):
+        return "the cell is nested too deep to be read."
     return ""
 
 
@@ -72,7 +95,7 @@ def refused(source: str) -> list[str]:
     >>> refused("def f(x):\n    x.y = 1\n    return torch.ones(2)")
     []
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     ours = bound(tree)
     found: dict[str, None] = {}
     for node in ast.walk(tree):
@@ -103,11 +126,16 @@ def objections(node: ast.AST, ours: set[str]) -> Iterator[str]:
         case ast.FunctionDef(name=name) if name.startswith("__") and name not in METHODS:
             yield f"defines {name}"
     if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        root = node.value
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Name) and root.id not in ours:
-            yield f"changes {root.id}"
+        changes = root(node)
+        if changes and changes not in ours:
+            yield f"changes {changes}"
+
+
+def root(node: ast.expr) -> str:
+    """The name from which attributes and items lead to a part; empty if it is no name."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_plain(text: ast.expr) -> bool:
@@ -144,6 +172,90 @@ def bound(tree: ast.AST) -> set[str]:
     return found
 
 
+class Step(NamedTuple):
+    """A statement of a cell: the names that it gives, and those whose values it may change."""
+
+    source: str
+    gives: frozenset[str]
+    changes: frozenset[str]
+
+
+def steps(source: str) -> list[Step]:
+    r"""The statements of a cell; none if it is no Python.
+
+    >>> steps("found = []\nfound.append(1)")[1]
+    Step(source='found.append(1)', gives=frozenset(), changes=frozenset({'found'}))
+    """
+    if misspelt(source):
+        return []
+    found = []
+    for part in parsed(source).body:
+        changes = set()
+        for node in ast.walk(part):
+            match node:
+                case ast.Expr(value=ast.Call(func=ast.Attribute() as place)):
+                    changes.add(root(place))
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                    changes.add(root(node))
+        text = ast.unparse(part)
+        found.append(Step(text, frozenset(given_at_top(text)), frozenset(changes)))
+    return found
+
+
+def statements(sources: Iterable[str]) -> set[str]:
+    """The statements of cells, as text."""
+    return {step.source for source in sources for step in steps(source)}
+
+
+def helpers(source: str, others: Sequence[Step]) -> tuple[str, ...]:
+    r"""What an answer needs of a notebook's other cells: imports, functions and values.
+
+    Args:
+        source: the answer's; nothing if it is no Python.
+        others: the statements of the other cells, in their order.
+
+    >>> helpers("def f(): return g()", steps("import math, os\ny = 1\ndef g(): return math.e"))
+    ('import math, os', 'def g():\n    return math.e')
+    """
+    if misspelt(source):
+        return ()
+    own = {name for step in others for name in step.gives if not is_import(step.source)}
+    gives = [step.gives | own & step.changes for step in others]
+    wanted, chosen = needs(source), set[int]()
+    while more := {i for i, found in enumerate(gives) if found & wanted} - chosen:
+        chosen |= more
+        wanted |= {name for i in more for name in needs(others[i].source)}
+    return tuple(others[i].source for i in sorted(chosen))
+
+
+def is_import(source: str) -> bool:
+    """Whether a statement is an import."""
+    return source.startswith(("import ", "from "))
+
+
+def needs(source: str) -> set[str]:
+    """The names that a cell takes from elsewhere, in whatever depth."""
+
+    def asked(table: symtable.SymbolTable) -> set[str]:
+        outer = table.get_type() == "module"
+        used = (s for s in table.get_symbols() if s.is_referenced() and (outer or s.is_global()))
+        return {s.get_name() for s in used}.union(*map(asked, table.get_children()))
+
+    return asked(table(source)) - given_at_top(source)
+
+
+def given_at_top(source: str) -> set[str]:
+    """The names that a cell gives to what a later one can use."""
+    symbols = table(source).get_symbols()
+    return {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+
+
+def table(source: str) -> symtable.SymbolTable:
+    """The names of a cell, as Python sees them."""
+    with warnings.catch_warnings(action="ignore"):
+        return symtable.symtable(source, "<answer>", "exec")
+
+
 def given(source: str) -> str:
     r"""The name that a cell gives: of its last function, or else of what it assigns last.
 
@@ -154,14 +266,9 @@ def given(source: str) -> str:
     return [*values, *functions][-1] if functions or values else ""
 
 
-def gives(source: str, name: str) -> bool:
-    """Whether a cell gives this name, as a function or a value."""
-    return not misspelt(source) and any(name in found for found in names(source))
-
-
 def names(source: str) -> tuple[list[str], list[str]]:
     """The functions that a cell defines, and what it assigns."""
-    body = ast.parse(source).body
+    body = parsed(source).body
     functions = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     return functions, [target.id for target in targets if isinstance(target, ast.Name)]
@@ -183,7 +290,7 @@ def ready(source: str, words: str, package: set[str], asked: str = "") -> list[s
     >>> ready("import attn_notes.find", "Write `find`.", set(), "find")
     ['attn_notes.find']
     """
-    tree, known = ast.parse(source), {*re.findall(r"\w+", words)} - {asked}
+    tree, known = parsed(source), {*re.findall(r"\w+", words)} - {asked}
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -229,10 +336,10 @@ class _Plain(ast.NodeTransformer):
 
 def plain(source: str) -> ast.AST:
     """An answer without what another may choose freely and change nothing by it."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     tree.body = [node for node in body if not isinstance(node, ast.Expr)]
-    return _Plain(bound(tree) - {"self"}).visit(copy.deepcopy(tree))
+    return _Plain(bound(tree) - {"self"}).visit(tree)
 
 
 def print_of(source: str, least: int = LONG) -> str:

@@ -13,15 +13,19 @@ results.jsonl        what came of each answer that was tried: a call that is sto
 
 An answer is read before it is run (`answers.py`), and run in a process of its own that reaches
 nothing (`worker.py`), with the course's own copy of the package and cases drawn by its seed. What
-is refused there, comes ready from the package, or is the published solution gets no points and is
-named; a teacher's file `decisions.csv` in that folder, with the columns student, exercise, points,
-has the last word. Where somebody has changed a file of a folder, it is left: see manifest.py.
+comes ready from the package or is the published solution gets no points and is named; what is
+refused there or lacks a name is not graded, and named, too. A teacher's file `decisions.csv` in
+that folder, with the columns student, exercise, points, has the last word; a row of it that is
+wrong is said. Where somebody has changed a file of a folder, it is left: see manifest.py.
 """
 
 import ast
+import codecs
+import contextlib
 import csv
 import functools
 import hashlib
+import io
 import json
 import os
 import queue
@@ -31,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import unicodedata
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,18 +58,32 @@ AT_ONCE = 2
 """Processes side by side."""
 
 WORKER = Path(__file__).with_name("worker.py")
-ALONE = ("unshare", "--user", "--map-root-user", "--net")
-"""Before a command: it has a network of its own, and nothing is on it."""
+ALONE = ("unshare", "--user", "--map-root-user", "--net", "--ipc")
+"""Before a command: it has a network of its own, and nothing is on it. Root needs not be made root,
+and an answer could not be made anybody else then."""
 
-BLIND = 'mount -t tmpfs none "$0" && exec "$@"'
-"""What a shell does first, given a folder: for the command and what it starts it is empty."""
+BLIND = """
+for each in "$0" /dev/shm; do
+    test ! -d "$each" || mount -t tmpfs -o ro none "$each" || exit
+done
+exec "$@"
+"""
+"""What a shell does first, given a folder: for the command and what it starts it is empty, as is
+what processes share."""
 
 READY = "what you give is a function of the package. Write your own."
 CHANGED = "your code changes a part of the package or of Python, which no exercise needs."
 MEMORY = "your code wanted more memory than there is: two gigabytes."
 
+AGAIN = ("waited", "server")
+"""How an answer ended that is tried again."""
+
+SYMPTOM = 500
+"""Characters of a symptom: an answer may raise whatever it likes."""
+
 RESULTS = "results.jsonl"
 DECISIONS = "decisions.csv"
+COLUMNS = ("student", "exercise", "points")
 
 
 def grade(folder: Path, number: int, source: Path) -> Path:
@@ -79,15 +98,16 @@ def grade(folder: Path, number: int, source: Path) -> Path:
     handed_in = submissions.read(source, week)
     there = folder / "grades" / week.name
     there.mkdir(parents=True, exist_ok=True)
+    decided, wrong = decisions(there, week, handed_in)
     trials, where = tried(folder, week, of.seed, handed_in, there / RESULTS)
-    graded = list(settled(week, handed_in, trials, decisions(there)))
+    graded = list(settled(week, handed_in, trials, decided))
     with tempfile.TemporaryDirectory() as name:
         new = Path(name)
-        reports.write(new, week, graded, where)
+        reports.write(new, week, graded, where, wrong)
         said = manifest.merge(new, there)
     said += release(folder, week, graded)
     left = [line for line in said if line.startswith("left")]
-    print(*left, f"The report is {there / 'report.html'}.", sep="\n")
+    print(*wrong, *left, f"The report is {there / 'report.html'}.", sep="\n")
     return there
 
 
@@ -116,21 +136,77 @@ def read_week(folder: Path, number: int) -> Week:
     return homework.from_json(found[0].read_text("utf-8"))
 
 
-def decisions(there: Path) -> dict[tuple[str, str], float]:
-    """A teacher's own points, by student and exercise.
+def decisions(
+    there: Path, week: Week, handed_in: list[Submission]
+) -> tuple[dict[tuple[str, str], float], list[str]]:
+    """A teacher's own points, by student and exercise; and each row that is wrong, and why.
 
     Raises:
         BookError: the file is not as it should be.
     """
     path = there / DECISIONS
     if not path.exists():
-        return {}
+        return {}, []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-        return {(row["student"], row["exercise"]): float(row["points"]) for row in rows}
-    except (KeyError, TypeError, ValueError) as error:
-        raise BookError(f"{path} wants the columns student, exercise, points: {error}") from error
+        rows = list(table(path.read_bytes()))
+    except (csv.Error, UnicodeError) as error:
+        raise BookError(f"{path} cannot be read as a table: {error}") from error
+    head, found, wrong = [name.strip().lower() for name in rows[0][1]] if rows else [], {}, []
+    if missing := [name for name in COLUMNS if name not in head]:
+        raise BookError(f"{path} wants the columns {', '.join(COLUMNS)}: no {', '.join(missing)}.")
+    students = {handed.student.key for handed in handed_in}
+    most = {one.name: one.points for one in week.exercises}
+    for line, row in rows[1:]:
+        told = dict(zip(head, row, strict=False))
+        student, exercise, points = (told.get(name, "").strip() for name in COLUMNS)
+        student = unicodedata.normalize("NFC", student)
+        worth = number(points)
+        if student not in students:
+            why = f"nobody is called {student!r} in the column student of grades.csv"
+        elif exercise not in most:
+            why = f"this week has no exercise {exercise!r}, but {', '.join(most)}"
+        elif worth is None or not 0 <= worth <= most[exercise]:
+            why = f"{points!r} is no number of points from 0 to {most[exercise]}"
+        elif (student, exercise) in found:
+            why = f"of {student}, {exercise} another row has decided"
+        else:
+            found[student, exercise] = worth
+            continue
+        wrong.append(f"{DECISIONS}, line {line}, does not count: {why}.")
+    return found, wrong
+
+
+def table(content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table that are not empty, by their lines, as spreadsheets save it.
+
+    With commas, semicolons or tabs; in UTF-8, in UTF-16 or as Windows writes in Europe.
+
+    Raises:
+        csv.Error: it is none.
+    """
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", errors="replace")
+    text = re.sub(r"\Asep=.\r?\n", "\n", text)  # a line for Excel alone
+    first = text.lstrip().partition("\n")[0]
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    for row in rows:
+        if any(cell.strip() for cell in row):
+            yield rows.line_num, row
+
+
+def number(text: str) -> float | None:
+    """Points as somebody has written them, with a comma, too; none if it is no number.
+
+    >>> number("1,5"), number("two")
+    (1.5, None)
+    """
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
 
 
 # Trying
@@ -141,10 +217,17 @@ class Trial(NamedTuple):
 
     exercise: Exercise
     source: str
+    above: tuple[str, ...] = ()
+    """What it needs of the notebook's other cells: statements, which are run first."""
+
+    @property
+    def all(self) -> str:
+        """All that is run, as it is read."""
+        return "\n".join((*self.above, self.source))
 
     def key(self, package: str, seed: int) -> str:
         """Under which its result is kept: equal answers are tried once."""
-        told = json.dumps([self.exercise.name, self.exercise.check, self.source, package, seed])
+        told = json.dumps([self.exercise.name, self.exercise.check, self.all, package, seed])
         return hashlib.sha256(told.encode()).hexdigest()[:24]
 
 
@@ -155,10 +238,10 @@ def tried(
     (wheel,) = (folder / "students" / week.name).glob("*.whl")
     before = results(kept)
     wanted = {
-        Trial(exercise, source): None
+        trial: None
         for handed in handed_in
         for exercise in week.exercises
-        if is_to_run(source := handed.cells.get(exercise.name, ""), exercise)
+        if is_to_run(trial := trial_of(handed, exercise))
     }
     found, todo = {}, []
     for trial in wanted:
@@ -172,20 +255,27 @@ def tried(
     if todo:
         with tempfile.TemporaryDirectory() as name, kept.open("a", encoding="utf-8") as file:
             package = Path(name)
+            package.chmod(0o755)  # whoever runs an answer may be nobody
             zipfile.ZipFile(wheel).extractall(package)
             for trial, came in run(todo, week, seed, package, alone):
                 found[trial] = came
-                if came.get("ended") != "waited":  # that may be another the next time
+                if came.get("ended") not in AGAIN:  # that may be another the next time
                     line = {"key": trial.key(wheel.name, seed), **came}
                     print(json.dumps(line), file=file, flush=True)
     return found, f"Answers ran in processes of their own{by}, with {wheel.name}."
 
 
-def is_to_run(source: str, exercise: Exercise) -> bool:
+def trial_of(handed: Submission, exercise: Exercise) -> Trial:
+    """A student's answer to an exercise."""
+    name = exercise.name
+    return Trial(exercise, handed.cells.get(name, ""), handed.above.get(name, ()))
+
+
+def is_to_run(trial: Trial) -> bool:
     """Whether there is an answer that may be run."""
-    if submissions.untouched(source, exercise) or answers.misspelt(source):
+    if submissions.untouched(trial.source, trial.exercise) or answers.misspelt(trial.source):
         return False
-    return not answers.refused(source)
+    return not answers.refused(trial.all)
 
 
 def results(kept: Path) -> dict[str, dict[str, Any]]:
@@ -206,9 +296,10 @@ def apart(folder: Path) -> tuple[tuple[str, ...], str]:
 
     A system that has not all of it leaves the rest to what `worker.py` refuses.
     """
-    blind = (*ALONE, "--mount", "sh", "-c", BLIND, str(folder.resolve()))
+    alone = ALONE if os.geteuid() else (ALONE[0], *ALONE[3:])
+    blind = (*alone, "--mount", "sh", "-c", BLIND, str(folder.resolve()))
     network = ", in a network with nothing on it"
-    for before, said in ((blind, f"{network}, without this folder"), (ALONE, network)):
+    for before, said in ((blind, f"{network}, without this folder"), (alone, network)):
         if shutil.which(before[0]):
             done = subprocess.run([*before, "true"], capture_output=True)
             if not done.returncode:
@@ -230,7 +321,12 @@ def run(
         if not hasattr(own, "server"):
             own.server = start()
             servers.append(own.server)
-        ended.put((trial, own.server.ask(question(trial, week, seed, setups))))
+        try:
+            came = own.server.ask(question(trial, week, seed, setups))
+        except (BookError, OSError, ValueError):  # an answer may have ended it: the others go on
+            came = {"ended": "server"}
+            del own.server
+        ended.put((trial, came))
 
     try:
         with ThreadPoolExecutor(min(AT_ONCE, len(todo))) as pool:
@@ -264,6 +360,7 @@ def question(trial: Trial, week: Week, seed: int, setups: list[str]) -> dict[str
         "check": call.func.attr,
         "answer": ast.unparse(call.args[0]),
         "case": trial.exercise.case,
+        "above": trial.above,
         "source": trial.source,
         "seed": seed,
     }
@@ -276,7 +373,8 @@ class Server:
         self.log = package.with_name(f"{package.name}-{threading.get_ident()}.log")
         kept = ("PATH", "HOME", "LANG", "TMPDIR", "ATTN_NOTES_DATA", "SYSTEMROOT")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
-        environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        # Who runs an answer may have no name, and some libraries ask for it.
+        environment |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "USER": "nobody"}
         own = ["own-mounts"] if "--mount" in alone else []
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -312,7 +410,7 @@ class Server:
 
     def close(self) -> None:
         """End it."""
-        with self.process:
+        with contextlib.suppress(OSError), self.process:  # it may be gone
             self.process.kill()
         files.remove(self.log)
 
@@ -332,11 +430,11 @@ def settled(
         grades, points, others = {}, {}, {}
         for one in week.exercises:
             source = handed.cells.get(one.name, "")
-            came = trials.get(Trial(one, source))
-            grade = judged(one, source, came, bool(handed.cells))
+            trial = trial_of(handed, one)
+            grade = judged(trial, trials.get(trial), bool(handed.cells))
             grades[one.name] = grade
             worth = None if grade.share is None else grade.share * one.points
-            if grade.held:
+            if grade.held and worth is not None:
                 worth = 0.0
             points[one.name] = decided.get((handed.student.key, one.name), worth)
             others[one.name] = tuple(
@@ -362,29 +460,30 @@ def alike(week: Week, handed_in: list[Submission]) -> dict[tuple[str, str], list
     return found
 
 
-def judged(one: Exercise, source: str, came: dict[str, Any] | None, handed: bool) -> Grade:
+def judged(trial: Trial, came: dict[str, Any] | None, handed: bool) -> Grade:
     """The grade of an answer, from what it is and what came of it."""
+    one, source = trial.exercise, trial.source
     if not handed:
         return Grade(None, "no homework of this week was found in what you handed in.")
     if submissions.untouched(source, one):
         return Grade(0.0, "there is no answer yet.")
     if why := answers.misspelt(source):
         return Grade(0.0, why)
-    if refused := answers.refused(source):
-        said = ", ".join(refused)
+    if refused := answers.refused(trial.all):
+        said = submissions.printable(", ".join(refused))[:SYMPTOM]
         symptom = f"it was not run: it {said}, which no exercise needs. Ask, if yours does."
-        return Grade(0.0, symptom, f"refused: {said}")
+        return Grade(None, symptom, f"refused: {said}")
     if came is None:
         return Grade(None, "it has not been graded yet.")
-    return of_a_trial(one, source, came)
+    return of_a_trial(one, source, came, trial.all)
 
 
-def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
-    """The grade of an answer that was run."""
+def of_a_trial(one: Exercise, source: str, came: dict[str, Any], ran: str = "") -> Grade:
+    """The grade of an answer that was run, of which other cells' code may be a part."""
     if taken := came.get("taken"):
         return Grade(0.0, READY, f"is the package's own {taken}")
     if changed := came.get("changed"):
-        return Grade(0.0, CHANGED, f"has changed {', '.join(changed)}")
+        return Grade(0.0, CHANGED, f"has changed {', '.join(map(str, changed))}")
     ended = came.get("ended")
     if ended == "waited":
         return Grade(
@@ -396,14 +495,21 @@ def of_a_trial(one: Exercise, source: str, came: dict[str, Any]) -> Grade:
         return Grade(0.0, MEMORY)
     if ended == "SystemExit":
         return Grade(0.0, "your code ends the program, as `exit()` does. Leave that out.")
+    if ended == "server":
+        said = (
+            "your code, or the machine, ended what runs the answers. Your teacher will look at it."
+        )
+        return Grade(None, said, "has ended what runs the answers")
     if ended:
         return Grade(0.0, f"your code ended the program that ran it ({ended}).")
     share, symptom = came["share"], said_plainly(came["message"])
     words = " ".join((one.title, one.question, one.hint, one.stub, one.solution))
+    if share < 1 and (lacks := re.search(r"\bNameError: (.+)", symptom)):
+        return Grade(None, symptom, f"stops with NameError: {lacks[1]}")
     held = ""
     if not one.open and share > 0:
         asked = answers.given(one.stub)
-        taken = answers.ready(source, words, package_names(one.setup), asked)
+        taken = answers.ready(ran or source, words, package_names(one.setup), asked)
         if taken:
             held = f"takes {', '.join(taken)} from the package"
         elif (mark := print_of(source)) and mark == answers.print_of(one.solution):
@@ -425,7 +531,7 @@ def said_plainly(message: str) -> str:
     """A symptom without what only the machine that ran it knows: paths, places in C++."""
     if re.search("allocate|out of memory|MemoryError", message):
         return MEMORY
-    short = message.splitlines()[0] if message else ""
+    short = submissions.printable("".join(message.splitlines()[:1]))[:SYMPTOM]
     return re.sub(r"(?:[A-Za-z]:)?(?:[\\/][\w.+@~-]+){2,}[\\/]?", "…", short)
 
 

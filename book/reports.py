@@ -16,6 +16,9 @@ from submissions import RECEIPT, Submission
 WAITS = "Your teacher will look at this answer, and until then it has no points. The check says: "
 """Before the symptom of one that may be right and was held back."""
 
+LATER = "Your teacher will look at this answer: "
+"""Before that of one of which nothing is known yet."""
+
 
 class Grade(NamedTuple):
     """What came of an answer to an exercise.
@@ -47,18 +50,22 @@ class Graded(NamedTuple):
     """Exercise → the others whose answer is the same."""
 
 
-def write(folder: Path, week: Week, graded: Sequence[Graded], where: str) -> None:
-    """All files of a week's results, into an empty folder."""
-    (folder / "report.html").write_text(report(week, graded, where), "utf-8")
+def write(
+    folder: Path, week: Week, graded: Sequence[Graded], where: str, wrong: Sequence[str] = ()
+) -> None:
+    """All files of a week's results, into an empty folder; `wrong` is what to mend in decisions."""
+    (folder / "report.html").write_text(report(week, graded, where, wrong), "utf-8")
     table(folder / "grades.csv", *plain(week, graded))
     for platform, rows in (("moodle", moodle), ("canvas", canvas)):
         theirs = [one for one in graded if one.submission.student.platform == platform]
         if theirs:
             table(folder / f"grades-{platform}.csv", *rows(week, theirs))
     for one in graded:
-        path = folder / "feedback" / one.submission.student.key / "feedback.html"
-        path.parent.mkdir(parents=True)
-        path.write_text(feedback(week, one), "utf-8")
+        there = folder / "feedback" / one.submission.student.key
+        while there.exists():  # of another, where a system takes Ada and ada for the same
+            there = there.with_name(f"{there.name}-2")
+        there.mkdir(parents=True)
+        (there / "feedback.html").write_text(feedback(week, one), "utf-8")
     zipped(folder / "feedback", inside=True)
 
 
@@ -108,7 +115,8 @@ def plain(week: Week, graded: Sequence[Graded]) -> tuple[list[str], Iterator[lis
     """Points and scores by exercise."""
     names = [one.name for one in week.exercises]
     scored = [name for name in names if any(one.grades[name].score is not None for one in graded)]
-    head = ["student", "name", *names, "points", "of", *(f"score of {name}" for name in scored)]
+    head = ["student", "name", *names, "points", "of", "notes"]
+    head += (f"score of {name}" for name in scored)
 
     def rows() -> Iterator[list[str]]:
         for one in graded:
@@ -117,6 +125,7 @@ def plain(week: Week, graded: Sequence[Graded]) -> tuple[list[str], Iterator[lis
             scores = [one.grades[name].score for name in scored]
             yield [
                 student.key, student.name, *points, shown(total(one)), str(week.points),
+                "; ".join(one.submission.notes),
                 *("" if score is None else f"{score:g}" for score in scores),
             ]  # fmt: skip
 
@@ -159,6 +168,8 @@ def feedback_body(week: Week, one: Graded) -> Iterator[str]:
     yield f"<p>{points_of(points, week.points)} in all.</p>"
     if one.submission.file:
         yield f"<p>Read from {escape(Path(one.submission.file).name)}.</p>"
+    if one.submission.notes:
+        yield f"<ul>{''.join(f'<li>{escape(note)}.</li>' for note in one.submission.notes)}</ul>"
     for exercise in week.exercises:
         came, worth = one.grades[exercise.name], one.points[exercise.name]
         yield f"<h2>Exercise {exercise.number}: {escape(exercise.title)}</h2>"
@@ -181,6 +192,8 @@ def points_of(points: float | None, most: int) -> str:
 
 def sentence(came: Grade) -> str:
     """What came of an answer, as a sentence for whoever wrote it."""
+    if came.held and came.share is None:
+        return f"{LATER}{came.symptom}"
     if came.held and came.share:
         return f"{WAITS}{came.symptom}"
     right = came.share == 1 or came.score is not None
@@ -188,16 +201,17 @@ def sentence(came: Grade) -> str:
     return start + came.symptom
 
 
-def report(week: Week, graded: Sequence[Graded], where: str) -> str:
+def report(week: Week, graded: Sequence[Graded], where: str, wrong: Sequence[str] = ()) -> str:
     """What a teacher reads."""
-    return page(f"Week {week.number}: {week.title}, graded", "\n".join(body(week, graded, where)))
+    elements = body(week, graded, where, wrong)
+    return page(f"Week {week.number}: {week.title}, graded", "\n".join(elements))
 
 
-def body(week: Week, graded: Sequence[Graded], where: str) -> Iterator[str]:
+def body(week: Week, graded: Sequence[Graded], where: str, wrong: Sequence[str]) -> Iterator[str]:
     """Its elements, in their order."""
     yield f"<h1>Week {week.number}: {escape(week.title)}</h1>"
     yield f"<p>{len(graded)} students. {escape(where)}</p>"
-    yield from to_decide(week, graded)
+    yield from to_decide(week, graded, wrong)
     yield "<h2>Points</h2>"
     yield "<table><thead><tr><th>student</th>"
     for one in week.exercises:
@@ -216,10 +230,10 @@ def body(week: Week, graded: Sequence[Graded], where: str) -> Iterator[str]:
         yield from of_exercise(exercise, graded)
 
 
-def to_decide(week: Week, graded: Sequence[Graded]) -> Iterator[str]:
+def to_decide(week: Week, graded: Sequence[Graded], wrong: Sequence[str]) -> Iterator[str]:
     """What a person has to look at."""
     titles = {one.name: f"exercise {one.number}, {one.title}" for one in week.exercises}
-    found = []
+    found = [*wrong]
     for one in graded:
         name = one.submission.student.name
         found += [f"{name}: {note}." for note in one.submission.notes]
@@ -235,8 +249,9 @@ def to_decide(week: Week, graded: Sequence[Graded]) -> Iterator[str]:
     if found:
         yield "<h2>To decide</h2>"
         yield (
-            "<p>What is said to be refused, taken or published has no points. To give others, "
-            "write them into <code>decisions.csv</code> beside this page, with the columns student "
+            "<p>What is said to be taken or published has no points; what was refused unread or "
+            "stops with a NameError is not graded, and its total stays open. To give points, write "
+            "them into <code>decisions.csv</code> beside this page, with the columns student "
             "(as in grades.csv), exercise, points, and call once more.</p>"
         )
         yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in found)}</ul>"

@@ -2,13 +2,19 @@
 
 import copy
 import csv
+import ctypes
+import hashlib
+import io
 import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import zipfile
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +24,7 @@ import build
 import course
 import grading
 import homework
+import hypothesis
 import nbformat
 import pytest
 import reports
@@ -26,6 +33,8 @@ import torch
 import worker
 from dependencies import BookError, lesson_stems
 from homework import Exercise, Week
+from hypothesis import HealthCheck
+from hypothesis import strategies as st
 from reports import Grade
 
 from .test_course import ROOT, WEEKS, pretend_site
@@ -42,7 +51,7 @@ def test_a_published_solution_and_a_stub_may_be_run(week: Week, one: Exercise) -
     for source in (one.solution, one.stub):
         assert answers.misspelt(source) == "" and answers.refused(source) == []
         assert answers.ready(source, words, grading.package_names(one.setup)) == []
-        assert answers.gives(source, answers.given(one.stub))
+        assert answers.given(one.stub) in answers.given_at_top(source)
     called = grading.question(grading.Trial(one, one.stub), week, 7, [one.setup])
     assert answers.given(one.stub) in called["answer"]
 
@@ -171,6 +180,7 @@ def test_a_short_answer_that_is_as_published_is_named_and_paid() -> None:
 
 # Who handed in what
 
+LEAK = next(one for one in WEEKS[0].exercises if one.name == "leak").solution
 MINE = "def floor(letters, length):\n    return 1.0"
 
 
@@ -247,8 +257,9 @@ def test_an_answer_is_found_whatever_a_program_has_made_of_its_cell() -> None:
             cell["source"] = cell["source"] if "id" in taken else "".join(cell["source"])
             for name in taken:
                 (cell if name == "id" else cell["metadata"]).pop(name, None)
-        assert submissions.sources(found, WEEKS[0])["floor"] == MINE
-        assert set(submissions.sources(found, WEEKS[0])) == {e.name for e in WEEKS[0].exercises}
+        read = submissions.read_sheet("x", json.dumps(found).encode(), WEEKS[0])
+        assert read.answers["floor"].source == MINE and read.changed == 1
+        assert {*read.answers} == {e.name for e in WEEKS[0].exercises}
 
 
 def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
@@ -271,6 +282,356 @@ def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
     )
     assert bob.cells == {} and "x.ipynb has none of this week's exercises" in bob.notes
     assert eve.notes == ("x.ipynb is no notebook", "no homework of this week was found")
+
+
+# What one student hands in stops nothing but that student's row
+
+
+def zipped_with(name: str, content: bytes, change: Callable[[bytearray], None]) -> bytes:
+    """A zip of one file, with something changed in its bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    found = bytearray(made.getvalue())
+    change(found)
+    return bytes(found)
+
+
+def both_heads(offset: int, value: int) -> Callable[[bytearray], None]:
+    """Set a byte in what a zip says of its file, before it and at the end: offset of the first."""
+
+    def change(found: bytearray) -> None:
+        found[offset] = found[found.index(b"PK\1\2") + offset + 2] = value
+
+    return change
+
+
+def lies(found: bytearray) -> None:
+    """Let a zip say that its file has ten bytes."""
+    found[22:26] = (10).to_bytes(4, "little")
+    there = found.index(b"PK\1\2") + 24
+    found[there : there + 4] = (10).to_bytes(4, "little")
+
+
+def nested(content: bytes, times: int) -> bytes:
+    for _ in range(times):
+        content = zipped_with("x.zip", content, len)
+    return content
+
+
+def changed_cells(change: Callable[[list[Any]], None]) -> dict[str, Any]:
+    book = sheet({"floor": MINE})
+    change(book["cells"])
+    return book
+
+
+BOOK = json.dumps(sheet({"floor": MINE})).encode()
+DEEP = b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b', "metadata": {}}'
+DEEP_CODE = f"def floor(letters, length):\n    return {'-' * 5000}1"
+ODD: dict[str, tuple[object, str]] = {
+    "locked.zip": (zipped_with("x.ipynb", BOOK, both_heads(6, 1)), "is locked by a password"),
+    "deflate64.zip": (zipped_with("x.ipynb", BOOK, both_heads(8, 9)), "packed in a way"),
+    "lzma.zip": (zipped_with("x.ipynb", BOOK, both_heads(8, 14)), "packed in a way"),
+    "crc.zip": (zipped_with("x.ipynb", BOOK, both_heads(14, 7)), "is damaged"),
+    "short.zip": (zipped_with("x.ipynb", BOOK, len)[:2000], "is damaged"),
+    "bomb.zip": (
+        zipped_with("x.ipynb", bytes(2**26), len),
+        "is too large: of a file 50 MB are read",
+    ),
+    "lying.zip": (zipped_with("x.ipynb", bytes(2**26), lies), "x.ipynb is"),
+    "nested.zip": (nested(BOOK, 9), "is a zip in too many others"),
+    "null.ipynb": (b"null", "is no notebook"),
+    "list.ipynb": (b"[1]", "is no notebook"),
+    "number.ipynb": ({"cells": 3, "metadata": {}}, "is no notebook"),
+    "empty.ipynb": (b"", "is no notebook"),
+    "nul.ipynb": (bytes(100), "is no notebook"),
+    "latin.ipynb": (b'{"cells": ["\xfc"]}', "is no notebook"),
+    "deep.ipynb": (DEEP, "nested too deep"),
+    "texts.ipynb": ({"cells": ["a", None, 3, []], "metadata": None}, "has none of this week's"),
+    "long.ipynb": (sheet({"floor": "x = 1\n" * 60_000}), "more than 3,000 lines of code"),
+    "cells.ipynb": ({"cells": [{}] * 2000, "metadata": {}}, "more than 1,000 cells"),
+    "week.ipynb": ({**sheet({}), "metadata": {homework.SHEET: {"week": "\ud800\n"}}}, "%D800"),
+    "saved.json": ({"lesson": 3, "exercises": [None, 1]}, "is no notebook"),
+}
+"""What students handed in, and what is said of it."""
+
+READ: dict[str, object] = {
+    "bom.ipynb": b"\xef\xbb\xbf" + BOOK,
+    "utf-16.ipynb": BOOK.decode().encode("utf-16"),
+    "metadata.ipynb": changed_cells(lambda cells: [c.update(metadata=None) for c in cells]),
+    "nbgrader.ipynb": changed_cells(
+        lambda cells: [c["metadata"].update(nbgrader=[1]) for c in cells]
+    ),
+    "ids.ipynb": changed_cells(lambda cells: [c.update(id={}) for c in cells]),
+    "extra.ipynb": changed_cells(lambda cells: cells.extend(["text", None, {}, {"source": None}])),
+    "types.ipynb": changed_cells(lambda cells: cells[0].update(cell_type=[], source=[1, None])),
+    "bare.ipynb": {"cells": sheet({"floor": MINE})["cells"]},
+}
+"""What is odd, and yet tells what the answer is."""
+
+NAMES_OF = {  # what it is called → which student's it is, as a folder is called
+    "../../../etc/x.ipynb": "etc",
+    "/x.ipynb": "x",
+    "a\nb/x.ipynb": "a%0Ab",
+    "back\\x.ipynb": "back",
+    f"{'n' * 300}/x.ipynb": f"{'n' * 191}-{hashlib.sha256(b'n' * 300).hexdigest()[:8]}",
+}
+
+
+def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
+    """Also in a folder, with links and folders that are called as notebooks."""
+    files = {f"{name}/{name}": content for name, (content, _) in ODD.items()}
+    files |= {f"{name}/{name}": content for name, content in READ.items()}
+    files |= {**dict.fromkeys(NAMES_OF, BOOK), "deep code/x.ipynb": sheet({"floor": DEEP_CODE})}
+    folder = tmp_path / "folder"
+    for name, content in files.items():
+        if name not in NAMES_OF:
+            (folder / name).parent.mkdir(parents=True)
+            text = content if isinstance(content, bytes) else json.dumps(content).encode()
+            (folder / name).write_bytes(text)
+    (folder / "a folder" / "x.ipynb").mkdir(parents=True)
+    (folder / "a link").symlink_to(tmp_path)
+    (folder / "eve").mkdir()
+    (folder / "eve" / "x.ipynb").symlink_to(folder / "bom.ipynb" / "bom.ipynb")
+    (folder / "eve" / "gone").symlink_to(folder / "none")
+    os.mkfifo(folder / "eve" / "pipe")
+    ways = {
+        packed(tmp_path / "all.zip", files): dict.fromkeys(NAMES_OF.values(), ""),
+        folder: {"a folder": "is a folder", "a link": "is a link", "eve": "pipe is no file"},
+    }
+    for source, besides in ways.items():
+        found = {one.student.key: one for one in submissions.read(source, WEEKS[0])}
+        said = {name: sentence for name, (_, sentence) in ODD.items()} | besides
+        assert {*found} == {*said, *READ, "deep code"}
+        for name, sentence in said.items():
+            assert sentence in "; ".join(found[name].notes), name
+        for name in (*READ, *NAMES_OF.values()):
+            if name in found:
+                assert found[name].cells["floor"] == MINE, name
+        graded = list(grading.settled(WEEKS[0], [*found.values()], {}, {}))
+        new = tmp_path / f"new {source.name}"
+        new.mkdir()
+        reports.write(new, WEEKS[0], [*graded, graded[0]], "")  # as if a name were two people's
+        assert len([*new.glob("feedback/*/feedback.html")]) == len(found) + 1
+        with (new / "grades.csv").open(encoding="utf-8") as rows:
+            notes = {row["student"]: row["notes"] for row in csv.DictReader(rows)}
+        assert "is locked" in notes["locked.zip"] and notes["bom.ipynb"] == ""
+    assert found["deep code"].cells["floor"] == DEEP_CODE
+    for code in (DEEP_CODE, f"x = {'-' * 300}1"):  # Python reads the second, and others cannot
+        assert answers.misspelt(code) == "the cell is nested too deep to be read."
+
+
+def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(tmp_path: Path) -> None:
+    """The first of three, whose heads are changed in the zip that the platform made."""
+    files = {f"{name}/x.ipynb": BOOK for name in ("ada", "eve", "zoe")}
+    for change, said in (
+        (both_heads(6, 1), "x.ipynb is locked"),
+        (both_heads(8, 9), "x.ipynb is packed in a way"),
+        (both_heads(14, 7), "x.ipynb is damaged"),
+    ):
+        source = packed(tmp_path / "all.zip", files)
+        content = bytearray(source.read_bytes())
+        change(content)
+        source.write_bytes(content)
+        ada, *others = submissions.read(source, WEEKS[0])
+        assert said in ada.notes[0] and [one.notes for one in others] == [(), ()]
+
+
+def test_the_files_of_one_student_have_limits_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = packed(tmp_path / "in.zip", {f"{i}.ipynb": BOOK for i in range(9)}).read_bytes()
+    monkeypatch.setattr(submissions, "ROOM", len(inner) + 3 * len(BOOK))
+    monkeypatch.setattr(submissions, "MOST", 5)
+    files = {"ada/x.zip": inner, "bob/x.ipynb": BOOK}
+    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    assert "3.ipynb is too large" in "; ".join(ada.notes)
+    assert "only the first 5 files are read" in ada.notes and bob.notes == ()
+
+
+@pytest.mark.parametrize("names", [("Mu\u0308ller", "M\xfcller"), ("M\xfcller", "M\xfcller")])
+def test_a_name_of_two_spellings_is_one_person(names: tuple[str, str], tmp_path: Path) -> None:
+    """A zip of some systems says nowhere that its names are in UTF-8."""
+    source = tmp_path / "all.zip"
+    paths = [f"{name}/{i}.ipynb".encode() for i, name in enumerate(names)]
+    plain = [path.replace(b"\xc3", b"c").replace(b"\xbc", b"u").replace(b"\xcc\x88", b"uu")
+             for path in paths]  # fmt: skip
+    content = packed(source, dict.fromkeys([p.decode() for p in plain], BOOK)).read_bytes()
+    for there, path in zip(plain, paths, strict=True):
+        content = content.replace(there, path)
+    source.write_bytes(content)
+    (found,) = submissions.read(source, WEEKS[0])
+    assert found.student.key == "M\xfcller" and found.cells["floor"] == MINE
+
+
+def test_a_broken_zip_of_the_class_is_a_sentence(tmp_path: Path) -> None:
+    path = packed(tmp_path / "all.zip", {"ada/x.ipynb": BOOK})
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(BookError, match="is no whole zip"):
+        submissions.read(path, WEEKS[0])
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.just(MINE),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["cells", "metadata", "source", "id", "exercises", "name"]), inner),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> bytes:
+    """A notebook in which something stands where something else should be, or zipped and broken."""
+    book: Any = json.loads(BOOK)
+    for _ in range(draw(st.integers(1, 4))):
+        here = book
+        while True:
+            keys = [*here] if isinstance(here, dict) else [*range(len(here))]
+            key = draw(st.sampled_from(keys))
+            inner = here[key]
+            if not isinstance(inner, dict | list) or not inner or draw(st.integers(0, 3)) == 0:
+                here[key] = draw(VALUES)
+                break
+            here = inner
+        if not isinstance(book, dict) or not book:
+            break
+    content = json.dumps(book).encode()
+    if draw(st.booleans()):
+        content = zipped_with("x.ipynb", content, len)
+    broken = bytearray(content)
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, min(len(broken), 120) - 1)) - draw(st.sampled_from([0, 100]))
+        broken[at % len(broken)] = draw(st.integers(0, 255))
+    return bytes(broken)
+
+
+@hypothesis.settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@hypothesis.given(odd=mutated(), name=st.text(min_size=1, max_size=30))
+def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
+    odd: bytes, name: str, tmp_path: Path
+) -> None:
+    files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
+    handed_in = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    right = {"share": 1.0, "message": "right", "changed": []}
+    trials = [grading.trial_of(one, e) for one in handed_in for e in WEEKS[0].exercises]
+    came = {trial: right for trial in trials if grading.is_to_run(trial)}
+    graded = list(grading.settled(WEEKS[0], handed_in, came, {}))
+    with tempfile.TemporaryDirectory() as folder:
+        reports.write(Path(folder), WEEKS[0], graded, "")
+    points = {one.submission.student.key: one.points for one in graded}
+    expected = {one.name: 0.0 for one in WEEKS[0].exercises} | {"floor": 2.0}
+    assert points["ada"] == points["zoe"] == expected and len(points) <= 3
+
+
+# Where an answer stands
+
+
+def test_an_answer_is_read_where_it_stands_and_that_is_said(tmp_path: Path) -> None:
+    """Turned into text, above an empty copy, or in a cell of its own below an untouched stub."""
+    plain, week = sheet({"floor": MINE}), WEEKS[0]
+    stub = week.exercises[0].stub
+    place = [cell.get("id") for cell in plain["cells"]].index("floor")
+    own = {"cell_type": "code", "source": MINE, "metadata": {}, "id": "mine", "outputs": []}
+
+    def changed(*cells: dict[str, Any], at: int = place) -> dict[str, Any]:
+        book = copy.deepcopy(plain)
+        book["cells"][at : place + 1] = cells
+        return book
+
+    of = plain["cells"][place]
+    for book, said in (
+        (changed({**of, "cell_type": "markdown"}), "stands in a cell of text"),
+        (changed(of, {**of, "source": stub}), "an empty copy, which is left out"),
+        (changed({**of, "source": stub}, own), "from another cell than its own"),
+        (changed({**of, "source": [stub]}, {**own, "id": None}), "from another cell than its own"),
+    ):
+        (ada,) = submissions.read(packed(tmp_path / "all.zip", {"ada/x.ipynb": book}), week)
+        (note,) = ada.notes
+        assert ada.cells["floor"] == MINE and said in note
+        graded = next(grading.settled(week, [ada], {}, {}))
+        for page in (reports.feedback(week, graded), reports.report(week, [graded], "")):
+            assert note in page
+
+
+def test_an_answer_below_its_stub_is_not_taken_for_another_exercise_of_the_same_name() -> None:
+    """Two exercises of the week ask for `answer`: the one counts below which the cell stands."""
+    week = WEEKS[0]
+    book = sheet({})
+    place = [cell.get("id") for cell in book["cells"]].index("rank")
+    book["cells"].insert(place + 1, {"cell_type": "code", "source": "answer = 1, 2"})
+    read = submissions.read_sheet("x", json.dumps(book).encode(), week)
+    assert read.answers["rank"].source == "answer = 1, 2" and read.changed == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "file"),
+    [
+        ("Ada L_12_assignsubmission_onlinetext_/onlinetext.html",
+         "Ada L_12_assignsubmission_file_/x.ipynb"),
+        ("Ada L_12_assignsubmission_onlinetext_onlinetext.html",
+         "Ada L_12_assignsubmission_file_x.ipynb"),
+        ("lovelaceada_47_text.html", "lovelaceada_LATE_47_11_x.ipynb"),
+        ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
+    ],
+)  # fmt: skip
+def test_what_was_typed_into_a_platform_is_its_students(
+    typed: str, file: str, tmp_path: Path
+) -> None:
+    for files in ({typed: b"<p>x"}, {typed: b"<p>x", file: BOOK}, {file: BOOK, typed: b"<p>x"}):
+        (found,) = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+        assert "was typed into the learning platform" in found.notes[0]
+        assert found.student.number in ("12", "47") and bool(found.cells) == (file in files)
+        (other,) = submissions.read(packed(tmp_path / "all.zip", {file: BOOK}), WEEKS[0])
+        assert found.student == other.student
+
+
+def test_what_a_right_notebook_has_counts(tmp_path: Path) -> None:
+    """Imports of its first cell, helpers in cells above, a list that another cell has filled."""
+    week, own = WEEKS[0], "def floor(letters, length):\n    return twice(letters, length)"
+    book = sheet({"floor": own})
+    book["cells"][1]["source"] += "\nimport math as m, statistics"
+    place = [cell.get("id") for cell in book["cells"]].index("floor")
+    solution = week.exercises[0].solution.replace("def floor", "def whole")
+    more = [
+        "PARTS = [2]\nprint(PARTS)\nlost = m.pi",
+        "PARTS.append(m.floor(2.5))",
+        "1 / 0\nx = (",
+        f"{solution}\ndef twice(*given):\n    return whole(*given) * PARTS[1] / PARTS[0]",
+    ]
+    book["cells"][place:place] = [{"cell_type": "code", "source": source} for source in more]
+    (ada,) = submissions.read(packed(tmp_path / "all.zip", {"ada/x.ipynb": book}), week)
+    above = "\n".join(ada.above["floor"])
+    assert "statistics" in above and "print" not in above and "lost" not in above
+    assert not {*ada.above["floor"]} & answers.statements([week.exercises[0].setup])
+    trial = grading.trial_of(ada, week.exercises[0])
+    assert grading.is_to_run(trial)
+    asked = grading.question(trial, week, 7, [week.exercises[0].setup])
+    scope = worker.ready("import torch")
+    assert worker.tried(dict(scope), asked, {})["share"] == 1.0
+    alone = worker.tried(dict(scope), {**asked, "above": ()}, {})
+    grade = grading.of_a_trial(week.exercises[0], own, alone)
+    assert grade.share is None and "NameError: name 'twice' is not defined" in grade.held
+    graded = reports.Graded(ada, {e.name: grade for e in week.exercises},
+                            dict.fromkeys((e.name for e in week.exercises), None), {})  # fmt: skip
+    assert "stops with NameError" in reports.report(week, [graded], "").split("<h2>Points")[0]
+    assert reports.sentence(grade).startswith(reports.LATER)
+
+
+def test_a_setup_has_the_names_of_the_others() -> None:
+    first, second = worker.all_ready(["import math\nx = 1", "import cmath\nx = 2"])
+    assert "cmath" in first and "math" in second and (first["x"], second["x"]) == (1, 2)
+
+
+@pytest.mark.parametrize("name", ["time", "warnings", "enum"])
+def test_an_answer_that_is_refused_unread_is_to_be_decided(name: str) -> None:
+    trial = grading.Trial(WEEKS[0].exercises[0], f"import {name}\n{MINE}")
+    grade = grading.judged(trial, None, True)
+    assert grade.share is None and grade.held == f"refused: imports {name}.{name}"[: 17 + len(name)]
+    assert not grading.is_to_run(trial)
+    helped = grading.Trial(WEEKS[0].exercises[0], MINE, (f"import {name}",))
+    assert not grading.is_to_run(helped)
 
 
 # Its exchange leaves a file to the garbage.
@@ -345,6 +706,7 @@ def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
 
 # A process of its own
 
+ROOT_GRADES = os.geteuid() == 0
 ASKED = {"chapter": "deep_qkv", "check": "floor", "answer": "floor", "case": 0, "seed": 7}
 
 
@@ -417,6 +779,93 @@ def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) ->
     with pytest.raises(PermissionError, match="no answer may"):
         guard("os.listdir", (str(tmp_path),))
     guard("import", ("json", None, None, None, None))
+
+
+def test_an_answer_can_do_nothing_to_others(
+    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard, tmp_path: Path
+) -> None:
+    """Whatever it has got past: it mounts, writes, makes, runs and ends by the system's own calls.
+
+    Where root grades all of it fails for want of rights; another user keeps those to its own files
+    and processes, unless the kernel has Landlock.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    calls = libc.mount, libc.open, libc.mkdir, libc.kill, libc.unlink, libc.setuid
+    mount, make, folder, kill, unlink, setuid = calls
+    private, shared = tmp_path / "private", Path("/dev/shm", f"attention-notes-{os.getpid()}")
+    private.mkdir()
+    (private / "answers").write_text("mine", "utf-8")
+    private.chmod(0o777)
+    teacher = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    new, old = bytes(private / "new"), bytes(private / "answers")
+    write, to = os.O_WRONLY | os.O_CREAT, os.O_RDONLY
+
+    def attack() -> dict[str, Any]:
+        found = {
+            "mounts": mount(b"none", bytes(private), b"tmpfs", 0, None),
+            "remounts": mount(None, b"/", None, 32 | 4096, None),
+            "root": setuid(0) if ROOT_GRADES else -1,
+            "makes": make(new, write, 0o600),
+            "folder": folder(new, 0o700),
+            "changes": make(old, os.O_WRONLY),
+            "removes": unlink(old),
+            "shares": make(bytes(shared), write, 0o600),
+            "kills": kill(teacher.pid, signal.SIGKILL),
+        }
+        late = make(os.fsencode(torch.__file__), to)  # a module that is loaded late
+        return {
+            "share": float(late > 0),
+            "message": " ".join(k for k, v in found.items() if v >= 0),
+        }
+
+    try:
+        found = in_a_fork(attack, monkeypatch, guard)
+    finally:
+        alive = teacher.poll() is None
+        teacher.kill()
+        teacher.communicate()
+        left = shared.exists()
+        shared.unlink(missing_ok=True)
+    may: set[str] = set()
+    if worker.landlock() < 1:
+        may |= {"shares"} if ROOT_GRADES else {"makes", "folder", "changes", "removes", "shares"}
+    if worker.landlock() < 6 and not ROOT_GRADES:
+        may |= {"kills"}
+    assert {*found["message"].split()} <= may and found["share"] == 1.0
+    assert (alive or "kills" in may) and (not left or "shares" in may)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"[", b"[1]", b"3", b'{"share": 7, "message": ""}', b'{"share": 1}', b'{"ended": 3}',
+     b'{"share": 1, "message": "", "changed": 5}', b'{"share": NaN, "message": ""}', b"\xff",
+     b"[" * 100_000],
+)  # fmt: skip
+def test_what_an_answer_may_have_said_itself_is_not_believed(said: bytes) -> None:
+    assert worker.understood(said) == {"ended": "garbled"}
+    right = {"share": 0.5, "message": "x", "score": None, "lower": False, "changed": []}
+    assert worker.understood(json.dumps(right).encode()) == right
+
+
+def test_an_answer_that_ends_what_runs_it_costs_its_own_row(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Fragile:
+        def __init__(self, *given: object) -> None: ...
+
+        def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+            if question["source"] == "1":
+                raise BookError("What runs the answers has stopped")
+            return {"share": 1.0, "message": ""}
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(grading, "Server", Fragile)
+    todo = [grading.Trial(WEEKS[0].exercises[0], str(i)) for i in range(3)]
+    came = dict(grading.run(todo, WEEKS[0], 7, tmp_path, ()))
+    assert [came[trial].get("ended") for trial in todo] == [None, "server", None]
+    grade = grading.of_a_trial(WEEKS[0].exercises[0], "1", came[todo[1]])
+    assert grade.share is None and "ended what runs" in grade.held
 
 
 def test_what_has_changed_in_a_module_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -502,9 +951,56 @@ def test_decisions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / grading.DECISIONS
     path.write_text("student,points\nada,1\n", "utf-8")
     with pytest.raises(BookError, match="columns student, exercise, points"):
-        grading.decisions(tmp_path)
-    path.write_text("student,exercise,points\nada,leak,1.5\n", "utf-8")
-    assert grading.decisions(tmp_path) == {("ada", "leak"): 1.5}
+        grading.decisions(tmp_path, WEEKS[0], [])
+
+
+@pytest.mark.parametrize("how", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
+    mark: str, how: str, tmp_path: Path
+) -> None:
+    """With a semicolon, and a comma in numbers, by Excel in much of Europe."""
+    decided = "1,5" if mark != "," else "1.5"
+    rows = [
+        "Student|Exercise | points",
+        f"Mu\u0308ller|leak|{decided}",
+        "",
+        "M\xfcller|leak|1",
+        "nobody|leak|1",
+        "M\xfcller|lake|1",
+        "M\xfcller|floor|20",
+        "M\xfcller|floor|-1",
+        "M\xfcller|floor|nan",
+        "M\xfcller|floor|two",
+        "M\xfcller|floor",
+        "M\xfcller|floor|2|mine",
+    ]
+    if how == "cp1252":
+        rows = [row.replace("u\u0308", "\xfc") for row in rows]
+    start = "sep=;\r\n" if mark == ";" else ""
+    text = start + "\r\n".join(rows).replace("|", mark)
+    (tmp_path / grading.DECISIONS).write_bytes(text.encode(how))
+    student = submissions.Student("M\xfcller", "M\xfcller", "", "")
+    handed_in = [submissions.Submission(student, "", {}, ())]
+    found, wrong = grading.decisions(tmp_path, WEEKS[0], handed_in)
+    assert found == {("M\xfcller", "leak"): 1.5, ("M\xfcller", "floor"): 2.0}
+    said = [
+        "another row",
+        "nobody is called 'nobody'",
+        "no exercise 'lake', but floor, leak",
+        "'20' is no number of points from 0 to 2",
+        "'-1'",
+        "'nan'",
+        "'two'",
+        "''",
+    ]
+    assert len(wrong) == len(said) and all(a in b for a, b in zip(said, wrong, strict=True))
+    first = 4 + bool(start)
+    assert wrong[0].startswith(f"decisions.csv, line {first}, does not count: ")
+    nothing = {one.name: Grade(0.0, "") for one in WEEKS[0].exercises}
+    graded = reports.Graded(handed_in[0], nothing, dict.fromkeys(nothing, 0.0), {})
+    page = reports.report(WEEKS[0], [graded], "", wrong)
+    assert "line 4" in page.split("<h2>Points")[0] or start
 
 
 def test_results_that_were_cut_short_are_nothing(tmp_path: Path) -> None:
@@ -570,7 +1066,6 @@ def test_a_week_that_a_course_has_not_is_named(
 
 # All of it
 
-LEAK = next(one for one in WEEKS[0].exercises if one.name == "leak").solution
 HANDED_IN = {
     "Right": {e.name: e.solution for e in WEEKS[0].exercises if e.name not in ("leak", "verdict")}
     | {"leak": LEAK.replace("1, tokens.shape[1]", "tokens.shape[1] - 1, 0, -1")},
@@ -585,23 +1080,28 @@ HANDED_IN = {
     "Copied": {"leak": f"# mine\n{LEAK.replace('altered', 'changed')}"},
     "Endless": {"floor": MINE.replace("return 1.0", "while True: pass")},
     "Renamed": {"floor": WEEKS[0].exercises[0].solution},
+    "Helped": {
+        "floor-setup": WEEKS[0].exercises[0].setup + "\nimport math as m\nhalf = lambda x: x / 2",
+        "floor": "def floor(n, length):\n    return (length - 1) * m.log(n) / (4 * half(length))",
+        "rank": "import time\nanswer = None",
+        "leak": "def future_leak(model, tokens):\n    return differences(model, tokens)",
+    },
 }  # fmt: skip
 EARNED = {
     "Right": ["2", "4", "2", "3", "0", "11"],
     "Part": ["1", "0", "0", "0", "0", "1"],
     "Wrong": ["0", "0", "0", "0", "0", "0"],
-    "Patched": ["0", "0", "0", "0", "0", "0"],
+    "Patched": ["", "0", "0", "0", "0", ""],
     "Copied": ["0", "0", "0", "0", "0", "0"],
     "Endless": ["0", "0", "0", "0", "0", "0"],
     "Renamed": ["2", "0", "0", "0", "0", "2"],
+    "Helped": ["2", "", "0", "", "0", ""],
 }
 
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_six_submissions_and_a_renamed_one_get_what_they_earned(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also when it is stopped half way, and when a teacher has worked on what came."""
     folder, seed = tmp_path / "seminar", 7654321
     week = homework.week(ROOT, WEEKS[0].stem, 1, seed)
@@ -617,7 +1117,7 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     )
     capsys.readouterr()
     there = grading.grade(folder, 1, zip_of_all)
-    assert "7 students, 11 answers to run, 11 of them anew" in capsys.readouterr().out
+    assert "8 students, 13 answers to run, 13 of them anew" in capsys.readouterr().out
 
     def earned() -> dict[str, list[str]]:
         with (there / "grades.csv").open(encoding="utf-8") as rows:
@@ -633,13 +1133,15 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
         "Patched Student, exercise 2, build a leak detector: is the package&#x27;s own",
         "Copied Student, exercise 2, build a leak detector: is the published solution",
         "Does it ever end?",
+        "Helped Student, exercise 2, build a leak detector: stops with NameError: name &#x27;diff",
+        "Helped Student, exercise 4, a gate of rank 1: refused: imports time",
     ):
         assert said in report
     alone, by = grading.apart(folder)
     assert by in report and bool(alone) == ("a network with nothing on it" in by)
     with (there / "grades-moodle.csv").open(encoding="utf-8") as rows:
         grades = {row["Identifier"]: row["Grade"] for row in csv.DictReader(rows)}
-    assert grades["Participant 0"] == "11" and len(grades) == 7
+    assert grades["Participant 0"] == "11" and len(grades) == 8
 
     pages = {path.parent.name.split()[0]: path for path in there.rglob("feedback.html")}
     read = {name: path.read_text("utf-8") for name, path in pages.items()}
@@ -660,7 +1162,7 @@ def test_six_submissions_and_a_renamed_one_get_what_they_earned(
     (there / "report.html").write_text("a teacher's", "utf-8")
     grading.grade(folder, 1, zip_of_all)
     said = capsys.readouterr().out
-    assert "11 answers to run, 2 of them anew" in said
+    assert "13 answers to run, 2 of them anew" in said
     assert "left     report.html: somebody has worked there" in said
     assert (there / "report.html").read_text("utf-8") == "a teacher's"
     assert earned() == EARNED | {"Copied": ["0", "2", "0", "0", "0", "2"]}
