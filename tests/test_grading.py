@@ -505,6 +505,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(broken)
 
 
+@pytest.mark.slow
 @hypothesis.settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )

@@ -11,11 +11,11 @@ from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
-from dependencies import own_stems
+from dependencies import own_stems, toc_entries
 from playwright.sync_api import Browser, Page, expect
 
 from ..packed import whole
-from .conftest import CHAPTERS, ROOT, SITE, Visit, opened
+from .conftest import CHAPTERS, ROOT, Visit, opened
 
 OpenPage = Callable[..., Visit]
 CheckPage = Callable[..., list[str]]
@@ -32,13 +32,8 @@ LOOKS: list[tuple[int, Theme, bool]] = [
 OWN = [f"book/{stem}.html" for stem in own_stems(ROOT)]
 
 LIMIT = 700_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
-FILES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
-PAGES = [path for path in FILES if not path.startswith("_static/")]
-PAGES = PAGES or [
-    "book/index.html",
-    *CHAPTERS,
-    *OWN,
-]  # without a site each says so
+ENTRIES = [re.sub(r"\.\w+$", "", entry) for entry in toc_entries(ROOT)]
+PAGES = sorted([*(f"{entry}.html" for entry in ENTRIES), "index.html", "search.html"])
 """What a reader opens: not the frame of the workbench, which is never seen (test_workbench.py)."""
 
 

@@ -135,13 +135,13 @@ def test_any_optimizer(name: str) -> None:
         return (model(x) - x.mean(-1)).square().mean()
 
     make, factor = OPTIMIZERS[name], warmup_cosine(20, 5)
-    settings = {"steps": 10, "optimizer": make, "schedule": factor, "clip": 1.0}
+    # LBFGS divides by differences of gradients and blows rounding up, which differs by processor.
+    steps, atol = (3, 1e-6) if name == "LBFGS" else (10, 1e-9)
+    settings = {"steps": steps, "optimizer": make, "schedule": factor, "clip": 1.0}
     crowd = train([Curve(s) for s in SEEDS], loss, x, **settings)
-    # LBFGS divides by differences of gradients and blows rounding up.
-    atol = 1e-6 if name == "LBFGS" else 1e-9
     for i, seed in enumerate(SEEDS):
         alone, start = Curve(seed), Curve(seed)
-        step_by_step(alone, make, factor, [partial(loss, alone, x)] * 10)
+        step_by_step(alone, make, factor, [partial(loss, alone, x)] * steps)
         for (part, p), q in zip(alone.named_parameters(), start.parameters(), strict=True):
             assert_close(crowd.parameters[part][i], p.detach(), rtol=0, atol=atol)
             assert (p - q).abs().max() > 1e-4
@@ -398,7 +398,7 @@ def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(
 ) -> None:
     """With a weight decay, which would move whatever is stepped."""
     batch, steps = sorting.population().double(), 5
-    kwargs = dict(weight_decay=0.3) if optimizer is torch.optim.AdamW else {}
+    kwargs = dict(weight_decay=0.3) if optimizer is torch.optim.AdamW else dict(max_iter=3)
     optimizer = partial(optimizer, lr=1e-2, **kwargs)
     watched: list[set[str]] = []
 

@@ -33,6 +33,14 @@ def members(kind: str) -> list[results.Record]:
     return RECORDED.members(kind)
 
 
+def test_a_look_takes_as_long_as_the_lessons_own() -> None:
+    """Which trained for what it took beyond all that a run of it takes that does not train."""
+    runs = results.load("trm_runs")["runs"]
+    trained = runs["trained"]["seconds"] - runs["FAST=1"]["seconds"]
+    looks = recipe.LIVE.steps * recipe.LIVE.settings.seats
+    assert recipe.LOOK == pytest.approx(trained / looks, rel=0.05)
+
+
 @cache
 def judged() -> dict[str, Batch]:
     return recorded.tests(recipe.SIZES["tests"])
