@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, partial, wraps
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -68,7 +68,8 @@ def key(models: Sequence[nn.Module], *settings: object) -> str:
     """A short hash of what is to be trained: the untrained models, and how it is done.
 
     Classes and functions count by their code, without comments and docstrings, by what of the
-    package it reaches, and by what is bound to them; tensors by what is in them.
+    package it reaches, and by what is bound to them; a notebook's by what it names there as well;
+    tensors by what is in them.
     """
     sums = [
         (name, tuple(value.shape), f"{value.double().sum().item():.2f}")
@@ -100,7 +101,8 @@ def _said(what: Any, within: tuple[int, ...]) -> str:
             return said((what.__func__, what.__self__))
         case FunctionType():
             bound = [cell.cell_contents for cell in what.__closure__ or ()]
-            return f"{what.__qualname__} {_code(what)} {said((what.__defaults__, bound))}"
+            named = said(used) if (used := _used(what)) else ""
+            return f"{what.__qualname__} {_code(what)} {said((what.__defaults__, bound))}{named}"
         case type():
             ours = what.__module__.partition(".")[0] == PACKAGE
             return f"{what.__qualname__} {_code(what) if ours else ''}"
@@ -122,6 +124,22 @@ def _code(what: FunctionType | type) -> str:
         return _bare(source) + _reached(what.__module__, source)
     except (OSError, TypeError, SyntaxError):  # made in a prompt, or part of another line
         return ""
+
+
+def _used(what: FunctionType) -> dict[str, object]:
+    """What a notebook's function names: values of the notebook, and what stands in our modules."""
+    if what.__module__ != "__main__" or not _code(what):
+        return {}
+    found = {}
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(what)))):
+        match node:
+            case ast.Attribute(value=ast.Name(id=of), attr=attr) if of in what.__globals__:
+                if getattr(what.__globals__[of], "__name__", "").partition(".")[0] == PACKAGE:
+                    found[f"{of}.{attr}"] = getattr(what.__globals__[of], attr, None)
+            case ast.Name(id=of) if of in what.__globals__:
+                if not isinstance(what.__globals__[of], ModuleType):
+                    found[of] = what.__globals__[of]
+    return dict(sorted(found.items()))
 
 
 @cache

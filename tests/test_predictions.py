@@ -242,3 +242,5 @@ def test_equilibrium_asks_for_the_published_gradient() -> None:
     assert (few.name, many.name) == ("20 steps", "60 steps")
     assert (turn.came, turn.low, turn.high) == (-1, -1, 1)  # in every seed it drifts away
     assert many.came < few.came < few.best == 1
+    seeds = gradients.gradients().at("clipped", 20)
+    assert few.came == pytest.approx(seeds.mean().item()) != pytest.approx(seeds.min().item())

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import linecache
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nbformat
@@ -245,6 +247,24 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
         for form in ("projected", "expanded")
     ]
     assert recall.key(forms[:1]) != recall.key(forms[1:])
+
+
+def test_a_key_knows_what_a_notebooks_function_names(tmp_path: Path) -> None:
+    """As the probe of a lesson does: a set of the notebook, a setting and a function of ours."""
+    code = "def probe(model):\n    return measure.probe(model, probed, recipe.TRAINED)\n"
+    (tmp_path / "cell.py").write_text(code, "utf-8")
+
+    def asked(probed: Tensor = POINTS, trained: int = 8, one: Any = at_one) -> str:
+        names: dict[str, Any] = {"__name__": "__main__", "probed": probed}
+        for name, held in (("measure", {"probe": one}), ("recipe", {"TRAINED": trained})):
+            names[name] = ModuleType(f"attn_notes.chapters.{name}")
+            vars(names[name]).update(held)
+        linecache.checkcache(str(tmp_path / "cell.py"))
+        exec(compile(code, str(tmp_path / "cell.py"), "exec"), names)
+        return recall.key((), names["probe"])
+
+    others = asked(POINTS + 1), asked(trained=4), asked(one=at_zero)
+    assert asked() == asked(POINTS.clone()) not in others and len({*others}) == 3
 
 
 # What a key depends on, in a copy of the package

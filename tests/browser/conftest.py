@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,23 @@ TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
 # Milliseconds. It bounds what hangs, on a busy machine too; Playwright's own is a quiet machine's.
 HANGS = 120_000
 expect.set_options(timeout=HANGS)
+
+
+def _patient(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Whatever page or context it makes waits for so long, and the pages of it as well."""
+
+    @wraps(make)
+    def patient(browser: Browser, *args: Any, **kwargs: Any) -> Any:
+        made = make(browser, *args, **kwargs)
+        getattr(made, "context", made).set_default_timeout(HANGS)
+        return made
+
+    return patient
+
+
+for _name in ("new_context", "new_page"):
+    setattr(Browser, _name, _patient(getattr(Browser, _name)))
+
 WINDOW = ViewportSize(width=1280, height=900)
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.
 STRICT_POLICY = (
@@ -323,7 +340,6 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
                 profile.send("Storage.clearDataForOrigin", stored)
             page = context.new_page()
             stack.callback(page.close)
-            page.set_default_timeout(HANGS)
             page.set_viewport_size(ViewportSize(width=width, height=WINDOW["height"]))
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
             visit = Visit(page)

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
 from .. import exercises
-from .conftest import HANGS, STEMS
+from .conftest import STEMS
 
 ROOT = Path(__file__).parents[2]
 SLIDE = {"width": 1280, "height": 720}
@@ -72,7 +72,6 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(browser: Browser) -> Iterator[Page]:
     """A page that may ask for files only, and in which nothing may go wrong."""
     page = browser.new_page(viewport=SLIDE)
-    page.set_default_timeout(HANGS)
     asked: list[str] = []
     wrong: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

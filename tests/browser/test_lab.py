@@ -126,7 +126,6 @@ def page(lab: str, folder: Path, browser: Browser) -> Iterator[Page]:
     """The chapter, run to the end of the first training."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     page = context.new_page()
-    page.set_default_timeout(120_000)
     page.complaints, page.folder = [], folder.parent
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on(

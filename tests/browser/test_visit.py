@@ -5,8 +5,9 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, TimeoutError
 
+from . import conftest
 from .conftest import Visit, _record, serve
 
 ASK = "(name) => { fetch(name).catch(() => {}); }"
@@ -141,3 +142,16 @@ def test_what_a_frame_gives_up_while_it_stays_is_one(visit: Visit) -> None:
     with page.expect_event("requestfailed"):
         page.frames[1].evaluate(GIVE_UP, "late")
     assert visit.failed == [page.url + "late"]
+
+
+@pytest.mark.parametrize("make", ["new_page", "new_context"])
+def test_every_page_waits_as_long_as_a_busy_machine_needs(
+    make: str, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens it: not for Playwright's half a minute."""
+    monkeypatch.setattr(conftest, "HANGS", 50)
+    made = getattr(browser, make)()
+    page = made if make == "new_page" else made.new_page()
+    with pytest.raises(TimeoutError, match="Timeout 50ms"):
+        page.wait_for_function("false")
+    made.close()

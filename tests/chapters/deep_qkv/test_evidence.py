@@ -59,7 +59,8 @@ def test_the_best_rate() -> None:
 
 def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
     """Two that converge at the same steps share their ranks, and one that never does is last."""
-    made = crowds(gated=EARLY, fixed_gate=EARLY, plain=NEVER, plain__knowable=LATE)
+    made = crowds(gated=EARLY, fixed_gate=EARLY, plain__knowable=LATE)
+    made["plain"] = crowd(NEVER, lowest=0.369)
     parts = {part.name: (part.came, part.either) for part in evidence.predicted(made)}
     assert parts == {
         "gated": (1.5, 0.5),
@@ -68,6 +69,13 @@ def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
         "plain": (4, 0),
         evidence.LOWEST.name: (made["plain"].lowest, 0),
     }
+
+
+def test_of_two_whose_median_seed_never_converges_that_is_sooner_of_which_more_do() -> None:
+    some = torch.where(torch.arange(40) < 19, 900.0, math.inf)
+    parts = evidence.predicted(crowds(plain=NEVER.repeat(4), plain__knowable=some))
+    came = {part.name: part.came for part in parts}
+    assert came["two letters left out"] == 3 and came["plain"] == 4
 
 
 def test_by_seed() -> None:

@@ -247,6 +247,8 @@ def test_a_band_is_the_middle_half_of_the_seeds() -> None:
     left, _ = figures.pulling(along).fig.axes
     ordered = along.cosines()[0].sort().values.tolist()
     assert band(left) == tuple(pytest.approx([ordered[i]] * 3) for i in (1, 3))
+    for pair, drawn in zip(pull.PAIRS[1:], left.lines, strict=False):
+        assert drawn.get_ydata().tolist() == along.cosines(pair).median(1).values.tolist()
     made = crowd()
     _, ax = figures.loss_curves({"gated": made, "plain": made}).fig.axes
     low, _, high = (made.curves - sorting.FLOOR).T.tolist()
@@ -334,6 +336,10 @@ def test_spectra() -> None:
         assert_close(line(ax, 0)[:, 1], product.median(0).values.clamp(min=1e-8).double())
         middle = softmax.quantile(0.5, dim=0)
         assert_close(line(ax, 1)[:, 1], middle.double())
+        drawn = ax.collections[1].get_segments()
+        for i, rank in enumerate((0.1, 0.9)):
+            found = torch.tensor([segment[i, 1] for segment in drawn])
+            assert_close(found, softmax.quantile(rank, dim=0).clamp(min=1e-8).double())
         assert f"{softmax[:, 1].median():.3f} at temperature {temperature:g}" in picture.alt
     assert "40 untrained layers" in picture.caption
 

@@ -5,7 +5,7 @@ import torch
 from matplotlib.axes import Axes
 from torch import Generator
 
-from attn_notes.chapters.dialectical import figures, recipe
+from attn_notes.chapters.dialectical import evidence, figures, recipe
 from attn_notes.figures import Picture
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
@@ -267,3 +267,16 @@ def test_every_picture_has_all_its_parts(model: LanguageModel) -> None:
     for picture in shown:
         assert picture.title and picture.caption.endswith((".", ".)")) and picture.alt.endswith(".")
         assert "( 0" not in picture.caption + picture.alt  # a character is in quotation marks
+
+
+def test_where_a_readers_guess_and_run_are_held_to_is_on_the_right_side_of_the_floor() -> None:
+    made = made_up.live(mended=(0.02, 0.012, 0.01))
+    assert {part.name: part.came for part in evidence.predicted(made)} == {
+        "mask mended": pytest.approx(0.014)
+    }
+    (yours,) = figures.falling(made).yours
+    ends = {kind: said.rpartition("median, ")[2] for kind, said in yours.recorded.items()}
+    assert ends == {
+        "as published": "0.250 nats below it.",
+        "mask mended": "0.012 nats above it.",
+    }
