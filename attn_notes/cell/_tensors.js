@@ -103,7 +103,7 @@ function makeRoom(size, readers = new Map()) {
     if (held + size <= MOST) return;
     if (!readers.get(old)) old.drop();
   }
-  if (held + size > MOST) refuse(`the tensors of a cell hold ${MOST.toLocaleString("en")} numbers at once, and not more`, "MemoryError");
+  if (held + size > MOST) refuse(`the tensors of a cell hold ${MOST.toLocaleString("en")} numbers at once and not more; those that are drawn stay until it ends`, "MemoryError");
 }
 
 const nodesIn = (given) => given.flatMap((x) => (Array.isArray(x) ? nodesIn(x) : x?.run ? [x] : []));

@@ -108,8 +108,10 @@ def test_halting_is_drawn_against_what_is_equal(
     equal: str, count: float, rival: float, side: float
 ) -> None:
     made = made_up.recorded()
-    every = dict.fromkeys(recipe.TOLD, (4.0, 3.0, rival + side))
-    made.inside["runs"]["corrected"]["halting"] = [made_up.sweep(every) for _ in range(SEEDS)]
+    apart = torch.linspace(-0.02, 0.02, SEEDS).tolist()  # their median is what is drawn thick
+    made.inside["runs"]["corrected"]["halting"] = [
+        made_up.sweep(dict.fromkeys(recipe.TOLD, (4.0, 3.0, rival + side + more))) for more in apart
+    ]
     picture = figures.stopping(made, equal)
     (ax,) = picture.fig.axes
     x, y = line(ax, "halting by tension")

@@ -162,6 +162,9 @@ def test_learning_beside_the_floor() -> None:
     assert near == "All come near their floor"
     assert far == "Where the period varies, one layer stays far above the floor"
     assert both == "The loss beside the floor"
+    two_kinds = {"dot": learning(end=1.1), "volume": learning(end=2.1)}  # one is far
+    other = figures.learning({"one layer": two_kinds, "two layers": two_kinds}).title
+    assert other == "The loss beside the floor"
 
 
 def test_what_cannot_be_known() -> None:
