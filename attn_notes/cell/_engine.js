@@ -126,6 +126,7 @@ export function create(employ, load, pace = create(employ, load, null)) {
     const { resolve, reject } = asked.get(id) ?? {};
     asked.delete(id);
     watch();
+    if (result?.lost) end("what ran before it on this page broke Python. Run it again"); // another has to be hired
     if (result?.error) reject?.(new Ended(result.error));
     else resolve?.(result);
   }

@@ -13,6 +13,7 @@ import * as T from "./_tensors.js";
 
 const LINES = 500; // of what is printed are shown
 const WORTH = 2 ** 18; // numbers in a graph from which on it pays to make a program of it
+const TOO_DEEP = "The code was stopped: it calls or nests deeper than Python can follow in a page.";
 const HEAP = 16 << 20; // bytes that Python begins with
 
 let python = null;
@@ -167,7 +168,10 @@ self.onmessage = async ({ data: { id, action, ...given } }) => {
   try {
     result = await ACTIONS[action](given);
   } catch (error) {
-    result = { error: { kind: error.kind ?? error.name, message: error.message, lines: [], page: true } };
+    const lost = error instanceof WebAssembly.RuntimeError || /call stack|recursion/i.test(error.message);
+    result = lost
+      ? { lost, error: { kind: "", message: TOO_DEEP, lines: [], page: true } }
+      : { error: { kind: error.kind ?? error.name, message: error.message, lines: [], page: true } };
   }
   postMessage({ id, result });
 };

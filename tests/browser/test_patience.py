@@ -188,3 +188,32 @@ def test_whatever_does_not_end_is_ended_and_the_next_run_works(page: Page, name:
     )
     assert str(found[0]).startswith("The code was stopped: it had not ended after ")
     assert found[1] == {"error": None}
+
+
+NESTED = "x = ()\nfor i in range(100000): x = (x,)\n"
+TOO_DEEP = {
+    "hash": NESTED + "hash(x)",
+    "equal": NESTED + "y = ()\nfor i in range(100000): y = (y,)\nx == y",
+    "regex": "import re\nre.match('(a*)*b', 'a' * 40)",
+}
+
+
+@pytest.mark.parametrize("name", TOO_DEEP)
+def test_what_is_too_deep_for_the_browser_is_said_and_the_next_run_works(
+    page: Page, name: str
+) -> None:
+    """It breaks Python, so there is another for what comes next."""
+    found = page.evaluate(
+        """async (source) => {
+          const { create } = await import('./_engine.js');
+          const employ = () => new Worker('worker.js', { type: 'module' });
+          const { ask } = create(employ, (wasm) => wasm);
+          const said = await ask('run', { source }).catch(({ message }) => message);
+          return [said, await ask('run', { source: 'x = 1' }).catch(({ message }) => message)];
+        }""",
+        TOO_DEEP[name],
+    )
+    assert found == [
+        "The code was stopped: it calls or nests deeper than Python can follow in a page.",
+        {"error": None},
+    ]

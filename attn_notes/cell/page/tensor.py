@@ -343,6 +343,11 @@ class Tensor:
         dim = dim_of(dim, self.ndim)
         return self._view(lambda t: Tensor(made("slice", (t.node,), dim, start, length)))
 
+    def _every(self, dim, places):
+        """What stands at these places along a dimension, each at most once."""
+        dim = dim_of(dim, self.ndim)
+        return self._view(lambda t: t._take([(dim, places)]))
+
     def split(self, size, dim=0):
         n = self.shape[dim]
         if not isinstance(size, (list, tuple)):
@@ -367,7 +372,7 @@ class Tensor:
         height, width = x.shape[-2:]
         count = max(0, min(height + min(offset, 0), width - max(offset, 0)))
         start = offset if offset > 0 else -offset * width
-        return x.flatten(-2)[..., _count(count) * (width + 1) + start]
+        return x.flatten(-2)._every(-1, _count(count) * (width + 1) + start)
 
     # --- Rows by their numbers, of which all indexing by tensors is made
 
@@ -403,10 +408,12 @@ class Tensor:
                 tensors.append((at, k))
                 at += _dims(k)
             elif isinstance(k, slice):
-                n, step = x.shape[at], k.step or 1
+                n, step = x.shape[at], 1 if k.step is None else int(k.step)
                 start, stop = _bounds(k, n)
+                if step < 1:
+                    raise ValueError("step must be greater than zero")
                 if step != 1:
-                    tensors.append((at, _count(max(0, -(-(stop - start) // step))) * step + start))
+                    x = x._every(at, _count(max(0, -(-(stop - start) // step))) * step + start)
                 elif (start, stop) != (0, n):
                     x = x.narrow(at, start, max(0, stop - start))
                 at += 1
@@ -672,7 +679,7 @@ class Tensor:
         out.transpose(dim, 0)[index] = value
         return out
 
-    def fill_diagonal_(self, value, wrap=False):
+    def fill_diagonal_(self, fill_value, wrap=False):
         """In a matrix that is taller than wide, `wrap` begins anew below a row that is left out."""
         if self.ndim < 2:
             raise RuntimeError("dimensions must larger than 1")
@@ -680,15 +687,15 @@ class Tensor:
             raise RuntimeError("all dimensions of input must be of equal length")
         step = sum([product(self.shape[d + 1 :]) for d in range(self.ndim)])
         count = -(-self.numel() // step) if wrap else min(self.shape)
-        values = tensor(value, dtype=self.dtype).expand(count)
+        values = tensor(fill_value, dtype=self.dtype).expand(count)
         flat = self.flatten().put_rows(_count(count) * step, values, False)
         return self._become(flat.reshape(self.shape))
 
     def zero_(self):
-        return self._become(self * 0)
+        return self.fill_(0)
 
     def fill_(self, value):
-        return self._become(self * 0 + value)
+        return self._become(tensor(value, dtype=self.dtype))
 
     def copy_(self, other):
         return self._become(other)
