@@ -56,8 +56,13 @@ DEEPEST = 100
 
 
 def code(source: str) -> str:
-    """A cell's source without the lines that only a notebook understands."""
-    return "\n".join("" if re.match(r"\s*[%!?]", line) else line for line in source.splitlines())
+    """A cell's source without the lines that only a notebook understands.
+
+    What is Python stays as it is: there a line may begin with `%`, and divide.
+    """
+    lines = source.splitlines()
+    left = ["" if re.match(r"\s*([%!?]|```)", line) else line for line in lines]
+    return "\n".join(left) if left == lines or misspelt(source) else source
 
 
 def parsed(source: str) -> ast.Module:
@@ -74,11 +79,15 @@ def misspelt(source: str) -> str:
         level: list[ast.AST] = [parsed(source)]
         for _ in range(DEEPEST):
             level = [child for node in level for child in ast.iter_child_nodes(node)]
+            for node in level:
+                if isinstance(node, ast.Constant) and isinstance(node.value, int):
+                    str(node.value)  # of one of more than 4300 digits there is no text
         if level:
             raise RecursionError
         table(source)
     except (SyntaxError, ValueError) as error:
-        line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        at = getattr(error, "lineno", None)
+        line = f" in line {at}" if at else ""
         return f"the cell is no Python{line}: {getattr(error, 'msg', 'it cannot be read')}."
     except (RecursionError, MemoryError):
         return "the cell is nested too deep to be read."

@@ -432,6 +432,10 @@ def settled(
             source = handed.cells.get(one.name, "")
             trial = trial_of(handed, one)
             grade = judged(trial, trials.get(trial), bool(handed.cells))
+            symptom, held = (
+                submissions.printable(text)[: 2 * SYMPTOM] for text in (grade.symptom, grade.held)
+            )  # an answer may have chosen its words
+            grade = grade._replace(symptom=symptom, held=held)
             grades[one.name] = grade
             worth = None if grade.share is None else grade.share * one.points
             if grade.held and worth is not None:

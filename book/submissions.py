@@ -132,13 +132,14 @@ def read(source: Path, week: Week) -> list[Submission]:
     found: dict[str, Box] = {}
     for name, opened in listed(source):
         path = parts(name)
-        if not is_left(path) and not of_another_week(path, week):
+        left = is_hidden(path) or (is_left(path) and len(path) < 2)
+        if not left and not of_another_week(path, week):
             student, file, typed = whose(path, week)
             box = found.setdefault(student.key, Box(student, week))
             box.student = max(box.student, student, key=lambda one: one.platform)
             if typed:
                 box.notes.append(f"{file} {TYPED}")
-            else:
+            elif not is_left(path):  # who has nothing but what was handed out has a row, too
                 box.take(file, opened)
     if not found:
         raise BookError(f"In {source} is nothing that a student could have handed in.")
@@ -224,8 +225,12 @@ def short(name: str) -> str:
 
 def is_left(path: tuple[str, ...]) -> bool:
     """Whether a file is one that systems, notebooks and the course put beside a sheet."""
-    hidden = any(part.startswith((".", "__MACOSX")) for part in path)
-    return not path or hidden or HANDED_OUT.fullmatch(path[-1]) is not None
+    return not path or is_hidden(path) or HANDED_OUT.fullmatch(path[-1]) is not None
+
+
+def is_hidden(path: tuple[str, ...]) -> bool:
+    """Whether a file is one that nobody sees."""
+    return any(part.startswith((".", "__MACOSX")) for part in path)
 
 
 def of_another_week(path: tuple[str, ...], week: Week) -> bool:
@@ -454,7 +459,8 @@ def found_answers(cells: list[Cell], week: Week) -> Iterator[tuple[str, Answer]]
     codes = [answers.code(cell.source) for cell in cells]
     code = "\n".join(codes[i] for i, cell in enumerate(cells) if cell.is_code)
     if len(code) > MUCH or len(re.findall("[;\n]", code)) > LINES:
-        raise UnreadError(f"has more than {LINES:,} lines of code. Hand in the homework alone")
+        most = f"{LINES:,} lines of code, or {MUCH:,} characters"
+        raise UnreadError(f"has more than {most}. Hand in the homework alone")
     places, here = [], ""
     for cell in cells:
         here = next((one.name for one in week.exercises if is_of(cell, one)), here)

@@ -1,5 +1,6 @@
 """What was handed in gets the points that it earned, whatever it does to get others."""
 
+import contextlib
 import copy
 import csv
 import ctypes
@@ -118,7 +119,12 @@ def test_lines_for_a_notebook_are_no_python_and_no_matter() -> None:
     source = answers.code("%time\n!pip install x\nx = 1\n  ?x")
     assert source == "\n\nx = 1\n" and answers.misspelt(source) == ""
     assert answers.misspelt("def f(:\n    pass").startswith("the cell is no Python in line 1")
-    assert answers.misspelt("x = '\0'") != ""
+    assert "None" not in answers.misspelt("x = '\0'") != ""
+    assert answers.misspelt(f"x = 0x{'f' * 5000}").startswith("the cell is no Python: ")
+    for own in ("x = (7\n     % 4)", "x = '''\n! note\n'''", "x = 'a\x0b%b'"):
+        assert answers.code(own) == own
+    fenced = answers.code(f"```python\n{MINE}\n```")
+    assert answers.misspelt(fenced) == "" and answers.given(fenced) == "floor"
 
 
 def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
@@ -366,6 +372,9 @@ READ: dict[str, object] = {
     "extra.ipynb": changed_cells(lambda cells: cells.extend(["text", None, {}, {"source": None}])),
     "types.ipynb": changed_cells(lambda cells: cells[0].update(cell_type=[], source=[1, None])),
     "bare.ipynb": {"cells": sheet({"floor": MINE})["cells"]},
+    "huge.ipynb": changed_cells(
+        lambda cells: cells.insert(0, {"cell_type": "code", "source": f"N = 0x{'f' * 5000}"})
+    ),
 }
 """What is odd, and yet tells what the answer is."""
 
@@ -705,6 +714,16 @@ def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
         submissions.read(packed(tmp_path / "all.zip", {}), WEEKS[0])
 
 
+def test_who_hands_in_nothing_but_what_was_handed_out_has_a_row(tmp_path: Path) -> None:
+    files = {
+        "Ada_1_assignsubmission_file_/week-1-lesson.ipynb": b"{}",
+        "README.txt": b"",
+        "__MACOSX/README.txt": b"",
+    }
+    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    assert ada.student.name == "Ada" and ada.notes == ("no homework of this week was found",)
+
+
 # A process of its own
 
 ROOT_GRADES = os.geteuid() == 0
@@ -756,6 +775,37 @@ def test_what_ends_the_process_is_told(
     assert found["ended"] == "quit"
     grade = grading.of_a_trial(WEEKS[0].exercises[0], "", found)
     assert grade.share == 0.0 and "ended the program" in grade.symptom
+
+
+def test_an_answer_speaks_for_no_other_and_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
+) -> None:
+    """`os.write` and `os.close` are told to no hook, so what is open in a fork is all its own."""
+    reading, writing = os.pipe()
+    found = in_a_fork(lambda: {"n": os.write(writing, b"mine")}, monkeypatch, guard)
+    assert found["ended"] == "OSError"
+    os.close(writing)
+    assert os.read(reading, 9) == b""
+    os.close(reading)
+    found = in_a_fork(lambda: (os.closerange(0, 99), signal.pause()), monkeypatch, guard)
+    assert found["ended"] == "waited"
+
+    def flood() -> None:
+        while True:
+            for each in range(3, 99):
+                with contextlib.suppress(OSError):
+                    os.write(each, bytes(2**16))
+
+    assert in_a_fork(flood, monkeypatch, guard, 20.0)["ended"] == "garbled"
+
+
+def test_an_error_of_the_answers_own_has_no_say_in_how_it_ended(
+    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
+) -> None:
+    """As if it had waited, it would be tried again for ever."""
+    source = "class waited(BaseException): pass\nraise waited"
+    found = in_a_fork(lambda: exec(source, {"__name__": "__main__"}), monkeypatch, guard)
+    assert found["ended"] == "garbled"
 
 
 def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) -> None:
@@ -913,6 +963,22 @@ def test_a_function_of_the_package_is_no_answer() -> None:
 
 
 # What it comes to
+
+
+def test_a_name_that_an_answer_has_chosen_stops_no_report(tmp_path: Path) -> None:
+    """Of no class of the package, which cannot be written as UTF-8."""
+    one = WEEKS[0].exercises[0]
+    source = "import collections\nn = collections.namedtuple\n"
+    source += r"floor = n('floor', [], module='attn_notes\ud800' + 'x' * 9999)"
+    assert answers.refused(source) == []
+    came = worker.tried({}, {**ASKED, "source": source}, {})
+    handed = submissions.Submission(
+        submissions.Student("a", "A", "", ""), "x", {one.name: source}, ()
+    )
+    graded = list(grading.settled(WEEKS[0], [handed], {grading.Trial(one, source): came}, {}))
+    reports.write(tmp_path, WEEKS[0], graded, "")
+    assert "attn_notes%D800xx" in graded[0].grades[one.name].held
+    assert len((tmp_path / "report.html").read_text("utf-8")) < 20_000
 
 
 def test_a_symptom_has_no_path_and_one_line() -> None:
