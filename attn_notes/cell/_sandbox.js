@@ -3,6 +3,8 @@
 
 import { create, once } from "./_engine.js";
 
+const HEARS = 15_000; // milliseconds, after which a frame that is there and has said nothing is barred
+
 const file = (name) => new URL(name, import.meta.url).href;
 const IMPORTS = /^(?:import|export) (?:[^;"]*? from )?"\.\/([\w.]+)";$/gm;
 
@@ -29,11 +31,13 @@ export function sandboxed(entries) {
   const frame = document.createElement("iframe");
   const waiting = [];
   let port = null;
+  let silent; // as long as nobody in the frame has answered
   const like = {
     onmessage: null,
     onerror: null,
     postMessage: (data) => (port ? port.postMessage(data) : waiting.push(data)),
     terminate() {
+      clearTimeout(silent);
       frame.remove();
       port?.close();
     },
@@ -43,6 +47,8 @@ export function sandboxed(entries) {
     try {
       const modules = await texts(entries);
       port1.onmessage = ({ data }) => {
+        clearTimeout(silent);
+        if (data === "heard") return;
         if (data === "ready") {
           port = port1;
           for (const each of waiting) port.postMessage(each);
@@ -51,6 +57,8 @@ export function sandboxed(entries) {
       };
       // Its origin has no name, so the message goes to whoever is in the frame: none but ours, which leads nowhere.
       frame.contentWindow?.postMessage({ modules, entries }, "*", [port2]);
+      // Of a frame that a policy bars all engines say that it was loaded.
+      if (frame.isConnected) silent = setTimeout(() => like.onerror?.(), HEARS);
     } catch {
       like.onerror?.();
     }

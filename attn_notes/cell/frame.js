@@ -21,6 +21,7 @@ const BEGIN = `onmessage = async ({ data: { modules, entries } }) => {
 addEventListener(
   "message",
   ({ data, ports: [port] }) => {
+    port.postMessage("heard");
     try {
       const worker = new Worker(URL.createObjectURL(new Blob([BEGIN], { type: "text/javascript" })));
       worker.onmessage = (event) => port.postMessage(event.data);

@@ -434,3 +434,12 @@ def test_under_a_stricter_one_a_sentence_says_why_not(open_page: Callable[..., V
         cell = bench(open_page(PAGE, base=base, fresh=True).page)
         assert run(cell)["code"] == "failed"
         assert "policy bars WebAssembly" in said(cell)
+
+
+def test_where_its_frame_is_barred_a_sentence_says_so(open_page: Callable[..., Visit]) -> None:
+    """It is loaded as far as the page can tell; and whoever presses again is told again."""
+    with serve(SITE, policy=f"{ALLOWED}; frame-src 'none'") as base:
+        cell = bench(open_page(PAGE, base=base, fresh=True).page)
+        for _ in range(2):
+            assert run(cell)["code"] == "failed"
+            assert "its Worker did not start" in said(cell)
