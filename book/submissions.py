@@ -244,6 +244,8 @@ def whose(path: tuple[str, ...], week: Week) -> tuple[Student, str, bool]:
 
     What was typed into a platform, a text or a link, it hands out as a page.
     """
+    if len(path) > 1 and not is_platforms(path[0]) and is_platforms(path[1]):
+        path = path[1:]  # somebody has packed it again, with a folder around all
     if found := MOODLE.fullmatch(path[0]):
         # It takes feedback back from folders that are called as the ones that it gave.
         key = short(f"{found['name']}_{found['number']}_assignsubmission_file_")
@@ -259,6 +261,11 @@ def whose(path: tuple[str, ...], week: Week) -> tuple[Student, str, bool]:
         return Student(short(path[0]), path[0], "", "nbgrader"), path[-1], False
     name = path[0] if len(path) > 1 else PurePosixPath(path[0]).stem
     return Student(short(name), name, "", ""), path[-1], False
+
+
+def is_platforms(name: str) -> bool:
+    """Whether a learning platform has given a name like this."""
+    return any(pattern.fullmatch(name) for pattern in (MOODLE, CANVAS))
 
 
 # Files

@@ -220,6 +220,10 @@ def test_every_layout_is_read(tmp_path: Path) -> None:
             "lovelaceada_47", "lovelaceada", "47", "canvas",
         ),
         "lovelaceada_47_11_week_1.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+        "All of week 1/Ada L_12_assignsubmission_file_/x.ipynb": (
+            "Ada L_12_assignsubmission_file_", "Ada L", "12", "moodle",
+        ),
+        "submissions/lovelaceada_47_11_x.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
         f"ada/{week.name}/renamed.ipynb": ("ada", "ada", "", "nbgrader"),
         "ada/mine.ipynb": ("ada", "ada", "", ""),
         "ada.ipynb": ("ada", "ada", "", ""),

@@ -57,7 +57,7 @@ export function sandboxed(entries) {
       };
       // Its origin has no name, so the message goes to whoever is in the frame: none but ours, which leads nowhere.
       frame.contentWindow?.postMessage({ modules, entries }, "*", [port2]);
-      // Of a frame that a policy bars all engines say that it was loaded.
+      // A frame that a policy bars is loaded as well, as far as a page can tell.
       if (frame.isConnected) silent = setTimeout(() => like.onerror?.(), HEARS);
     } catch {
       like.onerror?.();

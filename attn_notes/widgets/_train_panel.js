@@ -152,6 +152,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     window.history.pushState(window.history.state, ""); // so that Back returns to the panel
     shownIn(lesson, current.run.kind).scrollIntoView({ block: "center" });
   });
+  see.classList.add("attn-elsewhere");
   const kept = keeper({
     key: () => current.name,
     shapes: () => current.shapes,

@@ -428,6 +428,8 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
         )
     page.evaluate("(lesson) => widget.yours(lesson).forget()", stem)
     assert landing or see.is_disabled()
+    page.locator(".attn-widget").first.get_by_role("button", name="Show alone").click()
+    expect(see).to_have_count(0)  # alone, there is nothing below
     visit.assert_clean()
 
 
