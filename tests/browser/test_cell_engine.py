@@ -144,6 +144,7 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
     "(lambda x: (x[::2].square_(), x[1::2, ::2].zero_(), x.diagonal(1).fill_(2), x)[-1])(a * 1)": A,
     "(lambda x: (x.fill_diagonal_(fill_value=torch.nan), x.fill_(3), x)[-1])(a * 1)": A,
     "a[::2, 1::2] + a[..., ::2, torch.tensor([0, 3])]": A,
+    "a.sum(axis=1) + (a > 0).sum(1, dtype=a.dtype)": A,
     "a.argmax(-1) + a.argmin(0).sum() + (a > 0).sum() + (a > 0).any(-1) + (a > 9).all()": A,
     "F.scaled_dot_product_attention(a, b, b, is_causal=True)": {"a": [2, 5, 3], "b": [2, 5, 3]},
 }

@@ -488,8 +488,9 @@ class Tensor:
             return out
         return out.reshape([n for d, n in enumerate(self.shape) if d not in dims])
 
-    def sum(self, dim=None, keepdim=False, **_):
-        return self._reduced("sum", dim, keepdim)
+    def sum(self, dim=None, keepdim=False, dtype=None, axis=None):
+        x = self if dtype is None else self.to(dtype)
+        return x._reduced("sum", axis if dim is None else dim, keepdim)
 
     def prod(self, dim=None, keepdim=False):
         return self._reduced("prod", dim, keepdim)
