@@ -168,7 +168,8 @@ self.onmessage = async ({ data: { id, action, ...given } }) => {
   try {
     result = await ACTIONS[action](given);
   } catch (error) {
-    const lost = error instanceof WebAssembly.RuntimeError || /call stack|recursion/i.test(error.message);
+    const deep = error instanceof WebAssembly.RuntimeError || /call stack|recursion/i.test(error.message);
+    const lost = deep && action !== "start"; // Python has run, and is broken now
     result = lost
       ? { lost, error: { kind: "", message: TOO_DEEP, lines: [], page: true } }
       : { error: { kind: error.kind ?? error.name, message: error.message, lines: [], page: true } };

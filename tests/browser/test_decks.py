@@ -33,7 +33,9 @@ AMISS = """(slide, least) => {
     if (!cut && (right > box.right + 1 || bottom > box.bottom + 1 || left < -1 || top < -1))
       found.push(`out: ${e.outerHTML.slice(0, 80)}`);
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-    const at = e.ownerSVGElement ? e.getScreenCTM() : { a: e.currentCSSZoom, b: 0 };
+    const alone = e.closest("[data-alone]");
+    const large = alone ? alone.getBoundingClientRect().width / alone.offsetWidth : 1;
+    const at = e.ownerSVGElement ? e.getScreenCTM() : { a: e.currentCSSZoom * large, b: 0 };
     const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(at.a, at.b);
     if (size < least - 0.1) found.push(`${size}: ${e.outerHTML.slice(0, 80)}`);
   }
