@@ -447,7 +447,7 @@ def dots(widget: Locator, name: str) -> list[list[float]]:
     found: list[list[float]] = widget.locator(f".trm-curve .trm-{name} .trm-dots").evaluate(
         """(dots) => {
           const up = Math.sign(dots.getScreenCTM().d); // 1 where a larger y is further down
-          return [...dots.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)]
+          return [...dots.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h\\.01/g)]
             .map(([, x, y]) => [Number(x), (1 - Number(y)) * up]);
         }"""
     )
