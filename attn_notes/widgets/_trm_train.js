@@ -129,7 +129,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       top: TOP_LOSS,
       words: "the floor, 0: a puzzle has one solution",
       criterion: "below, the share of held-out minimal puzzles that it solves",
-      lasts: look && `${lasting(look * choice.steps * choice.size.seats)} on one core`,
+      lasts: look && lasting(look * choice.steps * choice.size.seats),
     };
   }
 
