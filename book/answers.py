@@ -354,8 +354,11 @@ def plain(source: str) -> ast.AST:
 def print_of(source: str, least: int = LONG) -> str:
     """What two answers have in common that are the same but for names and comments.
 
-    Empty for one of fewer than so many parts, which two may write by themselves.
+    Empty for one of fewer than so many parts, which two may write by themselves, and for what is no
+    Python.
     """
+    if misspelt(source):
+        return ""
     tree = plain(source)
     if sum(1 for _ in ast.walk(tree)) < least:
         return ""

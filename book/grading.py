@@ -442,15 +442,10 @@ def settled(
                 worth = 0.0
             points[one.name] = decided.get((handed.student.key, one.name), worth)
             others[one.name] = tuple(
-                other for other in same.get((one.name, print_of(source)), ())
+                other for other in same.get((one.name, answers.print_of(source)), ())
                 if other != handed.student.name
             )  # fmt: skip
         yield Graded(handed, grades, points, others)
-
-
-def print_of(source: str) -> str:
-    """What is the same of answers that are; empty for what is no Python."""
-    return "" if not source or answers.misspelt(source) else answers.print_of(source)
 
 
 def alike(week: Week, handed_in: list[Submission]) -> dict[tuple[str, str], list[str]]:
@@ -459,7 +454,7 @@ def alike(week: Week, handed_in: list[Submission]) -> dict[tuple[str, str], list
     for one in week.exercises:
         for handed in handed_in:
             source = handed.cells.get(one.name, "")
-            if (mark := print_of(source)) and not submissions.untouched(source, one):
+            if (mark := answers.print_of(source)) and not submissions.untouched(source, one):
                 found.setdefault((one.name, mark), []).append(handed.student.name)
     return found
 
@@ -516,7 +511,7 @@ def of_a_trial(one: Exercise, source: str, came: dict[str, Any], ran: str = "") 
         taken = answers.ready(ran or source, words, package_names(one.setup), asked)
         if taken:
             held = f"takes {', '.join(taken)} from the package"
-        elif (mark := print_of(source)) and mark == answers.print_of(one.solution):
+        elif (mark := answers.print_of(source)) and mark == answers.print_of(one.solution):
             held = "is the published solution, but for names and comments"
     if held:
         return Grade(share, symptom, held)

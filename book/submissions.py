@@ -67,6 +67,8 @@ CELLS, LINES, MUCH = 1000, 3000, 300_000
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """How files of a zip may be packed. The others Python cannot read, or not in small pieces."""
 
+OTHERWISE_PACKED = "is packed in a way that is not read here. Pack it as an ordinary zip"
+
 
 class Student(NamedTuple):
     """Who handed in, as the platform tells it."""
@@ -288,7 +290,7 @@ def of_zip(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes
     if entry.flag_bits & 0x1:
         raise UnreadError("is locked by a password. Hand it in without one")
     if entry.compress_type not in PACKED:
-        raise NotImplementedError
+        raise UnreadError(OTHERWISE_PACKED)
     with archive.open(entry) as file:
         return whole(file, max(0, min(LARGEST, room)))
 
@@ -310,8 +312,8 @@ def why(error: Exception) -> str:
             return str(error)
         case zipfile.BadZipFile() | zlib.error() | EOFError():
             return "is damaged. Save it once more, and hand that in"
-        case NotImplementedError():
-            return "is packed in a way that is not read here. Pack it as an ordinary zip"
+        case NotImplementedError():  # what zipfile says of a zip that it cannot read
+            return OTHERWISE_PACKED
         case RecursionError() | MemoryError():
             return "is no notebook: what is in it is nested too deep, or too much"
         case ValueError():
