@@ -1,7 +1,7 @@
 // Attention, seen whole: one picture of a sorter, or the reader's word with a map of all of them. What they share stands in
 // the page's store; the first of them brings the models.
 
-import { html } from "./_page.js";
+import { html, sleeper } from "./_page.js";
 import { typed, whole } from "./_chosen.js";
 import { alone } from "./_alone.js";
 import { opens } from "./_open.js";
@@ -37,9 +37,16 @@ async function render({ model, el }) {
   model.on("change:runs", load);
   const loading = load();
   const shown = name === "race" ? race({ store, esm: model.get("_esm"), root }) : picture({ store, name, view: VIEWS[name] });
-  root.append(shown.node);
+  const asleep = sleeper();
+  const wake = () => {
+    asleep.hidden = Boolean(store.now());
+    shown.node.hidden = !asleep.hidden;
+  };
+  const unwatch = store.watch(wake);
+  wake();
+  root.append(asleep, shown.node);
   el.append(root);
-  const free = [() => model.off("change:runs", load), shown.free];
+  const free = [() => model.off("change:runs", load), unwatch, shown.free];
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
   return () => free.forEach((each) => each());
