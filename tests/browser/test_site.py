@@ -198,7 +198,7 @@ def test_a_folded_part_of_the_menu_opens_from_the_keyboard(width: int, open_page
     expect(words).not_to_be_visible()
     fold.locator("summary").press("Enter")
     words.press("Enter")
-    expect(page.locator("h1")).to_contain_text("Words and symbols")
+    expect(page.locator("article h1")).to_contain_text("Words and symbols")
     expect(fold).to_have_attribute("open", "")
 
 
