@@ -33,6 +33,7 @@ PARTS = (
     "alt_text",
     "cards",
     "citations",
+    "contents",
     "docstrings",
     "icons",
     "mathjax",
@@ -384,6 +385,21 @@ def test_links_name_what_the_editions_branch_holds(part: dict[str, ModuleType]) 
     assert part["repository"].launches("", "deep_qkv") == {}
     # nbgitpuller would name its folder `name.git`, in which the notebook is not looked for.
     assert part["repository"].launches(f"{REPOSITORY}.git", "deep_qkv") == links
+
+
+@pytest.mark.slow
+def test_each_page_leads_to_its_source(faulty_book: tuple[Path, str]) -> None:
+    for page, file in (("source", "source.md"), ("drawn", "drawn.ipynb")):
+        text = (faulty_book[0] / "book" / f"{page}.html").read_text("utf-8")
+        link = f'<a href="{REPOSITORY}/blob/HEAD/book/{file}">Source of this page</a>'
+        assert link in text.partition("bd-footer-content")[2]
+    assert "Source of" not in (faulty_book[0] / "search.html").read_text("utf-8")
+
+
+def test_a_source_is_looked_for_where_its_repository_shows_it(part: dict[str, ModuleType]) -> None:
+    source = part["repository"].source
+    found = [source(f"{REPOSITORY}{end}", "a b.md") for end in ("", "/", ".git")]
+    assert [each["link"] for each in found] == [f"{REPOSITORY}/blob/HEAD/a%20b.md"] * 3
 
 
 def test_without_an_address_nothing_is_said(part: dict[str, ModuleType]) -> None:

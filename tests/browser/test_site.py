@@ -168,6 +168,40 @@ def test_search_finds_every_chapter_by_its_title(
     visit.assert_clean()
 
 
+def test_next_leads_from_lesson_to_lesson_and_back(site: Path) -> None:
+    """What backs a lesson leads back to it; elsewhere the pages of a part lead to each other."""
+
+    def related(page: str, way: str) -> str | None:
+        link = re.search(f'<link rel="{way}"[^>]* href="(.*?)"', (site / page).read_text("utf-8"))
+        return link and str(Path(page).parent / link[1])
+
+    pages = [f"{entry}.html" for entry in ENTRIES]
+    for folder in {Path(page).parent for page in pages}:
+        chain = [page for page in pages if Path(page).parent == folder]
+        if folder.name == "evidence":
+            for page in chain:
+                assert (related(page, "prev"), related(page, "next")) == (None, None)
+                foot = (site / page).read_text("utf-8").partition('"prev-next-area"')[2]
+                assert re.findall('href="(.*?)"', foot)[0] == f"../{Path(page).name}"
+        else:
+            assert [related(page, "next") for page in chain] == [*chain[1:], None]
+            assert [related(page, "prev") for page in chain] == [None, *chain[:-1]]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_folded_part_of_the_menu_opens_from_the_keyboard(width: int, open_page: OpenPage) -> None:
+    page = open_page(CHAPTERS[0], width=width).page
+    if width == 390:
+        page.get_by_role("button", name="Toggle primary sidebar").click()
+    fold = page.locator("nav.bd-links details", has_text="Reference")
+    words = fold.locator("a").first
+    expect(words).not_to_be_visible()
+    fold.locator("summary").press("Enter")
+    words.press("Enter")
+    expect(page.locator("article h1")).to_contain_text("Words and symbols")
+    expect(fold).to_have_attribute("open", "")
+
+
 def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page: OpenPage) -> None:
     page = open_page("book/index.html").page
     page.get_by_role("button", name="Color mode").click()
