@@ -5,7 +5,7 @@ import { button, html } from "./_page.js";
 import { trainer } from "./trainer.js";
 import { EVERY } from "./_train_guess.js";
 import { yours } from "./_yours.js";
-import { WORDS, sorted } from "./_deep_qkv_model.js";
+import { WORDS, sorted } from "./_sorter.js";
 import { PLACES } from "./_attention_model.js";
 import { curves } from "./_attention_loss.js";
 import { box, draws, figure, hatched, hatching, hot, path, percent, shareOf, spoken, upTo, words } from "./_attention_kit.js";

@@ -6,7 +6,7 @@ import { typed, whole } from "./_chosen.js";
 import { alone } from "./_alone.js";
 import { opens } from "./_open.js";
 import { unpack } from "./_unpack.js";
-import { parse } from "./_deep_qkv_model.js";
+import { parse } from "./_sorter.js";
 import { PLACES } from "./_attention_model.js";
 import { shared } from "./_attention_store.js";
 import { picture } from "./_attention_picture.js";
