@@ -56,8 +56,8 @@
   }
 
   const kept = () => word?.matches(":hover, :focus") || card.matches(":hover");
-  const leave = () => {
-    waiting = setTimeout(() => kept() || hide(), PAUSE);
+  const leave = ({ pointerType }) => {
+    if (pointerType !== "touch") waiting = setTimeout(() => kept() || hide(), PAUSE);
   };
 
   for (const link of document.querySelectorAll("a.attn-word")) {
@@ -65,8 +65,9 @@
     link.setAttribute("aria-describedby", entry.querySelector("[id]").id);
     let first = false; // whether a finger came down on it while its card was not shown
     link.addEventListener("pointerenter", ({ pointerType }) => {
+      if (pointerType === "touch") return;
       clearTimeout(waiting);
-      if (pointerType !== "touch") waiting = setTimeout(show, PAUSE, link);
+      waiting = setTimeout(show, PAUSE, link);
     });
     link.addEventListener("pointerleave", leave);
     link.addEventListener("pointerdown", ({ pointerType }) => {
@@ -78,7 +79,7 @@
       first = false;
     });
     link.addEventListener("focus", () => link.matches(":focus-visible") && show(link));
-    link.addEventListener("blur", leave);
+    link.addEventListener("blur", ({ relatedTarget }) => relatedTarget && !kept() && hide());
   }
   card.addEventListener("pointerenter", () => clearTimeout(waiting));
   card.addEventListener("pointerleave", leave);

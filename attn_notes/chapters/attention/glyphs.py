@@ -25,6 +25,8 @@ HEADS = (1, 0)  # as recorded; the one that looks for a letter is shown first
 ASKS, FOUND = 3, 1  # the place of the bar, and that of `a`, which is written next
 HIGH = 18
 
+Length = int | float
+
 
 class Seen(NamedTuple):
     """What the sorter computes at each place t; the head that looks for a letter is the first."""
@@ -70,33 +72,33 @@ def seen() -> Seen:
 # Shapes
 
 
-def rect(x: float, y: float, width: float, height: float, fill: str, more: str = "") -> str:
+def rect(x: Length, y: Length, width: Length, height: Length, fill: str, more: str = "") -> str:
     """A rectangle; `fill` is a CSS colour."""
     box = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
     return f'<rect {box} style="fill:{fill}{more}"/>'
 
 
-def line(path: str, colour: str = "--ink", width: float = 1) -> str:
+def line(path: str, colour: str = "--ink", width: Length = 1) -> str:
     """A line along a path."""
     return f'<path d="{path}" style="fill:none;stroke:var({colour});stroke-width:{width:g}"/>'
 
 
-def text(x: float, words: str, kind: str) -> str:
+def text(x: Length, words: str, kind: str) -> str:
     """Letters about x, on the line that all pictures share."""
     return f'<text x="{x:g}" y="13.5" class="{kind}">{words}</text>'
 
 
-def tint(part: float, colour: str) -> str:
+def tint(part: Length, colour: str) -> str:
     """So much of a colour, from 0 to 1, on the ground of a cell."""
     return f"color-mix(in oklab,var({colour}) {100 * min(1, part):.0f}%,var(--zero))"
 
 
-def signed(number: float, most: float) -> str:
+def signed(number: float, most: Length) -> str:
     """The colour of a number: one hue above zero, another below."""
     return tint(abs(number) / most, "--positive" if number > 0 else "--negative")
 
 
-def cells(numbers: Iterable[float], most: float, width: float) -> str:
+def cells(numbers: Iterable[float], most: Length, width: Length) -> str:
     """A row of numbers as colours, each cell as wide as told."""
     return "".join(
         rect(i * width, 2, width - 1, 14, signed(number, most)) for i, number in enumerate(numbers)
@@ -111,7 +113,7 @@ def bars(parts: Iterable[float], colour: str) -> str:
     )
 
 
-def triangle(fills: Iterable[tuple[int, int, str]], left: float = 0) -> str:
+def triangle(fills: Iterable[tuple[int, int, str]], left: Length = 0) -> str:
     """Cells of a square of places: row i, column j."""
     return "".join(rect(left + j * 3, i * 3, 2.5, 2.5, fill) for i, j, fill in fills)
 
@@ -119,7 +121,7 @@ def triangle(fills: Iterable[tuple[int, int, str]], left: float = 0) -> str:
 # Pictures
 
 
-def drawings() -> dict[str, tuple[float, str]]:
+def drawings() -> dict[str, tuple[Length, str]]:
     """Each basic word's picture: how wide it is, and what is drawn."""
     it = seen()
     score = it.scores[0, ASKS, FOUND].item()

@@ -156,8 +156,8 @@ def mark(doctree: nodes.document, words: list[Word], address: str) -> None:
     told = {(_section(link), of.get(anchor)) for link, anchor in links(doctree, address)}
     for text in list(doctree.findall(nodes.Text)):
         stressed = isinstance(text.parent, nodes.emphasis | nodes.strong)
-        paragraph = text.parent.parent if stressed else text.parent
-        if not isinstance(paragraph, nodes.paragraph) or isinstance(paragraph.parent, nodes.entry):
+        piece = text.parent if stressed else text
+        if not isinstance(piece.parent, nodes.paragraph) or _in_link_or_table(piece):
             continue
         parts: list[nodes.Node] = []
         end = 0
@@ -176,6 +176,14 @@ def mark(doctree: nodes.document, words: list[Word], address: str) -> None:
             end = place.end()
         if parts:
             text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+
+
+def _in_link_or_table(piece: nodes.Node) -> bool:
+    """Whether a piece of a paragraph stands between the tags of a link, or in a table's cell."""
+    paragraph = piece.parent
+    before = paragraph.children[: paragraph.index(piece)]
+    tags = [tag.astext()[:3] for tag in before if isinstance(tag, nodes.raw)]
+    return tags.count("<a ") > tags.count("</a") or isinstance(paragraph.parent, nodes.entry)
 
 
 def _section(node: nodes.Node) -> nodes.Node:
