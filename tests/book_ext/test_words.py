@@ -14,7 +14,7 @@ def word(*names: str, sentence: str = "A thing.") -> words.Word:
 
 
 KNOWN = [
-    *map(word, ("seed", "head", "induction head", "query", "Holm", "look")),
+    *map(word, ("seed", "head", "induction", "induction head", "query", "Holm", "look")),
     word("causal mask", "mask"),
 ]
 
