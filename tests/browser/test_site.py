@@ -14,8 +14,11 @@ import pytest
 from dependencies import own_stems, toc_entries
 from playwright.sync_api import Browser, Page, expect
 
+from attn_notes.tasks import sorting
+
 from ..packed import whole
 from .conftest import CHAPTERS, ROOT, Visit, opened
+from .training_page import PATIENCE, told
 
 OpenPage = Callable[..., Visit]
 CheckPage = Callable[..., list[str]]
@@ -226,6 +229,38 @@ def stands_still(page: Page) -> bool:
         })"""
     )
     return shift < 0.1  # Web Vitals' bound for a page that stands still
+
+
+FIRST = {"sentences": ".landing-says", "button": ".landing .attn-go", "map": ".lesson-map > li"}
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "seen"), [(1280, 800, {*FIRST}), (390, 844, {*FIRST} - {"map"})]
+)
+def test_the_first_screen_says_what_this_is_and_has_something_to_press(
+    width: int, height: int, seen: set[str], open_page: OpenPage
+) -> None:
+    page = open_page("book/index.html", width=width).page
+    boxes = {name: page.locator(which).first.bounding_box() for name, which in FIRST.items()}
+    assert {name for name, at in boxes.items() if at and at["y"] + at["height"] <= height} == seen
+    assert page.locator(".landing button:visible").count() == 1
+
+
+def test_a_press_lets_the_loss_fall_through_the_floor(open_page: OpenPage) -> None:
+    """Then comes the question, with the way on; what has come does not go while another trains."""
+    visit = open_page("book/index.html")
+    widget = visit.page.locator(".landing .attn-widget")
+    on = visit.page.locator(".landing-tries > p")
+    expect(on).to_be_hidden()
+    widget.get_by_role("button", name="Train it, and watch").click()
+    expect(widget).to_have_attribute("data-training", "done", timeout=PATIENCE)
+    expect(widget.get_by_role("status")).to_contain_text("No honest predictor gets there")
+    assert float(told(widget)["loss"]) < sorting.FLOOR
+    expect(on.get_by_role("link")).to_have_attribute("href", "attention.html")
+    widget.get_by_role("button", name="Train one with the mask").click()
+    expect(widget).to_have_attribute("data-training", "running")
+    expect(on).to_be_visible()
+    visit.assert_clean()
 
 
 @pytest.mark.now("book/index.html", "book/trm.html")
