@@ -31,6 +31,9 @@ def test_a_pointer_shows_it_moves_onto_it_and_leaves(open_page: OpenPage) -> Non
     page = visit.page
     word = words(page).filter(has_text="floor").first
     sentence = page.locator("#means-term-floor").text_content() or ""
+    word.hover()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(600)  # longer than a card waits
     expect(card(page)).to_be_hidden()
     word.hover()
     expect(card(page)).to_be_visible()
@@ -38,7 +41,7 @@ def test_a_pointer_shows_it_moves_onto_it_and_leaves(open_page: OpenPage) -> Non
     expect(card(page).locator("svg")).to_have_count(1)
     expect(word).to_have_accessible_description(sentence)
     card(page).locator("dd").hover()
-    page.wait_for_timeout(600)  # longer than a card waits for who has left
+    page.wait_for_timeout(600)
     expect(card(page)).to_be_visible()
     page.keyboard.press("Escape")
     expect(card(page)).to_be_hidden()
