@@ -41,7 +41,11 @@ def struck(scores, later):
         (checks.masked, lambda scores: struck(scores, triangle(scores)), "a whole row"),
         (checks.masked, lambda scores: struck(scores, triangle(scores).tril(-1)), "other triangle"),
         (checks.masked, lambda scores: struck(scores, triangle(scores).mT), "a whole row"),
-        (checks.masked, lambda scores: struck(scores, 1 - triangle(scores))[:5, :5], "one as large"),
+        (
+            checks.masked,
+            lambda scores: struck(scores, 1 - triangle(scores))[:5, :5],
+            "one as large",
+        ),
         (checks.masked, lambda scores: scores + triangle(scores).mT.triu(1) * -5, "if only a"),
         (checks.masked, lambda scores: scores + (1 - triangle(scores)) * -math.inf, "0 · −∞"),
         (
