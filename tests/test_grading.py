@@ -695,12 +695,12 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
 def test_what_was_handed_out_beside_a_sheet_is_no_answer(week: Week, tmp_path: Path) -> None:
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
     path, answer = f"ada/{week.name}", week.exercises[0]
-    lesson, evidence = homework.pages(ROOT, week.stem)
+    lesson, *evidence = homework.pages(ROOT, week.stem)
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
     files = {
         f"{path}/week-{week.number}-homework.ipynb": sheet({answer.name: answer.solution}, week),
         f"{path}/week-{week.number}-lesson.ipynb": lesson.read_bytes(),
-        f"{path}/week-{week.number}-evidence.ipynb": evidence.read_bytes(),
+        **{f"{path}/week-{week.number}-evidence.ipynb": page.read_bytes() for page in evidence},
         f"{path}/README.txt": b"",
         f"{path}/attn_notes-1-py3-none-any.whl": wheel,
     }

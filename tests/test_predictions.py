@@ -4,7 +4,6 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest

@@ -30,7 +30,7 @@ def losses(crowds: Mapping[str, Crowd]) -> Picture:
         ax.set(xlabel="step", ylabel="loss, nats", ylim=(0, 1.4), xlim=(0, recipe.STEPS))
         ax.text(0.98, sorting.FLOOR + 0.16, "with the mask", ha="right", transform=_mixed(ax))
         ax.text(
-            0.98, 0.06, "without", ha="right", color=COLOUR["no mask"], transform=_mixed(ax),
+            0.98, 0.1, "without", ha="right", color=COLOUR["no mask"], transform=_mixed(ax),
             bbox={"facecolor": figures.PAPER, "edgecolor": "none", "pad": 2},
         )  # fmt: skip
     return Picture(
