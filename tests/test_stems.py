@@ -14,7 +14,6 @@ STEMS, OWN = lesson_stems(ROOT), own_stems(ROOT)
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
     "book/teaching/syllabus.md": "gives each week a lesson",
-    "book/your_model.ipynb": "leads back to the lessons whose tools it turns on a model",
     "book/reference/glossary.md": "leads from each word to the lessons that use it",
     "book/your_model.ipynb": "needs two lessons, and leads to a third",
     "book/reference/page.md": "documents every widget and every check",
