@@ -7,7 +7,8 @@ the numbers, and the verdict is looked at only where they are right: it has to r
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from torch import Generator
 
@@ -17,7 +18,8 @@ NEAR = 0.005
 """By which share of itself a number may be off, for what a reader may round away."""
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     """What is seen, and what may be said of it.
 
     Args:
@@ -32,7 +34,7 @@ class Case(NamedTuple):
     numbers: Mapping[str, float]
     verdict: str
     verdicts: Mapping[str, str]
-    mistakes: Mapping[str, tuple[tuple[float, str], ...]] = {}
+    mistakes: Mapping[str, tuple[tuple[float, str], ...]]
 
 
 class Judged:
@@ -40,7 +42,7 @@ class Judged:
 
     def __init__(self, draw: Callable[[Generator], Case]) -> None:
         self._draw = draw
-        self.__doc__ = draw.__doc__
+        self.__doc__ = getattr(draw, "__doc__", None)  # a page's Python keeps none
         self._check = check(self._judge)
 
     def __repr__(self) -> str:
@@ -65,18 +67,18 @@ class Judged:
     def _judge(self, given: tuple[int, Any], _: Generator) -> str:
         which, answer = given
         case = self._case(which)
-        wanted = [*case.numbers, "verdict"]
+        wanted = [*sorted(case.numbers), "verdict"]  # a page's dictionaries have no order
         need(answer is not ... and answer is not None, "there is no answer yet.")
-        if not isinstance(answer, Mapping) or {*answer} != {*wanted}:
+        if not isinstance(answer, dict) or {*answer} != {*wanted}:
             raise WrongError(f"give a dictionary with {', '.join(wanted)}.")
         need(all(answer[name] is not ... for name in wanted), "there is no answer yet.")
-        for name, right in case.numbers.items():
-            value = number(answer[name])
+        for name in wanted[:-1]:
+            value, right = number(answer[name]), case.numbers[name]
             for wrong, symptom in case.mistakes.get(name, ()):
                 need(not near(value, wrong) or near(wrong, right), f"{name}: {symptom}")
             need(near(value, right), f"{name} is not {value:.4g} in these numbers.")
         said = answer["verdict"]
-        listed = ", ".join(f"“{each}”" for each in case.verdicts)
+        listed = ", ".join(f"“{each}”" for each in sorted(case.verdicts))
         need(said in case.verdicts, f"the numbers are right; the verdict is one of {listed}.", 0.5)
         if said != case.verdict:
             raise WrongError(

@@ -94,6 +94,12 @@ def lesson_stems(root: Path) -> list[str]:
     return [stem for stem in _beside(root) if stem not in own]
 
 
+def evidence_stems(root: Path) -> list[str]:
+    """Those of the lessons that have a page of evidence: about a source, with claims on it."""
+    backed = {path.stem for path in notebook_paths(root) if path.parent.name == "evidence"}
+    return [stem for stem in lesson_stems(root) if stem in backed]
+
+
 def own_stems(root: Path) -> list[str]:
     """The pages among the lessons that are the book's own: about no source, without evidence."""
     paths = {stem: root / "book" / f"{stem}.ipynb" for stem in _beside(root)}

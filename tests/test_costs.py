@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from dependencies import lesson_stems
+from dependencies import evidence_stems, lesson_stems
 from torch import Generator
 
 from attn_notes.analysis import results
@@ -44,7 +44,7 @@ def test_what_the_page_says_of_them() -> None:
     assert 'c.Spawner.mem_limit = "2G"' in config
 
     gpu = results.load("lessons_gpu")["runs"]
-    seconds = [gpu[stem]["seconds"] for stem in lesson_stems(ROOT)]
+    seconds = [gpu[stem]["seconds"] for stem in evidence_stems(ROOT)]
     half, single = (gpu[f"trm_full_size, {kind}"] for kind in ("bfloat16", "float32"))
     page = (ROOT / "book" / "teaching" / "costs.md").read_text("utf-8")
     assert f"lesson took {min(seconds):.0f} to {max(seconds):.0f} seconds" in page

@@ -40,6 +40,7 @@ from reports import Grade
 
 from .test_course import ROOT, WEEKS, pretend_site
 
+SORTERS = next(week for week in WEEKS if week.stem == "deep_qkv")
 SOLVED = [(week, one) for week in WEEKS for one in week.exercises]
 NAMES = [f"{week.stem}-{one.name}" for week, one in SOLVED]
 
@@ -162,7 +163,7 @@ def test_a_course_has_a_case_of_its_own_and_a_published_solution_does_not_fit() 
 
 def test_what_the_package_has_by_the_very_name_that_is_asked_for_is_told() -> None:
     """The exercise speaks of it, and yet it is no help that was meant."""
-    (one,) = (e for e in WEEKS[0].exercises if e.name == "leak")
+    (one,) = (e for e in SORTERS.exercises if e.name == "leak")
     source = "from attn_notes.analysis.leaks import future_leak as ready\n"
     source += "def future_leak(model, tokens):\n    return ready(model, tokens, 4)"
     grade = grading.of_a_trial(one, source, {"share": 1.0, "message": "right", "changed": []})
@@ -170,27 +171,27 @@ def test_what_the_package_has_by_the_very_name_that_is_asked_for_is_told() -> No
 
 
 def test_a_short_answer_that_is_as_published_is_named_and_paid() -> None:
-    (one,) = (e for e in WEEKS[0].exercises if e.name == "rank")
+    (one,) = (e for e in SORTERS.exercises if e.name == "rank")
     came = {"share": 1.0, "message": "right", "changed": []}
     grade = grading.of_a_trial(one, f"# mine\n{one.solution}", came)
     assert grade.published and grade.share == 1.0 and not grade.held
     other = grading.of_a_trial(one, one.solution.replace("-1.0", "-2.0"), came)
     assert not other.published
     handed = submissions.Submission(submissions.Student("a", "Ada", "", ""), "x", {}, ())
-    grades = {e.name: Grade(0.0, "") for e in WEEKS[0].exercises}
+    grades = {e.name: Grade(0.0, "") for e in SORTERS.exercises}
     for given, named in ((grade, True), (other, False)):
         graded = reports.Graded(handed, grades | {"rank": given}, dict.fromkeys(grades, 0.0), {})
-        page = reports.report(WEEKS[0], [graded], "")
+        page = reports.report(SORTERS, [graded], "")
         assert ("As published, which may be chance in so short an answer: Ada." in page) == named
 
 
 # Who handed in what
 
-LEAK = next(one for one in WEEKS[0].exercises if one.name == "leak").solution
+LEAK = next(one for one in SORTERS.exercises if one.name == "leak").solution
 MINE = "def floor(letters, length):\n    return 1.0"
 
 
-def sheet(change: dict[str, str], week: Week = WEEKS[0]) -> dict[str, Any]:
+def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
     """A week's sheet with other code in some cells."""
     found = homework.sheet(week, "0.2.0")
     for cell in found.cells:
@@ -207,7 +208,7 @@ def packed(path: Path, files: dict[str, object]) -> Path:
 
 
 def test_every_layout_is_read(tmp_path: Path) -> None:
-    book, week = sheet({"floor": MINE}), WEEKS[0]
+    book, week = sheet({"floor": MINE}), SORTERS
     inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
     for name, student in {
         "Ada Lovelace_12_assignsubmission_file_/Kopie von week-1 (2).ipynb": (
@@ -242,7 +243,7 @@ def test_every_layout_is_read(tmp_path: Path) -> None:
 
 def test_what_a_page_saves_counts_as_a_sheet(tmp_path: Path) -> None:
     """The names of its parts are those that `test_what_was_reached_can_be_saved` sees."""
-    mine, other = (week.stem for week in WEEKS[:2])
+    mine, other = SORTERS.stem, WEEKS[1].stem
     answers = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
     files = {
         "ada/answers-one (1).json": {"lesson": mine, "exercises": answers},
@@ -250,7 +251,7 @@ def test_what_a_page_saves_counts_as_a_sheet(tmp_path: Path) -> None:
         "ada/predictions.json": [{"part": "plain", "guess": 1}],
         "bob/answers.json": {"lesson": mine, "exercises": [{"name": "floor"}]},
     }
-    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     assert ada.file == "answers-one (1).json" and ada.cells == {"floor": MINE}
     assert ada.notes == (
         f"answers-two.json is the homework of {other}",
@@ -267,9 +268,9 @@ def test_an_answer_is_found_whatever_a_program_has_made_of_its_cell() -> None:
             cell["source"] = cell["source"] if "id" in taken else "".join(cell["source"])
             for name in taken:
                 (cell if name == "id" else cell["metadata"]).pop(name, None)
-        read = submissions.read_sheet("x", json.dumps(found).encode(), WEEKS[0])
+        read = submissions.read_sheet("x", json.dumps(found).encode(), SORTERS)
         assert read.answers["floor"].source == MINE and read.changed == 1
-        assert {*read.answers} == {e.name for e in WEEKS[0].exercises}
+        assert {*read.answers} == {e.name for e in SORTERS.exercises}
 
 
 def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
@@ -283,7 +284,7 @@ def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
         "bob/x.ipynb": {"cells": [], "metadata": {}},
         "eve/x.ipynb": b"{",
     }
-    ada, bob, eve = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    ada, bob, eve = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     assert ada.file == "new.ipynb" and ada.cells["floor"] == MINE
     assert ada.notes == (
         "notes.txt is no notebook",
@@ -413,7 +414,7 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
         folder: {"a folder": "is a folder", "a link": "is a link", "eve": "pipe is no file"},
     }
     for source, besides in ways.items():
-        found = {one.student.key: one for one in submissions.read(source, WEEKS[0])}
+        found = {one.student.key: one for one in submissions.read(source, SORTERS)}
         said = {name: sentence for name, (_, sentence) in ODD.items()} | besides
         assert {*found} == {*said, *READ, "deep code"}
         for name, sentence in said.items():
@@ -421,10 +422,10 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
         for name in (*READ, *NAMES_OF.values()):
             if name in found:
                 assert found[name].cells["floor"] == MINE, name
-        graded = list(grading.settled(WEEKS[0], [*found.values()], {}, {}))
+        graded = list(grading.settled(SORTERS, [*found.values()], {}, {}))
         new = tmp_path / f"new {source.name}"
         new.mkdir()
-        reports.write(new, WEEKS[0], [*graded, graded[0]], "")  # as if a name were two people's
+        reports.write(new, SORTERS, [*graded, graded[0]], "")  # as if a name were two people's
         assert len([*new.glob("feedback/*/feedback.html")]) == len(found) + 1
         with (new / "grades.csv").open(encoding="utf-8") as rows:
             notes = {row["student"]: row["notes"] for row in csv.DictReader(rows)}
@@ -446,7 +447,7 @@ def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(tmp_p
         content = bytearray(source.read_bytes())
         change(content)
         source.write_bytes(content)
-        ada, *others = submissions.read(source, WEEKS[0])
+        ada, *others = submissions.read(source, SORTERS)
         assert said in ada.notes[0] and [one.notes for one in others] == [(), ()]
 
 
@@ -457,7 +458,7 @@ def test_the_files_of_one_student_have_limits_together(
     monkeypatch.setattr(submissions, "ROOM", len(inner) + 3 * len(BOOK))
     monkeypatch.setattr(submissions, "MOST", 5)
     files = {"ada/x.zip": inner, "bob/x.ipynb": BOOK}
-    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     assert "3.ipynb is too large" in "; ".join(ada.notes)
     assert "only the first 5 files are read" in ada.notes and bob.notes == ()
 
@@ -473,7 +474,7 @@ def test_a_name_of_two_spellings_is_one_person(names: tuple[str, str], tmp_path:
     for there, path in zip(plain, paths, strict=True):
         content = content.replace(there, path)
     source.write_bytes(content)
-    (found,) = submissions.read(source, WEEKS[0])
+    (found,) = submissions.read(source, SORTERS)
     assert found.student.key == "M\xfcller" and found.cells["floor"] == MINE
 
 
@@ -481,7 +482,7 @@ def test_a_broken_zip_of_the_class_is_a_sentence(tmp_path: Path) -> None:
     path = packed(tmp_path / "all.zip", {"ada/x.ipynb": BOOK})
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(BookError, match="is no whole zip"):
-        submissions.read(path, WEEKS[0])
+        submissions.read(path, SORTERS)
 
 
 VALUES = st.recursive(
@@ -527,15 +528,15 @@ def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
     odd: bytes, name: str, tmp_path: Path
 ) -> None:
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
-    handed_in = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    handed_in = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     right = {"share": 1.0, "message": "right", "changed": []}
-    trials = [grading.trial_of(one, e) for one in handed_in for e in WEEKS[0].exercises]
+    trials = [grading.trial_of(one, e) for one in handed_in for e in SORTERS.exercises]
     came = {trial: right for trial in trials if grading.is_to_run(trial)}
-    graded = list(grading.settled(WEEKS[0], handed_in, came, {}))
+    graded = list(grading.settled(SORTERS, handed_in, came, {}))
     with tempfile.TemporaryDirectory() as folder:
-        reports.write(Path(folder), WEEKS[0], graded, "")
+        reports.write(Path(folder), SORTERS, graded, "")
     points = {one.submission.student.key: one.points for one in graded}
-    expected = {one.name: 0.0 for one in WEEKS[0].exercises} | {"floor": 2.0}
+    expected = {one.name: 0.0 for one in SORTERS.exercises} | {"floor": 2.0}
     assert points["ada"] == points["zoe"] == expected and len(points) <= 3
 
 
@@ -544,7 +545,7 @@ def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
 
 def test_an_answer_is_read_where_it_stands_and_that_is_said(tmp_path: Path) -> None:
     """Turned into text, above an empty copy, or in a cell of its own below an untouched stub."""
-    plain, week = sheet({"floor": MINE}), WEEKS[0]
+    plain, week = sheet({"floor": MINE}), SORTERS
     stub = week.exercises[0].stub
     place = [cell.get("id") for cell in plain["cells"]].index("floor")
     own = {"cell_type": "code", "source": MINE, "metadata": {}, "id": "mine", "outputs": []}
@@ -571,7 +572,7 @@ def test_an_answer_is_read_where_it_stands_and_that_is_said(tmp_path: Path) -> N
 
 def test_an_answer_below_its_stub_is_not_taken_for_another_exercise_of_the_same_name() -> None:
     """Two exercises of the week ask for `answer`: the one counts below which the cell stands."""
-    week = WEEKS[0]
+    week = SORTERS
     book = sheet({})
     place = [cell.get("id") for cell in book["cells"]].index("rank")
     book["cells"].insert(place + 1, {"cell_type": "code", "source": "answer = 1, 2"})
@@ -594,16 +595,16 @@ def test_what_was_typed_into_a_platform_is_its_students(
     typed: str, file: str, tmp_path: Path
 ) -> None:
     for files in ({typed: b"<p>x"}, {typed: b"<p>x", file: BOOK}, {file: BOOK, typed: b"<p>x"}):
-        (found,) = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+        (found,) = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
         assert "was typed into the learning platform" in found.notes[0]
         assert found.student.number in ("12", "47") and bool(found.cells) == (file in files)
-        (other,) = submissions.read(packed(tmp_path / "all.zip", {file: BOOK}), WEEKS[0])
+        (other,) = submissions.read(packed(tmp_path / "all.zip", {file: BOOK}), SORTERS)
         assert found.student == other.student
 
 
 def test_what_a_right_notebook_has_counts(tmp_path: Path) -> None:
     """Imports of its first cell, helpers in cells above, a list that another cell has filled."""
-    week, own = WEEKS[0], "def floor(letters, length):\n    return twice(letters, length)"
+    week, own = SORTERS, "def floor(letters, length):\n    return twice(letters, length)"
     book = sheet({"floor": own})
     book["cells"][1]["source"] += "\nimport math as m, statistics"
     place = [cell.get("id") for cell in book["cells"]].index("floor")
@@ -640,11 +641,11 @@ def test_a_setup_has_the_names_of_the_others() -> None:
 
 @pytest.mark.parametrize("name", ["time", "warnings", "enum"])
 def test_an_answer_that_is_refused_unread_is_to_be_decided(name: str) -> None:
-    trial = grading.Trial(WEEKS[0].exercises[0], f"import {name}\n{MINE}")
+    trial = grading.Trial(SORTERS.exercises[0], f"import {name}\n{MINE}")
     grade = grading.judged(trial, None, True)
     assert grade.share is None and grade.held == f"refused: imports {name}.{name}"[: 17 + len(name)]
     assert not grading.is_to_run(trial)
-    helped = grading.Trial(WEEKS[0].exercises[0], MINE, (f"import {name}",))
+    helped = grading.Trial(SORTERS.exercises[0], MINE, (f"import {name}",))
     assert not grading.is_to_run(helped)
 
 
@@ -694,12 +695,12 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
 def test_what_was_handed_out_beside_a_sheet_is_no_answer(week: Week, tmp_path: Path) -> None:
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
     path, answer = f"ada/{week.name}", week.exercises[0]
-    lesson, evidence = homework.pages(ROOT, week.stem)
+    lesson, *evidence = homework.pages(ROOT, week.stem)
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
     files = {
         f"{path}/week-{week.number}-homework.ipynb": sheet({answer.name: answer.solution}, week),
         f"{path}/week-{week.number}-lesson.ipynb": lesson.read_bytes(),
-        f"{path}/week-{week.number}-evidence.ipynb": evidence.read_bytes(),
+        **{f"{path}/week-{week.number}-evidence.ipynb": page.read_bytes() for page in evidence},
         f"{path}/README.txt": b"",
         f"{path}/attn_notes-1-py3-none-any.whl": wheel,
     }
@@ -713,9 +714,9 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(week: Week, tmp_path: P
 
 def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BookError, match="There is no"):
-        submissions.read(tmp_path / "none.zip", WEEKS[0])
+        submissions.read(tmp_path / "none.zip", SORTERS)
     with pytest.raises(BookError, match="nothing that a student"):
-        submissions.read(packed(tmp_path / "all.zip", {}), WEEKS[0])
+        submissions.read(packed(tmp_path / "all.zip", {}), SORTERS)
 
 
 def test_who_hands_in_nothing_but_what_was_handed_out_has_a_row(tmp_path: Path) -> None:
@@ -724,7 +725,7 @@ def test_who_hands_in_nothing_but_what_was_handed_out_has_a_row(tmp_path: Path) 
         "README.txt": b"",
         "__MACOSX/README.txt": b"",
     }
-    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), WEEKS[0])
+    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
     assert ada.student.name == "Ada" and ada.notes == ("no homework of this week was found",)
 
 
@@ -750,7 +751,7 @@ def test_what_heeds_no_stop_is_ended(monkeypatch: pytest.MonkeyPatch, guard: wor
     """In one call that no signal interrupts."""
     found = in_a_fork(lambda: {"sum": sum(range(10**12))}, monkeypatch, guard)
     assert found["ended"] == "endless"
-    assert grading.of_a_trial(WEEKS[0].exercises[0], "", found).share == 0.0
+    assert grading.of_a_trial(SORTERS.exercises[0], "", found).share == 0.0
 
 
 def test_what_waits_is_no_failure_and_tried_again(
@@ -759,7 +760,7 @@ def test_what_waits_is_no_failure_and_tried_again(
     monkeypatch.setattr(worker, "PATIENCE", -60)  # it is over at once
     found = in_a_fork(signal.pause, monkeypatch, guard)
     assert found["ended"] == "waited"
-    assert grading.of_a_trial(WEEKS[0].exercises[0], "", found).share is None
+    assert grading.of_a_trial(SORTERS.exercises[0], "", found).share is None
 
 
 def test_what_wants_all_memory_gets_none(
@@ -767,7 +768,7 @@ def test_what_wants_all_memory_gets_none(
 ) -> None:
     found = in_a_fork(lambda: {"n": len(bytearray(2**34))}, monkeypatch, guard)
     assert found["ended"] == "MemoryError"
-    assert "two gigabytes" in grading.of_a_trial(WEEKS[0].exercises[0], "", found).symptom
+    assert "two gigabytes" in grading.of_a_trial(SORTERS.exercises[0], "", found).symptom
     said = "your code stopped with RuntimeError: DefaultCPUAllocator: can't allocate memory"
     assert grading.said_plainly(said) == grading.MEMORY
 
@@ -777,7 +778,7 @@ def test_what_ends_the_process_is_told(
 ) -> None:
     found = in_a_fork(lambda: os._exit(3), monkeypatch, guard)
     assert found["ended"] == "quit"
-    grade = grading.of_a_trial(WEEKS[0].exercises[0], "", found)
+    grade = grading.of_a_trial(SORTERS.exercises[0], "", found)
     assert grade.share == 0.0 and "ended the program" in grade.symptom
 
 
@@ -916,10 +917,10 @@ def test_an_answer_that_ends_what_runs_it_costs_its_own_row(
         def close(self) -> None: ...
 
     monkeypatch.setattr(grading, "Server", Fragile)
-    todo = [grading.Trial(WEEKS[0].exercises[0], str(i)) for i in range(3)]
-    came = dict(grading.run(todo, WEEKS[0], 7, tmp_path, ()))
+    todo = [grading.Trial(SORTERS.exercises[0], str(i)) for i in range(3)]
+    came = dict(grading.run(todo, SORTERS, 7, tmp_path, ()))
     assert [came[trial].get("ended") for trial in todo] == [None, "server", None]
-    grade = grading.of_a_trial(WEEKS[0].exercises[0], "1", came[todo[1]])
+    grade = grading.of_a_trial(SORTERS.exercises[0], "1", came[todo[1]])
     assert grade.share is None and "ended what runs" in grade.held
 
 
@@ -939,7 +940,7 @@ def test_what_has_changed_in_a_module_is_seen(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("source", "share", "said"),
     [
-        (WEEKS[0].exercises[0].solution, 1.0, "of 2n predictions"),
+        (SORTERS.exercises[0].solution, 1.0, "of 2n predictions"),
         ("def floor(letters, length): return 1 / 0", 0.0, "ZeroDivisionError"),
         ("1 / 0", 0.0, "your code stopped with ZeroDivisionError"),
         ("raise SystemExit", None, "SystemExit"),
@@ -962,7 +963,7 @@ def test_a_function_of_the_package_is_no_answer() -> None:
     source = "future_leak = leaks.future_leak"
     found = worker.tried({"leaks": leaks}, {**asked, "source": source}, {})
     assert found["taken"] == "attn_notes.analysis.leaks.future_leak"
-    grade = grading.of_a_trial(WEEKS[0].exercises[1], source, found)
+    grade = grading.of_a_trial(SORTERS.exercises[1], source, found)
     assert grade.share == 0.0 and "package's own" in grade.held
 
 
@@ -971,7 +972,7 @@ def test_a_function_of_the_package_is_no_answer() -> None:
 
 def test_a_name_that_an_answer_has_chosen_stops_no_report(tmp_path: Path) -> None:
     """Of no class of the package, which cannot be written as UTF-8."""
-    one = WEEKS[0].exercises[0]
+    one = SORTERS.exercises[0]
     source = "import collections\nn = collections.namedtuple\n"
     source += r"floor = n('floor', [], module='attn_notes\ud800' + 'x' * 9999)"
     assert answers.refused(source) == []
@@ -979,8 +980,8 @@ def test_a_name_that_an_answer_has_chosen_stops_no_report(tmp_path: Path) -> Non
     handed = submissions.Submission(
         submissions.Student("a", "A", "", ""), "x", {one.name: source}, ()
     )
-    graded = list(grading.settled(WEEKS[0], [handed], {grading.Trial(one, source): came}, {}))
-    reports.write(tmp_path, WEEKS[0], graded, "")
+    graded = list(grading.settled(SORTERS, [handed], {grading.Trial(one, source): came}, {}))
+    reports.write(tmp_path, SORTERS, graded, "")
     assert "attn_notes%D800xx" in graded[0].grades[one.name].held
     assert len((tmp_path / "report.html").read_text("utf-8")) < 20_000
 
@@ -992,7 +993,7 @@ def test_a_symptom_has_no_path_and_one_line() -> None:
 
 
 def test_an_answer_that_is_held_has_no_points_until_a_teacher_decides() -> None:
-    week = WEEKS[0]
+    week = SORTERS
     leak = next(one for one in week.exercises if one.name == "leak")
     came = {"share": 1.0, "message": "found", "changed": []}
     student = submissions.Student("ada_1", "Ada", "1", "canvas")
@@ -1022,7 +1023,7 @@ def test_decisions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / grading.DECISIONS
     path.write_text("student,points\nada,1\n", "utf-8")
     with pytest.raises(BookError, match="columns student, exercise, points"):
-        grading.decisions(tmp_path, WEEKS[0], [])
+        grading.decisions(tmp_path, SORTERS, [])
 
 
 @pytest.mark.parametrize("how", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
@@ -1053,7 +1054,7 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
     (tmp_path / grading.DECISIONS).write_bytes(text.encode(how))
     student = submissions.Student("M\xfcller", "M\xfcller", "", "")
     handed_in = [submissions.Submission(student, "", {}, ())]
-    found, wrong = grading.decisions(tmp_path, WEEKS[0], handed_in)
+    found, wrong = grading.decisions(tmp_path, SORTERS, handed_in)
     assert found == {("M\xfcller", "leak"): 1.5, ("M\xfcller", "floor"): 2.0}
     said = [
         "another row",
@@ -1068,9 +1069,9 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
     assert len(wrong) == len(said) and all(a in b for a, b in zip(said, wrong, strict=True))
     first = 4 + bool(start)
     assert wrong[0].startswith(f"decisions.csv, line {first}, does not count: ")
-    nothing = {one.name: Grade(0.0, "") for one in WEEKS[0].exercises}
+    nothing = {one.name: Grade(0.0, "") for one in SORTERS.exercises}
     graded = reports.Graded(handed_in[0], nothing, dict.fromkeys(nothing, 0.0), {})
-    page = reports.report(WEEKS[0], [graded], "", wrong)
+    page = reports.report(SORTERS, [graded], "", wrong)
     assert "line 4" in page.split("<h2>Points")[0] or start
 
 
@@ -1084,7 +1085,7 @@ def test_results_that_were_cut_short_are_nothing(tmp_path: Path) -> None:
 def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest(
     tmp_path: Path,
 ) -> None:
-    week = WEEKS[0]
+    week = SORTERS
     rescue = next(one for one in week.exercises if one.open)
 
     def one(name: str, score: float, share: float) -> reports.Graded:
@@ -1107,7 +1108,7 @@ def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest(
 
 
 def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
-    week = WEEKS[0]
+    week = SORTERS
     student = submissions.Student("x", "<script>alert(1)</script>", "", "")
     handed = submissions.Submission(student, "<b>.ipynb", {}, ("<i>",))
     grades = {one.name: Grade(0.0, "<img src=x>") for one in week.exercises}
@@ -1138,7 +1139,7 @@ def test_a_week_that_a_course_has_not_is_named(
 # All of it
 
 HANDED_IN = {
-    "Right": {e.name: e.solution for e in WEEKS[0].exercises if e.name not in ("leak", "verdict")}
+    "Right": {e.name: e.solution for e in SORTERS.exercises if e.name not in ("leak", "verdict")}
     | {"leak": LEAK.replace("1, tokens.shape[1]", "tokens.shape[1] - 1, 0, -1")},
     "Part": {"floor": MINE.replace("1.0", "2 * torch.tensor(letters).log() / 6")},
     "Wrong": {"floor": "def floor(letters, length):\n    return letters", "rank": "answer = 1, 2"},
@@ -1150,9 +1151,9 @@ HANDED_IN = {
     },
     "Copied": {"leak": f"# mine\n{LEAK.replace('altered', 'changed')}"},
     "Endless": {"floor": MINE.replace("return 1.0", "while True: pass")},
-    "Renamed": {"floor": WEEKS[0].exercises[0].solution},
+    "Renamed": {"floor": SORTERS.exercises[0].solution},
     "Helped": {
-        "floor-setup": WEEKS[0].exercises[0].setup + "\nimport math as m\nhalf = lambda x: x / 2",
+        "floor-setup": SORTERS.exercises[0].setup + "\nimport math as m\nhalf = lambda x: x / 2",
         "floor": "def floor(n, length):\n    return (length - 1) * m.log(n) / (4 * half(length))",
         "rank": "import time\nanswer = None",
         "leak": "def future_leak(model, tokens):\n    return differences(model, tokens)",
@@ -1175,7 +1176,7 @@ EARNED = {
 def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also when it is stopped half way, and when a teacher has worked on what came."""
     folder, seed = tmp_path / "seminar", 7654321
-    week = homework.week(ROOT, WEEKS[0].stem, 1, seed)
+    week = homework.week(ROOT, SORTERS.stem, SORTERS.number, seed)
     course.make(ROOT, folder, {"seed": seed}, pretend_site)
     file = dict.fromkeys(HANDED_IN, "week-1-homework.ipynb")
     file["Renamed"] = "Kopie von Blatt (3).ipynb"
@@ -1187,7 +1188,7 @@ def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFix
         },
     )
     capsys.readouterr()
-    there = grading.grade(folder, 1, zip_of_all)
+    there = grading.grade(folder, week.number, zip_of_all)
     assert "8 students, 13 answers to run, 13 of them anew" in capsys.readouterr().out
 
     def earned() -> dict[str, list[str]]:
@@ -1231,7 +1232,7 @@ def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFix
         "student,exercise,points\nCopied Student_4_assignsubmission_file_,leak,2\n", "utf-8"
     )
     (there / "report.html").write_text("a teacher's", "utf-8")
-    grading.grade(folder, 1, zip_of_all)
+    grading.grade(folder, week.number, zip_of_all)
     said = capsys.readouterr().out
     assert "13 answers to run, 2 of them anew" in said
     assert "left     report.html: somebody has worked there" in said

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 
-from dependencies import notebook_paths, own_stems
+from dependencies import evidence_stems, notebook_paths
 
 from attn_notes.analysis import statistics
 from attn_notes.analysis.claims import Claim
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     path.with_suffix("").as_posix()
     for path in notebook_paths(ROOT)
-    if path.stem not in own_stems(ROOT)
+    if path.stem in evidence_stems(ROOT)
 ]
 """Those of `_toc.yml` that are about a source, as `book/trm` and `book/evidence/trm`."""
 

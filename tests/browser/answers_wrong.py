@@ -73,7 +73,51 @@ def loop(
     return LOOP.format(places=places, kept=kept, much=much, all=all)
 
 
+JUDGED = """import math
+
+a, b, c = map(math.exp, checks.softmax.seen(0)["scores of a, b and c"])
+case = 0
+answer = {{"all three": {all_three}, "masked": {masked}, "verdict": {verdict}}}"""
+
+
+def judged(
+    all_three: str = "a / (a + b + c)",
+    masked: str = "a / (a + b)",
+    verdict: str = "'it does not double'",
+) -> str:
+    return JUDGED.format(all_three=all_three, masked=masked, verdict=verdict)
+
+
 WRONG: dict[str, dict[str, list[str]]] = {
+    "attention": {
+        "softmax": [
+            judged(all_three="0.0"),
+            judged(all_three="a / (a + b)"),
+            judged(all_three="..."),
+            judged(masked="a / (a + b + c)"),
+            judged(masked="a / (a + b + 1)"),
+            judged(masked="'much'"),
+            judged(verdict="'it more than doubles'"),
+            judged(verdict="'it grows 2.7 times'"),
+            judged(verdict="'so be it'"),
+            "case, answer = 0, 0.19",
+        ],
+        "disagree": assigned(
+            "answer",
+            *('("cab", 1)', '("aab", 3)', '("aab", 0)', '("aad", 2)', '"aab"', "(2, 'aab')"),
+            *("None", "(..., ...)"),
+        ),
+        "triangle": returns(
+            "masked(scores)",
+            *("None", "scores", "scores[0]", "torch.ones(len(scores), len(scores)).tril()"),
+            "scores * torch.ones(len(scores), len(scores)).tril()",
+            "scores.masked_fill(torch.ones(len(scores), len(scores)).tril() == 1, -math.inf)",
+            "scores.masked_fill(torch.ones(len(scores), len(scores)).triu(1).mT == 1, -math.inf)",
+            "scores + (1 - torch.ones(len(scores), len(scores)).tril()) * -math.inf",
+            "scores - 3 * torch.ones(len(scores), len(scores)).triu(1)",
+            "(2 * scores).masked_fill(torch.ones(len(scores), len(scores)).triu(1) == 1, -math.inf)",
+        ),
+    },
     "deep_qkv": {
         "floor": returns(
             "floor(letters, length)",

@@ -225,8 +225,12 @@ class Generator:
         self.manual_seed(0)
 
     def manual_seed(self, seed):
-        Way.js.seed(self._id, int(seed) % 2**30)
+        self._seed = int(seed)
+        Way.js.seed(self._id, self._seed % 2**30)
         return self
+
+    def initial_seed(self):
+        return self._seed
 
     def seed(self):
         import random

@@ -7,9 +7,9 @@ from IPython.display import Markdown
 from attn_notes.chapters.attention.evidence import Crowd
 
 
-def told(crowds: Mapping[str, Crowd]) -> Markdown:
+def told(live: Mapping[str, Crowd]) -> Markdown:
     """What the seeds came to, with the mask and without."""
-    honest, open_ = crowds["mask"], crowds["no mask"]
+    honest, open_ = live["mask"], live["no mask"]
     seeds = len(honest.right)
     sorted_all = int((honest.right == 27).sum())
     return Markdown(

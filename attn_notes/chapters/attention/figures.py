@@ -28,11 +28,8 @@ def losses(crowds: Mapping[str, Crowd]) -> Picture:
     with figures.figure(5.5, 3.0) as (fig, ax):
         _curves(ax, crowds)
         ax.set(xlabel="step", ylabel="loss, nats", ylim=(0, 1.4), xlim=(0, recipe.STEPS))
-        ax.text(0.98, sorting.FLOOR + 0.16, "with the mask", ha="right", transform=_mixed(ax))
-        ax.text(
-            0.98, 0.06, "without", ha="right", color=COLOUR["no mask"], transform=_mixed(ax),
-            bbox={"facecolor": figures.PAPER, "edgecolor": "none", "pad": 2},
-        )  # fmt: skip
+        for mask, y in {"mask": sorting.FLOOR, "no mask": 0.0}.items():  # beside where they end
+            ax.text(1.02, y, NAMES[mask], va="center", color=COLOUR[mask], transform=_mixed(ax))
     return Picture(
         fig,
         f"{below['mask']} of {seeds} seeds fall through the floor with the mask, "

@@ -1,0 +1,58 @@
+"""What the lesson and its teaching page say of the recorded sorters."""
+
+import math
+
+from attn_notes.chapters.attention import evidence, measure, recipe
+from attn_notes.tasks import sorting
+
+from ...says import Page
+
+LESSON, TEACHING = Page("attention"), Page("teaching/attention")
+MASK, OPEN = recipe.MASKS["mask"], recipe.MASKS["no mask"]
+SHOWN, PEEKS = evidence.model("mask"), evidence.model("no mask")
+HONEST, LEAKY = evidence.recorded().values()
+
+
+def test_the_models_of_the_pictures() -> None:
+    first, second, third = measure.pushes(SHOWN)
+    LESSON.says(
+        f"with {sum(p.numel() for p in SHOWN.parameters())} weights",
+        f"In {measure.found(SHOWN).sum()} of 81 cases the largest share of head 1",
+        f"In {second} of 81 such trials that letter is written",
+        f"third letter {first} and {third} of 81 such trials",
+        f"Of the 27 words this one gets {measure.right(PEEKS, OPEN)} right",
+        where=measure.right(SHOWN, MASK) == 27,
+    )
+    LESSON.says(f"2 × {math.log(3):.2f} / 6 = {sorting.FLOOR:.3f}")
+
+
+def test_the_second_exercise() -> None:
+    LESSON.says(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
+    share = SHOWN.whole(sorting.complete(sorting.prompt("aab")[:3])[:-1]).attention[0, 4]
+    where = int(share.argmax()) == 2 and measure.written(SHOWN, MASK)[1, 1] == 1
+    LESSON.says(f"of `aab` is written, {share.max():.3f} of head 1 lies on the b", where=where)
+    TEACHING.says(
+        f"head 1 reads the b, with a share of {share.max():.3f}, and a is written", where=where
+    )
+
+
+def test_what_a_teacher_is_told() -> None:
+    half, seeds = int(LEAKY.right.median()), len(LEAKY.right)
+    TEACHING.says(
+        f"Of {seeds} seeds without the mask none writes all; they write {LEAKY.right.min()} to "
+        f"{LEAKY.right.max()}, and half of them {half} or fewer",
+        f"With the mask {(HONEST.right == 27).sum()} of {seeds} seeds write all 27",
+        f"The one in the pictures writes {measure.right(PEEKS, OPEN)}",
+        where=LEAKY.right.max() < 27,
+    )
+    TEACHING.says(
+        f"all {seeds} seeds end below 0.05 nats. The floor is {sorting.FLOOR:.3f}",
+        "With the mask none is below",
+        where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0,
+    )
+    shares = SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1)
+    bars = (shares == 3).sum()
+    TEACHING.says(
+        f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them"
+    )
+    TEACHING.says(f"a sixth of it in the mean: {math.log(3) / 6:.2f}")
