@@ -72,7 +72,7 @@ class LiveWidget(SphinxDirective):
             self.env, self.env.docname, "widget_host", HOST, {}
         )
         view = {"version_major": 2, "version_minor": 0, "model_id": model}
-        place = _place(_script(VIEW, view), self.arguments[0], _module(state["state"][model]))
+        place = _place(_script(VIEW, view), self.arguments[0], state["state"][model])
         html = _script(STATE, share(state)) + place
         return [nodes.raw(text=html, format="html")]
 
@@ -123,8 +123,12 @@ def _script(kind: str, content: Any) -> str:
     return f'<script type="{kind}">{_inline(content)}</script>'
 
 
-def _place(view: str, stem: str, module: str) -> str:
-    wide, page, narrow = importlib.import_module(f"attn_notes.widgets.{module or stem}").OPENS
+def _place(view: str, stem: str, model: dict[str, Any] | None) -> str:
+    module = _module(model)
+    heights = importlib.import_module(f"attn_notes.widgets.{module or stem}").OPENS
+    if isinstance(heights, dict):  # by which picture it is
+        heights = heights[(model or {"state": {}})["state"].get("picture", next(iter(heights)))]
+    wide, page, narrow = heights
     # book.css keeps as much free
     style = f"--opens-wide: {wide}rem; --opens: {page}rem; --opens-narrow: {narrow}rem"
     site = os.environ.get("SITE_URL", "").rstrip("/")
@@ -182,5 +186,5 @@ def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         text = raw.astext()
         if text.startswith(start):
             view, _ = json.JSONDecoder().raw_decode(text, len(start))
-            place = _place(text, page.rpartition("/")[2], _module(models.get(view["model_id"])))
+            place = _place(text, page.rpartition("/")[2], models.get(view["model_id"]))
             raw.replace_self(nodes.raw(text=place, format="html"))

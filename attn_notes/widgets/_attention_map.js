@@ -1,0 +1,255 @@
+// The reader's word, the place that asks, and a map of the whole model, which stays in sight and says where one is.
+
+import { html, refuse, speaker } from "./_page.js";
+import { WORDS, parse, sorted } from "./_deep_qkv_model.js";
+import { arrowAt, box, draws, group, line, path, shareOf, spoken, toneOf, upTo, words } from "./_attention_kit.js";
+import { HEADS, PLACES } from "./_attention_model.js";
+
+const ALLOWED = "Three letters, each a, b or c.";
+const NARROW = "(max-width: 1199px)"; // there the page has no second column
+
+/** The stations of the map, by the names of their pictures. */
+const STATIONS = [
+  ["rows", "letters to rows", "rows"],
+  ["scores", "scores", "scores"],
+  ["triangle", "the mask", "mask"],
+  ["shares", "shares", "shares"],
+  ["mixtures", "mixtures", "mix"],
+  ["stream", "a letter’s chance", "letter"],
+  ["writing", "writing", "write"],
+  ["price", "the loss", "loss"],
+  ["race", "no mask", "no mask"],
+];
+
+/** A station's picture, small: the real thing, for the reader's word. */
+function small(name, { whole, model, place, seen, machinery, word }, x, y, size) {
+  const unit = size / PLACES;
+  const square = (kindOf) =>
+    upTo(PLACES).flatMap((i) =>
+      upTo(PLACES).map((j) => {
+        const tone = kindOf(i, j);
+        return tone && box(x + j * unit + 0.4, y + i * unit + 0.4, unit - 0.8, unit - 0.8, `${tone.kind} whole-mixed`, { rx: 0.8, ...tone.more });
+      }),
+    );
+  const parts = {
+    rows: () => square((i, e) => toneOf(whole.row[i][e], 3.2)),
+    scores: () => square((i, j) => toneOf(whole.score[0][i][j], 8.5)),
+    triangle: () => square((i, j) => (j <= i ? { kind: "whole-ink" } : !model.mask && { kind: "whole-fill-alarm" })),
+    shares: () => square((i, j) => seen(i, j) && shareOf(0, whole.attention[0][i][j])),
+    mixtures: () =>
+      upTo(HEADS).flatMap((h) =>
+        whole.mixture[h][place].map((value, d) => {
+          const { kind, more } = toneOf(value, 3);
+          return box(x + (d * size) / 3 + 0.5, y + h * size * 0.56, size / 3 - 1, size * 0.42, `${kind} whole-mixed`, { rx: 1, ...more });
+        }),
+      ),
+    stream: () => [1, 2, 3, 0].map((id, r) => box(x, y + (r * size) / 4 + 1, Math.max(1.5, whole.chances[place][id] * size), size / 4 - 2, "whole-ink", { rx: 1 })),
+    writing: () => [
+      path(`M${x + size * 0.86} ${y + size * 0.66} C${x + size * 0.86} ${y} ${x + size * 0.26} ${y} ${x + size * 0.26} ${y + size * 0.66}`, "whole-arc whole-stroke-1", { "stroke-width": 2.4 }),
+      upTo(4).map((k) => box(x + (k * size) / 3.8, y + size * 0.74, size / 5, size / 5, k === 3 ? "whole-ink" : "whole-chance", { rx: 1 })),
+    ],
+    price: () =>
+      machinery.surprises(model)[WORDS.indexOf(word)].map((nats, i) => {
+        const high = Math.max(1, (Math.min(1.3, nats) / 1.3) * size);
+        return box(x + i * unit + 0.5, y + size - high, unit - 1, high, "whole-ink");
+      }),
+    race: () => [
+      path(`M${x} ${y + 2} C${x + size * 0.25} ${y + size * 0.5} ${x + size * 0.3} ${y + size * 0.92} ${x + size} ${y + size * 0.94}`, "whole-curve whole-cheat"),
+      line(x, y + size * 0.62, x + size, y + size * 0.62, "whole-floor"),
+    ],
+  };
+  return group(parts[name]());
+}
+
+/** Where the picture of a station is, if the page has it; its section's heading, if it has one. */
+function whereIs(name) {
+  const picture = document.querySelector(`.whole-picture[data-picture="${name}"]`);
+  return picture?.closest("section")?.firstElementChild ?? picture;
+}
+
+/** What the reader changes, beside the map: `node` goes where there is room. */
+export function guide({ store, uid }) {
+  const { node: voice, say } = speaker();
+  const input = html("input", {
+    id: `${uid}-word`,
+    class: "attn-text whole-word",
+    maxlength: 3,
+    size: 3,
+    autocomplete: "off",
+    autocapitalize: "none",
+    spellcheck: "false",
+    "aria-describedby": `${uid}-note`,
+    oninput: typed,
+    onfocus: ({ target }) => target.select(),
+    onblur: () => {
+      input.value = store.state.word;
+      object("");
+    },
+  });
+  const answer = html("p", { class: "whole-written", "aria-hidden": "true" });
+  const note = html("p", { id: `${uid}-note`, class: "attn-message attn-wrong", role: "status" });
+  const places = html("fieldset", { class: "whole-places" });
+  const map = html("nav", { class: "whole-map", "aria-label": "The whole model" });
+  const using = html("p", { class: "whole-using" });
+  const label = html("label", { for: `${uid}-word` }, "your word");
+  const node = html(
+    "aside",
+    { class: "attn-widget whole whole-guide", "aria-label": "Your word, and the whole model" },
+    html("div", { class: "whole-chosen" }, html("div", { class: "whole-asked" }, label, input, answer), places),
+    note,
+    map,
+    using,
+    voice,
+  );
+  let at = "";
+
+  function object(sentence) {
+    note.textContent = sentence;
+    refuse(input, sentence);
+  }
+
+  function typed() {
+    const word = parse(input.value);
+    if (word && word !== store.state.word) {
+      store.set({ word });
+      say(`${word} becomes ${store.now().writing.answer}`);
+    }
+    answer.classList.toggle("whole-away", !word);
+    object(word || /^[abc]{0,2}$/i.test(input.value) ? "" : ALLOWED);
+  }
+
+  function draw() {
+    const now = store.now();
+    if (!now) return;
+    const { word, place, text, model, models, writing } = now;
+    if (document.activeElement !== input) input.value = word;
+    answer.textContent = `→ ${writing.answer}`;
+    answer.classList.toggle("attn-wrong", writing.answer !== sorted(word));
+    answer.classList.toggle("whole-away", false);
+    const focused = places.contains(document.activeElement);
+    places.replaceChildren(
+      html("legend", {}, "which place asks?"),
+      ...upTo(PLACES).map((i) =>
+        html(
+          "label",
+          {},
+          html("input", { type: "radio", name: `${uid}-place`, checked: i === place, "aria-label": `place ${i + 1}, ${spoken(text[i])}`, onchange: () => store.set({ place: i }) }),
+          html("span", {}, text[i]),
+        ),
+      ),
+    );
+    if (focused) places.querySelector(":checked").focus();
+    using.hidden = model === models[0];
+    using.replaceChildren(`In all pictures: ${model.name}. `, html("button", { type: "button", class: "attn-button", onclick: () => store.set({ model: models[0].name }) }, "back"));
+    chart();
+  }
+
+  /** The map: along the stream from top to bottom where there is room, else in a row. */
+  function chart() {
+    const now = store.now();
+    if (!now) return;
+    const there = STATIONS.filter(([name]) => whereIs(name));
+    map.hidden = !there.length;
+    const narrow = node.matches(".whole-bar");
+    const width = narrow ? Math.floor(map.clientWidth) || 358 : 190;
+    const [svg, height] = narrow ? inARow(now, there, width) : alongTheStream(now, there);
+    map.replaceChildren(draws("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "The steps of the model" }, svg));
+  }
+
+  function station([name, title], frame, ...parts) {
+    const link = draws(
+      "a",
+      { href: `#${whereIs(name)?.closest("[id]")?.id ?? ""}`, "aria-label": title, "aria-current": name === at ? "step" : null, class: "whole-station" },
+      box(...frame, name === at ? "whole-marked-box" : "whole-nothing", { rx: 6 }),
+      parts,
+    );
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      whereIs(name)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    });
+    return link;
+  }
+
+  function inARow(now, there, width) {
+    const step = width / there.length;
+    const size = Math.min(22, step - 12);
+    const parts = there.map((each, k) => {
+      const x = k * step + (step - size) / 2;
+      return station(each, [k * step + 1, 0, step - 2, 42], small(each[0], now, x, 4, size), words(k * step + step / 2, 39, each[2], "whole-middle whole-tiny"));
+    });
+    return [parts, 44];
+  }
+
+  function alongTheStream(now, there) {
+    const size = 32;
+    const [stem, branch] = [20, 66];
+    const spots = { rows: [stem - 16, 26], scores: [branch, 72], triangle: [branch, 114], shares: [branch, 156], mixtures: [branch, 198], stream: [stem - 16, 318], writing: [stem - 16, 374], price: [stem - 16, 424], race: [84, 424] };
+    const plus = (y) => [draws("circle", { cx: stem, cy: y, r: 8, class: "whole-plus" }), words(stem, y + 4.5, "+", "whole-middle")];
+    const parts = [
+      box(stem - 3.5, 18, 7, 348, "whole-stream", { rx: 3 }),
+      path(`M${stem} 70 C${stem} 90 ${branch - 22} 88 ${branch - 3} 88`, "whole-way"),
+      path(`M${branch + 16} 232 C${branch + 16} 252 ${stem + 30} 250 ${stem + 10} 250`, "whole-way"),
+      path(`M${stem} 264 C${stem} 278 44 280 54 280`, "whole-way"),
+      path(`M80 288 C80 302 ${stem + 30} 302 ${stem + 10} 302`, "whole-way"),
+      [114, 156, 198].map((y) => path(`M${branch + 16} ${y - 9} v8`, "whole-way")),
+      box(54, 270, 60, 18, "whole-network", { rx: 4 }),
+      words(84, 283, "network", "whole-middle whole-soft whole-tiny"),
+      plus(250),
+      plus(302),
+      path(`M${stem - 18} 392 H1.5 V10 H6`, "whole-way"),
+      arrowAt(12, 10, 0),
+      words(18, 15, now.text.slice(0, PLACES), "whole-sign whole-lesser whole-start"),
+    ];
+    for (const each of there) {
+      const [x, y] = spots[each[0]];
+      const wide = each[0] === "price" ? 76 : 186 - x;
+      const solid = ["rows", "stream", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });
+      parts.push(station(each, [x - 4, y - 4, wide, size + 8], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[0] === "price" ? "loss" : each[1], each[0] === at ? "whole-bold" : "")));
+    }
+    return [parts, 462];
+  }
+
+  /** Which station the reader is at: the last whose heading has passed the upper part of the window. */
+  function where() {
+    const passed = STATIONS.filter(([name]) => (whereIs(name)?.getBoundingClientRect().top ?? Infinity) < innerHeight * 0.42);
+    const next = passed.at(-1)?.[0] ?? "";
+    if (next === at) return;
+    at = next;
+    chart();
+  }
+
+  /** Beside the text where the page has a second column, else a bar that stays on top; in a notebook where it is. */
+  const narrow = matchMedia(NARROW);
+  const beside = document.querySelector(".bd-sidebar-secondary");
+  const article = document.querySelector(".bd-article");
+  function settle(el) {
+    const column = beside && !narrow.matches;
+    node.classList.toggle("whole-bar", Boolean(article) && !column);
+    if (column) beside.prepend(node);
+    else if (article) article.prepend(node);
+    else el.append(node);
+    document.documentElement.classList.toggle("whole-guided", Boolean(article));
+    chart();
+  }
+
+  let stop = () => {};
+  function begin(el) {
+    const again = () => settle(el);
+    narrow.addEventListener("change", again);
+    addEventListener("scroll", where, { passive: true });
+    const sized = new ResizeObserver(chart);
+    sized.observe(node);
+    const unwatch = store.watch(draw);
+    settle(el);
+    draw();
+    where();
+    stop = () => {
+      narrow.removeEventListener("change", again);
+      removeEventListener("scroll", where);
+      sized.disconnect();
+      unwatch();
+      node.remove();
+    };
+  }
+  return { begin, free: () => stop() };
+}

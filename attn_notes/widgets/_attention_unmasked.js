@@ -1,0 +1,217 @@
+// The mask taken out: what a head then reads, and what is written; and a model trained before the reader's eyes, with the
+// mask and without.
+
+import { button, html } from "./_page.js";
+import { trainer } from "./trainer.js";
+import { EVERY } from "./_train_guess.js";
+import { yours } from "./_yours.js";
+import { WORDS, sorted } from "./_deep_qkv_model.js";
+import { PLACES } from "./_attention_model.js";
+import { curves } from "./_attention_loss.js";
+import { box, draws, figure, hatched, hatching, hot, path, percent, shareOf, spoken, upTo, words } from "./_attention_kit.js";
+
+const BELOW = 5e-4; // nats: nearer to the floor than that is on it
+
+/** The first model with the mask and the first without it, of the same seed: the shares of the head that looks ahead. */
+export const unmasked = {
+  draw({ text, word, whole, models, machinery }, width) {
+    const small = width < 520;
+    const pair = [models.find(({ mask }) => mask), models.find(({ mask }) => !mask)].filter(Boolean);
+    const between = small ? 30 : 74;
+    const side = 22;
+    const size = Math.min(46, (width - between - 2 * side) / (2 * PLACES));
+    const top = 30;
+    const parts = [hatching("whole-ahead")];
+    pair.forEach((model, n) => {
+      const h = model.mask ? 0 : machinery.peeker(model);
+      const shares = machinery.whole(model, word).attention[h];
+      const left = n * (side + PLACES * size + between) + side;
+      parts.push(words(left, 14, `${model.mask ? "with the mask" : "without"}${small ? "" : ": shares of one head"}`, n ? "whole-bold" : "whole-soft"));
+      for (const i of upTo(PLACES)) {
+        parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));
+        parts.push(words(left + i * size + size / 2, top + PLACES * size + 18, text[i], "whole-sign"));
+        for (const j of upTo(PLACES)) {
+          const [x, y] = [left + j * size, top + i * size];
+          const [answer, later] = [j === i + 1, model.mask && j > i];
+          const say = later
+            ? "Struck out."
+            : [`${model.mask ? "With" : "Without"} the mask the ${spoken(text[i])} at place ${i + 1} takes `, percent(shares[i][j]), ` from the ${spoken(text[j])} at place ${j + 1}${answer ? ", which is its answer" : ""}.`];
+          const { kind, more } = shareOf(h, shares[i][j]);
+          const drawn = [
+            later ? hatched("whole-ahead", x + 1, y + 1, size - 2, size - 2) : box(x + 1, y + 1, size - 2, size - 2, `${kind} whole-mixed`, { rx: 3, ...more }),
+            answer && box(x + 2.5, y + 2.5, size - 5, size - 5, "whole-answer whole-hollow", { rx: 3 }),
+          ];
+          parts.push(hot(i, n * PLACES + j, [x + 1, y + 1, size - 2, size - 2], say, drawn));
+        }
+      }
+    });
+    parts.push(words(width, top + PLACES * size + 40, "dashed: the cell of the answer", "whole-alarm whole-end"));
+    const under = top + PLACES * size + 74;
+    const wide = Math.min(27, width / WORDS.length);
+    pair.forEach((model, n) => {
+      const right = machinery.solved(model);
+      const y = under + n * 58;
+      const who = `${model.mask ? "With" : "Without"} the mask`;
+      parts.push(words(0, y, `${who}, writing by itself: ${right.length} of ${WORDS.length} words right`, n ? "whole-bold" : "whole-soft"));
+      WORDS.forEach((each, k) => {
+        const good = right.includes(each);
+        const x = k * wide;
+        const say = [`${who} ${each} becomes `, machinery.answers(model)[k], good ? "." : `, and not ${sorted(each)}.`];
+        const drawn = [
+          box(x + 1, y + 10, wide - 3, wide - 3, good ? "whole-ink" : "whole-wrong", { rx: 3 }),
+          !good && path(`M${x + 4} ${y + 13} l${wide - 9} ${wide - 9} m0 ${9 - wide} l${9 - wide} ${wide - 9}`, "whole-cross"),
+        ];
+        parts.push(hot(PLACES + 1 + n, k, [x, y + 9, wide - 1, wide - 1], say, drawn));
+      });
+    });
+    const label = "With the mask and without it: the shares of a head, and which words are written right";
+    return { height: under + (pair.length - 1) * 58 + 44, label, start: pair.length > 1 ? `1,${PLACES + 2}` : "1,0", parts: [...parts, whole && null] };
+  },
+};
+
+/** What came of a model trained here, in words. */
+function outcome({ mask }, loss, floor, right) {
+  const gap = figure(Math.abs(loss - floor), 3);
+  const where = loss < floor - BELOW ? `${gap} below the floor. No honest predictor gets there` : `${gap} above the floor`;
+  return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
+}
+
+/** The training, as the store keeps it: what is running or has run in each way, by whether there is a mask. */
+export function race({ store, esm, root }) {
+  const runs = new Map(); // mask → {mask, seed, curve}
+  let running = null;
+
+  const chart = html("div", { class: "whole-canvas" });
+  const verdict = html("p", { class: "whole-verdict", role: "status" });
+  const go = { false: starter(false), true: starter(true) };
+  const models = html("fieldset", { class: "whole-models" });
+  const bench = html("div", { class: "whole-bench" }, go.false, go.true);
+  const node = html("div", { class: "whole-picture whole-race", "data-picture": "race" }, bench, chart, verdict, models);
+
+  function starter(mask) {
+    const text = mask ? "Train one with the mask" : "Train one without a mask";
+    const starts = button(text, () => begin(mask));
+    starts.classList.add("attn-go");
+    return starts;
+  }
+
+  const training = trainer({ esm, report, change, pace: () => EVERY });
+
+  function begin(mask) {
+    const { lesson } = store.now();
+    const { step, draws: begins, rate, steps, warmup, tokens } = lesson;
+    const seed = (runs.get(mask)?.seed ?? 0) + 1;
+    running = { mask, seed, curve: [] };
+    runs.set(mask, running);
+    const mayRead = upTo(PLACES ** 2).map((n) => (!mask || n % PLACES <= Math.floor(n / PLACES) ? 1 : 0));
+    const given = { "batch.tokens": Float32Array.from(tokens), "batch.may_read": Float32Array.from(mayRead) };
+    training.start({ program: step, draws: begins, seed, given, rate, steps, warmup });
+    training.run();
+  }
+
+  function report({ step, losses, weights }) {
+    const from = step - losses.length;
+    losses.forEach((loss, i) => (from + i) % 10 === 0 && running.curve.push([from + i, loss]));
+    running.weights = weights;
+    mark({ step, loss: losses.at(-1).toFixed(4) });
+    verdict.textContent = `Step ${step.toLocaleString("en")}: loss ${figure(losses.at(-1), 3)}.`;
+    draw();
+  }
+
+  function change(state) {
+    for (const each of Object.values(go)) each.disabled = state === "running";
+    mark({ training: state === "failed" ? "idle" : state });
+    if (state === "failed") verdict.textContent = "This browser cannot train here. Everything else on the page works; the notebook trains.";
+    if (state === "done") end();
+  }
+
+  function end() {
+    const { machinery, lesson } = store.now();
+    const { mask, seed, weights, curve } = running;
+    const name = `yours, ${mask ? "with the mask" : "without"}`;
+    const model = { name, mask, weights };
+    const loss = machinery.lossOf(model);
+    const right = machinery.solved(model).length;
+    curve.push([lesson.steps, loss]);
+    verdict.textContent = outcome(model, loss, lesson.floor, right);
+    mark({ loss: loss.toFixed(4), score: (right / WORDS.length).toFixed(3) });
+    yours("attention").add({
+      kind: mask ? "mask" : "no mask",
+      name,
+      seed,
+      choices: "",
+      taught: true,
+      steps: lesson.steps,
+      criterion: "write all 27",
+      met: right === WORDS.length,
+      arrived: null,
+      passed: false,
+      said: verdict.textContent,
+      series: { loss: curve },
+    });
+    store.add(model);
+    draw();
+  }
+
+  function mark(values) {
+    for (const [name, value] of Object.entries(values)) root.dataset[name] = value;
+  }
+
+  function draw() {
+    const now = store.now();
+    const width = Math.floor(chart.clientWidth);
+    if (!now?.lesson || !width) return;
+    const { floor, steps } = now.lesson;
+    const [left, top, high] = [34, 30, width < 480 ? 190 : 230];
+    const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
+    const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
+    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps });
+    const ends = [...runs.values()].filter(({ curve }) => curve.length).map(({ mask, curve }) => {
+      const [step, loss] = curve.at(-1);
+      const ended = step === steps;
+      const [x, y] = [ended ? width - 8 : across(step) - 6, up(Math.min(loss, 1.2))];
+      const text = `${mask ? "with the mask" : "without"} ${figure(loss, 3)}`;
+      return [
+        draws("circle", { cx: across(step), cy: y, r: 4, class: mask ? "whole-ink" : "whole-fill-alarm" }),
+        words(x, y - 10, text, `whole-bold whole-haloed ${x > 150 ? "whole-end" : ""} ${mask ? "" : "whole-alarm"}`),
+      ];
+    });
+    const name = words(left + 8, up(floor) + 18, `the floor, ${figure(floor, 4)}: no honest predictor gets below`, "whole-haloed");
+    const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 3)}`);
+    const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
+    const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, ends);
+    chart.replaceChildren(svg);
+  }
+
+  function show() {
+    const now = store.now();
+    if (!now?.lesson) return;
+    if (!verdict.textContent) verdict.textContent = `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
+    models.hidden = now.models.length < 2;
+    models.replaceChildren(
+      html("legend", {}, "In all pictures:"),
+      ...now.models.map(({ name }) =>
+        html(
+          "label",
+          { class: "attn-segment" },
+          html("input", { type: "radio", name: "whole-model", checked: name === now.model.name, onchange: () => store.set({ model: name }) }),
+          html("span", {}, name),
+        ),
+      ),
+    );
+    draw();
+  }
+  mark({ training: "idle", step: 0, loss: "", score: 0 });
+  const stop = store.watch(show);
+  const sized = new ResizeObserver(draw);
+  sized.observe(chart);
+  show();
+  return {
+    node,
+    free() {
+      stop();
+      sized.disconnect();
+      training.free();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// Attention, seen whole: one picture of a sorter, or the reader's word with a map of all of them. What they share stands in
+// the page's store; the first of them brings the models.
+
+import { html } from "./_page.js";
+import { typed, whole } from "./_chosen.js";
+import { alone } from "./_alone.js";
+import { opens } from "./_open.js";
+import { unpack } from "./_unpack.js";
+import { parse } from "./_deep_qkv_model.js";
+import { PLACES } from "./_attention_model.js";
+import { shared } from "./_attention_store.js";
+import { picture } from "./_attention_picture.js";
+import { glance, rows } from "./_attention_rows.js";
+import { scores } from "./_attention_scores.js";
+import { mixtures, shares, triangle } from "./_attention_shares.js";
+import { stream } from "./_attention_stream.js";
+import { writing } from "./_attention_writing.js";
+import { price } from "./_attention_loss.js";
+import { race, unmasked } from "./_attention_unmasked.js";
+import { guide } from "./_attention_map.js";
+
+const VIEWS = { glance, rows, scores, triangle, shares, mixtures, stream, writing, price, unmasked };
+
+/** What a widget brings: its models with their weights by name. */
+const brought = (model) => ({
+  observe: model.get("program"),
+  teach: Object.keys(model.get("lesson")).length ? model.get("lesson") : null,
+  models: Object.fromEntries(Object.entries(model.get("runs")).map(([name, run]) => [name, { mask: run.mask, weights: unpack(run, 0) }])),
+});
+
+async function render({ model, el }) {
+  const store = shared();
+  const name = model.get("picture");
+  const uid = `whole-${Math.random().toString(36).slice(2)}`;
+  const root = html("div", { class: "attn-widget whole", role: "group", "aria-label": model.get("title") });
+  const load = () => store.bring(brought(model));
+  model.on("change:runs", load);
+  const loading = load();
+  const shown = name === "race" ? race({ store, esm: model.get("_esm"), root }) : picture({ store, name, view: VIEWS[name] });
+  root.append(shown.node);
+  el.append(root);
+  const free = [() => model.off("change:runs", load), shown.free];
+  if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
+  await loading;
+  return () => free.forEach((each) => each());
+}
+
+/** The first picture has what the reader changes, the map, and traits that say what is chosen. */
+async function handles({ store, model, el, root, uid, loading }) {
+  const traits = { word: (word) => ({ word }), place: (place) => ({ place }) };
+  const follow = Object.entries(traits).map(([trait, change]) => {
+    const take = () => store.state[trait] !== model.get(trait) && store.set(change(model.get(trait)));
+    model.on(`change:${trait}`, take);
+    take();
+    return () => model.off(`change:${trait}`, take);
+  });
+  const tell = store.watch(() => {
+    for (const trait of Object.keys(traits)) model.set(trait, store.state[trait]);
+    model.save_changes();
+  });
+  await loading;
+  const guided = guide({ store, uid });
+  guided.begin(root);
+  const chosen = {
+    word: typed((text) => (parse(text) ? "" : "Three letters, each a, b or c.")),
+    place: whole(0, PLACES - 1),
+  };
+  const settle = alone({ name: "attention", root, el, model, chosen });
+  const close = opens(root, { aab: () => store.set({ word: "aab", place: 4 }) }, { model, chosen });
+  return () => [close, settle, guided.free, tell, ...follow].forEach((each) => each());
+}
+
+export default { render };

@@ -1,0 +1,141 @@
+"""Attention, seen whole: a sorter's forward pass as pictures that follow a word.
+
+A page has one `SeenWhole` with models in it, and pictures of them, `seen.picture("scores")`, each
+where the text speaks of it. They share what the reader chooses. Forward pass and training step are
+torch's own, traced into programs that the page runs.
+"""
+
+from collections.abc import Mapping
+
+import anywidget
+import torch
+import traitlets
+from torch import Generator, Tensor
+
+from attn_notes import recall
+from attn_notes.models.deep_qkv import Config
+from attn_notes.models.whole import Whole, WholeSorter, causal
+from attn_notes.programs import initial, training
+from attn_notes.programs.forward import forward
+from attn_notes.tasks import sorting
+from attn_notes.tasks.prediction import token_losses
+from attn_notes.widgets._source import javascript, style
+from attn_notes.widgets._weights import named, pack, summary
+
+CONFIG = Config("plain")
+CLIP = 1.0  # largest norm of a gradient, as in the notebook
+OPENS = {  # rem high as each picture opens: wide, on a page, on a phone
+    "glance": (24.0, 24.0, 24.0),
+    "rows": (24.0, 24.0, 28.0),
+    "scores": (31.0, 31.0, 40.0),
+    "triangle": (32.0, 32.0, 26.0),
+    "shares": (23.0, 23.0, 41.0),
+    "mixtures": (25.0, 25.0, 40.0),
+    "stream": (32.0, 32.0, 32.0),
+    "writing": (58.0, 58.0, 46.0),
+    "price": (22.0, 22.0, 20.0),
+    "race": (25.0, 25.0, 25.0),
+    "unmasked": (33.0, 33.0, 25.0),
+}
+
+
+def _build(generator: Generator) -> WholeSorter:
+    return WholeSorter(CONFIG, generator)
+
+
+@recall.noted
+def _observe() -> str:
+    """The forward pass on all 27 texts at once, and all that it makes on the way."""
+    t = sorting.LENGTH - 1
+    h, d = CONFIG.heads, CONFIG.embedding // CONFIG.heads
+    given = {
+        "tokens": sorting.all_sequences()[:, :t].contiguous(),
+        "may_read": causal(t),
+        "turned": torch.zeros(h, t, d),
+        "held": torch.zeros(h, t, t),
+    }
+    return forward(_build(Generator()), given, Whole._fields, method="whole").module
+
+
+@recall.noted
+def _step() -> str:
+    """One step of training: the loss and its gradient."""
+    batch = {"tokens": sorting.all_sequences(), "may_read": causal(sorting.LENGTH - 1)}
+
+    def loss(model: training.ensemble.Model, batch: dict[str, Tensor]) -> Tensor:
+        tokens = batch["tokens"]
+        return token_losses(model(tokens[:, :-1], batch["may_read"]), tokens).mean()
+
+    return training.step(_build(Generator()), loss, batch, clip=CLIP).module
+
+
+class SeenWhole(anywidget.AnyWidget):
+    """The reader's word and the models that all pictures of a page show.
+
+    >>> SeenWhole()
+    SeenWhole: no model yet
+
+    Args:
+        traits: what it opens on, such as the word or the place that asks.
+    """
+
+    _esm = javascript("attention")
+    _css = style("attention")
+
+    picture = traitlets.Enum(tuple(OPENS), default_value="glance").tag(sync=True)
+    title = traitlets.Unicode("Attention, seen whole").tag(sync=True)
+    word = traitlets.Unicode("cab").tag(sync=True)
+    place = traitlets.Int(sorting.LETTERS_PER_WORD, min=0, max=sorting.LENGTH - 2).tag(sync=True)
+    # name -> {mask, names, shapes, seeds, weights}
+    runs = traitlets.Dict().tag(sync=True)
+    program = traitlets.Unicode().tag(sync=True)
+    # {step, draws, tokens, rate, steps, warmup, floor}: what the page needs to train one
+    lesson = traitlets.Dict().tag(sync=True)
+
+    @traitlets.validate("word")
+    def _three_letters(self, proposal: traitlets.Bunch) -> str:
+        word = proposal["value"].strip().lower()
+        sorting.prompt(word)
+        return word
+
+    def load(self, name: str, parameters: Mapping[str, Tensor], *, mask: bool) -> None:
+        """Show this model too, or in the place of one of that name; the first is shown at first.
+
+        Args:
+            name: how a reader chooses it.
+            parameters: of a plain `Sorter`, by their names.
+            mask: whether places are kept from reading ahead.
+
+        Raises:
+            ValueError: no name, or parameters that are not those of a plain sorter.
+        """
+        stacked = {key: value[None] for key, value in parameters.items()}
+        run = {**pack(_build, stacked, "sorter"), "mask": mask}
+        with self.hold_sync():
+            self.program = _observe()
+            self.runs = {**self.runs, named(name): run}
+
+    def teach(self, *, rate: float, steps: int, warmup: int) -> None:
+        """Let the reader train sorters in the page, with the mask and without.
+
+        Args:
+            rate: the highest learning rate.
+            steps: how long.
+            warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+        """
+        self.lesson = {
+            "step": _step(),
+            "draws": initial.draws(_build),
+            "tokens": sorting.all_sequences().flatten().tolist(),
+            "rate": rate,
+            "steps": steps,
+            "warmup": warmup,
+            "floor": sorting.FLOOR,
+        }
+
+    def show(self, picture: str, title: str) -> "SeenWhole":
+        """One of the pictures of the page's models, which this one brings."""
+        return SeenWhole(picture=picture, title=title)
+
+    def __repr__(self) -> str:
+        return f"SeenWhole: {summary(self.runs, 'model')}"
