@@ -5,6 +5,7 @@ import { number, svg } from "./_page.js";
 
 export const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 export const spoken = (sign) => (sign === "|" ? "bar" : sign);
+export const withArticle = (sign) => (sign === "|" ? "the bar" : sign);
 export const percent = (share) => `${Math.round(share * 100)} %`;
 /** As a picture has no room for it: 99.98 %, 0.03 %. */
 export const exactly = (share) => `${(100 * share).toFixed(share > 0.995 || share < 0.005 ? 2 : 1)} %`;
@@ -29,14 +30,14 @@ export const shareOf = (head, share) => ({ kind: `whole-head-${head + 1}`, more:
 /** A number as a colour: orange above zero, blue below. */
 export const toneOf = (value, most) => ({ kind: value < 0 ? "whole-below" : "whole-above", more: strength(Math.abs(value) / most) });
 
-/** A number as a coloured cell, with its digits where it is told and there is room. */
-export function cell(x, y, width, height, value, most, digits = false) {
+/** A number as a coloured cell, with so many digits where there is room; `true` is one. */
+export function cell(x, y, width, height, value, most, digits = 0) {
   const { kind, more } = toneOf(value, most);
   const strong = Math.abs(value) / most > 0.62 ? "whole-on-strong" : "";
   const room = digits && width > 25;
   return group(
     box(x + 0.75, y, width - 1.5, height, `${kind} whole-mixed`, { rx: 2, ...more }),
-    room && words(x + width / 2, y + height / 2 + 4, figure(value), `whole-digits ${strong}`),
+    room && words(x + width / 2, y + height / 2 + 4, figure(value, Number(digits)), `whole-digits ${strong}`),
   );
 }
 

@@ -17,7 +17,7 @@ export const price = {
     const own = machinery.surprises(model)[WORDS.indexOf(word)];
     const mean = machinery.lossOf(model);
     const left = small ? 40 : 46;
-    const right = width - (small ? 96 : 150);
+    const right = width - (small ? 108 : 150);
     const step = (right - left) / PLACES;
     const parts = [hatching("whole-ground"), words(0, 12, "surprise, in nats", "whole-soft")];
     for (const nats of [0, -Math.log(LIKELY)]) {
@@ -49,7 +49,7 @@ export const price = {
         [right + 2, Math.min(y, up(floor)) - 36, width - right - 4, Math.abs(y - up(floor)) + 64],
         say,
         path(`M${right + 4} ${y} l10 -6 v12 z`, low ? "whole-fill-alarm" : "whole-ink"),
-        words(right + 18, y + (near ? -18 : 5), small ? `mean ${figure(mean, 2)}` : `mean, all words ${figure(mean, 3)}`.replace("all words ", ""), `whole-bold ${low ? "whole-alarm" : ""}`),
+        words(right + 18, y + (near ? -18 : 5), `mean ${figure(mean, small ? 2 : 3)}`, `whole-bold ${low ? "whole-alarm" : ""}`),
         words(right + 18, up(floor) + (near ? 20 : 5), `floor ${figure(floor, small ? 2 : 3)}`),
       ),
     );
@@ -70,7 +70,7 @@ export function curves({ left, right, top, high, floor, runs, steps, most = 1.2 
     words(left, top - 10, "loss, in nats", "whole-soft"),
     words(right, up(0) + 18, `${steps.toLocaleString("en")} steps of training`, "whole-soft whole-end"),
     runs.map(({ curve, kind }) =>
-      path(curve.map(([step, loss], n) => `${n ? "L" : "M"}${across(step).toFixed(1)} ${up(loss).toFixed(1)}`).join(""), `whole-curve ${kind}`),
+      path(curve.filter(([, loss]) => loss <= most).map(([step, loss], n) => `${n ? "L" : "M"}${across(step).toFixed(1)} ${up(loss).toFixed(1)}`).join(""), `whole-curve ${kind}`),
     ),
   ];
   return { parts, across, up };

@@ -18,7 +18,7 @@ const STATIONS = [
   ["stream", "a letter’s chance", "letter"],
   ["writing", "writing", "write"],
   ["price", "the loss", "loss"],
-  ["race", "no mask", "no mask"],
+  ["race", "no mask", "train"],
 ];
 
 /** A station's picture, small: the real thing, for the reader's word. */

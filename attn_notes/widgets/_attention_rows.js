@@ -1,11 +1,11 @@
 // The whole in one look, and how letters become rows of numbers.
 
-import { arcs, arrowAt, band, exactly, figure, hot, path, spoken, strip, token, cell, upTo, words } from "./_attention_kit.js";
+import { arcs, arrowAt, band, cell, exactly, figure, hot, path, spoken, strip, token, upTo, withArticle, words } from "./_attention_kit.js";
 import { PLACES } from "./_attention_model.js";
 
 /** Three letters are given and three are written; arcs show where head 1 looks for each. */
 export const glance = {
-  draw({ word, writing, whole }, width) {
+  draw({ word, writing }, width) {
     const gap = Math.min(104, width / 7);
     const small = gap < 70;
     const size = gap * (small ? 0.76 : 0.66);
@@ -41,7 +41,7 @@ export const glance = {
     const label = `${word} is given, ${writing.answer} is written; arcs lead from where it writes to what one head reads`;
     const [first] = writing.steps;
     const start = `0,${first.attention[0][first.place].indexOf(Math.max(...first.attention[0][first.place]))}`;
-    return { height: y + size + 50, label, start, parts: [...parts, whole && null] };
+    return { height: y + size + 50, label, start, parts: parts };
   },
 };
 
@@ -59,9 +59,9 @@ export const rows = {
     const made = (i) => [whole.embedding[i], whole.position[i], whole.row[i]];
     const say = (i, n, e) => {
       const [of, at, sum] = made(i).map((row) => figure(row[e], 2));
-      if (n === 0) return [`Number ${e + 1} of the embedding of ${spoken(text[i])} is `, of, ", wherever it stands."];
+      if (n === 0) return [`Number ${e + 1} of the embedding of ${withArticle(text[i])} is `, of, ", wherever it stands."];
       if (n === 1) return [`Number ${e + 1} of the row of place ${i + 1} is `, at, ", whatever stands there."];
-      return [`Number ${e + 1} at place ${i + 1}: `, of, ` for ${spoken(text[i])} and `, at, " for the place make ", sum, "."];
+      return [`Number ${e + 1} at place ${i + 1}: `, of, ` for ${withArticle(text[i])} and `, at, " for the place make ", sum, "."];
     };
     const parts = [band(0, top + place * pitch - 4, width, pitch)];
     names.forEach((name, n) => parts.push(words(left[n] + 3 * cw, 16, name, "whole-middle whole-soft")));

@@ -66,7 +66,6 @@ export const scores = {
     const products = query.map((value, d) => value * key[d]);
     const total = products.reduce((sum, value) => sum + value, 0);
     const rowAt = (d) => 40 + d * 32;
-    const own = turned?.place === i;
     const [xq, xk, xp] = [0, 66, 132]; // query, key, product
     const end = xp + 44;
     const shown = [
@@ -76,17 +75,17 @@ export const scores = {
       token(xk + 8, 4, 30, 28, text[j]),
       query.map((_, d) => [
         words(56, rowAt(d) + 18, "×", "whole-middle whole-soft"),
-        cell(xk, rowAt(d), 46, 26, key[d], 4, true),
+        cell(xk, rowAt(d), 46, 26, key[d], 4, 2),
         words(122, rowAt(d) + 18, "=", "whole-middle whole-soft"),
-        words(end, rowAt(d) + 18, figure(products[d]), "whole-end"),
+        words(end, rowAt(d) + 18, figure(products[d], 2), "whole-end"),
       ]),
       line(xp - 2, rowAt(3) + 2, end, rowAt(3) + 2, "whole-rule"),
       words(xp - 8, rowAt(3) + 21, "sum", "whole-end whole-soft"),
-      words(end, rowAt(3) + 21, figure(total), "whole-end whole-bold"),
+      words(end, rowAt(3) + 21, figure(total, 2), "whole-end whole-bold"),
       small
-        ? [words(190, 90, "÷ √3 =", "whole-soft"), cell(240, 68, 54, 34, total / Math.sqrt(3), HIGHEST, true), words(267, 120, "score", "whole-middle whole-soft")]
-        : [words(xp - 8, rowAt(3) + 56, "÷ √3", "whole-end whole-soft"), cell(end - 50, rowAt(3) + 34, 54, 34, total / Math.sqrt(3), HIGHEST, true), words(end - 23, rowAt(3) + 86, "score", "whole-middle whole-soft")],
-      own
+        ? [words(190, 90, "÷ √3 =", "whole-soft"), cell(240, 68, 54, 34, total / Math.sqrt(3), HIGHEST, 2), words(267, 120, "score", "whole-middle whole-soft")]
+        : [words(xp - 8, rowAt(3) + 56, "÷ √3", "whole-end whole-soft"), cell(end - 50, rowAt(3) + 34, 54, 34, total / Math.sqrt(3), HIGHEST, 2), words(end - 23, rowAt(3) + 86, "score", "whole-middle whole-soft")],
+      turned
         ? draws("g", { class: "whole-undo", role: "button", tabindex: 0 }, words(xq + 23, rowAt(3) + 21, "undo", "whole-middle"))
         : words(xq + 23, rowAt(3) + 20, "↔ drag", "whole-middle whole-soft"),
     ];
@@ -94,7 +93,7 @@ export const scores = {
     for (const drag of svg.querySelectorAll(".whole-drag")) {
       const d = Number(drag.dataset.d);
       drag.dataset.of = i;
-      drag.replaceChildren(cell(xq, rowAt(d), 46, 26, query[d], 4, true), box(xq + 0.75, rowAt(d), 44.5, 26, "whole-handle", { rx: 2 }));
+      drag.replaceChildren(cell(xq, rowAt(d), 46, 26, query[d], 4, 2), box(xq + 0.75, rowAt(d), 44.5, 26, "whole-handle", { rx: 2 }));
       drag.setAttribute("aria-label", `number ${d + 1} of the query at place ${i + 1}`);
       drag.setAttribute("aria-valuenow", query[d].toFixed(1));
     }

@@ -30,7 +30,7 @@ export const triangle = {
         }
         const marked = i === place && j === i ? "whole-marked-box" : "";
         const kind = answer ? "whole-answer" : j === i ? `whole-itself ${marked}` : inside || open ? "whole-wash" : "";
-        const small = answer && i === place && size > 44;
+        const small = answer && i === place && size > 56;
         const drawn = [
           kind ? box(x + 2, y + 2, size - 4, size - 4, kind, { rx: 5 }) : hatched("whole-triangle", x + 2, y + 2, size - 4, size - 4, 5),
           words(x + size / 2, y + size / 2 + (small ? 2 : 6), text[j], `whole-sign ${answer ? "whole-alarm" : inside || open ? "" : "whole-away"}`),

@@ -2,7 +2,7 @@
 
 import { argmax } from "./_model.js";
 import { VOCABULARY } from "./_deep_qkv_model.js";
-import { arrowAt, box, draws, exactly, figure, hot, line, path, percent, spoken, strip, toneOf, token, words } from "./_attention_kit.js";
+import { arrowAt, box, draws, exactly, figure, hot, line, path, percent, strip, toneOf, token, withArticle, words } from "./_attention_kit.js";
 
 const ORDER = [1, 2, 3, 0]; // the letters, then the bar
 
@@ -14,12 +14,12 @@ export const stream = {
     const embeddings = rowsOf(model.weights["token.weight"], 6);
     const small = width < 560;
     const [side, high, pitch, top] = [32, 32, 48, 8];
-    const cw = small ? 24 : 33;
+    const cw = small ? 24 : Math.min(52, (width - 400) / 6);
     const left = 44;
     const beside = left + 6 * cw + 14;
     const now = small ? "the stream" : "the stream now";
     const steps = [
-      [whole.row[place], `the row of ${spoken(text[place])}${small ? "" : ` at place ${place + 1}`}`, 4],
+      [whole.row[place], `the row of ${withArticle(text[place])}${small ? "" : ` at place ${place + 1}`}`, 4],
       [whole.read[place], "the heads add", 4],
       [whole.middle[place], now, 4],
       [whole.network[place], small ? "the network adds" : "the small network adds", 12],
@@ -45,7 +45,7 @@ export const stream = {
     // the end of the stream as a query, the four embeddings as its keys
     const under = top + 5 * pitch + 24;
     const most = Math.max(10, ...whole.logits[place].map(Math.abs));
-    const wide = small ? 70 : 150;
+    const wide = small ? 70 : 130;
     const zero = beside + wide / 2;
     const begin = beside + wide + (small ? 6 : 26);
     const room = width - begin - 52;
@@ -60,7 +60,7 @@ export const stream = {
       const length = (Math.abs(logit) / most) * (wide / 2 - (small ? 4 : 34));
       const best = argmax(chances) === id;
       const { kind } = toneOf(logit, 1);
-      const say = [`The end of the stream meets the embedding of ${spoken(VOCABULARY[id])}: logit `, figure(logit, 2), ", chance ", exactly(chance), "."];
+      const say = [`The end of the stream meets the embedding of ${withArticle(VOCABULARY[id])}: logit `, figure(logit, 2), ", chance ", exactly(chance), "."];
       const drawn = [
         box(0, y - 3, width, 34, "whole-nothing"),
         token(2, y, side, 28, VOCABULARY[id], { marked: best && chance > 0.5 }),

@@ -19,6 +19,7 @@ from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import sorting
 from attn_notes.tasks.prediction import token_losses
+from attn_notes.training.ensemble import Model
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
@@ -62,7 +63,7 @@ def _step() -> str:
     """One step of training: the loss and its gradient."""
     batch = {"tokens": sorting.all_sequences(), "may_read": causal(sorting.LENGTH - 1)}
 
-    def loss(model: training.ensemble.Model, batch: dict[str, Tensor]) -> Tensor:
+    def loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
         tokens = batch["tokens"]
         return token_losses(model(tokens[:, :-1], batch["may_read"]), tokens).mean()
 

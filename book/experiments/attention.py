@@ -24,7 +24,7 @@ def attention_seeds() -> None:
             weights[f"{mask}:{name}"] = value.numpy()
     settings = {"seeds": len(recipe.RECORDED), "steps": recipe.STEPS, "lr": recipe.RATE}
     results.save("attention_seeds", settings, runs)
-    np.savez_compressed(results.folder() / "attention_shown.npz", **weights)  # type: ignore[arg-type]
+    np.savez_compressed(results.folder() / "attention_shown.npz", **weights)
 
 
 @experiment

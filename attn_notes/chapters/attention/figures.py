@@ -11,7 +11,7 @@ from attn_notes.figures import Picture, Yours
 from attn_notes.tasks import sorting
 
 COLOUR = {"mask": figures.INK, "no mask": figures.PUBLISHED}
-NAMES = {"mask": "with the mask", "no mask": "without"}
+NAMES = {"mask": "with the mask", "no mask": "without the mask"}
 
 
 def _curves(ax: Axes, crowds: Mapping[str, Crowd]) -> None:
@@ -49,7 +49,7 @@ def losses(crowds: Mapping[str, Crowd]) -> Picture:
 
 def written(crowds: Mapping[str, Crowd]) -> Picture:
     """How many of the 27 words each seed writes in order, by itself."""
-    ways = [*reversed(crowds)]
+    ways = [*crowds][::-1]
     counts = {mask: crowds[mask].right.tolist() for mask in ways}
     with figures.figure(5.5, 1.9) as (fig, ax):
         for row, mask in enumerate(ways):
