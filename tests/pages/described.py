@@ -93,9 +93,13 @@ def timeless(lines: Iterable[str]) -> Iterator[str]:
 
 
 def opening(widget: AnyWidget) -> Iterator[str]:
-    """What a widget opens on: its traits, of what is long how long it is."""
+    """What a widget opens on: its traits, of what is long what it has."""
     for name, value in sorted(widget.get_state().items()):
-        if name.startswith("_") or name in ("layout", "tabbable", "tooltip"):
+        if (
+            name.startswith("_")
+            or name in ("layout", "tabbable", "tooltip")
+            or value in ("", {}, [])
+        ):
             continue
         parts = {"": value}
         if len(repr(value)) > BRIEF and isinstance(value, dict | list) and len(value) <= ITEMS:
@@ -104,9 +108,8 @@ def opening(widget: AnyWidget) -> Iterator[str]:
         for key, part in parts.items():
             text = repr(part)
             if len(text) > BRIEF:
-                text = f"{type(part).__name__} of {len(part)}"
-                text += f": {', '.join(part)}" if isinstance(part, dict) else ""
-            yield f"{name}{key} = {text}"
+                text = f"has {', '.join(part)}" if isinstance(part, dict) else "long"
+            yield f"{name}{key}: {text}"
 
 
 def picture(shown: Picture) -> Iterator[str]:

@@ -23,6 +23,13 @@ URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
 window.busy = () => coming.size > 0 || document.querySelector('[data-training="running"]') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
 
+/** Bring something to the middle of the window, unless a pointer reaches it where it is. */
+window.reach = (it) => {
+  const { left, top, width, height } = it.getBoundingClientRect();
+  const there = document.elementFromPoint(left + width / 2, top + height / 2);
+  if (!it.contains(there) && !there?.contains(it)) it.scrollIntoView({ block: "center" });
+};
+
 /** What can be seen or heard there: [depth, name, ...parts] of each thing, in their order. */
 window.seen = () => {
   const TOLD = new Set(["role", "type", "title", "href", "style", "d", "points", "x", "y", "x1", "x2", "y1", "y2"]);
@@ -39,7 +46,7 @@ window.seen = () => {
     .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
   const hex = (colour) => colour.replace(/rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)/g, (_, r, g, b, alpha) =>
     `#${[r, g, b].map((c) => Number(c).toString(16).padStart(2, "0")).join("")}${alpha ? `/${alpha}` : ""}`);
-  const clear = (colour) => colour === "none" || colour.endsWith(", 0)");
+  const clear = (colour) => colour === "none" || /^rgba.*, 0\)$/.test(colour);
 
   function look(node, style) {
     const above = getComputedStyle(node.parentElement);
@@ -66,7 +73,7 @@ window.seen = () => {
 
   function attributes(node) {
     return node.getAttributeNames()
-      .filter((name) => TOLD.has(name) || name.startsWith("data-") || name.startsWith("aria-"))
+      .filter((name) => TOLD.has(name) || name.startsWith("aria-") || (name.startsWith("data-") && !/^[[{]/.test(node.getAttribute(name))))
       .map((name) => {
         const value = node.getAttribute(name);
         const words = REFERS.has(name)
@@ -90,7 +97,7 @@ window.seen = () => {
   }
 
   const lines = [];
-  (function walk(node, depth) {
+  function walk(node, depth) {
     const style = getComputedStyle(node);
     if (style.display === "none" && !node.matches("title, desc")) return;
     const whole = [...node.querySelectorAll("*")].every((inner) => inner.matches(PLAIN));
@@ -101,6 +108,7 @@ window.seen = () => {
     if (parts.length) lines.push([depth, [node.tagName.toLowerCase(), ...node.classList].join("."), ...parts]);
     if (whole) return;
     for (const child of node.children) walk(child, depth + (parts.length ? 1 : 0));
-  })(document.querySelector("#place"), 0);
+  }
+  for (const child of document.querySelector("#place").children) walk(child, 0);
   return lines;
 };

@@ -26,17 +26,18 @@ OWN = Path(__file__).with_name("page.js").read_text("utf-8")
 ADDRESS = "http://127.0.0.1/widget"  # nothing is asked of it: the page is given
 HANGS = 120
 """Seconds until a page is given up that does not come to rest, on a busy machine too."""
-MOST = 16
-"""Lines of a change that stand in the text; of a longer one some, and what sums up all."""
+MOST, FIRST = 16, 3
+"""Lines of a change that all stand in the text; of a longer one these many of each kind."""
 LONG = 240
-"""Letters of one thing that stand in the text, likewise."""
+"""Letters of one line that stand in the text, and what sums up all."""
 
 EMPTY = """<!DOCTYPE html><html lang="en" data-theme="light"><meta charset="utf-8">
 <title>A widget</title>
 <style>* {{ transition: none !important; animation: none !important; }}</style>
 <script>{own}</script>
 <script type="application/vnd.jupyter.widget-state+json">{state}</script>
-<body><main id="place" class="bd-article">{shown}</main><script>{host}</script></body></html>"""
+<body><main id="place" class="bd-article" style="width: 720px">{shown}</main>
+<script>{host}</script></body></html>"""
 VIEW = """<script type="application/vnd.jupyter.widget-view+json">{"model_id": "%s"}</script>"""
 # The widget's module with its model in reach, for what Python would set: `models[0].set(…)`.
 REACHED = """
@@ -132,32 +133,32 @@ ROLES: tuple[Any, ...] = (
 
 
 def target(root: Locator, words: str) -> Locator:
-    """What is called so on the page: by its name, its label or its words, or a selector, `.cell 3`.
+    """What is called so on the page, by its name, its label or its words.
+
+    Or by a selector, as in `.cell 3` for the fourth. It is brought into view.
 
     Raises:
         LookupError: there is no such thing.
     """
     if words[0] in ".#[":
         selector, _, nth = words.rpartition(" ") if words[-1].isdigit() else (words, "", "0")
-        found = root.locator(selector)
-        if found.count() > int(nth):
-            return found.nth(int(nth))
-        raise LookupError(f"there is no {words}")
-    by_role = (root.get_by_role(role, name=words, exact=True) for role in ROLES)
-    by_words = (find(words, exact=True) for find in (root.get_by_label, root.get_by_text))
-    for found in (*by_role, *by_words):
-        if found.count():
-            return found.first
+        found = [root.locator(selector).nth(int(nth))]
+    else:
+        by_role = [root.get_by_role(role, name=words, exact=True) for role in ROLES]
+        by_words = [find(words, exact=True) for find in (root.get_by_label, root.get_by_text)]
+        found = [each.first for each in (*by_role, *by_words)]
+    for each in found:
+        if each.count():
+            each.evaluate("reach")
+            return each
     buttons = root.get_by_role("button").all()
-    names = ", ".join(b.get_attribute("aria-label") or b.inner_text() for b in buttons[:20])
+    names = ", ".join((b.get_attribute("aria-label") or b.inner_text())[:40] for b in buttons[:20])
     raise LookupError(f"nothing is called {words!r}; the buttons are: {names}")
 
 
 def drag(page: Page, root: Locator, words: str, by: str) -> None:
     """Press on it, move so many pixels to the right and down, let go."""
-    it = target(root, words)
-    it.scroll_into_view_if_needed()
-    box = it.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
+    box = target(root, words).bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     dx, dy = map(float, by.split())
     page.mouse.move(x, y)
@@ -214,7 +215,7 @@ def changes(was: list[list[Any]], now: list[list[Any]]) -> Iterator[str]:
             lost = [part for part in lost if not (texts and part.startswith('no "'))]
             known = [p for p in new[2:3] if p.startswith('"') and p not in other]
             found.append(f"~ {said([new[1], *known, *other, *lost])}")
-    yield from found if len(found) <= MOST or not was else some(found)
+    yield from found if len(found) <= MOST else some(found)
 
 
 def said(parts: list[str]) -> str:
@@ -223,11 +224,17 @@ def said(parts: list[str]) -> str:
 
 
 def some(lines: list[str]) -> Iterator[str]:
-    """Of many lines those that have a sentence, and some others, and a line that sums up all."""
-    spoken = [i for i, line in enumerate(lines) if re.search(r'"[^"]* [^"]* [^"]*"', line)]
-    kept = {*spoken[:MOST], *range(0, len(lines), -(-len(lines) // MOST))}
-    yield from (lines[i] for i in sorted(kept))
-    yield f"{len(lines)} lines in all: {summed(' '.join(lines))}"
+    """Of many lines the first of each kind, and what sums up the others."""
+    others: dict[str, list[str]] = {}
+    for line in lines:
+        kind = " ".join(line.split()[:2])
+        so_far = others.setdefault(kind, [])
+        so_far.append(line)
+        if len(so_far) <= FIRST:
+            yield line
+    for kind, alike in others.items():
+        if more := alike[FIRST:]:
+            yield f"{kind}, {len(more)} more: {summed(' '.join(more))}"
 
 
 def summed(text: str) -> str:
