@@ -25,8 +25,8 @@ WRITTEN = ">"
 """How a line begins that somebody wrote, and nothing computed: it is exact to its last digit."""
 NOISE = 1e-6
 """What is smaller is a zero that was rounded."""
-EDGE = 30
-"""Letters of a line that are told before and after what differs in it."""
+EDGE, BRIEF = 30, 50
+"""Letters of a line that are told around what differs in it; of a line that it belongs to."""
 TOLD = 30
 """Differences of a file that are told one by one."""
 
@@ -110,13 +110,13 @@ def number(text: str) -> float:
 
 
 def place(lines: Sequence[str], at: int) -> str:
-    """The lines that a line belongs to, as the beginning of a sentence."""
+    """The lines that a line belongs to, the outermost and the nearest, as a sentence begins."""
     above, depth = [], indent(lines[at])
     for line in reversed(lines[:at]):
-        if line.strip() and indent(line) < depth:
-            above.insert(0, line.strip()[:70])
+        if indent(line) < depth:
+            above.insert(0, line.strip()[:BRIEF])
             depth = indent(line)
-    return "".join(f"{line}: " for line in above)
+    return "".join(f"{line}: " for line in above[:2] + above[2:][-2:])
 
 
 def indent(line: str) -> int:

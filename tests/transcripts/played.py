@@ -224,13 +224,13 @@ def said(parts: list[str]) -> str:
 
 
 def some(lines: list[str]) -> Iterator[str]:
-    """Of many lines the first of each kind, and what sums up the others."""
+    """Of many lines the sentences, the first of each other kind, and what sums up the rest."""
     others: dict[str, list[str]] = {}
     for line in lines:
-        kind = " ".join(line.split()[:2])
-        so_far = others.setdefault(kind, [])
-        so_far.append(line)
-        if len(so_far) <= FIRST:
+        alike = others.setdefault(" ".join(line.split()[:2]), [])
+        if not re.search(r'"[^"]* [^"]* [^"]*"', line):
+            alike.append(line)
+        if len(alike) <= FIRST or line is not alike[-1]:
             yield line
     for kind, alike in others.items():
         if more := alike[FIRST:]:
