@@ -38,7 +38,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions decks print course grade lab style units check pages test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve editions decks print picture course grade lab style units check pages test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -54,6 +54,10 @@ decks: $(INSTALLED)
 
 print: $(INSTALLED)
 	@$(RUN) book/build.py print
+
+# The picture on top of the README.
+picture: $(INSTALLED)
+	@$(RUN) book/picture.py
 
 CHOSEN = $(SEED:%=--seed %) $(START:%=--start %) $(DAY:%=--day %) $(HINTS:%=--hints %)
 

@@ -59,6 +59,13 @@ def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
     assert not [file for file in files if others & {*Path(file.partition(".")[0]).parts}]
 
 
+@pytest.mark.parametrize("page", EVIDENCE, ids=lambda path: path.stem)
+def test_a_lesson_ends_with_a_link_to_its_evidence(page: Path) -> None:
+    """*Next* does not lead there."""
+    lesson = "".join(exercises.cells(ROOT / "book" / page.name).values())
+    assert f"](evidence/{page.name})" in lesson.rpartition("\n## ")[2]
+
+
 def test_every_record_can_be_made_again() -> None:
     """Each experiment has its file, and each file is found, and named by its chapter or says so."""
     experiments = every_experiment()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from dependencies import lesson_stems
+from notes_site import words as glossary
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
@@ -131,10 +132,28 @@ def test_what_an_entry_refers_to_is_there() -> None:
             assert target.lower() in WORDS, f"{words[0]} refers to {target}"
 
 
+@pytest.mark.parametrize(("words", "meaning", "stems"), ENTRIES, ids=lambda value: str(value)[:30])
+def test_what_an_entry_says_first_needs_no_other(
+    words: list[str], meaning: str, stems: list[str]
+) -> None:
+    """A card shows that sentence alone: in words that one has, and without a formula."""
+    said = glossary.first_sentence(meaning)
+    others = glossary.forms(WORDS.keys() - {word.lower() for word in words})
+    found = {others[word.lower()] for word in glossary.pattern(others).findall(said)}
+    assert found == set()
+    assert not re.search(r"[$`{[]", said)
+    assert said.endswith(".")
+
+
 # Words that mean something else here than elsewhere, or nothing elsewhere, as they are used.
 HOUSE = {
     "above the floor": "floor",
     r"nats?": "nat",
+    r"(query|queries)": "query",
+    r"softmax": "softmax",
+    r"logits?": "logit",
+    r"loss(es)?": "loss",
+    r"masks?": "mask",
     r"seeds?": "seed",
     r"recorded": "recorded",
     r"governors?": "governor",
@@ -174,7 +193,7 @@ STRESSED = {
     "beyond", "dot product",
     "earlier", "every", "everything", "in", "is",
     "later", "learn", "mostly", "neither", "past",
-    "published, masked", "query", "random", "sampled", "share",
+    "published, masked", "random", "sampled", "share",
     "square of its length", "started at a third", "step", "the answer only", "trained",
     "two letters out of the loss", "vector", "one of the two heads looks for a letter; which?",
     "divided by three", "deep supervision", "halting",

@@ -1,6 +1,6 @@
 // Training a reader's sorter: every step reads all 27 inputs, and the criterion is to sort them.
 
-import { WORDS, score, sortAll } from "./_deep_qkv_model.js";
+import { WORDS, score, sortAll } from "./_sorter.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
 
 const SEEDS = 8;

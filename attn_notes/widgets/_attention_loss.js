@@ -1,6 +1,6 @@
 // The price of surprise: what each of the six predictions of a text costs, their mean over all texts, and the floor.
 
-import { VOCABULARY, WORDS } from "./_deep_qkv_model.js";
+import { VOCABULARY, WORDS } from "./_sorter.js";
 import { box, figure, hatched, hatching, hot, line, path, spoken, token, words } from "./_attention_kit.js";
 import { PLACES } from "./_attention_model.js";
 

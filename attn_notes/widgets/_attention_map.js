@@ -1,7 +1,7 @@
 // The reader's word, the place that asks, and a map of the whole model, which stays in sight and says where one is.
 
 import { html, refuse, speaker } from "./_page.js";
-import { WORDS, parse, sorted } from "./_deep_qkv_model.js";
+import { WORDS, parse, sorted } from "./_sorter.js";
 import { arrowAt, box, draws, group, line, path, shareOf, spoken, toneOf, upTo, words } from "./_attention_kit.js";
 import { HEADS, PLACES } from "./_attention_model.js";
 

@@ -6,7 +6,7 @@
 
 import { argmax, softmax } from "./_model.js";
 import { machine } from "./_machines.js";
-import { LETTERS_PER_WORD, SEP, VOCABULARY, WORDS, sorted } from "./_deep_qkv_model.js";
+import { LETTERS_PER_WORD, SEP, VOCABULARY, WORDS, sorted } from "./_sorter.js";
 
 export const PLACES = 2 * LETTERS_PER_WORD;
 export const HEADS = 2;

@@ -1,7 +1,7 @@
 // The residual stream at the place that asks: what the heads and the small network add, and what the end of it says.
 
 import { argmax } from "./_model.js";
-import { VOCABULARY } from "./_deep_qkv_model.js";
+import { VOCABULARY } from "./_sorter.js";
 import { arrowAt, box, draws, exactly, figure, hot, line, path, percent, strip, toneOf, token, withArticle, words } from "./_attention_kit.js";
 
 const ORDER = [1, 2, 3, 0]; // the letters, then the bar

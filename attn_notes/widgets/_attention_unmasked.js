@@ -5,7 +5,7 @@ import { button, html } from "./_page.js";
 import { trainer } from "./trainer.js";
 import { EVERY } from "./_train_guess.js";
 import { yours } from "./_yours.js";
-import { WORDS, sorted } from "./_deep_qkv_model.js";
+import { WORDS, sorted } from "./_sorter.js";
 import { PLACES } from "./_attention_model.js";
 import { curves } from "./_attention_loss.js";
 import { box, draws, figure, hatched, hatching, hot, path, percent, shareOf, spoken, upTo, words } from "./_attention_kit.js";
@@ -77,23 +77,27 @@ function outcome({ mask }, loss, floor, right) {
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
 }
 
-/** The training, as the store keeps it: what is running or has run in each way, by whether there is a mask. */
-export function race({ store, esm, root }) {
+const starts = (mask) => (mask ? "Train one with the mask" : "Train one without a mask");
+
+/**
+ * The training, as the store keeps it: what is running or has run in each way, by whether there is a mask. Where it stands by
+ * itself, the first press is called `invites`, and there are no other pictures to choose a model for.
+ */
+export function race({ store, esm, root, invites }) {
   const runs = new Map(); // mask → {mask, seed, curve}
   let running = null;
 
   const chart = html("div", { class: "whole-canvas" });
   const verdict = html("p", { class: "whole-verdict", role: "status" });
-  const go = { false: starter(false), true: starter(true) };
+  const go = { false: starter(false, invites || starts(false)), true: starter(true, starts(true)) };
   const models = html("fieldset", { class: "whole-models" });
   const bench = html("div", { class: "whole-bench" }, go.false, go.true);
-  const node = html("div", { class: "whole-picture whole-race", "data-picture": "race" }, bench, chart, verdict, models);
+  const node = html("div", { class: "whole-picture whole-race", "data-picture": "race" }, bench, chart, verdict, invites ? "" : models);
 
-  function starter(mask) {
-    const text = mask ? "Train one with the mask" : "Train one without a mask";
-    const starts = button(text, () => begin(mask));
-    starts.classList.add("attn-go");
-    return starts;
+  function starter(mask, text) {
+    const node = button(text, () => begin(mask));
+    node.classList.add("attn-go");
+    return node;
   }
 
   const training = trainer({ esm, report, change, pace: () => EVERY });
@@ -135,6 +139,7 @@ export function race({ store, esm, root }) {
     const right = machinery.solved(model).length;
     curve.push([lesson.steps, loss]);
     verdict.textContent = outcome(model, loss, lesson.floor, right);
+    go.false.textContent = starts(false);
     mark({ loss: loss.toFixed(4), score: (right / WORDS.length).toFixed(3) });
     yours("attention").add({
       kind: mask ? "mask" : "no mask",

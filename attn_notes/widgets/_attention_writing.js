@@ -1,6 +1,6 @@
 // It writes, and reads what it wrote: three letters, what both heads read for each, and all 27 words.
 
-import { WORDS, sorted } from "./_deep_qkv_model.js";
+import { WORDS, sorted } from "./_sorter.js";
 import { arcs, arrowAt, box, hot, ordinal, path, percent, pressed, spoken, token, upTo, words } from "./_attention_kit.js";
 import { HEADS } from "./_attention_model.js";
 

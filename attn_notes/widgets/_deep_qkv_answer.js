@@ -2,7 +2,7 @@
 
 import { button, hidden, html, refuse, textBox } from "./_page.js";
 import { wordMap } from "./_deep_qkv_map.js";
-import { WORDS, letter, parse, score, sorted, written } from "./_deep_qkv_model.js";
+import { WORDS, letter, parse, score, sorted, written } from "./_sorter.js";
 import { stepList } from "./_deep_qkv_steps.js";
 
 export const ALLOWED = "Type three letters, each a, b or c, such as cab.";

@@ -1,7 +1,7 @@
 // The map of all 27 inputs.
 
 import { arrows, html } from "./_page.js";
-import { WORDS, sorted, written } from "./_deep_qkv_model.js";
+import { WORDS, sorted, written } from "./_sorter.js";
 
 export function wordMap(choose) {
   const tiles = WORDS.map((word) =>

@@ -1,7 +1,7 @@
 // The three steps of a word: tiles read so far, arcs of attention from the last of them, the letter written.
 
 import { hidden, html, svg } from "./_page.js";
-import { LETTERS, LETTERS_PER_WORD, SEP, VOCABULARY, letter } from "./_deep_qkv_model.js";
+import { LETTERS, LETTERS_PER_WORD, SEP, VOCABULARY, letter } from "./_sorter.js";
 
 const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);

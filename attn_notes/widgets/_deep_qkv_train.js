@@ -5,7 +5,7 @@ import { SPEEDS, fieldsOf, labelled, ofSeeds, paceOf, rateAndSteps, shapesOf, tr
 import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
-import { VARIANTS, WORDS, score, sortAll } from "./_deep_qkv_model.js";
+import { VARIANTS, WORDS, score, sortAll } from "./_sorter.js";
 
 const ORDER = ["plain", "fixed_gate", "gated", "strict", "plain_third"]; // the control beside what it controls
 const COUNTED = ["all", "knowable", "answer"];

@@ -1,7 +1,7 @@
 // Every weight of the sorter as a cell that can be zeroed.
 
 import { html, number, rove } from "./_page.js";
-import { VOCABULARY } from "./_deep_qkv_model.js";
+import { VOCABULARY } from "./_sorter.js";
 
 const projectionTensors = (word, letter) =>
   ["base", "A", "B"].map((part) => ({

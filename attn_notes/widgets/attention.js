@@ -1,12 +1,12 @@
 // Attention, seen whole: one picture of a sorter, or the reader's word with a map of all of them. What they share stands in
 // the page's store; the first of them brings the models.
 
-import { html } from "./_page.js";
+import { html, sleeper } from "./_page.js";
 import { typed, whole } from "./_chosen.js";
 import { alone } from "./_alone.js";
 import { opens } from "./_open.js";
 import { unpack } from "./_unpack.js";
-import { parse } from "./_deep_qkv_model.js";
+import { parse } from "./_sorter.js";
 import { PLACES } from "./_attention_model.js";
 import { shared } from "./_attention_store.js";
 import { picture } from "./_attention_picture.js";
@@ -36,10 +36,17 @@ async function render({ model, el }) {
   const load = () => store.bring(brought(model));
   model.on("change:runs", load);
   const loading = load();
-  const shown = name === "race" ? race({ store, esm: model.get("_esm"), root }) : picture({ store, name, view: VIEWS[name] });
-  root.append(shown.node);
+  const shown = name === "race" ? race({ store, esm: model.get("_esm"), root, invites: model.get("invites") }) : picture({ store, name, view: VIEWS[name] });
+  const asleep = sleeper();
+  const wake = () => {
+    asleep.hidden = Boolean(store.now());
+    shown.node.hidden = !asleep.hidden;
+  };
+  const unwatch = store.watch(wake);
+  wake();
+  root.append(asleep, shown.node);
   el.append(root);
-  const free = [() => model.off("change:runs", load), shown.free];
+  const free = [() => model.off("change:runs", load), unwatch, shown.free];
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
   return () => free.forEach((each) => each());

@@ -90,6 +90,8 @@ class SeenWhole(anywidget.AnyWidget):
     # name -> {mask, names, shapes, seeds, weights}
     runs = traitlets.Dict().tag(sync=True)
     program = traitlets.Unicode().tag(sync=True)
+    # what the first press of the training is called, where it stands without the other pictures
+    invites = traitlets.Unicode().tag(sync=True)
     # {step, draws, tokens, rate, steps, warmup, floor}: what the page needs to train one
     lesson = traitlets.Dict().tag(sync=True)
 

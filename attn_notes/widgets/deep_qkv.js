@@ -1,4 +1,4 @@
-// The ABC sorter: the page around the model of _deep_qkv_model.js. The anywidget model holds
+// The ABC sorter: the page around the model of _sorter.js. The anywidget model holds
 // what is chosen.
 
 import { alone } from "./_alone.js";
@@ -8,7 +8,7 @@ import { beside, button, html, number, plural, saver, select } from "./_page.js"
 import { machines } from "./_machines.js";
 import { opens } from "./_open.js";
 import { ALLOWED, answerView } from "./_deep_qkv_answer.js";
-import { VARIANTS, WORDS, parse, score, sortAll, sorted, written } from "./_deep_qkv_model.js";
+import { VARIANTS, WORDS, parse, score, sortAll, sorted, written } from "./_sorter.js";
 import { sorterTraining } from "./_deep_qkv_train.js";
 import { fullColour, heatMaps } from "./_deep_qkv_weights.js";
 

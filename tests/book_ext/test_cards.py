@@ -1,17 +1,19 @@
-"""The landing page's list of lessons: from `_toc.yml`, the notebooks and the records."""
+"""The landing page's map of the lessons: from `_toc.yml`, the notebooks and the records; and its
+three sentences, with which the README begins as well."""
 
 import importlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from dependencies import lesson_stems
+from dependencies import notebook_paths
 
 ROOT = Path(__file__).parents[2]
-STEMS = lesson_stems(ROOT)
+ALL = [path.stem for path in notebook_paths(ROOT) if path.parent.name == "book"]
 
 
 @pytest.fixture(scope="module")
@@ -21,23 +23,48 @@ def cards() -> Iterator[ModuleType]:
     sys.path.pop(0)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", ALL)
 def test_every_lesson_has_its_question_and_its_picture(stem: str, cards: ModuleType) -> None:
     card = cards.read(ROOT / "book" / f"{stem}.ipynb")
     assert card.stem == stem and card.title and card.question.endswith("?")
     svg = cards.emblem(stem)
     assert svg.count("<svg") == 1 and 'role="img"' in svg and len(svg) < 40_000
-    assert f'href="{stem}.html"' in cards.entry(card, f"{stem}.html", svg)
+    before = [cards.read(ROOT / "book" / f"{other}.ipynb") for other in ALL[: ALL.index(stem)]]
+    assert f'href="{stem}.html"' in cards.entry(card, before, f"{stem}.html", svg)
 
 
 def test_a_lesson_without_a_question_is_named(tmp_path: Path, cards: ModuleType) -> None:
-    def made(source: str, **metadata: str) -> Path:
+    def made(source: str, **metadata: object) -> Path:
         path = tmp_path / "cats.ipynb"
         path.write_text(json.dumps({"cells": [{"source": [source]}], "metadata": metadata}))
         return path
 
-    assert cards.read(made("# Cats\n\nMany.", question="Why?")) == ("cats", "Cats", "Why?")
+    card = cards.read(made("# Cats\n\nMany.", question="Why?", needs=["dogs"]))
+    assert card == ("cats", "Cats", "Why?", ("dogs",))
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no question"):
         cards.read(made("# Cats"))
     with pytest.raises(cards.ExtensionError, match=r"cats\.ipynb has no title"):
         cards.read(made("Cats", question="Why?"))
+
+
+def test_an_arc_spans_the_rows_back_to_each_lesson_that_is_needed(cards: ModuleType) -> None:
+    row = [cards.Card(stem, stem.title(), "Why?", ()) for stem in ("cats", "dogs", "owls")]
+    told = cards.entry(row[2]._replace(needs=("cats", "dogs")), row[:2], "", "")
+    assert re.findall(r"--back: (\d+)", told) == ["2", "1"]
+    assert "after <em>Cats</em> and <em>Dogs</em>" in told
+    assert "needs no other lesson" in cards.entry(row[2], row[:2], "", "")
+    for later in ("owls", "bees"):
+        with pytest.raises(cards.ExtensionError, match=f"needs {later}, which is no lesson before"):
+            cards.entry(row[1]._replace(needs=(later,)), row[:1], "", "")
+
+
+def test_the_readme_begins_with_the_sentences_of_the_landing_page() -> None:
+    def said(page: str, begins: str) -> list[str]:
+        text = (ROOT / page).read_text("utf-8").partition(begins)[2]
+        plain = re.sub(r"\]\([^)]*\)|\[", "", text)  # links lead elsewhere
+        return [" ".join(sentence.split()) for sentence in plain.split("\n\n") if sentence][:3]
+
+    told = said("book/index.md", "{div} landing-says\n")
+    told[2] = told[2].removesuffix(" :::")
+    assert said("README.md", "</picture>\n") == told
+    assert all(re.fullmatch(r"[A-Z][^.]*\.", sentence) for sentence in told)

@@ -33,6 +33,7 @@ PARTS = (
     "alt_text",
     "cards",
     "citations",
+    "contents",
     "docstrings",
     "icons",
     "mathjax",
@@ -40,9 +41,9 @@ PARTS = (
     "punctuation",
     "repository",
     "stills",
-    "terms",
     "theme",
     "widgets",
+    "words",
 )
 
 
@@ -89,14 +90,6 @@ def test_every_part_of_mathjax_is_in_the_package(part: dict[str, ModuleType]) ->
     package = files("sphinx-mathjax-offline") / "static" / "mathjax"
     for name in part["mathjax"].PARTS:
         assert (package / name).is_file() or (package / name).is_dir(), name
-
-
-def test_a_word_of_a_glossary_can_be_linked_to(part: dict[str, ModuleType]) -> None:
-    page = new_document("glossary")
-    page += nodes.term("", "plain recursion", ids=["term-plain-recursion"])
-    page += nodes.term("", "no word of a glossary")
-    found = part["terms"].anchors(page)
-    assert found == {"term-plain-recursion": (0, "term-plain-recursion", "plain recursion")}
 
 
 def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
@@ -152,11 +145,11 @@ def test_a_page_beside_the_lessons_is_none(part: dict[str, ModuleType]) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_lessons_are_numbered_as_they_are_listed(turned: bool, part: dict[str, ModuleType]) -> None:
-    stems = lesson_stems(ROOT)[:: -1 if turned else 1]
+    stems = part["numbers"].lessons(ROOT)[:: -1 if turned else 1]
     glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
     page = part["numbers"].numbered(glossary, stems)
     found = re.findall(r"\[(\d)[^]]*\]\(\.\./(\w+)\.ipynb\)", page)
-    assert {stem for _, stem in found} == {*stems}
+    assert {stem for _, stem in found} >= {*lesson_stems(ROOT)}
     assert all(stems[int(number) - 1] == stem for number, stem in found)
     with pytest.raises(ValueError, match=r"\[#\]\(cats.ipynb\) leads to no lesson"):
         part["numbers"].numbered("See [#](cats.ipynb).", stems)
@@ -384,6 +377,21 @@ def test_links_name_what_the_editions_branch_holds(part: dict[str, ModuleType]) 
     assert part["repository"].launches("", "deep_qkv") == {}
     # nbgitpuller would name its folder `name.git`, in which the notebook is not looked for.
     assert part["repository"].launches(f"{REPOSITORY}.git", "deep_qkv") == links
+
+
+@pytest.mark.slow
+def test_each_page_leads_to_its_source(faulty_book: tuple[Path, str]) -> None:
+    for page, file in (("source", "source.md"), ("drawn", "drawn.ipynb")):
+        text = (faulty_book[0] / "book" / f"{page}.html").read_text("utf-8")
+        link = f'<a href="{REPOSITORY}/blob/HEAD/book/{file}">Source of this page</a>'
+        assert link in text.partition("bd-footer-content")[2]
+    assert "Source of" not in (faulty_book[0] / "search.html").read_text("utf-8")
+
+
+def test_a_source_is_looked_for_where_its_repository_shows_it(part: dict[str, ModuleType]) -> None:
+    source = part["repository"].source
+    found = [source(f"{REPOSITORY}{end}", "a b.md") for end in ("", "/", ".git")]
+    assert [each["link"] for each in found] == [f"{REPOSITORY}/blob/HEAD/a%20b.md"] * 3
 
 
 def test_without_an_address_nothing_is_said(part: dict[str, ModuleType]) -> None:

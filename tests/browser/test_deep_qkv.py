@@ -846,17 +846,6 @@ def test_weights_that_are_not_numbers_sort_nothing(module_page: Page) -> None:
     assert answers == ["|||"] * 27
 
 
-def test_the_landing_page_shows_the_same_sorter(open_page: OpenPage, runs: dict[str, Any]) -> None:
-    visit = open_page("book/index.html")
-    widget = visit.page.locator(".abc-sorter")
-    expect(widget.get_by_role("button", name="Take it apart")).to_have_attribute(
-        "aria-expanded", "false"
-    )
-    widget.get_by_label("Type three letters").fill("cba")
-    assert shown(widget)["answer"] == rebuild("gated", runs["gated"], 0).sort("cba")
-    visit.assert_clean()
-
-
 # As test_widgets.py tries it ---------------------------------------------------------------------
 
 

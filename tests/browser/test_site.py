@@ -14,8 +14,11 @@ import pytest
 from dependencies import own_stems, toc_entries
 from playwright.sync_api import Browser, Page, expect
 
+from attn_notes.tasks import sorting
+
 from ..packed import whole
 from .conftest import CHAPTERS, ROOT, Visit, opened
+from .training_page import PATIENCE, told
 
 OpenPage = Callable[..., Visit]
 CheckPage = Callable[..., list[str]]
@@ -168,6 +171,40 @@ def test_search_finds_every_chapter_by_its_title(
     visit.assert_clean()
 
 
+def test_next_leads_from_lesson_to_lesson_and_back(site: Path) -> None:
+    """What backs a lesson leads back to it; elsewhere the pages of a part lead to each other."""
+
+    def related(page: str, way: str) -> str | None:
+        link = re.search(f'<link rel="{way}"[^>]* href="(.*?)"', (site / page).read_text("utf-8"))
+        return link and str(Path(page).parent / link[1])
+
+    pages = [f"{entry}.html" for entry in ENTRIES]
+    for folder in {Path(page).parent for page in pages}:
+        chain = [page for page in pages if Path(page).parent == folder]
+        if folder.name == "evidence":
+            for page in chain:
+                assert (related(page, "prev"), related(page, "next")) == (None, None)
+                foot = (site / page).read_text("utf-8").partition('"prev-next-area"')[2]
+                assert re.findall('href="(.*?)"', foot)[0] == f"../{Path(page).name}"
+        else:
+            assert [related(page, "next") for page in chain] == [*chain[1:], None]
+            assert [related(page, "prev") for page in chain] == [None, *chain[:-1]]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_folded_part_of_the_menu_opens_from_the_keyboard(width: int, open_page: OpenPage) -> None:
+    page = open_page(CHAPTERS[0], width=width).page
+    if width == 390:
+        page.get_by_role("button", name="Toggle primary sidebar").click()
+    fold = page.locator("nav.bd-links details", has_text="Reference")
+    words = fold.locator("a").first
+    expect(words).not_to_be_visible()
+    fold.locator("summary").press("Enter")
+    words.press("Enter")
+    expect(page.locator("article h1")).to_contain_text("Words and symbols")
+    expect(fold).to_have_attribute("open", "")
+
+
 def test_theme_switch_turns_the_page_dark_and_its_icon_shows(open_page: OpenPage) -> None:
     page = open_page("book/index.html").page
     page.get_by_role("button", name="Color mode").click()
@@ -192,6 +229,38 @@ def stands_still(page: Page) -> bool:
         })"""
     )
     return shift < 0.1  # Web Vitals' bound for a page that stands still
+
+
+FIRST = {"sentences": ".landing-says", "button": ".landing .attn-go", "map": ".lesson-map > li"}
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "seen"), [(1280, 800, {*FIRST}), (390, 844, {*FIRST} - {"map"})]
+)
+def test_the_first_screen_says_what_this_is_and_has_something_to_press(
+    width: int, height: int, seen: set[str], open_page: OpenPage
+) -> None:
+    page = open_page("book/index.html", width=width).page
+    boxes = {name: page.locator(which).first.bounding_box() for name, which in FIRST.items()}
+    assert {name for name, at in boxes.items() if at and at["y"] + at["height"] <= height} == seen
+    assert page.locator(".landing button:visible").count() == 1
+
+
+def test_a_press_lets_the_loss_fall_through_the_floor(open_page: OpenPage) -> None:
+    """Then comes the question, with the way on; what has come does not go while another trains."""
+    visit = open_page("book/index.html")
+    widget = visit.page.locator(".landing .attn-widget")
+    on = visit.page.locator(".landing-tries > p")
+    expect(on).to_be_hidden()
+    widget.get_by_role("button", name="Train it, and watch").click()
+    expect(widget).to_have_attribute("data-training", "done", timeout=PATIENCE)
+    expect(widget.get_by_role("status")).to_contain_text("No honest predictor gets there")
+    assert float(told(widget)["loss"]) < sorting.FLOOR
+    expect(on.get_by_role("link")).to_have_attribute("href", "attention.html")
+    widget.get_by_role("button", name="Train one with the mask").click()
+    expect(widget).to_have_attribute("data-training", "running")
+    expect(on).to_be_visible()
+    visit.assert_clean()
 
 
 @pytest.mark.now("book/index.html", "book/trm.html")

@@ -1,0 +1,1 @@
+"""The first lesson: attention, seen whole in one small model."""

@@ -13,6 +13,7 @@ from notes_site import (
     cards,
     cells,
     citations,
+    contents,
     docstrings,
     icons,
     mathjax,
@@ -21,9 +22,9 @@ from notes_site import (
     punctuation,
     repository,
     stills,
-    terms,
     theme,
     widgets,
+    words,
     workbench,
 )
 
@@ -34,6 +35,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         (citations, docstrings, numbers, punctuation, repository),
         (widgets, cards, cells, answers, workbench, operations, stills, alt_text),
     )
-    for part in (theme, icons, mathjax, terms, *of_text, *of_outputs):
+    for part in (theme, contents, icons, mathjax, words, *of_text, *of_outputs):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

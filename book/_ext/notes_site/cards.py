@@ -1,11 +1,13 @@
-"""The lessons as the landing page shows them: a small picture and a question each.
+"""The lessons as the landing page shows them: a map of what each asks, and which it needs.
 
     ```{lessons}
     ```
 
-becomes a list of all lessons of `_toc.yml` in their order. A lesson's title stands at the top of
-its notebook, its question in the notebook's metadata, and its picture is `figures.emblem()` of its
-chapter, drawn from the records. So a new lesson is there as soon as it is listed.
+becomes a list of all lessons of `_toc.yml` in their order, with an arc from each back to those that
+it needs. A lesson's title stands at the top of its notebook, its question in the notebook's
+metadata, as do the stems of the lessons that it `needs`, if any; and its picture is
+`figures.emblem()` of its chapter, drawn from the records. So a new lesson is there as soon as it is
+listed.
 """
 
 import html
@@ -35,10 +37,11 @@ class Card(NamedTuple):
     stem: str
     title: str
     question: str
+    needs: tuple[str, ...]  # stems of lessons before it
 
 
 class Lessons(SphinxDirective):
-    """The lessons' cards, each a link to its page."""
+    """The lessons' cards in a row, each a link to its page."""
 
     def run(self) -> list[nodes.Node]:
         """One list."""
@@ -48,10 +51,10 @@ class Lessons(SphinxDirective):
             self.env.note_dependency(str(book / f"{card.stem}.ipynb"))
         here = self.env.app.builder.get_relative_uri
         entries = [
-            entry(card, here(self.env.docname, f"book/{card.stem}"), emblem(card.stem))
-            for card in found
+            entry(card, found[:n], here(self.env.docname, f"book/{card.stem}"), emblem(card.stem))
+            for n, card in enumerate(found)
         ]
-        text = f'<ul class="lesson-cards">{"".join(entries)}</ul>'
+        text = f'<ol class="lesson-map">{"".join(entries)}</ol>'
         return [nodes.raw(text=text, format="html")]
 
 
@@ -67,7 +70,8 @@ def read(path: Path) -> Card:
     if not title or not question:
         missing = "question in its metadata" if title else "title in its first cell"
         raise ExtensionError(f"{path.name} has no {missing}, which the landing page shows")
-    return Card(path.stem, title[1].strip(), question)
+    needs = tuple(notebook["metadata"].get("needs", ()))
+    return Card(path.stem, title[1].strip(), question, needs)
 
 
 def emblem(stem: str) -> str:
@@ -80,14 +84,29 @@ def emblem(stem: str) -> str:
     return figures.to_svg(picture.fig, picture.alt)
 
 
-def entry(card: Card, address: str, picture: str) -> str:
-    """A card as an element of the list.
+def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
+    """A card as an element of the list, after those before it.
 
-    >>> entry(Card("cats", "A & B", "Which?"), "cats.html", "<svg></svg>")
-    '<li><a href="cats.html"><svg></svg><strong>A &amp; B</strong> <span>Which?</span></a></li>'
+    >>> cats = Card("cats", "A & B", "Which?", ())
+    >>> entry(Card("dogs", "D", "Who?", ("cats",)), [cats], "dogs.html", "<svg></svg>")
+    '<li><span class="lesson-arc" style="--back: 1"></span><a href="dogs.html"><svg></svg>\
+<strong>D</strong> <span>Who?</span> <small>after <em>A &amp; B</em></small></a></li>'
+
+    Raises:
+        ExtensionError: it needs what is no lesson before it.
     """
-    title, question = (html.escape(each).replace("&#x27;", "’") for each in card[1:])
+    titles = {each.stem: _text(each.title) for each in before}
+    if missing := [stem for stem in card.needs if stem not in titles]:
+        raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
+    back = [len(before) - list(titles).index(stem) for stem in card.needs]
+    arcs = "".join(f'<span class="lesson-arc" style="--back: {rows}"></span>' for rows in back)
+    after = " and ".join(f"<em>{titles[stem]}</em>" for stem in card.needs)
     return (
-        f'<li><a href="{html.escape(address)}">{picture}'
-        f"<strong>{title}</strong> <span>{question}</span></a></li>"
+        f'<li>{arcs}<a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
+        f"<span>{_text(card.question)}</span> "
+        f"<small>{f'after {after}' if after else 'needs no other lesson'}</small></a></li>"
     )
+
+
+def _text(words: str) -> str:
+    return html.escape(words).replace("&#x27;", "’")

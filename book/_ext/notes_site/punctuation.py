@@ -24,22 +24,27 @@ def keep_together(doctree: nodes.Node) -> None:
     could begin the next one.
     """
     for math in list(doctree.findall(nodes.math)):
-        parent = math.parent
-        place = parent.index(math)
-        before = _text(parent, place - 1)
-        after = _text(parent, place + 1)
-        opening, closing = BEFORE.search(before), AFTER.match(after)
-        if not opening and not closing:
-            continue
-        together = nodes.inline(classes=["together"])
-        parent[place] = together
-        if opening:
-            together += nodes.Text(opening[0])
-            parent[place - 1] = nodes.Text(before[: opening.start()])
-        together += math
-        if closing:
-            together += nodes.Text(closing[0])
-            parent[place + 1] = nodes.Text(after[closing.end() :])
+        keep(math)
+
+
+def keep(node: nodes.Element) -> None:
+    """The same for one formula, or whatever else is a box."""
+    parent = node.parent
+    place = parent.index(node)
+    before = _text(parent, place - 1)
+    after = _text(parent, place + 1)
+    opening, closing = BEFORE.search(before), AFTER.match(after)
+    if not opening and not closing:
+        return
+    together = nodes.inline(classes=["together"])
+    parent[place] = together
+    if opening:
+        together += nodes.Text(opening[0])
+        parent[place - 1] = nodes.Text(before[: opening.start()])
+    together += node
+    if closing:
+        together += nodes.Text(closing[0])
+        parent[place + 1] = nodes.Text(after[closing.end() :])
 
 
 def keep_percents(doctree: nodes.Node) -> None:

@@ -9,11 +9,13 @@ says of it stands in
 
 Below the card of each chapter stand links that open its notebook elsewhere. Colab and hubs take it
 from the branch `editions`, which .github/workflows/book.yml fills with what `make editions` makes.
-Without the setting all of this is left out, so that no link is dead.
+At the foot of each page is a link to its source. Without the setting all of this is left out, so
+that no link is dead.
 """
 
 import os
-from urllib.parse import urlencode
+from typing import Any
+from urllib.parse import quote, urlencode
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -29,6 +31,7 @@ def setup(app: Sphinx) -> None:
     """Register the directive and the links."""
     app.add_directive("repository", Repository)
     app.connect("doctree-read", _add_launches)
+    app.connect("html-page-context", _add_source)
 
 
 class Repository(SphinxDirective):
@@ -75,7 +78,7 @@ def launches(address: str, chapter: str) -> dict[str, str]:
     >>> launches("", "trm")
     {}
     """
-    address = address.rstrip("/").removesuffix(".git")  # a hub's folder would end so, too
+    address = _without_ending(address)  # a hub's folder would end so, too
     if not address:
         return {}
     name = address.rpartition("/")[2]
@@ -98,6 +101,34 @@ def launches(address: str, chapter: str) -> dict[str, str]:
         "a JupyterHub": hub,
         "download all": f"{GITHUB}{owned}/archive/refs/heads/{BRANCH}.zip",
     }
+
+
+def source(address: str, file: str) -> dict[str, str]:
+    """What a page's link to its source says, and where it leads; nothing without an address.
+
+    Where a file stands is known of GitHub alone.
+
+    >>> source("https://github.com/owner/name", "book/trm.ipynb")["link"]
+    'https://github.com/owner/name/blob/HEAD/book/trm.ipynb'
+    >>> source("https://example.org/name", "book/trm.ipynb")
+    {'words': 'Source of this book', 'link': 'https://example.org/name'}
+    >>> source("", "book/trm.ipynb")
+    {}
+    """
+    address = _without_ending(address)
+    if not address.startswith(GITHUB):
+        return {"words": "Source of this book", "link": address} if address else {}
+    return {"words": "Source of this page", "link": f"{address}/blob/HEAD/{quote(file)}"}
+
+
+def _without_ending(address: str) -> str:
+    return address.rstrip("/").removesuffix(".git")
+
+
+def _add_source(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: Any) -> None:
+    if doctree:  # the search has none
+        file = app.env.doc2path(page, base=False)
+        context["source"] = source(os.environ.get("SITE_REPOSITORY", ""), str(file))
 
 
 def _add_launches(app: Sphinx, doctree: nodes.document) -> None:

@@ -51,7 +51,6 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", _add_templates)
     app.connect("html-page-context", _mend_page)
     app.connect("build-finished", _remove_unused)
-    app.connect("build-finished", _name_folds)
 
 
 def without_unused_scripts(html: str) -> str:
@@ -121,17 +120,3 @@ def without_lost_fonts(sheet: str, folder: Path) -> str:
         return font[0] if all(there) else ""
 
     return re.sub(r"@font-face\s*\{[^}]*\}", kept, sheet)
-
-
-def _name_folds(app: Sphinx, exception: Exception | None) -> None:
-    """Say what the arrow beside a chapter in the contents unfolds, which the theme does not."""
-    if exception or app.builder.format != "html":
-        return
-    for path in Path(app.outdir).rglob("*.html"):
-        page = path.read_text("utf-8")
-        named = page.replace(
-            '<summary><span class="toctree-toggle"',
-            '<summary aria-label="Further pages of this chapter"><span class="toctree-toggle"',
-        )
-        if named != page:
-            path.write_text(named, "utf-8")

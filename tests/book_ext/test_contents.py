@@ -1,0 +1,49 @@
+"""Where *Next* leads, and what the menu folds."""
+
+import pytest
+from bs4 import BeautifulSoup
+from notes_site import contents
+
+ABOVE = {
+    "book/index": None,
+    "book/cats": "book/index",
+    "book/evidence/cats": "book/cats",
+    "book/dogs": "book/index",
+    "book/teaching/index": "book/index",
+    "book/teaching/cats": "book/teaching/index",
+    "book/bench": "book/index",
+}
+MENU = """
+<p class="caption" role="heading"><span>Lessons</span></p>
+<ul class="{lessons}"><li class="{cats}"><a>Cats</a><details><summary>&or;</summary><ul>
+<li><a>The evidence</a></li></ul></details></li></ul>
+<p class="caption" role="heading"><span>Reference</span></p>
+<ul class="{reference}"><li><a>Words</a><details><summary>&or;</summary><ul>
+<li><a>More words</a></li></ul></details></li></ul>
+"""
+
+
+def test_each_folder_has_a_chain_of_its_own() -> None:
+    """What lies between two of its pages, in another folder, is passed over."""
+    ways = contents.ways(ABOVE)
+    assert ways["book/cats"] == {"prev": "book/index", "next": "book/dogs"}
+    assert ways["book/dogs"] == {"prev": "book/cats", "next": "book/bench"}
+    assert ways["book/evidence/cats"] == {"back": "book/cats"}
+    assert ways["book/teaching/cats"] == {"prev": "book/teaching/index"}
+    assert [page for page in ABOVE if "next" not in ways[page]] == [
+        "book/evidence/cats",
+        "book/teaching/cats",
+        "book/bench",
+    ]
+
+
+@pytest.mark.parametrize("here", ["cats", "reference", ""])
+def test_what_is_folded_is_open_while_one_is_in_it(here: str) -> None:
+    at = {name: "current" if name == here else "" for name in ("lessons", "cats", "reference")}
+    menu = contents.folded(BeautifulSoup(MENU.format(**at), "html.parser"), {"Reference"})
+    (fold,) = menu.select("details")
+    assert [part.name for part in fold.select(":scope > *")] == ["summary", "ul"]
+    assert fold.select("summary")[0].get_text() == "Reference" and fold.select("ul ul")
+    assert fold.has_attr("open") == (here == "reference")
+    assert [title.get_text() for title in menu.select("[role=heading]")] == ["Lessons"]
+    assert ("The evidence" in menu.get_text()) == (here == "cats")

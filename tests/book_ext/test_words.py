@@ -1,0 +1,104 @@
+"""Words of the glossary on a page: where they become links, and what stands at its end."""
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+from notes_site import words
+from sphinx import addnodes
+
+GLOSSARY = "reference/glossary.html"
+
+
+def word(*names: str, sentence: str = "A thing.") -> words.Word:
+    return words.Word(names, tuple(f"term-{name}" for name in names), sentence, frozenset())
+
+
+KNOWN = [
+    *map(word, ("seed", "head", "induction", "induction head", "query", "Holm", "look")),
+    word("causal mask", "mask"),
+]
+
+
+def link(anchor: str, said: str) -> nodes.reference:
+    return nodes.reference("", said, refuri=f"{GLOSSARY}#term-{anchor}")
+
+
+def page(*pieces: nodes.Node | str) -> nodes.document:
+    """A section whose title is a word of the glossary, and that has one paragraph."""
+    paragraph = nodes.paragraph()
+    paragraph += [nodes.Text(piece) if isinstance(piece, str) else piece for piece in pieces]
+    section = nodes.section("", nodes.title("", "Seeds"), paragraph)
+    document = new_document("page")
+    document += section
+    return document
+
+
+def marked(document: nodes.document) -> list[tuple[str, str]]:
+    """The links of a page: what they say, and to which word they lead."""
+    words.mark(document, KNOWN, GLOSSARY)
+    found = words.links(document, GLOSSARY)
+    return [(each.astext(), anchor.removeprefix("term-")) for each, anchor in found]
+
+
+def test_an_entry_is_read_with_all_its_names() -> None:
+    lesson = addnodes.pending_xref(reftarget="../cats.ipynb")
+    meaning = nodes.definition("", nodes.paragraph("", "A thing. And more (", lesson))
+    terms = [nodes.term("", name, ids=[f"term-{name}"]) for name in ("causal mask", "mask")]
+    document = new_document("glossary")
+    document += addnodes.glossary(
+        "", nodes.definition_list("", nodes.definition_list_item("", *terms, meaning))
+    )
+    assert words.entries(document) == [KNOWN[-1]._replace(lessons=frozenset({"cats"}))]
+    assert words.anchors(document) == {
+        f"term-{name}": (0, f"term-{name}", name) for name in ("causal mask", "mask")
+    }
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (["A seed and Seeds."], [("seed", "seed")]),
+        (["Queries. A mask."], [("Queries", "query"), ("mask", "causal mask")]),
+        (["An induction head. Heads."], [("induction head", "induction head"), ("Heads", "head")]),
+        (["a seed-like multi-head holm"], []),
+        (["Look, a look. Holm."], [("Holm", "Holm")]),
+        (["A ", nodes.emphasis("", "look"), "."], [("look", "look")]),
+        ([nodes.emphasis("", "a look back")], []),
+        (["A seed, a ", link("seed", "seed"), "."], [("seed", "seed")]),
+        ([nodes.literal("", "seed"), link("other", "the seed")], [("the seed", "other")]),
+        ([nodes.raw("", "<a href='#open'>"), "seed", nodes.raw("", "</a>")], []),
+    ],
+)  # fmt: skip
+def test_the_first_place_in_a_section_becomes_a_link(
+    pieces: list[nodes.Node | str], expected: list[tuple[str, str]]
+) -> None:
+    document = page(*pieces)
+    before = document.astext()
+    assert marked(document) == expected
+    assert document.astext() == before
+
+
+def test_each_section_has_its_own_and_a_table_none() -> None:
+    document = page("A seed.")
+    document += page("Another seed.").children
+    document[0] += nodes.entry("", nodes.paragraph("", "A head."))
+    assert marked(document) == [("seed", "seed"), ("seed", "seed")]
+
+
+def test_a_picture_stands_behind_the_first_link_and_before_its_full_stop() -> None:
+    document = page(
+        "A ", link("seed", "seed"), ". ", link("seed", "Seeds"), " and ", link("Holm", "Holm")
+    )
+    words.with_pictures(document, KNOWN, GLOSSARY)
+    (picture,) = document.findall(nodes.raw)
+    assert picture.previous_sibling().astext() == "seed"
+    together = picture.parent.parent
+    assert together["classes"] == ["together"]
+    assert together.astext() == f"seed{picture.astext()}."
+
+
+def test_what_words_mean_is_text_and_stands_once() -> None:
+    said = words.meanings([word("head", sentence="1 < 2.")])
+    assert '<div data-anchors="term-head"><dt><svg class="attn-glyph"' in said
+    assert 'head</dt><dd id="means-term-head">1 &lt; 2.</dd></div></dl>' in said
+    assert words.meanings([]) == ""

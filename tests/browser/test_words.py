@@ -1,0 +1,135 @@
+"""The card of a word of the glossary: under the pointer, at the focus, at the first tap."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from .conftest import CHAPTERS, Visit
+
+OpenPage = Callable[..., Visit]
+PAGE = "book/dialectical.html"
+
+# Where an element reaches over the window's edges, in pixels.
+OVER = """(card) => {
+  const { left, right, top, bottom } = card.getBoundingClientRect();
+  const { clientWidth, clientHeight } = document.documentElement;
+  return Math.max(-left, right - clientWidth, -top, bottom - clientHeight);
+}"""
+
+
+def words(page: Page) -> Locator:
+    return page.locator("a.attn-word")
+
+
+def card(page: Page) -> Locator:
+    return page.locator(".attn-word-card")
+
+
+def test_a_pointer_shows_it_moves_onto_it_and_leaves(open_page: OpenPage) -> None:
+    visit = open_page(PAGE)
+    page = visit.page
+    word = words(page).filter(has_text="floor").first
+    sentence = page.locator("#means-term-floor").text_content() or ""
+    expect(card(page)).to_be_hidden()
+    word.hover()
+    expect(card(page)).to_be_visible()
+    expect(card(page).locator("dd")).to_have_text(sentence)
+    expect(card(page).locator("svg")).to_have_count(1)
+    expect(word).to_have_accessible_description(sentence)
+    card(page).locator("dd").hover()
+    page.wait_for_timeout(600)  # longer than a card waits for who has left
+    expect(card(page)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card(page)).to_be_hidden()
+    word.hover()
+    expect(card(page)).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(card(page)).to_be_hidden()
+    visit.assert_clean()
+
+
+def test_the_keyboard_shows_it_and_enter_leads_to_the_entry(open_page: OpenPage) -> None:
+    page = open_page(PAGE).page
+    first, second = words(page).nth(0), words(page).nth(1)
+    first.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(first).to_be_focused()
+    expect(card(page).locator("dt")).to_have_text(first.text_content() or "")
+    page.keyboard.press("Escape")
+    expect(card(page)).to_be_hidden()
+    expect(first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(second).to_be_focused()
+    expect(card(page).locator("dt")).to_have_text(second.text_content() or "")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/reference/glossary.html#term-*")
+
+
+@pytest.fixture
+def phone(browser: Browser, server: str) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    page = context.new_page()
+    page.goto(server + PAGE)
+    yield page
+    context.close()
+
+
+def test_a_first_tap_shows_it_and_a_second_follows_the_link(phone: Page) -> None:
+    here = phone.url
+    first, second = words(phone).nth(0), words(phone).nth(5)
+    first.tap()
+    expect(card(phone)).to_be_visible()
+    card(phone).locator("dd").tap()
+    phone.wait_for_timeout(600)
+    expect(card(phone)).to_be_visible()
+    phone.locator(".bd-article > section > h1").tap()
+    expect(card(phone)).to_be_hidden()
+    first.tap()
+    expect(card(phone).locator("dt")).to_have_text(first.text_content() or "")
+    second.tap()
+    expect(card(phone).locator("dt")).to_have_text(second.text_content() or "")
+    assert phone.url == here
+    card(phone).get_by_role("link", name="More in the glossary").tap()
+    phone.wait_for_url("**/reference/glossary.html#term-*")
+    phone.go_back()
+    first.tap()
+    expect(card(phone)).to_be_visible()
+    first.tap()
+    phone.wait_for_url("**/reference/glossary.html#term-*")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_stays_in_the_window_and_axe_finds_nothing(
+    theme: str, open_page: OpenPage, axe: Callable[..., list[str]]
+) -> None:
+    page = open_page(PAGE, width=390, theme=theme).page
+    for word in words(page).all():
+        if not word.is_visible():
+            continue  # in a hint that is folded
+        for end in ("start", "end"):  # of the window
+            word.evaluate(f"e => e.scrollIntoView({{ block: '{end}', behavior: 'instant' }})")
+            word.focus()
+            page.keyboard.press("Escape")
+            word.hover()
+            expect(card(page)).to_be_visible()
+            assert card(page).evaluate(OVER) <= 0, word.text_content()
+    assert axe(page, ".bd-article") == []
+    page.emulate_media(media="print")
+    expect(card(page)).to_be_hidden()
+
+
+@pytest.mark.now("dialectical")
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_every_word_of_a_page_has_what_it_shows(path: str, open_page: OpenPage) -> None:
+    page = open_page(path).page
+    found = page.evaluate(
+        """() => [...document.querySelectorAll("a.attn-word")].map((word) => [word.hash.slice(1),
+          document.getElementById(word.getAttribute("aria-describedby"))?.textContent])"""
+    )
+    assert len(found) > 5
+    assert all(meaning and meaning.endswith(".") for _, meaning in found)
+    kept = page.locator(".attn-words > div").all()
+    anchors = [(each.get_attribute("data-anchors") or "").split() for each in kept]
+    assert all(any(anchor in entry for anchor, _ in found) for entry in anchors)
