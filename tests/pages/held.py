@@ -114,7 +114,7 @@ def place(lines: Sequence[str], at: int) -> str:
     above, depth = [], indent(lines[at])
     for line in reversed(lines[:at]):
         if indent(line) < depth:
-            above.insert(0, line.strip()[:BRIEF])
+            above.insert(0, re.split(r" \S+=", line.strip())[0][:BRIEF])
             depth = indent(line)
     return "".join(f"{line}: " for line in above[:2] + above[2:][-2:])
 
