@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import FLAGS, find_browser
-from dependencies import lesson_stems
+from dependencies import evidence_stems, lesson_stems
 from filelock import FileLock
 from playwright.sync_api import (
     Browser,
@@ -43,6 +43,8 @@ from .widget_page import READ_PAGE
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 STEMS = lesson_stems(ROOT)
+BACKED = evidence_stems(ROOT)
+"""Those about a source, each with a widget of its kind and a page of evidence."""
 CHAPTERS = [f"book/{stem}.html" for stem in STEMS]
 WIDGETS = ROOT / "attn_notes" / "widgets"
 TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]

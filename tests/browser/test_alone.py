@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import STEMS, Visit
+from .conftest import BACKED, Visit
 from .widget_page import FAKE_MODEL, READ_PAGE, centre
 
 OpenPage = Callable[..., Visit]
@@ -105,7 +105,7 @@ def asked_for(stem: str, choice: dict[str, str]) -> str:
 
 
 def test_every_widget_has_a_name() -> None:
-    assert list(NAMES) == sorted(STEMS) == list(CHOICES)
+    assert list(NAMES) == sorted(BACKED) == list(CHOICES)
 
 
 @pytest.mark.now("trm")

@@ -12,7 +12,7 @@ import pytest
 from dependencies import read_chapter
 from playwright.sync_api import Browser, Page
 
-from .conftest import ROOT, STEMS, WINDOW, opened
+from .conftest import BACKED, ROOT, WINDOW, opened
 
 WORDS = 2_400  # about 2,200, of which no two counts agree to the last
 FIGURES, TABLES, LINES = 8, 2, 160
@@ -43,7 +43,7 @@ def lines(source: str) -> int:
     return sum(bool(line.strip()) for line in source.splitlines())
 
 
-@pytest.fixture(scope="module", params=STEMS)
+@pytest.fixture(scope="module", params=BACKED)
 def stem(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import ROOT, STEMS, Visit
+from .conftest import BACKED, ROOT, Visit
 
 OpenPage = Callable[..., Visit]
 LINK = 'article a[href^="#open-"]'
-NOTEBOOKS = {stem: (ROOT / "book" / f"{stem}.ipynb").read_text("utf-8") for stem in STEMS}
+NOTEBOOKS = {stem: (ROOT / "book" / f"{stem}.ipynb").read_text("utf-8") for stem in BACKED}
 WITH_LINKS = [f"book/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text]
 OWN = re.compile(r'<div class="live-widget (\w+) \1"')  # and not the fields of a guess
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Dialog, expect
 
 from attn_notes.widgets import _source
 
-from .conftest import STEMS, Visit
+from .conftest import BACKED, Visit
 from .widget_page import (
     FAKE_MODEL,
     READ_PAGE,
@@ -22,10 +22,10 @@ from .widget_page import (
 )
 
 OpenPage = Callable[..., Visit]
-FILES = {stem: sorted(Path(__file__).parent.glob(f"test_{stem}*.py")) for stem in STEMS}
+FILES = {stem: sorted(Path(__file__).parent.glob(f"test_{stem}*.py")) for stem in BACKED}
 SCENES: list[tuple[str, Scene]] = [
     (stem, scene)
-    for stem in STEMS
+    for stem in BACKED
     for path in FILES[stem]
     for scene in import_module(f"{__package__}.{path.stem}").SCENES
 ]
@@ -114,7 +114,7 @@ def test_what_cannot_be_gets_one_sentence_and_changes_nothing(
     visit.assert_clean()
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", BACKED)
 def test_it_wakes_up_whichever_a_message_names_first(stem: str, open_page: OpenPage) -> None:
     """ipywidgets sends what changed together in one message, in any order."""
     page = open_page(f"book/{stem}.html?bare").page
@@ -135,7 +135,7 @@ def test_it_wakes_up_whichever_a_message_names_first(stem: str, open_page: OpenP
         expect(widget.get_by_text("No model yet")).to_be_hidden()
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", BACKED)
 def test_a_name_is_text_and_a_second_view_leaves_nothing_behind(
     stem: str, open_page: OpenPage
 ) -> None:
@@ -162,7 +162,7 @@ def test_a_name_is_text_and_a_second_view_leaves_nothing_behind(
     assert_nothing_left(page)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", BACKED)
 def test_what_is_hidden_is_not_shown_where_no_sheet_of_the_site_stands_by(
     browser: Browser, stem: str
 ) -> None:

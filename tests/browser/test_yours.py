@@ -17,7 +17,7 @@ from attn_notes.chapters.equilibrium import evidence
 from attn_notes.predictions import Part
 
 from ..drawn import place
-from .conftest import STEMS, TRAINING, Visit, opened
+from .conftest import BACKED, TRAINING, Visit, opened
 from .training_page import choose, pick, told, train
 from .widget_page import READ_PAGE
 
@@ -62,7 +62,7 @@ def series_of(figure: Locator) -> list[tuple[int, str, str]]:
     ]
 
 
-@pytest.fixture(params=STEMS)
+@pytest.fixture(params=BACKED)
 def stem(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
