@@ -115,7 +115,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
             "scores.masked_fill(torch.ones(len(scores), len(scores)).triu(1).mT == 1, -math.inf)",
             "scores + (1 - torch.ones(len(scores), len(scores)).tril()) * -math.inf",
             "scores - 3 * torch.ones(len(scores), len(scores)).triu(1)",
-            "(2 * scores).masked_fill(torch.ones(len(scores), len(scores)).triu(1) == 1, -math.inf)",
+            "(2 * scores).masked_fill(torch.ones_like(scores).triu(1) == 1, -math.inf)",
         ),
     },
     "deep_qkv": {
