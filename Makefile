@@ -19,6 +19,8 @@ HINTS =
 # Which week of it `make grade` grades, and what was handed in; see book/grading.py.
 WEEK =
 IN =
+# Which differences of a page from what was read of it `make pages` takes over: `all`, or words of them.
+TAKE =
 # Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
 CHAPTER =
 
@@ -36,7 +38,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions decks print picture course grade lab style units check test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve editions decks print picture course grade lab style units check pages test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -81,6 +83,10 @@ units: $(INSTALLED)
 # The types are checked while the tests run.
 check: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=2 style units SOME="not slow and not long"
+
+# What pages and widgets show, beside what was read of it; what is meant is taken over.
+pages: $(INSTALLED)
+	$(PYTEST) tests/pages tests/transcripts $(if $(TAKE),--take "$(TAKE)")
 
 test: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=2 style units SOME="$(SOME)"

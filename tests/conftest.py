@@ -62,6 +62,18 @@ that takes more is named at the end of the run, and fails no sooner: no test ass
 """
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    words = "take over what pages and widgets show now: differences with these words, or all"
+    parser.addoption("--take", metavar="WORDS", help=words)
+
+
+@pytest.fixture
+def take(request: pytest.FixtureRequest) -> str | None:
+    """Which differences from what was read are taken over."""
+    given: str | None = request.config.getoption("--take")
+    return given
+
+
 @pytest.fixture
 def generator() -> Generator:
     return Generator().manual_seed(7)

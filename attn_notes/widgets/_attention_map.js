@@ -150,9 +150,9 @@ export function guide({ store, uid }) {
     if (!now) return;
     const there = STATIONS.filter(([name]) => whereIs(name));
     map.hidden = !there.length;
-    const narrow = node.matches(".whole-bar");
-    const width = narrow ? Math.floor(map.clientWidth) || 358 : 190;
-    const [svg, height] = narrow ? inARow(now, there, width) : alongTheStream(now, there);
+    const tall = node.parentElement === beside;
+    const width = tall ? 190 : Math.min(560, Math.floor(map.clientWidth)) || 358;
+    const [svg, height] = tall ? alongTheStream(now, there) : inARow(now, there, width);
     map.replaceChildren(draws("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "The steps of the model" }, svg));
   }
 

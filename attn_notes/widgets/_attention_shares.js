@@ -81,8 +81,8 @@ export const shares = {
           ? [
               box(value < 0 ? zero - length : zero, y + 4, Math.max(1, length), 22, `${kind} whole-full`, { rx: 2 }),
               words(zero + (value < 0 ? -1 : 1) * (length + 5), y + 20, figure(value), value < 0 ? "whole-end" : ""),
-              box(begin, y + 4, Math.max(1.5, share[j] * (right - begin - 52)), 22, "whole-fill-1", { rx: 2 }),
-              words(begin + 6 + share[j] * (right - begin - 52), y + 20, percent(share[j]), "whole-bold"),
+              box(begin, y + 4, Math.max(1.5, share[j] * (right - begin - 60)), 22, "whole-fill-1", { rx: 2 }),
+              words(begin + 6 + share[j] * (right - begin - 60), y + 20, percent(share[j]), "whole-bold"),
             ]
           : hatched("whole-shares", edge, y + 4, right - edge - 20, 22, 2),
       ];

@@ -57,7 +57,9 @@
 
   const kept = () => word?.matches(":hover, :focus") || card.matches(":hover");
   const leave = ({ pointerType }) => {
-    if (pointerType !== "touch") waiting = setTimeout(() => kept() || hide(), PAUSE);
+    if (pointerType === "touch") return;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => kept() || hide(), PAUSE);
   };
 
   for (const link of document.querySelectorAll("a.attn-word")) {

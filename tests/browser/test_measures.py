@@ -30,7 +30,7 @@ COUNT = """() => {
   };
   const words = page.cloneNode(true);
   const others = ".live-widget, .attn-cell, .cell_input, pre, svg, script, style, mjx-container"
-    + ", .math, .headerlink, .stream, details > summary ~ button"
+    + ", .math, .headerlink, .stream, details > summary ~ button, .attn-words, .attn-word-card"
     + ", details.hide > summary";  // “Show the code”, where a cell is folded
   words.querySelectorAll(others).forEach((part) => part.remove());
   found.words = words.textContent.split(/\\s+/).filter((w) => /[\\p{L}\\p{N}]/u.test(w)).length;

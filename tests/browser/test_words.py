@@ -31,6 +31,9 @@ def test_a_pointer_shows_it_moves_onto_it_and_leaves(open_page: OpenPage) -> Non
     page = visit.page
     word = words(page).filter(has_text="floor").first
     sentence = page.locator("#means-term-floor").text_content() or ""
+    word.hover()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(600)  # longer than a card waits
     expect(card(page)).to_be_hidden()
     word.hover()
     expect(card(page)).to_be_visible()
@@ -38,7 +41,7 @@ def test_a_pointer_shows_it_moves_onto_it_and_leaves(open_page: OpenPage) -> Non
     expect(card(page).locator("svg")).to_have_count(1)
     expect(word).to_have_accessible_description(sentence)
     card(page).locator("dd").hover()
-    page.wait_for_timeout(600)  # longer than a card waits for who has left
+    page.wait_for_timeout(600)
     expect(card(page)).to_be_visible()
     page.keyboard.press("Escape")
     expect(card(page)).to_be_hidden()
@@ -57,12 +60,19 @@ def test_the_keyboard_shows_it_and_enter_leads_to_the_entry(open_page: OpenPage)
     page.keyboard.press("Shift+Tab")
     expect(first).to_be_focused()
     expect(card(page).locator("dt")).to_have_text(first.text_content() or "")
+    first.hover()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(600)  # the focus keeps what a pointer leaves
+    expect(card(page)).to_be_visible()
     page.keyboard.press("Escape")
     expect(card(page)).to_be_hidden()
     expect(first).to_be_focused()
     page.keyboard.press("Tab")
     expect(second).to_be_focused()
     expect(card(page).locator("dt")).to_have_text(second.text_content() or "")
+    page.locator(".bd-header-article button:visible").first.focus()
+    expect(card(page)).to_be_hidden()
+    second.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/reference/glossary.html#term-*")
 

@@ -20,7 +20,6 @@ ASKED = Number(
     0,
     27,
     label="Trained without the mask, how many of the 27 words does it write in order?",
-    unit="words",
 )
 
 

@@ -1,0 +1,102 @@
+"""What a reader does with the pictures of the lesson, a line each; why stands above some lines."""
+
+from functools import partial
+
+from attn_notes.chapters.attention import evidence, figures, recipe
+from attn_notes.widgets.attention import SeenWhole
+
+
+def page(*pictures: str) -> list[SeenWhole]:
+    """The lesson's models, and some of the pictures of them."""
+    seen = SeenWhole()
+    for mask, parameters in evidence.shown().items():
+        seen.load(figures.NAMES[mask], parameters, mask=mask == "mask")
+    seen.teach(rate=recipe.RATE, steps=recipe.STEPS, warmup=recipe.WARMUP)
+    return [seen, *(seen.show(picture, picture) for picture in pictures)]
+
+
+WORD = """
+# another word, and all that follows from it
+type "bca" into your word
+# what is no word says so, and leaves the pictures as they are
+type "ab" into your word
+type "abd" into your word
+type "<b>" into your word
+keys Tab
+# every place may ask, by pointer and by keys
+press place 1, b
+keys ArrowRight
+keys ArrowRight ArrowRight ArrowRight
+# in a picture the arrow keys lead from number to number, and the same letter is ringed
+focus .whole-hot.whole-on 1
+keys ArrowRight ArrowDown
+point at [data-picture=rows] [data-at="1,0"]
+# a place is chosen in the picture as well
+press [data-picture=rows] .whole-token 0
+# a kernel has its say
+js await models[0].set("word", "aab")
+"""
+
+SCORES = """
+# a score is taken apart: by the pointer, by keys
+point at [data-picture=scores] [data-at="4,2"]
+focus [data-picture=scores] .whole-on
+keys ArrowLeft ArrowUp
+# a number of the query is dragged, and what follows from it moves; by keys as well
+drag number 2 of the query at place 4 by 44 0
+keys ArrowDown ArrowDown
+press undo
+# far beyond the end it stays there
+drag number 1 of the query at place 4 by 600 0
+# another place forgets what was tried
+press place 5, a
+# scores are made cold and hot, in one picture
+type "-1.5" into temperature, in this picture only
+type "1.5" into temperature, in this picture only
+point at [data-picture=shares] [data-at="1,0"]
+point at [data-picture=shares] [data-at="0,6"]
+press place 6, b
+"""
+
+WRITING = """
+# head 1 must read a letter, and the letter is written
+press [data-picture=writing] [data-at="4,0"]
+press [data-picture=writing] [data-at="4,2"]
+keys Enter
+# what a place may not read, and what was taken from whom
+point at [data-picture=triangle] [data-at="2,3"]
+point at [data-picture=triangle] [data-at="5,6"]
+point at [data-picture=mixtures] [data-at="1,1"] .whole-token
+point at [data-picture=mixtures] [data-at="2,3"]
+point at [data-picture=stream] [data-at="2,4"]
+point at [data-picture=stream] [data-at="7,0"]
+point at [data-picture=price] [data-at="0,0"]
+# of the other words one is chosen
+press ccc becomes ccc.
+# the map leads to a picture
+press the loss
+"""
+
+TRAINING = """
+# without the mask it falls through the floor; with it, it does not
+press Train one without a mask
+press Train one with the mask
+# what was trained here is in all pictures, and can be put back
+press yours, without it
+press back
+press without the mask
+point at [data-picture=unmasked] [data-at="2,9"]
+point at [data-picture=unmasked] [data-at="8,26"]
+# once more is another seed
+press Train one without a mask
+"""
+
+SCRIPTS = {
+    "word": (partial(page, "rows"), WORD),
+    "scores": (partial(page, "scores", "shares"), SCORES),
+    "writing": (
+        partial(page, "triangle", "mixtures", "stream", "writing", "price"),
+        WRITING,
+    ),
+    "training": (partial(page, "race", "unmasked"), TRAINING),
+}

@@ -1,0 +1,114 @@
+// The page that a widget is tried on, the same each time: its draws have a seed, and a Worker does as many
+// steps as it is asked for, however slow the machine.
+
+let drawn = 1;
+Math.random = () => (drawn = (drawn * 16807) % 2147483647) / 2147483647;
+
+const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (message, ...rest) {
+  post.call(this, message?.milliseconds ? { ...message, milliseconds: undefined } : message, ...rest);
+};
+
+// Modules that are on their way.
+const coming = new Set();
+const { createObjectURL, revokeObjectURL } = URL;
+URL.createObjectURL = (blob) => {
+  const url = createObjectURL(blob);
+  if (blob.type === "text/javascript") coming.add(url);
+  return url;
+};
+URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
+
+/** Whether something goes on that no timer of the page waits for. */
+window.busy = () => coming.size > 0 || document.querySelector('[data-training="running"]') !== null
+  || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
+
+/** Bring something to the middle of the window, unless a pointer reaches it where it is. */
+window.reach = (it) => {
+  const { left, top, width, height } = it.getBoundingClientRect();
+  const there = document.elementFromPoint(left + width / 2, top + height / 2);
+  if (!it.contains(there) && !there?.contains(it)) it.scrollIntoView({ block: "center" });
+};
+
+/** What can be seen or heard there: [depth, name, ...parts] of each thing, in their order. */
+window.seen = () => {
+  const TOLD = new Set(["role", "type", "title", "href", "style", "d", "points", "x", "y", "x1", "x2", "y1", "y2"]);
+  for (const name of ["cx", "cy", "r", "rx", "width", "height", "transform", "opacity", "tabindex"]) TOLD.add(name);
+  const REFERS = new Set(["aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-activedescendant"]);
+  const SHAPES = "path, rect, circle, ellipse, line, polyline, polygon, text, tspan";
+  const PLAIN = "b, strong, i, em, sub, sup, code, small, br, var";
+
+  const brief = (text) => text.trim().replace(/\s+/g, " ");
+  // What is made anew in each page says nothing: the end of an id, the address of a blob. Three digits are seen.
+  const lasting = (text) => text
+    .replace(/blob:[^\s"')]+/g, "blob:")
+    .replace(/([#=(]["']?#?[a-z]+(?:-[a-z]+)*)-[0-9a-z]{6,}\b/gi, "$1")
+    .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
+  const hex = (colour) => colour.replace(/rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)/g, (_, r, g, b, alpha) =>
+    `#${[r, g, b].map((c) => Number(c).toString(16).padStart(2, "0")).join("")}${alpha ? `/${alpha}` : ""}`);
+  const clear = (colour) => colour === "none" || /^rgba.*, 0\)$/.test(colour);
+
+  function look(node, style) {
+    const above = getComputedStyle(node.parentElement);
+    const found = [];
+    if (node.matches(SHAPES)) {
+      if (!clear(style.fill)) found.push(`fill=${hex(style.fill)}`);
+      if (!clear(style.stroke)) {
+        const dashes = style.strokeDasharray === "none" ? "" : ` dashed ${style.strokeDasharray}`;
+        found.push(`stroke=${hex(style.stroke)} ${style.strokeWidth}${dashes}`);
+      }
+    } else {
+      if (style.color !== above.color) found.push(`colour=${hex(style.color)}`);
+      if (!clear(style.backgroundColor)) found.push(`behind=${hex(style.backgroundColor)}`);
+      if (style.backgroundImage !== "none") found.push(`behind=${hex(lasting(style.backgroundImage))}`);
+      const line = `${style.borderTopWidth} ${style.borderTopStyle} ${hex(style.borderTopColor)}`;
+      if (!/^0px| none | hidden |\/0$/.test(line)) found.push(`border=${line}`);
+      if (style.outlineStyle !== "none" && node !== document.activeElement) found.push(`outline=${hex(style.outlineColor)}`);
+    }
+    if (style.fontWeight !== above.fontWeight) found.push(`weight=${style.fontWeight}`);
+    if (style.opacity !== "1") found.push(`opaque=${style.opacity}`);
+    if (style.textDecorationLine !== "none") found.push(style.textDecorationLine);
+    return found;
+  }
+
+  function attributes(node) {
+    return node.getAttributeNames()
+      .filter((name) => TOLD.has(name) || name.startsWith("aria-") || (name.startsWith("data-") && !/^[[{]/.test(node.getAttribute(name))))
+      .map((name) => {
+        const value = node.getAttribute(name);
+        const words = REFERS.has(name)
+          ? value.split(" ").map((id) => brief(document.getElementById(id)?.textContent ?? "nothing").slice(0, 60)).join(" ")
+          : lasting(name === "d" ? value.replace(/([a-z])(?=[-.\d])/gi, "$1 ") : value);
+        return `${name}=${words}`;
+      });
+  }
+
+  function state(node) {
+    const found = [];
+    if (node.matches("input, select, textarea")) {
+      found.push(`named ${[...(node.labels ?? [])].map((label) => brief(label.textContent)).join(" ") || "by no label"}`);
+      if (!node.matches("[type=radio], [type=checkbox]")) found.push(`value=${node.value}`);
+    }
+    if (node.checked) found.push("checked");
+    if (node.disabled) found.push("disabled");
+    if (node.open) found.push("open");
+    if (node === document.activeElement) found.push("FOCUS");
+    return found;
+  }
+
+  const lines = [];
+  function walk(node, depth) {
+    const style = getComputedStyle(node);
+    if (style.display === "none" && !node.matches("title, desc")) return;
+    const whole = [...node.querySelectorAll("*")].every((inner) => inner.matches(PLAIN));
+    const text = whole ? node.textContent : [...node.childNodes].map((n) => (n.nodeType === 3 ? n.data : " … ")).join("");
+    const own = text.replace(/[…\s]+/g, "") ? brief(text).replace(/(?: ?… ?)+/g, " … ") : "";
+    const seen = style.visibility === "visible" || node.closest("svg title, svg desc");
+    const parts = seen ? [...(own ? [`"${own}"`] : []), ...state(node), ...attributes(node), ...look(node, style)] : [];
+    if (parts.length) lines.push([depth, [node.tagName.toLowerCase(), ...node.classList].join("."), ...parts]);
+    if (whole) return;
+    for (const child of node.children) walk(child, depth + (parts.length ? 1 : 0));
+  }
+  for (const child of document.querySelector("#place").children) walk(child, 0);
+  return lines;
+};

@@ -1,0 +1,247 @@
+"""A widget on an empty page, a script of what a person does there, and what changes with each line.
+
+The page mounts widgets as a saved page does, from their state, so it needs a browser and no book. A
+script has a line for each thing done; `VERBS` has them all. `# …` above some lines says why.
+"""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ipywidgets.embed import embed_data
+from playwright.sync_api import Browser, Error, Locator, Page
+
+from attn_notes.figures import Picture
+from attn_notes.widgets import _source
+
+from ..pages.held import NUMBER, aligned, masked, number
+
+OWN = Path(__file__).with_name("page.js").read_text("utf-8")
+ADDRESS = "http://127.0.0.1/widget"  # nothing is asked of it: the page is given
+HANGS = 120
+"""Seconds until a page is given up that does not come to rest, on a busy machine too."""
+MOST, FIRST = 16, 3
+"""Lines of a change that all stand in the text; of a longer one these many of each kind."""
+LONG = 240
+"""Letters of one line that stand in the text, and what sums up all."""
+
+EMPTY = """<!DOCTYPE html><html lang="en" data-theme="light"><meta charset="utf-8">
+<title>A widget</title>
+<style>* {{ transition: none !important; animation: none !important; }}</style>
+<script>{own}</script>
+<script type="application/vnd.jupyter.widget-state+json">{state}</script>
+<body><main id="place" class="bd-article" style="width: 720px">{shown}</main>
+<script>{host}</script></body></html>"""
+VIEW = """<script type="application/vnd.jupyter.widget-view+json">{"model_id": "%s"}</script>"""
+# The widget's module with its model in reach, for what Python would set: `models[0].set(…)`.
+REACHED = """
+const url = URL.createObjectURL(new Blob([%s], { type: "text/javascript" }));
+const { default: made } = await import(url);
+URL.revokeObjectURL(url);
+const widget = typeof made === "function" ? await made() : made;
+function initialize(given) {
+  (window.models ??= []).push(given.model);
+  return widget.initialize?.(given);
+}
+export default { ...widget, initialize };
+"""
+
+
+def page_of(*shown: Any) -> str:
+    """An empty page that shows widgets and figures, in their order."""
+    widgets = [each for each in shown if not isinstance(each, Picture)]
+    saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
+    for model in saved["state"].values():
+        if "_esm" in model["state"]:
+            model["state"]["_esm"] = REACHED % json.dumps(model["state"]["_esm"])
+    parts = [each.html() if isinstance(each, Picture) else VIEW % each.model_id for each in shown]
+    return EMPTY.format(
+        own=OWN,
+        state=json.dumps(saved).replace("</", "<\\/"),
+        shown="\n".join(parts),
+        host=(_source.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),
+    )
+
+
+Trouble = partial(pytest.fail.Exception, pytrace=False)
+"""Something that no page may do, or that a script asks for in vain: a test fails with its words."""
+
+
+def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[str]:
+    """What stands on the page at first, and what each line of the script changes.
+
+    Raises:
+        Trouble: a line that cannot be done, or after which the page has met an error.
+    """
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(HANGS / 6 * 1000)  # for what is done on a page at rest
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    page.clock.install()
+    page.route(ADDRESS, lambda route: route.fulfill(body=page_of(*shown), content_type="text/html"))
+    try:
+        page.goto(ADDRESS)
+        before: list[list[Any]] = []
+        further = ""
+        for line in ["at first", *map(str.strip, script.strip().splitlines())]:
+            if not line or line.startswith("#"):
+                further = "  " if line else ""
+                yield from [line] if line else []
+                continue
+            if line != "at first":
+                do(page, line)
+            now = settled(page, line)
+            if wrong:
+                raise Trouble(f"{line}: {'; '.join(wrong)}")
+            yield f"{further}> {line}"
+            told = list(changes(before, now)) or ["nothing changes"]
+            yield from (f"{further}  {each}" for each in told)
+            before = now
+    finally:
+        context.close()
+
+
+def settled(page: Page, line: str) -> list[list[Any]]:
+    """What is seen when nothing moves any more: timers have run, and what trains has ended."""
+    last, until = None, time.monotonic() + HANGS
+    while time.monotonic() < until:
+        if page.evaluate("busy()"):
+            page.wait_for_timeout(50)
+            continue
+        page.clock.run_for(1000)
+        now: list[list[Any]] = page.evaluate("seen()")
+        if now == last:
+            return now
+        last = now
+    raise Trouble(f"{line}: the page does not come to rest")
+
+
+# What a script can say
+
+
+ROLES: tuple[Any, ...] = (
+    *("button", "link", "tab", "radio", "checkbox", "slider", "option", "gridcell", "img"),
+)
+
+
+def target(root: Locator, words: str) -> Locator:
+    """What is called so on the page, by its name, its label or its words.
+
+    Or by a selector, as in `.cell 3` for the fourth. It is brought into view.
+
+    Raises:
+        LookupError: there is no such thing.
+    """
+    if words[0] in ".#[":
+        selector, _, nth = words.rpartition(" ") if words[-1].isdigit() else (words, "", "0")
+        found = [root.locator(selector).nth(int(nth))]
+    else:
+        by_role = [root.get_by_role(role, name=words, exact=True) for role in ROLES]
+        by_words = [find(words, exact=True) for find in (root.get_by_label, root.get_by_text)]
+        found = [each.first for each in (*by_role, *by_words)]
+    for each in found:
+        if each.count():
+            each.evaluate("reach")
+            return each
+    buttons = root.get_by_role("button").all()
+    names = ", ".join((b.get_attribute("aria-label") or b.inner_text())[:40] for b in buttons[:20])
+    raise LookupError(f"nothing is called {words!r}; the buttons are: {names}")
+
+
+def drag(page: Page, root: Locator, words: str, by: str) -> None:
+    """Press on it, move so many pixels to the right and down, let go."""
+    box = target(root, words).bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    dx, dy = map(float, by.split())
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y + dy, steps=4)
+    page.mouse.up()
+
+
+VERBS: dict[str, Callable[..., Any]] = {
+    r'type "(.*)" into (.+)': lambda page, root, text, name: target(root, name).fill(text),
+    r'choose "(.*)" of (.+)': lambda page, root, what, name: target(root, name).select_option(what),
+    r"press (.+)": lambda page, root, name: target(root, name).click(),
+    r"focus (.+)": lambda page, root, name: target(root, name).focus(),
+    r"point at (.+)": lambda page, root, name: target(root, name).hover(),
+    r"point away": lambda page, root: page.mouse.move(0, 0),
+    r"keys (.+)": lambda page, root, keys: [page.keyboard.press(key) for key in keys.split()],
+    r"drag (.+) by (-?\d+ -?\d+)": drag,
+    r"js (.+)": lambda page, root, code: page.evaluate(f"async () => {{ {code} }}"),
+}
+
+
+def do(page: Page, line: str) -> None:
+    """One line of a script."""
+    for words, act in VERBS.items():
+        if said := re.fullmatch(words, line, re.S):
+            try:
+                act(page, page.locator("#place"), *said.groups())
+            except LookupError as error:
+                raise Trouble(f"{line}: {error.args[0]}") from None
+            except Error as error:
+                why = re.findall("- (element .+|<.+ intercepts .+)", error.message)
+                raise Trouble(f"{line}: {why[-1] if why else error.message}") from None
+            return
+    raise Trouble(f"{line}: no such line; there are: {'; '.join(VERBS)}")
+
+
+# What changes
+
+
+def changes(was: list[list[Any]], now: list[list[Any]]) -> Iterator[str]:
+    """What is new (+), gone (−), or has changed (~): of this only the parts that are others."""
+    found = []
+    for i, j in aligned(was, now, key=lambda line: line[1]):
+        if i[0] == i[1]:
+            found.append(f"{'  ' * now[j[0]][0] if not was else ''}+ {said(now[j[0]][1:])}")
+        elif j[0] == j[1]:
+            found.append(f"− {said(was[i[0]][1:])}")
+        else:
+            old, new = was[i[0]], now[j[0]]
+            other = [part for part in new[2:] if part not in old]
+            names = {part.partition("=")[0] for part in other}
+            lost = [f"no {p}" for p in old[2:] if p not in new and p.partition("=")[0] not in names]
+            texts = any(part.startswith('"') for part in other)
+            lost = [part for part in lost if not (texts and part.startswith('no "'))]
+            known = [p for p in new[2:3] if p.startswith('"') and p not in other]
+            found.append(f"~ {said([new[1], *known, *other, *lost])}")
+    yield from found if len(found) <= MOST else some(found)
+
+
+def said(parts: list[str]) -> str:
+    line = " ".join(parts)
+    return line if len(line) <= LONG else f"{line[:LONG]}… {summed(line)}"
+
+
+def some(lines: list[str]) -> Iterator[str]:
+    """Of many lines the sentences, the first of each other kind, and what sums up the rest."""
+    others: dict[str, list[str]] = {}
+    for line in lines:
+        alike = others.setdefault(" ".join(line.split()[:2]), [])
+        if not re.search(r'"[^"]* [^"]* [^"]*"', line):
+            alike.append(line)
+        if len(alike) <= FIRST or line is not alike[-1]:
+            yield line
+    for kind, alike in others.items():
+        if more := alike[FIRST:]:
+            yield f"{kind}, {len(more)} more: {summed(' '.join(more))}"
+
+
+def summed(text: str) -> str:
+    """What differs where a text does: of its numbers two means, which survive rounding."""
+    numbers = [number(x) for x in NUMBER.findall(text) if not x.startswith("#")]
+    words = hashlib.sha256(masked(text).encode()).hexdigest()[:6]
+    places = range(1, len(numbers) + 1)
+    mean = sum(numbers) / max(len(numbers), 1)
+    by_place = sum(x * i for x, i in zip(numbers, places, strict=True)) / max(sum(places), 1)
+    return f"{len(numbers)} numbers, mean {mean:#.3g}, by place {by_place:#.3g}; words {words}"

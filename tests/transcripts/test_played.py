@@ -1,0 +1,93 @@
+"""The instrument itself: of a small widget that is changed, one line says what and where."""
+
+import anywidget
+import pytest
+import traitlets
+from playwright.sync_api import Browser
+
+from ..pages.held import differences
+from .played import transcript
+
+COUNTER = """
+export default { render({ model, el }) {
+  const shown = document.createElement("p");
+  const button = document.createElement("button");
+  button.textContent = "More";
+  const show = () => {
+    shown.textContent = `${model.get("count")} of 3 letters`;
+    shown.style.color = model.get("count") ? "rgb(0, 114, 178)" : "";
+  };
+  button.onclick = () => { model.set("count", model.get("count") + 1); };
+  model.on("change:count", show);
+  show();
+  el.append(shown, button);
+} };
+"""
+SCRIPT = """
+# it counts
+press More
+js models[0].set("count", 3)
+"""
+
+
+class Counter(anywidget.AnyWidget):
+    _esm = COUNTER
+    count = traitlets.Int(0).tag(sync=True)
+
+
+def played(browser: Browser, old: str = "", new: str = "", script: str = SCRIPT) -> list[str]:
+    """The transcript of a counter in whose code something is changed."""
+    assert old in COUNTER
+
+    class Changed(Counter):
+        _esm = COUNTER.replace(old, new) if old else COUNTER
+
+    return list(transcript(browser, [Changed()], script))
+
+
+def test_what_a_line_changes_is_told(browser: Browser) -> None:
+    assert played(browser) == [
+        "> at first",
+        "  + div.live-widget-view data-state=ready",
+        '    + p "0 of 3 letters"',
+        '    + button "More" behind=#efefef border=2px outset #000000',
+        "# it counts",
+        "  > press More",
+        '    ~ p "1 of 3 letters" style=color: rgb(0, 114, 178); colour=#0072b2',
+        '    ~ button "More" FOCUS',
+        '  > js models[0].set("count", 3)',
+        '    ~ p "3 of 3 letters"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("rgb(0, 114, 178)", "rgb(213, 94, 0)", "# it counts: > press More: was"),
+        ("of 3 letters", "of 3 words", "was + p"),
+        ('count") + 1); }', 'count") + 1); button.blur(); }', "gone: ~ button"),
+        ('model.on("change:count", show)', "show()", "gone: ~ p"),
+    ],
+)  # fmt: skip
+def test_a_change_of_a_widget_is_told_with_its_place(
+    browser: Browser, old: str, new: str, said: str
+) -> None:
+    found = [each.said for each in differences(played(browser), played(browser, old, new))]
+    assert found
+    assert said in found[0], found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "script", "said"),
+    [
+        ('model.get("count") + 1', "nowhere.count", SCRIPT, "press More: nowhere is not defined"),
+        ("show();\n  el", "nowhere();\n  el", SCRIPT, "at first: .*nowhere is not defined"),
+        ("", "", "press Less", "press Less: nothing is called 'Less'; the buttons are: More"),
+        ("", "", "push More", "push More: no such line"),
+    ],
+)
+def test_a_widget_that_dies_is_told_with_the_line(
+    browser: Browser, old: str, new: str, script: str, said: str
+) -> None:
+    with pytest.raises(pytest.fail.Exception, match=said):
+        played(browser, old, new, script)

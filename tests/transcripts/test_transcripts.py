@@ -1,0 +1,34 @@
+"""What widgets show to somebody who uses them is what was read of it, line by line of a script.
+
+A lesson's scripts stand in `tests/chapters/STEM/scripts.py`: `SCRIPTS` has by name what is on the
+page and what is done there. Their transcripts stand beside it. CONTRIBUTING says how they are held.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from ..pages.held import hold
+from .played import transcript
+
+CHAPTERS = Path(__file__).parents[1] / "chapters"
+SCRIPTS: dict[tuple[Path, str], Any] = {
+    (path.parent, name): script
+    for path in sorted(CHAPTERS.glob("*/scripts.py"))
+    for name, script in import_module(
+        f"..chapters.{path.parent.name}.scripts", __package__
+    ).SCRIPTS.items()
+}
+
+
+@pytest.mark.parametrize("at", SCRIPTS, ids=lambda at: f"{at[0].name}-{at[1]}")
+def test_a_widget_does_what_was_read_of_it(
+    at: tuple[Path, str], browser: Browser, take: str | None
+) -> None:
+    folder, name = at
+    shown, script = SCRIPTS[at]
+    now = list(transcript(browser, shown(), script))
+    hold(folder / f"transcript_{name}.txt", now, take)
