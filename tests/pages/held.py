@@ -6,6 +6,7 @@ processor rounds otherwise; all else is exact.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -156,9 +157,10 @@ def hold(file: Path, now: Sequence[str], take: str | None) -> None:
         was[each.start : each.stop] = each.now
     if wanted:
         file.write_text("\n".join(was) + "\n", "utf-8")
-    if left := [each.said for each in found if each not in wanted]:
-        more = [f"and {len(left) - TOLD} more"] if len(left) > TOLD else []
+    if left := Counter(each.said for each in found if each not in wanted):
+        told = [said if n == 1 else f"{said} ({n} times)" for said, n in left.items()]
+        more = [f"and {len(told) - TOLD} more"] if len(told) > TOLD else []
         name = "/".join(file.parts[-2:])
-        head = f"{name}: what is shown now differs from what was read ({len(left)}):"
+        head = f"{name}: what is shown now differs from what was read ({left.total()}):"
         foot = "What is meant is taken over by `make pages TAKE=all`, or words of a line above."
-        pytest.fail("\n".join([head, *left[:TOLD], *more, foot]), pytrace=False)
+        pytest.fail("\n".join([head, *told[:TOLD], *more, foot]), pytrace=False)

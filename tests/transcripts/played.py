@@ -100,7 +100,7 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
                 do(page, line)
             now = settled(page, line)
             if wrong:
-                raise Trouble(f"{line}: {'; '.join(wrong)}")
+                raise Trouble(f"{line}: {'; '.join(dict.fromkeys(wrong))}")
             yield f"{further}> {line}"
             told = list(changes(before, now)) or ["nothing changes"]
             yield from (f"{further}  {each}" for each in told)
