@@ -208,8 +208,8 @@ def test_every_exercise_has_an_editor_or_a_reason(
 ) -> None:
     found = answers.of_lesson(pages(stem), stem)[0]
     shown, why = [], 0
-    for address in (f"book/{stem}.html", f"book/evidence/{stem}.html"):
-        page = open_page(address).page
+    for path in filter(Path.is_file, pages(stem)):
+        page = open_page(path.relative_to(ROOT).with_suffix(".html").as_posix()).page
         nodes = page.locator("[data-exercise]").all()
         shown += [node.get_attribute("data-exercise") for node in nodes]
         reasons = page.locator("p", has_text="The page cannot try this one: ")

@@ -48,6 +48,9 @@ def test_one_that_reads_right_writes_right() -> None:
     assert measure.found(model).tolist() == [27, 27, 27]
     assert measure.seeking(model, MASK)[0] == 1
     assert measure.pushes(model) == [81, 81, 81]
+    second = measure.written(model, MASK, (1, 0, 0))  # and no other letter is pushed
+    words = sorting.all_sequences()
+    assert torch.equal(second, torch.stack([words[:, 4], words[:, 0], words[:, 6]], 1))
 
 
 def test_one_that_always_writes_b_is_right_once() -> None:
