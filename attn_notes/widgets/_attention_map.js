@@ -83,6 +83,7 @@ export function guide({ store, uid }) {
     onfocus: ({ target }) => target.select(),
     onblur: () => {
       input.value = store.state.word;
+      answer.classList.remove("whole-away");
       object("");
     },
   });
@@ -239,6 +240,8 @@ export function guide({ store, uid }) {
     addEventListener("scroll", where, { passive: true });
     const sized = new ResizeObserver(chart);
     sized.observe(node);
+    const grown = new ResizeObserver(where); // pictures have their height when they are drawn
+    grown.observe(document.body);
     const unwatch = store.watch(draw);
     settle(el);
     draw();
@@ -247,6 +250,7 @@ export function guide({ store, uid }) {
       narrow.removeEventListener("change", again);
       removeEventListener("scroll", where);
       sized.disconnect();
+      grown.disconnect();
       unwatch();
       node.remove();
     };
