@@ -31,7 +31,7 @@ def setup(app: Sphinx) -> None:
 
 def _lessons(app: Sphinx) -> list[str]:
     """Those whose chapter the package has, with its checks."""
-    return [stem for stem in numbers.lessons(Path(app.srcdir)) if cells.has_cells(stem)]
+    return [stem for stem in numbers.lessons(Path(app.srcdir)) if cells.has(stem, "checks")]
 
 
 def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:
