@@ -234,6 +234,8 @@ export function guide({ store, uid }) {
   function settle(el) {
     const column = beside && !narrow.matches;
     node.classList.toggle("whole-bar", Boolean(article) && !column);
+    const above = document.querySelector(".bd-header-article"); // the page's own bar, which stays as well
+    node.style.top = above && !column ? `${above.offsetHeight}px` : "";
     if (column) beside.prepend(node);
     else if (article) article.prepend(node);
     else el.append(node);

@@ -73,7 +73,7 @@ export const unmasked = {
 /** What came of a model trained here, in words; where nobody has heard of a mask yet, what it did. */
 function outcome({ mask }, loss, floor, right, invites) {
   const gap = figure(Math.abs(loss - floor), 3);
-  if (invites) return `${gap} below the best possible. It was let see what comes next, and copied it. Left to itself it gets many of the words wrong.`;
+  if (invites) return `${gap} below the best possible. It was allowed to see what comes next, and copied it. Left to itself it gets many of the words wrong.`;
   const where = loss < floor - BELOW ? `${gap} below the floor. No honest predictor gets there` : `${gap} above the floor`;
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
 }

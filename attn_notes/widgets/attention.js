@@ -25,7 +25,11 @@ const VIEWS = { glance, rows, scores, triangle, shares, mixtures, stream, writin
 const brought = (model) => ({
   observe: model.get("program"),
   teach: Object.keys(model.get("lesson")).length ? model.get("lesson") : null,
-  models: Object.fromEntries(Object.entries(model.get("runs")).map(([name, run]) => [name, { mask: run.mask, weights: unpack(run, 0) }])),
+  models: Object.fromEntries(
+    Object.entries(model.get("runs")) // which are saved by the alphabet
+      .sort(([, one], [, other]) => one.order - other.order)
+      .map(([name, run]) => [name, { mask: run.mask, weights: unpack(run, 0) }]),
+  ),
 });
 
 async function render({ model, el }) {

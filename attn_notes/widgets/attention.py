@@ -87,7 +87,7 @@ class SeenWhole(anywidget.AnyWidget):
     title = traitlets.Unicode("Attention, seen whole").tag(sync=True)
     word = traitlets.Unicode("cab").tag(sync=True)
     place = traitlets.Int(sorting.LETTERS_PER_WORD, min=0, max=sorting.LENGTH - 2).tag(sync=True)
-    # name -> {mask, names, shapes, seeds, weights}
+    # name -> {mask, order, names, shapes, seeds, weights}
     runs = traitlets.Dict().tag(sync=True)
     program = traitlets.Unicode().tag(sync=True)
     # what the first press of the training is called, where it stands without the other pictures
@@ -113,7 +113,8 @@ class SeenWhole(anywidget.AnyWidget):
             ValueError: no name, or parameters that are not those of a plain sorter.
         """
         stacked = {key: value[None] for key, value in parameters.items()}
-        run = {**pack(_build, stacked, "sorter"), "mask": mask}
+        order = self.runs.get(name.strip(), {"order": len(self.runs)})["order"]
+        run = {**pack(_build, stacked, "sorter"), "mask": mask, "order": order}
         with self.hold_sync():
             self.program = _observe()
             self.runs = {**self.runs, named(name): run}

@@ -50,9 +50,6 @@ press undo
 drag number 1 of the query at place 4 by 600 0
 # another place forgets what was tried
 press place 5, a
-# scores are made cold and hot, in one picture
-type "-1.5" into temperature, in this picture only
-type "1.5" into temperature, in this picture only
 point at [data-picture=shares] [data-at="1,0"]
 point at [data-picture=shares] [data-at="0,6"]
 press place 6, b
@@ -65,7 +62,7 @@ press [data-picture=writing] [data-at="4,2"]
 keys Enter
 # what a place may not read, and what was taken from whom
 point at [data-picture=triangle] [data-at="2,3"]
-point at [data-picture=triangle] [data-at="5,6"]
+point at [data-picture=triangle] [data-at="3,4"]
 point at [data-picture=mixtures] [data-at="1,1"] .whole-token
 point at [data-picture=mixtures] [data-at="2,3"]
 point at [data-picture=stream] [data-at="2,4"]
@@ -82,7 +79,7 @@ TRAINING = """
 press Train one without a mask
 press Train one with the mask
 # what was trained here is in all pictures, and can be put back
-press yours, without it
+press yours: without the mask
 press back
 press without the mask
 point at [data-picture=unmasked] [data-at="2,9"]

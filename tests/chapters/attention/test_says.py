@@ -1,6 +1,7 @@
 """What the lesson and its teaching page say of the recorded sorters."""
 
 import math
+import re
 
 from attn_notes.chapters.attention import evidence, measure, recipe
 from attn_notes.tasks import sorting
@@ -17,20 +18,40 @@ def test_the_models_of_the_pictures() -> None:
     first, second, third = measure.pushes(SHOWN)
     LESSON.says(
         f"with {sum(p.numel() for p in SHOWN.parameters())} weights",
-        f"In {measure.found(SHOWN).sum()} of 81 cases the largest share of head 1",
-        f"In {second} of 81 such trials that letter is written",
-        f"third letter {first} and {third} of 81 such trials",
-        f"Of the 27 words this one gets {measure.right(PEEKS, OPEN)} right",
+        f"In {measure.found(SHOWN).sum()} of 81 cases, three letters of 27 words, its largest",
+        f"In {first}, {second} and {third} of 81 such trials",
+        f"this one gets {27 - measure.right(PEEKS, OPEN)} of the 27 words wrong",
+        f"this head takes {100 * measure.peeked(PEEKS).max():.0f} % from there",
         where=measure.right(SHOWN, MASK) == 27,
     )
-    LESSON.says(f"2 × {math.log(3):.2f} / 6 = {sorting.FLOOR:.3f}")
+    LESSON.says(f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = 0.366")
+    second_head = SHOWN.whole(measure.texts()).attention[:, 1]
+    for place in (4, 5):  # from which the second and the third letter are written
+        reads = second_head[:, place, [3, place]].sum(-1).mean()
+        LESSON.says("it mostly reads the bar and its own place", where=bool(reads > 2 / 3))
+
+
+def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story() -> None:
+    """Headings count; folds, the card and the addresses of links do not."""
+    cells = list(LESSON.cells)
+    story = " ".join(LESSON.cells[name] for name in cells[: cells.index("retell") + 1])
+    for hidden in (r":::\{.*?:::", r"\]\([^)]*\)", r"<[^>]*>"):
+        story = re.sub(hidden, "", story, flags=re.S)
+    assert 900 < len([word for word in story.split() if re.search(r"\w", word)]) <= 1000
 
 
 def test_the_second_exercise() -> None:
     LESSON.says(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
     share = SHOWN.whole(sorting.complete(sorting.prompt("aab")[:3])[:-1]).attention[0, 4]
     where = int(share.argmax()) == 2 and measure.written(SHOWN, MASK)[1, 1] == 1
-    LESSON.says(f"of `aab` is written, {share.max():.3f} of head 1 lies on the b", where=where)
+    LESSON.says(
+        'for <a href="#open-aab">aab</a> head 1 reads the b, and an a is written', where=where
+    )
+    share = SHOWN.whole(sorting.complete(sorting.prompt("baa")[:3])[:-1]).attention[0, 4]
+    where = int(share.argmax()) == 0
+    LESSON.says(f"of `baa` is written, {share.max():.3f} of head 1 lies on the b", where=where)
+    share = SHOWN.whole(sorting.complete(sorting.prompt("aab")[:3])[:-1]).attention[0, 4]
+    where = int(share.argmax()) == 2
     TEACHING.says(
         f"head 1 reads the b, with a share of {share.max():.3f}, and a is written", where=where
     )
