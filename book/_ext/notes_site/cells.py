@@ -50,8 +50,13 @@ def module_of(stem: str) -> str:
 
 def has_cells(stem: str) -> bool:
     """Whether a page is a lesson of the package that names cells."""
+    return there(module_of(stem))
+
+
+def there(module: str) -> bool:
+    """Whether a chapter has this module."""
     try:
-        return importlib.util.find_spec(module_of(stem)) is not None
+        return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # no chapter has this name
         return False
 
