@@ -16,12 +16,12 @@ export const price = {
     const up = (nats) => base - (Math.min(nats, top) / top) * high;
     const own = machinery.surprises(model)[WORDS.indexOf(word)];
     const mean = machinery.lossOf(model);
-    const left = small ? 40 : 46;
+    const left = small ? 46 : 50;
     const right = width - (small ? 108 : 150);
     const step = (right - left) / PLACES;
     const parts = [hatching("whole-ground"), words(0, 12, "surprise, in nats", "whole-soft")];
     for (const nats of [0, -Math.log(LIKELY)]) {
-      parts.push(line(left - 6, up(nats), right, up(nats), "whole-faint-line"), words(left - 10, up(nats) + 4, figure(nats, nats ? 2 : 0), "whole-end"));
+      parts.push(line(left - 6, up(nats), right, up(nats), "whole-faint-line"), words(left - 10, up(nats) + 4, figure(nats, nats ? 3 : 0), "whole-end"));
     }
     parts.push(hatched("whole-ground", left, up(floor), right - left, base - up(floor), 0));
     own.forEach((nats, i) => {

@@ -83,6 +83,7 @@ export function guide({ store, uid }) {
     onfocus: ({ target }) => target.select(),
     onblur: () => {
       input.value = store.state.word;
+      answer.classList.remove("whole-away");
       object("");
     },
   });
@@ -183,7 +184,7 @@ export function guide({ store, uid }) {
   function alongTheStream(now, there) {
     const size = 32;
     const [stem, branch] = [20, 66];
-    const spots = { rows: [stem - 16, 26], scores: [branch, 72], triangle: [branch, 114], shares: [branch, 156], mixtures: [branch, 198], stream: [stem - 16, 318], writing: [stem - 16, 374], price: [stem - 16, 424], race: [84, 424] };
+    const spots = { rows: [stem - 16, 26], scores: [branch, 72], triangle: [branch, 114], shares: [branch, 156], mixtures: [branch, 198], stream: [stem - 16, 318], writing: [stem - 16, 374], price: [stem - 16, 424], race: [76, 424] };
     const plus = (y) => [draws("circle", { cx: stem, cy: y, r: 8, class: "whole-plus" }), words(stem, y + 4.5, "+", "whole-middle")];
     const parts = [
       box(stem - 3.5, 18, 7, 348, "whole-stream", { rx: 3 }),
@@ -202,7 +203,7 @@ export function guide({ store, uid }) {
     ];
     for (const each of there) {
       const [x, y] = spots[each[0]];
-      const wide = each[0] === "price" ? 76 : 186 - x;
+      const wide = each[0] === "price" ? 70 : 190 - x;
       const solid = ["rows", "stream", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });
       parts.push(station(each, [x - 4, y - 4, wide, size + 8], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[0] === "price" ? "loss" : each[1], each[0] === at ? "whole-bold" : "")));
     }
@@ -239,6 +240,8 @@ export function guide({ store, uid }) {
     addEventListener("scroll", where, { passive: true });
     const sized = new ResizeObserver(chart);
     sized.observe(node);
+    const grown = new ResizeObserver(where); // pictures have their height when they are drawn
+    grown.observe(document.body);
     const unwatch = store.watch(draw);
     settle(el);
     draw();
@@ -247,6 +250,7 @@ export function guide({ store, uid }) {
       narrow.removeEventListener("change", again);
       removeEventListener("scroll", where);
       sized.disconnect();
+      grown.disconnect();
       unwatch();
       node.remove();
     };

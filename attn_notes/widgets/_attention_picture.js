@@ -92,7 +92,8 @@ export function picture({ store, name, view }) {
     });
   }
   const stop = store.watch((change) => {
-    if (change && ("word" in change || "place" in change || "model" in change)) chosen = null;
+    const moved = change && ("word" in change || "place" in change || "model" in change);
+    if (moved && !canvas.contains(document.activeElement)) chosen = null;
     const { top, bottom } = canvas.getBoundingClientRect();
     if (bottom > -200 && top < innerHeight + 200) draw();
     else later();

@@ -1,7 +1,7 @@
 // The mask taken out: what a head then reads, and what is written; and a model trained before the reader's eyes, with the
 // mask and without.
 
-import { button, html } from "./_page.js";
+import { button, html, segments } from "./_page.js";
 import { trainer } from "./trainer.js";
 import { EVERY } from "./_train_guess.js";
 import { yours } from "./_yours.js";
@@ -83,14 +83,15 @@ const starts = (mask) => (mask ? "Train one with the mask" : "Train one without 
  * The training, as the store keeps it: what is running or has run in each way, by whether there is a mask. Where it stands by
  * itself, the first press is called `invites`, and there are no other pictures to choose a model for.
  */
-export function race({ store, esm, root, invites }) {
+export function race({ store, esm, root, uid, invites }) {
   const runs = new Map(); // mask → {mask, seed, curve}
   let running = null;
 
   const chart = html("div", { class: "whole-canvas" });
   const verdict = html("p", { class: "whole-verdict", role: "status" });
   const go = { false: starter(false, invites || starts(false)), true: starter(true, starts(true)) };
-  const models = html("fieldset", { class: "whole-models" });
+  const choice = segments({ uid, name: "model", label: "The model in all pictures", onchange: (name) => store.set({ model: name }) });
+  const models = html("div", { class: "whole-models" }, html("span", { class: "attn-label" }, "In all pictures:"), choice.node);
   const bench = html("div", { class: "whole-bench" }, go.false, go.true);
   const node = html("div", { class: "whole-picture whole-race", "data-picture": "race" }, bench, chart, verdict, invites ? "" : models);
 
@@ -103,6 +104,7 @@ export function race({ store, esm, root, invites }) {
   const training = trainer({ esm, report, change, pace: () => EVERY });
 
   function begin(mask) {
+    if (training.state() === "running") return;
     const { lesson } = store.now();
     const { step, draws: begins, rate, steps, warmup, tokens } = lesson;
     const seed = (runs.get(mask)?.seed ?? FIRST - 1) + 1;
@@ -124,7 +126,7 @@ export function race({ store, esm, root, invites }) {
   }
 
   function change(state) {
-    for (const each of Object.values(go)) each.disabled = state === "running";
+    for (const each of Object.values(go)) each.setAttribute("aria-disabled", state === "running"); // disabled, it would lose the focus
     mark({ training: state === "failed" ? "idle" : state });
     if (state === "failed") verdict.textContent = "This browser cannot train here. Everything else on the page works; the notebook trains.";
     if (state === "done") end();
@@ -176,14 +178,14 @@ export function race({ store, esm, root, invites }) {
       const [step, loss] = curve.at(-1);
       const ended = step === steps;
       const [x, y] = [ended ? width - 8 : across(step) - 6, up(Math.min(loss, 1.2))];
-      const text = `${mask ? "with the mask" : "without"} ${figure(loss, 3)}`;
+      const text = `${mask ? "with the mask" : "without"} ${figure(loss, 4)}`;
       return [
         draws("circle", { cx: across(step), cy: y, r: 4, class: mask ? "whole-ink" : "whole-fill-alarm" }),
         words(x, y - 10, text, `whole-bold whole-haloed ${x > 150 ? "whole-end" : ""} ${mask ? "" : "whole-alarm"}`),
       ];
     });
     const name = words(width - 8, up(floor) + 18, width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: no honest predictor gets below`, "whole-haloed whole-end");
-    const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 3)}`);
+    const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
     const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, ends);
     chart.replaceChildren(svg);
@@ -195,17 +197,7 @@ export function race({ store, esm, root, invites }) {
     go.true.hidden = !runs.size;
     if (!verdict.textContent) verdict.textContent = `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
     models.hidden = !runs.size;
-    models.replaceChildren(
-      html("legend", {}, "In all pictures:"),
-      ...now.models.map(({ name }) =>
-        html(
-          "label",
-          { class: "attn-segment" },
-          html("input", { type: "radio", name: "whole-model", checked: name === now.model.name, onchange: () => store.set({ model: name }) }),
-          html("span", {}, name),
-        ),
-      ),
-    );
+    choice.set(now.models.map(({ name }) => [name, name]), now.model.name);
     draw();
   }
   mark({ training: "idle", step: 0, loss: "", score: 0 });

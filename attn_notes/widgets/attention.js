@@ -36,7 +36,7 @@ async function render({ model, el }) {
   const load = () => store.bring(brought(model));
   model.on("change:runs", load);
   const loading = load();
-  const shown = name === "race" ? race({ store, esm: model.get("_esm"), root, invites: model.get("invites") }) : picture({ store, name, view: VIEWS[name] });
+  const shown = name === "race" ? race({ store, esm: model.get("_esm"), root, uid, invites: model.get("invites") }) : picture({ store, name, view: VIEWS[name] });
   const asleep = sleeper();
   const wake = () => {
     asleep.hidden = Boolean(store.now());

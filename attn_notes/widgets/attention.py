@@ -141,4 +141,6 @@ class SeenWhole(anywidget.AnyWidget):
         return SeenWhole(picture=picture, title=title)
 
     def __repr__(self) -> str:
+        if self.picture != "glance":
+            return f"SeenWhole: {self.picture}"
         return f"SeenWhole: {summary(self.runs, 'model')}"

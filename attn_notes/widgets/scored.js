@@ -21,7 +21,7 @@ const shown = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(3
 /** One sentence: how near the guesses are. */
 export function sentence(parts, guesses) {
   const given = parts.filter(({ name }) => name in guesses);
-  if (!given.length) return "None of these is guessed yet; the fields are at the top of the page.";
+  if (!given.length) return "None of these is guessed yet; the fields are further up.";
   const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / given.length;
   const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
   const log = given.some(({ linthresh }) => linthresh) ? " The scale is logarithmic: what counts is the factor." : "";

@@ -58,7 +58,7 @@ def test_an_arc_spans_the_rows_back_to_each_lesson_that_is_needed(cards: ModuleT
             cards.entry(row[1]._replace(needs=(later,)), row[:1], "", "")
 
 
-def test_the_readme_begins_with_the_sentences_of_the_landing_page() -> None:
+def test_the_readme_begins_with_a_picture_and_the_sentences_of_the_landing_page() -> None:
     def said(page: str, begins: str) -> list[str]:
         text = (ROOT / page).read_text("utf-8").partition(begins)[2]
         plain = re.sub(r"\]\([^)]*\)|\[", "", text)  # links lead elsewhere
@@ -67,4 +67,6 @@ def test_the_readme_begins_with_the_sentences_of_the_landing_page() -> None:
     told = said("book/index.md", "{div} landing-says\n")
     told[2] = told[2].removesuffix(" :::")
     assert said("README.md", "</picture>\n") == told
+    pictures = re.findall(r'src(?:set)?="([^"]+)"', (ROOT / "README.md").read_text("utf-8"))
+    assert len(pictures) == 2 and all((ROOT / picture).is_file() for picture in pictures)
     assert all(re.fullmatch(r"[A-Z][^.]*\.", sentence) for sentence in told)

@@ -86,7 +86,7 @@ window.seen = () => {
   function state(node) {
     const found = [];
     if (node.matches("input, select, textarea")) {
-      found.push(`named ${[...(node.labels ?? [])].map((label) => brief(label.textContent)).join(" ") || "by no label"}`);
+      found.push(`named=${[...(node.labels ?? [])].map((label) => brief(label.textContent)).join(" ") || "by no label"}`);
       if (!node.matches("[type=radio], [type=checkbox]")) found.push(`value=${node.value}`);
     }
     if (node.checked) found.push("checked");

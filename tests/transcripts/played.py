@@ -28,6 +28,7 @@ HANGS = 120
 """Seconds until a page is given up that does not come to rest, on a busy machine too."""
 MOST, FIRST = 16, 3
 """Lines of a change that all stand in the text; of a longer one these many of each kind."""
+TEXT, SENTENCE = '"', re.compile(r'"[^"]* [^"]* [^"]*"')
 LONG = 240
 """Letters of one line that stand in the text, and what sums up all."""
 
@@ -80,7 +81,7 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
         Trouble: a line that cannot be done, or after which the page has met an error.
     """
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(HANGS / 6 * 1000)  # for what is done on a page at rest
+    context.set_default_timeout(20_000)  # for what is done on a page at rest
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -158,7 +159,8 @@ def target(root: Locator, words: str) -> Locator:
 
 def drag(page: Page, root: Locator, words: str, by: str) -> None:
     """Press on it, move so many pixels to the right and down, let go."""
-    box = target(root, words).bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
+    box = target(root, words).bounding_box()
+    assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     dx, dy = map(float, by.split())
     page.mouse.move(x, y)
@@ -203,19 +205,21 @@ def changes(was: list[list[Any]], now: list[list[Any]]) -> Iterator[str]:
     found = []
     for i, j in aligned(was, now, key=lambda line: line[1]):
         if i[0] == i[1]:
-            found.append(f"{'  ' * now[j[0]][0] if not was else ''}+ {said(now[j[0]][1:])}")
+            depth, *new = now[j[0]]
+            found.append(f"{'  ' * depth if not was else ''}+ {said(new)}")
         elif j[0] == j[1]:
             found.append(f"− {said(was[i[0]][1:])}")
-        else:
-            old, new = was[i[0]], now[j[0]]
-            other = [part for part in new[2:] if part not in old]
-            names = {part.partition("=")[0] for part in other}
-            lost = [f"no {p}" for p in old[2:] if p not in new and p.partition("=")[0] not in names]
-            texts = any(part.startswith('"') for part in other)
-            lost = [part for part in lost if not (texts and part.startswith('no "'))]
-            known = [p for p in new[2:3] if p.startswith('"') and p not in other]
-            found.append(f"~ {said([new[1], *known, *other, *lost])}")
+        elif (old := was[i[0]][1:]) != (new := now[j[0]][1:]):
+            kinds = [*map(kind, new)]
+            lost = [f"no {part}" for part in old[1:] if kind(part) not in kinds]
+            told = [part for part in new[1:] if part not in old or kind(part) == TEXT]
+            found.append(f"~ {said([new[0], *told, *lost])}")
     yield from found if len(found) <= MOST else some(found)
+
+
+def kind(part: str) -> str:
+    """What a part of a line tells: its text, or the state or attribute of that name."""
+    return TEXT if part.startswith(TEXT) else part.partition("=")[0]
 
 
 def said(parts: list[str]) -> str:
@@ -227,14 +231,16 @@ def some(lines: list[str]) -> Iterator[str]:
     """Of many lines the sentences, the first of each other kind, and what sums up the rest."""
     others: dict[str, list[str]] = {}
     for line in lines:
-        alike = others.setdefault(" ".join(line.split()[:2]), [])
-        if not re.search(r'"[^"]* [^"]* [^"]*"', line):
-            alike.append(line)
-        if len(alike) <= FIRST or line is not alike[-1]:
+        if SENTENCE.search(line):
             yield line
-    for kind, alike in others.items():
+            continue
+        alike = others.setdefault(" ".join(line.split()[:2]), [])
+        alike.append(line)
+        if len(alike) <= FIRST:
+            yield line
+    for sign, alike in others.items():
         if more := alike[FIRST:]:
-            yield f"{kind}, {len(more)} more: {summed(' '.join(more))}"
+            yield f"{sign}, {len(more)} more: {summed(' '.join(more))}"
 
 
 def summed(text: str) -> str:

@@ -62,6 +62,7 @@ def disagree(answer: Any, _: Generator) -> str:
         'give a word and which letter, as ("cab", 1).',
     )
     word, n = answer
+    need(word is not ... and n is not ..., "there is no answer yet.")
     words = ["".join(letters) for letters in itertools.product(LETTERS, repeat=3)]
     need(isinstance(word, str) and word in words, "a word is three letters, each a, b or c.")
     need(isinstance(n, int) and n in (1, 2, 3), "which letter that is written: 1, 2 or 3.")

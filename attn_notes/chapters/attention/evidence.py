@@ -16,7 +16,7 @@ from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
 ASKED = Number(
-    "right",
+    "words in order",
     0,
     27,
     label="Trained without the mask, how many of the 27 words does it write in order?",
