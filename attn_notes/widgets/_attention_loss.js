@@ -17,15 +17,16 @@ export const price = {
     const own = machinery.surprises(model)[WORDS.indexOf(word)];
     const mean = machinery.lossOf(model);
     const left = small ? 46 : 50;
-    const right = width - (small ? 108 : 150);
-    const step = (right - left) / PLACES;
+    const right = width - (small ? 106 : 150);
+    const step = (right - left) / (PLACES + 1);
     const parts = [hatching("whole-ground"), words(0, 12, "surprise, in nats", "whole-soft")];
     for (const nats of [0, -Math.log(LIKELY)]) {
       parts.push(line(left - 6, up(nats), right, up(nats), "whole-faint-line"), words(left - 10, up(nats) + 4, figure(nats, nats ? 3 : 0), "whole-end"));
     }
     parts.push(hatched("whole-ground", left, up(floor), right - left, base - up(floor), 0));
+    parts.push(words(left + step / 2, base - 8, "given", "whole-middle whole-soft whole-haloed"), token(left + step / 2 - 15, base + 8, 28, 28, text[0], { faint: true }));
     own.forEach((nats, i) => {
-      const [x, y] = [left + i * step, Math.min(up(nats), base - 2)];
+      const [x, y] = [left + (i + 1) * step, Math.min(up(nats), base - 2)];
       const upper = Math.min(y, base - 34);
       const say = [`The ${spoken(text[i + 1])} that follows place ${i + 1} had a chance of `, `${(100 * Math.exp(-nats)).toFixed(1)} %`, ": a surprise of ", figure(nats, 3), " nats."];
       const drawn = [
@@ -35,8 +36,8 @@ export const price = {
       ];
       parts.push(hot(0, i, [x + 1, upper - 3, step - 4, base - upper + 5], say, drawn));
     });
-    parts.push(words(left + step, up(-Math.log(LIKELY)) - 10, small ? "a guess" : "nobody can know these", "whole-middle whole-soft"));
-    parts.push(words(left + 4 * step, up(floor) - 10, "these can be known", "whole-middle whole-soft"));
+    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "a guess" : "nobody can know these", "whole-middle whole-soft"));
+    parts.push(words(left + 5 * step, up(floor) - 10, "these can be known", "whole-middle whole-soft"));
     parts.push(line(left, up(floor), right, up(floor), "whole-floor"));
     const low = mean < floor - 5e-4;
     const y = Math.min(up(mean), base - 2);
@@ -49,8 +50,8 @@ export const price = {
         [right + 2, Math.min(y, up(floor)) - 36, width - right - 4, Math.abs(y - up(floor)) + 64],
         say,
         path(`M${right + 4} ${y} l10 -6 v12 z`, low ? "whole-fill-alarm" : "whole-ink"),
-        words(right + 18, y + (near ? -18 : 5), `mean ${figure(mean, small ? 2 : 3)}`, `whole-bold ${low ? "whole-alarm" : ""}`),
-        words(right + 18, up(floor) + (near ? 20 : 5), `floor ${figure(floor, small ? 2 : 3)}`),
+        words(right + 18, y + (near ? -18 : 5), `mean ${figure(mean, 3)}`, `whole-bold ${low ? "whole-alarm" : ""}`),
+        words(right + 18, up(floor) + (near ? 20 : 5), `floor ${figure(floor, 3)}`),
       ),
     );
     const label = `The surprise of the six predictions of ${text}, the mean over all 27 words, and the floor`;
@@ -59,7 +60,7 @@ export const price = {
 };
 
 /** What a model has lost on the way, beside the floor: its place in a picture of this height. */
-export function curves({ left, right, top, high, floor, runs, steps, most = 1.2 }) {
+export function curves({ left, right, top, high, floor, runs, steps, unit, most = 1.2 }) {
   const [across, up] = [(step) => left + (step / steps) * (right - left), (loss) => top + high - (Math.min(loss, most) / most) * high];
   const parts = [
     hatched("whole-below", left, up(floor), right - left, up(0) - up(floor), 0),
@@ -67,7 +68,7 @@ export function curves({ left, right, top, high, floor, runs, steps, most = 1.2 
     line(left, up(0), right, up(0), "whole-rule"),
     words(left - 6, up(0) + 4, "0", "whole-end"),
     words(left - 6, up(1) + 4, "1", "whole-end"),
-    words(left, top - 10, "loss, in nats", "whole-soft"),
+    words(left, top - 10, unit, "whole-soft"),
     words(right, up(0) + 18, `${steps.toLocaleString("en")} steps of training`, "whole-soft whole-end"),
     runs.map(({ curve, kind }) =>
       path(curve.filter(([, loss]) => loss <= most).map(([step, loss], n) => `${n ? "L" : "M"}${across(step).toFixed(1)} ${up(loss).toFixed(1)}`).join(""), `whole-curve ${kind}`),

@@ -116,13 +116,16 @@ export function guide({ store, uid }) {
       say(`${word} becomes ${store.now().writing.answer}`);
     }
     answer.classList.toggle("whole-away", !word);
-    object(word || /^[abc]{0,2}$/i.test(input.value) ? "" : ALLOWED);
+    const missing = 3 - input.value.length;
+    const begun = /^[abc]{0,2}$/i.test(input.value);
+    object(word || begun ? "" : ALLOWED);
+    if (begun) note.textContent = missing === 3 ? ALLOWED : `${missing === 1 ? "One letter" : "Two letters"} more.`;
   }
 
   function draw() {
     const now = store.now();
     if (!now) return;
-    const { word, place, text, model, models, writing } = now;
+    const { word, place, text, model, models, writing, turned, push } = now;
     if (document.activeElement !== input) input.value = word;
     answer.textContent = `→ ${writing.answer}`;
     answer.classList.toggle("attn-wrong", writing.answer !== sorted(word));
@@ -140,8 +143,13 @@ export function guide({ store, uid }) {
       ),
     );
     if (focused) places.querySelector(":checked").focus();
-    using.hidden = model === models[0];
-    using.replaceChildren(`In all pictures: ${model.name}. `, html("button", { type: "button", class: "attn-button", onclick: () => store.set({ model: models[0].name }) }, "back"));
+    const told = [
+      model !== models[0] && `In all pictures: ${model.name}.`,
+      turned && `The query of place ${turned.place + 1} is not its own.`,
+      push && `Head 1 is made to read the ${spoken(writing.steps[push.n].text[push.at])}.`,
+    ].filter(Boolean);
+    using.hidden = !told.length;
+    using.replaceChildren(`${told.join(" ")} `, html("button", { type: "button", class: "attn-button", onclick: () => store.set({ model: models[0].name }) }, "back"));
     chart();
   }
 

@@ -8,13 +8,12 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 
 /**
  * A picture for `view`, of {draw, turnedOn, below}. `draw(now, width)` gives {height, label, start, parts}: what it is,
- * which thing is on at first, and its SVG. `turnedOn(now, row, column, svg, width)` is told which thing is on. `below` are nodes
- * that stand under it.
+ * which thing is on at first, and its SVG. `turnedOn(now, row, column, svg, width)` is told which thing is on.
  */
 export function picture({ store, name, view }) {
   const canvas = html("div", { class: "whole-canvas" });
   const readout = html("p", { class: "whole-readout", "aria-live": "polite" });
-  const node = html("div", { class: "whole-picture", "data-picture": name }, canvas, readout, ...(view.below?.(store) ?? []));
+  const node = html("div", { class: "whole-picture", "data-picture": name }, canvas, readout);
   let width = 0;
   let chosen = null; // where the reader is in the picture, as long as there is something
   let now = null;

@@ -55,7 +55,7 @@ export const rows = {
     const [height, top] = [small ? 26 : 36, 30];
     const pitch = height + (small ? 7 : 9);
     const left = [0, 1, 2].map((n) => side + 8 + n * (6 * cw + sign));
-    const names = small ? ["letter", "place", "sum"] : ["the letter’s embedding", "the row of its place", "their sum"];
+    const names = small ? ["letter", "place", "sum"] : ["the letter’s embedding", "the row of its place", "their sum (rounded)"];
     const made = (i) => [whole.embedding[i], whole.position[i], whole.row[i]];
     const say = (i, n, e) => {
       const [of, at, sum] = made(i).map((row) => figure(row[e], 2));

@@ -27,7 +27,7 @@ const best = ({ place, seen, whole }) => {
 
 export const scores = {
   draw(now, width) {
-    const { text, place, whole } = now;
+    const { text, place, whole, seen } = now;
     const { small, side, c, edge, size, sum } = frame(width);
     const [query, key, score] = [whole.query[0], whole.key[0], whole.score[0]];
     const parts = [
@@ -39,14 +39,15 @@ export const scores = {
       const at = edge + i * size;
       parts.push(token(0, at + (size - 30) / 2, side, 30, text[i], { place: i, marked: i === place }));
       parts.push(token(at + (size - 30) / 2, 0, 30, side, text[i], { place: i }));
-      parts.push(draws("g", { "data-query": i }, strip(side + 6, at + 8, c, size - 16, query[i], 4)));
-      parts.push(draws("g", { "data-key": i }, key[i].map((value, d) => cell(at + 8, side + 6 + d * c, size - 16, c - 1.5, value, 4))));
+      parts.push(strip(side + 6, at + 8, c, size - 16, query[i], 4));
+      parts.push(key[i].map((value, d) => cell(at + 8, side + 6 + d * c, size - 16, c - 1.5, value, 4)));
     }
     for (const i of upTo(PLACES)) {
       for (const j of upTo(PLACES)) {
         const [x, y] = [edge + j * size, edge + i * size];
         const say = [`The ${spoken(text[i])} at place ${i + 1} asks, the ${spoken(text[j])} at place ${j + 1} answers: score `, figure(score[i][j]), "."];
         const drawn = cell(x + 1, y + 1.5, size - 2, size - 3, score[i][j], HIGHEST, i === place);
+        if (!seen(i, j)) drawn.classList.add("whole-later"); // what the mask strikes out
         parts.push(hot(i, j, [x + 1, y + 1, size - 2, size - 2], say, drawn));
       }
     }
@@ -97,9 +98,6 @@ export const scores = {
       drag.setAttribute("aria-label", `number ${d + 1} of the query at place ${i + 1}`);
       drag.setAttribute("aria-valuenow", query[d].toFixed(1));
     }
-    for (const part of svg.querySelectorAll("[data-query], [data-key]")) {
-      part.classList.toggle("whole-apart", part.dataset.query === String(i) || part.dataset.key === String(j));
-    }
   },
 
   listen(canvas, store) {
@@ -119,7 +117,7 @@ export const scores = {
       event.preventDefault();
       drag.focus({ preventScroll: true });
       held = { d: Number(drag.dataset.d), place: Number(drag.dataset.of) };
-      follow(canvas, event, (dx) => nudge(held.d, held.place, dx / DRAGGED), () => {
+      follow(canvas, event, (dx, dy) => nudge(held.d, held.place, (dx - dy) / DRAGGED), () => {
         canvas.deaf = performance.now() + DEAF; // or the cell below would take over
       });
     });

@@ -1,52 +1,48 @@
 // What a place may read, how scores become shares, and how what is read is mixed.
 
-import { html, slider } from "./_page.js";
-import { softmax } from "./_model.js";
 import { HEADS, PLACES } from "./_attention_model.js";
 import { band, box, exactly, figure, hatched, hatching, hot, line, path, percent, shareOf, spoken, strip, token, toneOf, upTo, words } from "./_attention_kit.js";
 
 /** Each row is a place and holds the letters that it may read; the answer stands one cell on. */
 export const triangle = {
   draw({ text, place, model, seen }, width) {
-    const size = Math.min(70, width / 7.05);
-    const [left, top] = [(width - 7 * size) / 2, 26];
-    const { mask } = model;
+    const size = Math.min(76, width / 6.05);
+    const [left, top] = [(width - 6 * size) / 2, 26];
     const parts = [
       hatching("whole-triangle"),
       words(left, 14, "what each place may read", "whole-soft"),
-      words(left + 7 * size, 14, mask ? "struck out" : "no mask: nothing is struck out", "whole-soft whole-end"),
+      words(left + 6 * size, 14, model.mask ? "struck out" : "nothing is struck out", "whole-soft whole-end"),
     ];
     for (const i of upTo(PLACES)) {
-      for (const j of upTo(PLACES + 1)) {
+      for (const j of upTo(PLACES)) {
         const [x, y] = [left + j * size, top + i * size];
-        const [inside, answer, open] = [j <= i, j === i + 1, j < PLACES && seen(i, j)];
+        const [inside, answer, open] = [j <= i, j === i + 1, seen(i, j)];
         const who = `Place ${i + 1}, the ${spoken(text[i])}, `;
         let say = `${who}${open ? "reads this as well" : "may not read this"}: it comes later.`;
         if (j === i) say = `${who}reads itself${i ? ", and what stands before it" : ""}.`;
         else if (inside) say = `${who}may read the ${spoken(text[j])} at place ${j + 1}.`;
-        else if (answer) {
-          const how = open ? "Without a mask it just reads it." : j < PLACES ? "In training it stands there, one cell on; the mask hides it." : "It comes after the end of what is read.";
-          say = `The ${spoken(text[j])} is what place ${i + 1} has to say. ${how}`;
-        }
+        else if (answer) say = `The ${spoken(text[j])} is what place ${i + 1} has to say. ${open ? "Without a mask it just reads it." : "In training it stands there, one cell on; the mask strikes it out."}`;
         const marked = i === place && j === i ? "whole-marked-box" : "";
-        const kind = answer ? "whole-answer" : j === i ? `whole-itself ${marked}` : inside || open ? "whole-wash" : "";
+        const kind = j === i ? `whole-itself ${marked}` : "whole-wash";
+        const frame = [x + 2, y + 2, size - 4, size - 4];
         const small = answer && i === place && size > 56;
         const drawn = [
-          kind ? box(x + 2, y + 2, size - 4, size - 4, kind, { rx: 5 }) : hatched("whole-triangle", x + 2, y + 2, size - 4, size - 4, 5),
-          words(x + size / 2, y + size / 2 + (small ? 2 : 6), text[j], `whole-sign ${answer ? "whole-alarm" : inside || open ? "" : "whole-away"}`),
-          small && words(x + size / 2, y + size - 11, "answer", "whole-middle whole-alarm"),
+          open ? box(...frame, kind, { rx: 5 }) : hatched("whole-triangle", ...frame, 5),
+          answer && box(...frame, "whole-answer whole-hollow", { rx: 5 }),
+          words(x + size / 2, y + size / 2 + (small ? 2 : 6), text[j], `whole-sign ${answer ? "whole-alarm whole-haloed" : open ? "" : "whole-away"}`),
+          small && words(x + size / 2, y + size - 12, "answer", "whole-middle whole-alarm whole-haloed"),
         ];
-        parts.push(hot(i, j, [x + 2, y + 2, size - 4, size - 4], say, drawn));
+        parts.push(hot(i, j, frame, say, drawn));
       }
     }
     const label = "A triangle: each row is a place and holds the letters that it may read; its answer stands one cell to the right";
-    return { height: top + PLACES * size, label, start: `${place},${place + 1}`, parts };
+    return { height: top + PLACES * size, label, start: `${place},${Math.min(place + 1, PLACES - 1)}`, parts };
   },
 };
 
 /** The place that asks: its scores, and the shares that the softmax makes of them; and the shares of all places. */
 export const shares = {
-  draw({ text, place, heat, seen, whole }, width) {
+  draw({ text, place, seen, whole }, width) {
     const small = width < 560;
     const [side, pitch, top] = [32, 42, 34];
     const right = small ? width : width - 256;
@@ -54,8 +50,7 @@ export const shares = {
     const zero = edge + half * 0.5;
     const begin = edge + half + 14;
     const score = whole.score[0];
-    const heated = (i) => softmax(score[i].map((value, j) => (seen(i, j) ? value / heat : -Infinity)));
-    const share = heated(place);
+    const share = whole.attention[0][place];
     const highest = Math.max(5, ...score[place].filter((_, j) => seen(place, j)).map(Math.abs));
     const unit = (half * 0.5 - 34) / highest;
     const parts = [
@@ -70,7 +65,7 @@ export const shares = {
       const who = `the ${spoken(text[j])} at place ${j + 1}`;
       const open = seen(place, j);
       const say = open
-        ? [`Score of ${who}: `, figure(value, 2), heat === 1 ? ". Its share: " : `, divided by ${figure(heat, 2)}. Its share: `, exactly(share[j]), "."]
+        ? [`Score of ${who}: `, figure(value, 2), ". Its share: ", exactly(share[j]), "."]
         : [`${who[0].toUpperCase()}${who.slice(1)} comes later: its score, ${figure(value)}, is struck out, and its share is `, "0", "."];
       const length = Math.abs(value) * unit;
       const { kind } = toneOf(value, 1);
@@ -95,7 +90,7 @@ export const shares = {
     for (const i of upTo(PLACES)) {
       parts.push(words(left - 13, upper + i * size + size / 2 + 6, text[i], "whole-sign", { "data-place": i }));
       parts.push(words(left + i * size + size / 2, upper + PLACES * size + 18, text[i], "whole-sign"));
-      heated(i).forEach((value, j) => {
+      whole.attention[0][i].forEach((value, j) => {
         const [x, y] = [left + j * size, upper + i * size];
         const open = seen(i, j);
         const { kind, more } = shareOf(0, value);
@@ -109,21 +104,6 @@ export const shares = {
     const height = Math.max(top + PLACES * pitch, upper + PLACES * size + 26);
     const label = `Scores and shares of head 1 at place ${place + 1}, and the shares of all places`;
     return { height, label, start: `${share.indexOf(Math.max(...share))},0`, parts };
-  },
-  below(store) {
-    const heat = slider({
-      uid: `whole-${Math.random().toString(36).slice(2)}`,
-      name: "heat",
-      label: "temperature, in this picture only",
-      min: -1.5,
-      max: 1.5,
-      step: 0.05,
-      say: (power) => figure(10 ** power, power < 0 ? 2 : 1),
-      oninput: (power) => store.set({ heat: 10 ** power }),
-    });
-    heat.set(0);
-    store.watch((change) => change && !("heat" in change) && heat.set(Math.log10(store.state.heat)));
-    return [html("div", { class: "whole-heat" }, heat.node)];
   },
 };
 

@@ -15,7 +15,6 @@ function created() {
     word: "cab",
     place: 3, // that asks
     model: "", // the name of the one in all pictures
-    heat: 1, // what scores are divided by, in one picture
     push: null, // {n, at}: while letter n is written head 1 is made to read a place
     turned: null, // {head, place, by}: what is added to a query
   };
@@ -43,7 +42,7 @@ function created() {
 
   function set(change) {
     // What is tried out belongs to the word, the place and the model that it was tried on.
-    const tried = "push" in change || "turned" in change || "heat" in change;
+    const tried = "push" in change || "turned" in change;
     Object.assign(state, tried ? {} : { push: null, turned: null }, change);
     tell(change);
   }

@@ -37,7 +37,7 @@ export const stream = {
         const [x, before] = [left + e * cw, steps[r - 2]?.[0][e]];
         const sum = before === undefined || added ? [] : [" = ", figure(before, 2), ` ${steps[r - 1][0][e] < 0 ? "−" : "+"} `, figure(Math.abs(steps[r - 1][0][e]), 2)];
         const say = added ? [`To number ${e + 1} ${name} `, figure(value, 2), "."] : [`Number ${e + 1} of ${name}: `, figure(value, 2), ...sum, "."];
-        parts.push(hot(r, e, [x, y, cw, high], say, strip(x, y, cw, high, [value], most, true)));
+        parts.push(hot(r, e, [x, y, cw, high], say, strip(x, y, cw, high, [value], most, 2)));
       });
       parts.push(words(beside, y + high / 2 + 5, name, added ? "" : "whole-soft"));
     });
@@ -48,10 +48,10 @@ export const stream = {
     const wide = small ? 70 : 130;
     const zero = beside + wide / 2;
     const begin = beside + wide + (small ? 6 : 26);
-    const room = width - begin - 52;
+    const room = width - begin - 60;
     const chances = whole.chances[place];
     parts.push(words(left, under - 5, small ? "brought to one size" : "brought to one size, it meets the four embeddings", "whole-soft"));
-    parts.push(strip(left, under + 4, cw, high, whole.final[place], 4, true));
+    parts.push(strip(left, under + 4, cw, high, whole.final[place], 4, 2));
     parts.push(arrowAt(17, under + 6, 90), path(`M17 ${under + 20} H${left - 4}`, "whole-thin"));
     parts.push(words(zero, under + 36, "logit", "whole-middle whole-soft"), words(begin, under + 36, "chance", "whole-soft"));
     ORDER.forEach((id, r) => {

@@ -13,30 +13,30 @@ import { box, draws, figure, hatched, hatching, hot, path, percent, shareOf, spo
 const FIRST = 3; // the seed that is trained first: it gets there, as most do
 const BELOW = 5e-4; // nats: nearer to the floor than that is on it
 
-/** The first model with the mask and the first without it, of the same seed: the shares of the head that looks ahead. */
+/** A model with the mask and one without it, of which one is in all pictures: the shares of the head that looks ahead. */
 export const unmasked = {
-  draw({ text, word, models, machinery }, width) {
+  draw({ text, word, model, models, machinery }, width) {
     const small = width < 520;
-    const pair = [models.find(({ mask }) => mask), models.find(({ mask }) => !mask)].filter(Boolean);
+    const pair = [true, false].map((mask) => (model.mask === mask ? model : models.find((each) => each.mask === mask))).filter(Boolean);
     const between = small ? 30 : 74;
     const side = 22;
     const size = Math.min(46, (width - between - 2 * side) / (2 * PLACES));
     const top = 30;
     const parts = [hatching("whole-ahead")];
-    pair.forEach((model, n) => {
-      const h = model.mask ? 0 : machinery.peeker(model);
-      const shares = machinery.whole(model, word).attention[h];
+    pair.forEach((each, n) => {
+      const h = each.mask ? 0 : machinery.peeker(each);
+      const shares = machinery.whole(each, word).attention[h];
       const left = n * (side + PLACES * size + between) + side;
-      parts.push(words(left, 14, `${model.mask ? "with the mask" : "without"}${small ? "" : ": shares of one head"}`, n ? "whole-bold" : "whole-soft"));
+      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : ": shares of one head"}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
         parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));
         parts.push(words(left + i * size + size / 2, top + PLACES * size + 18, text[i], "whole-sign"));
         for (const j of upTo(PLACES)) {
           const [x, y] = [left + j * size, top + i * size];
-          const [answer, later] = [j === i + 1, model.mask && j > i];
+          const [answer, later] = [j === i + 1, each.mask && j > i];
           const say = later
             ? "Struck out."
-            : [`${model.mask ? "With" : "Without"} the mask the ${spoken(text[i])} at place ${i + 1} takes `, percent(shares[i][j]), ` from the ${spoken(text[j])} at place ${j + 1}${answer ? ", which is its answer" : ""}.`];
+            : [`${each.mask ? "With" : "Without"} the mask the ${spoken(text[i])} at place ${i + 1} takes `, percent(shares[i][j]), ` from the ${spoken(text[j])} at place ${j + 1}${answer ? ", which is its answer" : ""}.`];
           const { kind, more } = shareOf(h, shares[i][j]);
           const drawn = [
             later ? hatched("whole-ahead", x + 1, y + 1, size - 2, size - 2) : box(x + 1, y + 1, size - 2, size - 2, `${kind} whole-mixed`, { rx: 3, ...more }),
@@ -49,15 +49,15 @@ export const unmasked = {
     parts.push(words(width, top + PLACES * size + 40, "dashed: the cell of the answer", "whole-alarm whole-end"));
     const under = top + PLACES * size + 74;
     const wide = Math.min(27, width / WORDS.length);
-    pair.forEach((model, n) => {
-      const right = machinery.solved(model);
+    pair.forEach((each, n) => {
+      const right = machinery.solved(each);
       const y = under + n * 58;
-      const who = `${model.mask ? "With" : "Without"} the mask`;
+      const who = `${each.mask ? "With" : "Without"} the mask`;
       parts.push(words(0, y, `${who}${small ? "" : ", writing by itself"}: ${right.length} of ${WORDS.length} words right`, n ? "whole-bold" : "whole-soft"));
-      WORDS.forEach((each, k) => {
-        const good = right.includes(each);
+      WORDS.forEach((letters, k) => {
+        const good = right.includes(letters);
         const x = k * wide;
-        const say = [`${who} ${each} becomes `, machinery.answers(model)[k], good ? "." : `, and not ${sorted(each)}.`];
+        const say = [`${who} ${letters} becomes `, machinery.answers(each)[k], good ? "." : `, and not ${sorted(letters)}.`];
         const drawn = [
           box(x + 1, y + 10, wide - 3, wide - 3, good ? "whole-ink" : "whole-wrong", { rx: 3 }),
           !good && path(`M${x + 4} ${y + 13} l${wide - 9} ${wide - 9} m0 ${9 - wide} l${9 - wide} ${wide - 9}`, "whole-cross"),
@@ -70,9 +70,10 @@ export const unmasked = {
   },
 };
 
-/** What came of a model trained here, in words. */
-function outcome({ mask }, loss, floor, right) {
+/** What came of a model trained here, in words; where nobody has heard of a mask yet, what it did. */
+function outcome({ mask }, loss, floor, right, invites) {
   const gap = figure(Math.abs(loss - floor), 3);
+  if (invites) return `${gap} below the best possible. It was let see what comes next, and copied it. Left to itself it gets many of the words wrong.`;
   const where = loss < floor - BELOW ? `${gap} below the floor. No honest predictor gets there` : `${gap} above the floor`;
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
 }
@@ -127,6 +128,7 @@ export function race({ store, esm, root, uid, invites }) {
 
   function change(state) {
     for (const each of Object.values(go)) each.setAttribute("aria-disabled", state === "running"); // disabled, it would lose the focus
+    if (running) go[running.mask].textContent = state === "running" ? "Training …" : invites ? "Once more" : starts(running.mask);
     mark({ training: state === "failed" ? "idle" : state });
     if (state === "failed") verdict.textContent = "This browser cannot train here. Everything else on the page works; the notebook trains.";
     if (state === "done") end();
@@ -135,17 +137,17 @@ export function race({ store, esm, root, uid, invites }) {
   function end() {
     const { machinery, lesson } = store.now();
     const { mask, seed, weights, curve } = running;
-    const name = `yours, ${mask ? "with the mask" : "without it"}`;
+    const kind = `${mask ? "with" : "without"} the mask`;
+    const name = `yours: ${kind}`;
     const model = { name, mask, weights };
     const loss = machinery.lossOf(model);
     const right = machinery.solved(model).length;
     curve.push([lesson.steps, loss]);
-    verdict.textContent = outcome(model, loss, lesson.floor, right);
-    go.false.textContent = starts(false);
+    verdict.textContent = outcome(model, loss, lesson.floor, right, invites);
     mark({ loss: loss.toFixed(4), score: (right / WORDS.length).toFixed(3) });
     yours("attention").add({
       kind: mask ? "mask" : "no mask",
-      name,
+      name: kind,
       seed,
       choices: "",
       taught: true,
@@ -173,18 +175,18 @@ export function race({ store, esm, root, uid, invites }) {
     const [left, top, high] = [34, 30, width < 480 ? 190 : 230];
     const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
     const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
-    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps });
+    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "loss: the lower, the better" : "loss, in nats" });
     const ends = [...runs.values()].filter(({ curve }) => curve.length).map(({ mask, curve }) => {
       const [step, loss] = curve.at(-1);
       const ended = step === steps;
       const [x, y] = [ended ? width - 8 : across(step) - 6, up(Math.min(loss, 1.2))];
-      const text = `${mask ? "with the mask" : "without"} ${figure(loss, 4)}`;
+      const text = `${invites ? "" : mask ? "with the mask " : "without "}${figure(loss, 4)}`;
       return [
         draws("circle", { cx: across(step), cy: y, r: 4, class: mask ? "whole-ink" : "whole-fill-alarm" }),
         words(x, y - 10, text, `whole-bold whole-haloed ${x > 150 ? "whole-end" : ""} ${mask ? "" : "whole-alarm"}`),
       ];
     });
-    const name = words(width - 8, up(floor) + 18, width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: no honest predictor gets below`, "whole-haloed whole-end");
+    const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: no honest predictor gets below`, "whole-haloed whole-end");
     const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
     const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, ends);
@@ -194,8 +196,8 @@ export function race({ store, esm, root, uid, invites }) {
   function show() {
     const now = store.now();
     if (!now?.lesson) return;
-    go.true.hidden = !runs.size;
-    if (!verdict.textContent) verdict.textContent = `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
+    go.true.hidden = Boolean(invites) || !runs.size;
+    if (!verdict.textContent) verdict.textContent = invites ? "It takes some seconds." : `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
     models.hidden = !runs.size;
     choice.set(now.models.map(({ name }) => [name, name]), now.model.name);
     draw();

@@ -20,10 +20,10 @@ export const writing = {
         const found = arcs(centres, h ? y + size + 8 : y - 8, place, attention[h][place], h, gap * (h ? 0.74 : 0.92));
         const taken = [];
         for (const { at, share, itself, drawn, top, middle } of found.sort((one, other) => other.share - one.share)) {
-          const x = itself ? middle + 30 : middle;
+          const x = itself ? middle + 42 : middle;
           const room = share > 0.3 && taken.every((other) => Math.abs(other - x) > 40);
           if (room) taken.push(x);
-          const name = made && h === 0 ? "made to" : percent(share);
+          const name = made && h === 0 ? "made to read" : percent(share);
           const under = h ? (itself ? -2 : 16) : itself ? 6 : -6;
           const say =
             made && h === 0

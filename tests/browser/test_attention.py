@@ -92,7 +92,7 @@ def test_a_push_and_a_turned_query_are_torchs(page: Page) -> None:
 
 
 def test_all_pictures_follow_the_word(page: Page) -> None:
-    page.get_by_label("your word").fill("bab")
+    page.get_by_role("textbox", name="your word").fill("bab")
     for part in ("to write a, the bar", "abb"):
         expect(page.locator("main")).to_contain_text(part, ignore_case=True)
     expect(page.locator(".whole-written")).to_have_text("→ abb")
@@ -102,7 +102,7 @@ def test_all_pictures_follow_the_word(page: Page) -> None:
 
 @pytest.mark.parametrize("typed", ["xq7", "<b>", "a c", "ab1"])
 def test_what_is_no_word_gets_a_sentence_and_changes_nothing(page: Page, typed: str) -> None:
-    box = page.get_by_label("your word")
+    box = page.get_by_role("textbox", name="your word")
     box.fill(typed)
     expect(box).to_have_accessible_description("Three letters, each a, b or c.")
     expect(page.locator(".whole-written")).to_have_text("→ abc")

@@ -63,6 +63,7 @@ def disagree(answer: Any, _: Generator) -> str:
     )
     word, n = answer
     need(word is not ... and n is not ..., "there is no answer yet.")
+    need((word, n) != ("aab", 2), "that one stands in the text. Find another.")
     words = ["".join(letters) for letters in itertools.product(LETTERS, repeat=3)]
     need(isinstance(word, str) and word in words, "a word is three letters, each a, b or c.")
     need(isinstance(n, int) and n in (1, 2, 3), "which letter that is written: 1, 2 or 3.")

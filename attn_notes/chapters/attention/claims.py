@@ -15,5 +15,6 @@ def told(live: Mapping[str, Crowd]) -> Markdown:
     return Markdown(
         f"With the mask {honest.below} of {seeds} end below the floor, and {sorted_all} write all "
         f"27 words in order. Without it {open_.below} of {seeds} end below the floor, and they "
-        f"write {open_.right.min()} to {open_.right.max()} words in order."
+        f"write {open_.right.min()} to {open_.right.max()} words in order, "
+        f"{open_.right.median()} in the middle."
     )

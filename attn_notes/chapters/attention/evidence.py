@@ -19,7 +19,7 @@ ASKED = Number(
     "words in order",
     0,
     27,
-    label="Trained without the mask, how many of the 27 words does it write in order?",
+    label="Words of 27 that it writes in order, if it is trained without the mask",
 )
 
 

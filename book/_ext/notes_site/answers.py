@@ -31,8 +31,7 @@ def setup(app: Sphinx) -> None:
 
 def _lessons(app: Sphinx) -> list[str]:
     """Those whose chapter the package has, with its checks."""
-    stems = numbers.lessons(Path(app.srcdir))
-    return [stem for stem in stems if cells.there(f"attn_notes.chapters.{stem}.checks")]
+    return [stem for stem in numbers.lessons(Path(app.srcdir)) if cells.has(stem, "checks")]
 
 
 def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:

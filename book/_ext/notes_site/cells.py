@@ -37,26 +37,21 @@ def setup(app: Sphinx) -> None:
 
 def cells_of(stem: str) -> list[Any]:
     """A lesson's cells, as its chapter names them; none where it names none."""
-    if not has_cells(stem):
+    if not has(stem, "cell"):
         return []
-    found: list[Any] = importlib.import_module(module_of(stem)).cells()
+    found: list[Any] = importlib.import_module(module_of(stem, "cell")).cells()
     return found
 
 
-def module_of(stem: str) -> str:
-    """What names a lesson's cells."""
-    return f"attn_notes.chapters.{stem}.cell"
+def module_of(stem: str, room: str) -> str:
+    """A module of a lesson's: `cell` names its cells, `checks` has those of its exercises."""
+    return f"attn_notes.chapters.{stem}.{room}"
 
 
-def has_cells(stem: str) -> bool:
-    """Whether a page is a lesson of the package that names cells."""
-    return there(module_of(stem))
-
-
-def there(module: str) -> bool:
-    """Whether a chapter has this module."""
+def has(stem: str, room: str) -> bool:
+    """Whether a page is a lesson of the package that has such a module."""
     try:
-        return importlib.util.find_spec(module) is not None
+        return importlib.util.find_spec(module_of(stem, room)) is not None
     except ModuleNotFoundError:  # no chapter has this name
         return False
 
@@ -86,7 +81,7 @@ def hosted(static: str) -> str:
 
 def _lessons(app: Sphinx) -> Iterator[str]:
     for stem in numbers.lessons(Path(app.srcdir)):
-        if has_cells(stem):
+        if has(stem, "cell"):
             yield stem
 
 
