@@ -15,25 +15,29 @@ HONEST, LEAKY = evidence.recorded().values()
 
 def test_the_models_of_the_pictures() -> None:
     first, second, third = measure.pushes(SHOWN)
+    peeked = measure.peeked(PEEKS)[0]
     LESSON.says(
         f"with {sum(p.numel() for p in SHOWN.parameters())} weights",
-        f"In {measure.found(SHOWN).sum()} of 81 cases the largest share of head 1",
-        f"In {second} of 81 such trials that letter is written",
-        f"third letter {first} and {third} of 81 such trials",
-        f"Of the 27 words this one gets {measure.right(PEEKS, OPEN)} right",
+        f"In {measure.found(SHOWN).sum()} of 81 cases, three letters of 27 words",
+        f"In {first}, {second} and {third} of 81 such trials",
+        f"this head takes {100 * peeked:.0f} % from there",
+        f"this one gets {27 - measure.right(PEEKS, OPEN)} of the 27 words wrong",
         where=measure.right(SHOWN, MASK) == 27,
     )
-    LESSON.says(f"2 × {math.log(3):.2f} / 6 = {sorting.FLOOR:.3f}")
+    LESSON.says(f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}")
 
 
 def test_the_second_exercise() -> None:
     LESSON.says(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
-    share = SHOWN.whole(sorting.complete(sorting.prompt("aab")[:3])[:-1]).attention[0, 4]
-    where = int(share.argmax()) == 2 and measure.written(SHOWN, MASK)[1, 1] == 1
-    LESSON.says(f"of `aab` is written, {share.max():.3f} of head 1 lies on the b", where=where)
-    TEACHING.says(
-        f"head 1 reads the b, with a share of {share.max():.3f}, and a is written", where=where
-    )
+    for page, word, b, words in (
+        (LESSON, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
+        (TEACHING, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
+    ):
+        text = sorting.complete(sorting.prompt(word)[:3])
+        share = SHOWN.whole(text[:-1]).attention[0, 4]
+        written = measure.written(SHOWN, MASK)[(sorting.all_sequences() == text).all(1), 1]
+        where = int(share.argmax()) == b and written.tolist() == [1]
+        page.says(words.format(share.max()), where=where)
 
 
 def test_what_a_teacher_is_told() -> None:
