@@ -230,7 +230,7 @@ export function guide({ store, uid }) {
   /** Beside the text where the page has a second column, else a bar that stays on top; in a notebook where it is. */
   const narrow = matchMedia(NARROW);
   const beside = document.querySelector(".bd-sidebar-secondary");
-  const article = document.querySelector(".bd-article");
+  const article = document.querySelector("article.bd-article");
   function settle(el) {
     const column = beside && !narrow.matches;
     node.classList.toggle("whole-bar", Boolean(article) && !column);

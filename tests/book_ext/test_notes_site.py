@@ -31,6 +31,7 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
 PARTS = (
     "alt_text",
+    "answers",
     "cards",
     "citations",
     "contents",
@@ -141,6 +142,11 @@ def test_fields_to_be_filled_in_are_no_lessons_own_widget(part: dict[str, Module
 def test_a_page_beside_the_lessons_is_none(part: dict[str, ModuleType]) -> None:
     """As the workbench, which stands in `book` and has no number."""
     assert part["numbers"].lessons(ROOT) == [*lesson_stems(ROOT), *own_stems(ROOT)]
+
+
+def test_exercises_are_answered_in_the_page_of_every_lesson(part: dict[str, ModuleType]) -> None:
+    """Also of one without a cell to change."""
+    assert part["answers"]._lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
 
 
 @pytest.mark.parametrize("turned", [False, True])

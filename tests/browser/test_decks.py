@@ -47,7 +47,7 @@ IN_WIDGET = ".attn-widget[data-alone]"
 
 # What somebody does with each widget, by its name and the view that a slide opens.
 ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
-    ("attention", ""): lambda widget: widget.get_by_label("your word").fill("bbc"),
+    ("attention", ""): lambda widget: widget.get_by_role("textbox").fill("bbc"),
     ("sorter", ""): lambda widget: widget.get_by_label("Type three letters").fill("bbc"),
     ("brackets", ""): lambda widget: widget.get_by_label("Your string").fill("(a)"),
     ("brackets-2", ""): lambda widget: widget.get_by_label("Prompt").fill("(a)("),

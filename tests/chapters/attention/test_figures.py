@@ -54,8 +54,7 @@ def test_the_small_picture_has_both_losses_of_the_seed_that_is_shown() -> None:
 def test_the_sentence_counts() -> None:
     assert claims.told(CROWDS).data == (
         "With the mask 0 of 2 end below the floor, and 1 write all 27 words in order. Without it "
-        "2 of 2 end below the floor, and they write 3 to 11 words in order, "
-        "3 in the middle."
+        "2 of 2 end below the floor, and they write 3 to 11 words in order, 3 in the middle."
     )
 
 

@@ -24,7 +24,9 @@ def test_the_models_of_the_pictures() -> None:
         f"this head takes {100 * measure.peeked(PEEKS).max():.0f} % from there",
         where=measure.right(SHOWN, MASK) == 27,
     )
-    LESSON.says(f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = 0.366")
+    LESSON.says(
+        f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
+    )
     second_head = SHOWN.whole(measure.texts()).attention[:, 1]
     for place in (4, 5):  # from which the second and the third letter are written
         reads = second_head[:, place, [3, place]].sum(-1).mean()
@@ -42,19 +44,15 @@ def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story() -> None:
 
 def test_the_second_exercise() -> None:
     LESSON.says(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
-    share = SHOWN.whole(sorting.complete(sorting.prompt("aab")[:3])[:-1]).attention[0, 4]
-    where = int(share.argmax()) == 2 and measure.written(SHOWN, MASK)[1, 1] == 1
-    LESSON.says(
-        'for <a href="#open-aab">aab</a> head 1 reads the b, and an a is written', where=where
-    )
-    share = SHOWN.whole(sorting.complete(sorting.prompt("baa")[:3])[:-1]).attention[0, 4]
-    where = int(share.argmax()) == 0
-    LESSON.says(f"of `baa` is written, {share.max():.3f} of head 1 lies on the b", where=where)
-    share = SHOWN.whole(sorting.complete(sorting.prompt("aab")[:3])[:-1]).attention[0, 4]
-    where = int(share.argmax()) == 2
-    TEACHING.says(
-        f"head 1 reads the b, with a share of {share.max():.3f}, and a is written", where=where
-    )
+    for page, word, b, words in (
+        (LESSON, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
+        (TEACHING, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
+    ):
+        text = sorting.complete(sorting.prompt(word)[:3])
+        share = SHOWN.whole(text[:-1]).attention[0, 4]
+        written = measure.written(SHOWN, MASK)[(sorting.all_sequences() == text).all(1), 1]
+        where = int(share.argmax()) == b and written.tolist() == [1]
+        page.says(words.format(share.max()), where=where)
 
 
 def test_what_a_teacher_is_told() -> None:
