@@ -61,9 +61,11 @@ def test_every_number_is_torchs(page: Page, name: str, mask: str) -> None:
             else:
                 right = getattr(whole, field)
                 right = right if field == "position" else right[word]
-            torch.testing.assert_close(torch.tensor(numbers).double(), right, atol=1e-9, rtol=0)
+            torch.testing.assert_close(
+                torch.tensor(numbers, dtype=torch.float64), right, atol=1e-9, rtol=0
+            )
     found = machinery(page, name, "(machinery, model) => machinery.surprises(model)")
-    torch.testing.assert_close(torch.tensor(found).double(), losses, atol=1e-9, rtol=0)
+    torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), losses, atol=1e-9, rtol=0)
     answers = machinery(page, name, "(machinery, model) => machinery.answers(model)")
     assert answers == [
         sorting.decode(ids) for ids in measure.written(model(mask), may_read).tolist()
@@ -85,7 +87,7 @@ def test_a_push_and_a_turned_query_are_torchs(page: Page) -> None:
     turned[0, 4] = torch.tensor(by)
     with torch.no_grad():
         right = model("mask").whole(measure.texts()[row], mask, turned).logits
-    torch.testing.assert_close(torch.tensor(logits).double(), right, atol=1e-9, rtol=0)
+    torch.testing.assert_close(torch.tensor(logits, dtype=torch.float64), right, atol=1e-9, rtol=0)
 
 
 # As a reader uses it
@@ -149,7 +151,7 @@ def test_it_trains_without_the_mask_and_with_it(page: Page) -> None:
     expect(race).to_have_attribute("data-training", "done", timeout=2 * HANGS)
     assert float(race.get_attribute("data-loss") or "") > sorting.FLOOR
     assert race.get_attribute("data-score") == "1.000"
-    race.get_by_label("yours, without it").check()
+    race.get_by_label("yours: without the mask").check()
     triangle = page.locator("[data-picture=triangle]")
     expect(triangle).to_contain_text("nothing is struck out")
     page.get_by_role("button", name="back").click()
