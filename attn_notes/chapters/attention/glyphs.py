@@ -8,20 +8,15 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from einops import einsum
 from jaxtyping import Float
-from torch import Generator, Tensor
+from torch import Tensor
 
-from attn_notes.analysis import results
-from attn_notes.models.attention import causal_softmax, dot_scores
-from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.chapters.attention import evidence, recipe
+from attn_notes.models.whole import Whole
 from attn_notes.tasks import sorting
 from attn_notes.tasks.prediction import token_losses
 
-SEED = 9  # of the recorded plain sorters the one whose head most plainly finds the letter to write
-HEADS = (1, 0)  # as recorded; the one that looks for a letter is shown first
 ASKS, FOUND = 3, 1  # the place of the bar, and that of `a`, which is written next
 HIGH = 18
 
@@ -29,44 +24,22 @@ Length = int | float
 
 
 class Seen(NamedTuple):
-    """What the sorter computes at each place t; the head that looks for a letter is the first."""
+    """What the sorter of the pictures does with `cab|ab`."""
 
     start: Float[Tensor, " e"]  # the row of `a` before training
-    token: Float[Tensor, "t e"]
-    q: Float[Tensor, "h t d"]
-    k: Float[Tensor, "h t d"]
-    v: Float[Tensor, "h t d"]
-    scores: Float[Tensor, "h t t"]
-    shares: Float[Tensor, "h t t"]
-    logits: Float[Tensor, "t v"]
+    whole: Whole
     losses: Float[Tensor, " t"]
 
 
 @cache
 def seen() -> Seen:
     """The recorded sorter, asked."""
-    model = Sorter(Config("plain"), Generator().manual_seed(SEED))
     line = sorting.complete(sorting.prompt("cab")[:3])
     tokens = line[:-1]
-    start = model.token.weight[tokens[FOUND]].detach().clone()
-    with np.load(results.folder() / "deep_qkv_chosen.npz") as packed:
-        weights = {
-            name.removeprefix("plain:"): torch.from_numpy(packed[name][SEED])
-            for name in packed.files
-            if name.startswith("plain:")
-        }
-    model.load_state_dict(weights)
-    layer = model.block.attention
+    start = recipe.sorter(recipe.SHOWN).token.weight[tokens[FOUND]].detach()
     with torch.no_grad():
-        x = model.block.ln1(model.embed(tokens))
-        q, k, v = (
-            einsum(x, weight()[list(HEADS)], "t e, h e d -> h t d")
-            for weight in (layer.q, layer.k, layer.v)
-        )
-        scores, logits = dot_scores(q, k), model(tokens)
-        losses = token_losses(logits, line)
-        shares = causal_softmax(scores)
-        return Seen(start, model.token(tokens), q, k, v, scores, shares, logits, losses)
+        whole = evidence.model("mask").whole(tokens)
+    return Seen(start, whole, token_losses(whole.logits, line))
 
 
 # Shapes
@@ -124,29 +97,31 @@ def triangle(fills: Iterable[tuple[int, int, str]], left: Length = 0) -> str:
 def drawings() -> dict[str, tuple[Length, str]]:
     """Each basic word's picture: how wide it is, and what is drawn."""
     it = seen()
-    score = it.scores[0, ASKS, FOUND].item()
-    read = [(i, j) for i in range(len(it.token)) for j in range(i + 1)]
+    score = it.whole.score[0, ASKS, FOUND].item()
+    read = [(i, j) for i in range(len(it.whole.embedding)) for j in range(i + 1)]
     shares = [
-        triangle(((i, j, tint(it.shares[h, i, j].item(), colour)) for i, j in read), 21 * h)
+        triangle(
+            ((i, j, tint(it.whole.attention[h, i, j].item(), colour)) for i, j in read), 21 * h
+        )
         for h, colour in enumerate(("--head-1", "--head-2"))
     ]
     frame = ";stroke:var(--ink)"
     places = (
         rect(0.5 + i * 8, 5.5, 6, 7, f"var({'--marker' if i == ASKS else '--paper'})", frame)
-        for i in range(len(it.token))
+        for i in range(len(it.whole.embedding))
     )
-    logits = it.logits[ASKS].tolist()
+    logits = it.whole.logits[ASKS].tolist()
     ground = "".join(line(f"M{x + 3} 9.5l-3 6.5", "--faint", 1.3) for x in range(0, 30, 5))
     return {
         "token": (18, rect(0.5, 0.5, 17, 17, "var(--marker)", frame) + text(9, "a", "letter")),
-        "embedding": (47, cells(it.token[FOUND].tolist(), 3.2, 8)),
+        "embedding": (47, cells(it.whole.embedding[FOUND].tolist(), 3.2, 8)),
         "position": (47, "".join(places)),
-        "query": (27.5, cells(it.q[0, ASKS].tolist(), 4, 9.5)),
-        "key": (27.5, cells(it.k[0, FOUND].tolist(), 4, 9.5)),
-        "value": (27.5, cells(it.v[0, FOUND].tolist(), 3, 9.5)),
+        "query": (27.5, cells(it.whole.query[0, ASKS].tolist(), 4, 9.5)),
+        "key": (27.5, cells(it.whole.key[0, FOUND].tolist(), 4, 9.5)),
+        "value": (27.5, cells(it.whole.value[0, FOUND].tolist(), 3, 9.5)),
         "score": (30, rect(0, 1, 30, 16, signed(score, 8.5)) + text(15, f"{score:.1f}", "number")),
         "mask": (18, triangle((i, j, "var(--ink)") for i, j in read)),
-        "softmax": (24.5, bars(it.shares[0, ASKS].tolist(), "--head-1")),
+        "softmax": (24.5, bars(it.whole.attention[0, ASKS].tolist(), "--head-1")),
         "head": (39, "".join(shares)),
         "residual stream": (
             18,

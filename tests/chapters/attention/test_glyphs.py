@@ -32,24 +32,26 @@ def test_a_picture_keeps_to_its_frame_and_is_silent(name: str) -> None:
 
 def test_the_first_head_finds_each_letter_that_is_to_be_written() -> None:
     it = glyphs.seen()
-    assert it.shares[0, glyphs.ASKS :].argmax(-1).tolist() == ["cab".index(c) for c in "abc"]
-    assert it.logits[glyphs.ASKS :].argmax(-1).tolist() == [1, 2, 3], "which are a, b and c"
+    assert it.whole.attention[0, glyphs.ASKS :].argmax(-1).tolist() == [
+        "cab".index(c) for c in "abc"
+    ]
+    assert it.whole.logits[glyphs.ASKS :].argmax(-1).tolist() == [1, 2, 3], "which are a, b and c"
 
 
 def test_the_score_is_that_of_the_query_and_the_key_beside_it() -> None:
     it = glyphs.seen()
-    score = it.q[0, glyphs.ASKS] @ it.k[0, glyphs.FOUND] / math.sqrt(3)
+    score = it.whole.query[0, glyphs.ASKS] @ it.whole.key[0, glyphs.FOUND] / math.sqrt(3)
     assert f">{score:.1f}</text>" in glyphs.glyph("score")
 
 
 @pytest.mark.parametrize(
     ("name", "numbers"),
     [
-        ("embedding", glyphs.seen().token[glyphs.FOUND]),
-        ("query", glyphs.seen().q[0, glyphs.ASKS]),
-        ("key", glyphs.seen().k[0, glyphs.FOUND]),
-        ("value", glyphs.seen().v[0, glyphs.FOUND]),
-        ("logit", glyphs.seen().logits[glyphs.ASKS]),
+        ("embedding", glyphs.seen().whole.embedding[glyphs.FOUND]),
+        ("query", glyphs.seen().whole.query[0, glyphs.ASKS]),
+        ("key", glyphs.seen().whole.key[0, glyphs.FOUND]),
+        ("value", glyphs.seen().whole.value[0, glyphs.FOUND]),
+        ("logit", glyphs.seen().whole.logits[glyphs.ASKS]),
         ("seed", glyphs.seen().start),
     ],
 )
