@@ -17,7 +17,7 @@ export const price = {
     const own = machinery.surprises(model)[WORDS.indexOf(word)];
     const mean = machinery.lossOf(model);
     const left = small ? 46 : 50;
-    const right = width - (small ? 106 : 150);
+    const right = width - (small ? 112 : 150);
     const step = (right - left) / (PLACES + 1);
     const parts = [hatching("whole-ground"), words(0, 12, "surprise, in nats", "whole-soft")];
     for (const nats of [0, -Math.log(LIKELY)]) {
@@ -36,8 +36,8 @@ export const price = {
       ];
       parts.push(hot(0, i, [x + 1, upper - 3, step - 4, base - upper + 5], say, drawn));
     });
-    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "a guess" : "nobody can know these", "whole-middle whole-soft"));
-    parts.push(words(left + 5 * step, up(floor) - 10, "these can be known", "whole-middle whole-soft"));
+    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "nobody knows" : "nobody can know these", "whole-middle whole-soft"));
+    parts.push(words(left + 5 * step, up(floor) - 10, small ? "can be known" : "these can be known", "whole-middle whole-soft"));
     parts.push(line(left, up(floor), right, up(floor), "whole-floor"));
     const low = mean < floor - 5e-4;
     const y = Math.min(up(mean), base - 2);
@@ -50,7 +50,7 @@ export const price = {
         [right + 2, Math.min(y, up(floor)) - 36, width - right - 4, Math.abs(y - up(floor)) + 64],
         say,
         path(`M${right + 4} ${y} l10 -6 v12 z`, low ? "whole-fill-alarm" : "whole-ink"),
-        words(right + 18, y + (near ? -18 : 5), `mean ${figure(mean, 3)}`, `whole-bold ${low ? "whole-alarm" : ""}`),
+        words(right + 18, y + (near ? -18 : 5), `mean ${figure(mean, mean < 0.01 ? 4 : 3)}`, `whole-bold ${low ? "whole-alarm" : ""}`),
         words(right + 18, up(floor) + (near ? 20 : 5), `floor ${figure(floor, 3)}`),
       ),
     );

@@ -15,7 +15,8 @@ const STATIONS = [
   ["triangle", "the mask", "mask"],
   ["shares", "shares", "shares"],
   ["mixtures", "mixtures", "mix"],
-  ["stream", "a letter’s chance", "letter"],
+  ["stream", "network", "add"],
+  ["chances", "a letter’s chance", "letter"],
   ["writing", "writing", "write"],
   ["price", "the loss", "loss"],
   ["race", "no mask", "train"],
@@ -43,7 +44,8 @@ function small(name, { whole, model, place, seen, machinery, word }, x, y, size)
           return box(x + (d * size) / 3 + 0.5, y + h * size * 0.56, size / 3 - 1, size * 0.42, `${kind} whole-mixed`, { rx: 1, ...more });
         }),
       ),
-    stream: () => [1, 2, 3, 0].map((id, r) => box(x, y + (r * size) / 4 + 1, Math.max(1.5, whole.chances[place][id] * size), size / 4 - 2, "whole-ink", { rx: 1 })),
+    stream: () => [draws("circle", { cx: x + size / 2, cy: y + size / 2, r: size / 2.4, class: "whole-plus" }), words(x + size / 2, y + size / 2 + 5, "+", "whole-middle")],
+    chances: () => [1, 2, 3, 0].map((id, r) => box(x, y + (r * size) / 4 + 1, Math.max(1.5, whole.chances[place][id] * size), size / 4 - 2, "whole-ink", { rx: 1 })),
     writing: () => [
       path(`M${x + size * 0.86} ${y + size * 0.66} C${x + size * 0.86} ${y} ${x + size * 0.26} ${y} ${x + size * 0.26} ${y + size * 0.66}`, "whole-arc whole-stroke-1", { "stroke-width": 2.4 }),
       upTo(4).map((k) => box(x + (k * size) / 3.8, y + size * 0.74, size / 5, size / 5, k === 3 ? "whole-ink" : "whole-chance", { rx: 1 })),
@@ -98,8 +100,8 @@ export function guide({ store, uid }) {
     { class: "attn-widget whole whole-guide", "aria-label": "Your word, and the whole model" },
     html("div", { class: "whole-chosen" }, html("div", { class: "whole-asked" }, label, input, answer), places),
     note,
-    map,
     using,
+    map,
     voice,
   );
   let at = "";
@@ -181,7 +183,7 @@ export function guide({ store, uid }) {
 
   function inARow(now, there, width) {
     const step = width / there.length;
-    const size = Math.min(22, step - 12);
+    const size = Math.min(20, step - 12);
     const parts = there.map((each, k) => {
       const x = k * step + (step - size) / 2;
       return station(each, [k * step + 1, 0, step - 2, 42], small(each[0], now, x, 4, size), words(k * step + step / 2, 39, each[2], "whole-middle whole-tiny"));
@@ -192,7 +194,7 @@ export function guide({ store, uid }) {
   function alongTheStream(now, there) {
     const size = 32;
     const [stem, branch] = [20, 66];
-    const spots = { rows: [stem - 16, 26], scores: [branch, 72], triangle: [branch, 114], shares: [branch, 156], mixtures: [branch, 198], stream: [stem - 16, 318], writing: [stem - 16, 374], price: [stem - 16, 424], race: [76, 424] };
+    const spots = { rows: [stem - 16, 26], scores: [branch, 72], triangle: [branch, 114], shares: [branch, 156], mixtures: [branch, 198], chances: [stem - 16, 318], writing: [stem - 16, 374], price: [stem - 16, 424], race: [78, 424] };
     const plus = (y) => [draws("circle", { cx: stem, cy: y, r: 8, class: "whole-plus" }), words(stem, y + 4.5, "+", "whole-middle")];
     const parts = [
       box(stem - 3.5, 18, 7, 348, "whole-stream", { rx: 3 }),
@@ -201,8 +203,6 @@ export function guide({ store, uid }) {
       path(`M${stem} 264 C${stem} 278 44 280 54 280`, "whole-way"),
       path(`M80 288 C80 302 ${stem + 30} 302 ${stem + 10} 302`, "whole-way"),
       [114, 156, 198].map((y) => path(`M${branch + 16} ${y - 9} v8`, "whole-way")),
-      box(54, 270, 60, 18, "whole-network", { rx: 4 }),
-      words(84, 283, "network", "whole-middle whole-soft whole-tiny"),
       plus(250),
       plus(302),
       path(`M${stem - 18} 392 H1.5 V10 H6`, "whole-way"),
@@ -210,9 +210,14 @@ export function guide({ store, uid }) {
       words(18, 15, now.text.slice(0, PLACES), "whole-sign whole-lesser whole-start"),
     ];
     for (const each of there) {
+      if (each[0] === "stream") {
+        const on = each[0] === at;
+        parts.push(station(each, [52, 268, 66, 24], box(54, 270, 62, 20, on ? "whole-nothing" : "whole-network", { rx: 4 }), words(85, 284, each[1], `whole-middle whole-tiny ${on ? "whole-bold" : ""}`)));
+        continue;
+      }
       const [x, y] = spots[each[0]];
-      const wide = each[0] === "price" ? 70 : 190 - x;
-      const solid = ["rows", "stream", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });
+      const wide = each[0] === "price" ? 66 : 190 - x;
+      const solid = ["rows", "chances", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });
       parts.push(station(each, [x - 4, y - 4, wide, size + 8], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[0] === "price" ? "loss" : each[1], each[0] === at ? "whole-bold" : "")));
     }
     return [parts, 462];

@@ -8,7 +8,8 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 
 /**
  * A picture for `view`, of {draw, turnedOn, below}. `draw(now, width)` gives {height, label, start, parts}: what it is,
- * which thing is on at first, and its SVG. `turnedOn(now, row, column, svg, width)` is told which thing is on.
+ * which thing is on at first, and its SVG. `turnedOn(now, row, column, svg, width)` is told which thing is on. `passes(now, hot)` says over what
+ * the pointer passes without a press.
  */
 export function picture({ store, name, view }) {
   const canvas = html("div", { class: "whole-canvas" });
@@ -47,7 +48,7 @@ export function picture({ store, name, view }) {
 
   function pointed({ type, target }) {
     const hot = target.closest?.(".whole-hot");
-    if (!hot || (type === "pointerover" && performance.now() < (canvas.deaf ?? 0))) return;
+    if (!hot || (type === "pointerover" && (performance.now() < (canvas.deaf ?? 0) || view.passes?.(now, hot)))) return;
     chosen = hot.dataset.at;
     turnOn(hot);
   }

@@ -60,6 +60,9 @@ export const scores = {
     return { height, label: "Scores of head 1: rows ask, columns answer", start: `${place},${best(now)}`, parts };
   },
 
+  /** On its way to what can be dragged the pointer crosses other rows: these want a press. */
+  passes: ({ place }, hot) => !hot.dataset.at.startsWith(`${place},`),
+
   /** The score that is on, taken apart. */
   turnedOn({ text, place, whole, turned }, i, j, svg, width) {
     const { small } = frame(width);
@@ -81,7 +84,7 @@ export const scores = {
         words(end, rowAt(d) + 18, figure(products[d], 2), "whole-end"),
       ]),
       line(xp - 2, rowAt(3) + 2, end, rowAt(3) + 2, "whole-rule"),
-      words(xp - 8, rowAt(3) + 21, "sum", "whole-end whole-soft"),
+      words(xp - 22, rowAt(3) + 21, "sum", "whole-end whole-soft"),
       words(end, rowAt(3) + 21, figure(total, 2), "whole-end whole-bold"),
       small
         ? [words(190, 90, "÷ √3 =", "whole-soft"), cell(240, 68, 54, 34, total / Math.sqrt(3), HIGHEST, 2), words(267, 120, "score", "whole-middle whole-soft")]

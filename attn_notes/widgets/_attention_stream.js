@@ -1,31 +1,28 @@
-// The residual stream at the place that asks: what the heads and the small network add, and what the end of it says.
+// The residual stream at the place that asks, what the heads and the small network add to it, and what its end says.
 
 import { argmax } from "./_model.js";
 import { VOCABULARY } from "./_sorter.js";
-import { arrowAt, box, draws, exactly, figure, hot, line, path, percent, strip, toneOf, token, withArticle, words } from "./_attention_kit.js";
+import { box, draws, exactly, figure, hot, line, path, percent, strip, toneOf, token, withArticle, words } from "./_attention_kit.js";
 
 const ORDER = [1, 2, 3, 0]; // the letters, then the bar
 
 const rowsOf = (numbers, length) =>
   VOCABULARY.map((_, id) => Array.from(numbers.subarray(id * length, (id + 1) * length)));
 
+/** The row of the place, and what is added to it. */
 export const stream = {
-  draw({ text, place, model, whole }, width) {
-    const embeddings = rowsOf(model.weights["token.weight"], 6);
+  draw({ text, place, whole }, width) {
     const small = width < 560;
-    const [side, high, pitch, top] = [32, 32, 48, 8];
-    const cw = small ? 24 : Math.min(52, (width - 400) / 6);
-    const left = 44;
-    const beside = left + 6 * cw + 14;
-    const now = small ? "the stream" : "the stream now";
+    const [high, pitch, top, left] = [32, small ? 60 : 48, small ? 24 : 8, 44];
+    const cw = small ? (width - left) / 6 : Math.min(52, (width - 400) / 6);
     const steps = [
-      [whole.row[place], `the row of ${withArticle(text[place])}${small ? "" : ` at place ${place + 1}`}`, 4],
+      [whole.row[place], `the row of ${withArticle(text[place])} at place ${place + 1}`, 4],
       [whole.read[place], "the heads add", 4],
-      [whole.middle[place], now, 4],
-      [whole.network[place], small ? "the network adds" : "the small network adds", 12],
-      [whole.end[place], small ? "the stream" : "the stream at its end", 12],
+      [whole.middle[place], "the stream now", 4],
+      [whole.network[place], "the small network adds", 12],
+      [whole.end[place], "the stream at its end", 12],
     ];
-    const parts = [box(11, top + 4, 12, 5 * pitch + 22, "whole-stream", { rx: 6 })];
+    const parts = [box(11, top + 4, 12, 4 * pitch + 30, "whole-stream", { rx: 6 })];
     steps.forEach(([row, name, most], r) => {
       const y = top + r * pitch;
       const added = r % 2 === 1;
@@ -39,28 +36,42 @@ export const stream = {
         const say = added ? [`To number ${e + 1} ${name} `, figure(value, 2), "."] : [`Number ${e + 1} of ${name}: `, figure(value, 2), ...sum, "."];
         parts.push(hot(r, e, [x, y, cw, high], say, strip(x, y, cw, high, [value], most, 2)));
       });
-      parts.push(words(beside, y + high / 2 + 5, name, added ? "" : "whole-soft"));
+      parts.push(words(small ? left : left + 6 * cw + 14, small ? y - 6 : y + high / 2 + 5, name, added ? "" : "whole-soft"));
     });
+    const label = `The residual stream at place ${place + 1}: its row, and what is added to it`;
+    return { height: top + 4 * pitch + high + 4, label, start: "2,0", parts };
+  },
+};
 
-    // the end of the stream as a query, the four embeddings as its keys
-    const under = top + 5 * pitch + 24;
+/** The end of the stream as a query, the four embeddings as its keys. */
+export const chances = {
+  draw({ place, model, whole }, width) {
+    const embeddings = rowsOf(model.weights["token.weight"], 6);
+    const small = width < 560;
+    const [side, high, top] = [32, 32, 24];
+    const cw = small ? 24 : Math.min(52, (width - 400) / 6);
+    const left = 44;
+    const beside = left + 6 * cw + 14;
     const most = Math.max(10, ...whole.logits[place].map(Math.abs));
     const wide = small ? 70 : 130;
     const zero = beside + wide / 2;
     const begin = beside + wide + (small ? 6 : 26);
     const room = width - begin - 60;
-    const chances = whole.chances[place];
-    parts.push(words(left, under - 5, small ? "brought to one size" : "brought to one size, it meets the four embeddings", "whole-soft"));
-    parts.push(strip(left, under + 4, cw, high, whole.final[place], 4, 2));
-    parts.push(arrowAt(17, under + 6, 90), path(`M17 ${under + 20} H${left - 4}`, "whole-thin"));
-    parts.push(words(zero, under + 36, "logit", "whole-middle whole-soft"), words(begin, under + 36, "chance", "whole-soft"));
+    const shares = whole.chances[place];
+    const parts = [
+      words(left, top - 8, "the end of the stream, brought to one size", "whole-soft"),
+      strip(left, top, cw, high, whole.final[place], 4, 2),
+      words(left - 22, top + 21, "×", "whole-middle whole-soft"),
+      words(zero, top + 34, "logit", "whole-middle whole-soft"),
+      words(begin, top + 34, "chance", "whole-soft"),
+    ];
     ORDER.forEach((id, r) => {
-      const y = under + 48 + r * 38;
-      const [logit, chance] = [whole.logits[place][id], chances[id]];
+      const y = top + 46 + r * 38;
+      const [logit, chance] = [whole.logits[place][id], shares[id]];
       const length = (Math.abs(logit) / most) * (wide / 2 - (small ? 4 : 34));
-      const best = argmax(chances) === id;
+      const best = argmax(shares) === id;
       const { kind } = toneOf(logit, 1);
-      const say = [`The end of the stream meets the embedding of ${withArticle(VOCABULARY[id])}: logit `, figure(logit, 2), ", chance ", exactly(chance), "."];
+      const say = [`The end of the stream times the embedding of ${withArticle(VOCABULARY[id])}: logit `, figure(logit, 2), ", chance ", exactly(chance), "."];
       const drawn = [
         box(0, y - 3, width, 34, "whole-nothing"),
         token(2, y, side, 28, VOCABULARY[id], { marked: best && chance > 0.5 }),
@@ -70,10 +81,10 @@ export const stream = {
         box(begin, y + 4, Math.max(1.5, chance * room), 20, "whole-ink", { rx: 2 }),
         words(begin + 6 + chance * room, y + 19, percent(chance), best ? "whole-bold" : ""),
       ];
-      parts.push(hot(5 + r, 0, [0, y - 3, width, 34], say, drawn));
+      parts.push(hot(r, 0, [0, y - 3, width, 34], say, drawn));
     });
-    parts.push(line(zero, under + 44, zero, under + 200, "whole-faint-line"));
-    const label = `The residual stream at place ${place + 1}, and the logits and chances of the next token`;
-    return { height: under + 204, label, start: `${5 + ORDER.indexOf(argmax(chances))},0`, parts };
+    parts.push(line(zero, top + 42, zero, top + 198, "whole-faint-line"));
+    const label = `The logits and the chances of the token that follows place ${place + 1}`;
+    return { height: top + 202, label, start: `${ORDER.indexOf(argmax(shares))},0`, parts };
   },
 };

@@ -27,7 +27,7 @@ export const unmasked = {
       const h = each.mask ? 0 : machinery.peeker(each);
       const shares = machinery.whole(each, word).attention[h];
       const left = n * (side + PLACES * size + between) + side;
-      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : ": shares of one head"}`, n ? "whole-bold" : "whole-soft"));
+      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : `: shares of head ${h + 1}`}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
         parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));
         parts.push(words(left + i * size + size / 2, top + PLACES * size + 18, text[i], "whole-sign"));
@@ -73,7 +73,7 @@ export const unmasked = {
 /** What came of a model trained here, in words; where nobody has heard of a mask yet, what it did. */
 function outcome({ mask }, loss, floor, right, invites) {
   const gap = figure(Math.abs(loss - floor), 3);
-  if (invites) return `${gap} below the best possible. It was allowed to see what comes next, and copied it. Left to itself it gets many of the words wrong.`;
+  if (invites) return `It ends ${gap} below the best possible. And yet, left to itself, it gets many of the words wrong.`;
   const where = loss < floor - BELOW ? `${gap} below the floor. No honest predictor gets there` : `${gap} above the floor`;
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
 }

@@ -13,13 +13,13 @@ import { picture } from "./_attention_picture.js";
 import { glance, rows } from "./_attention_rows.js";
 import { scores } from "./_attention_scores.js";
 import { mixtures, shares, triangle } from "./_attention_shares.js";
-import { stream } from "./_attention_stream.js";
+import { chances, stream } from "./_attention_stream.js";
 import { writing } from "./_attention_writing.js";
 import { price } from "./_attention_loss.js";
 import { race, unmasked } from "./_attention_unmasked.js";
 import { guide } from "./_attention_map.js";
 
-const VIEWS = { glance, rows, scores, triangle, shares, mixtures, stream, writing, price, unmasked };
+const VIEWS = { glance, rows, scores, triangle, shares, mixtures, stream, chances, writing, price, unmasked };
 
 /** What a widget brings: its models with their weights by name. */
 const brought = (model) => ({

@@ -178,8 +178,8 @@ def test_it_is_for_everybody(
 
 
 def test_its_map_says_where_one_is(page: Page) -> None:
-    page.locator("[data-picture=stream]").scroll_into_view_if_needed()
-    page.evaluate("document.querySelector('[data-picture=stream]').scrollIntoView()")
+    page.locator("[data-picture=chances]").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('[data-picture=chances]').scrollIntoView()")
     current = page.locator(".whole-map [aria-current=step]")
     expect(current).to_have_attribute("aria-label", "a letter’s chance")
 

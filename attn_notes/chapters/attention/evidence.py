@@ -19,7 +19,7 @@ ASKED = Number(
     "words in order",
     0,
     27,
-    label="Words of 27 that it writes in order, if it is trained without the mask",
+    label="Words of 27 that it writes in order without the mask, in the middle of sixteen models",
 )
 
 

@@ -39,7 +39,10 @@ js await models[0].set("word", "aab")
 
 SCORES = """
 # a score is taken apart: by the pointer, by keys
+point at [data-picture=scores] [data-at="3,2"]
+# of another row only when it is pressed
 point at [data-picture=scores] [data-at="4,2"]
+press [data-picture=scores] [data-at="4,2"]
 focus [data-picture=scores] .whole-on
 keys ArrowLeft ArrowUp
 # a number of the query is dragged, and what follows from it moves; by keys as well
@@ -66,7 +69,7 @@ point at [data-picture=triangle] [data-at="3,4"]
 point at [data-picture=mixtures] [data-at="1,1"] .whole-token
 point at [data-picture=mixtures] [data-at="2,3"]
 point at [data-picture=stream] [data-at="2,4"]
-point at [data-picture=stream] [data-at="7,0"]
+point at [data-picture=chances] [data-at="2,0"]
 point at [data-picture=price] [data-at="0,0"]
 # of the other words one is chosen
 press ccc becomes ccc.
@@ -92,7 +95,7 @@ SCRIPTS = {
     "word": (partial(page, "rows"), WORD),
     "scores": (partial(page, "scores", "shares"), SCORES),
     "writing": (
-        partial(page, "triangle", "mixtures", "stream", "writing", "price"),
+        partial(page, "triangle", "mixtures", "stream", "chances", "writing", "price"),
         WRITING,
     ),
     "training": (partial(page, "race", "unmasked"), TRAINING),
