@@ -36,7 +36,7 @@ export const price = {
       ];
       parts.push(hot(0, i, [x + 1, upper - 3, step - 4, base - upper + 5], say, drawn));
     });
-    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "nobody knows" : "nobody can know these", "whole-middle whole-soft"));
+    parts.push(words(left + 2 * step, up(-Math.log(LIKELY)) - 10, small ? "a guess" : "no honest predictor can know these", "whole-middle whole-soft"));
     parts.push(words(left + 5 * step, up(floor) - 10, small ? "can be known" : "these can be known", "whole-middle whole-soft"));
     parts.push(line(left, up(floor), right, up(floor), "whole-floor"));
     const low = mean < floor - 5e-4;

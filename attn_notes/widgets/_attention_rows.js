@@ -23,7 +23,7 @@ export const glance = {
           [
             `To write ${choice}, the ${spoken(text[place])} at place ${place + 1} takes `,
             exactly(share),
-            ` of what it reads from the ${spoken(text[at])} at place ${at + 1}.`,
+            ` of what its first head reads from the ${spoken(text[at])} at place ${at + 1}.`,
           ],
           drawn,
         ),

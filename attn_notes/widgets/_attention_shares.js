@@ -18,10 +18,10 @@ export const triangle = {
         const [x, y] = [left + j * size, top + i * size];
         const [inside, answer, open] = [j <= i, j === i + 1, seen(i, j)];
         const who = `Place ${i + 1}, the ${spoken(text[i])}, `;
-        let say = `${who}${open ? "reads this as well" : "may not read this"}: it comes later.`;
+        let say = `${who}${open ? "may read this as well" : "may not read this"}: it comes later.`;
         if (j === i) say = `${who}reads itself${i ? ", and what stands before it" : ""}.`;
         else if (inside) say = `${who}may read the ${spoken(text[j])} at place ${j + 1}.`;
-        else if (answer) say = `The ${spoken(text[j])} is what place ${i + 1} has to say. ${open ? "Without a mask it just reads it." : "In training it stands there, one cell on; the mask strikes it out."}`;
+        else if (answer) say = `The ${spoken(text[j])} is what place ${i + 1} has to say. ${open ? "Without a mask it may read it." : "In training it stands there, one cell on; the mask strikes it out."}`;
         const marked = i === place && j === i ? "whole-marked-box" : "";
         const kind = j === i ? `whole-itself ${marked}` : "whole-wash";
         const frame = [x + 2, y + 2, size - 4, size - 4];
@@ -35,7 +35,9 @@ export const triangle = {
         parts.push(hot(i, j, frame, say, drawn));
       }
     }
-    const label = "A triangle: each row is a place and holds the letters that it may read; its answer stands one cell to the right";
+    const label = model.mask
+      ? "A triangle: each row is a place and holds the letters that it may read; its answer stands one cell to the right"
+      : "Each row is a place, and nothing is struck out: it may read its answer, one cell to the right";
     return { height: top + PLACES * size, label, start: `${place},${Math.min(place + 1, PLACES - 1)}`, parts };
   },
 };

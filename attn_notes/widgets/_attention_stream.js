@@ -20,7 +20,7 @@ export const stream = {
       [whole.read[place], "the heads add", 4],
       [whole.middle[place], "the stream now", 4],
       [whole.network[place], "the small network adds", 12],
-      [whole.end[place], "the stream at its end", 12],
+      [whole.end[place], "the stream at its end (rounded)", 12],
     ];
     const parts = [box(11, top + 4, 12, 4 * pitch + 30, "whole-stream", { rx: 6 })];
     steps.forEach(([row, name, most], r) => {
@@ -59,7 +59,7 @@ export const chances = {
     const room = width - begin - 60;
     const shares = whole.chances[place];
     const parts = [
-      words(left, top - 8, "the end of the stream, brought to one size", "whole-soft"),
+      words(left, top - 8, `the end of the stream, brought to one size${model.mask || place < 3 ? "" : " (as in training: its answer stands one cell on)"}`, "whole-soft"),
       strip(left, top, cw, high, whole.final[place], 4, 2),
       words(left - 22, top + 21, "×", "whole-middle whole-soft"),
       words(zero, top + 34, "logit", "whole-middle whole-soft"),

@@ -15,7 +15,7 @@ const BELOW = 5e-4; // nats: nearer to the floor than that is on it
 
 /** A model with the mask and one without it, of which one is in all pictures: the shares of the head that looks ahead. */
 export const unmasked = {
-  draw({ text, word, model, models, machinery }, width) {
+  draw({ text, word, whole, model, models, machinery }, width) {
     const small = width < 520;
     const pair = [true, false].map((mask) => (model.mask === mask ? model : models.find((each) => each.mask === mask))).filter(Boolean);
     const between = small ? 30 : 74;
@@ -25,7 +25,7 @@ export const unmasked = {
     const parts = [hatching("whole-ahead")];
     pair.forEach((each, n) => {
       const h = each.mask ? 0 : machinery.peeker(each);
-      const shares = machinery.whole(each, word).attention[h];
+      const shares = (each === model ? whole : machinery.whole(each, word)).attention[h];
       const left = n * (side + PLACES * size + between) + side;
       parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : `: shares of head ${h + 1}`}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
@@ -108,7 +108,8 @@ export function race({ store, esm, root, uid, invites }) {
     if (training.state() === "running") return;
     const { lesson } = store.now();
     const { step, draws: begins, rate, steps, warmup, tokens } = lesson;
-    const seed = (runs.get(mask)?.seed ?? FIRST - 1) + 1;
+    const [own, other] = [runs.get(mask)?.seed ?? FIRST - 1, runs.get(!mask)?.seed ?? 0];
+    const seed = Math.max(other, own + 1); // the same as of the other way, as long as that is another one
     running = { mask, seed, curve: [] };
     runs.set(mask, running);
     const mayRead = upTo(PLACES ** 2).map((n) => (!mask || n % PLACES <= Math.floor(n / PLACES) ? 1 : 0));

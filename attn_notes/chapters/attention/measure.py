@@ -82,20 +82,20 @@ def peeked(model: WholeSorter) -> Float[Tensor, " h"]:
     return shares.diagonal(1, -2, -1).mean((0, 2))
 
 
-def pushes(model: WholeSorter) -> list[int]:
-    """How many of 81 pushes end with the letter that head 1 was made to read, by letter written.
+def pushes(model: WholeSorter) -> list[tuple[int, int]]:
+    """How many pushes make it write the letter that head 1 was made to read, and of how many.
 
-    A push is a word and one of its three places.
+    By letter written. A push is a word and one of its places, with another letter than is written
+    without it: what would be written anyway shows nothing.
     """
-    words = texts()[:, : WRITING.start]
-    mask = recipe.MASKS["mask"]
-    return [
-        sum(
-            int((written(model, mask, (n, 0, place))[:, n] == words[:, place]).sum())
-            for place in range(WRITING.start)
-        )
-        for n in range(len(WRITING))
-    ]
+    words, mask = texts()[:, : WRITING.start], recipe.MASKS["mask"]
+    found = []
+    for n, free in enumerate(written(model, mask).T):
+        other = words != free[:, None]
+        pushed = [written(model, mask, (n, 0, place))[:, n] for place in range(WRITING.start)]
+        same = torch.stack(pushed, 1) == words
+        found.append((int((same & other).sum()), int(other.sum())))
+    return found
 
 
 @torch.no_grad()

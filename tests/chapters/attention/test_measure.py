@@ -47,19 +47,19 @@ def test_one_that_reads_right_writes_right() -> None:
     assert measure.right(model, MASK) == 27
     assert measure.found(model).tolist() == [27, 27, 27]
     assert measure.seeking(model, MASK)[0] == 1
-    assert measure.pushes(model) == [81, 81, 81]
+    assert measure.pushes(model) == [(39, 39), (30, 30), (39, 39)]
     second = measure.written(model, MASK, (1, 0, 0))  # and no other letter is pushed
     words = sorting.all_sequences()
     assert torch.equal(second, torch.stack([words[:, 4], words[:, 0], words[:, 6]], 1))
 
 
 def test_one_that_always_writes_b_is_right_once() -> None:
-    """And a push at it is in vain, but where b is what it was made to read."""
+    """And a push at it is in vain."""
     model = MadeUp(smallest_left, writes=sorting.VOCABULARY.index("b"))
     assert measure.right(model, MASK) == 1
     assert (measure.written(model, MASK) == 2).all()
     assert measure.found(model).tolist() == [27, 27, 27]
-    assert measure.pushes(model) == [27, 27, 27]
+    assert measure.pushes(model) == [(0, 54)] * 3  # b is no other letter
 
 
 def test_who_reads_its_own_place_finds_the_letter_that_it_has_just_written() -> None:

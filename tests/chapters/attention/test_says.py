@@ -3,6 +3,8 @@
 import math
 import re
 
+import torch
+
 from attn_notes.chapters.attention import evidence, measure, recipe
 from attn_notes.tasks import sorting
 
@@ -19,11 +21,11 @@ def test_the_models_of_the_pictures() -> None:
     LESSON.says(
         f"with {sum(p.numel() for p in SHOWN.parameters())} weights",
         f"For {measure.found(SHOWN).sum()} of the 81 letters of all words its largest share",
-        f"In {second} of 81 such trials that letter is written",
-        f"(in the other lines, {first} and {third})",
-        f"this one gets {measure.right(PEEKS, OPEN)} of the 27 words right",
-        f"this head takes {100 * measure.peeked(PEEKS).max():.0f} % from there",
-        where=measure.right(SHOWN, MASK) == 27,
+        "In {} of {} such trials it is written".format(*second),
+        f"(elsewhere, {first[0]} and {third[0]} of {first[1]})",
+        f"the one here at first gets {measure.right(PEEKS, OPEN)} of 27 words right",
+        f"its head 1 takes {100 * measure.peeked(PEEKS).max():.0f} % from there",
+        where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
     LESSON.says(
         f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
@@ -72,4 +74,6 @@ def test_what_a_teacher_is_told() -> None:
     TEACHING.says(
         f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them"
     )
+    pushed = torch.tensor(measure.pushes(SHOWN)).sum(0).tolist()
+    TEACHING.says("Mostly it is written ({} of {})".format(*pushed))
     TEACHING.says(f"a sixth of it in the mean: {math.log(3) / 6:.2f}")
