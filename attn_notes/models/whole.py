@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from attn_notes import allowed
 from attn_notes.models.attention import dot_scores
 from attn_notes.models.deep_qkv import Sorter
 
@@ -40,7 +41,12 @@ class Whole(NamedTuple):
 
 
 def causal(t: int) -> Float[Tensor, "{t} {t}"]:
-    """The mask as what may be read: a triangle of ones, place i in row i."""
+    """The mask as what may be read: a triangle of ones, place i in row i.
+
+    Raises:
+        ValueError: no place.
+    """
+    allowed.whole(t=t)
     return torch.ones(t, t).tril()
 
 
