@@ -5,12 +5,13 @@ import { number, svg } from "./_page.js";
 
 export const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 export const spoken = (sign) => (sign === "|" ? "bar" : sign);
+/** As part of a sentence: “of a”, “of the bar”. */
 export const withArticle = (sign) => (sign === "|" ? "the bar" : sign);
 export const percent = (share) => `${Math.round(share * 100)} %`;
 /** As a picture has no room for it: 99.98 %, 0.03 %. */
 export const exactly = (share) => `${(100 * share).toFixed(share > 0.995 || share < 0.005 ? 2 : 1)} %`;
 /** A number, without a sign where nothing but zeros is left of it. */
-export const figure = (value, digits = 1) => number(Number(value.toFixed(digits)) || 0, digits);
+export const figure = (value, digits = 1) => number(Number(value.toFixed(digits)) + 0, digits);
 export const ordinal = (n) => ["first", "second", "third"][n];
 
 /** An SVG element; what is null or false among its children is left out. */

@@ -150,6 +150,7 @@ export function guide({ store, uid }) {
       turned && `The query of place ${turned.place + 1} is not its own.`,
       push && `Head 1 is made to read the ${spoken(writing.steps[push.n].text[push.at])}.`,
     ].filter(Boolean);
+    if (using.contains(document.activeElement)) places.querySelector(":checked").focus({ preventScroll: true });
     using.hidden = !told.length;
     using.replaceChildren(`${told.join(" ")} `, html("button", { type: "button", class: "attn-button", onclick: () => store.set({ model: models[0].name }) }, "back"));
     chart();
@@ -164,7 +165,10 @@ export function guide({ store, uid }) {
     const tall = node.parentElement === beside;
     const width = tall ? 190 : Math.min(560, Math.floor(map.clientWidth)) || 358;
     const [svg, height] = tall ? alongTheStream(now, there) : inARow(now, there, width);
+    const links = () => [...map.querySelectorAll(".whole-station")];
+    const focused = links().indexOf(document.activeElement);
     map.replaceChildren(draws("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "The steps of the model" }, svg));
+    links()[focused]?.focus({ preventScroll: true });
   }
 
   function station([name, title], frame, ...parts) {

@@ -1,8 +1,7 @@
 // A sorter seen whole, in the reader's browser. The forward pass is torch's own, traced into a program
 // (attn_notes/programs), of all 27 texts at once.
 //
-// A model is {name, mask, weights, curve}: whether places are kept from reading ahead, the weights by their names, and the
-// loss on the way as rows of [step, loss], where there is one.
+// A model is {name, mask, weights}: whether places are kept from reading ahead, and the weights by their names.
 
 import { argmax, softmax } from "./_model.js";
 import { machine } from "./_machines.js";
@@ -51,8 +50,8 @@ export async function engine(observe) {
     run();
   }
 
-  /** All that the last pass made of one of the texts. */
   const NAMES = ["embedding", "row", "query", "key", "value", "score", "attention", "mixture", "read", "middle", "hidden"];
+  /** All that the last pass made of one of the texts. */
   function made(w) {
     const of = (name, index) => {
       const { numbers, shape } = output(name);

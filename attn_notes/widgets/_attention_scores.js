@@ -104,8 +104,6 @@ export const scores = {
   },
 
   listen(canvas, store) {
-    let held = null; // the node may be drawn anew under the pointer
-
     function nudge(d, place, by) {
       const { turned, whole } = store.now();
       const before = turned?.place === place ? turned.by : [0, 0, 0];
@@ -119,8 +117,8 @@ export const scores = {
       if (!drag) return;
       event.preventDefault();
       drag.focus({ preventScroll: true });
-      held = { d: Number(drag.dataset.d), place: Number(drag.dataset.of) };
-      follow(canvas, event, (dx, dy) => nudge(held.d, held.place, (dx - dy) / DRAGGED), () => {
+      const [d, place] = [Number(drag.dataset.d), Number(drag.dataset.of)]; // the node is drawn anew under the pointer
+      follow(canvas, event, (dx, dy) => nudge(d, place, (dx - dy) / DRAGGED), () => {
         canvas.deaf = performance.now() + DEAF; // or the cell below would take over
       });
     });

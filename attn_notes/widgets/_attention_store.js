@@ -29,6 +29,7 @@ function created() {
     if (observe !== program) machinery = await engine(observe);
     program = observe;
     for (const [name, model] of Object.entries(more)) models.set(name, { ...model, name });
+    if (state.model in more) Object.assign(state, { push: null, turned: null }); // tried on another of that name
     if (!models.has(state.model)) [state.model] = models.keys();
     lesson = teach ?? lesson;
     tell();

@@ -173,7 +173,7 @@ export function race({ store, esm, root, uid, invites }) {
     const width = Math.floor(chart.clientWidth);
     if (!now?.lesson || !width) return;
     const { floor, steps } = now.lesson;
-    const [left, top, high] = [34, 30, width < 480 ? 190 : 230];
+    const [left, top, high] = [34, 30, width < 480 || invites ? 190 : 230];
     const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
     const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
     const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "loss: the lower, the better" : "loss, in nats" });

@@ -38,7 +38,7 @@ async function render({ model, el }) {
   const uid = `whole-${Math.random().toString(36).slice(2)}`;
   const root = html("div", { class: "attn-widget whole", role: "group", "aria-label": model.get("title") });
   const load = () => store.bring(brought(model));
-  model.on("change:runs", load);
+  model.on("change:runs change:lesson", load);
   const loading = load();
   const shown = name === "race" ? race({ store, esm: model.get("_esm"), root, uid, invites: model.get("invites") }) : picture({ store, name, view: VIEWS[name] });
   const asleep = sleeper();
@@ -50,7 +50,7 @@ async function render({ model, el }) {
   wake();
   root.append(asleep, shown.node);
   el.append(root);
-  const free = [() => model.off("change:runs", load), unwatch, shown.free];
+  const free = [() => model.off("change:runs change:lesson", load), unwatch, shown.free];
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
   return () => free.forEach((each) => each());

@@ -1,6 +1,6 @@
 """Attention, seen whole: a sorter's forward pass as pictures that follow a word.
 
-A page has one `SeenWhole` with models in it, and pictures of them, `seen.picture("scores")`, each
+A page has one `SeenWhole` with models in it, and pictures of them, `seen.show("scores", …)`, each
 where the text speaks of it. They share what the reader chooses. Forward pass and training step are
 torch's own, traced into programs that the page runs.
 """
@@ -116,9 +116,9 @@ class SeenWhole(anywidget.AnyWidget):
         stacked = {key: value[None] for key, value in parameters.items()}
         order = self.runs.get(name.strip(), {"order": len(self.runs)})["order"]
         run = {**pack(_build, stacked, "sorter"), "mask": mask, "order": order}
+        runs = {**self.runs, named(name): run}
         with self.hold_sync():
-            self.program = _observe()
-            self.runs = {**self.runs, named(name): run}
+            self.program, self.runs = _observe(), runs
 
     def teach(self, *, rate: float, steps: int, warmup: int) -> None:
         """Let the reader train sorters in the page, with the mask and without.

@@ -75,6 +75,9 @@
     link.addEventListener("pointerdown", ({ pointerType }) => {
       first = pointerType === "touch" && word !== link;
     });
+    link.addEventListener("pointercancel", () => {
+      first = false; // it became a scroll
+    });
     link.addEventListener("click", (event) => {
       if (first) event.preventDefault();
       if (first) show(link);

@@ -29,7 +29,14 @@ def losses(crowds: Mapping[str, Crowd]) -> Picture:
         _curves(ax, crowds)
         ax.set(xlabel="step", ylabel="loss, nats", ylim=(0, 1.4), xlim=(0, recipe.STEPS))
         for mask, y in {"mask": sorting.FLOOR, "no mask": 0.0}.items():  # beside where they end
-            ax.text(1.02, y, NAMES[mask], va="center", color=COLOUR[mask], transform=_mixed(ax))
+            ax.text(
+                1.02,
+                y,
+                NAMES[mask],
+                va="center",
+                color=COLOUR[mask],
+                transform=ax.get_yaxis_transform(),
+            )
     return Picture(
         fig,
         f"{below['mask']} of {seeds} seeds fall through the floor with the mask, "
@@ -42,33 +49,6 @@ def losses(crowds: Mapping[str, Crowd]) -> Picture:
         lesson="attention",
         yours=[Yours(ax, NAMES, series="loss", reads={"ends at": None}, unit=" nats")],
     )
-
-
-def written(crowds: Mapping[str, Crowd]) -> Picture:
-    """How many of the 27 words each seed writes in order, by itself."""
-    ways = [*crowds][::-1]
-    counts = {mask: crowds[mask].right.tolist() for mask in ways}
-    with figures.figure(5.5, 1.9) as (fig, ax):
-        for row, mask in enumerate(ways):
-            seen: dict[int, int] = {}
-            for right in counts[mask]:  # seeds with the same number stand one on the other
-                seen[right] = seen.get(right, -1) + 1
-                ax.plot(right, row + 0.09 * seen[right], "o", color=COLOUR[mask], markersize=5)
-        ax.set_yticks(range(len(ways)), [NAMES[mask] for mask in ways])
-        ax.set(xlabel="of 27 words, written in order", xlim=(-0.5, 27.5), ylim=(-0.4, 2.5))
-    sentences = [
-        f"{NAMES[mask]} from {min(counts[mask])} to {max(counts[mask])}" for mask in crowds
-    ]
-    return Picture(
-        fig,
-        "Below the floor, and yet they cannot write",
-        "Each dot is a seed.",
-        f"Words written in order by each seed: {'; '.join(sentences)}.",
-    )
-
-
-def _mixed(ax: Axes) -> object:
-    return ax.get_yaxis_transform()
 
 
 def emblem() -> Picture:

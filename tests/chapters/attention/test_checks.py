@@ -98,3 +98,11 @@ def test_eleven_of_81_disagree_and_each_counts_but_the_one_in_the_text() -> None
     every = {(word, n) for word in words for n in (1, 2, 3)}
     assert {one for one in every if checks.disagree(one).passed} == found - {("aab", 2)}
     assert "the bar" in checks.disagree(("ccc", 1)).message
+
+
+@pytest.mark.parametrize("case", range(20))
+def test_a_point_more_doubles_only_what_is_small(case: int) -> None:
+    """A share s becomes e s / (e s + 1 − s), which is 2 s where s = (e − 2) / (2 e − 2)."""
+    right = checks.softmax.solved(case)
+    small = right["masked"] < (math.e - 2) / (2 * math.e - 2)
+    assert (right["verdict"] == "it more than doubles") == small

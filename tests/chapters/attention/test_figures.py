@@ -34,15 +34,6 @@ def test_a_line_for_each_seed_and_the_floor() -> None:
     assert [x.get_color() for x in lines] == [figures.COLOUR[mask] for mask in CROWDS for _ in "ab"]
 
 
-def test_a_dot_for_each_seed_by_the_words_it_writes() -> None:
-    picture = figures.written(CROWDS)
-    assert picture.alt.endswith("with the mask from 20 to 27; without the mask from 3 to 11.")
-    dots = {(float(x.get_xdata()[0]), x.get_color()) for x in picture.fig.axes[0].lines}
-    assert dots == {
-        (right, figures.COLOUR[mask]) for mask in CROWDS for right in CROWDS[mask].right.tolist()
-    }
-
-
 def test_the_small_picture_has_both_losses_of_the_seed_that_is_shown() -> None:
     (ax,) = figures.emblem().fig.axes
     assert (
