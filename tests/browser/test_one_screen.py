@@ -15,7 +15,7 @@ TRAIN = [".attn-guess", ".attn-settings > summary", ".attn-go", ".attn-chart"]
 SORTER = [".abc-ask", ".abc-map", ".abc-steps"]
 # What is to be seen together: the question, the controls, and what changes.
 TOGETHER = {
-    "index": SORTER + TRAIN,
+    "index": [".attn-go", ".whole-canvas", ".whole-verdict"],
     "deep_qkv": SORTER + TRAIN,
     "dialectical": [".dh-typed", ".dh-losses", ".dh-moves", ".dh-change", ".dh-effect", *TRAIN],
     "triple_product": [".tp-tokens", ".tp-answer", *TRAIN],
@@ -24,7 +24,6 @@ TOGETHER = {
 }
 # What training changes, and on a phone is above Train and its picture.
 TRAINED = {
-    "index": ".abc-ask",
     "deep_qkv": ".abc-ask",
     "dialectical": ".dh-losses",
     "triple_product": ".tp-tokens",
@@ -100,7 +99,7 @@ def test_the_contents_of_the_page_come_up_from_under_a_widget(open_page: OpenPag
     assert link.evaluate(over)
 
 
-@pytest.mark.parametrize("stem", [stem for stem in TRAINED if stem != "index"])
+@pytest.mark.parametrize("stem", TRAINED)
 def test_the_settings_are_named_while_they_are_folded(stem: str, open_page: OpenPage) -> None:
     widget = open_page(f"book/{stem}.html?bare").page.locator(".attn-widget")
     made, menus = widget.locator(".attn-settings-made"), widget.locator(".attn-settings select")
