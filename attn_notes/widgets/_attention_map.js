@@ -11,9 +11,9 @@ const NARROW = "(max-width: 1199px)"; // there the page has no second column
 /** The stations of the map, by the names of their pictures. */
 const STATIONS = [
   ["rows", "letters to rows", "rows"],
-  ["scores", "scores", "scores"],
+  ["scores", "scores", "score"],
   ["triangle", "the mask", "mask"],
-  ["shares", "shares", "shares"],
+  ["shares", "shares", "share"],
   ["mixtures", "mixtures", "mix"],
   ["stream", "network", "add"],
   ["chances", "a letter’s chance", "letter"],
