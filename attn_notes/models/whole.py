@@ -102,6 +102,21 @@ class WholeSorter(Sorter):
         end = middle + network
         final = self.norm(end)
         return Whole(
-            *(embedding, position, row, normed, query, key, value, score, attention, mixture),
-            *(read, middle, hidden, network, end, final, final @ self.token.weight.T),
+            embedding=embedding,
+            position=position,
+            row=row,
+            normed=normed,
+            query=query,
+            key=key,
+            value=value,
+            score=score,
+            attention=attention,
+            mixture=mixture,
+            read=read,
+            middle=middle,
+            hidden=hidden,
+            network=network,
+            end=end,
+            final=final,
+            logits=final @ self.token.weight.T,
         )

@@ -9,10 +9,20 @@ import { LETTERS_PER_WORD, SEP, VOCABULARY, WORDS, sorted } from "./_sorter.js";
 
 export const PLACES = 2 * LETTERS_PER_WORD;
 export const HEADS = 2;
+/** What the pictures show of a forward pass, besides the positions, which are no text's. */
+const DRAWN =
+  "embedding row query key value score attention mixture read middle network end final logits".split(" ");
 
 /** What training reads and what it is asked for: `cab|abc`, of which the last letter is never read. */
 export const textOf = (word) => `${word}|${sorted(word)}`;
 const idsOf = (text) => [...text].map((sign) => VOCABULARY.indexOf(sign));
+
+/** What each place may read, place i in row i: itself, what stands before it, and without a mask what comes later too. */
+export const mayRead = (mask, length = PLACES) =>
+  Array.from({ length: PLACES ** 2 }, (_, n) => {
+    const [i, j] = [Math.floor(n / PLACES), n % PLACES];
+    return i === j || (j < length && (j < i || !mask)) ? 1 : 0;
+  });
 
 /** Numbers in rows of rows, as a shape says. */
 function nested(numbers, [length, ...shape]) {
@@ -41,8 +51,7 @@ export async function engine(observe) {
   function pass({ weights, mask }, texts, { length = PLACES, turned = null, held = null } = {}) {
     for (const [name, values] of Object.entries(weights)) input(name).set(values);
     texts.forEach((text, w) => input("tokens").set(text.slice(0, PLACES), w * PLACES));
-    const mayRead = (i, j) => i === j || (j < length && (j < i || !mask));
-    input("may_read").set(Float64Array.from({ length: PLACES ** 2 }, (_, n) => mayRead(Math.floor(n / PLACES), n % PLACES)));
+    input("may_read").set(mayRead(mask, length));
     const query = input("turned").fill(0);
     if (turned) query.set(turned.by, (turned.head * PLACES + turned.place) * turned.by.length);
     const shares = input("held").fill(0);
@@ -50,14 +59,13 @@ export async function engine(observe) {
     run();
   }
 
-  const NAMES = ["embedding", "row", "query", "key", "value", "score", "attention", "mixture", "read", "middle", "hidden"];
   /** All that the last pass made of one of the texts. */
   function made(w) {
     const of = (name, index) => {
       const { numbers, shape } = output(name);
       return index === undefined ? nested(numbers, shape) : nested(numbers, shape)[index];
     };
-    const all = Object.fromEntries([...NAMES, "network", "end", "final", "logits"].map((name) => [name, of(name, w)]));
+    const all = Object.fromEntries(DRAWN.map((name) => [name, of(name, w)]));
     return { ...all, position: of("position"), chances: all.logits.map(softmax) };
   }
 

@@ -6,7 +6,7 @@ import { trainer } from "./trainer.js";
 import { EVERY } from "./_train_guess.js";
 import { yours } from "./_yours.js";
 import { WORDS, sorted } from "./_sorter.js";
-import { PLACES } from "./_attention_model.js";
+import { PLACES, mayRead } from "./_attention_model.js";
 import { curves } from "./_attention_loss.js";
 import { box, draws, figure, hatched, hatching, hot, path, percent, shareOf, spoken, upTo, words } from "./_attention_kit.js";
 
@@ -107,20 +107,19 @@ export function race({ store, esm, root, uid, invites }) {
   function begin(mask) {
     if (training.state() === "running") return;
     const { lesson } = store.now();
-    const { step, draws: begins, rate, steps, warmup, tokens } = lesson;
+    const { step, draws: begins, rate, steps, warmup } = lesson;
     const [own, other] = [runs.get(mask)?.seed ?? FIRST - 1, runs.get(!mask)?.seed ?? 0];
     const seed = Math.max(other, own + 1); // the same as of the other way, as long as that is another one
     running = { mask, seed, curve: [] };
     runs.set(mask, running);
-    const mayRead = upTo(PLACES ** 2).map((n) => (!mask || n % PLACES <= Math.floor(n / PLACES) ? 1 : 0));
-    const given = { "batch.tokens": Float32Array.from(tokens), "batch.may_read": Float32Array.from(mayRead) };
+    const given = { batch: Float32Array.from(mayRead(mask)) };
     training.start({ program: step, draws: begins, seed, given, rate, steps, warmup });
     training.run();
   }
 
   function report({ step, losses, weights }) {
     const from = step - losses.length;
-    losses.forEach((loss, i) => (from + i) % 10 === 0 && running.curve.push([from + i, loss]));
+    losses.forEach((loss, i) => (from + i) % EVERY === 0 && running.curve.push([from + i, loss]));
     running.weights = weights;
     mark({ step, loss: losses.at(-1).toFixed(4) });
     verdict.textContent = `Step ${step.toLocaleString("en")}: loss ${figure(losses.at(-1), 3)}.`;

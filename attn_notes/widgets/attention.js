@@ -58,15 +58,15 @@ async function render({ model, el }) {
 
 /** The first picture has what the reader changes, the map, and traits that say what is chosen. */
 async function handles({ store, model, el, root, uid, loading }) {
-  const traits = { word: (word) => ({ word }), place: (place) => ({ place }) };
-  const follow = Object.entries(traits).map(([trait, change]) => {
-    const take = () => store.state[trait] !== model.get(trait) && store.set(change(model.get(trait)));
+  const traits = ["word", "place"];
+  const follow = traits.map((trait) => {
+    const take = () => store.state[trait] !== model.get(trait) && store.set({ [trait]: model.get(trait) });
     model.on(`change:${trait}`, take);
     take();
     return () => model.off(`change:${trait}`, take);
   });
   const tell = store.watch(() => {
-    for (const trait of Object.keys(traits)) model.set(trait, store.state[trait]);
+    for (const trait of traits) model.set(trait, store.state[trait]);
     model.save_changes();
   });
   await loading;

@@ -5,7 +5,7 @@ where the text speaks of it. They share what the reader chooses. Forward pass an
 torch's own, traced into programs that the page runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import anywidget
 import torch
@@ -18,13 +18,11 @@ from attn_notes.models.whole import Whole, WholeSorter, causal
 from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks import sorting
-from attn_notes.tasks.prediction import token_losses
 from attn_notes.training.ensemble import Model
 from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
 CONFIG = Config("plain")
-CLIP = 1.0  # largest norm of a gradient, as in the notebook
 OPENS = {  # rem high as each picture opens: wide, on a page, on a phone
     "glance": (24.0, 24.0, 24.0),
     "rows": (24.0, 24.0, 28.0),
@@ -60,15 +58,10 @@ def _observe() -> str:
 
 
 @recall.noted
-def _step() -> str:
+def _step(loss: Callable[[Model, Tensor], Tensor], clip: float) -> str:
     """One step of training: the loss and its gradient."""
-    batch = {"tokens": sorting.all_sequences(), "may_read": causal(sorting.LENGTH - 1)}
-
-    def loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
-        tokens = batch["tokens"]
-        return token_losses(model(tokens[:, :-1], batch["may_read"]), tokens).mean()
-
-    return training.step(_build(Generator()), loss, batch, clip=CLIP).module
+    may_read = causal(sorting.LENGTH - 1)
+    return training.step(_build(Generator()), loss, may_read, clip=clip).module
 
 
 class SeenWhole(anywidget.AnyWidget):
@@ -93,7 +86,7 @@ class SeenWhole(anywidget.AnyWidget):
     program = traitlets.Unicode().tag(sync=True)
     # what the first press of the training is called, where it stands without the other pictures
     invites = traitlets.Unicode().tag(sync=True)
-    # {step, draws, tokens, rate, steps, warmup, floor}: what the page needs to train one
+    # {step, draws, rate, steps, warmup, floor}: what the page needs to train one
     lesson = traitlets.Dict().tag(sync=True)
 
     @traitlets.validate("word")
@@ -120,18 +113,27 @@ class SeenWhole(anywidget.AnyWidget):
         with self.hold_sync():
             self.program, self.runs = _observe(), runs
 
-    def teach(self, *, rate: float, steps: int, warmup: int) -> None:
+    def teach(
+        self,
+        loss: Callable[[Model, Tensor], Tensor],
+        *,
+        clip: float,
+        rate: float,
+        steps: int,
+        warmup: int,
+    ) -> None:
         """Let the reader train sorters in the page, with the mask and without.
 
         Args:
+            loss: of a model and what each place may read.
+            clip: the largest norm of a gradient.
             rate: the highest learning rate.
             steps: how long.
             warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
         """
         self.lesson = {
-            "step": _step(),
+            "step": _step(loss, clip),
             "draws": initial.draws(_build),
-            "tokens": sorting.all_sequences().flatten().tolist(),
             "rate": rate,
             "steps": steps,
             "warmup": warmup,

@@ -15,6 +15,7 @@ from attn_notes.training.schedules import warmup_cosine
 CONFIG = Config("plain")  # 318 weights
 READ = sorting.LENGTH - 1  # places: training reads all tokens but the last
 STEPS, WARMUP, RATE, CLIP = 1000, 50, 2e-2, 1.0
+TAUGHT = {"rate": RATE, "steps": STEPS, "warmup": WARMUP, "clip": CLIP}  # in the page
 EVERY = 10  # steps between two losses that are kept
 SEEDS = tuple(range(16))  # in the notebook
 RECORDED = tuple(range(32))

@@ -11,7 +11,7 @@ def page(*pictures: str) -> list[SeenWhole]:
     seen = SeenWhole()
     for mask, parameters in evidence.shown().items():
         seen.load(figures.NAMES[mask], parameters, mask=mask == "mask")
-    seen.teach(rate=recipe.RATE, steps=recipe.STEPS, warmup=recipe.WARMUP)
+    seen.teach(recipe.loss, **recipe.TAUGHT)
     return [seen, *(seen.show(picture, picture) for picture in pictures)]
 
 
