@@ -72,6 +72,19 @@ def test_who_reads_its_own_place_finds_the_letter_that_it_has_just_written() -> 
     assert measure.peeked(model).tolist() == [0, 0]
 
 
+def test_without_a_part_is_what_its_sum_in_the_stream_leaves() -> None:
+    """The parts that `whole` shows, added by hand; of the heads each has its half of the sum."""
+    made, block = SHOWN.whole(measure.texts()), SHOWN.block
+    heads = [made.mixture[:, i] @ block.attention.o.weight[:, 3 * i : 3 * i + 3].T for i in (0, 1)]
+    assert_close(sum(heads), made.read)
+    middles = {"head 1": made.row + heads[1], "head 2": made.row + heads[0]}
+    ends = {part: x + block.feed_forward(block.ln2(x)) for part, x in middles.items()}
+    for part, end in {"": made.end, "network": made.middle, **ends}.items():
+        logits = (SHOWN.norm(end) @ SHOWN.token.weight.T)[:, 3:, 1:]
+        right = logits.argmax(-1) + 1 == sorting.all_sequences()[:, 4:]
+        assert measure.without(SHOWN, part) == right.sum(), part
+
+
 def test_who_reads_the_next_cell_has_peeked() -> None:
     model = MadeUp(lambda x: (torch.arange(x.shape[1]) + 1).clamp(max=5).expand_as(x))
     assert measure.peeked(model).tolist() == [1, 0]

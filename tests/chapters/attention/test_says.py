@@ -22,10 +22,17 @@ def test_the_models_of_the_pictures() -> None:
         f"with {sum(p.numel() for p in SHOWN.parameters())} weights",
         f"For {measure.found(SHOWN).sum()} of the 81 letters of all words its largest share",
         "In {} of {} such trials it is written".format(*second),
-        f"(elsewhere, {first[0]} and {third[0]} of {first[1]})",
+        f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         f"the one here at first gets {measure.right(PEEKS, OPEN)} of 27 words right",
         f"its head 1 takes {100 * measure.peeked(PEEKS).max():.0f} % from there",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
+    )
+    left = [measure.without(SHOWN, part) for part in ("", "head 1", "head 2", "network")]
+    known = SHOWN.whole(measure.texts()).attention[:, 1, 4:, 3:].sum(-1).mean()
+    LESSON.says(
+        "Of the 81 letters {} are right. Leave out head 1, and {} are; without head 2 {}, without "
+        "the network {}.".format(*left),
+        f"Head 2 reads mostly the bar and what is written already: {100 * known:.0f} %",
     )
     LESSON.says(
         f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
