@@ -17,6 +17,9 @@ from jaxtyping import jaxtyped
 TYPED = beartype.beartype(conf=beartype.BeartypeConf(violation_type=jaxtyping.TypeCheckError))
 SIZED = jaxtyped(typechecker=None)  # slower, and knows an argument's value: `"{n} {self.cells}"`
 
+WRITTEN: dict[Any, Any] = {}
+"""Of each function that is looked at, the one that stands in the package."""
+
 
 def checked(*, typechecker: Any) -> Any:
     """What the hook is given in place of `jaxtyping.jaxtyped`."""
@@ -25,11 +28,20 @@ def checked(*, typechecker: Any) -> Any:
         if inspect.isclass(of):
             return jaxtyped(of, typechecker=typechecker)
         signature = str(inspect.signature(of))
+        if "jaxtyping." not in signature and "<locals>" in of.__qualname__:
+            return of
+        looked_at = TYPED(of)
         if "jaxtyping." in signature:
-            return SIZED(TYPED(of)) if "{" in signature else scoped(TYPED(of))
-        return of if "<locals>" in of.__qualname__ else TYPED(of)
+            looked_at = SIZED(looked_at) if "{" in signature else scoped(looked_at)
+        WRITTEN[looked_at] = of
+        return looked_at
 
     return decorated
+
+
+def as_written(function: Any) -> Any:
+    """A function as the package has it, without what looks at its types; all else as it is."""
+    return WRITTEN.get(function, function) if inspect.isfunction(function) else function
 
 
 def scoped(typed: Any) -> Any:

@@ -112,7 +112,7 @@ def limited(
     yield
     taken = clock() - before
     allowed = LIMIT if loaded or COMPILER not in sys.modules else 2 * LIMIT
-    if taken > allowed and not any(map(item.get_closest_marker, ("slow", "long"))):
+    if taken > allowed and not any(map(item.get_closest_marker, ("slow", "long", "page"))):
         sentence = (
             f"{what} took {taken:.1f} s of the processor, and {allowed} are allowed: shrink it, or "
             "mark it slow (not in `make check`) or long (in `make test-all` only)"

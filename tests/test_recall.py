@@ -3,11 +3,7 @@
 import ast
 import json
 import linecache
-import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -381,37 +377,6 @@ def test_the_kept_programs_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -
         kept = {packed[name].tobytes() for name in packed.files if name.endswith(":text")}
     text = widget._observe(recipe.ONE_OF_EACH["dot"])
     assert json.dumps(text).encode() in kept, "run: make experiments"
-
-
-def look_up(stem: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A lesson in a process of its own, where functions are as they were written."""
-    code = f"from experiments import _lessons; _lessons.look_up({stem!r})"
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "book")}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stem", LESSONS)
-def test_all_that_a_lesson_asks_for_is_recorded(stem: str, tmp_path: Path) -> None:
-    ran = look_up(stem, tmp_path)
-    assert not ran.returncode, ran.stderr.strip().splitlines()[-1]
-
-
-@pytest.mark.slow
-def test_a_run_that_is_not_recorded_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without = shutil.ignore_patterns("deep_qkv_runs.npz")
-    there = shutil.copytree(ROOT / "attn_notes" / "results", tmp_path / "results", ignore=without)
-    monkeypatch.setenv("ATTN_NOTES_RESULTS", str(there))
-    ran = look_up("deep_qkv", tmp_path)
-    assert ran.returncode
-    assert re.search(
-        r"LookupError: deep_qkv, cell \S+: attn_notes.widgets.deep_qkv._observe is not recorded as "
-        r"it is asked for. Run: python book/experiments deep_qkv_runs$",
-        ran.stderr.strip(),
-    )
 
 
 def test_every_lesson_has_its_runs_and_its_costs() -> None:

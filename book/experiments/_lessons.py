@@ -2,15 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from dependencies import DOWNLOADS, read_chapter
-from IPython.core.interactiveshell import InteractiveShell
 from nbclient import NotebookClient
-from torch import nn
 
 from attn_notes import recall
 from attn_notes.analysis import results
@@ -20,14 +17,14 @@ NOWHERE = str(Path(__file__) / "none")  # no folder can be made there
 
 
 def run(chapter: str, **environment: str) -> dict[str, Any]:
-    """Run a lesson in an empty folder; returns what its clock says at the end."""
+    """Run a lesson in an empty folder; returns what its clock says, if it has one."""
     notebook = nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         client = NotebookClient(notebook, timeout=1800, resources=resources)
         client.execute(env=os.environ | {"OMP_NUM_THREADS": "1"} | environment)
-    (output,) = notebook.cells[-1].outputs
-    return dict(output.metadata["cost"])
+    told = [out.get("metadata", {}) for cell in notebook.cells for out in cell.get("outputs", ())]
+    return dict(next((each["cost"] for each in told if "cost" in each), {}))
 
 
 def keep(chapter: str) -> None:
@@ -40,36 +37,3 @@ def keep(chapter: str) -> None:
         runs = recall.gather(Path(folder), chapter)
     costs = {"trained": trained, "FAST=1": run(chapter, FAST="1")}
     results.save(f"{chapter}_runs", {"runs": runs}, costs)
-
-
-def look_up(chapter: str) -> None:
-    """Run a lesson in this process, FAST, and take all that it asks for from what is recorded.
-
-    Raises:
-        LookupError: the first that is not: its key is of another code or other settings, or what
-            was recorded began otherwise. Nothing is trained.
-    """
-    key, find, begins = recall.key, recall.find, recall.begins
-    asked = ""
-
-    def named(models: Sequence[nn.Module], *settings: object) -> str:
-        nonlocal asked
-        asked = f"{len(models)} × {type(models[0]).__name__}" if models else str(settings[0])
-        return key(models, *settings)
-
-    def known(found: Any) -> Any:
-        if not found:
-            raise LookupError(
-                f"{chapter}, cell {cell.id}: {asked} is not recorded as it is asked for. "
-                f"Run: python book/experiments {chapter}_runs"
-            )
-        return found
-
-    recall.key = named
-    recall.find = lambda key: known(find(key))
-    recall.begins = lambda found, seen: known(begins(found, seen))
-    os.environ["FAST"] = "1"
-    shell = InteractiveShell.instance()
-    for cell in nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4).cells:
-        if cell.cell_type == "code":
-            shell.run_cell(cell.source).raise_error()

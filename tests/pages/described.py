@@ -54,13 +54,17 @@ def described(shown: Any) -> Iterator[str]:
     elif isinstance(data := getattr(shown, "data", None), str) and "<tr>" in data:
         listens = re.findall(r"data-[a-z]+=\"[^\"]*\"", data)
         yield unescape(" ".join(["table", *listens]))
-        yield from inwards(" | ".join(row).rstrip() for row in rows(shown))
+        head, *body = rows(shown)
+        measured = [name.endswith("per second") for name in head]
+        body = [["…" if new else x for x, new in zip(r, measured, strict=True)] for r in body]
+        yield from inwards(" | ".join(row).rstrip() for row in (head, *body))
     else:
         yield from timeless(sentences(words(data) if isinstance(data, str) else told(shown)))
 
 
 def inwards(lines: Iterable[str]) -> Iterator[str]:
-    return (f"  {line}" for line in lines)
+    """Each a line of its own, whatever is in it."""
+    return (f"  {line.replace(chr(10), ' / ')}" for line in lines)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -88,8 +92,9 @@ def told(shown: Any) -> str:
 
 
 def timeless(lines: Iterable[str]) -> Iterator[str]:
-    """Lines that say how long something took, without the number."""
-    return (re.sub(r"\d+(\.\d+)? s\b", "… s", line) for line in lines)
+    """Lines that say how long something took, or how far it came by then, without the number."""
+    untimed = (re.sub(r"\d+(\.\d+)? s\b", "… s", line) for line in lines)
+    return (re.sub(r"\(\d+ rows, … s\)", "(… rows, … s)", line) for line in untimed)
 
 
 def opening(widget: AnyWidget) -> Iterator[str]:

@@ -15,8 +15,6 @@ from math import floor, log10
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
-
 T = TypeVar("T")
 NUMBER = re.compile(
     r"#[0-9a-f]{6}\b|(?<![\w.#])[-−]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?"
@@ -142,8 +140,8 @@ def common(one: str, other: str) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def hold(file: Path, now: Sequence[str], take: str | None) -> None:
-    """Fail with what is shown now and was not read; take over what one wants of it.
+def hold(file: Path, now: Sequence[str], take: str | None) -> list[str]:
+    """What is shown now and was not read, as sentences; what one wants of it is taken over.
 
     Args:
         file: lines that a person has read; none yet, if it is not there.
@@ -157,10 +155,12 @@ def hold(file: Path, now: Sequence[str], take: str | None) -> None:
         was[each.start : each.stop] = each.now
     if wanted:
         file.write_text("\n".join(was) + "\n", "utf-8")
-    if left := Counter(each.said for each in found if each not in wanted):
-        told = [said if n == 1 else f"{said} ({n} times)" for said, n in left.items()]
-        more = [f"and {len(told) - TOLD} more"] if len(told) > TOLD else []
-        name = "/".join(file.parts[-2:])
-        head = f"{name}: what is shown now differs from what was read ({left.total()}):"
-        foot = "What is meant is taken over by `make pages TAKE=all`, or words of a line above."
-        pytest.fail("\n".join([head, *told[:TOLD], *more, foot]), pytrace=False)
+    left = Counter(each.said for each in found if each not in wanted)
+    if not left:
+        return []
+    told = [said if n == 1 else f"{said} ({n} times)" for said, n in left.items()]
+    more = [f"and {len(told) - TOLD} more"] if len(told) > TOLD else []
+    name = "/".join(file.parts[-2:])
+    head = f"{name}: what is shown now differs from what was read ({left.total()}):"
+    foot = "What is meant is taken over by `make pages TAKE=all`, or words of a line above."
+    return [head, *told[:TOLD], *more, foot]

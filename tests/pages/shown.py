@@ -5,7 +5,7 @@ import contextlib
 import io
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,20 +14,26 @@ from unittest.mock import MagicMock
 import pytest
 from dependencies import python_code, read_notebook
 from IPython.core.interactiveshell import InteractiveShell
+from torch import nn
 
+from attn_notes import recall
+
+from ..checked import as_written
 from .described import described, inwards, sentences, timeless
 from .held import WRITTEN
 
 
 def shown(path: Path, patch: pytest.MonkeyPatch) -> Iterator[str]:
     """Lines for each cell of a notebook: its id, and further in what it shows or says."""
-    patch.setenv("FAST", "1")
     patch.chdir(path.parent)
+    at: list[str] = []
+    only_recorded(patch, path, at)
     now = displayed(patch)
     # What a cell defines is found by its source, and is not the tests' own: `recall.key` asks.
     patch.setitem(sys.modules, "__main__", main := ModuleType("__main__"))
     for cell in read_notebook(path).cells:
         yield cell.id
+        at[:] = [cell.id]
         if cell.cell_type == "markdown":
             yield from inwards(f"{WRITTEN} {line}" for line in sentences(cell.source))
             continue
@@ -38,6 +44,35 @@ def shown(path: Path, patch: pytest.MonkeyPatch) -> Iterator[str]:
         for each in now:
             yield from inwards(described(each))
         now.clear()
+
+
+def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) -> None:
+    """Nothing is trained: what a lesson asks for and no record has is an error that says so.
+
+    Evidence reads other records, and may draw puzzles anew. Functions count as they were written,
+    whatever looks at their types here.
+    """
+    key, find, begins, said = recall.key, recall.find, recall.begins, recall._said
+    asked = ""
+
+    def named(models: Sequence[nn.Module], *settings: object) -> str:
+        nonlocal asked
+        asked = f"{len(models)} × {type(models[0]).__name__}" if models else str(settings[0])
+        return key(models, *settings)
+
+    def known(found: Any) -> Any:
+        if not found and path.parent.name != "evidence":
+            raise LookupError(
+                f"{path.stem}, cell {cell[0]}: {asked} is not recorded as it is asked for. "
+                f"Run: python book/experiments {path.stem}_runs"
+            )
+        return found
+
+    patch.setenv("FAST", "1")
+    patch.setattr(recall, "key", named)
+    patch.setattr(recall, "find", lambda key: known(find(key)))
+    patch.setattr(recall, "begins", lambda found, seen: known(begins(found, seen)))
+    patch.setattr(recall, "_said", lambda what, within: said(as_written(what), within))
 
 
 def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:

@@ -1,33 +1,62 @@
-"""Every page that somebody has read shows what was read of it, cell by cell.
+"""Every lesson shows what was read of it, and what it says of records is what they have.
 
 The text of `book/STEM.ipynb` is `tests/chapters/STEM/page.txt`, that of its evidence `evidence.txt`
-beside it. CONTRIBUTING says how a page is held.
+beside it; `said.py` has its sentences that rest on records. CONTRIBUTING says how a page is held.
 """
 
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from dependencies import notebook_paths
 
-from .held import hold, place
+from .held import WRITTEN, hold, indent, place
+from .said import Says
 from .shown import shown
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = ROOT / "tests" / "chapters"
-READ = {
-    path: file
-    for path in notebook_paths(ROOT)
-    for kind in ["evidence" if path.parent.name == "evidence" else "page"]
-    if (file := CHAPTERS / path.stem / f"{kind}.txt").exists()
-}
-"""Notebooks and their texts. A page is held from when its file is there, be it empty."""
+STEMS = sorted({path.stem for path in notebook_paths(ROOT)})
 
 
-@pytest.mark.parametrize("path", READ, ids=str)
-def test_a_page_shows_what_was_read_of_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch, take: str | None
+@pytest.mark.page
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_lesson_is_what_was_read_of_it(
+    stem: str, monkeypatch: pytest.MonkeyPatch, take: str | None
 ) -> None:
-    now = list(shown(ROOT / path, monkeypatch))
-    hold(READ[path], now, take)
-    if wrong := [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]:
+    """One test a lesson: whatever is changed in it, this one fails, and names the place."""
+    wrong: list[str] = []
+    pages: dict[str, Says] = {}
+    for path in (path for path in notebook_paths(ROOT) if path.stem == stem):
+        evidence = path.parent.name == "evidence"
+        with monkeypatch.context() as patch:
+            now = list(shown(ROOT / path, patch))
+        wrong += hold(CHAPTERS / stem / ("evidence.txt" if evidence else "page.txt"), now, take)
+        wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
+        pages[f"evidence/{stem}" if evidence else stem] = Says(str(path), read(now))
+
+    def page(name: str) -> Says:
+        if name not in pages:
+            file = ROOT / "book" / f"{name}.md"
+            parts = re.split(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
+            texts = dict(zip(["top", *parts[1::2]], parts[::2], strict=True))
+            pages[name] = Says(str(file.relative_to(ROOT)), texts)
+        return pages[name]
+
+    if (CHAPTERS / stem / "said.py").exists():
+        import_module(f"tests.chapters.{stem}.said").said(page)
+    wrong += [each for found in pages.values() for each in found.wrong]
+    if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def read(now: list[str]) -> dict[str, str]:
+    """What a page shows, by cell: sentences that the lines of a text are of flow on."""
+    cells: dict[str, str] = {}
+    for line in now:
+        if not indent(line):
+            cells[name := line] = ""
+        else:
+            cells[name] += f" {line.strip().removeprefix(WRITTEN)}"
+    return cells

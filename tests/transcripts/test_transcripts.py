@@ -31,4 +31,5 @@ def test_a_widget_does_what_was_read_of_it(
     folder, name = at
     shown, script = SCRIPTS[at]
     now = list(transcript(browser, shown(), script))
-    hold(folder / f"transcript_{name}.txt", now, take)
+    if wrong := hold(folder / f"transcript_{name}.txt", now, take):
+        pytest.fail("\n".join(wrong), pytrace=False)
