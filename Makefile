@@ -100,7 +100,7 @@ test-all:
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
 test-excerpt: $(INSTALLED)
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(SOME)" -k equilibrium tests/chapters/equilibrium tests/browser/test_equilibrium.py tests/browser/test_widgets.py tests/browser/test_measures.py tests/browser/test_verdicts.py
+	$(PYTEST) -m "$(SOME)" -k equilibrium tests/chapters/equilibrium tests/browser/test_equilibrium.py tests/browser/test_widgets.py tests/browser/test_measures.py
 
 # A JupyterHub on this machine with two students: see hub/trial.py.
 trial: $(INSTALLED)

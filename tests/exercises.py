@@ -6,6 +6,7 @@ before, the first one's metadata name: `setup`.
 """
 
 import ast
+import contextlib
 import html
 import json
 import re
@@ -13,6 +14,7 @@ import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,18 @@ def contract(chapter: Path, name: str) -> dict[str, Any]:
     notebook = json.loads(chapter.read_text("utf-8"))
     (found,) = (c for c in notebook["cells"] if c["id"] == f"exercise-{name}")
     return dict(found["metadata"]["exercise"])
+
+
+def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
+    """Wrong answers as readers write them, by exercise: the code of each, and its symptom's words.
+
+    They are tried here and in a page; none yet if the lesson has no `wrong.py`.
+    """
+    with contextlib.suppress(ModuleNotFoundError):
+        found: dict[str, list[tuple[str, str]]]
+        found = import_module(f"tests.chapters.{stem}.wrong").WRONG
+        return found
+    return {}
 
 
 def solution(chapter: Path, name: str) -> str:

@@ -336,3 +336,19 @@ def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
         "rescue": "check(seconds=240.0)",  # trains
         "budget": "check(seconds=120.0)",  # runs a network four hundred times
     }
+
+
+WRONG = [
+    pytest.param(page, name, *told, id=f"{page.stem}-{name}-{i}")
+    for page in (*CHAPTERS, *EVIDENCE)
+    for name in exercises.names(page)
+    for i, told in enumerate(exercises.wrong(page.stem).get(name, ()))
+]
+
+
+@pytest.mark.parametrize(("page", "name", "answer", "symptom"), WRONG)
+def test_a_wrong_answer_is_told_by_its_symptom(
+    page: Path, name: str, answer: str, symptom: str
+) -> None:
+    outcome = exercises.outcome(page, name, answer)
+    assert not outcome.passed and symptom in outcome.message, outcome.message

@@ -30,7 +30,6 @@ LISTS = {
     "tests/browser/test_programs.py": "names some of these steps",
     "tests/browser/test_training_everywhere.py": "asks one lesson each of what every panel does",
     "tests/browser/test_waiting.py": "counts what each page does at a time while it works",
-    "tests/chapters/test_colours.py": "compares colours across chapters",
     "tests/programs/test_initial.py": "has a model of each kind",
     "tests/test_questions.py": "computes the numbers of some questions again",
     "tests/test_recall.py": "changes what runs of several chapters depend on",

@@ -2,6 +2,7 @@
 
 import inspect
 
+from .. import exercises
 from ..chapters.dialectical.test_checks import may
 
 
@@ -300,3 +301,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
         ],
     },
 }
+
+for stem in WRONG:
+    for name, told in exercises.wrong(stem).items():
+        WRONG[stem][name] = [code for code, _ in told]
