@@ -99,9 +99,7 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
                 continue
             if line != "at first":
                 do(page, line)
-            now = settled(page, line)
-            if wrong:
-                raise Trouble(f"{line}: {'; '.join(dict.fromkeys(wrong))}")
+            now = settled(page, line, wrong)
             yield f"{further}> {line}"
             told = list(changes(before, now)) or ["nothing changes"]
             yield from (f"{further}  {each}" for each in told)
@@ -110,10 +108,16 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
         context.close()
 
 
-def settled(page: Page, line: str) -> list[list[Any]]:
-    """What is seen when nothing moves any more: timers have run, and what trains has ended."""
+def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
+    """What is seen when nothing moves any more: timers have run, and what trains has ended.
+
+    Raises:
+        Trouble: something went wrong on the page by then, or it does not come to rest.
+    """
     last, until = None, time.monotonic() + HANGS
     while time.monotonic() < until:
+        if wrong:
+            raise Trouble(f"{line}: {'; '.join(dict.fromkeys(wrong))}")
         if page.evaluate("busy()"):
             page.wait_for_timeout(50)
             continue

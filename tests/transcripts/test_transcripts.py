@@ -1,7 +1,8 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-A lesson's scripts stand in `tests/chapters/STEM/scripts.py`: `SCRIPTS` has by name what is on the
-page and what is done there. Their transcripts stand beside it. CONTRIBUTING says how they are held.
+A lesson's scripts stand in `tests/chapters/STEM/scripts.py`, the workbench's in `tests/cell`:
+`SCRIPTS` has by name what is on the page and what is done there. Their transcripts stand beside
+them. CONTRIBUTING says how they are held.
 """
 
 from importlib import import_module
@@ -14,13 +15,15 @@ from playwright.sync_api import Browser
 from ..pages.held import hold
 from .played import transcript
 
-CHAPTERS = Path(__file__).parents[1] / "chapters"
+TESTS = Path(__file__).parents[1]
+MODULES = {
+    path.parent: import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
+    for path in sorted(TESTS.rglob("scripts.py"))
+}
 SCRIPTS: dict[tuple[Path, str], Any] = {
-    (path.parent, name): script
-    for path in sorted(CHAPTERS.glob("*/scripts.py"))
-    for name, script in import_module(
-        f"..chapters.{path.parent.name}.scripts", __package__
-    ).SCRIPTS.items()
+    (folder, name): script
+    for folder, module in MODULES.items()
+    for name, script in module.SCRIPTS.items()
 }
 
 
