@@ -11,6 +11,7 @@ import numpy as np
 from anywidget import AnyWidget
 from matplotlib.collections import Collection, LineCollection, QuadMesh
 from matplotlib.colors import to_hex, to_rgba
+from matplotlib.contour import ContourSet
 from matplotlib.text import Annotation
 
 from attn_notes import figures as house
@@ -181,6 +182,8 @@ def collection(each: Collection) -> str:
         colour(c) for c in (*each.get_facecolor(), *each.get_edgecolor()) if len(c) and c[-1]
     )
     ink = " ".join([*inks, opacity(each)]).strip()
+    if isinstance(each, ContourSet):
+        return f"contours {ink}: at {numbers(each.levels)}, {'; '.join(contours(each))}"
     if isinstance(each, LineCollection):
         segments = each.get_segments()
         return f"segments {ink}: {len(segments)}, {curve(np.concatenate(segments or [[]]))}"
@@ -188,6 +191,22 @@ def collection(each: Collection) -> str:
     if len(offsets) > 1 or offsets.any():
         return f"dots {ink}: {curve(offsets)}"
     return f"area {ink}: {'; '.join(curve(p.vertices) for p in each.get_paths())}"
+
+
+def contours(each: ContourSet) -> Iterator[str]:
+    """How large the field of each level is, and how far its middle from the left and from below.
+
+    Of its corners nothing: on another processor they are others.
+    """
+    corner = [min(each.axes.get_xlim()), min(each.axes.get_ylim())]
+    for path in each.get_paths():
+        size, moment = 0.0, np.zeros(2)
+        for polygon in path.to_polygons(closed_only=False):
+            ends = np.roll(polygon, -1, axis=0)
+            wedges = (polygon[:, 0] * ends[:, 1] - ends[:, 0] * polygon[:, 1]) / 2
+            size += wedges.sum()  # a hole goes round the other way, and counts against it
+            moment += wedges @ (polygon + ends) / 3
+        yield f"{short(size)} about {numbers(moment / size - corner)}" if size else "nothing"
 
 
 def cells(each: Any) -> str:

@@ -5,7 +5,7 @@ import contextlib
 import io
 import linecache
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,11 +20,17 @@ from attn_notes import recall
 
 from ..checked import as_written
 from .described import described, inwards, sentences, timeless
-from .held import WRITTEN
+from .held import NUMBER, WRITTEN
 
 
-def shown(path: Path, patch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Lines for each cell of a notebook: its id, and further in what it shows or says."""
+def shown(path: Path, patch: pytest.MonkeyPatch, machine: Container[str] = ()) -> Iterator[str]:
+    """Lines for each cell of a notebook: its id, and further in what it shows or says.
+
+    Args:
+        path: the notebook.
+        patch: undoes at the end what is set here.
+        machine: cells whose numbers hang on the processor; none of these is told.
+    """
     patch.chdir(path.parent)
     at: list[str] = []
     only_recorded(patch, path, at)
@@ -40,10 +46,12 @@ def shown(path: Path, patch: pytest.MonkeyPatch) -> Iterator[str]:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             run(python_code(cell.source), f"<{cell.id}>", vars(main), now)
-        yield from inwards(timeless(printed.getvalue().splitlines()))
-        for each in now:
-            yield from inwards(described(each))
+        told = [*timeless(printed.getvalue().splitlines())]
+        told += [line for each in now for line in described(each)]
         now.clear()
+        if cell.id in machine:
+            told = [NUMBER.sub("…", line) for line in told]
+        yield from inwards(told)
 
 
 def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
 The text of `book/STEM.ipynb` is `tests/chapters/STEM/page.txt`, that of its evidence `evidence.txt`
-beside it; `said.py` has its sentences that rest on records. CONTRIBUTING says how a page is held.
+beside it; `said.py` has its sentences that rest on records, and in `MACHINE` the cells whose
+numbers hang on the processor, each with the reason. CONTRIBUTING says how a page is held.
 """
 
 import re
@@ -26,12 +27,14 @@ def test_a_lesson_is_what_was_read_of_it(
     stem: str, monkeypatch: pytest.MonkeyPatch, take: str | None
 ) -> None:
     """One test a lesson: whatever is changed in it, this one fails, and names the place."""
+    table = CHAPTERS / stem / "said.py"
+    lesson = import_module(f"tests.chapters.{stem}.said") if table.exists() else None
     wrong: list[str] = []
     pages: dict[str, Says] = {}
     for path in (path for path in notebook_paths(ROOT) if path.stem == stem):
         evidence = path.parent.name == "evidence"
         with monkeypatch.context() as patch:
-            now = list(shown(ROOT / path, patch))
+            now = list(shown(ROOT / path, patch, getattr(lesson, "MACHINE", ())))
         wrong += hold(CHAPTERS / stem / ("evidence.txt" if evidence else "page.txt"), now, take)
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
         pages[f"evidence/{stem}" if evidence else stem] = Says(str(path), read(now))
@@ -44,8 +47,8 @@ def test_a_lesson_is_what_was_read_of_it(
             pages[name] = Says(str(file.relative_to(ROOT)), texts)
         return pages[name]
 
-    if (CHAPTERS / stem / "said.py").exists():
-        import_module(f"tests.chapters.{stem}.said").said(page)
+    if lesson:
+        lesson.said(page)
     wrong += [each for found in pages.values() for each in found.wrong]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
