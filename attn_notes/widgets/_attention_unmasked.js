@@ -27,7 +27,7 @@ export const unmasked = {
       const h = each.mask ? 0 : machinery.peeker(each);
       const shares = (each === model ? whole : machinery.whole(each, word)).attention[h];
       const left = n * (side + PLACES * size + between) + side;
-      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : `: shares of head ${h + 1}`}`, n ? "whole-bold" : "whole-soft"));
+      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : each.mask ? ": shares of head 1" : ": the head that reads ahead"}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
         parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));
         parts.push(words(left + i * size + size / 2, top + PLACES * size + 18, text[i], "whole-sign"));
@@ -46,7 +46,7 @@ export const unmasked = {
         }
       }
     });
-    parts.push(words(width, top + PLACES * size + 40, "dashed: the cell of the answer", "whole-alarm whole-end"));
+    parts.push(words(width, top + PLACES * size + 40, `dashed: the cell of the answer${small ? "" : "; that of the last row is not in the line"}`, "whole-alarm whole-end"));
     const under = top + PLACES * size + 74;
     const wide = Math.min(27, width / WORDS.length);
     pair.forEach((each, n) => {
@@ -199,7 +199,7 @@ export function race({ store, esm, root, uid, invites }) {
     go.true.hidden = Boolean(invites) || !runs.size;
     if (!verdict.textContent) verdict.textContent = invites ? "It takes some seconds." : `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
     models.hidden = !runs.size;
-    choice.set(now.models.map(({ name }) => [name, name]), now.model.name);
+    choice.set(now.models.filter(({ mask }, n) => !n || !mask).map(({ name }) => [name, name]), now.model.name); // with the mask one is as good as another
     draw();
   }
   mark({ training: "idle", step: 0, loss: "", score: 0 });

@@ -11,7 +11,7 @@ import { PLACES } from "./_attention_model.js";
 import { shared } from "./_attention_store.js";
 import { picture } from "./_attention_picture.js";
 import { glance, rows } from "./_attention_rows.js";
-import { scores } from "./_attention_scores.js";
+import { query, scores } from "./_attention_scores.js";
 import { mixtures, shares, triangle } from "./_attention_shares.js";
 import { chances, stream } from "./_attention_stream.js";
 import { writing } from "./_attention_writing.js";
@@ -19,7 +19,7 @@ import { price } from "./_attention_loss.js";
 import { race, unmasked } from "./_attention_unmasked.js";
 import { guide } from "./_attention_map.js";
 
-const VIEWS = { glance, rows, scores, triangle, shares, mixtures, stream, chances, writing, price, unmasked };
+const VIEWS = { glance, rows, query, scores, triangle, shares, mixtures, stream, chances, writing, price, unmasked };
 
 /** What a widget brings: its models with their weights by name. */
 const brought = (model) => ({

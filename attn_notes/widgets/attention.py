@@ -26,12 +26,13 @@ CONFIG = Config("plain")
 OPENS = {  # rem high as each picture opens: wide, on a page, on a phone
     "glance": (24.0, 24.0, 24.0),
     "rows": (24.0, 24.0, 28.0),
-    "scores": (31.0, 31.0, 40.0),
+    "query": (19.0, 19.0, 22.0),
+    "scores": (31.0, 31.0, 42.0),
     "triangle": (32.0, 32.0, 26.0),
     "shares": (23.0, 23.0, 41.0),
     "mixtures": (25.0, 25.0, 40.0),
-    "stream": (19.0, 19.0, 23.0),
-    "chances": (18.0, 18.0, 18.0),
+    "stream": (29.0, 29.0, 34.0),
+    "chances": (21.0, 21.0, 21.0),
     "writing": (58.0, 58.0, 46.0),
     "price": (22.0, 22.0, 20.0),
     "race": (25.0, 25.0, 25.0),
@@ -80,7 +81,7 @@ class SeenWhole(anywidget.AnyWidget):
     picture = traitlets.Enum(tuple(OPENS), default_value="glance").tag(sync=True)
     title = traitlets.Unicode("Attention, seen whole").tag(sync=True)
     word = traitlets.Unicode("cab").tag(sync=True)
-    place = traitlets.Int(sorting.LETTERS_PER_WORD, min=0, max=sorting.LENGTH - 2).tag(sync=True)
+    place = traitlets.Int(sorting.LETTERS_PER_WORD + 1, min=0, max=sorting.LENGTH - 2).tag(sync=True)
     # name -> {mask, order, names, shapes, seeds, weights}
     runs = traitlets.Dict().tag(sync=True)
     program = traitlets.Unicode().tag(sync=True)

@@ -19,7 +19,7 @@ ASKED = Number(
     "words in order",
     0,
     27,
-    label="Words of 27 that it writes in order without the mask, in the middle of sixteen models",
+    label="Trained without the mask, how many of the 27 words does a model write in order?",
 )
 
 
