@@ -51,7 +51,7 @@ const SILENCED = {
 export const ADDS = ["head 1", "head 2", "network"];
 
 /** For each part the same model without it: what it would add is nothing. */
-export const without = remembered((model) =>
+const without = remembered((model) =>
   Object.fromEntries(
     Object.entries(SILENCED).map(([part, [name, own]]) => {
       const silent = model.weights[name].map((value, n) => (own(n % (HEADS * HEAD_SIZE)) ? 0 : value));
@@ -144,5 +144,5 @@ export async function engine(observe) {
     return argmax(shares);
   });
 
-  return { whole, write, answers, solved, surprises, lossOf, peeker };
+  return { whole, write, answers, solved, surprises, lossOf, peeker, without };
 }

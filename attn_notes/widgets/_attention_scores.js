@@ -3,7 +3,7 @@
 import { follow } from "./_page.js";
 import { argmax } from "./_model.js";
 import { LETTERS_PER_WORD } from "./_sorter.js";
-import { PLACES, without } from "./_attention_model.js";
+import { PLACES } from "./_attention_model.js";
 import { band, box, cell, draws, figure, group, hot, line, ordinal, percent, spoken, strip, sumOf, token, upTo, words } from "./_attention_kit.js";
 
 const HIGHEST = 8.5; // a score of full colour
@@ -143,7 +143,7 @@ export const scores = {
       const says = [`It reads the ${spoken(text[at])} now: ${percent(share[at])}`];
       const step = writing.steps[i - LETTERS_PER_WORD];
       if (step) says.push(`and writes ${step.choice}.`);
-      const anyway = i === LETTERS_PER_WORD && step.choice !== text[at] && machinery.write(without(model).heads, word).steps[0].choice === step.choice;
+      const anyway = i === LETTERS_PER_WORD && step.choice !== text[at] && machinery.write(machinery.without(model).heads, word).steps[0].choice === step.choice;
       if (anyway) says.push("It does, even if it reads nothing.");
       says.forEach((each, n) => shown.push(words(small ? 190 : 0, small ? 4 + 18 * n : rowAt(3) + 116 + 18 * n, each, "whole-text-1")));
     }

@@ -2,7 +2,7 @@
 
 import { argmax } from "./_model.js";
 import { VOCABULARY, WORDS, sorted } from "./_sorter.js";
-import { HEADS, ADDS, without } from "./_attention_model.js";
+import { ADDS, HEADS } from "./_attention_model.js";
 import { box, draws, exactly, figure, hot, line, path, percent, spoken, strip, sumOf, toneOf, token, upTo, withArticle, words } from "./_attention_kit.js";
 
 const ORDER = [1, 2, 3, 0]; // the letters, then the bar
@@ -47,7 +47,7 @@ export const stream = {
     });
     const under = top + last * pitch + high + 44;
     parts.push(words(0, under - 12, "Leave one of them out, and let it write:", "whole-bold"));
-    [["", model], ...ADDS.map((part) => [part, without(model)[part]])].forEach(([part, each], r) => {
+    [["", model], ...ADDS.map((part) => [part, machinery.without(model)[part]])].forEach(([part, each], r) => {
       const y = under + r * 32;
       const [answer, right] = [machinery.answers(each)[WORDS.indexOf(word)], machinery.solved(each).length];
       const begin = small ? 210 : 250;

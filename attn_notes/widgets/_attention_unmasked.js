@@ -171,10 +171,11 @@ export function race({ store, esm, root, uid, invites }) {
     const now = store.now();
     const width = Math.floor(chart.clientWidth);
     if (!now?.lesson || !width) return;
-    const { floor, steps } = now.lesson;
+    const { floor, steps, curve: fair } = now.lesson;
     const [left, top, high] = [34, 30, width < 480 || invites ? 190 : 230];
     const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
     const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
+    if (invites) shown.unshift({ curve: fair, kind: "whole-fair" });
     const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "loss: the lower, the better" : "loss, in nats" });
     const ends = [...runs.values()].filter(({ curve }) => curve.length).map(({ mask, curve }) => {
       const [step, loss] = curve.at(-1);
@@ -187,9 +188,10 @@ export function race({ store, esm, root, uid, invites }) {
       ];
     });
     const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: no honest predictor gets below`, "whole-haloed whole-end");
+    const known = invites && words(width - 8, up(floor) - 10, "one that sorts all 27 words", "whole-soft whole-haloed whole-end");
     const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
-    const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, ends);
+    const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, known, ends);
     chart.replaceChildren(svg);
   }
 

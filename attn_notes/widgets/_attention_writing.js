@@ -2,7 +2,7 @@
 
 import { WORDS, sorted } from "./_sorter.js";
 import { arcs, arrowAt, box, hot, ordinal, path, percent, pressed, spoken, token, upTo, words } from "./_attention_kit.js";
-import { HEADS, without } from "./_attention_model.js";
+import { HEADS } from "./_attention_model.js";
 
 export const writing = {
   draw({ word, push, model, writing: { steps }, machinery }, width, store) {
@@ -16,7 +16,7 @@ export const writing = {
     steps.forEach(({ text, place, choice, sure, attention }, n) => {
       const y = n * pitch + up;
       const made = push?.n === n;
-      const stays = made && n === 0 && choice !== text[push.at] && choice === machinery.write(without(model).heads, word).steps[0].choice;
+      const stays = made && n === 0 && choice !== text[push.at] && choice === machinery.write(machinery.without(model).heads, word).steps[0].choice;
       const names = []; // above all arcs
       for (const h of upTo(HEADS)) {
         const found = arcs(centres, h ? y + size + 8 : y - 8, place, attention[h][place], h, gap * (h ? 0.74 : 0.92));

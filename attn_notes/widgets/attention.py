@@ -5,7 +5,7 @@ where the text speaks of it. They share what the reader chooses. Forward pass an
 torch's own, traced into programs that the page runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import anywidget
 import torch
@@ -87,7 +87,7 @@ class SeenWhole(anywidget.AnyWidget):
     program = traitlets.Unicode().tag(sync=True)
     # what the first press of the training is called, where it stands without the other pictures
     invites = traitlets.Unicode().tag(sync=True)
-    # {step, draws, rate, steps, warmup, floor}: what the page needs to train one
+    # {step, draws, rate, steps, warmup, floor, curve}: what the page needs to train one
     lesson = traitlets.Dict().tag(sync=True)
 
     @traitlets.validate("word")
@@ -122,6 +122,7 @@ class SeenWhole(anywidget.AnyWidget):
         rate: float,
         steps: int,
         warmup: int,
+        curve: Sequence[tuple[int, float]] = (),
     ) -> None:
         """Let the reader train sorters in the page, with the mask and without.
 
@@ -131,6 +132,7 @@ class SeenWhole(anywidget.AnyWidget):
             rate: the highest learning rate.
             steps: how long.
             warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+            curve: steps and losses of one with the mask, to stand beside the first press.
         """
         self.lesson = {
             "step": _step(loss, clip),
@@ -139,6 +141,7 @@ class SeenWhole(anywidget.AnyWidget):
             "steps": steps,
             "warmup": warmup,
             "floor": sorting.FLOOR,
+            "curve": [*curve],
         }
 
     def show(self, picture: str, title: str) -> "SeenWhole":

@@ -58,6 +58,14 @@ def recorded() -> dict[str, Crowd]:
     }
 
 
+def curve() -> list[tuple[int, float]]:
+    """The recorded loss of the sorter in the pictures, with the mask: steps and nats."""
+    crowd = recorded()["mask"]
+    own = crowd.losses[:, recipe.RECORDED.index(recipe.SHOWN)]
+    pairs = zip(crowd.steps.tolist(), own.tolist(), strict=True)
+    return [(step, round(loss, 4)) for step, loss in pairs]
+
+
 def shown() -> dict[str, dict[str, Tensor]]:
     """The two sorters of the pictures, with the mask and without, of the same seed."""
     with np.load(results.folder() / "attention_shown.npz") as saved:
