@@ -23,6 +23,7 @@ from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
 CONFIG = Config("plain")
+LAST = sorting.LENGTH - 2  # place that asks
 OPENS = {  # rem high as each picture opens: wide, on a page, on a phone
     "glance": (24.0, 24.0, 24.0),
     "rows": (24.0, 24.0, 28.0),
@@ -81,7 +82,8 @@ class SeenWhole(anywidget.AnyWidget):
     picture = traitlets.Enum(tuple(OPENS), default_value="glance").tag(sync=True)
     title = traitlets.Unicode("Attention, seen whole").tag(sync=True)
     word = traitlets.Unicode("cab").tag(sync=True)
-    place = traitlets.Int(sorting.LETTERS_PER_WORD + 1, min=0, max=sorting.LENGTH - 2).tag(sync=True)
+    # that asks: at first the first letter that is written
+    place = traitlets.Int(sorting.LETTERS_PER_WORD + 1, min=0, max=LAST).tag(sync=True)
     # name -> {mask, order, names, shapes, seeds, weights}
     runs = traitlets.Dict().tag(sync=True)
     program = traitlets.Unicode().tag(sync=True)

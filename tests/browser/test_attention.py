@@ -91,10 +91,10 @@ def test_a_push_and_a_turned_query_are_torchs(page: Page) -> None:
 
 
 def test_what_is_written_without_a_part_is_torchs(page: Page) -> None:
-    call = """(machinery, model) => Object.fromEntries(
-      Object.entries(machinery.without(model)).map(([part, each]) => [part, machinery.answers(each)]))"""
+    call = "(machinery, model, part) => machinery.answers(machinery.without(model)[part])"
     mask = recipe.MASKS["mask"].double()
-    for part, answers in machinery(page, "with the mask", call).items():
+    for part in ("head 1", "head 2", "heads", "network"):
+        answers = machinery(page, "with the mask", call, part)
         written = measure.written(measure.without(model("mask"), part), mask)
         assert answers == [sorting.decode(ids) for ids in written.tolist()], part
 

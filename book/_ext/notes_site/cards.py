@@ -3,10 +3,10 @@
     ```{lessons}
     ```
 
-becomes a list of all lessons of `_toc.yml` in their order, each with those that it needs. A lesson's title stands at the top of its notebook, its question in the notebook's
-metadata, as do the stems of the lessons that it `needs`, if any; and its picture is
-`figures.emblem()` of its chapter, drawn from the records. So a new lesson is there as soon as it is
-listed.
+becomes a list of all lessons of `_toc.yml` in their order, each with those that it needs. A
+lesson's title stands at the top of its notebook, its question in the notebook's metadata, as do the
+stems of the lessons that it `needs`, if any; and its picture is `figures.emblem()` of its chapter,
+drawn from the records. So a new lesson is there as soon as it is listed.
 """
 
 import html

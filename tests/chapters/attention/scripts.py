@@ -44,7 +44,7 @@ point at [data-picture=scores] [data-at="4,1"]
 point at [data-picture=scores] [data-at="3,2"]
 press [data-picture=scores] [data-at="3,2"]
 focus [data-picture=scores] .whole-on
-keys ArrowLeft ArrowUp
+keys ArrowLeft ArrowDown
 # a number of the query is dragged, and what follows from it moves; by keys as well
 drag number 3 of the query at place 5 by 88 0
 keys ArrowDown ArrowDown

@@ -51,21 +51,19 @@ def test_a_query_turned_to_another_letter_writes_it() -> None:
 def test_why_some_letters_are_written_whatever_head_1_reads() -> None:
     """The bar writes an a by itself; where two a's stand in a word, head 2 reads more of them."""
     free, texts = measure.written(SHOWN, MASK)[:, 1], measure.texts()
+    pushed = [measure.written(SHOWN, MASK, (1, 0, place))[:, 1] for place in range(3)]
     failed = {
         word
         for place in range(3)
-        for word, pushed, own, asked in zip(
-            WORDS, measure.written(SHOWN, MASK, (1, 0, place))[:, 1], free, texts[:, place],
-            strict=True,
-        )  # fmt: skip
-        if asked not in (own, pushed)
+        for row, word in enumerate(WORDS)
+        if texts[row, place] not in (free[row], pushed[place][row])
     }
     shares = SHOWN.whole(texts).attention[:, 1, 4, :3]
     read = dict(zip(WORDS, (shares * (texts[:, :3] == 1)).sum(-1).tolist(), strict=True))
     twice = min(read[word] for word in WORDS if word.count("a") == 2)
     at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
     LESSON.says(
-        "are aab, `aba` and `baa`: head 1 reads the b, and still an a is written, since head 2 "
+        "aab</a>, `aba` and `baa`: head 1 reads the b, and still an a is written, since head 2 "
         "reads both a’s. Made to read the bar, it lets the b pass",
         where=failed == {"aab", "aba", "baa"}
         and twice > max(read[word] for word in WORDS if word.count("a") < 2)
