@@ -42,6 +42,12 @@ export function cell(x, y, width, height, value, most, digits = 0) {
   );
 }
 
+/** A sum as one writes it, of numbers or of numbers times weights: “0.34 × 1.20 − 0.22 × 0.50”. */
+export const sumOf = (numbers, weights = null) =>
+  numbers
+    .map((value, n) => `${n ? (value < 0 ? " − " : " + ") : ""}${figure(n ? Math.abs(value) : value, 2)}${weights ? ` × ${figure(weights[n], 2)}` : ""}`)
+    .join("");
+
 export const strip = (x, y, width, height, row, most, digits) =>
   group(row.map((value, e) => cell(x + e * width, y, width, height, value, most, digits)));
 
@@ -109,11 +115,11 @@ export function arcs(centres, y, from, shares, head, most, bold = 1) {
     const rise = Math.min(most, (Math.abs(x1 - x2) / 2) * 0.9 + 6);
     const itself = at === from;
     const d = itself
-      ? `M${x1 - 6} ${y} C${x1 - 22} ${y + sign * 34} ${x1 + 22} ${y + sign * 34} ${x1 + 6} ${y}`
+      ? `M${x1 - 7} ${y} C${x1 - 24} ${y + sign * 34} ${x1 + 24} ${y + sign * 34} ${x1 + 7} ${y}`
       : `M${x1} ${y} C${x1} ${y + sign * rise * 1.33} ${x2} ${y + sign * rise * 1.33} ${x2} ${y}`;
     const drawn = group(
-      path(d, `whole-arc whole-stroke-${head + 1}`, { "stroke-width": bold * (1 + 7 * share), opacity: 0.3 + 0.7 * share }),
-      draws("circle", { cx: x2, cy: y, r: bold * (2.5 + 3 * share), class: `whole-fill-${head + 1}` }),
+      path(d, `whole-arc whole-stroke-${head + 1}`, { "stroke-width": bold * (1 + (itself ? 2 : 7) * share), opacity: 0.3 + 0.7 * share }),
+      !itself && draws("circle", { cx: x2, cy: y, r: bold * (2.5 + 3 * share), class: `whole-fill-${head + 1}` }),
     );
     return [{ at, share, itself, drawn, top: y + sign * (itself ? 26 : rise), middle: (x1 + x2) / 2 }];
   });

@@ -99,8 +99,7 @@ export function guide({ store, uid }) {
     "aside",
     { class: "attn-widget whole whole-guide", "aria-label": "Your word, and the whole model" },
     html("div", { class: "whole-chosen" }, html("div", { class: "whole-asked" }, label, input, answer), places),
-    note,
-    using,
+    html("div", { class: "whole-told" }, note, using),
     map,
     voice,
   );
@@ -162,7 +161,7 @@ export function guide({ store, uid }) {
     if (!now) return;
     const there = STATIONS.filter(([name]) => whereIs(name));
     map.hidden = !there.length;
-    const tall = node.parentElement === beside;
+    const tall = node.parentElement === beside();
     const width = tall ? 190 : Math.min(560, Math.floor(map.clientWidth)) || 358;
     const [svg, height] = tall ? alongTheStream(now, there) : inARow(now, there, width);
     const links = () => [...map.querySelectorAll(".whole-station")];
@@ -196,35 +195,35 @@ export function guide({ store, uid }) {
   }
 
   function alongTheStream(now, there) {
-    const size = 32;
+    const size = 30; // with a note above it all fits into 720 pixels
     const [stem, branch] = [20, 66];
-    const spots = { rows: [stem - 16, 26], scores: [branch, 72], triangle: [branch, 114], shares: [branch, 156], mixtures: [branch, 198], chances: [stem - 16, 318], writing: [stem - 16, 374], price: [stem - 16, 424], race: [78, 424] };
+    const spots = { rows: [stem - 16, 24], scores: [branch, 64], triangle: [branch, 102], shares: [branch, 140], mixtures: [branch, 178], chances: [stem - 16, 292], writing: [stem - 16, 334], price: [stem - 16, 374], race: [78, 374] };
     const plus = (y) => [draws("circle", { cx: stem, cy: y, r: 8, class: "whole-plus" }), words(stem, y + 4.5, "+", "whole-middle")];
     const parts = [
-      box(stem - 3.5, 18, 7, 348, "whole-stream", { rx: 3 }),
-      path(`M${stem} 70 C${stem} 90 ${branch - 22} 88 ${branch - 3} 88`, "whole-way"),
-      path(`M${branch + 16} 232 C${branch + 16} 252 ${stem + 30} 250 ${stem + 10} 250`, "whole-way"),
-      path(`M${stem} 264 C${stem} 278 44 280 54 280`, "whole-way"),
-      path(`M80 288 C80 302 ${stem + 30} 302 ${stem + 10} 302`, "whole-way"),
-      [114, 156, 198].map((y) => path(`M${branch + 16} ${y - 9} v8`, "whole-way")),
-      plus(250),
-      plus(302),
-      path(`M${stem - 18} 392 H1.5 V10 H6`, "whole-way"),
+      box(stem - 3.5, 18, 7, 310, "whole-stream", { rx: 3 }),
+      path(`M${stem} 60 C${stem} 80 ${branch - 22} 79 ${branch - 3} 79`, "whole-way"),
+      path(`M${branch + 15} 210 C${branch + 15} 228 ${stem + 30} 226 ${stem + 10} 226`, "whole-way"),
+      path(`M${stem} 238 C${stem} 252 44 254 54 254`, "whole-way"),
+      path(`M80 264 C80 276 ${stem + 30} 276 ${stem + 10} 276`, "whole-way"),
+      [102, 140, 178].map((y) => path(`M${branch + 15} ${y - 7} v6`, "whole-way")),
+      plus(226),
+      plus(276),
+      path(`M${stem - 18} 349 H1.5 V10 H6`, "whole-way"),
       arrowAt(12, 10, 0),
       words(18, 15, now.text.slice(0, PLACES), "whole-sign whole-lesser whole-start"),
     ];
     for (const each of there) {
       if (each[0] === "stream") {
         const on = each[0] === at;
-        parts.push(station(each, [52, 268, 66, 24], box(54, 270, 62, 20, on ? "whole-nothing" : "whole-network", { rx: 4 }), words(85, 284, each[1], `whole-middle whole-tiny ${on ? "whole-bold" : ""}`)));
+        parts.push(station(each, [52, 242, 66, 24], box(54, 244, 62, 20, on ? "whole-nothing" : "whole-network", { rx: 4 }), words(85, 258, each[1], `whole-middle whole-tiny ${on ? "whole-bold" : ""}`)));
         continue;
       }
       const [x, y] = spots[each[0]];
       const wide = each[0] === "price" ? 66 : 190 - x;
       const solid = ["rows", "chances", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });
-      parts.push(station(each, [x - 4, y - 4, wide, size + 8], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[0] === "price" ? "loss" : each[1], each[0] === at ? "whole-bold" : "")));
+      parts.push(station(each, [x - 4, y - 3, wide, size + 6], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[0] === "price" ? "loss" : each[1], each[0] === at ? "whole-bold" : "")));
     }
-    return [parts, 462];
+    return [parts, 409];
   }
 
   /** Which station the reader is at: the last whose heading has passed the upper part of the window. */
@@ -238,14 +237,14 @@ export function guide({ store, uid }) {
 
   /** Beside the text where the page has a second column, else a bar that stays on top; in a notebook where it is. */
   const narrow = matchMedia(NARROW);
-  const beside = document.querySelector(".bd-sidebar-secondary");
+  const beside = () => document.querySelector(".bd-sidebar-secondary"); // which a page that still loads may not have yet
   const article = document.querySelector("article.bd-article");
   function settle(el) {
-    const column = beside && !narrow.matches;
+    const column = !narrow.matches && beside();
     node.classList.toggle("whole-bar", Boolean(article) && !column);
     const above = document.querySelector(".bd-header-article"); // the page's own bar, which stays as well
     node.style.top = above && !column ? `${above.offsetHeight}px` : "";
-    if (column) beside.prepend(node);
+    if (column) column.prepend(node);
     else if (article) article.prepend(node);
     else el.append(node);
     document.documentElement.classList.toggle("whole-guided", Boolean(article));
@@ -262,6 +261,7 @@ export function guide({ store, uid }) {
     const grown = new ResizeObserver(where); // pictures have their height when they are drawn
     grown.observe(document.body);
     const unwatch = store.watch(draw);
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", again, { once: true });
     settle(el);
     draw();
     where();

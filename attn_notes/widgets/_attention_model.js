@@ -11,7 +11,7 @@ export const PLACES = 2 * LETTERS_PER_WORD;
 export const HEADS = 2;
 /** What the pictures show of a forward pass, besides the positions, which are no text's. */
 const DRAWN =
-  "embedding row query key value score attention mixture read middle network end final logits".split(" ");
+  "embedding row normed query key value score attention mixture read middle network end final logits".split(" ");
 
 /** What training reads and what it is asked for: `cab|abc`, of which the last letter is never read. */
 export const textOf = (word) => `${word}|${sorted(word)}`;
@@ -39,6 +39,26 @@ function remembered(find) {
     return found.get(model);
   };
 }
+
+/** What a part adds to the stream: its last weights, of each six numbers those of the part. */
+const HEAD_SIZE = 3;
+const SILENCED = {
+  "head 1": ["block.attention.o.weight", (e) => e < HEAD_SIZE],
+  "head 2": ["block.attention.o.weight", (e) => e >= HEAD_SIZE],
+  heads: ["block.attention.o.weight", () => true],
+  network: ["block.feed_forward.l2.weight", () => true],
+};
+export const ADDS = ["head 1", "head 2", "network"];
+
+/** For each part the same model without it: what it would add is nothing. */
+const without = remembered((model) =>
+  Object.fromEntries(
+    Object.entries(SILENCED).map(([part, [name, own]]) => {
+      const silent = model.weights[name].map((value, n) => (own(n % (HEADS * HEAD_SIZE)) ? 0 : value));
+      return [part, { ...model, weights: { ...model.weights, [name]: silent } }];
+    }),
+  ),
+);
 
 /** The forward pass of a run's program `observe`, and what follows from it. */
 export async function engine(observe) {
@@ -124,5 +144,5 @@ export async function engine(observe) {
     return argmax(shares);
   });
 
-  return { whole, write, answers, solved, surprises, lossOf, peeker };
+  return { whole, write, answers, solved, surprises, lossOf, peeker, without };
 }

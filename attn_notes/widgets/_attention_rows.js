@@ -21,9 +21,9 @@ export const glance = {
           n * 10 + at,
           null,
           [
-            `To write ${choice}, the ${spoken(text[place])} at place ${place + 1} takes `,
+            `To write ${choice}, the ${spoken(text[place])} at place ${place + 1} gives `,
             exactly(share),
-            ` of what its first head reads from the ${spoken(text[at])} at place ${at + 1}.`,
+            ` of its look to the ${spoken(text[at])} at place ${at + 1}.`,
           ],
           drawn,
         ),
@@ -38,7 +38,7 @@ export const glance = {
     });
     parts.push(words(centres[1], y + size + 24, "you give", "whole-middle whole-soft"));
     parts.push(words(centres[5], y + size + 42, "it writes", "whole-middle whole-soft"));
-    const label = `${word} is given, ${writing.answer} is written; arcs lead from where it writes to what one head reads`;
+    const label = `${word} is given, ${writing.answer} is written; arcs lead from where it writes to what it reads`;
     const [first] = writing.steps;
     const start = `0,${first.attention[0][first.place].indexOf(Math.max(...first.attention[0][first.place]))}`;
     return { height: y + size + 50, label, start, parts: parts };

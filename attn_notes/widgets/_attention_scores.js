@@ -1,8 +1,10 @@
-// Queries meet keys: every score, and one of them taken apart. A number of the query can be dragged.
+// How a query is made, and how queries meet keys: every score, and one of them taken apart. A number of the query can be dragged.
 
 import { follow } from "./_page.js";
+import { argmax } from "./_model.js";
+import { LETTERS_PER_WORD } from "./_sorter.js";
 import { PLACES } from "./_attention_model.js";
-import { band, box, cell, draws, figure, group, hot, line, spoken, strip, token, upTo, words } from "./_attention_kit.js";
+import { band, box, cell, draws, figure, group, hot, line, ordinal, percent, spoken, strip, sumOf, token, upTo, words } from "./_attention_kit.js";
 
 const HIGHEST = 8.5; // a score of full colour
 const DRAGGED = 22; // pixels to the unit
@@ -19,6 +21,48 @@ function frame(width) {
   const sum = small ? [0, edge + PLACES * size + 34] : [edge + PLACES * size + 36, edge];
   return { small, side, c, edge, size, sum };
 }
+
+/** The row of the place that asks, brought to one size, and the three sums that are its query. */
+export const query = {
+  draw({ text, place, whole, model, turned }, width) {
+    const small = width < 560;
+    const [high, pitch, left, top] = [30, small ? 54 : 40, 28, small ? 20 : 0];
+    const cw = Math.min(52, (width - left - (small ? 62 : 330)) / 6);
+    const edge = left + 6 * cw;
+    const [row, normed] = [whole.row[place], whole.normed[place]];
+    const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
+    const spread = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length);
+    const [stretch, shift] = ["weight", "bias"].map((part) => model.weights[`block.ln1.${part}`]);
+    const by = turned?.place === place ? turned.by : [0, 0, 0];
+    const table = model.weights["block.attention.q.base"]; // of both heads: six rows of three
+    const weights = upTo(3).map((d) => upTo(6).map((e) => table[3 * e + d]));
+    const asks = whole.query[0][place].map((value, d) => value - by[d]);
+    const lines = [
+      [row, `the row of the ${spoken(text[place])} at place ${place + 1}`, (e) => [`Number ${e + 1} of the row: `, figure(row[e], 2), "."]],
+      [
+        normed,
+        "brought to one size",
+        (e) => [
+          `(${figure(row[e], 2)} − ${figure(mean, 2)}) ÷ ${figure(spread, 2)}, that is minus the mean, by the spread; then × ${figure(stretch[e], 2)} + ${figure(shift[e], 2)}, which are learnt: `,
+          figure(normed[e], 2),
+          ".",
+        ],
+      ],
+      ...weights.map((own, d) => [own, `the ${ordinal(d)} number of its query`, () => [`The ${ordinal(d)} number of the query: ${sumOf(normed, own)} = `, figure(asks[d], 2), "."]]),
+    ];
+    const parts = lines.map(([numbers, name, say], r) => {
+      const y = top + r * pitch + (r > 1 ? 10 : 0);
+      const sum = r > 1;
+      return [
+        numbers.map((value, e) => hot(r, e, [left + e * cw, y, cw, high], say(e), cell(left + e * cw, y, cw, high, value, sum ? 3 : 4, 2))),
+        sum && [words(10, y + 20, "×", "whole-middle whole-soft"), words(edge + 8, y + 20, "="), cell(edge + 22, y, 46, high, asks[r - 2], 4, 2)],
+        words(small ? left : edge + (sum ? 78 : 14), small ? y - 6 : y + 20, sum && small ? `× six weights: ${name}` : name, "whole-soft"),
+      ];
+    });
+    const label = `The query of place ${place + 1}: its row, brought to one size, times six weights for each of three numbers`;
+    return { height: top + 4 * pitch + high + 14, label, start: "2,0", parts };
+  },
+};
 
 const best = ({ place, seen, whole }) => {
   const row = whole.score[0][place];
@@ -64,14 +108,14 @@ export const scores = {
   passes: ({ place }, hot) => !hot.dataset.at.startsWith(`${place},`),
 
   /** The score that is on, taken apart. */
-  turnedOn({ text, place, whole, turned }, i, j, svg, width) {
+  turnedOn({ text, word, place, whole, turned, model, writing, machinery }, i, j, svg, width) {
     const { small } = frame(width);
     const [query, key] = [whole.query[0][i], whole.key[0][j]];
     const products = query.map((value, d) => value * key[d]);
     const total = products.reduce((sum, value) => sum + value, 0);
     const rowAt = (d) => 40 + d * 32;
     const [xq, xk, xp] = [0, 66, 132]; // query, key, product
-    const end = xp + 44;
+    const end = xp + 54;
     const shown = [
       words(xq + 23, -4, "query", "whole-middle whole-soft"),
       words(xk + 23, -4, "key", "whole-middle whole-soft"),
@@ -87,12 +131,22 @@ export const scores = {
       words(xp - 22, rowAt(3) + 21, "sum", "whole-end whole-soft"),
       words(end, rowAt(3) + 21, figure(total, 2), "whole-end whole-bold"),
       small
-        ? [words(190, 90, "÷ √3 =", "whole-soft"), cell(240, 68, 54, 34, total / Math.sqrt(3), HIGHEST, 2), words(267, 120, "score", "whole-middle whole-soft")]
+        ? [words(200, 90, "÷ √3 =", "whole-soft"), cell(250, 68, 54, 34, total / Math.sqrt(3), HIGHEST, 2), words(277, 120, "score", "whole-middle whole-soft")]
         : [words(xp - 8, rowAt(3) + 56, "÷ √3", "whole-end whole-soft"), cell(end - 50, rowAt(3) + 34, 54, 34, total / Math.sqrt(3), HIGHEST, 2), words(end - 23, rowAt(3) + 86, "score", "whole-middle whole-soft")],
       turned
         ? draws("g", { class: "whole-undo", role: "button", tabindex: 0 }, words(xq + 23, rowAt(3) + 21, "undo", "whole-middle"))
         : words(xq + 23, rowAt(3) + 20, "↔ drag", "whole-middle whole-soft"),
     ];
+    if (turned?.place === i) {
+      const share = whole.attention[0][i];
+      const at = argmax(share);
+      const says = [`It reads the ${spoken(text[at])} now: ${percent(share[at])}`];
+      const step = writing.steps[i - LETTERS_PER_WORD];
+      if (step) says.push(`and writes ${step.choice}.`);
+      const anyway = i === LETTERS_PER_WORD && step.choice !== text[at] && machinery.write(machinery.without(model).heads, word).steps[0].choice === step.choice;
+      if (anyway) says.push("It does, even if it reads nothing.");
+      says.forEach((each, n) => shown.push(words(small ? 190 : 0, small ? 4 + 18 * n : rowAt(3) + 116 + 18 * n, each, "whole-text-1")));
+    }
     svg.querySelector(".whole-sum").replaceChildren(group(shown));
     for (const drag of svg.querySelectorAll(".whole-drag")) {
       const d = Number(drag.dataset.d);

@@ -3,6 +3,8 @@
 import { HEADS, PLACES } from "./_attention_model.js";
 import { band, box, exactly, figure, hatched, hatching, hot, line, path, percent, shareOf, spoken, strip, token, toneOf, upTo, words } from "./_attention_kit.js";
 
+const LONGEST = 12; // a score with the longest bar
+
 /** Each row is a place and holds the letters that it may read; the answer stands one cell on. */
 export const triangle = {
   draw({ text, place, model, seen }, width) {
@@ -53,8 +55,7 @@ export const shares = {
     const begin = edge + half + 14;
     const score = whole.score[0];
     const share = whole.attention[0][place];
-    const highest = Math.max(5, ...score[place].filter((_, j) => seen(place, j)).map(Math.abs));
-    const unit = (half * 0.5 - 34) / highest;
+    const unit = (half * 0.5 - 34) / LONGEST;
     const parts = [
       hatching("whole-shares"),
       words(zero, 14, "score", "whole-middle whole-soft"),
@@ -69,7 +70,7 @@ export const shares = {
       const say = open
         ? [`Score of ${who}: `, figure(value, 2), ". Its share: ", exactly(share[j]), "."]
         : [`${who[0].toUpperCase()}${who.slice(1)} comes later: its score, ${figure(value)}, is struck out, and its share is `, "0", "."];
-      const length = Math.abs(value) * unit;
+      const length = Math.min(LONGEST, Math.abs(value)) * unit;
       const { kind } = toneOf(value, 1);
       const drawn = [
         box(0, y - 6, right, pitch - 4, "whole-nothing"),

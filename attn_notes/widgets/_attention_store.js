@@ -13,7 +13,7 @@ function created() {
   const models = new Map(); // by their names
   const state = {
     word: "cab",
-    place: 3, // that asks
+    place: 4, // that asks: the first letter that is written
     model: "", // the name of the one in all pictures
     push: null, // {n, at}: while letter n is written head 1 is made to read a place
     turned: null, // {head, place, by}: what is added to a query

@@ -27,7 +27,7 @@ export const unmasked = {
       const h = each.mask ? 0 : machinery.peeker(each);
       const shares = (each === model ? whole : machinery.whole(each, word)).attention[h];
       const left = n * (side + PLACES * size + between) + side;
-      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : `: shares of head ${h + 1}`}`, n ? "whole-bold" : "whole-soft"));
+      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : each.mask ? ": shares of head 1" : ": the head that reads ahead"}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
         parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));
         parts.push(words(left + i * size + size / 2, top + PLACES * size + 18, text[i], "whole-sign"));
@@ -46,7 +46,7 @@ export const unmasked = {
         }
       }
     });
-    parts.push(words(width, top + PLACES * size + 40, "dashed: the cell of the answer", "whole-alarm whole-end"));
+    parts.push(words(width, top + PLACES * size + 40, `dashed: the cell of the answer${small ? "" : "; that of the last row is not in the line"}`, "whole-alarm whole-end"));
     const under = top + PLACES * size + 74;
     const wide = Math.min(27, width / WORDS.length);
     pair.forEach((each, n) => {
@@ -171,10 +171,11 @@ export function race({ store, esm, root, uid, invites }) {
     const now = store.now();
     const width = Math.floor(chart.clientWidth);
     if (!now?.lesson || !width) return;
-    const { floor, steps } = now.lesson;
+    const { floor, steps, curve: fair } = now.lesson;
     const [left, top, high] = [34, 30, width < 480 || invites ? 190 : 230];
     const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
     const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
+    if (invites) shown.unshift({ curve: fair.filter(([, loss]) => loss > floor + 0.01), kind: "whole-fair" }); // then it is on the line
     const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "loss: the lower, the better" : "loss, in nats" });
     const ends = [...runs.values()].filter(({ curve }) => curve.length).map(({ mask, curve }) => {
       const [step, loss] = curve.at(-1);
@@ -187,9 +188,10 @@ export function race({ store, esm, root, uid, invites }) {
       ];
     });
     const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: no honest predictor gets below`, "whole-haloed whole-end");
+    const known = invites && words(width - 8, up(floor) - 10, "one that sorts all 27 words", "whole-soft whole-haloed whole-end");
     const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;
-    const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, ends);
+    const svg = draws("svg", { width, height: top + high + 26, viewBox: `0 0 ${width} ${top + high + 26}`, role: "img", "aria-label": label }, hatching("whole-below"), parts, name, known, ends);
     chart.replaceChildren(svg);
   }
 
@@ -199,7 +201,7 @@ export function race({ store, esm, root, uid, invites }) {
     go.true.hidden = Boolean(invites) || !runs.size;
     if (!verdict.textContent) verdict.textContent = invites ? "It takes some seconds." : `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
     models.hidden = !runs.size;
-    choice.set(now.models.map(({ name }) => [name, name]), now.model.name);
+    choice.set(now.models.filter(({ mask }, n) => !n || !mask).map(({ name }) => [name, name]), now.model.name); // with the mask one is as good as another
     draw();
   }
   mark({ training: "idle", step: 0, loss: "", score: 0 });

@@ -16,6 +16,8 @@ export const writing = {
     steps.forEach(({ text, place, choice, sure, attention }, n) => {
       const y = n * pitch + up;
       const made = push?.n === n;
+      const stays = made && n === 0 && choice !== text[push.at] && choice === machinery.write(machinery.without(model).heads, word).steps[0].choice;
+      const names = []; // above all arcs
       for (const h of upTo(HEADS)) {
         const found = arcs(centres, h ? y + size + 8 : y - 8, place, attention[h][place], h, gap * (h ? 0.74 : 0.92));
         const taken = [];
@@ -25,13 +27,15 @@ export const writing = {
           if (room) taken.push(x);
           const name = made && h === 0 ? "made to read" : percent(share);
           const under = h ? (itself ? -2 : 16) : itself ? 6 : -6;
+          if (room) names.push(words(x, top + under, name, `whole-middle whole-bold whole-haloed whole-text-${h + 1}`));
           const say =
             made && h === 0
-              ? `Head 1 is made to read the ${spoken(text[at])} at place ${at + 1}.`
+              ? `Head 1 is made to read the ${spoken(text[at])} at place ${at + 1}, and ${choice} is written.${stays ? " It is, even if nothing is read." : ""}`
               : [`To write the ${ordinal(n)} letter head ${h + 1} takes `, percent(share), ` from the ${spoken(text[at])} at place ${at + 1}.`];
-          parts.push(hot(n * 3 + 2 * h, at, null, say, drawn, room && words(x, top + under, name, `whole-middle whole-bold whole-text-${h + 1}`)));
+          parts.push(hot(n * 3 + 2 * h, at, null, say, drawn));
         }
       }
+      parts.push(names);
       text.forEach((sign, k) => {
         const on = made && push.at === k;
         const say = on ? "Press once more to let go." : `Press, and head 1 must read the ${spoken(sign)} at place ${k + 1} while the ${ordinal(n)} letter is written.`;
@@ -42,10 +46,11 @@ export const writing = {
       const [x, wrong] = [centres[place + 1], choice !== sorted(word)[n]];
       parts.push(path(`M${centres[place] + size / 2 + 2} ${y + size / 2} H${x - size / 2 - 5}`, "whole-thin"), arrowAt(x - size / 2 - 1, y + size / 2, 0));
       parts.push(box(x - size / 2, y, size, size, wrong ? "whole-wrong" : "whole-ink", { rx: 5 }));
+      if (!model.mask) parts.push(box(x - size / 2 - 4, y - 4, size + 8, size + 8, "whole-answer whole-hollow", { rx: 7 }));
       parts.push(words(x, y + size / 2 + 6, choice, `whole-sign ${wrong ? "whole-alarm" : "whole-on-ink"}`));
       if (small) return;
       parts.push(words(width, y + size / 2 - 3, `writes ${choice}, ${percent(sure)} sure`, `whole-end ${made ? "whole-bold" : "whole-soft"}`));
-      const hint = made ? `made to read ${spoken(text[push.at])}` : n === 1 && !push ? "← press a letter" : "";
+      const hint = made ? `made to read ${spoken(text[push.at])}${stays ? "; it does even if nothing is read" : ""}` : !model.mask ? "no answer stood there" : n === 1 && !push ? "← press a letter" : "";
       if (hint) parts.push(words(width, y + size / 2 + 15, hint, "whole-end whole-text-1"));
     });
 

@@ -11,7 +11,7 @@ import { PLACES } from "./_attention_model.js";
 import { shared } from "./_attention_store.js";
 import { picture } from "./_attention_picture.js";
 import { glance, rows } from "./_attention_rows.js";
-import { scores } from "./_attention_scores.js";
+import { query, scores } from "./_attention_scores.js";
 import { mixtures, shares, triangle } from "./_attention_shares.js";
 import { chances, stream } from "./_attention_stream.js";
 import { writing } from "./_attention_writing.js";
@@ -19,7 +19,12 @@ import { price } from "./_attention_loss.js";
 import { race, unmasked } from "./_attention_unmasked.js";
 import { guide } from "./_attention_map.js";
 
-const VIEWS = { glance, rows, scores, triangle, shares, mixtures, stream, chances, writing, price, unmasked };
+const VIEWS = { glance, rows, query, scores, triangle, shares, mixtures, stream, chances, writing, price, unmasked };
+
+const CHOSEN = {
+  word: typed((text) => (parse(text) ? "" : "Three letters, each a, b or c.")),
+  place: whole(0, PLACES - 1),
+};
 
 /** What a widget brings: its models with their weights by name. */
 const brought = (model) => ({
@@ -53,32 +58,37 @@ async function render({ model, el }) {
   const free = [() => model.off("change:runs change:lesson", load), unwatch, shown.free];
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
+  if (name === "writing") {
+    free.push(...tied(store, model), opens(root, { aab: () => store.set({ word: "aab", place: 4 }) }, { model, chosen: CHOSEN }));
+  }
   return () => free.forEach((each) => each());
 }
 
 /** The first picture has what the reader changes, the map, and traits that say what is chosen. */
 async function handles({ store, model, el, root, uid, loading }) {
-  const traits = ["word", "place"];
-  const follow = traits.map((trait) => {
-    const take = () => store.state[trait] !== model.get(trait) && store.set({ [trait]: model.get(trait) });
-    model.on(`change:${trait}`, take);
-    take();
-    return () => model.off(`change:${trait}`, take);
-  });
-  const tell = store.watch(() => {
-    for (const trait of traits) model.set(trait, store.state[trait]);
-    model.save_changes();
-  });
+  for (const trait of Object.keys(CHOSEN)) store.set({ [trait]: model.get(trait) });
+  const untie = tied(store, model);
   await loading;
   const guided = guide({ store, uid });
   guided.begin(root);
-  const chosen = {
-    word: typed((text) => (parse(text) ? "" : "Three letters, each a, b or c.")),
-    place: whole(0, PLACES - 1),
+  const settle = alone({ name: "attention", root, el, model, chosen: CHOSEN });
+  return () => [settle, guided.free, ...untie].forEach((each) => each());
+}
+
+/** What the reader has chosen as a widget's traits, which change it as well. */
+function tied(store, model) {
+  const traits = Object.keys(CHOSEN);
+  const tell = () => {
+    for (const trait of traits) model.set(trait, store.state[trait]);
+    model.save_changes();
   };
-  const settle = alone({ name: "attention", root, el, model, chosen });
-  const close = opens(root, { aab: () => store.set({ word: "aab", place: 4 }) }, { model, chosen });
-  return () => [close, settle, guided.free, tell, ...follow].forEach((each) => each());
+  tell();
+  const follow = traits.map((trait) => {
+    const take = () => store.state[trait] !== model.get(trait) && store.set({ [trait]: model.get(trait) });
+    model.on(`change:${trait}`, take);
+    return () => model.off(`change:${trait}`, take);
+  });
+  return [store.watch(tell), ...follow];
 }
 
 export default { render };

@@ -5,7 +5,7 @@ where the text speaks of it. They share what the reader chooses. Forward pass an
 torch's own, traced into programs that the page runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import anywidget
 import torch
@@ -23,15 +23,17 @@ from attn_notes.widgets._source import javascript, style
 from attn_notes.widgets._weights import named, pack, summary
 
 CONFIG = Config("plain")
+LAST = sorting.LENGTH - 2  # place that asks
 OPENS = {  # rem high as each picture opens: wide, on a page, on a phone
     "glance": (24.0, 24.0, 24.0),
     "rows": (24.0, 24.0, 28.0),
-    "scores": (31.0, 31.0, 40.0),
+    "query": (19.0, 19.0, 22.0),
+    "scores": (31.0, 31.0, 42.0),
     "triangle": (32.0, 32.0, 26.0),
     "shares": (23.0, 23.0, 41.0),
     "mixtures": (25.0, 25.0, 40.0),
-    "stream": (19.0, 19.0, 23.0),
-    "chances": (18.0, 18.0, 18.0),
+    "stream": (29.0, 29.0, 34.0),
+    "chances": (21.0, 21.0, 21.0),
     "writing": (58.0, 58.0, 46.0),
     "price": (22.0, 22.0, 20.0),
     "race": (25.0, 25.0, 25.0),
@@ -80,13 +82,14 @@ class SeenWhole(anywidget.AnyWidget):
     picture = traitlets.Enum(tuple(OPENS), default_value="glance").tag(sync=True)
     title = traitlets.Unicode("Attention, seen whole").tag(sync=True)
     word = traitlets.Unicode("cab").tag(sync=True)
-    place = traitlets.Int(sorting.LETTERS_PER_WORD, min=0, max=sorting.LENGTH - 2).tag(sync=True)
+    # that asks: at first the first letter that is written
+    place = traitlets.Int(sorting.LETTERS_PER_WORD + 1, min=0, max=LAST).tag(sync=True)
     # name -> {mask, order, names, shapes, seeds, weights}
     runs = traitlets.Dict().tag(sync=True)
     program = traitlets.Unicode().tag(sync=True)
     # what the first press of the training is called, where it stands without the other pictures
     invites = traitlets.Unicode().tag(sync=True)
-    # {step, draws, rate, steps, warmup, floor}: what the page needs to train one
+    # {step, draws, rate, steps, warmup, floor, curve}: what the page needs to train one
     lesson = traitlets.Dict().tag(sync=True)
 
     @traitlets.validate("word")
@@ -121,6 +124,7 @@ class SeenWhole(anywidget.AnyWidget):
         rate: float,
         steps: int,
         warmup: int,
+        curve: Sequence[tuple[int, float]] = (),
     ) -> None:
         """Let the reader train sorters in the page, with the mask and without.
 
@@ -130,6 +134,7 @@ class SeenWhole(anywidget.AnyWidget):
             rate: the highest learning rate.
             steps: how long.
             warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
+            curve: steps and losses of one with the mask, to stand beside the first press.
         """
         self.lesson = {
             "step": _step(loss, clip),
@@ -138,6 +143,7 @@ class SeenWhole(anywidget.AnyWidget):
             "steps": steps,
             "warmup": warmup,
             "floor": sorting.FLOOR,
+            "curve": [*curve],
         }
 
     def show(self, picture: str, title: str) -> "SeenWhole":

@@ -90,6 +90,27 @@ def test_a_push_and_a_turned_query_are_torchs(page: Page) -> None:
     torch.testing.assert_close(torch.tensor(logits, dtype=torch.float64), right, atol=1e-9, rtol=0)
 
 
+def test_what_is_written_without_a_part_is_torchs(page: Page) -> None:
+    call = "(machinery, model, part) => machinery.answers(machinery.without(model)[part])"
+    mask = recipe.MASKS["mask"].double()
+    for part in ("head 1", "head 2", "heads", "network"):
+        answers = machinery(page, "with the mask", call, part)
+        written = measure.written(measure.without(model("mask"), part), mask)
+        assert answers == [sorting.decode(ids) for ids in written.tolist()], part
+
+
+def test_what_the_heads_add_is_taken_apart_right(page: Page) -> None:
+    """Beside torch's sum, of which the picture shows a part for each head."""
+    with torch.no_grad():
+        made = model("mask").whole(measure.texts()[WORDS.index("cab")])
+        out = model("mask").block.attention.o.weight
+    for h, row in ((0, 1), (1, 2)):
+        right = made.mixture[h, 4] @ out[:, 3 * h : 3 * h + 3].T
+        cells = page.locator(f"[data-picture=stream] [data-at^='{row},'] text")
+        shown = [float(text.replace("−", "-")) for text in cells.all_text_contents()]
+        assert shown == [round(value, 2) for value in right.tolist()]
+
+
 # As a reader uses it
 
 
@@ -117,10 +138,10 @@ def test_by_keyboard_a_score_is_taken_apart_and_a_query_turned(page: Page) -> No
     picture = page.locator("[data-picture=scores]")
     picture.locator(".whole-on").focus()
     page.keyboard.press("ArrowRight")
-    expect(picture.locator(".whole-readout")).to_contain_text("the b at place 3 answers")
+    expect(picture.locator(".whole-readout")).to_contain_text("the bar at place 4 answers")
     page.keyboard.press("ArrowLeft")
     before = picture.locator(".whole-readout").text_content()
-    picture.get_by_role("slider", name="number 3 of the query at place 4").focus()
+    picture.get_by_role("slider", name="number 3 of the query at place 5").focus()
     for _ in range(5):
         page.keyboard.press("ArrowDown")
     expect(picture.locator(".whole-readout")).not_to_have_text(before or "")
@@ -175,6 +196,19 @@ def test_it_is_for_everybody(
     findings = axe(page, ".attn-widget.whole")
     assert not findings, "\n".join(findings)
     visit.assert_clean()
+
+
+@pytest.mark.parametrize("height", [720, 800])
+def test_its_map_is_whole_with_a_note_above_it(height: int, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": height})
+    last = page.locator(".whole-map .whole-station").last
+    before = last.bounding_box()
+    page.evaluate(f"{STORE}.set({{ turned: {{ head: 0, place: 4, by: [0, 0, 4] }} }})")
+    expect(page.locator(".whole-using")).to_be_visible()
+    assert last.bounding_box() == before, "the note must not push"
+    page.evaluate(f"{STORE}.set({{ push: {{ n: 1, at: 0 }} }})")
+    at = last.bounding_box()
+    assert at and at["y"] + at["height"] <= height
 
 
 def test_its_map_says_where_one_is(page: Page) -> None:

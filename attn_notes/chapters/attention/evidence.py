@@ -19,7 +19,7 @@ ASKED = Number(
     "words in order",
     0,
     27,
-    label="Words of 27 that it writes in order without the mask, in the middle of sixteen models",
+    label="Trained without the mask, how many of the 27 words does a model write in order?",
 )
 
 
@@ -56,6 +56,14 @@ def recorded() -> dict[str, Crowd]:
     return {
         mask: Crowd(*(torch.tensor(runs[mask][name]) for name in Crowd._fields)) for mask in runs
     }
+
+
+def curve() -> list[tuple[int, float]]:
+    """The recorded loss of the sorter in the pictures, with the mask: steps and nats."""
+    crowd = recorded()["mask"]
+    own = crowd.losses[:, recipe.RECORDED.index(recipe.SHOWN)]
+    pairs = zip(crowd.steps.tolist(), own.tolist(), strict=True)
+    return [(step, round(loss, 4)) for step, loss in pairs]
 
 
 def shown() -> dict[str, dict[str, Tensor]]:

@@ -119,7 +119,7 @@ def drawings() -> dict[str, tuple[Length, str]]:
         "query": (27.5, cells(it.whole.query[0, ASKS].tolist(), 4, 9.5)),
         "key": (27.5, cells(it.whole.key[0, FOUND].tolist(), 4, 9.5)),
         "value": (27.5, cells(it.whole.value[0, FOUND].tolist(), 3, 9.5)),
-        "score": (30, rect(0, 1, 30, 16, signed(score, 8.5)) + text(15, f"{score:.1f}", "number")),
+        "score": (17, rect(0, 1, 17, 16, signed(score, 8.5))),
         "mask": (18, triangle((i, j, "var(--ink)") for i, j in read)),
         "softmax": (24.5, bars(it.whole.attention[0, ASKS].tolist(), "--head-1")),
         "head": (39, "".join(shares)),

@@ -3,11 +3,10 @@
     ```{lessons}
     ```
 
-becomes a list of all lessons of `_toc.yml` in their order, with an arc from each back to those that
-it needs. A lesson's title stands at the top of its notebook, its question in the notebook's
-metadata, as do the stems of the lessons that it `needs`, if any; and its picture is
-`figures.emblem()` of its chapter, drawn from the records. So a new lesson is there as soon as it is
-listed.
+becomes a list of all lessons of `_toc.yml` in their order, each with those that it needs. A
+lesson's title stands at the top of its notebook, its question in the notebook's metadata, as do the
+stems of the lessons that it `needs`, if any; and its picture is `figures.emblem()` of its chapter,
+drawn from the records. So a new lesson is there as soon as it is listed.
 """
 
 import html
@@ -89,7 +88,7 @@ def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
 
     >>> cats = Card("cats", "A & B", "Which?", ())
     >>> entry(Card("dogs", "D", "Who?", ("cats",)), [cats], "dogs.html", "<svg></svg>")
-    '<li><span class="lesson-arc" style="--back: 1"></span><a href="dogs.html"><svg></svg>\
+    '<li><a href="dogs.html"><svg></svg>\
 <strong>D</strong> <span>Who?</span> <small>after <em>A &amp; B</em></small></a></li>'
 
     Raises:
@@ -98,11 +97,9 @@ def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
     titles = {each.stem: _text(each.title) for each in before}
     if missing := [stem for stem in card.needs if stem not in titles]:
         raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
-    back = [len(before) - list(titles).index(stem) for stem in card.needs]
-    arcs = "".join(f'<span class="lesson-arc" style="--back: {rows}"></span>' for rows in back)
     after = " and ".join(f"<em>{titles[stem]}</em>" for stem in card.needs)
     return (
-        f'<li>{arcs}<a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
+        f'<li><a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
         f"<span>{_text(card.question)}</span> "
         f"<small>{f'after {after}' if after else 'needs no other lesson'}</small></a></li>"
     )

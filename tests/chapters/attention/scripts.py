@@ -39,20 +39,25 @@ js await models[0].set("word", "aab")
 
 SCORES = """
 # a score is taken apart: by the pointer, by keys
-point at [data-picture=scores] [data-at="3,2"]
+point at [data-picture=scores] [data-at="4,1"]
 # of another row only when it is pressed
-point at [data-picture=scores] [data-at="4,2"]
-press [data-picture=scores] [data-at="4,2"]
+point at [data-picture=scores] [data-at="3,2"]
+press [data-picture=scores] [data-at="3,2"]
 focus [data-picture=scores] .whole-on
-keys ArrowLeft ArrowUp
+keys ArrowLeft ArrowDown
 # a number of the query is dragged, and what follows from it moves; by keys as well
-drag number 2 of the query at place 4 by 44 0
+drag number 3 of the query at place 5 by 88 0
 keys ArrowDown ArrowDown
 press undo
 # far beyond the end it stays there
-drag number 1 of the query at place 4 by 600 0
+drag number 1 of the query at place 5 by 600 0
 # another place forgets what was tried
-press place 5, a
+press place 4, bar
+# there an a is written even if nothing is read, and the picture says so
+drag number 1 of the query at place 4 by 66 0
+drag number 3 of the query at place 4 by -66 0
+point at [data-picture=query] [data-at="1,3"]
+point at [data-picture=query] [data-at="4,0"]
 point at [data-picture=shares] [data-at="1,0"]
 point at [data-picture=shares] [data-at="0,6"]
 press place 6, b
@@ -69,6 +74,8 @@ point at [data-picture=triangle] [data-at="3,4"]
 point at [data-picture=mixtures] [data-at="1,1"] .whole-token
 point at [data-picture=mixtures] [data-at="2,3"]
 point at [data-picture=stream] [data-at="2,4"]
+point at [data-picture=stream] [data-at="4,0"]
+point at [data-picture=stream] [data-at="7,0"]
 point at [data-picture=chances] [data-at="2,0"]
 point at [data-picture=price] [data-at="0,0"]
 # of the other words one is chosen
@@ -93,7 +100,7 @@ press Train one without a mask
 
 SCRIPTS = {
     "word": (partial(page, "rows"), WORD),
-    "scores": (partial(page, "scores", "shares"), SCORES),
+    "scores": (partial(page, "query", "scores", "shares"), SCORES),
     "writing": (
         partial(page, "triangle", "mixtures", "stream", "chances", "writing", "price"),
         WRITING,

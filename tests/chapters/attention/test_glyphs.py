@@ -41,7 +41,7 @@ def test_the_first_head_finds_each_letter_that_is_to_be_written() -> None:
 def test_the_score_is_that_of_the_query_and_the_key_beside_it() -> None:
     it = glyphs.seen()
     score = it.whole.query[0, glyphs.ASKS] @ it.whole.key[0, glyphs.FOUND] / math.sqrt(3)
-    assert f">{score:.1f}</text>" in glyphs.glyph("score")
+    assert fills("score") == [f"fill:{glyphs.signed(score.item(), 8.5)}"]
 
 
 @pytest.mark.parametrize(

@@ -14,28 +14,66 @@ LESSON, TEACHING = Page("attention"), Page("teaching/attention")
 MASK, OPEN = recipe.MASKS["mask"], recipe.MASKS["no mask"]
 SHOWN, PEEKS = evidence.model("mask"), evidence.model("no mask")
 HONEST, LEAKY = evidence.recorded().values()
+WORDS = [sorting.decode(ids) for ids in measure.texts()[:, :3].tolist()]
 
 
 def test_the_models_of_the_pictures() -> None:
     first, second, third = measure.pushes(SHOWN)
     LESSON.says(
-        f"with {sum(p.numel() for p in SHOWN.parameters())} weights",
-        f"For {measure.found(SHOWN).sum()} of the 81 letters of all words its largest share",
-        "In {} of {} such trials it is written".format(*second),
+        f"made of {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
+        f"Of {second[1]} such trials, over all words, {second[0]} write it",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
-        f"the one here at first gets {measure.right(PEEKS, OPEN)} of 27 words right",
-        f"its head 1 takes {100 * measure.peeked(PEEKS).max():.0f} % from there",
+        f"the one below gets {measure.right(PEEKS, OPEN)} of 27 words right",
+        f"a head takes, on average, {100 * measure.peeked(PEEKS).max():.0f} % from the cell one on",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
-    left = [measure.without(SHOWN, part) for part in ("", "head 1", "head 2", "network")]
     known = SHOWN.whole(measure.texts()).attention[:, 1, 4:, 3:].sum(-1).mean()
-    LESSON.says(
-        "Of the 81 letters {} are right. Leave out head 1, and {} are; without head 2 {}, without "
-        "the network {}.".format(*left),
-        f"Head 2 reads mostly the bar and what is written already: {100 * known:.0f} %",
-    )
+    tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
+    LESSON.says("head 1, which looks for the next letter", where=measure.found(SHOWN).sum() > 60)
+    LESSON.says("looks mostly at the bar and what follows it", where=known > 0.75)
+    LESSON.says("`bba` is a tangle", where=tangled < 0.75)
     LESSON.says(
         f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
+    )
+
+
+def test_a_query_turned_to_another_letter_writes_it() -> None:
+    turned, cab = torch.zeros(2, 6, 3), measure.texts()[WORDS.index("cab")]
+    turned[0, 4, 2] = 4 - SHOWN.whole(cab).query[0, 4, 2]
+    made = SHOWN.whole(cab, turned=turned)
+    here = sorting.decode(cab[made.attention[0, 4].argmax()][None].tolist()) == "a"
+    LESSON.says(
+        "drag the query’s third number to 4. Now it looks at the a, and an a is written",
+        where=here and sorting.decode([int(made.logits[4].argmax())]) == "a",
+    )
+
+
+def test_why_some_letters_are_written_whatever_head_1_reads() -> None:
+    """The bar writes an a by itself; where two a's stand in a word, head 2 reads more of them."""
+    free, texts = measure.written(SHOWN, MASK)[:, 1], measure.texts()
+    pushed = [measure.written(SHOWN, MASK, (1, 0, place))[:, 1] for place in range(3)]
+    failed = {
+        word
+        for place in range(3)
+        for row, word in enumerate(WORDS)
+        if texts[row, place] not in (free[row], pushed[place][row])
+    }
+    shares = SHOWN.whole(texts).attention[:, 1, 4, :3]
+    read = dict(zip(WORDS, (shares * (texts[:, :3] == 1)).sum(-1).tolist(), strict=True))
+    twice = min(read[word] for word in WORDS if word.count("a") == 2)
+    at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
+    LESSON.says(
+        "aab</a>, `aba` and `baa`: head 1 reads the b, and still an a is written, since head 2 "
+        "reads both a’s. Made to read the bar, it lets the b pass",
+        where=failed == {"aab", "aba", "baa"}
+        and twice > max(read[word] for word in WORDS if word.count("a") < 2)
+        and {at_bar[word] for word in failed} == {2},
+    )
+    alone = measure.written(measure.without(SHOWN, "heads"), MASK)[:, 0]
+    LESSON.says(
+        f"an a for every word, and {sum('a' in word for word in WORDS)} of the 27 do begin with",
+        "In the first line an a is written even if nothing is read",
+        where=bool((alone == 1).all()),
     )
 
 
@@ -52,7 +90,7 @@ def test_the_second_exercise() -> None:
     LESSON.says(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
     for page, word, b, words in (
         (LESSON, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
-        (LESSON, "aab", 2, "it reads the b, and still an a is written"),
+        (LESSON, "aab", 2, "head 1 reads the b, and still an a is written"),
         (TEACHING, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
     ):
         text = sorting.complete(sorting.prompt(word)[:3])
