@@ -178,6 +178,8 @@ def test_reliability_by_hand() -> None:
     assert found.right.tolist() == pytest.approx([0, 1, 0.5, 2 / 3])
     empty = measure.reliability(estimates[:1], right[:1], [0.0, 0.5, 1.0])
     assert math.isnan(empty.said[1]) and empty.answers.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="NaN"):
+        measure.reliability(torch.tensor([0.5, math.nan]), right[:2], [0.0, 0.5, 1.0])
 
 
 # Looking inside
