@@ -47,11 +47,6 @@ CUT = """def reads_ahead(model):
             if (model(changed)[:, :i] != before[:, :i]).any():
                 return True
     return False"""
-CYCLE = """def cycle(net, x, y, z, n):
-    start = z
-    for _ in range(n):
-        z = {thought}
-    return {found}"""
 ACCURACY = """def accuracy(model, period):
     task = copying.Copying(16, 24, (period,))
     x = task.sample(64, Generator().manual_seed(0))
@@ -267,39 +262,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
             "q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1))",
         ),
     },
-    "trm": {
-        "disguise": returns(
-            "same_class(a, b)",
-            *("None", "1", "False", "True", "a == b", "sorted(a) == sorted(b)"),
-            "len(set(zip(a, b))) == len(set(a))",
-            "len(set(zip(a, b))) == len(set(b))",
-        ),
-        "stop": returns(
-            "steps_taken(q, level)",
-            *("None", "[1, 2, 3, 1]", "q", "q.argmax(0) + 1", "(q.sigmoid() > level).sum(0)"),
-            *("(q.sigmoid() > level).int().argmax(0)", "(q > level).int().argmax(0) + 1"),
-            "(q.fill_(0) > level).int().argmax(0) + 1",
-        ),
-        "average": returns(
-            "left_of_start(d, n)",
-            *("None", "'all'", "d * n", "1 - d**n", "(1 - d) ** n", "(1 - d) * d**n"),
-            *("d ** (n - 1)", "0.9**n"),
-        ),
-        "cycle": [
-            CYCLE.format(thought=thought, found=found)
-            for thought, found in (
-                *(("net(x + y + z)", "None"), ("net(x + y + z)", "(..., ...)")),
-                *(("net(x + y + z)", "y"), ("net(x + y + z)", "(y, 1.0)")),
-                *(("net(x + y + z)", "(z, net(y + z))"), ("net(x + y + start)", "(net(y + z), z)")),
-                *(("net(x + z)", "(net(y + z), z)"), ("net(y + z)", "(net(y + z), z)")),
-                *(("net(x + y + z)", "(net(x + y + z), z)"), ("net(x + y + z)", "(net(z), z)")),
-                *(
-                    ("z + net(x + y + z)", "(net(y + z), z)"),
-                    ("net(x + y + z)", "(y + net(y + z), z)"),
-                ),
-            )
-        ],
-    },
+    "trm": {},
 }
 
 for stem in WRONG:

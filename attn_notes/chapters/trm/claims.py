@@ -169,18 +169,17 @@ def named(kind: str, step: int) -> str:
     return OPPONENTS[kind] if step == 1 and kind in OPPONENTS else NAMES[kind]
 
 
-def compared(recorded: Recorded, live: Live | None = None) -> dict[str, Claim]:
+def compared(recorded: Recorded) -> dict[str, Claim]:
     """What a test decides, by the question's text, each corrected within its family.
 
-    Last is whether thinking longer helps: of the recorded seeds and, if there is a run to look at
-    closely, of its boards.
+    Last is whether thinking longer helps.
     """
     found = [
         Claim(asked.text, {recorded.name: fewer(recorded, asked.ours, asked.theirs)}, asked.whose,
               asked.family)
         for asked in QUESTIONS
     ]  # fmt: skip
-    corrected = claims.corrected([*found, longer(recorded, live)])
+    corrected = claims.corrected([*found, longer(recorded)])
     told = {claim.text: claim for claim in corrected}
     for asked in QUESTIONS:
         finding = told[asked.text].findings[recorded.name]
@@ -198,29 +197,17 @@ def apart(recorded: Recorded, question: Question) -> bool:
     return bool(ours.max() < theirs.min() or theirs.max() < ours.min())
 
 
-def of_boards(live: Live, early: int, late: int) -> Finding:
-    """Whether more minimal boards are right late than early: the sign test of boards."""
-    right = live.seen.right
-    change = right[early - 1].float() - right[late - 1].float()
-    return statistics.sign_test(
-        change,
-        f"{int((change < 0).sum())} boards gained, {int((change > 0).sum())} lost of "
-        f"{len(change):,}",
-    )
-
-
-def longer(recorded: Recorded, live: Live | None = None) -> Claim:
-    """Whether sixteen steps solve more than eight: the sign test, of boards and of seeds."""
-    findings = {"live": of_boards(live, TRAINED, THINK)} if live else {}
+def longer(recorded: Recorded) -> Claim:
+    """Whether sixteen steps solve more than eight: the sign test of the seeds."""
     early, late = (recorded.solved(TRM_LIVE, "minimal", step) for step in (TRAINED, THINK))
     gains = 1000 * (late - early)
-    findings[recorded.name] = statistics.sign_test(
+    finding = statistics.sign_test(
         early - late, f"the seeds gain {gains.min():.0f} to {gains.max():.0f} of 1,000"
     )
     return Claim(
         "Thinking longer than it ever did in training (16 steps against 8) solves more minimal "
         "puzzles",
-        findings,
+        {recorded.name: finding},
         family=THINKING,
     )
 

@@ -206,7 +206,10 @@ def drafts(mind: Mind) -> Picture:
     }
     readings = {"z": "mind", "y": "answer"}
     wrong = {
-        letter: [int(mind.wrong(name, use)[shown]) for use in moments.values()]
+        letter: [
+            int(((getattr(mind, name)[use, shown] != solution) & (clues == 0)).sum())
+            for use in moments.values()
+        ]
         for letter, name in readings.items()
     }
     with figures.figure(5.5, 2.55, rows=2, columns=len(moments)) as (fig, axes):
@@ -223,7 +226,7 @@ def drafts(mind: Mind) -> Picture:
         "One minimal puzzle, the recorded network. Blue: what the head reads in the blanks; in a "
         "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
         "when an answer is given.",
-        "One minimal puzzle as read from z and from y at five moments. Wrong cells in z: "
+        "One minimal puzzle as read from z and from y at five moments. Wrong blanks in z: "
         f"{wrong['z']}; in y: {wrong['y']}.",
         wide=True,
     )
@@ -323,8 +326,8 @@ def parts(recorded: Recorded) -> Picture:
         "Most is left unsolved where no weights are shared",
         "Recorded: each dot a seed, the bar their median; further left is better. After eight "
         "supervision steps; 0.05 % stands for none.",
-        "Share of held-out puzzles left unsolved after eight steps; medians of "
-        f"{seeds(recorded)} seeds, minimal puzzles: "
+        "Share of held-out puzzles left unsolved after eight steps; medians of the seeds, minimal "
+        "puzzles: "
         + ", ".join(f"{NAMES[kind]} {percent(share)} %" for kind, share in left.items())
         + ".",
     )

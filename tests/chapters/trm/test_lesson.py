@@ -1,0 +1,159 @@
+"""What the lesson's own cells compute, derived another way: look, step, blackboard, checker."""
+
+import re
+from copy import deepcopy
+from functools import partial
+
+import pytest
+import torch
+from torch import Generator
+
+from attn_notes.chapters.trm import figures, puzzles, recipe, supervision
+from attn_notes.models.trm import TRM, Rereading, Straight
+
+from ... import exercises
+
+LESSON = exercises.ROOT / "book" / "trm.ipynb"
+CELLS = exercises.cells(LESSON)
+
+
+def scope(cell: str) -> dict:
+    found = {"torch": torch, "F": torch.nn.functional}
+    exec(CELLS[cell].partition("boards = ")[0], found)
+    return found
+
+
+def test_the_lessons_look_is_the_packages() -> None:
+    """Its cell, run with other weights, off the start, where q is constant; three looks."""
+    generator = Generator().manual_seed(4)
+    model = recipe.LIVE.model(1)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.1 * torch.randn(p.shape, generator=generator))
+    boards, _ = recipe.TASK.sample(5, generator)
+    look, weights = scope("model-cell")["look"], dict(model.named_parameters())
+    state = ours = model.start(5)
+    for _ in range(3):
+        state, digits, q = model(boards, state)
+        *ours, our_digits, our_q = look(weights, boards, *ours)
+        torch.testing.assert_close((our_digits, our_q), (digits, q), rtol=1e-4, atol=1e-4)
+        assert not any(part.requires_grad for part in ours)
+    our_digits.sum().backward()
+    assert weights["token.weight"].grad is not None
+
+
+@pytest.mark.parametrize(("kept", "slopes"), [(True, [7, 13.375]), (False, [7, 20.5])])
+def test_the_blackboard_by_hand(
+    kept: bool, slopes: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """w = 1/2, x = 4, worked out on paper; the slopes by the product rule, 20.5 without detach."""
+    line = "    y, z = y.detach(), z.detach()\n"
+    assert line in CELLS["blackboard-cell"]
+    exec(CELLS["blackboard-cell"].replace(line, line if kept else ""), {"torch": torch})
+    found = [float(x) for x in re.findall(r"= ([\d.]+)", capsys.readouterr().out)]
+    assert found == [3, 1.5, slopes[0], 4.875, 3.1875, slopes[1]]
+
+
+def test_the_lessons_step_is_the_packages() -> None:
+    """Its cell, on the seats that the package has, moves weights and average as far as it does."""
+    step, settings = scope("step-cell")["step"], recipe.LIVE.settings
+    batches = [recipe.TASK.sample(settings.seats, Generator().manual_seed(k)) for k in range(2)]
+    fresh = iter(batches)
+    run = supervision.Supervision(
+        recipe.LIVE.model(3),
+        lambda n, generator: next(fresh),
+        settings,
+        optimizer=partial(torch.optim.SGD, lr=0.1),
+        generator=Generator().manual_seed(0),
+    )
+    ours, mean = deepcopy(run.model), deepcopy(run.model)
+    optimizer = torch.optim.SGD(ours.parameters(), lr=0.1)
+    nobody = torch.zeros(settings.seats, dtype=torch.bool)
+    state = ours.start(settings.seats)
+    for had, batch in enumerate(batches):
+        if had:  # the same puzzles, gone on with
+            run.carry = run.carry._replace(halted=nobody)
+            batch = run.carry.puzzles, run.carry.solutions
+        run.step()
+        seats = (*batch, torch.full((settings.seats,), had), nobody, state)
+        state, leaves = step(ours, mean, optimizer, seats)
+        for own, package in ((ours, run.model), (mean, run.judged)):
+            for a, b in zip(own.parameters(), package.parameters(), strict=True):
+                torch.testing.assert_close(a, b)
+        assert not leaves.any()  # as yet nobody is sure
+    with torch.no_grad():
+        ours.halt.bias.fill_(9.0)  # now everybody is
+    for had, stays, who in ((7, ~nobody, "all"), (2, nobody, "all"), (2, ~nobody, "none")):
+        seats = (*batch, torch.full((settings.seats,), had), stays, state)
+        leaves = step(ours, mean, optimizer, seats)[1]
+        assert leaves.all() if who == "all" else not leaves.any()
+
+
+def test_the_checker_of_the_lesson_finds_twins_and_only_twins() -> None:
+    found = scope("meet-cell")
+    board = torch.tensor([[1, 2, 0, 0, 1, 0, 0, 0, 2]])
+    square = board.view(3, 3)
+    other = torch.tensor([[1, 2, 0, 0, 1, 0, 0, 2, 0]])
+    for test, share in ((square.rot90(), 1.0), (square.mT, 1.0), (other, 0.0)):
+        assert found["twins"](board, test.reshape(1, 9), found["key"]) == share
+
+
+def test_the_disguises_are_of_one_class_or_of_two() -> None:
+    """The second has other names; the third is of the first's class for the stricter split only."""
+    grids = torch.stack([*puzzles.disguises().values()])
+    names, every = (task.class_key(grids).tolist() for task in (recipe.TASK, recipe.STRICTER))
+    assert names[0] == names[1] != names[2] and every[0] == every[1] == every[2]
+    assert recipe.TASK.rounds(grids).tolist() == [0, 0, 0]  # whole grids
+
+
+def test_on_the_seats_who_is_sure_leaves() -> None:
+    """At once, but for one; nobody has more than eight looks; full dots are those of the sure."""
+    (ax,) = figures.seats().fig.axes
+    seated = [puzzle for seat in figures.SEATED for puzzle in seat]
+    assert all(looks <= recipe.TRAINED for looks, _ in seated)
+    assert [looks - sure for looks, sure in seated if looks > sure] == [4]
+    full = [line.get_markerfacecolor() != "none" for line in ax.lines if line.get_marker() == "o"]
+    assert full == [k >= sure for looks, sure in seated for k in range(1, looks + 1)]
+
+
+def test_the_emblem_is_a_board_with_what_is_wrong_in_it() -> None:
+    picture = figures.emblem()
+    board, _ = picture.fig.axes
+    assert (picture.title, picture.caption) == ("", "") and len(board.texts) == 36
+    assert f": {len(board.patches)} cells are in a frame" in picture.alt and board.patches
+
+
+@pytest.mark.parametrize("kind", [recipe.REREADING, recipe.SHARING])
+def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
+    """h ← layer(x + h) from nothing, with eight layers or four times two; one look is all.
+
+    The first has the weights of the deeper straight network, which goes on without x.
+    """
+    again = (recipe.rereading() | recipe.sharing())[kind]
+    deep, model = recipe.baselines()[recipe.DEEP], again.model(2)
+    boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
+    layers = [*model.net] * (recipe.USES if kind == recipe.SHARING else 1)
+    x = model.embed(boards)
+    h = torch.zeros_like(x)
+    for layer in layers:
+        h = layer(x + h)
+    found = model(boards)
+    torch.testing.assert_close(found.logits, model.decode(h))
+    torch.testing.assert_close(model(boards, found.state).logits, found.logits)
+    assert recipe.operations(again) == recipe.operations(deep) and again.steps == deep.steps
+    assert len(layers) == deep.config.layers == 8
+    like = recipe.LIVE.config if kind == recipe.SHARING else deep.config
+    assert again.config == like and isinstance(model, Rereading if like == deep.config else TRM)
+
+
+def test_the_straight_network_goes_on_without_the_puzzle() -> None:
+    deep = recipe.baselines()[recipe.DEEP]
+    model, again = deep.model(2), recipe.rereading()[recipe.REREADING].model(2)
+    assert type(model) is Straight
+    pairs = zip(model.state_dict().values(), again.state_dict().values(), strict=True)
+    assert all(a.equal(b) for a, b in pairs)
+    boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
+    h = model.embed(boards)
+    for layer in model.net:
+        h = layer(h)
+    torch.testing.assert_close(model(boards).logits, model.decode(h))
