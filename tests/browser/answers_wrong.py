@@ -52,13 +52,6 @@ CYCLE = """def cycle(net, x, y, z, n):
     for _ in range(n):
         z = {thought}
     return {found}"""
-ACCURACY = """def accuracy(model, period):
-    task = copying.Copying(16, 24, (period,))
-    x = task.sample(64, Generator().manual_seed(0))
-    return task.probe(model, x)["accuracy"].item()
-
-def copies_by_content(model):
-    return {value}"""
 
 
 def cut(cuts: str = "range(1, 6)", tokens: str = "range(7)", changed: str = "i:") -> str:
@@ -227,46 +220,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
             *("(2 * c / r) ** (1 / 3)", "(2 * r / c) ** (1 / 3)", "1.0", "0.5"),
         ),
     },
-    "triple_product": {
-        "floor": returns(
-            "floor(v, n, p)",
-            *("p[0] * math.log(v) / (n - 1)", "(p[0] - 1) * math.log(v) / n", "1.0", "None"),
-            *("(p[0] - 1) * math.log(v)", "(p[0] - 1) * math.log2(v) / (n - 1)", "'much'"),
-            *("-(p[0] - 1) * math.log(v) / (n - 1)", "p[0] * math.log(v) / n"),
-            "(sum(p) / len(p) - 1) * math.log(v) / (n - 1)",
-        ),
-        "content": [
-            ACCURACY.format(value=value)
-            for value in (
-                *("False", "True", "0.7", "None", "accuracy(model, 7) > 0.5"),
-                *(
-                    "accuracy(model, 6) > 0.5",
-                    "accuracy(model, 7) > 0.5 or accuracy(model, 11) > 0.5",
-                ),
-            )
-        ],
-        "periods": assigned(
-            "weights",
-            *("None", "[7, 8]", "{7: 'half', 8: 0.5}", "{13: 1.0}", "{7.5: 1.0}", "{7: 0.5}"),
-            *("{7: 1.5, 8: -0.5}", "{}", "{12: 1.0}", "{p: 1 / 7 for p in range(6, 13)}"),
-        ),
-        "negative": assigned(
-            "answer",
-            *("None", "torch.ones(2, 5)", "(torch.ones(3), 'r', torch.ones(3))"),
-            "(torch.ones(3), torch.ones(3), torch.ones(4))",
-            "(torch.ones(3).double(), torch.ones(3), torch.ones(3))",
-            "(torch.ones(3), torch.ones(3), torch.ones(3) / 0)",
-            "(1e30 * torch.ones(3), torch.ones(3), torch.ones(3))",
-            "tuple(torch.eye(3))",
-        ),
-        "deaf": returns(
-            "score(q, k, r)",
-            *("None", "1.0", "k @ q.T", "torch.ones(len(q), len(k))", "q @ k.T / 0"),
-            "-stable_volume(q, k, r)",
-            "-stable_volume(q, k, r) / k.square().sum(-1)",
-            "q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1))",
-        ),
-    },
+    "triple_product": {},
     "trm": {
         "disguise": returns(
             "same_class(a, b)",
