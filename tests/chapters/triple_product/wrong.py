@@ -88,6 +88,7 @@ WRONG: dict[str, list[Tried]] = {
         ("(torch.ones(3).double(), torch.ones(3), torch.ones(3))", "single precision"),
         ("(torch.ones(3), torch.ones(3), torch.ones(3) / 0)", "not finite"),
         ("(1e30 * torch.ones(3), torch.ones(3), torch.ones(3))", "overflows"),
+        ("(torch.ones(3), torch.ones(3), torch.ones(3))", "gives 0, which is not negative"),
         ("tuple(torch.eye(3))", "gives 1, which is not negative"),
     ),
     "deaf": of(
@@ -98,6 +99,9 @@ WRONG: dict[str, list[Tried]] = {
         ("torch.ones(len(q), len(k))", "the same score"),
         ("q @ k.T / 0", "not finite"),
         ("-stable_volume(q, k, r)", "as long"),
+        ("cos2(q, k, r) + 0.01 * k.norm(dim=1)", "three times as long"),
+        ("cos2(q, k, r) + 0.01 * r.norm(dim=1)[:, None]", "a longer q or r"),
+        ("cos2(q, k, r) + 0.01 * (k[:, 0] > 0)", "k and −k"),
         ("q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1))", "k and −k"),
         ("-stable_volume(q, k, r) / k.square().sum(-1)", "a longer q or r"),
         ("(q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1))) ** 2", "the plane's angle"),
