@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
-from attn_notes.chapters.triple_product import measure
+from attn_notes.chapters.triple_product import geometry, measure
 from attn_notes.models.triple_product import AttentionOnly, Config, expanded_volume
 from attn_notes.tasks import copying
 from attn_notes.tasks.copying import Copying
@@ -43,21 +43,22 @@ def test_the_scene_varies_as_it_says() -> None:
     assert measure.single_score("angle", s.q, 7 * tilted, s.r) == pytest.approx(1 - height**2)
 
 
-def test_wrong_signs_are_counted(generator: Generator) -> None:
-    share, low, high = measure.wrong_signs("expanded", 16, 1.0, 2000, generator)
-    assert 0.2 < share < 0.6 and low < 0 < high
-    for form in ("projected", "residual", "stable"):
-        share, low, high = measure.wrong_signs(form, 16, 1.0, 2000, generator)
-        assert share == 0 and high <= 0
-    once, louder = (
-        measure.wrong_signs("expanded", 16, loudness, 2000, Generator().manual_seed(1))
-        for loudness in (1.0, 8.0)
-    )
+def test_wrong_signs_are_counted() -> None:
+    """Stopping at zero mends the sign and not the digits; taking off the projection mends both."""
+
+    def signs(form: str, d: int, loudness: float) -> tuple[float, float, float]:
+        return measure.wrong_signs(form, d, loudness, 2000, Generator().manual_seed(3))
+
+    share, low, high = signs("expanded", 16, 1000.0)
+    assert 0.2 < share < 0.6 and low < -100 and high > 100
+    for form, digits in (("projected", False), ("residual", True), ("stable", True)):
+        share, low, high = signs(form, 16, 1000.0)
+        assert share == 0 and high <= 0 and (low > -0.1) == digits
+    once, louder = (signs("expanded", 16, loudness) for loudness in (1.0, 8.0))
     assert louder == pytest.approx((once[0], 64 * once[1], 64 * once[2]))  # a power of two
-    wider = measure.wrong_signs("expanded", 64, 1.0, 2000, Generator().manual_seed(1))
-    assert wider[2] < 4 ** (3 - 1.5) * 20 * once[2]
+    assert signs("expanded", 64, 1.0)[2] < 4 ** (3 - 1.5) * 20 * once[2]
     # Rounding of the vectors themselves lifts a key by about 1e-7 of its length off the plane.
-    assert measure.wrong_signs("stable", 16, 1.0, 2000, generator)[1] > -1e-9
+    assert signs("stable", 16, 1.0)[1] > -1e-9
 
 
 def test_heads_are_widened_to_equal_parameters() -> None:
@@ -90,6 +91,37 @@ def test_the_friends_share_is_a_softmax_of_two_scores() -> None:
         for name, (friend, stranger) in scores.items():
             expected = 1 / (1 + math.exp(stranger - friend))
             assert measure.share_of_friend(name, s, length) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_stranger_takes_what_the_formula_says() -> None:
+    """Dot product: friend 1/√2 against the leak. Volume: 0 against −length²."""
+    fixed, shared = geometry.against_stranger(False, 3), geometry.against_stranger(True, 3)
+    for shares, leak in ((fixed, 0.5), (shared, 50.0)):  # the last leak, a stranger of 100
+        right = 1 / (1 + math.exp(leak - 0.5**0.5))
+        assert shares.of["dot"][-1, -1] == pytest.approx(right, abs=1e-4)
+        assert shares.of["volume"][0, 0] == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-4)
+    tilted = geometry.off_the_plane(3)
+    height = (10 * math.sin(0.5)) ** 2
+    assert tilted.of["volume"][-1, -1] == pytest.approx(1 / (1 + math.exp(height - 0.25)), abs=1e-4)
+    assert tilted.up[-1] == pytest.approx(math.degrees(0.5))
+
+
+def test_a_stranger_has_its_angle_and_its_share() -> None:
+    found = geometry.resilience()
+    assert found.keys[0].angle == pytest.approx(1)
+    for key in found.strangers:  # 0.1 along q, its length across
+        assert key.angle == pytest.approx(0.01 / (0.01 + key.length**2))
+        assert found.shared[key.length] == pytest.approx(0.1 * key.length)
+
+
+def test_the_spread_of_the_volume_is_the_one_in_closed_form() -> None:
+    """det G of three normal vectors is a product of χ² with d, d − 1 and d − 2 degrees."""
+    for s in geometry.spreads():
+        product = math.prod(d * (d + 2) for d in (s.d, s.d - 1, s.d - 2))  # E of the square
+        mean = math.prod((s.d, s.d - 1, s.d - 2))
+        exact = math.sqrt(product - mean**2) / s.d**1.5
+        assert exact == pytest.approx(s.exact)
+        assert (s.volume, s.dot) == pytest.approx((exact, 1), rel=0.1)
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes.chapters.triple_product import evidence, recipe, rules
+from attn_notes.chapters.triple_product import checks, evidence, recipe, rules
 from attn_notes.tasks.copying import Copying
 
 TASK = Copying(3, 14, (5, 4))
@@ -85,6 +85,25 @@ def test_one_distance_is_counted_exactly() -> None:
                 hits = [t >= back and row[t - back] == row[t] for t in range(4, 9)]
                 right += weight * 2**-p * sum(hits) / len(hits)
         assert found[back - 1] == pytest.approx(right)
+
+
+def test_of_two_periods_every_letter_of_the_copy_counts_but_its_first() -> None:
+    """11 of the 23 predictions at period 12, and of a shorter one as many as it has."""
+    drawn = rules.draw(Copying(16, 24, (12, 7)), 1, Generator().manual_seed(0))
+    for period, counted in zip((12, 7), drawn.counted, strict=True):
+        assert counted.nonzero()[:, 0].tolist() == [*range(period, 2 * period - 1)]
+
+
+def test_the_best_score_of_the_open_exercise_is_the_best_there_is() -> None:
+    """No spread of periods goes below it: 2,000 at random, and its own answer reaches it."""
+    task = Copying(16, 24, checks.PERIODS)
+    weights = torch.rand(2000, 12, generator=Generator().manual_seed(5), dtype=torch.float64)
+    weights[:1000] **= 5
+    for row in (weights / weights.sum(1, keepdim=True)).tolist():
+        spread = dict(zip(checks.PERIODS, row, strict=True))
+        assert max(rules.by_distance(task, spread)) >= checks.LEAST - 1e-9
+    best = rules.by_distance(task, dict.fromkeys(range(7, 13), 1 / 6))
+    assert max(best) == pytest.approx(checks.LEAST)
 
 
 def test_weights_by_distance_find_what_a_distance_can_tell() -> None:

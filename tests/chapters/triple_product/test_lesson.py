@@ -1,4 +1,4 @@
-"""What the two pages hold between them: the lesson's cells, and those of the evidence."""
+"""What a page as read cannot show: the lesson's cells beside the package, and links that open."""
 
 import re
 from functools import partial
@@ -8,14 +8,12 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes.analysis import results
-from attn_notes.chapters.triple_product import evidence, recipe
+from attn_notes.chapters.triple_product import recipe
 from attn_notes.models.triple_product import AttentionOnly
 
 from ... import exercises
 
 LESSON = exercises.ROOT / "book" / "triple_product.ipynb"
-EVIDENCE = exercises.ROOT / "book" / "evidence" / "triple_product.ipynb"
 
 
 @pytest.mark.parametrize("score", recipe.KINDS)
@@ -40,34 +38,8 @@ def test_the_lessons_model_is_the_packages(score: str) -> None:
     torch.testing.assert_close(ours, layer(x), rtol=1e-4, atol=1e-4)
 
 
-def test_the_blackboard_is_what_a_hand_works_out(capsys: pytest.CaptureFixture[str]) -> None:
-    """q = (2, 0, 0) and r = (1, 1, 0): the area is 2 · 1, the height the third coordinate."""
-    scope: dict[str, Any] = {}
-    exec("import torch\nfrom torch.nn import functional as F\n", scope)
-    exec(exercises.cells(LESSON)["score-cell"], scope)
-    assert capsys.readouterr().out.splitlines() == [
-        "[1.0, 2, 0] q·k=2 det=0 cos²=1.00",
-        "[1.0, 2, 1] q·k=2 det=4 cos²=0.83",  # 5 of 6
-        "[2.0, 4, 2] q·k=4 det=16 cos²=0.83",
-    ]
-
-
-def test_live_seeds_are_the_first_of_the_recorded_ones() -> None:
-    """A run's members are its seeds 0, 1, …; the record says how many and at which settings."""
-    settings = results.load("triple_product_lesson")["settings"]
-    for live, there in ((recipe.ONE, settings["one"]), (recipe.TWO, settings["two"])):
-        assert {**there, "seeds": None} == {**live, "seeds": None}
-
-
-def test_the_play_text_is_what_the_widget_opens_on() -> None:
+def test_what_the_lessons_links_open_the_widget_knows() -> None:
     links = set(re.findall(r'href="#open-([\w-]+)"', " ".join(exercises.cells(LESSON).values())))
     widget = exercises.ROOT / "attn_notes" / "widgets" / "triple_product.js"
     states = widget.read_text("utf-8").partition("const states = {")[2].partition("};")[0]
     assert links and all(re.search(rf'^ +"?{name}"?:', states, re.M) for name in links)
-
-
-def test_the_evidence_reads_what_the_lesson_trains() -> None:
-    cell = exercises.cells(LESSON)["train-cell"]
-    names = set(re.findall(r'"((?:one layer|two layers)[^"]*)"', cell))
-    assert names == {"one layer", "one layer, random period", "two layers"}
-    assert names < evidence.recorded().learnings.keys() == recipe.TASKS.keys()
