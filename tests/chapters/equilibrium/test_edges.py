@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 
 from attn_notes.analysis.claims import Claim
-from attn_notes.chapters.equilibrium import claims, evidence, figures, probes, recipe
+from attn_notes.chapters.equilibrium import claims, evidence, figures, probes, recipe, tables
 from attn_notes.chapters.equilibrium.claims import LIVE, RECORDED
 from attn_notes.chapters.equilibrium.evidence import Live, Yardsticks
-from attn_notes.chapters.equilibrium.probes import NOT_AEP, QUICKEST
+from attn_notes.chapters.equilibrium.probes import NOT_AEP, QUICKEST, SLOWEST
 from attn_notes.tasks.text import FALLBACK, Text
+
+from ...tables import rows
 
 ENDS, FREE = evidence.training().ends, evidence.ungoverned()
 FROZEN, BPTT, CLIPPED = (ENDS[kind] for kind in ("frozen", "BPTT", "AEP, clipped"))
@@ -77,9 +79,12 @@ def free(damping: int, off: float) -> Made:
     return {"ungoverned": changed}
 
 
-def takes(**seconds: float) -> Made:
-    ways = {"aep": QUICKEST, "bptt": NOT_AEP[0], "adjoint": NOT_AEP[1]}
-    return made("costs", "seconds", **{ways[name]: each for name, each in seconds.items()})
+def takes(aep: float = 0.7, bptt: float = 0.5, adjoint: float = 0.4, cosine: float = 1.0) -> Made:
+    """Seconds of each way, where the published one takes 5; AEP's cosine, where it has 0.99."""
+    found = evidence.costs()
+    ways = {SLOWEST: 5.0, QUICKEST: aep, NOT_AEP[0]: bptt, NOT_AEP[1]: adjoint}
+    cosines = {**found.cosines, SLOWEST: 0.99, QUICKEST: cosine}
+    return {"costs": replace(found, seconds={**found.seconds, **ways}, cosines=cosines)}
 
 
 NAIVE, TEACHES = "Naive equilibrium propagation", "Naive equilibrium propagation teaches"
@@ -117,9 +122,10 @@ TURNED = [
     ("AEP ends below", ends(AEP=ENDS["AEP"] - 0.1), True),
     ("AEP's memory", made("memory", "peaks", AEP=[1.6, 1.6, 1.7, 1.8]), False),
     ("AEP's memory", made("memory", "peaks", BPTT=[4.0, 5.0, 6.0, 15.0]), False),
-    ("A gradient", takes(aep=1.4), False),
-    ("A gradient", made("costs", "cosines", **{QUICKEST: 0.98}), False),
-    ("AEP is the quickest", takes(aep=0.4), True),
+    ("A gradient", takes(aep=1.24, cosine=0.99), True),
+    ("A gradient", takes(aep=1.26), False),
+    ("A gradient", takes(cosine=0.98), False),
+    ("AEP is the quickest", takes(aep=0.39), True),
     ("AEP is the quickest", takes(bptt=0.8, adjoint=0.8), True),
     ("AEP is the quickest", takes(bptt=0.8), False),
 ]
@@ -137,8 +143,7 @@ def test_a_verdict_turns_with_its_record(begins: str, change: Made, verdict: boo
 
 def test_every_verdict_is_turned() -> None:
     for claim in found():
-        turned = [verdict for begins, _, verdict in TURNED if claim.text.startswith(begins)]
-        assert any(verdict is not claim.findings[RECORDED].verdict for verdict in turned)
+        assert any(claim.text.startswith(begins) for begins, *_ in TURNED), claim.text
 
 
 def live(end: float = 2.4, excerpt: bool = False) -> Live:
@@ -182,11 +187,19 @@ def test_what_is_live_says_what_was_read(excerpt: bool, which: str) -> None:
     assert max(map(len, lines[2:])) <= 39 and " ".join(lines).count("of the") == 20
 
 
-@pytest.mark.parametrize(("after", "turn"), [(1.0, 1), (0.9, -1), (None, 0)])
-def test_a_guess_is_told_what_became_of_the_gradient(after: float | None, turn: int) -> None:
-    change = cosine("clipped", 60, after or 1.0, seeds=5 if after else 1)
-    (came, *_) = evidence.predicted(change["gradients"])
-    assert came.came == turn
+@pytest.mark.parametrize(("after", "last", "turn"), [(0.9, 0.95, 1), (0.8, 0.7, -1), (0.7, 0.9, 0)])
+def test_a_guess_is_told_what_became_of_the_gradient(after: float, last: float, turn: int) -> None:
+    """Whether every seed's cosine comes closer, of which the last is another; and their means."""
+    record = evidence.gradients()
+    curves = record.cosines["clipped"].clone()
+    steps = list(record.steps)
+    curves[:, steps.index(20)], curves[:, steps.index(60)] = 0.85, after
+    curves[-1, steps.index(60)] = last
+    change = replace(record, cosines={**record.cosines, "clipped": curves})
+    came, few, many = evidence.predicted(change)
+    assert (came.came, came.low, came.high) == (turn, -1, 1)
+    assert few.came == pytest.approx(0.85) and many.came == pytest.approx(0.8 * after + 0.2 * last)
+    assert (few.name, many.name, few.best, many.best) == ("20 steps", "60 steps", 1, 1)
 
 
 def test_a_seed_has_run_away_once_it_was_lost() -> None:
@@ -242,6 +255,21 @@ def test_where_the_whole_text_cannot_be_had_the_excerpt_is_read(
     assert evidence.read_text() == (Text.read(FALLBACK), True)
     monkeypatch.setattr(pooch, "retrieve", lambda *_, **__: str(FALLBACK))
     assert evidence.read_text() == (Text.read(FALLBACK), False)
+
+
+def test_a_seed_that_is_far_off_moves_no_middle() -> None:
+    """Where a record is even, its mean is its median to what a page tells."""
+    seven = but_last(torch.full((8,), 2.25).double(), 2.39)
+    page = evidence.in_page()._replace(ends=dict.fromkeys(recipe.IN_PAGE_WAYS, seven))
+    (yours,) = figures.ends(evidence.training(), page).yours
+    assert all("end at 2.250 nats, by their median" in told for told in yours.recorded.values())
+    trained = ends(**dict.fromkeys(ENDS, seven))["training"]
+    assert {(row[2], row[3]) for row in rows(tables.training(trained))[1:]} == {
+        ("2.2500", "2.3900")
+    }
+    curves = {kind: seven.repeat(9, 1) for kind in ENDS}
+    alt = figures.training(replace(trained, curves=curves)).alt
+    assert all(f"{kind} 2.250" in alt for kind in figures.KINDS)
 
 
 def test_the_emblem_is_the_first_figure_without_its_words() -> None:

@@ -43,12 +43,6 @@ def test_what_is_published_is_recorded() -> None:
     assert [*evidence.rates().betas] == [*recipe.BETAS]
     assert [*evidence.rates().steps] == [*recipe.RATE_STEPS]
     assert [rest.spread for rest in evidence.rests()] == [*recipe.SPREADS]
-    for runs in ("training", "ungoverned"):
-        for run in results.load(f"equilibrium_{runs}")["runs"].values():
-            assert run["parameters"] == 73_856
-    counted = results.load("equilibrium_training")["settings"]["counted"]
-    for losses in counted.values():  # the more is counted, the less is lost
-        assert [*losses] == [*recipe.ORDERS] and [*losses.values()] == sorted(losses.values())[::-1]
 
 
 def test_a_recorded_model_is_what_was_trained() -> None:
