@@ -11,7 +11,6 @@ from dependencies import lesson_stems
 
 from attn_notes import predictions
 from attn_notes.chapters.deep_qkv import evidence as sorters
-from attn_notes.chapters.equilibrium import evidence as gradients
 from attn_notes.figures import Picture
 from attn_notes.predictions import Choice, Number, Order, Part
 from attn_notes.tasks import sorting
@@ -238,12 +237,3 @@ def test_those_that_cannot_be_told_apart_share_their_ranks() -> None:
         ("cat", 2, 1), ("dog", 4, 0), ("hen", 2, 1), ("cow", 2, 1)
     ]  # fmt: skip
     assert {(p.low, p.high) for p in parts} == {(1, 4)}
-
-
-def test_equilibrium_asks_for_the_published_gradient() -> None:
-    turn, few, many = gradients.predicted(gradients.gradients())
-    assert (few.name, many.name) == ("20 steps", "60 steps")
-    assert (turn.came, turn.low, turn.high) == (-1, -1, 1)  # in every seed it drifts away
-    assert many.came < few.came < few.best == 1
-    seeds = gradients.gradients().at("clipped", 20)
-    assert few.came == pytest.approx(seeds.mean().item()) != pytest.approx(seeds.min().item())

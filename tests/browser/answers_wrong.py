@@ -187,41 +187,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
             )
         ],
     },
-    "equilibrium": {
-        "credit": returns(
-            "credits(J, g)",
-            *("None", "(..., ...)", "g", "(1.0, g)", "(g, J)", "(g / 0, g)"),
-            "(torch.linalg.solve(J, -g), torch.linalg.solve(J.T, -g))",
-            "(torch.linalg.solve(J.T, g), torch.linalg.solve(J, g))",
-            "(-J.T @ g, torch.linalg.solve(J, -g))",
-            "(torch.linalg.solve(J, -g), torch.linalg.solve(J, -g))",
-            "(torch.linalg.solve(J.T, -g), g)",
-        ),
-        "nudge": returns(
-            "nudged(F, slope, rest, J, beta)",
-            *("None", "3", "lambda z: ...", "lambda z: z[0]"),
-            "lambda z: F(z) - beta * slope(z)",
-            "lambda z: F(z) - beta * slope(z) + (J - J.T) @ (z - rest)",
-            "lambda z: F(z) - beta * slope(z) - (J - J.T) @ (z - rest) / 2",
-            "lambda z: F(z) + beta * slope(z) - (J - J.T) @ (z - rest)",
-            "lambda z: F(z) - (J - J.T) @ (z - rest)",
-            "lambda z: F(z) - beta * slope(rest) - (J - J.T) @ (z - rest)",
-            "lambda z: F(z) - beta * slope(z) - (J - J.T) @ z",
-            "lambda z: F(z) - slope(z) - (J - J.T) @ (z - rest)",
-        ),
-        "settles": returns(
-            "settles(J, eps)",
-            *("None", "0.7", "False", "True", "bool((J.diagonal() < 0).all())"),
-            "bool(torch.linalg.matrix_norm(torch.eye(len(J)) + eps * J, 2) < 1)",
-            "bool(torch.linalg.eigvals(torch.eye(len(J)) + 0.5 * J).abs().max() < 1)",
-            "bool(torch.linalg.eigvalsh(J + J.T).max() < 0)",
-        ),
-        "beta": returns(
-            "best_nudge(c, r)",
-            *("None", "'small'", "(r / c) ** (1 / 3)", "(r / 2 / c) ** 0.5", "r / (2 * c)"),
-            *("(2 * c / r) ** (1 / 3)", "(2 * r / c) ** (1 / 3)", "1.0", "0.5"),
-        ),
-    },
+    "equilibrium": {},
     "triple_product": {
         "floor": returns(
             "floor(v, n, p)",

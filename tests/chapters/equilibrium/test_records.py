@@ -1,139 +1,82 @@
-"""What the records are of, and that they come out again, as short runs of the tests can tell."""
+"""The records are of the recipe, and come out again."""
 
-import ast
-import warnings
-from dataclasses import replace
-from math import log
+import math
+from typing import Any
 
 import pytest
 import torch
+from experiments import equilibrium as recorded
 from torch import Generator
 
-from attn_notes.analysis import results, statistics
-from attn_notes.chapters.equilibrium import estimators, measure, recipe
-from attn_notes.chapters.equilibrium.estimators import Implicit, Nudged
-from attn_notes.models.equilibrium import (
-    PUBLISHED,
-    TOLERANCE,
-    LanguageModel,
-    NotSettledWarning,
-    Relaxation,
-)
+from attn_notes.analysis import results
+from attn_notes.chapters.equilibrium import estimators, evidence, measure, probes, recipe
+from attn_notes.chapters.equilibrium.estimators import Implicit
+from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text
 
-from ... import exercises
-
-CHAPTER = exercises.ROOT / "book" / "equilibrium.ipynb"
-EVIDENCE = exercises.ROOT / "book" / "evidence" / "equilibrium.ipynb"
-
 TEXT = Text.read(FALLBACK)  # always at hand
+TRAINED = {"length": recipe.LENGTH}
 
 
-def runs(name: str) -> results.Record:
-    return results.load(f"equilibrium_{name}")["runs"]
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("training", TRAINED | recorded.settings(recipe.SEEDS)
+         | {"validation pieces": recipe.JUDGED, "characters": 1_115_394}),
+        ("ungoverned", TRAINED | recorded.settings(recipe.UNGOVERNED_SEEDS)),
+        ("page", {"seeds": recipe.SEEDS, "steps": recipe.IN_PAGE_STEPS, "batch": recipe.BATCH,
+                  "lr": recipe.IN_PAGE_RATE}),
+        ("gradients", {"seeds": recipe.GRADIENT_SEEDS, "batch": recipe.PUBLISHED_BATCH,
+                       "length": recipe.PUBLISHED_LENGTH, "steps": [*recipe.GRADIENT_STEPS],
+                       "betas": [*recipe.NUDGES], "step": recipe.GRADIENT_STEP}),
+    ],
+)  # fmt: skip
+def test_a_record_is_of_the_recipe(name: str, settings: dict[str, Any]) -> None:
+    found = results.load(f"equilibrium_{name}")["settings"]
+    assert {k: v for k, v in found.items() if k not in ("counted", "yardsticks")} == settings
 
 
-def at(steps: int) -> int:
-    """Where the recorded gradients have so many nudged steps."""
-    return results.load("equilibrium_gradients")["settings"]["steps"].index(steps)
-
-
-def test_the_chapter_trains_as_the_recipe_says() -> None:
-    scope = exercises.after_setup(CHAPTER)
-    assert scope["config"] == recipe.corrected(scope["text"])
-    (call,) = (
-        node
-        for node in ast.walk(ast.parse(exercises.cells(CHAPTER)["train-live"]))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "measure.train_estimators"
-    )
-    told = {each.arg: ast.unparse(each.value) for each in call.keywords}
-    assert [ast.unparse(each) for each in call.args] == [
-        "config", "text", "{'AEP': estimators.AEP}",
-    ]  # fmt: skip
-    assert (told["steps"], told["batch"], told["lr"], told["seeds"]) == (
-        "recipe.STEPS", "recipe.BATCH", "recipe.RATE", "1",
-    )  # fmt: skip
-    assert recipe.ESTIMATORS["AEP"] == estimators.AEP
-
-
-def test_the_records_cover_what_the_chapter_says_of_them() -> None:
-    kinds = ["BPTT", "exact", "AEP", "AEP, clipped", "naive EP", "frozen"]
-    assert list(runs("training")) == list(recipe.ESTIMATORS) == kinds
-    assert all(run["parameters"] == 73_856 for run in runs("training").values())
-    assert "73,856 trained parameters on the whole text" in exercises.cells(EVIDENCE)["parts"]
-    assert recipe.GRADIENT_SEEDS >= 5 and {20, 320} <= set(recipe.GRADIENT_STEPS)
-    published = estimators.PUBLISHED
-    assert (published.beta, published.relaxation) == (0.02, Relaxation(20, 0.1))
+def test_what_is_published_is_recorded() -> None:
+    source = estimators.PUBLISHED
+    assert (source.beta, source.relaxation) == (0.02, Relaxation(20, 0.1))
     assert (recipe.GRADIENT_BETA, recipe.GRADIENT_STEP) == (0.02, 0.1)
+    assert [*evidence.rates().betas] == [*recipe.BETAS]
+    assert [*evidence.rates().steps] == [*recipe.RATE_STEPS]
+    assert [rest.spread for rest in evidence.rests()] == [*recipe.SPREADS]
 
 
-def test_the_error_of_large_nudges_falls_as_beta_squared() -> None:
-    betas = results.load("equilibrium_gradients")["settings"]["betas"]
-    large = [i for i, beta in enumerate(betas) if beta >= 20]
-    for run in runs("gradients")["beta"]:
-        order = measure.order_in([betas[i] for i in large], [run[i] for i in large])
-        assert statistics.near([order], [2.0])
+def test_a_recorded_model_is_what_was_trained() -> None:
+    """It predicts as well as its record says, on pieces that the record holds."""
+    model, characters = evidence.trained()
+    assert len(characters) == model.config.vocabulary == 65
+    assert evidence.pieces().shape == (2, recipe.LENGTH + 1)
+    loss = measure.losses(model, evidence.pieces()).mean().item()
+    assert abs(loss - evidence.training().ends["AEP"][0]) < 0.5  # two pieces only
+    assert loss < math.log(65) - 1
 
 
 @pytest.mark.slow
 def test_a_recorded_gradient_comes_out_again() -> None:
     """Of the shortest record: seed 0, at the published setting."""
-    config = replace(PUBLISHED, vocabulary=len(TEXT.characters))
-    model = LanguageModel(config, Generator().manual_seed(0)).double()
+    model = LanguageModel(recipe.published(TEXT), Generator().manual_seed(0)).double()
     sequences = TEXT.sample(16, 64, Generator().manual_seed(0))
     true = measure.attention_gradient(model, sequences, Implicit(Relaxation(40, 0.25)))
     found = measure.attention_gradient(model, sequences, estimators.PUBLISHED)
-    for of, name in ((measure.cosine, "cosine"), (measure.cosine_of_whole, "whole")):
-        assert of(found, true) == pytest.approx(
-            runs("gradients")["clipped"][0][name][at(20)], abs=1e-6
+    record = evidence.gradients()
+    for of, kept in ((measure.cosine, record.at), (measure.cosine_of_whole, record.whole)):
+        assert of(found, true) == pytest.approx(kept("clipped", 20)[0].item(), abs=1e-6)
+
+
+@pytest.mark.long
+def test_what_was_looked_into_comes_out_again() -> None:
+    rates, again = evidence.rates(), probes.rates(evidence.trained()[0], evidence.pieces())
+    assert again.radius == pytest.approx(rates.radius, rel=1e-6)
+    for part in ("by_beta", "by_steps"):
+        for name, errors in getattr(rates, part).items():
+            assert getattr(again, part)[name] == pytest.approx(errors, rel=1e-3, abs=1e-9)
+    for found, kept in zip(probes.rests(TEXT), evidence.rests(), strict=True):
+        assert found.left == pytest.approx(kept.left, rel=0.05, abs=1e-5)
+    for way, forces in probes.settling(TEXT).left.items():
+        torch.testing.assert_close(
+            forces.double(), evidence.settling().left[way], rtol=0.05, atol=1e-5
         )
-
-
-@pytest.mark.slow
-def test_damping_does_not_always_bring_rest_and_the_published_test_does_not_see_it() -> None:
-    x = TEXT.held_out(64)[:4, :-1]
-    for std, step_says_rest, at_rest in ((0.02, True, True), (4.0, True, False)):
-        config = replace(PUBLISHED, vocabulary=len(TEXT.characters), embedding_std=std)
-        model = LanguageModel(config, Generator().manual_seed(0))
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", NotSettledWarning)
-            model.settle(x)
-        assert (not said) == step_says_rest
-        left = measure.residuals(model, x, config.relaxation)[-1]
-        assert (left < TOLERANCE["force"]) == at_rest
-
-
-@pytest.mark.slow
-def test_longer_steps_and_one_side_are_no_worse_than_what_is_published() -> None:
-    """At the published sizes; how much quicker they are `make benchmark` says."""
-    generator = Generator().manual_seed(0)
-    sequences = TEXT.sample(16, 64, generator)
-    ways, exact = measure.ways_to_one_gradient(
-        replace(PUBLISHED, vocabulary=len(TEXT.characters)), sequences, generator
-    )
-    published, ours = "step by step, as published", "AEP, longer steps, one side"
-    assert measure.cosine(ways[ours](), exact) >= measure.cosine(ways[published](), exact)
-
-
-@pytest.mark.slow
-def test_the_error_falls_by_the_spectral_radius_in_the_range_that_the_chapter_fits() -> None:
-    """On an untrained block of the chapter's size, its attention louder, to settle slowly."""
-    config = recipe.corrected(TEXT)
-    model = LanguageModel(config, Generator().manual_seed(0)).double()
-    with torch.no_grad():
-        for p in model.block.parameters():
-            p.mul_(1.3)
-    enough, steps = Relaxation(90, 0.25), list(range(2, 41, 2))
-    model = measure.with_relaxation(model, enough)
-    piece = TEXT.held_out(16)[:1]
-    at_rest = measure.at_rest(model, piece)
-    j = measure.jacobian(at_rest.force, at_rest.z)
-    radius = (1 + 0.25 * measure.eigenvalues(j, config.width)).abs().max().item()
-    true = measure.attention_gradient(model, piece, Implicit(enough))
-    nudged = Nudged("full", 1e-4, Relaxation(max(steps), 0.25))
-    found = measure.gradients_by_steps(model, piece, nudged, steps)
-    errors = {s: measure.relative_error(gradient, true) for s, (gradient, _) in found.items()}
-    falling = {s: e for s, e in errors.items() if 5e-10 < e < 1e-6}
-    assert len(falling) >= 4
-    factor = measure.factor_per_step(list(falling), list(falling.values()))
-    assert statistics.near([log(factor)], [log(radius)])
