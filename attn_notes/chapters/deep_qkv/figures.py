@@ -108,8 +108,8 @@ def one_seed(losses: Sequence[float]) -> Picture:
         ax.minorticks_off()
     return Picture(
         fig,
-        f"One plain sorter ends {above:.3f} nats above the floor"
-        if above > -1e-3
+        f"One plain sorter ends {max(above, 0):.3f} nats above the floor"
+        if above > -1e-5
         else "A loss below the floor: something leaks",
         "The loss over all 27 inputs. Broken line: the floor.",
         f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
