@@ -127,7 +127,7 @@ def test_of_a_crowd(arrivals: Tensor, arrived: int, median: float, delay: float)
 def test_a_run_is_the_same_in_full_in_outline_and_live() -> None:
     """Seed 0 has it from step 20 on, seed 1 touches it and falls back."""
     steps, solved = [0, 10, 20], [[3, 4], [5, 27], [27, 9]]
-    mean = [[2.0, 2.0], [1.0, 1.5], [0.5, 1.0]]
+    mean = [[2.0, 2.0], [0.5, 1.0], [1.0, 1.5]]
     full = {"steps": steps, "solved": solved, "mean_loss": mean, "seconds": 3.0}
     outline = {"steps": steps, "arrivals": [20.0, None], "solved": [27, 9], "lowest": 0.5}
     history = {
@@ -139,7 +139,7 @@ def test_a_run_is_the_same_in_full_in_outline_and_live() -> None:
     for found in (*made, evidence.crowd(outline | {"seconds": 3.0})):
         assert found.arrivals.tolist() == [20, math.inf] and found.solved.tolist() == [27, 9]
         assert (found.lowest, found.seconds, found.arrived) == (0.5, 3.0, 1)
-    assert [each.curves[1].tolist() for each in made] == [[1.125, 1.25, 1.375]] * 2
+    assert [each.curves[1].tolist() for each in made] == [[0.625, 0.75, 0.875]] * 2
 
 
 def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:

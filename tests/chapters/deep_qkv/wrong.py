@@ -9,6 +9,12 @@ LOOP = """def future_leak(model, tokens):
         found.append({much})
     return {all}"""
 
+JUDGED = """from attn_notes.analysis.statistics import rank_p
+
+case = {case}
+seen = {{name: torch.tensor(steps).float() for name, steps in checks.part.seen(case).items()}}
+answer = {{"p": {p}, "verdict": {verdict!r}}}"""
+
 
 def floor(value: str) -> str:
     return f"import math\n\ndef floor(letters, length):\n    return {value}"
@@ -24,6 +30,16 @@ def leak(
     return LOOP.format(places=places, token=token, kept=kept, much=much, all=all)
 
 
+def judged(
+    p: str = "rank_p(seen['gated'], seen['divided by three'])",
+    verdict: str = "cannot be told",
+    case: int = 0,
+) -> str:
+    return JUDGED.format(p=p, verdict=verdict, case=case)
+
+
+PART = 1
+"""A case in which it was the part."""
 LARGEST, SHAPE = "Return the largest change of any logit", "should have shape"
 FAR = "you find whoever reads the very next token, but a model whose logits at position 0 read"
 WRONG = {
@@ -44,6 +60,7 @@ WRONG = {
     ],
     "leak": [
         (leak(places="[5]"), "position 0 read the token at position 1 got away"),
+        (leak(places="range(1, 5)"), "position 0 read the token at position 5 got away"),
         (leak(places="[1]"), "position 0 read the token at position 2 got away"),
         (leak(kept=""), "a causal sorter was found to leak"),
         (leak(kept="[:, i - 1]"), f"{FAR} the token at position 2 got away"),
@@ -70,6 +87,14 @@ WRONG = {
             ("(torch.arange(6.0)[:, None], torch.tensor([[1.0, 0, -1]]))", "the rank is above 1"),
             ("(torch.full((6, 1), torch.nan), torch.ones(1, 3))", "not finite"),
         )
+    ],
+    "verdict": [
+        (judged(p="rank_p(seen['gated'], seen['plain'])"), "gated weights against plain ones"),
+        (judged(p="rank_p(seen['gated'], seen['divided by three']) / 2"), "two sides"),
+        (judged(verdict="the part"), "only divided by three arrive no later"),
+        (judged(verdict="no difference"), "cannot be told apart does not make them equal"),
+        (judged(case=PART), "hold gated weights against divided ones"),
+        (judged(verdict="yes"), "the verdict is one of “cannot be told”, “no difference”, “the"),
     ],
     "rescue": [("def rescue():\n    return 3", "return what `train` returns")],
 }
