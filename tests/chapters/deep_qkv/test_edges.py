@@ -152,6 +152,10 @@ def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
         "gated": (1.5, 0.5), "divided by three": (1.5, 0.5), "two letters left out": (3, 0),
         "plain": (4, 0), evidence.LOWEST.name: (0.369, 0),
     }  # fmt: skip
+    barely = EARLY + 35
+    assert 0.01 < evidence.compare(crowd(EARLY), crowd(barely)).p < 0.05
+    parts = {part.name: part.came for part in evidence.predicted(crowds(plain=barely))}
+    assert parts["plain"] == 4 and parts["gated"] == 2
 
 
 @pytest.mark.parametrize(
