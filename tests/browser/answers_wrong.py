@@ -15,14 +15,6 @@ def assigned(name: str, *values: str) -> list[str]:
     return [f"{name} = {value}" for value in values]
 
 
-LOOP = """def future_leak(model, tokens):
-    found = []
-    for i in {places}:
-        altered = tokens.clone()
-        altered[:, i] = (altered[:, i] + 1) % 4
-        change = (model(tokens) - model(altered)){kept}
-        found.append({much})
-    return {all}"""
 ENTROPY = """import math
 
 def entropy(*all):
@@ -58,15 +50,6 @@ def copies_by_content(model):
 
 def cut(cuts: str = "range(1, 6)", tokens: str = "range(7)", changed: str = "i:") -> str:
     return CUT.format(cuts=cuts, tokens=tokens, changed=changed)
-
-
-def loop(
-    places: str = "range(1, 6)",
-    kept: str = "[:, :i]",
-    much: str = "change.abs().max().item()",
-    all: str = "max(found)",
-) -> str:
-    return LOOP.format(places=places, kept=kept, much=much, all=all)
 
 
 JUDGED = """import math
@@ -112,33 +95,6 @@ WRONG: dict[str, dict[str, list[str]]] = {
             "scores + (1 - torch.ones(len(scores), len(scores)).tril()) * -math.inf",
             "scores - 3 * torch.ones(len(scores), len(scores)).triu(1)",
             "(2 * scores).masked_fill(torch.ones_like(scores).triu(1) == 1, -math.inf)",
-        ),
-    },
-    "deep_qkv": {
-        "floor": returns(
-            "floor(letters, length)",
-            *("2 * math.log2(3) / 6", "math.log(3) / 2", "2 * math.log(3) / 7", "math.log(3) / 3"),
-            *("math.log(letters) / 3", "2 * math.log(3)", "-math.log(3) / 3", '"much"', "None"),
-        ),
-        "leak": [
-            loop(places="[5]"),
-            loop(places="[1]"),
-            loop(kept=""),
-            loop(kept="[:, i - 1]"),
-            loop(much="change.abs().max() > 1e-5", all="any(found)"),
-            loop(much="change.abs().mean().item()"),
-            loop(much="change.max().item()"),
-            loop(much="9 * change.norm().item()"),
-            "def future_leak(model, tokens):\n    return 0.0",
-            "def future_leak(model, tokens):\n    tokens[:, 5] = 1\n    return 0.0",
-            "def future_leak(model, tokens):\n    return (model(tokens + 1) - model(tokens)).max()",
-        ],
-        "rank": assigned(
-            "answer",
-            *("(torch.ones(6, 1), torch.ones(1, 3))", "(torch.ones(6, 2), torch.ones(2, 3))"),
-            *("(torch.ones(6, 1), torch.ones(3, 1))", "torch.ones(6, 3)", "None"),
-            "(torch.arange(6.0)[:, None], torch.tensor([[1.0, 0, -1]]))",
-            "(torch.full((6, 1), torch.nan), torch.ones(1, 3))",
         ),
     },
     "dialectical": {

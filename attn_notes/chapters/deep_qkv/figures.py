@@ -1,7 +1,7 @@
 """The chapter's figures: results in, a picture with title, caption and alternative text out.
 
 The title of a live run is computed from it. What recordings show is titled by hand, and
-tests/chapters/deep_qkv/test_says.py holds each title to its record.
+tests/chapters/deep_qkv/said.py holds each title to its record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 
 from attn_notes import figures
 from attn_notes.analysis import statistics
-from attn_notes.analysis.words import listed
+from attn_notes.analysis.words import listed, span, number
 from attn_notes.cell.lesson import WRITTEN
 from attn_notes.chapters.deep_qkv import evidence, measure, pull, recipe
 from attn_notes.chapters.deep_qkv.claims import (
@@ -108,8 +108,8 @@ def one_seed(losses: Sequence[float]) -> Picture:
         ax.minorticks_off()
     return Picture(
         fig,
-        f"One plain sorter ends {above:.3f} nats above the floor"
-        if above > -1e-3
+        f"One plain sorter ends {max(above, 0):.3f} nats above the floor"
+        if above > -1e-5
         else "A loss below the floor: something leaks",
         "The loss over all 27 inputs. Broken line: the floor.",
         f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
@@ -395,8 +395,8 @@ def pulling(along: Along) -> Picture:
         "the 14 other ways to split six predictions into two and four. Right: the steps that help "
         "one side of a split and hurt the other.",
         "Two plots. Of steps 30 to 100 the median cosine is "
-        f"{along.middle(pull.PAIRS[0], 30, 100):.2f} for the two letters and from "
-        f"{min(rest):.2f} to {max(rest):.2f} for other pairs.",
+        f"{number(along.middle(pull.PAIRS[0], 30, 100), 2)} for the two letters and from "
+        f"{span(rest, 2)} for other pairs.",
     )
 
 
@@ -427,8 +427,9 @@ def loss_curves(crowds: Crowds) -> Picture:
     )
 
 
-def prediction_losses(here: Crowd) -> Picture:
-    """The loss of each of the six predictions before training, early, and at the end."""
+def prediction_losses(crowds: Crowds, kind: str) -> Picture:
+    """What each of the six predictions costs a kind before training, early, and at the end."""
+    here = crowds[kind]
     assert here.losses is not None
     entropies = sorting.entropies(sorting.all_sequences())
     with figures.figure(5.5, 2.6, columns=len(here.moments), sharey=True) as (fig, axes):
@@ -447,10 +448,10 @@ def prediction_losses(here: Crowd) -> Picture:
     return Picture(
         fig,
         "At the end no prediction is more than 0.001 nats above its floor",
-        "Loss of each prediction: median seed, and a line between the quartiles; the level "
-        "lines are the floor. At first the models are sure of the wrong things, which costs more "
+        f"Loss of each prediction of {NAMES[kind]} sorters: median seed, and a line between the "
+        "quartiles; the level lines are the floor. At first the models are sure of the wrong things, which costs more "
         "than an even guess.",
-        "Loss of each of the six predictions at steps "
+        f"Loss of each of the six predictions of {NAMES[kind]} sorters at steps "
         + listed([str(m) for m in here.moments])
         + ". Medians at the end: "
         + ", ".join(f"{x:.3f}" for x in here.losses[-1].median(0).values.tolist())
@@ -579,7 +580,7 @@ def strict_sums(models: Mapping[str, Sorter]) -> Picture:
         "One dot a token and position, trained models. On the diagonal a query of one head and a "
         "key of the other have the same sum. Dots that coincide look darker.",
         "The sum of a token's key in head 2 against that of its query in head 1. Farthest from the "
-        "diagonal: " + ", ".join(f"{name} {g:.1g}" for name, g in gap.items()) + ".",
+        "diagonal: " + "; ".join(f"{name}: {g:.2f}" for name, g in gap.items()) + ".",
     )
 
 
@@ -635,7 +636,7 @@ def sensitivities(models: Mapping[str, Callable[[Tensor], Tensor]]) -> Picture:
     least, right = float(first[i, j]), float(maps["perfect"][i, j])
     return Picture(
         fig,
-        "It writes its 3rd letter as if it had not read the 1st",
+        "It writes its 3rd letter as if it had read neither the 1st nor the 2nd",
         "How far the probabilities of each written letter move when a letter of the word is "
         f"replaced: 0 not at all, 1 wholly. Least: {least:.3f}, where a perfect sorter has "
         f"{right:.2f}.",

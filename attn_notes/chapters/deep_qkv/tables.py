@@ -152,7 +152,7 @@ def positions(crowds: Crowds) -> HTML:
     for kind, here in crowds.items():
         last = here.last_losses
         rows.append([
-            f"{kind}, without positions", f"{here.arrived} of {len(here.arrivals)}",
+            f"{kind}, without positions, median", f"{here.arrived} of {len(here.arrivals)}",
             f"{median(last.mean(-1)):.4f}", *(f"{median(each):.3f}" for each in last.T),
         ])  # fmt: skip
     rows.append(

@@ -9,7 +9,7 @@ from torch import Generator
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.chapters.deep_qkv import pull, recipe
+from attn_notes.chapters.deep_qkv import evidence, pull, recipe
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
@@ -120,3 +120,12 @@ def test_what_is_easy_is_learnt() -> None:
 
 def test_pairs_begin_with_the_two_letters() -> None:
     assert pull.PAIRS[0] == (0, 1) and len(pull.PAIRS) == len(set(pull.PAIRS)) == 15
+
+
+def test_the_middle_of_the_cosines() -> None:
+    products = torch.eye(6).repeat(3, 2, 1, 1)
+    products[1, :, 0, 2] = products[1, :, 2, 0] = -1.0
+    steps = torch.tensor([0, 10, 20])
+    along = evidence.Along(steps, products, torch.ones(3, 2, 2), torch.ones(2, 15))
+    assert along.middle((0, 1), 10, 10) == pytest.approx(-1 / 8**0.5)
+    assert along.middle((0, 1), 20, 20) == along.middle((0, 1), 0, 20) == 0

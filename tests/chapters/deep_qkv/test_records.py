@@ -1,4 +1,4 @@
-"""The chapter's recorded runs: made with the recipe's settings, and to be made again."""
+"""The lesson's recorded runs: made with the recipe's settings, and to be made again."""
 
 from dataclasses import replace
 from functools import partial
@@ -16,123 +16,82 @@ from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import train
 from attn_notes.training.schedules import warmup_cosine
 
+RECORDS = {
+    "published": (recipe.PUBLISHED, {}, 7),
+    "rank_temperature": (recipe.LIVE, {}, 18),
+    "rates": (recipe.SWEEP, {"lr": [*recipe.RATES]}, len(recipe.KINDS) * len(recipe.RATES)),
+    "chosen": (recipe.CHOSEN, {"lr": recipe.RATE}, len(recipe.KINDS)),
+    "positions": (recipe.LIVE, {"lr": recipe.RATE}, 2),
+    "gradients": (recipe.LIVE, {"lr": [*pull.RATES]}, 1 + len(pull.WAYS) * len(pull.RATES)),
+}
 
-def test_the_published_settings() -> None:
-    """As the source has them, over enough seeds for a headline."""
-    published = recipe.PUBLISHED
-    assert (published.steps, published.lr, published.warmup, published.batch) == (
-        15_001, 1e-3, 500, 128,
-    )  # fmt: skip
-    assert len(published.seeds) >= 16 and len(recipe.CHOSEN.seeds) >= 16
+
+def test_the_settings_are_the_sources_or_apart() -> None:
+    source = replace(recipe.PUBLISHED, seeds=(), probe_every=0)
+    assert source == recipe.Setting((), 15_001, 1e-3, 500, 128, 0)
+    assert min(len(s.seeds) for s, _, _ in RECORDS.values()) >= 16  # enough for a headline
+    parts = {name: kind.predictions for name, kind in recipe.KINDS.items() if "," in name}
+    assert [*parts.values()] == 2 * [slice(2, None), slice(3, None)]
 
 
-@pytest.mark.parametrize(
-    ("name", "setting", "runs"),
-    [
-        ("published", recipe.PUBLISHED, 7),
-        ("rank_temperature", recipe.LIVE, 18),
-        ("rates", recipe.SWEEP, len(recipe.KINDS) * len(recipe.RATES)),
-        ("chosen", recipe.CHOSEN, len(recipe.KINDS)),
-        ("positions", recipe.LIVE, 2),
-    ],
-)
-def test_a_record_has_the_recipes_settings(name: str, setting: recipe.Setting, runs: int) -> None:
-    record = results.load(f"deep_qkv_{name}")
-    expected = recorded.settings(setting)
-    assert {k: v for k, v in record["settings"].items() if k != "lr"} == {
-        k: v for k, v in expected.items() if k != "lr"
-    }
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_has_the_recipes_settings_and_no_loss_below_the_floor(name: str) -> None:
+    (setting, more, runs), record = RECORDS[name], results.load(f"deep_qkv_{name}")
+    assert record["settings"] == recorded.settings(setting, **more)
     assert len(record["runs"]) == runs
-    for crowd in evidence.recorded(name).values():
-        assert len(crowd.arrivals) == len(setting.seeds)
-        assert int(crowd.steps[-1]) == setting.steps
-
-
-def test_no_recorded_loss_lies_below_the_floor() -> None:
-    """Rounded to five digits; without positions the floor is another."""
     exact = sorting.entropies(sorting.all_sequences(), sorting.proportions).mean()
-    for name in ("published", "rank_temperature", "rates", "chosen", "positions"):
-        floor = float(exact) if name == "positions" else sorting.FLOOR
-        for crowd in evidence.recorded(name).values():
-            assert crowd.lowest >= floor - 1e-5
+    floor = float(exact) if name == "positions" else sorting.FLOOR
+    crowds = {kind: run for kind, run in record["runs"].items() if kind != "along"}
+    for crowd in map(evidence.crowd, crowds.values()):
+        assert len(crowd.arrivals) == len(setting.seeds) and int(crowd.steps[-1]) == setting.steps
+        assert crowd.lowest >= floor - 1e-5
 
 
-def test_the_record_of_the_pull_is_of_the_lessons_seeds() -> None:
-    """All six as usual begins as the plain sorters of another record do."""
-    found = results.load("deep_qkv_gradients")["settings"]
-    assert found == recorded.settings(recipe.LIVE, lr=list(pull.RATES))
-    assert evidence.along().products.shape[:2] == (101, len(recipe.LIVE.seeds))
-    for rate, ways in evidence.ways().items():
-        assert {len(here.arrivals) for here in ways.values()} == {len(recipe.LIVE.seeds)}, rate
-    usual, plain = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX], evidence.recorded("chosen")
-    ours, theirs = usual.losses, plain["plain"].losses
-    assert ours is not None and theirs is not None
-    assert_close(ours[0], theirs[0, : len(recipe.LIVE.seeds)], rtol=0, atol=1e-4)
+def test_the_usual_way_begins_as_the_plain_sorters_of_another_record() -> None:
+    usual = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX].losses
+    plain = evidence.recorded("chosen")["plain"].losses
+    assert usual is not None and plain is not None
+    assert_close(usual[0], plain[0, : len(recipe.LIVE.seeds)], rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow
 def test_seeds_draw_their_own_batches() -> None:
     """The sampled branch of the recorded run: a seed alone is the seed in company."""
-    setting = recipe.Setting((0, 1, 2), steps=3, lr=1e-3, warmup=1, batch=5, probe_every=1)
-    three, two = (
-        recipe.train_sorters(Config("gated"), s) for s in (setting, replace(setting, seeds=(0, 1)))
-    )
-    assert_close(three.history["losses"][:, :2], two.history["losses"])
+    setting = recipe.Setting((0, 1), steps=3, lr=1e-3, warmup=1, batch=5, probe_every=1)
+    two = recipe.train_sorters(Config("gated"), setting).history["losses"]
     alone = train(
         [Sorter(Config("gated"), Generator().manual_seed(1))],
         sorting.loss,
         partial(sorting.sample_weights, 5),
         generators=[Generator().manual_seed(10_001)],
-        steps=3,
         optimizer=partial(torch.optim.AdamW, lr=1e-3),
         schedule=warmup_cosine(3, 1),
-        clip=1.0,
-        probe=sorting.probe,
-        probe_every=1,
+        **{"steps": 3, "clip": 1.0, "probe": sorting.probe, "probe_every": 1},
     )
-    assert_close(three.history["losses"][:, 1], alone.history["losses"][:, 0])
+    assert_close(two[:, 1], alone.history["losses"][:, 0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [70, pytest.param(1000, marks=pytest.mark.long)])
-def test_the_shortest_recorded_run_can_be_made_again(
-    steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its first steps, and all of them."""
-    record = results.load("deep_qkv_rank_temperature")
-    setting, run = recipe.LIVE, record["runs"]["strict 1 1.0"]
-    config = Config("strict", rank=1, temperature=1.0)
-    whole = warmup_cosine(setting.steps, setting.warmup)
-    monkeypatch.setattr(recipe, "warmup_cosine", lambda *_: whole)
-    again = recorded.summary(recipe.train_sorters(config, replace(setting, steps=steps)))
-    seen = len(again["steps"])
-    assert again["steps"] == run["steps"][:seen] and again["steps"][-1] == steps
-    # Rounding differs between processors and grows: the early curve tightly, the end loosely.
-    early = slice(0, 8)
-    assert_close(
-        torch.tensor(again["mean_loss"][early]),
-        torch.tensor(run["mean_loss"][early]),
-        rtol=0,
-        atol=2e-3,
-    )
-    there = [sum(s == 27 for s in r["solved"][seen - 1]) for r in (again, run)]
-    assert abs(there[0] - there[1]) <= len(setting.seeds) / 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("steps", [40, pytest.param(1000, marks=pytest.mark.long)])
-def test_a_kind_at_its_own_rate_can_be_made_again(
-    steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the lesson trains live is the first half of what is recorded."""
-    run = results.load("deep_qkv_chosen")["runs"]["plain, knowable"]
+def test_a_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first steps, and all of them: rounding differs between processors, and grows."""
     whole = warmup_cosine(recipe.LIVE.steps, recipe.LIVE.warmup)
     monkeypatch.setattr(recipe, "warmup_cosine", lambda *_: whole)
-    again = recipe.train_kind("plain, knowable", replace(recipe.LIVE, steps=steps))
-    assert_close(
-        again.history["losses"][0], torch.tensor(run["losses"][0])[: len(recipe.LIVE.seeds)],
-        rtol=0, atol=1e-4,
-    )  # fmt: skip
-    done = evidence.live({"knowable": again})["knowable"].arrivals.isfinite()
-    there = torch.tensor([x is not None and x <= steps for x in run["arrivals"][: len(done)]])
-    assert (done != there).sum() <= 4  # rounding differs between processors
+    live = replace(recipe.LIVE, steps=steps)
+    there = results.load("deep_qkv_rank_temperature")["runs"]["strict 1 1.0"]
+    config = Config("strict", rank=1, temperature=1.0)
+    again = recorded.summary(recipe.train_sorters(config, live))
+    n = len(again["steps"])
+    assert again["steps"] == there["steps"][:n] and again["steps"][-1] == steps
+    losses = [torch.tensor(run["mean_loss"][:8]) for run in (again, there)]
+    assert_close(*losses, rtol=0, atol=2e-3)
+    right = [sum(s == recipe.SOLVED for s in run["solved"][n - 1]) for run in (again, there)]
+    assert abs(right[0] - right[1]) <= 4
+    # What the lesson trains live is the first half of what is recorded.
+    kind = results.load("deep_qkv_chosen")["runs"]["plain, knowable"]
+    trained = recipe.train_kind("plain, knowable", live)
+    start = torch.tensor(kind["losses"][0])[: len(live.seeds)]
+    assert_close(trained.history["losses"][0], start, rtol=0, atol=1e-4)
+    done = evidence.live({"knowable": trained})["knowable"].arrivals.isfinite()
+    then = torch.tensor([x is not None and x <= steps for x in kind["arrivals"][: len(done)]])
+    assert (done != then).sum() <= 4
