@@ -117,7 +117,7 @@ def test_a_passage_that_could_stand_anywhere_is_refused(page: Page) -> None:
 # What is computed, and what is written
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", [s for s in STEMS if s != "dialectical"])  # has `said.py`
 def test_every_lesson_is_held_to_its_records(stem: str) -> None:
     source = (ROOT / "tests" / "chapters" / stem / "test_says.py").read_text("utf-8")
     named = {

@@ -1,9 +1,6 @@
 """Wrong answers to each exercise that a page checks, as readers may write them."""
 
-import inspect
-
 from .. import exercises
-from ..chapters.dialectical.test_checks import may
 
 
 def returns(head: str, *values: str) -> list[str]:
@@ -23,30 +20,6 @@ LOOP = """def future_leak(model, tokens):
         change = (model(tokens) - model(altered)){kept}
         found.append({much})
     return {all}"""
-ENTROPY = """import math
-
-def entropy(*all):
-    return -sum([q * math.log(q) for q in all])
-
-def floor(p):
-    first = entropy(p / 3, p / 3, p / 3, 1 - p)
-    last = entropy(p / 3, p / 3, 1 - 2 * p / 3)
-    return {value}"""
-MAY = inspect.getsource(may).replace("may(", "allowed(").replace("return found", "return {value}")
-PAST = """def mask(scores, keep):
-    past = torch.ones_like(scores).triu(1).bool()
-    past = scores.masked_fill(past, -math.inf)
-    return {value}"""
-CUT = """def reads_ahead(model):
-    x = torch.zeros(1, 6, dtype=torch.long)
-    before = model(x)
-    for i in {cuts}:
-        for token in {tokens}:
-            changed = x.clone()
-            changed[:, {changed}] = token
-            if (model(changed)[:, :i] != before[:, :i]).any():
-                return True
-    return False"""
 CYCLE = """def cycle(net, x, y, z, n):
     start = z
     for _ in range(n):
@@ -59,10 +32,6 @@ ACCURACY = """def accuracy(model, period):
 
 def copies_by_content(model):
     return {value}"""
-
-
-def cut(cuts: str = "range(1, 6)", tokens: str = "range(7)", changed: str = "i:") -> str:
-    return CUT.format(cuts=cuts, tokens=tokens, changed=changed)
 
 
 def loop(
@@ -146,52 +115,7 @@ WRONG: dict[str, dict[str, list[str]]] = {
             "(torch.full((6, 1), torch.nan), torch.ones(1, 3))",
         ),
     },
-    "dialectical": {
-        "mask": [
-            PAST.format(value=value)
-            for value in (
-                *("past", "scores", "None", "1.0", "scores[0]", "scores - math.inf"),
-                *("past + (~keep).float() * -math.inf", "scores.masked_fill(~keep, -math.inf)"),
-                *("past.masked_fill(~keep, -math.inf)", "past.masked_fill(keep, -math.inf)"),
-                "past.masked_fill(~keep[:, None], -math.inf)",
-                "past.masked_fill(~keep, -math.inf).softmax(-1)",
-            )
-        ],
-        "ahead": [
-            "def reads_ahead(model):\n    return False",
-            "def reads_ahead(model):\n    return True",
-            "def reads_ahead(model):\n    return 0.7",
-            "def reads_ahead(model):\n    return None",
-            cut(cuts="[3, 4]", changed="i"),
-            cut(cuts="[1]"),
-            cut(cuts="[4]"),
-            cut(tokens="[1, 6]"),
-            cut(tokens="range(6)"),
-        ],
-        "hide": returns(
-            "sly(tokens)",
-            *("None", "torch.zeros(len(tokens), 4)", "torch.zeros(len(tokens), 4, 7)"),
-            *("F.one_hot(tokens, 7).float() * math.nan", "F.one_hot(tokens, 7).float()"),
-            "F.one_hot(tokens[:, [3, 3, 3, 3]], 7).float()",
-            "F.one_hot(tokens.zero_(), 7).float()",
-        ),
-        "floor": [
-            ENTROPY.format(value=value)
-            for value in (
-                *("first + last", "2 * first / (2 + 2 * p)", "(first + last) / 2", "1.0", "None"),
-                *("(first + last) / (3 + 2 * p)", "-(first + last) / (2 + 2 * p)", "'much'"),
-                *("(first + last) / (2 + p)", "first / (1 + 2 * p)"),
-                "(first + last) / (2 + 2 * p) / math.log(2)",
-            )
-        ],
-        "grammar": [
-            MAY.format(value=value)
-            for value in (
-                *("None", "3", "'(x'", "'_'", "')'", "set('()abc ') - {')'}", "found - {' '}"),
-                *("found - {'c'}", "found - ({' '} if remaining == 0 else set())"),
-            )
-        ],
-    },
+    "dialectical": {},
     "equilibrium": {
         "credit": returns(
             "credits(J, g)",
