@@ -1,7 +1,6 @@
 """The chapter's tables of numbers, for its page of evidence."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from IPython.display import HTML
@@ -227,8 +226,8 @@ def options(model: LanguageModel, prompts: Sequence[str] = ("(((", "()"), budget
     def texts(write: Callable[..., str], **options: bool) -> list[str]:
         return ["".join(figures.shown(write(model, p, budget, **options))) for p in prompts]
 
-    def by_grammar(*asked: Any, **options: bool) -> str:
-        return decoding.generate(*asked, **options).text
+    def by_grammar(model: LanguageModel, prompt: str, budget: int, *, stop_on_closed: bool) -> str:
+        return decoding.generate(model, prompt, budget, stop_on_closed=stop_on_closed).text
 
     rows = [
         [f"stop_on_closed={stop}, close_tail={close}",
