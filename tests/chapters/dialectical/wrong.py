@@ -65,7 +65,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("scores.masked_fill(~keep, -math.inf)", LATER),
         ("scores * may", ZERO),
         ("scores.tril() * keep", ZERO),
-        ("torch.nan_to_num(past + (~keep).float() * -math.inf, nan=0.0, neginf=-1e9)", ZERO),
+        ("(past + (~keep).float() * -math.inf).nan_to_num(nan=0.0, neginf=-1e9)", ZERO),
         ("scores.masked_fill(~(seen & keep & ~itself), -1e9)", "should look at itself, too"),
         ("past.masked_fill(~keep[:, None], -math.inf)", ROWS),
         ("past.masked_fill(~keep[:, None], -1e9)", ROWS),
