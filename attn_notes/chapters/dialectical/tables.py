@@ -1,5 +1,7 @@
 """The chapter's tables of numbers, for its page of evidence."""
 
+from collections.abc import Callable, Sequence
+
 import torch
 from IPython.display import HTML
 from torch import Generator
@@ -218,24 +220,28 @@ def requests(model: LanguageModel) -> HTML:
     )
 
 
-def options(model: LanguageModel, prompt: str = "(((", budget: int = 12) -> HTML:
+def options(model: LanguageModel, prompts: Sequence[str] = ("(((", "()"), budget: int = 8) -> HTML:
     """The published decoder's two options, and what the grammar makes of the first."""
 
-    def text(written: str) -> str:
-        return "".join(figures.shown(written))
+    def texts(write: Callable[..., str], **options: bool) -> list[str]:
+        return ["".join(figures.shown(write(model, p, budget, **options))) for p in prompts]
+
+    def by_grammar(model: LanguageModel, prompt: str, budget: int, *, stop_on_closed: bool) -> str:
+        return decoding.generate(model, prompt, budget, stop_on_closed=stop_on_closed).text
 
     rows = [
         [f"stop_on_closed={stop}, close_tail={close}",
-         text(decoding.as_published(model, prompt, budget, stop_on_closed=stop, close_tail=close))]
+         *texts(decoding.as_published, stop_on_closed=stop, close_tail=close)]
         for stop in (True, False)
         for close in (True, False)
     ]  # fmt: skip
     rows += [
-        [f"by the grammar, stop_on_closed={stop}",
-         text(decoding.generate(model, prompt, budget, stop_on_closed=stop).text)]
+        [f"by the grammar, stop_on_closed={stop}", *texts(by_grammar, stop_on_closed=stop)]
         for stop in (True, False)
-    ]  # fmt: skip
-    return notebook.table([f"after “{prompt}”, budget {budget}", "text (␣ is a space)"], rows)
+    ]
+    return notebook.table(
+        [f"budget {budget}, ␣ is a space", *(f"after “{prompt}”" for prompt in prompts)], rows
+    )
 
 
 def verdicts(recorded: Recorded) -> HTML:

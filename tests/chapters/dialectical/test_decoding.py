@@ -213,6 +213,7 @@ def test_the_end_is_a_space_outside_of_brackets_and_no_part_of_the_text() -> Non
     assert generate(constant({" ": 9.0}), "()", 0).steps == ()
     written = generate(constant({" ": 9.0}), "(", 5)
     assert written.text == "(    )" and not written.ended
+    assert generate(constant({" ": 9.0}), "()", 3, stop_on_closed=False).text == "()   "
 
 
 @given(seed=st.integers(0, 999), budget=st.integers(2, 12))
@@ -221,12 +222,6 @@ def test_one_string_after_another_balances_and_fills_the_budget(seed: int, budge
     written = generate(model, "((", budget, stop_on_closed=False)
     assert len(written.text) == 2 + budget and not written.ended
     assert balanced(written.text)
-
-
-def test_a_space_outside_of_brackets_is_filler_where_it_is_no_end() -> None:
-    spaces = constant({" ": 9.0})
-    assert generate(spaces, "()", 3).text == "()"
-    assert generate(spaces, "()", 3, stop_on_closed=False).text == "()   "
 
 
 def test_a_real_model_writes_what_its_logits_say(generator: Generator) -> None:
@@ -300,55 +295,41 @@ def test_a_context_that_suffices_is_never_exceeded() -> None:
     check(generate(model, "(()", 5, context=8), "(()", 5)
 
 
-class TestAsPublished:
-    """What the source's decoder does wrong, each on a model made for it."""
+LIKES = {c: constant({c: 9.0}) for c in VOCABULARY}
+# All other logits below −1e-9, and what was banned is the likeliest.
+LOW = constant({}, other=-9.0)
+BEYOND = "exceeds the budget"
 
-    def test_its_ban_is_no_ban(self) -> None:
-        """All other logits below −1e-9, and what was banned is the likeliest."""
-        text = as_published(constant({}, other=-9.0), "((", 4)
-        assert text == "((____))"
-        assert faults(text, "((", 4) == ("contains PAD", "exceeds the budget")
-        text = as_published(constant({}, other=-9.0), "()", 4)  # ")" and PAD are both banned
-        assert text == "()))))"
-        assert faults(text, "()", 4) == ("goes below zero",)
 
-    def test_what_is_open_is_closed_beyond_the_budget(self) -> None:
-        text = as_published(constant({"(": 50.0}), "(", 6)
-        assert text == "(" * 7 + ")" * 7
-        assert faults(text, "(", 6) == ("exceeds the budget",)
+@pytest.mark.parametrize(
+    ("model", "prompt", "budget", "text", "wrong"),
+    [
+        (LOW, "((", 4, "((____))", ("contains PAD", BEYOND)),
+        (LOW, "()", 4, "()))))", ("goes below zero",)),  # ")" and PAD are both banned
+        (LIKES["("], "(", 6, "(((((((" + ")))))))", (BEYOND,)),  # closed beyond the budget
+        (constant({"a": 1.0}), "((", 6, "((aaaa))", ()),  # the bias closes where it is undecided
+        (LIKES[" "], "()", 6, "() ", ()),  # it stops outside of brackets
+        (LIKES[" "], "((", 4, "((    ))", (BEYOND,)),  # and goes on inside
+        (constant({"a": 4.9}), "(", 1, "()", ()),  # the bias is five
+        (constant({"a": 5.1}), "(", 1, "(a)", (BEYOND,)),
+        (constant({"a": 1.0}), ")x", 3, ")_aaa",  # illegal prompts are continued
+         ("goes below zero", "contains PAD", "changes the prompt")),
+    ],
+)  # fmt: skip
+def test_what_the_sources_decoder_does_wrong(
+    model: decoding.Model, prompt: str, budget: int, text: str, wrong: tuple[str, ...]
+) -> None:
+    """Each on a model made for it."""
+    assert as_published(model, prompt, budget) == text
+    assert faults(text, prompt, budget) == wrong
 
-    def test_the_bias_closes_where_the_model_is_undecided(self) -> None:
-        text = as_published(constant({"a": 1.0}), "((", 6)
-        assert text == "((aaaa))" and faults(text, "((", 6) == ()
 
-    def test_it_stops_at_a_space_outside_of_brackets(self) -> None:
-        assert as_published(constant({" ": 1.0}), "()", 6) == "() "
-
-    def test_it_goes_on_at_a_space_inside_brackets(self) -> None:
-        assert decoding.as_published(constant({" ": 9.0}), "((", 4) == "((" + 4 * " " + "))"
-
-    def test_its_bias_is_five(self) -> None:
-        assert decoding.as_published(constant({"a": 4.9}), "(", 1) == "()"
-        assert decoding.as_published(constant({"a": 5.1}), "(", 1) == "(a)"
-
-    def test_it_leaves_the_models_own_numbers_alone(self) -> None:
-        logits = torch.arange(7.0, dtype=torch.float64)[None]
-        decoding.as_published(lambda x: logits, "(", 2)
-        assert logits.equal(torch.arange(7.0, dtype=torch.float64)[None])
-
-    def test_without_stop_on_closed_it_goes_on_to_the_end_of_its_budget(self) -> None:
-        spaces = constant({" ": 1.0})
-        assert as_published(spaces, "()", 4, stop_on_closed=False) == "()    "
-
-    def test_without_close_tail_what_is_open_stays_open(self) -> None:
-        opens = constant({"(": 50.0})
-        assert as_published(opens, "(", 3, close_tail=False) == "(((("
-        assert as_published(opens, "(", 3) == "((((" + "))))"
-
-    def test_illegal_prompts_are_continued(self) -> None:
-        text = as_published(constant({"a": 1.0}), ")x", 3)
-        assert text == ")_aaa"
-        assert faults(text, ")x", 3) == ("goes below zero", "contains PAD", "changes the prompt")
+def test_the_sources_decoder_has_two_options_and_leaves_logits_alone() -> None:
+    assert as_published(LIKES[" "], "()", 4, stop_on_closed=False) == "()    "
+    assert as_published(LIKES["("], "(", 3, close_tail=False) == "(((("
+    logits = torch.arange(7.0, dtype=torch.float64)[None]
+    as_published(lambda x: logits, "(", 2)
+    assert logits.equal(torch.arange(7.0, dtype=torch.float64)[None])
 
 
 @given(st.text(alphabet=VOCABULARY, max_size=9), st.integers(0, 9), st.integers(0, 9))
