@@ -29,10 +29,11 @@ CHAPTERS = sorted(ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT)
 EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))  # may have exercises of their own
 
 
-def cells(chapter: Path) -> dict[str, str]:
-    """The source of each cell of a notebook, by the cell's id."""
-    notebook = json.loads(chapter.read_text("utf-8"))
-    return {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+def cells(chapter: Path, prose: bool = False) -> dict[str, str]:
+    """The source of each cell of a notebook, or of its text alone, by the cell's id."""
+    found = json.loads(chapter.read_text("utf-8"))["cells"]
+    kept = [cell for cell in found if not prose or cell["cell_type"] == "markdown"]
+    return {cell["id"]: "".join(cell["source"]) for cell in kept}
 
 
 def constant(chapter: Path, cell: str, name: str) -> Any:

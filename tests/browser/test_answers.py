@@ -14,7 +14,6 @@ from attn_notes.cell import answers
 
 from .. import exercises
 from . import cell_page, engine_page
-from .answers_wrong import WRONG
 from .conftest import ROOT, Visit
 
 STEMS = lesson_stems(ROOT)
@@ -104,9 +103,9 @@ def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise
 def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
     ask: Callable, stem: str, exercise: Any
 ) -> None:
-    tried = WRONG[stem][exercise.name]
+    tried = exercises.wrong(stem)[exercise.name]
     assert len(tried) >= 6
-    for source in tried:
+    for source, _ in tried:
         found = ask(stem, exercise, source)
         assert found["error"] is None, (source, found["error"])
         outcome, true = found["outcome"], said(stem, exercise.name, source)

@@ -1,25 +1,32 @@
 """What the lesson and its teaching page say of the recorded sorters."""
 
 import math
-import re
 
 import torch
 
 from attn_notes.chapters.attention import evidence, measure, recipe
 from attn_notes.tasks import sorting
 
-from ...says import Page
+from ...pages.said import Reading, Says
 
-LESSON, TEACHING = Page("attention"), Page("teaching/attention")
 MASK, OPEN = recipe.MASKS["mask"], recipe.MASKS["no mask"]
 SHOWN, PEEKS = evidence.model("mask"), evidence.model("no mask")
 HONEST, LEAKY = evidence.recorded().values()
 WORDS = [sorting.decode(ids) for ids in measure.texts()[:, :3].tolist()]
 
 
-def test_the_models_of_the_pictures() -> None:
+def said(page: Reading) -> None:
+    lesson, teaching = page("attention"), page("teaching/attention")
+    the_models_of_the_pictures(lesson)
+    a_query_turned_to_another_letter_writes_it(lesson)
+    why_some_letters_are_written_whatever_head_1_reads(lesson)
+    the_second_exercise(lesson, teaching)
+    what_a_teacher_is_told(teaching)
+
+
+def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
-    LESSON.says(
+    lesson(
         f"made of {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
         f"Of {second[1]} such trials, over all words, {second[0]} write it",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
@@ -29,26 +36,26 @@ def test_the_models_of_the_pictures() -> None:
     )
     known = SHOWN.whole(measure.texts()).attention[:, 1, 4:, 3:].sum(-1).mean()
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
-    LESSON.says("head 1, which looks for the next letter", where=measure.found(SHOWN).sum() > 60)
-    LESSON.says("looks mostly at the bar and what follows it", where=known > 0.75)
-    LESSON.says("`bba` is a tangle", where=tangled < 0.75)
-    LESSON.says(
+    lesson("head 1, which looks for the next letter", where=measure.found(SHOWN).sum() > 60)
+    lesson("looks mostly at the bar and what follows it", where=known > 0.75)
+    lesson("`bba` is a tangle", where=tangled < 0.75)
+    lesson(
         f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
     )
 
 
-def test_a_query_turned_to_another_letter_writes_it() -> None:
+def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
     turned, cab = torch.zeros(2, 6, 3), measure.texts()[WORDS.index("cab")]
     turned[0, 4, 2] = 4 - SHOWN.whole(cab).query[0, 4, 2]
     made = SHOWN.whole(cab, turned=turned)
     here = sorting.decode(cab[made.attention[0, 4].argmax()][None].tolist()) == "a"
-    LESSON.says(
+    lesson(
         "drag the query’s third number to 4. Now it looks at the a, and an a is written",
         where=here and sorting.decode([int(made.logits[4].argmax())]) == "a",
     )
 
 
-def test_why_some_letters_are_written_whatever_head_1_reads() -> None:
+def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
     """The bar writes an a by itself; where two a's stand in a word, head 2 reads more of them."""
     free, texts = measure.written(SHOWN, MASK)[:, 1], measure.texts()
     pushed = [measure.written(SHOWN, MASK, (1, 0, place))[:, 1] for place in range(3)]
@@ -62,7 +69,7 @@ def test_why_some_letters_are_written_whatever_head_1_reads() -> None:
     read = dict(zip(WORDS, (shares * (texts[:, :3] == 1)).sum(-1).tolist(), strict=True))
     twice = min(read[word] for word in WORDS if word.count("a") == 2)
     at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
-    LESSON.says(
+    lesson(
         "aab</a>, `aba` and `baa`: head 1 reads the b, and still an a is written, since head 2 "
         "reads both a’s. Made to read the bar, it lets the b pass",
         where=failed == {"aab", "aba", "baa"}
@@ -70,55 +77,44 @@ def test_why_some_letters_are_written_whatever_head_1_reads() -> None:
         and {at_bar[word] for word in failed} == {2},
     )
     alone = measure.written(measure.without(SHOWN, "heads"), MASK)[:, 0]
-    LESSON.says(
+    lesson(
         f"an a for every word, and {sum('a' in word for word in WORDS)} of the 27 do begin with",
         "In the first line an a is written even if nothing is read",
         where=bool((alone == 1).all()),
     )
 
 
-def test_it_is_at_most_a_thousand_words_to_the_end_of_its_story() -> None:
-    """Headings count; folds, the card and the addresses of links do not."""
-    cells = list(LESSON.cells)
-    story = " ".join(LESSON.cells[name] for name in cells[: cells.index("retell") + 1])
-    for hidden in (r":::\{.*?:::", r"\]\([^)]*\)", r"<[^>]*>"):
-        story = re.sub(hidden, "", story, flags=re.S)
-    assert 900 < len([word for word in story.split() if re.search(r"\w", word)]) <= 1000
-
-
-def test_the_second_exercise() -> None:
-    LESSON.says(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
+def the_second_exercise(lesson: Says, teaching: Says) -> None:
+    lesson(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
     for page, word, b, words in (
-        (LESSON, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
-        (LESSON, "aab", 2, "head 1 reads the b, and still an a is written"),
-        (TEACHING, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
+        (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
+        (lesson, "aab", 2, "head 1 reads the b, and still an a is written"),
+        (teaching, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
     ):
         text = sorting.complete(sorting.prompt(word)[:3])
         share = SHOWN.whole(text[:-1]).attention[0, 4]
         written = measure.written(SHOWN, MASK)[(sorting.all_sequences() == text).all(1), 1]
         where = int(share.argmax()) == b and written.tolist() == [1]
-        page.says(words.format(share.max()), where=where)
+        page(words.format(share.max()), where=where)
 
 
-def test_what_a_teacher_is_told() -> None:
+def what_a_teacher_is_told(teaching: Says) -> None:
     half, seeds = int(LEAKY.right.median()), len(LEAKY.right)
-    TEACHING.says(
+    teaching(
         f"Of {seeds} seeds without the mask none writes all; they write {LEAKY.right.min()} to "
         f"{LEAKY.right.max()}, and half of them {half} or fewer",
         f"With the mask {(HONEST.right == 27).sum()} of {seeds} seeds write all 27",
         f"The one in the pictures writes {measure.right(PEEKS, OPEN)}",
         where=LEAKY.right.max() < 27,
     )
-    TEACHING.says(
+    teaching(
         f"all {seeds} seeds end below 0.05 nats. The floor is {sorting.FLOOR:.3f}",
         "With the mask none is below",
         where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0,
     )
     shares = SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1)
     bars = (shares == 3).sum()
-    TEACHING.says(
-        f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them"
-    )
+    teaching(f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them")
     pushed = torch.tensor(measure.pushes(SHOWN)).sum(0).tolist()
-    TEACHING.says("Mostly it is written ({} of {})".format(*pushed))
-    TEACHING.says(f"a sixth of it in the mean: {math.log(3) / 6:.2f}")
+    teaching("Mostly it is written ({} of {})".format(*pushed))
+    teaching(f"a sixth of it in the mean: {math.log(3) / 6:.2f}")
