@@ -4,10 +4,11 @@ import ast
 import contextlib
 import io
 import linecache
+import re
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -20,16 +21,18 @@ from attn_notes import recall
 
 from ..checked import as_written
 from .described import described, inwards, sentences, timeless
-from .held import NUMBER, WRITTEN
+from .held import WRITTEN
 
 
-def shown(path: Path, patch: pytest.MonkeyPatch, machine: Container[str] = ()) -> Iterator[str]:
+def shown(
+    path: Path, patch: pytest.MonkeyPatch, machine: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
     """Lines for each cell of a notebook: its id, and further in what it shows or says.
 
     Args:
         path: the notebook.
         patch: undoes at the end what is set here.
-        machine: cells whose numbers hang on the processor; none of these is told.
+        machine: by cell what of it hangs on the processor, as a pattern; it is not told.
     """
     patch.chdir(path.parent)
     at: list[str] = []
@@ -50,7 +53,7 @@ def shown(path: Path, patch: pytest.MonkeyPatch, machine: Container[str] = ()) -
         told += [line for each in now for line in described(each)]
         now.clear()
         if cell.id in machine:
-            told = [NUMBER.sub("…", line) for line in told]
+            told = [re.sub(machine[cell.id], "…", line) for line in told]
         yield from inwards(told)
 
 

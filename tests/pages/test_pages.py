@@ -1,8 +1,8 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
 The text of `book/STEM.ipynb` is `tests/chapters/STEM/page.txt`, that of its evidence `evidence.txt`
-beside it; `said.py` has its sentences that rest on records, and in `MACHINE` the cells whose
-numbers hang on the processor, each with the reason. CONTRIBUTING says how a page is held.
+beside it; `said.py` has its sentences that rest on records, and in `MACHINE`, by cell, patterns of
+what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
 """
 
 import re
@@ -34,7 +34,7 @@ def test_a_lesson_is_what_was_read_of_it(
     for path in (path for path in notebook_paths(ROOT) if path.stem == stem):
         evidence = path.parent.name == "evidence"
         with monkeypatch.context() as patch:
-            now = list(shown(ROOT / path, patch, getattr(lesson, "MACHINE", ())))
+            now = list(shown(ROOT / path, patch, getattr(lesson, "MACHINE", {})))
         wrong += hold(CHAPTERS / stem / ("evidence.txt" if evidence else "page.txt"), now, take)
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
         pages[f"evidence/{stem}" if evidence else stem] = Says(str(path), read(now))

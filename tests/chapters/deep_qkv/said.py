@@ -16,6 +16,8 @@ from attn_notes.tasks import sorting
 from ... import exercises
 from ...pages.said import COUNT, Reading, Says, Told
 
+MACHINE = {"loop-cell": r"\d+\.\d+"}  # it trains, in a loop of its own
+
 LIVE, CHOSEN, SWEEP, SOURCE = recipe.LIVE, recipe.CHOSEN, recipe.SWEEP, recipe.PUBLISHED
 COUNTED = {16: "sixteen", 20: "twentieth", 30: "thirtieth", 32: "thirty-two"}
 SEEDS = COUNTED[len(LIVE.seeds)]

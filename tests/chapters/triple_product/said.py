@@ -27,6 +27,10 @@ from attn_notes.tasks.copying import Copying
 
 from ...pages.said import COUNT, Reading, Says, Told
 
+MACHINE = {
+    "forms-table": r"−?\d+(?= %| ×| to|$)( × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
+}  # it shows the rounding itself
+
 RECORDED, LONGER = evidence.on_record()
 BODY, REACH, TOKENS = evidence.recorded(), evidence.reach("random"), evidence.by_token()
 ONE, TWO, FIXED, RANDOM = recipe.ONE, recipe.TWO, recipe.FIXED, recipe.RANDOM

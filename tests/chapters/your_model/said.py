@@ -5,6 +5,8 @@ import re
 
 from ...pages.said import COUNT, Reading
 
+MACHINE = {"proper": r"(?<=at position )\d+"}  # of two that are as wrong
+
 
 def said(page: Reading) -> None:
     lesson = page("your_model")
