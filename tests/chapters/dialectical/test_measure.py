@@ -1,6 +1,6 @@
 from collections import Counter
 from dataclasses import replace
-from math import comb
+from math import comb, isnan
 
 import pytest
 import torch
@@ -119,8 +119,16 @@ def test_steps_and_tension_are_means_over_what_moves() -> None:
 def test_steps_that_the_first_token_saves() -> None:
     """Of three steps each: 2 + 1 of the first tokens' 6, and 1 + 0 + 2 of the others' 9."""
     assert measure.share_saved_by_first(observed()) == pytest.approx(3 / 6)
-    still = replace(observed(), active=torch.ones(2, 3, 3).bool())
-    assert measure.share_saved_by_first(still) != measure.share_saved_by_first(still)  # 0 of 0
+
+
+def test_of_nothing_there_is_no_number() -> None:
+    """Nothing saved, all halted, all padding, nothing that varies."""
+    every = torch.ones(2, 3, 3).bool()
+    still, empty = replace(observed(), active=every), replace(observed(), active=~every)
+    values = [measure.share_saved_by_first(still), *measure.tension_by_step(empty).tolist()]
+    values += [measure.mean_steps(empty), measure.mean_moves(empty)]
+    values += [measure.correlation(torch.ones(3), torch.arange(3.0))]
+    assert all(map(isnan, values))
 
 
 def test_correlation_is_pearsons() -> None:
