@@ -922,24 +922,32 @@ def test_what_an_answer_may_have_said_itself_is_not_believed(said: bytes) -> Non
     assert worker.understood(json.dumps(right).encode()) == right
 
 
-def test_an_answer_that_ends_what_runs_it_costs_its_own_row(
+def test_an_answer_that_ends_what_runs_it_costs_its_own_row_and_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    asked = []
+
     class Fragile:
         def __init__(self, *given: object) -> None: ...
 
         def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-            if question["source"] == "1":
+            asked.append(question["source"])
+            if question["source"] == "answer = 1":
                 raise BookError("What runs the answers has stopped")
             return {"share": 1.0, "message": ""}
 
         def close(self) -> None: ...
 
     monkeypatch.setattr(grading, "Server", Fragile)
-    todo = [grading.Trial(SORTERS.exercises[0], str(i)) for i in range(3)]
-    came = dict(grading.run(todo, SORTERS, 7, tmp_path, ()))
-    assert [came[trial].get("ended") for trial in todo] == [None, "server", None]
-    grade = grading.of_a_trial(SORTERS.exercises[0], "1", came[todo[1]])
+    (tmp_path / "students" / SORTERS.name).mkdir(parents=True)
+    packed(tmp_path / "students" / SORTERS.name / "x.whl", {"x": b""})
+    class_ = [handed(f"{i}", {"rank": f"answer = {i}"}) for i in range(3)]
+    for wanted in (["answer = 0", "answer = 1", "answer = 2"], ["answer = 1"]):
+        came, _ = grading.tried(tmp_path, SORTERS, 7, class_, tmp_path / grading.RESULTS)
+        ended = [came[grading.trial_of(one, exercise("rank"))].get("ended") for one in class_]
+        assert ended == [None, "server", None] and sorted(asked) == wanted
+        asked.clear()
+    grade = grading.of_a_trial(exercise("rank"), "answer = 1", {"ended": "server"})
     assert grade.share is None and "ended what runs" in grade.held
 
 
