@@ -35,7 +35,7 @@ def of(stem: str, seed: int = 7) -> list[Question]:
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_has_ten_questions_that_say_what_they_are_for(stem: str) -> None:
-    """An exam asks one alone, and neither length nor place tells the right option."""
+    """An exam asks one alone; neither length nor place tells the right option."""
     found = of(stem)
     assert len(found) == (5 if stem == "needed" else 10) == len({one.name for one in found})
     minutes = sum(one.minutes for one in found)
@@ -84,9 +84,8 @@ def test_what_a_look_does_not_learn_from_is_one_of_its_options() -> None:
 
 def test_what_varies_follows_the_seed_and_the_key_follows_what_varies() -> None:
     many = [of("deep_qkv", seed)[0] for seed in range(40)]
-    assert len({one.ask for one in many}) > 10 and of.__wrapped__("deep_qkv", 3) == of(
-        "deep_qkv", 3
-    )
+    assert len({one.ask for one in many}) > 10
+    assert of.__wrapped__("deep_qkv", 3) == of("deep_qkv", 3)
     for one in many:
         length, letters = map(int, re.findall(r"\d+", one.ask)[:2])
         cost = (length - 1) * math.log(letters) / (2 * length)
