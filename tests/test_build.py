@@ -806,25 +806,6 @@ def wait_until(true, seconds):
 
 
 @pytest.mark.slow
-def test_what_a_build_starts_ends_with_it(tmp_path):
-    beat = tmp_path / "beat"
-    program = (
-        "import running, sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
-        "with running.start(sys.argv[2], [], folder, {}, folder / 'log.txt') as it: it.wait()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, tmp_path, beating(beat)],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
-    ) as process:
-        try:
-            wait_until(beat.exists, 60)
-            assert goes_on(beat)
-        finally:
-            process.kill()
-    wait_until(lambda: not goes_on(beat), 10)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
     [
