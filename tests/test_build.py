@@ -3,8 +3,10 @@
 import ast
 import contextlib
 import dataclasses
+import doctest
 import errno
 import functools
+import importlib
 import os
 import resource
 import shutil
@@ -139,6 +141,17 @@ def instant(project, monkeypatch):
     return project
 
 
+@pytest.fixture
+def main(project, capsys):
+    """Call a command on the tiny book; what it said, on either stream, after its exit code."""
+
+    def call(*command):
+        code = build.main([*command, "--root", str(project)])
+        return code, "".join(capsys.readouterr())
+
+    return call
+
+
 @contextlib.contextmanager
 def full_disk(size):
     """No file can grow beyond `size` bytes: writing it stops on the way, with an error."""
@@ -199,47 +212,70 @@ def built(tmp_path_factory):
     return root, said
 
 
+PROGRAMS = sorted(path for path in (ROOT / "book").glob("*.py") if ">>>" in path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_examples_in_docstrings(path):
+    assert doctest.testmod(importlib.import_module(path.stem)).failed == 0
+
+
 # When a chapter is executed: its key
 
 
-def test_chapter_depends_on_what_its_imports_reach(project):
+def test_chapter_depends_on_what_its_imports_reach_and_its_key_follows_that_alone(project):
     unreached = {
         "attn_notes/tasks/unrelated.py",
         "attn_notes/widgets/unrelated.css",
         "attn_notes/results/other.json",
     }
     others = {"_config.yml", "_toc.yml", "requirements.txt", "book/index.md"}
-    assert set(chapter(project).files) == set(FILES) - unreached - others
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "attn_notes/__init__.py",
-        "attn_notes/models/tiny.py",
-        "attn_notes/tasks/letters.py",
-        "attn_notes/late.py",
-        "attn_notes/widgets/tiny.js",
-        "attn_notes/widgets/_theme.css",
-        "attn_notes/results/tiny_rates.json",
-    ],
-)
-def test_key_follows_a_file_it_depends_on(project, name):
+    reached = {*FILES} - unreached - others
+    assert {*chapter(project).files} == reached
+    for name, content in FILES.items():
+        before = chapter(project).key
+        (project / name).write_text(f"{content}\n")
+        assert (chapter(project).key != before) == (name in reached), name
     before = chapter(project).key
-    (project / name).write_text(FILES[name] + "\n")
-    assert chapter(project).key != before
+    write_notebook(project, prose="# The sorter, told better")
+    path = project / "book/tiny.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].execution_count = 7
+    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="old")]
+    notebook.metadata["widgets"] = {}
+    nbformat.write(notebook, path)
+    assert chapter(project).key == before
 
 
-def test_key_follows_every_file_that_says_how_it_runs(project, tmp_path, monkeypatch):
+def test_key_follows_code_its_order_tags_pins_versions_and_how_it_runs(
+    project, tmp_path, monkeypatch
+):
+    keys = {chapter(project).key}
+
+    def is_another():
+        before = len(keys)
+        keys.add(chapter(project).key)
+        return len(keys) > before
+
+    for changed in ({"code": [*CODE, "1"]}, {"code": CODE[::-1]}, {"tags": ["raises-exception"]}):
+        write_notebook(project, **changed)
+        assert is_another()
+    (project / "requirements.txt").write_text("# other words\nnumpy==2.4.6  # why\n")
+    assert not is_another()
+    (project / "requirements.txt").write_text("numpy==2.4.5\n")
+    assert is_another()
     assert [path.name for path in dependencies.RUNNING] == ["running.py", "settings.py"]
     copies = [tmp_path / path.name for path in dependencies.RUNNING]
     monkeypatch.setattr(dependencies, "RUNNING", copies)
-    keys = set()
     for content in ("aa", "ba", "bb"):
         for copy, letter in zip(copies, content, strict=True):
             copy.write_text(letter)
-        keys.add(chapter(project).key)
-    assert len(keys) == 3
+        assert is_another()
+    with monkeypatch.context() as patch:
+        patch.setattr(dependencies.importlib.metadata, "version", lambda name: "0")
+        assert is_another()
+    monkeypatch.setattr(dependencies.sys, "version_info", (3, 99))
+    assert is_another()
 
 
 def test_a_part_of_another_widget_is_not_part_of_the_key(project):
@@ -253,66 +289,6 @@ def test_a_part_of_another_widget_is_not_part_of_the_key(project):
         (widgets / part).write_text("1")
         assert chapter(project).key != before
         before = chapter(project).key
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "attn_notes/tasks/unrelated.py",
-        "attn_notes/widgets/unrelated.css",
-        "attn_notes/results/other.json",
-        "book/index.md",
-        "_config.yml",
-    ],
-)
-def test_key_ignores_other_files(project, name):
-    before = chapter(project).key
-    (project / name).write_text(FILES[name] + "\n")
-    assert chapter(project).key == before
-
-
-def test_key_ignores_prose_and_outputs(project):
-    before = chapter(project).key
-    write_notebook(project, prose="# The sorter, told better")
-    path = project / "book/tiny.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells[1].execution_count = 7
-    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="old")]
-    notebook.metadata["widgets"] = {}
-    nbformat.write(notebook, path)
-    assert chapter(project).key == before
-
-
-def test_key_follows_code_its_order_and_tags(project):
-    keys = {chapter(project).key}
-    for changed in (
-        {"code": [*CODE, "1"]},
-        {"code": CODE[::-1]},
-        {"tags": ["raises-exception"]},
-    ):
-        write_notebook(project, **changed)
-        keys.add(chapter(project).key)
-    assert len(keys) == 4
-
-
-def test_key_follows_pins_but_not_their_comments(project):
-    before = chapter(project).key
-    (project / "requirements.txt").write_text("# other words\nnumpy==2.4.6  # why\n")
-    assert chapter(project).key == before
-    (project / "requirements.txt").write_text("numpy==2.4.5\n")
-    assert chapter(project).key != before
-
-
-def test_key_follows_the_installed_version(project, monkeypatch):
-    before = chapter(project).key
-    monkeypatch.setattr(dependencies.importlib.metadata, "version", lambda name: "0")
-    assert chapter(project).key != before
-
-
-def test_key_follows_the_python_version(project, monkeypatch):
-    before = chapter(project).key
-    monkeypatch.setattr(dependencies.sys, "version_info", (3, 99))
-    assert chapter(project).key != before
 
 
 @pytest.mark.slow
@@ -359,74 +335,92 @@ def printed(root, number):
 
 
 @pytest.mark.slow
-def test_a_build_waits_for_another_to_end(built):
-    _, said = built
+def test_it_waits_for_another_build_and_runs_here_on_one_thread_without_the_users_settings(built):
+    """The settings of `built` are broken; here only what they would show is asked for."""
+    root, said = built
     waiting, executing, executed = said.splitlines()
     assert waiting == "Waiting for another build of this book to end ..."
     assert executing == "Executing tiny.ipynb ..."
     assert executed.startswith("Executed tiny.ipynb in ")
-
-
-@pytest.mark.slow
-def test_runs_in_this_environment_on_one_thread(built):
-    root, _ = built
     assert printed(root, 2) == "42 6\n"
     assert printed(root, 3) == f"{sys.executable} 1 attn_notes.models.tiny\n"
+    settings, mine = printed(root, 4).rsplit(maxsplit=1)  # a path may hold spaces
+    assert Path(settings).parent == Path(matplotlib.get_data_path()) and mine == "False"
 
 
 @pytest.mark.slow
-def test_runs_without_the_users_settings(built):
-    """The settings of `built` are broken; here only what they would show is asked for."""
+def test_nothing_is_executed_again_and_outputs_meet_todays_prose(built, capsys):
     root, _ = built
-    settings, mine = printed(root, 4).rsplit(maxsplit=1)  # a path may hold spaces
-    assert Path(settings).parent == Path(matplotlib.get_data_path())
-    assert mine == "False"
+    before = kept(root)
+    execution.execute(root)
+    assert "nothing to execute" in capsys.readouterr().out
+    assert kept(root) == before == [chapter(root).executed_name]
+    write_notebook(root, prose="# Today's prose")
+    notebook = build.with_outputs(root, chapter(root))
+    assert notebook.cells[0].source == "# Today's prose"
+    assert notebook.cells[1 + IMAGE_CELL].outputs[0].output_type == "display_data"
+    view = notebook.cells[-1].outputs[0].data["application/vnd.jupyter.widget-view+json"]
+    states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"].state
+    state = states[view.model_id]
+    assert state.state["_esm"] == FILES["attn_notes/widgets/tiny.js"]
+    assert [buffer["data"] for buffer in state["buffers"]] == ["YWJj"]  # b"abc"
+    write_notebook(root, code=[*CODE, "1"])
+    with pytest.raises(BookError, match="execute it first"):
+        build.with_outputs(root, chapter(root))
+    write_notebook(root)
 
 
-def write_download(project, monkeypatch, tmp_path, code):
-    """What downloads is this code, and nothing has been downloaded."""
-    (project / dependencies.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
-    (project / dependencies.DOWNLOADS).write_text(code)
+@pytest.fixture
+def download(project, tmp_path, monkeypatch):
+    """Writes the code that downloads; nothing has been downloaded. Returns the folder for it."""
     monkeypatch.setenv("ATTN_NOTES_DATA", str(tmp_path / "data"))
 
+    def write(code=""):
+        (project / dependencies.DOWNLOADS).parent.mkdir(parents=True, exist_ok=True)
+        (project / dependencies.DOWNLOADS).write_text(code)
+        return tmp_path / "data"
 
-def test_a_download_that_came_makes_the_chapters_that_read_it_run_again(
-    project, tmp_path, monkeypatch
-):
-    other = chapter(project).key
-    write_download(project, monkeypatch, tmp_path, "")
+    return write
+
+
+def test_a_download_that_came_makes_the_chapters_that_read_it_run_again(project, download):
+    other, data = chapter(project).key, download()
     write_notebook(project, code=["from attn_notes.tasks import text"])
     offline = chapter(project).key
     assert offline == chapter(project).key
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / dependencies.DOWNLOADED).write_text("To be")
+    data.mkdir()
+    (data / dependencies.DOWNLOADED).write_text("To be")
     here = chapter(project).key
     assert here not in (offline, other)
-    (tmp_path / "data" / "more.txt").write_text("or not")
+    (data / "more.txt").write_text("or not")
     assert chapter(project).key == here  # nobody reads it
     write_notebook(project, code=["import attn_notes"])
     without = chapter(project).key
-    (tmp_path / "data" / dependencies.DOWNLOADED).write_text("To be, or not")
+    (data / dependencies.DOWNLOADED).write_text("To be, or not")
     assert chapter(project).key == without
 
 
-def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(project, tmp_path, monkeypatch):
-    write_download(
-        project,
-        monkeypatch,
-        tmp_path,
-        "import os\nfrom pathlib import Path\n\ndef tiny_shakespeare():\n"
-        "    folder = Path(os.environ['ATTN_NOTES_DATA'])\n"
-        "    with (folder / 'tinyshakespeare.txt').open('x') as file:\n"
-        "        file.write('To be')\n",
-    )
-    (tmp_path / "data").mkdir()
+FETCH = """\
+import os
+from pathlib import Path
+
+def tiny_shakespeare():
+    with (Path(os.environ['ATTN_NOTES_DATA']) / 'tinyshakespeare.txt').open('x') as file:
+        file.write('To be')
+"""
+
+
+def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(
+    project, download, tmp_path, monkeypatch
+):
+    data = download(FETCH)
+    data.mkdir()
     for _ in range(2):  # the second time it is there, and could not be written again
         execution.fetch_data(project, tmp_path)
     assert dependencies.data_at_hand() == {"tinyshakespeare.txt": 5}
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTN_NOTES_DATA", "data")
-    assert running.environment(tmp_path, tmp_path)["ATTN_NOTES_DATA"] == str(tmp_path / "data")
+    assert running.environment(tmp_path, tmp_path)["ATTN_NOTES_DATA"] == str(data)
 
 
 def test_no_program_of_the_build_and_no_test_has_the_users_settings(tmp_path, monkeypatch):
@@ -439,20 +433,14 @@ def test_no_program_of_the_build_and_no_test_has_the_users_settings(tmp_path, mo
                    and name.startswith(("IPYTHON", "JUPYTER", "MPL")))  # fmt: skip
 
 
-def test_offline_a_sentence_says_so_and_the_build_goes_on(project, tmp_path, monkeypatch, capfd):
-    write_download(
-        project,
-        monkeypatch,
-        tmp_path,
-        "import warnings\n\ndef tiny_shakespeare():\n    warnings.warn('It is not there.')\n",
-    )
+def test_offline_a_sentence_says_so_and_what_does_not_run_stops_the_build(
+    project, download, tmp_path, monkeypatch, capfd
+):
+    download("import warnings\n\ndef tiny_shakespeare():\n    warnings.warn('It is not there.')\n")
     monkeypatch.setenv("PYTHONWARNINGS", "error")
     execution.fetch_data(project, tmp_path)
     assert capfd.readouterr() == ("It is not there.\n", "")
-
-
-def test_a_download_that_does_not_run_stops_the_build(project, tmp_path, monkeypatch, capfd):
-    write_download(project, monkeypatch, tmp_path, "import nothing_of_that_name\n")
+    download("import nothing_of_that_name\n")
     with pytest.raises(BookError, match=r"tasks/text\.py does not run"):
         execution.fetch_data(project, tmp_path)
     assert "No module named 'nothing_of_that_name'" in capfd.readouterr().err
@@ -473,36 +461,6 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
         with pytest.warns(text.FallbackWarning):
             text.tiny_shakespeare()
         assert asked.pop() == dependencies.data_folder() / dependencies.DOWNLOADED
-
-
-@pytest.mark.slow
-def test_nothing_is_executed_again(built, capsys):
-    root, _ = built
-    before = kept(root)
-    execution.execute(root)
-    assert "nothing to execute" in capsys.readouterr().out
-    assert kept(root) == before == [chapter(root).executed_name]
-
-
-@pytest.mark.slow
-def test_outputs_meet_todays_prose(built):
-    root, _ = built
-    write_notebook(root, prose="# Today's prose")
-    notebook = build.with_outputs(root, chapter(root))
-    assert notebook.cells[0].source == "# Today's prose"
-    image = notebook.cells[1 + IMAGE_CELL]
-    assert image.outputs[0].output_type == "display_data"
-
-
-@pytest.mark.slow
-def test_state_of_widgets_is_kept(built):
-    root, _ = built
-    notebook = build.with_outputs(root, chapter(root))
-    view = notebook.cells[-1].outputs[0].data["application/vnd.jupyter.widget-view+json"]
-    states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"].state
-    state = states[view.model_id]
-    assert state.state["_esm"] == FILES["attn_notes/widgets/tiny.js"]
-    assert [buffer["data"] for buffer in state["buffers"]] == ["YWJj"]  # b"abc"
 
 
 @pytest.mark.slow
@@ -527,58 +485,48 @@ def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
     assert kept(project) == []
 
 
-@pytest.mark.slow
-def test_outputs_of_other_code_are_refused(built):
-    root, _ = built
-    write_notebook(root, code=[*CODE, "1"])
-    with pytest.raises(BookError, match="execute it first"):
-        build.with_outputs(root, chapter(root))
-    write_notebook(root)
+def with_a_folder(copy):
+    copy.unlink()
+    (copy / "something").mkdir(parents=True)
+
+
+BROKEN = {
+    "empty": b"",
+    "binary": b"\x80\x00",
+    "null": b"null",
+    "a list": b"[]",
+    "no keys": b"{}",
+    "no cells": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}',
+    "no metadata": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
+    "truncated": lambda copy: copy.write_bytes(copy.read_bytes()[:-10]),
+    "outputs of another kind": lambda copy: copy.write_text(
+        copy.read_text().replace('"outputs": []', '"outputs": [{"a": 1}]')
+    ),
+    "another notebook": lambda copy: nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), copy
+    ),
+    "a folder": with_a_folder,
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\x80\x00",
-        b"null",
-        b"[]",
-        b"{}",
-        b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}',
-        b'{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
-        "truncated",
-        "outputs of another kind",
-        "another notebook",
-        "a folder",
-    ],
-)
-def test_what_is_no_executed_copy_is_made_anew(instant, content):
+def test_what_is_no_executed_copy_is_made_anew(instant):
     (name,) = kept(instant)
     copy = instant / ".cache/executed" / name
-    if content == "truncated":
-        copy.write_bytes(copy.read_bytes()[:-10])
-    elif content == "outputs of another kind":
-        copy.write_text(copy.read_text().replace('"outputs": []', '"outputs": [{"a": 1}]'))
-    elif content == "another notebook":
-        nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), copy)
-    elif content == "a folder":
-        copy.unlink()
-        (copy / "something").mkdir(parents=True)
-    else:
-        copy.write_bytes(content)
-    with pytest.raises(BookError, match="execute it first"):
-        build.site_sources(instant)
-    execution.execute(instant)
-    assert kept(instant) == [name]
-    assert build.site_sources(instant)
+    for what, content in BROKEN.items():
+        content(copy) if callable(content) else copy.write_bytes(content)
+        with pytest.raises(BookError, match="execute it first"):
+            build.site_sources(instant)
+        execution.execute(instant)
+        assert kept(instant) == [name], what
+        assert build.site_sources(instant)
 
 
-def test_a_chapter_that_is_no_notebook_is_named(project, capsys):
+def test_a_chapter_that_is_no_notebook_is_named(project, main):
     (project / "book/tiny.ipynb").write_text("{")
     for command in ("execute", "site", "strip"):
-        assert build.main([command, "--root", str(project)]) == 1
-        assert "tiny.ipynb is not a notebook" in capsys.readouterr().err
+        code, said = main(command)
+        assert code == 1 and "tiny.ipynb is not a notebook" in said
 
 
 # The order
@@ -649,36 +597,33 @@ def test_two_run_side_by_side(project, monkeypatch):
 def test_site_is_rendered_when_something_changed(instant, monkeypatch, capsys):
     """Or is of another commit: each page says which."""
     rendered = pretend_rendering(monkeypatch)
-    html = instant / "_build/html"
+    html, stamp = instant / "_build/html", instant / "_build/made_of"
+    more, commit = instant / "book/more.md", "1.0+20261124.g1234567"
 
-    def again():
-        before = len(rendered)
-        build.site(instant)
-        assert ("nothing has changed" in capsys.readouterr().out) == (len(rendered) == before)
-        return len(rendered) > before
+    def no_stamp():
+        stamp.unlink()
+        stamp.mkdir()
 
-    assert again() and not again()
-    write_notebook(instant, prose="# Another title")
-    assert again() and not again()
-    (instant / "book/more.md").write_text("# More")
-    assert again() and not again()
-    (instant / "book/more.md").unlink()
-    assert again() and not again()
-    assert not (html / "book/more.md").exists()
-    (html / "book/index.md").unlink()
-    assert again() and not again()
-    (html / "book/index.md").write_text("cut")
-    assert again() and not again()
-    shutil.rmtree(html)
-    assert again() and not again()
-    (instant / "_build/made_of").write_bytes(b"\x80")
-    assert again() and not again()
-    (instant / "_build/made_of").unlink()
-    (instant / "_build/made_of").mkdir()
-    assert again() and not again()
-    monkeypatch.setattr(build.version, "version", lambda root: "1.0+20261124.g1234567")
-    assert again() and not again()
-    assert "1.0+20261124.g1234567" in (html / "attn_notes/__init__.py").read_text()
+    for change in (
+        lambda: None,
+        lambda: write_notebook(instant, prose="# Another title"),
+        lambda: more.write_text("# More"),
+        more.unlink,
+        lambda: (html / "book/index.md").unlink(),
+        lambda: (html / "book/index.md").write_text("cut"),
+        lambda: shutil.rmtree(html),
+        lambda: stamp.write_bytes(b"\x80"),
+        no_stamp,
+        lambda: monkeypatch.setattr(build.version, "version", lambda root: commit),
+    ):
+        change()
+        for is_new in (True, False):
+            before = len(rendered)
+            build.site(instant)
+            assert (len(rendered) > before) == is_new
+            assert ("nothing has changed" in capsys.readouterr().out) != is_new
+        assert (html / "book/more.md").exists() == more.exists()
+    assert commit in (html / "attn_notes/__init__.py").read_text()
 
 
 def test_bytecode_is_part_of_nothing(instant):
@@ -714,6 +659,23 @@ def test_a_site_cut_short_is_not_taken_for_whole(instant, monkeypatch):
     assert not (instant / "_build/made_of").exists()
 
 
+def test_a_courses_site_is_told_no_address_and_made_once(instant, tmp_path, monkeypatch):
+    """The notebooks of the repository have solutions."""
+    told = []
+
+    def render(folder, output, besides):
+        told.append(besides)
+        (output / "_build/html").mkdir(parents=True)
+
+    monkeypatch.setattr(build, "render", render)
+    old, new = tmp_path / "old", tmp_path / "new"
+    assert build.course_site(instant, old, tmp_path / "none", True)
+    assert not build.course_site(instant, new, old, True)
+    (instant / "book/more.md").write_text("# More")
+    assert build.course_site(instant, new, old, True)
+    assert told == [{"SITE_URL": "", "SITE_REPOSITORY": ""}] * 2
+
+
 @pytest.mark.slow
 def test_site_has_todays_title_and_todays_package(built, monkeypatch):
     """Also for someone without a home, whose Python drops docstrings and fails on warnings."""
@@ -745,26 +707,23 @@ def test_warning_fails_the_site(built, capfd):
 
 
 def test_a_full_disk_is_a_sentence_and_keeps_what_there_was(project, monkeypatch, capsys):
-    def main(command):
+    def fails(command):
         with full_disk(1000):
-            code = build.main([command, "--root", str(project)])
-        said = capsys.readouterr()
-        if code:
-            assert "File too large" in said.err
-            assert len(said.err.splitlines()) == 1
-        return code
+            assert build.main([command, "--root", str(project)]) == 1
+        (said,) = capsys.readouterr().err.splitlines()
+        return "File too large" in said
 
     monkeypatch.setattr(execution, "Run", InstantRun)
-    assert main("execute") == 1
+    assert fails("execute")
     assert kept(project) == []
     execution.execute(project)
     pretend_rendering(monkeypatch)
-    assert main("site") == 1
+    assert fails("site")
     assert not (project / "_build/made_of").exists()
     path = project / "book/tiny.ipynb"
     with_outputs = nbformat.writes(build.with_outputs(project, chapter(project)))
     path.write_text(with_outputs)
-    assert main("strip") == 1
+    assert fails("strip")
     assert path.read_text() == with_outputs
     assert not list(project.rglob("*.part"))
 
@@ -794,13 +753,11 @@ def test_a_program_that_failed_on_a_full_disk_shows_no_traceback(project, monkey
     assert "Traceback" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["execute", "site"])
-def test_a_tree_that_cannot_be_written_is_a_sentence(project, capsys, command):
+def test_a_tree_that_cannot_be_written_is_a_sentence(project, main):
     (project / ".cache").write_text("")  # for root too, who may write whatever is read-only
-    assert build.main([command, "--root", str(project)]) == 1
-    said = capsys.readouterr().err
-    assert str(project / ".cache") in said
-    assert len(said.splitlines()) == 1
+    for command in ("execute", "site"):
+        code, said = main(command)
+        assert code == 1 and str(project / ".cache") in said and said.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_download(tmp_path, monkeypatch):
@@ -846,25 +803,6 @@ def wait_until(true, seconds):
     while not true():
         assert time.monotonic() < end
         time.sleep(0.1)
-
-
-@pytest.mark.slow
-def test_what_a_build_starts_ends_with_it(tmp_path):
-    beat = tmp_path / "beat"
-    program = (
-        "import running, sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
-        "with running.start(sys.argv[2], [], folder, {}, folder / 'log.txt') as it: it.wait()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, tmp_path, beating(beat)],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
-    ) as process:
-        try:
-            wait_until(beat.exists, 60)
-            assert goes_on(beat)
-        finally:
-            process.kill()
-    wait_until(lambda: not goes_on(beat), 10)
 
 
 @pytest.mark.slow
@@ -961,10 +899,10 @@ def test_what_was_made_is_removed_and_nothing_else(instant, monkeypatch, capsys)
 # The command line
 
 
-def test_exit_code_and_message(project, capsys):
-    assert build.main(["serve", "--root", str(project)]) == 1
-    assert "There is no site yet" in capsys.readouterr().err
-    assert build.main(["strip", "--root", str(project)]) == 0
+def test_exit_code_and_message(main):
+    code, said = main("serve")
+    assert code == 1 and "There is no site yet" in said
+    assert main("strip")[0] == 0
 
 
 @pytest.mark.slow
@@ -992,6 +930,7 @@ def test_serves_the_site_until_interrupted(project):
                 assert response.read() == b"A tiny book"
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/module.js") as response:
                 assert response.headers["Content-Type"] == "text/javascript"
+                assert response.headers["Cache-Control"] == "no-cache"
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=20) == 0
         finally:

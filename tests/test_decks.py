@@ -1,7 +1,11 @@
 """The slides of each lesson: what they are made of, how long they take, what is in none of them."""
 
+import json
 import re
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import browser
 import deck_pages
@@ -35,15 +39,12 @@ TABLE = (
 )
 
 
-def executed(stem: str) -> NotebookNode:
-    """A lesson whose cells have shown what they would, in small."""
-    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
-    for slide in decks.read(ROOT, stem).slides:
-        if shown := {"figure": FIGURE, "verdict": TABLE}.get(slide.kind):
-            data = {"text/html": shown}
-            cell = slides.found(notebook, slide.content)
-            cell.outputs = [nbformat.v4.new_output("display_data", data)]
-    return notebook
+class Lecture(NamedTuple):
+    """A lesson's deck, and what it is made with."""
+
+    deck: decks.Deck
+    notebook: NotebookNode
+    asked: dict[str, questions.Question]
 
 
 def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Question]:
@@ -51,107 +52,128 @@ def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Quest
     return {one.name: one for one in questions.read(path, seed)}
 
 
+@cache
+def lecture(stem: str) -> Lecture:
+    """With a notebook whose cells have shown what they would, in small."""
+    deck = decks.read(ROOT, stem)
+    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    for slide in deck.slides:
+        if shown := {"figure": FIGURE, "verdict": TABLE}.get(slide.kind):
+            data = {"text/html": shown}
+            cell = slides.found(notebook, slide.content)
+            cell.outputs = [nbformat.v4.new_output("display_data", data)]
+    return Lecture(deck, notebook, questions_of(stem))
+
+
+@cache
 def sections_of(stem: str) -> list[BeautifulSoup]:
-    made = deck_pages.sections(decks.read(ROOT, stem), executed(stem), questions_of(stem), "1.0")
+    made = deck_pages.sections(*lecture(stem), "1.0")
     return [BeautifulSoup(each, "html.parser") for each in made]
 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) -> None:
-    deck = decks.read(ROOT, stem)
+    """The first asks for a guess; what is the matter, and where, the hall finds on those after."""
+    deck = lecture(stem).deck
     assert 12 <= len(deck.slides) <= 15
     spared = {"steps"} if stem in evidence_stems(ROOT) else {"steps", "verdict"}
     assert {slide.kind for slide in deck.slides} >= {*decks.KINDS} - spared
-    assert deck.slides[0].kind == "question" and deck.slides[-1].kind == "homework"
-    assert deck.slides[0].title == deck.title
-    titles = [slide.title for slide in deck.slides]
-    assert len({*titles}) == len(titles)
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_first_slide_does_not_say_what_is_wrong(stem: str) -> None:
-    """It asks for a guess; what is the matter, and where, the hall finds on the slides after it."""
-    first = decks.read(ROOT, stem).slides[0].content
-    assert not re.search(r"\b(?:wrong|slip|mistake|bug|fault|because|the reason)\b", first)
-
-
-def test_an_idea_comes_in_steps_somewhere() -> None:
-    kinds = [slide.kind for stem in STEMS for slide in decks.read(ROOT, stem).slides]
-    assert "steps" in kinds
+    first, last, titles = deck.slides[0], deck.slides[-1], {slide.title for slide in deck.slides}
+    assert (first.kind, first.title, last.kind) == ("question", deck.title, "homework")
+    assert len(titles) == len(deck.slides)
+    assert not re.search(r"\b(?:wrong|slip|mistake|bug|fault|because|the reason)\b", first.content)
+    # An idea comes in steps somewhere.
+    assert "steps" in {slide.kind for each in STEMS for slide in lecture(each).deck.slides}
 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
     """Each step of the plan has slides, in the plan's order, and they share its minutes."""
-    deck = decks.read(ROOT, stem)
+    deck = lecture(stem).deck
     steps = [slide.plan for slide in deck.slides]
     assert steps == sorted(steps) and {*steps} == {*range(1, len(deck.plan) + 1)}
-    times = decks.seconds(deck)
     for number, step in enumerate(deck.plan, 1):
-        mine = [
-            time for slide, time in zip(deck.slides, times, strict=True) if slide.plan == number
-        ]
+        times = zip(steps, decks.seconds(deck), strict=True)
+        mine = [time for plan, time in times if plan == number]
         assert 60 * step.minutes - len(mine) < sum(mine) <= 60 * step.minutes
-    told = [str(each.select_one("aside.notes")) for each in sections_of(stem)]
-    clock = [
-        tuple(map(int, m)) for note in told for m in re.findall(r"Minutes (\d+) to (\d+)", note)
-    ]
-    assert [end - start for start, end in clock] == [step.minutes for step in deck.plan]
-    assert clock[-1][1] == sum(step.minutes for step in deck.plan)
+    told = " ".join(str(each.select_one("aside.notes")) for each in sections_of(stem))
+    clock = [(int(a), int(b)) for a, b in re.findall(r"Minutes (\d+) to (\d+)", told)]
+    ends = [*accumulate(step.minutes for step in deck.plan)]
+    assert clock == [*zip([0, *ends], ends, strict=False)]
 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
     """Each cell, line, question and widget that a deck names is there, or making it fails."""
-    made = sections_of(stem)
-    assert [each.section["class"] for each in made] == [
-        [f"kind-{slide.kind}"] for slide in decks.read(ROOT, stem).slides
-    ]
-    for slide, each in zip(decks.read(ROOT, stem).slides, made, strict=True):
-        if slide.kind == "figure":
-            assert each.select_one(".cover.fragment.fade-out").get_text(strip=True)
-            assert each.select_one("figure svg") and not each.select("img, figure style")
-            assert "As read." in each.select_one("aside").get_text()
-        if slide.kind == "verdict":
-            assert [cell.get_text() for cell in each.select("td .fragment")] == [
-                "held",
-                "did not hold",
-            ]
-        if slide.kind == "poll":
-            one = questions_of(stem)[f"{stem}-{slide.content}"]
-            assert one.key in each.select_one("aside").get_text()
-            assert len(each.select("li.right")) == bool(one.options)
-        if slide.kind == "code":
-            assert 3 <= len(each.select_one("pre").get_text().strip().splitlines()) <= 10
-    asked = homework.week(ROOT, stem, 1)
-    last = made[-1].get_text()
-    own = [
-        one for one in asked.exercises if one.name in exercises.names(Path(f"book/{stem}.ipynb"))
-    ]
-    assert own and all(f"{one.points}{one.minutes}" in last for one in own)
+    (deck, _, asked), made = lecture(stem), sections_of(stem)
+    assert [each.section["class"] for each in made] == [[f"kind-{s.kind}"] for s in deck.slides]
+    for slide, each in zip(deck.slides, made, strict=True):
+        aside = each.select_one("aside").get_text()
+        match slide.kind:
+            case "figure":
+                assert each.select_one(".cover.fragment.fade-out").get_text(strip=True)
+                assert each.select_one("figure svg") and not each.select("img, figure style")
+                assert "As read." in aside
+            case "verdict":
+                covered = [cell.get_text() for cell in each.select("td .fragment")]
+                assert covered == ["held", "did not hold"]
+            case "poll":
+                one = asked[f"{stem}-{slide.content}"]
+                wrong = each.select("aside.notes em")
+                assert one.key in aside and len(each.select("li.right")) == bool(one.options)
+                assert len(wrong) >= sum(not option.right for option in one.options)
+            case "code":
+                assert 3 <= len(each.select_one("pre").get_text().strip().splitlines()) <= 10
+    names = exercises.names(ROOT / "book" / f"{stem}.ipynb")
+    own = [one for one in homework.week(ROOT, stem, 1).exercises if one.name in names]
+    assert own and all(f"{one.points}{one.minutes}" in made[-1].get_text() for one in own)
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_no_line_of_a_solution_is_in_it(stem: str) -> None:
-    """Nor in its handout."""
-    deck, notebook, asked = decks.read(ROOT, stem), executed(stem), questions_of(stem)
-    slide = "\n".join(map(str, sections_of(stem)))
-    sheet = deck_pages.handout(deck, notebook, asked, "1.0")
-    pages = {"deck": exercises.shown(slide), "handout": exercises.shown(sheet)}
+def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem: str) -> None:
+    handout = exercises.shown(deck_pages.handout(*lecture(stem), "1.0"))
+    pages = {"deck": exercises.shown("\n".join(map(str, sections_of(stem)))), "handout": handout}
     assert all("points" in page for page in pages.values())
     assert exercises.leaks(pages.items()) == []
+    asked = lecture(stem).asked.values()
+    told = [text for one in asked for text in (one.why, *(option.told for option in one.options))]
+    assert told and not [text for text in told if text in handout]
 
 
 def test_polls_are_those_of_a_courses_seed() -> None:
-    deck = decks.read(ROOT, STEMS[0])
+    deck = lecture(STEMS[0]).deck
     polls = [f"{deck.stem}-{slide.content}" for slide in deck.slides if slide.kind == "poll"]
-    orders = {
-        tuple(
-            option.text for name in polls for option in questions_of(deck.stem, seed)[name].options
-        )
-        for seed in range(8)
-    }
+    seeds = [questions_of(deck.stem, seed) for seed in range(8)]
+    orders = {tuple(o.text for name in polls for o in asked[name].options) for asked in seeds}
     assert len(orders) > 1
+
+
+def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options() -> None:
+    slide = decks.Slide("A", 1, "board", "x", {"stumble": "Why"})
+    deck = decks.Deck("one", "One", (slide,), (decks.Step(5, "Go"),), {"“Why not?”": "So."})
+    assert decks.notes(deck, 0, {}) == ["**Minutes 0 to 5.** Go", "*“Why not?”* So."]
+    for begins, others in (("How", {}), ("Why", {"Why else?": "No."})):
+        more = slide._replace(more={"stumble": begins})
+        other = deck._replace(slides=(more,), told={**deck.told, **others})
+        with pytest.raises(BookError, match="slide 1: no single stumble begins so"):
+            decks.notes(other, 0, {})
+    (one, *_) = (q for q in questions_of("deep_qkv").values() if q.options)
+    poll = slide._replace(kind="poll", content=one.name.removeprefix("one-"), more={})
+    said = decks.notes(deck._replace(slides=(poll,)), 0, {f"one-{poll.content}": one})[1:]
+    wrong = [f"*{option.text}* {option.told}" for option in one.options if not option.right]
+    assert said[1:] == [decks.LINK.sub(r"\1", text) for text in wrong]
+
+
+def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
+    shared = [{"text": "x", "at": [["m1", "state"], ["m2", "state"]]}]
+    saved = json.dumps({"state": {"m1": {}, "m2": {}}, "shared": shared})
+    place = '<div class="live-widget cats cats" ><x>"model_id": "m1"<noscript></noscript></div>'
+    kind = "application/vnd.jupyter.widget-state+json"
+    page = deck_pages.widgets(f'<script type="{kind}">{saved}</script>{place}', "cats", "Cats")
+    kept = json.loads(re.search(rf'"{re.escape(kind)}">(.*?)</script>', page)[1])
+    assert kept == {"state": {"m1": {}}, "shared": [{"text": "x", "at": [["m1", "state"]]}]}
+    with pytest.raises(BookError, match="no widget of its own"):
+        deck_pages.widgets(place, "dogs", "Dogs")
 
 
 def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
@@ -170,7 +192,7 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
 
 
 def test_what_the_lesson_has_not_is_named() -> None:
-    notebook = executed("deep_qkv")
+    notebook = lecture("deep_qkv").notebook
     with pytest.raises(BookError, match="no cell nowhere"):
         slides.found(notebook, "nowhere")
     with pytest.raises(BookError, match="No single line"):

@@ -23,14 +23,16 @@ from .test_wheel import AWAY, NOT_ASTRAY
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = [path.relative_to("book") for path in notebook_paths(ROOT)]
-PAGES = ("student", "instructor", "plain")  # the editions that have every page
+PAGES = editions.EDITIONS
 EXERCISES = [(page, name) for page in NOTEBOOKS for name in exercises.names(ROOT / "book" / page)]
 ELSEWHERE = re.compile(r"\bmake [a-z-]+`|`make|first page|this site|the site\b|sidebar|\.md\b")
 """What only the book's source has, or only its site."""
 RAW = re.compile(r":::|^```\{|\{[a-z:]+\}`", re.MULTILINE)  # MyST that Markdown does not know
 
+Read = dict[str, dict[Path, list[NotebookNode]]]
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which all editions were unpacked."""
     folder = tmp_path_factory.mktemp("editions")
@@ -39,129 +41,104 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def cells(made: Path, edition: str, page: Path) -> list[NotebookNode]:
-    notebook = nbformat.read(made / f"attention-notes-{edition}" / page, as_version=4)
-    nbformat.validate(notebook)
-    return list(notebook.cells)
+@pytest.fixture(scope="session")
+def read(made: Path) -> Read:
+    """The cells of each edition's notebooks, by their pages; and the book's."""
+    folders = {edition: made / f"attention-notes-{edition}" for edition in PAGES}
+    folders["book"] = ROOT / "book"
+    return {
+        name: {page: nbformat.read(folder / page, as_version=4).cells for page in NOTEBOOKS}
+        for name, folder in folders.items()
+    }
+
+
+def texts(cells: list[NotebookNode], kind: str = "markdown") -> list[str]:
+    return [cell.source for cell in cells if cell.cell_type == kind]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", PAGES)
-def test_an_edition_has_every_page_and_the_wheel(edition: str, made: Path) -> None:
+def test_an_edition_has_every_page_and_the_wheel_whose_version_each_notebook_ends_with(
+    edition: str, made: Path, read: Read
+) -> None:
     folder = made / f"attention-notes-{edition}"
-    assert {path.relative_to(folder) for path in folder.rglob("*.ipynb")} == set(NOTEBOOKS)
+    assert {path.relative_to(folder) for path in folder.rglob("*.ipynb")} == {*NOTEBOOKS}
     (wheel,) = folder.glob("*.whl")
     assert "attn_notes/results/deep-qkv.safetensors" in zipfile.ZipFile(wheel).namelist()
-    assert edition in (folder / "README.txt").read_text("utf-8")
+    version, readme = wheel.name.split("-")[1], (folder / "README.txt").read_text("utf-8")
+    assert edition in readme and version in readme.splitlines()[-1]
     assert (folder / "LICENSE").is_file()
     assert bool(list(folder.rglob("teaching/*.md"))) == (edition == "instructor")
+    for page, cells in read[edition].items():
+        nbformat.validate(nbformat.read(folder / page, as_version=4))
+        assert cells[-1].cell_type == "markdown" and cells[-1].source.split()[2] == version, page
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", PAGES)
-def test_no_link_is_dead(edition: str, made: Path) -> None:
-    folder = made / f"attention-notes-{edition}"
-    for page in NOTEBOOKS:
-        for cell in cells(made, edition, page):
-            if cell.cell_type == "markdown":
-                for _, target in editions.LINK.findall(cell.source):
-                    inside = not re.match(r"[a-z]+:|#", target)
-                    assert not inside or (folder / page.parent / target).is_file(), (page, target)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("edition", ["student", "plain"])
-@pytest.mark.parametrize(("page", "name"), EXERCISES, ids=lambda part: str(part))
-def test_a_student_finds_no_solution(page: Path, name: str, edition: str, made: Path) -> None:
-    """Not a line of its code that stands nowhere else; the hint is there."""
-    source = ROOT / "book" / page
-    stands, telling = exercises.cells(source), exercises.telling(source, name)
-    text = "\n".join(cell.source for cell in cells(made, edition, page))
-    assert telling and not [line for line in telling if line in text]
-    hints = {cell for cell in stands if cell.endswith("-hint")}
-    assert hints <= {cell.id for cell in cells(made, edition, page)}
-
-
-@pytest.mark.slow
-def test_plain_markdown_has_no_directive(made: Path) -> None:
-    seen = 0
-    for page in NOTEBOOKS:
-        for cell in cells(made, "plain", page):
-            if cell.cell_type == "markdown":
-                assert not RAW.findall(cell.source), (page, cell.id)
-                seen += "<details>" in cell.source
-            elif "hide-input" in cell.metadata.get("tags", []):
-                assert cell.metadata["cellView"] == "form"
-    assert seen > len(EXERCISES) / 3  # hints
-    assert RAW.findall(":::{dropdown} Hint\nx\n:::") and RAW.findall("{cite:t}`a`")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "name"), EXERCISES, ids=lambda part: str(part))
-def test_an_instructors_cell_has_the_solution(page: Path, name: str, made: Path) -> None:
-    """Which passes: tests/test_book.py runs every one."""
-    source = ROOT / "book" / page
-    (cell,) = (c for c in cells(made, "instructor", page) if c.id == f"exercise-{name}-answer")
-    assert cell.source == exercises.solution(source, name).strip()
-
-
-@pytest.mark.slow
-def test_the_cells_of_code_are_the_books(made: Path) -> None:
-    """So what runs in one of these editions runs in the others."""
-
-    def code(cells: list[NotebookNode]) -> list[str]:
-        return [cell.source for cell in cells if cell.cell_type == "code"]
-
-    for page in NOTEBOOKS:
-        book = code(nbformat.read(ROOT / "book" / page, as_version=4).cells)
-        assert code(cells(made, "student", page)) == book
-        assert code(cells(made, "plain", page))[1:] == book
-        assert len(code(cells(made, "instructor", page))) == len(book)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("edition", editions.EDITIONS)
-def test_every_notebook_ends_with_the_version_of_its_wheel(edition: str, made: Path) -> None:
-    folder = made / f"attention-notes-{edition}"
-    (wheel,) = folder.glob("*.whl")
-    version = wheel.name.split("-")[1]
-    paths = list(folder.rglob("*.ipynb"))
-    assert len(paths) == len(NOTEBOOKS)
-    for path in paths:
-        last = nbformat.read(path, as_version=4).cells[-1]
-        assert last.cell_type == "markdown" and last.source.split()[2] == version
-    assert version in (folder / "README.txt").read_text("utf-8").splitlines()[-1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("edition", editions.EDITIONS)
-def test_nothing_is_said_that_is_true_elsewhere_only(edition: str, made: Path) -> None:
+def test_nothing_leads_or_speaks_of_what_is_elsewhere_only(
+    edition: str, made: Path, read: Read
+) -> None:
     """An edition has no Makefile, and no page of the site but the notebooks."""
     folder = made / f"attention-notes-{edition}"
-    texts = {path: path.read_text("utf-8") for path in folder.rglob("README.txt")}
-    for path in folder.rglob("*.ipynb"):
-        cells = nbformat.read(path, as_version=4).cells
-        texts[path] = "\n".join(cell.source for cell in cells)
+    assert not ELSEWHERE.search((folder / "README.txt").read_text("utf-8"))
+    for page, cells in read[edition].items():
+        for _, target in editions.LINK.findall("\n".join(texts(cells))):
+            inside = not re.match(r"[a-z]+:|#", target)
+            assert not inside or (folder / page.parent / target).is_file(), (page, target)
+        assert not ELSEWHERE.search("\n".join(cell.source for cell in cells)), page
     # How lessons reach a class is about the book's source, and says so.
-    ours = ("costs", "department")
-    notes = [path for path in folder.rglob("teaching/*.md") if path.stem not in ours]
-    said = {path: found[0] for path, text in texts.items() if (found := ELSEWHERE.search(text))}
-    assert not said and len(texts) > len(NOTEBOOKS)
+    notes = [p for p in folder.rglob("teaching/*.md") if p.stem not in ("costs", "department")]
     assert not [path for path in notes if "`make" in path.read_text("utf-8")]
     assert ELSEWHERE.search("with `make lab` (see the first page)")
 
 
+@pytest.mark.slow
+def test_cells_are_the_books_but_for_solutions(read: Read) -> None:
+    """A student finds no line of one's code that stands nowhere else; an instructor's cell has it.
+
+    That it passes, tests/test_book.py tries.
+    """
+    for page in NOTEBOOKS:
+        source, book = ROOT / "book" / page, texts(read["book"][page], "code")
+        assert texts(read["student"][page], "code") == book
+        assert texts(read["plain"][page], "code")[1:] == book
+        solved = {
+            f"exercise-{n}-answer": exercises.solution(source, n) for n in exercises.names(source)
+        }
+        there = {c.id: c.source for c in read["book"][page] if c.cell_type == "code"}
+        there |= {name: code.strip() for name, code in solved.items()}
+        found = [(c.id, c.source) for c in read["instructor"][page] if c.cell_type == "code"]
+        assert found == [*there.items()]
+        telling = [exercises.telling(source, name) for name in exercises.names(source)]
+        assert all(telling)
+        for edition in ("student", "plain"):
+            cells = read[edition][page]
+            text = "\n".join(cell.source for cell in cells)
+            assert not [line for lines in telling for line in lines if line in text], page
+            hints = {name for name in exercises.cells(source) if name.endswith("-hint")}
+            assert hints <= {cell.id for cell in cells}
+
+
+@pytest.mark.slow
+def test_plain_markdown_has_no_directive(read: Read) -> None:
+    cells = [(page, cell) for page, cells in read["plain"].items() for cell in cells]
+    hidden = [c for _, c in cells if "hide-input" in c.metadata.get("tags", [])]
+    assert hidden and all(cell.metadata["cellView"] == "form" for cell in hidden)
+    raw = [(page, c.id) for page, c in cells if "outputs" not in c and RAW.search(c.source)]
+    assert raw == [] and RAW.search(":::{dropdown} Hint\nx\n:::") and RAW.search("{cite:t}`a`")
+    assert sum("<details>" in cell.source for _, cell in cells) > len(EXERCISES) / 3  # hints
+
+
 def test_a_dead_link_in_brackets_goes_with_them() -> None:
-    text = (
-        "Run it ([how](index.md)), see [that](index.md), [this](there.ipynb) (or [w](https://w))."
-    )
-    found = editions.without_dead_links(
-        text, Path("here.ipynb"), {Path("there.ipynb")}.__contains__
-    )
-    assert found == "Run it, see that, [this](there.ipynb) (or [w](https://w))."
-    assert editions.without_dead_links(
-        "a ([b](b.ipynb))", Path("c"), {Path("b.ipynb")}.__contains__
-    ) == ("a ([b](b.ipynb))")
+    """Links are looked for from where their page stands."""
+    text = "Run it ([how](../i.md)), see [that](i.md), [this](../b.ipynb) (or [w](https://w))."
+    there = {Path("b.ipynb"), Path("i.md")}
+    found = [editions.without_dead_links(text, Path(of), there.__contains__) for of in ("a", "a/b")]
+    assert found == [
+        "Run it, see [that](i.md), this (or [w](https://w)).",
+        "Run it ([how](../i.md)), see that, [this](../b.ipynb) (or [w](https://w)).",
+    ]
 
 
 class Installed:
@@ -202,6 +179,14 @@ def first_cell(version: str, repository: str = "") -> str:
 OLD, NEW = "0.2.0+20261124.g1234567", "0.2.0+20261201.gabcdef0"
 
 
+def wheel_of(version: str, folder: Path, written: float | None = None) -> Path:
+    path = folder / f"attn_notes-{version}-py3-none-any.whl"
+    path.touch()
+    if written:
+        os.utime(path, (written, written))
+    return path
+
+
 @pytest.mark.parametrize("folder", ["", "evidence"])
 def test_the_first_cell_installs_the_wheel_beside_it_unless_it_is_there(
     folder: str,
@@ -213,8 +198,7 @@ def test_the_first_cell_installs_the_wheel_beside_it_unless_it_is_there(
     (tmp_path / "evidence").mkdir()
     monkeypatch.chdir(tmp_path / folder)
     for version in (OLD, NEW):  # two wheels beside a notebook: the newer
-        wheel = tmp_path / f"attn_notes-{version}-py3-none-any.whl"
-        wheel.touch()
+        wheel = wheel_of(version, tmp_path)
         for there in (None, "0.2.0", OLD, NEW):
             installed.version = there
             exec(first_cell(OLD), {})
@@ -223,6 +207,9 @@ def test_the_first_cell_installs_the_wheel_beside_it_unless_it_is_there(
             installed.asked.clear()
     # This process has imported the package, as somebody may have who put the new wheel there.
     assert capsys.readouterr().out.count("restart the kernel") == 6
+    installed.version, installed.url = "0.2.0", {"dir_info": {"editable": True}}
+    exec(first_cell(OLD), {})  # somebody works on it
+    assert installed.asked == [] and f"wants version {NEW}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("later", ["0.2.0+20261201.g1abcdef", "0.2.0+20261201.gfedcba9"])
@@ -231,11 +218,10 @@ def test_of_two_wheels_of_a_day_the_first_cell_installs_the_later(
 ) -> None:
     """Whatever their commits are called."""
     for version, written in ((NEW, 1e9), (later, 1e9 + 60), (OLD, 2e9)):
-        wheel = tmp_path / f"attn_notes-{version}-py3-none-any.whl"
-        wheel.touch()
-        os.utime(wheel, (written, written))
+        wheel_of(version, tmp_path, written)
     exec(first_cell(OLD), {})
-    assert [later.partition("+")[2] in asked for asked in installed.asked] == [True]
+    (asked,) = installed.asked
+    assert later.partition("+")[2] in asked
     capsys.readouterr()
 
 
@@ -243,8 +229,7 @@ def test_without_a_wheel_the_first_cell_takes_its_commit(
     installed: Installed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     address = "https://github.com/somebody/notes"
-    for there in (None, "0.2.0", OLD):
-        installed.version = there
+    for installed.version in (None, "0.2.0", OLD):
         exec(first_cell(OLD, address), {})
     assert installed.asked == [f"attn-notes[book] @ git+{address}@1234567"] * 2
     capsys.readouterr()
@@ -257,15 +242,6 @@ def test_without_a_wheel_the_first_cell_takes_its_commit(
         with pytest.raises(FileNotFoundError, match="beside this notebook"):
             exec(cell, {})
     assert installed.asked == []
-
-
-def test_the_first_cell_leaves_a_package_that_somebody_works_on(
-    installed: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / f"attn_notes-{NEW}-py3-none-any.whl").touch()
-    installed.version, installed.url = "0.2.0", {"dir_info": {"editable": True}}
-    exec(first_cell(OLD), {})
-    assert installed.asked == [] and f"wants version {NEW}" in capsys.readouterr().out
 
 
 ALONE = """\
@@ -344,19 +320,8 @@ def test_a_folder_of_something_else_is_not_touched(
     assert exercises.contents(book) == before
 
 
-LESSONS = [(edition, path.stem) for edition in PAGES for path in exercises.CHAPTERS]
-
-
-# What differs in an instructor's are the solutions, which run as well.
-@pytest.mark.slow
-@pytest.mark.now("instructor-deep_qkv")
-@pytest.mark.parametrize("lesson", LESSONS, ids="-".join)
-def test_a_lesson_of_an_edition_runs_fast_where_there_is_nothing_else(
-    lesson: tuple[str, str], made: Path, environment: dict[str, str]
-) -> None:
-    """With the recorded runs that the wheel brings, and nothing trained."""
-    edition, stem = lesson
-    execute(made / f"attention-notes-{edition}" / f"{stem}.ipynb", environment | {"FAST": "1"})
+LESSONS = [Path(path.name) for path in exercises.CHAPTERS]
+RUNS = [(e, p, fast) for e in PAGES for fast in "10" for p in (LESSONS if int(fast) else NOTEBOOKS)]
 
 
 def execute(path: Path, environment: dict[str, str]) -> None:
@@ -369,23 +334,12 @@ def execute(path: Path, environment: dict[str, str]) -> None:
     assert json.dumps(notebook.cells[-1].outputs) == "[]"
 
 
-SHORT = {("plain", Path("evidence/deep_qkv.ipynb"))}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("edition", "page"),
-    [
-        pytest.param(
-            *(edition, page),
-            marks=pytest.mark.slow if (edition, page) in SHORT else pytest.mark.long,
-            id=f"{edition}-{page}",
-        )
-        for edition in PAGES
-        for page in NOTEBOOKS
-    ],
-)
+# What differs in an instructor's are the solutions, which run as well.
+@pytest.mark.slow
+@pytest.mark.now("instructor-deep_qkv.ipynb-1")
+@pytest.mark.parametrize(("edition", "page", "fast"), RUNS, ids=str)
 def test_a_page_runs_where_there_is_nothing_but_its_edition(
-    edition: str, page: Path, made: Path, environment: dict[str, str]
+    edition: str, page: Path, fast: str, made: Path, environment: dict[str, str]
 ) -> None:
-    execute(made / f"attention-notes-{edition}" / page, environment)
+    """A lesson also fast: with the recorded runs that the wheel brings, and nothing trained."""
+    execute(made / f"attention-notes-{edition}" / page, environment | {"FAST": fast})

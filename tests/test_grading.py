@@ -9,13 +9,15 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -44,18 +46,61 @@ SORTERS = next(week for week in WEEKS if week.stem == "deep_qkv")
 SOLVED = [(week, one) for week in WEEKS for one in week.exercises]
 NAMES = [f"{week.stem}-{one.name}" for week, one in SOLVED]
 
+RIGHT = {"share": 1.0, "message": "right", "changed": []}
+"""What comes of an answer that is right."""
+NOTHING = Grade(0.0, "")
+
+
+def exercise(name: str, stem: str = SORTERS.stem) -> Exercise:
+    return next(one for week, one in SOLVED if (week.stem, one.name) == (stem, name))
+
+
+def packed(path: Path, files: dict[str, object]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., list[submissions.Submission]]:
+    """What was handed in of a zip with these files."""
+
+    def call(files: dict[str, object], week: Week = SORTERS) -> list[submissions.Submission]:
+        return submissions.read(packed(tmp_path / "all.zip", files), week)
+
+    return call
+
+
+Read = Callable[..., list[submissions.Submission]]
+
+
+def handed(name: str = "Ada", cells: dict[str, str] | None = None) -> submissions.Submission:
+    student = submissions.Student(name, name, "", "")
+    return submissions.Submission(student, "x.ipynb", cells or {}, ())
+
+
+def graded(
+    of: submissions.Submission, week: Week = SORTERS, given: Grade = NOTHING, **grades: Grade
+) -> reports.Graded:
+    """With these grades, and that given for all else."""
+    found = {one.name: grades.get(one.name, given) for one in week.exercises}
+    points = {name: None if one.share is None else one.share * 4 for name, one in found.items()}
+    return reports.Graded(of, found, points, {})
+
+
 # What an answer may be
 
 
-@pytest.mark.parametrize(("week", "one"), SOLVED, ids=NAMES)
-def test_a_published_solution_and_a_stub_may_be_run(week: Week, one: Exercise) -> None:
-    words = " ".join((one.question, one.hint, one.stub, one.solution))
-    for source in (one.solution, one.stub):
-        assert answers.misspelt(source) == "" and answers.refused(source) == []
-        assert answers.ready(source, words, grading.package_names(one.setup)) == []
-        assert answers.given(one.stub) in answers.given_at_top(source)
-    called = grading.question(grading.Trial(one, one.stub), week, 7, [one.setup])
-    assert answers.given(one.stub) in called["answer"]
+def test_a_published_solution_and_a_stub_may_be_run() -> None:
+    for week, one in SOLVED:
+        words = " ".join((one.question, one.hint, one.stub, one.solution))
+        for source in (one.solution, one.stub):
+            assert answers.misspelt(source) == "" and answers.refused(source) == [], one.name
+            assert answers.ready(source, words, grading.package_names(one.setup)) == [], one.name
+            assert answers.given(one.stub) in answers.given_at_top(source), one.name
+        called = grading.question(grading.Trial(one, one.stub), week, 7, [one.setup])
+        assert answers.given(one.stub) in called["answer"]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +174,14 @@ def test_lines_for_a_notebook_are_no_python_and_no_matter() -> None:
 
 
 def test_answers_are_the_same_whatever_their_names_comments_and_types() -> None:
-    one = next(one for _, one in SOLVED if one.name == "leak")
-    other = re.sub(r"\baltered\b", "b", re.sub(r"\blargest\b", "a", one.solution))
+    mine = exercise("leak").solution
+    other = re.sub(r"\baltered\b", "b", re.sub(r"\blargest\b", "a", mine))
     other = other.replace("(model, tokens)", "(f, x: torch.Tensor) -> float")
     other = re.sub(r"\bmodel\b", "f", re.sub(r"\btokens\b", "x", other))
     other = f"import math\n'mine'\n{other}  # mine"
-    assert other != one.solution and answers.print_of(other) == answers.print_of(one.solution) != ""
-    assert answers.print_of(one.solution.replace("1, tokens", "2, tokens")) not in (
-        "",
-        answers.print_of(one.solution),
-    )
+    assert other != mine and answers.print_of(other) == answers.print_of(mine) != ""
+    unlike = answers.print_of(mine.replace("1, tokens", "2, tokens"))
+    assert unlike not in ("", answers.print_of(mine))
     assert answers.print_of("def f(decay, steps):\n    return decay**steps") == ""  # too short
 
 
@@ -161,27 +204,45 @@ def test_a_course_has_a_case_of_its_own_and_a_published_solution_does_not_fit() 
         assert answers.refused(taken.replace("solved", "_case")) == ["uses ._case"]
 
 
-def test_what_the_package_has_by_the_very_name_that_is_asked_for_is_told() -> None:
-    """The exercise speaks of it, and yet it is no help that was meant."""
-    (one,) = (e for e in SORTERS.exercises if e.name == "leak")
-    source = "from attn_notes.analysis.leaks import future_leak as ready\n"
-    source += "def future_leak(model, tokens):\n    return ready(model, tokens, 4)"
-    grade = grading.of_a_trial(one, source, {"share": 1.0, "message": "right", "changed": []})
-    assert grade.held == "takes attn_notes.analysis.leaks.future_leak from the package"
+@pytest.mark.parametrize(
+    ("one", "source", "held"),
+    [
+        (  # the exercise speaks of it, and yet it is no help that was meant
+            exercise("leak"),
+            "from attn_notes.analysis.leaks import future_leak as ready\n"
+            "def future_leak(model, tokens):\n    return ready(model, tokens, 4)",
+            "takes attn_notes.analysis.leaks.future_leak from the package",
+        ),
+        (
+            exercise("floor", "dialectical"),
+            "def floor(p):\n    from attn_notes.tasks.brackets import Brackets\n"
+            "    return Brackets(pairs=1, filler=p).floor",
+            "takes attn_notes.tasks.brackets.Brackets from the package",
+        ),
+        (
+            exercise("leak"),
+            f"# mine\n{exercise('leak').solution}",
+            "is the published solution, but for names and comments",
+        ),
+        (next(one for one in SORTERS.exercises if one.open), "", ""),
+    ],
+    ids=["by-its-name", "its-floor", "published", "open"],
+)
+def test_what_comes_ready_is_held(one: Exercise, source: str, held: str) -> None:
+    grade = grading.of_a_trial(one, source or one.solution, RIGHT)
+    assert grade.held == held and grade.share == 1.0
+    assert reports.sentence(grade) == f"{reports.WAITS if held else 'Right: '}right"
 
 
 def test_a_short_answer_that_is_as_published_is_named_and_paid() -> None:
-    (one,) = (e for e in SORTERS.exercises if e.name == "rank")
-    came = {"share": 1.0, "message": "right", "changed": []}
-    grade = grading.of_a_trial(one, f"# mine\n{one.solution}", came)
-    assert grade.published and grade.share == 1.0 and not grade.held
-    other = grading.of_a_trial(one, one.solution.replace("-1.0", "-2.0"), came)
-    assert not other.published
-    handed = submissions.Submission(submissions.Student("a", "Ada", "", ""), "x", {}, ())
-    grades = {e.name: Grade(0.0, "") for e in SORTERS.exercises}
-    for given, named in ((grade, True), (other, False)):
-        graded = reports.Graded(handed, grades | {"rank": given}, dict.fromkeys(grades, 0.0), {})
-        page = reports.report(SORTERS, [graded], "")
+    one = exercise("rank")
+    for source, named in (
+        (f"# mine\n{one.solution}", True),
+        (one.solution.replace("-1", "-2"), False),
+    ):
+        grade = grading.of_a_trial(one, source, RIGHT)
+        assert grade.published == named and grade.share == 1.0 and not grade.held
+        page = reports.report(SORTERS, [graded(handed(), rank=grade)], "")
         assert ("As published, which may be chance in so short an answer: Ada." in page) == named
 
 
@@ -199,49 +260,38 @@ def sheet(change: dict[str, str], week: Week = SORTERS) -> dict[str, Any]:
     return json.loads(nbformat.writes(found))
 
 
-def packed(path: Path, files: dict[str, object]) -> Path:
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            text = content if isinstance(content, bytes) else json.dumps(content).encode()
-            archive.writestr(name, text)
-    return path
+MOODLE = "Ada L_12_assignsubmission_file_"
+LAYOUTS = {
+    f"{MOODLE}/Kopie von week-1 (2).ipynb": (MOODLE, "Ada L", "12", "moodle"),
+    "Ada O'Brien-Ng_12_assignsubmission_file_x_y.ipynb": (
+        *("Ada O'Brien-Ng_12_assignsubmission_file_", "Ada O'Brien-Ng", "12", "moodle"),
+    ),
+    "lovelaceada_LATE_47_11_week-1-homework-2.ipynb": (
+        *("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    ),
+    "lovelaceada_47_11_week_1.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    f"All of week 1/{MOODLE}/x.ipynb": (MOODLE, "Ada L", "12", "moodle"),
+    "submissions/lovelaceada_47_11_x.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
+    f"ada/{SORTERS.name}/renamed.ipynb": ("ada", "ada", "", "nbgrader"),
+    "ada/mine.ipynb": ("ada", "ada", "", ""),
+    "ada.ipynb": ("ada", "ada", "", ""),
+}
 
 
-def test_every_layout_is_read(tmp_path: Path) -> None:
-    book, week = sheet({"floor": MINE}), SORTERS
-    inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
-    for name, student in {
-        "Ada Lovelace_12_assignsubmission_file_/Kopie von week-1 (2).ipynb": (
-            "Ada Lovelace_12_assignsubmission_file_", "Ada Lovelace", "12", "moodle",
-        ),
-        "Ada O'Brien-Ng_12_assignsubmission_file_x_y.ipynb": (
-            "Ada O'Brien-Ng_12_assignsubmission_file_", "Ada O'Brien-Ng", "12", "moodle",
-        ),
-        "lovelaceada_LATE_47_11_week-1-homework-2.ipynb": (
-            "lovelaceada_47", "lovelaceada", "47", "canvas",
-        ),
-        "lovelaceada_47_11_week_1.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
-        "All of week 1/Ada L_12_assignsubmission_file_/x.ipynb": (
-            "Ada L_12_assignsubmission_file_", "Ada L", "12", "moodle",
-        ),
-        "submissions/lovelaceada_47_11_x.ipynb": ("lovelaceada_47", "lovelaceada", "47", "canvas"),
-        f"ada/{week.name}/renamed.ipynb": ("ada", "ada", "", "nbgrader"),
-        "ada/mine.ipynb": ("ada", "ada", "", ""),
-        "ada.ipynb": ("ada", "ada", "", ""),
-    }.items():  # fmt: skip
-        source = packed(tmp_path / "all.zip", {name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
-        (found,) = submissions.read(source, week)
+def test_every_layout_is_read(read: Read, tmp_path: Path) -> None:
+    book = sheet({"floor": MINE})
+    for name, student in LAYOUTS.items():
+        (found,) = read({name: book, "__MACOSX/._x.ipynb": b"", ".DS": b""})
         assert found.student == student and found.cells["floor"] == MINE and found.notes == ()
-    path = tmp_path / "submitted" / "ada" / week.name / "week.ipynb"
+    path = tmp_path / "submitted" / "ada" / SORTERS.name / "week.ipynb"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(book), "utf-8")
-    (found,) = submissions.read(tmp_path / "submitted", week)
-    assert found.student.name == "ada" and found.cells["floor"] == MINE
-    (found,) = submissions.read(packed(tmp_path / "all.zip", {"ada/x.zip": inner}), week)
-    assert found.student.name == "ada" and found.cells["floor"] == MINE
+    inner = packed(tmp_path / "inner.zip", {"deep/Copy of x.ipynb": book}).read_bytes()
+    both = submissions.read(tmp_path / "submitted", SORTERS) + read({"ada/x.zip": inner})
+    assert [(one.student.name, one.cells["floor"]) for one in both] == [("ada", MINE)] * 2
 
 
-def test_what_a_page_saves_counts_as_a_sheet(tmp_path: Path) -> None:
+def test_what_a_page_saves_counts_as_a_sheet(read: Read) -> None:
     """The names of its parts are those that `test_what_was_reached_can_be_saved` sees."""
     mine, other = SORTERS.stem, WEEKS[1].stem
     answers = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
@@ -251,7 +301,7 @@ def test_what_a_page_saves_counts_as_a_sheet(tmp_path: Path) -> None:
         "ada/predictions.json": [{"part": "plain", "guess": 1}],
         "bob/answers.json": {"lesson": mine, "exercises": [{"name": "floor"}]},
     }
-    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
+    ada, bob = read(files)
     assert ada.file == "answers-one (1).json" and ada.cells == {"floor": MINE}
     assert ada.notes == (
         f"answers-two.json is the homework of {other}",
@@ -274,7 +324,7 @@ def test_an_answer_is_found_whatever_a_program_has_made_of_its_cell() -> None:
 
 
 def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
-    tmp_path: Path,
+    read: Read,
 ) -> None:
     files = {
         "ada/old.ipynb": sheet({}),
@@ -284,7 +334,7 @@ def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
         "bob/x.ipynb": {"cells": [], "metadata": {}},
         "eve/x.ipynb": b"{",
     }
-    ada, bob, eve = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
+    ada, bob, eve = read(files)
     assert ada.file == "new.ipynb" and ada.cells["floor"] == MINE
     assert ada.notes == (
         "notes.txt is no notebook",
@@ -422,33 +472,33 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
         for name in (*READ, *NAMES_OF.values()):
             if name in found:
                 assert found[name].cells["floor"] == MINE, name
-        graded = list(grading.settled(SORTERS, [*found.values()], {}, {}))
+        rows = list(grading.settled(SORTERS, [*found.values()], {}, {}))
         new = tmp_path / f"new {source.name}"
         new.mkdir()
-        reports.write(new, SORTERS, [*graded, graded[0]], "")  # as if a name were two people's
+        reports.write(new, SORTERS, [*rows, rows[0]], "")  # as if a name were two people's
         assert len([*new.glob("feedback/*/feedback.html")]) == len(found) + 1
-        with (new / "grades.csv").open(encoding="utf-8") as rows:
-            notes = {row["student"]: row["notes"] for row in csv.DictReader(rows)}
+        with (new / "grades.csv").open(encoding="utf-8") as file:
+            notes = {row["student"]: row["notes"] for row in csv.DictReader(file)}
         assert "is locked" in notes["locked.zip"] and notes["bom.ipynb"] == ""
     assert found["deep code"].cells["floor"] == DEEP_CODE
     for code in (DEEP_CODE, f"x = {'-' * 300}1"):  # Python reads the second, and others cannot
         assert answers.misspelt(code) == "the cell is nested too deep to be read."
 
 
-def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("offset", "value", "said"),
+    [(6, 1, "is locked"), (8, 9, "is packed in a way"), (14, 7, "is damaged")],
+)
+def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
+    offset: int, value: int, said: str, tmp_path: Path
+) -> None:
     """The first of three, whose heads are changed in the zip that the platform made."""
-    files = {f"{name}/x.ipynb": BOOK for name in ("ada", "eve", "zoe")}
-    for change, said in (
-        (both_heads(6, 1), "x.ipynb is locked"),
-        (both_heads(8, 9), "x.ipynb is packed in a way"),
-        (both_heads(14, 7), "x.ipynb is damaged"),
-    ):
-        source = packed(tmp_path / "all.zip", files)
-        content = bytearray(source.read_bytes())
-        change(content)
-        source.write_bytes(content)
-        ada, *others = submissions.read(source, SORTERS)
-        assert said in ada.notes[0] and [one.notes for one in others] == [(), ()]
+    source = packed(tmp_path / "all.zip", {f"{n}/x.ipynb": BOOK for n in ("ada", "eve", "zoe")})
+    content = bytearray(source.read_bytes())
+    both_heads(offset, value)(content)
+    source.write_bytes(content)
+    ada, *others = submissions.read(source, SORTERS)
+    assert f"x.ipynb {said}" in ada.notes[0] and [one.notes for one in others] == [(), ()]
 
 
 def test_the_files_of_one_student_have_limits_together(
@@ -493,26 +543,24 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
+def places(node: Any) -> Iterator[tuple[Any, Any]]:
+    """All that can be replaced in what JSON says, but lines: a container, and where in it."""
+    for key in [*node] if isinstance(node, dict) else range(len(node)):
+        if isinstance(node, dict) or not isinstance(node[key], str):
+            yield node, key
+        if isinstance(node[key], dict | list):
+            yield from places(node[key])
+
+
 @st.composite
 def mutated(draw: st.DrawFn) -> bytes:
     """A notebook in which something stands where something else should be, or zipped and broken."""
     book: Any = json.loads(BOOK)
     for _ in range(draw(st.integers(1, 4))):
-        here = book
-        while True:
-            keys = [*here] if isinstance(here, dict) else [*range(len(here))]
-            key = draw(st.sampled_from(keys))
-            inner = here[key]
-            if not isinstance(inner, dict | list) or not inner or draw(st.integers(0, 3)) == 0:
-                here[key] = draw(VALUES)
-                break
-            here = inner
-        if not isinstance(book, dict) or not book:
-            break
+        node, key = draw(st.sampled_from([*places(book)]))
+        node[key] = draw(VALUES)
     content = json.dumps(book).encode()
-    if draw(st.booleans()):
-        content = zipped_with("x.ipynb", content, len)
-    broken = bytearray(content)
+    broken = bytearray(zipped_with("x.ipynb", content, len) if draw(st.booleans()) else content)
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, min(len(broken), 120) - 1)) - draw(st.sampled_from([0, 100]))
         broken[at % len(broken)] = draw(st.integers(0, 255))
@@ -529,13 +577,12 @@ def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
 ) -> None:
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
     handed_in = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
-    right = {"share": 1.0, "message": "right", "changed": []}
     trials = [grading.trial_of(one, e) for one in handed_in for e in SORTERS.exercises]
-    came = {trial: right for trial in trials if grading.is_to_run(trial)}
-    graded = list(grading.settled(SORTERS, handed_in, came, {}))
+    came = {trial: RIGHT for trial in trials if grading.is_to_run(trial)}
+    rows = list(grading.settled(SORTERS, handed_in, came, {}))
     with tempfile.TemporaryDirectory() as folder:
-        reports.write(Path(folder), SORTERS, graded, "")
-    points = {one.submission.student.key: one.points for one in graded}
+        reports.write(Path(folder), SORTERS, rows, "")
+    points = {one.submission.student.key: one.points for one in rows}
     expected = {one.name: 0.0 for one in SORTERS.exercises} | {"floor": 2.0}
     assert points["ada"] == points["zoe"] == expected and len(points) <= 3
 
@@ -543,10 +590,10 @@ def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
 # Where an answer stands
 
 
-def test_an_answer_is_read_where_it_stands_and_that_is_said(tmp_path: Path) -> None:
+def test_an_answer_is_read_where_it_stands_and_that_is_said(read: Read) -> None:
     """Turned into text, above an empty copy, or in a cell of its own below an untouched stub."""
-    plain, week = sheet({"floor": MINE}), SORTERS
-    stub = week.exercises[0].stub
+    plain = sheet({"floor": MINE})
+    stub = SORTERS.exercises[0].stub
     place = [cell.get("id") for cell in plain["cells"]].index("floor")
     own = {"cell_type": "code", "source": MINE, "metadata": {}, "id": "mine", "outputs": []}
 
@@ -562,21 +609,20 @@ def test_an_answer_is_read_where_it_stands_and_that_is_said(tmp_path: Path) -> N
         (changed({**of, "source": stub}, own), "from another cell than its own"),
         (changed({**of, "source": [stub]}, {**own, "id": None}), "from another cell than its own"),
     ):
-        (ada,) = submissions.read(packed(tmp_path / "all.zip", {"ada/x.ipynb": book}), week)
+        (ada,) = read({"ada/x.ipynb": book})
         (note,) = ada.notes
         assert ada.cells["floor"] == MINE and said in note
-        graded = next(grading.settled(week, [ada], {}, {}))
-        for page in (reports.feedback(week, graded), reports.report(week, [graded], "")):
+        one = next(grading.settled(SORTERS, [ada], {}, {}))
+        for page in (reports.feedback(SORTERS, one), reports.report(SORTERS, [one], "")):
             assert note in page
 
 
 def test_an_answer_below_its_stub_is_not_taken_for_another_exercise_of_the_same_name() -> None:
     """Two exercises of the week ask for `answer`: the one counts below which the cell stands."""
-    week = SORTERS
     book = sheet({})
     place = [cell.get("id") for cell in book["cells"]].index("rank")
     book["cells"].insert(place + 1, {"cell_type": "code", "source": "answer = 1, 2"})
-    read = submissions.read_sheet("x", json.dumps(book).encode(), week)
+    read = submissions.read_sheet("x", json.dumps(book).encode(), SORTERS)
     assert read.answers["rank"].source == "answer = 1, 2" and read.changed == 1
 
 
@@ -591,18 +637,16 @@ def test_an_answer_below_its_stub_is_not_taken_for_another_exercise_of_the_same_
         ("lovelaceada_LATE_47_link.html", "lovelaceada_47_11_x.ipynb"),
     ],
 )  # fmt: skip
-def test_what_was_typed_into_a_platform_is_its_students(
-    typed: str, file: str, tmp_path: Path
-) -> None:
+def test_what_was_typed_into_a_platform_is_its_students(typed: str, file: str, read: Read) -> None:
+    (other,) = read({file: BOOK})
     for files in ({typed: b"<p>x"}, {typed: b"<p>x", file: BOOK}, {file: BOOK, typed: b"<p>x"}):
-        (found,) = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
+        (found,) = read(files)
         assert "was typed into the learning platform" in found.notes[0]
         assert found.student.number in ("12", "47") and bool(found.cells) == (file in files)
-        (other,) = submissions.read(packed(tmp_path / "all.zip", {file: BOOK}), SORTERS)
         assert found.student == other.student
 
 
-def test_what_a_right_notebook_has_counts(tmp_path: Path) -> None:
+def test_what_a_right_notebook_has_counts(read: Read) -> None:
     """Imports of its first cell, helpers in cells above, a list that another cell has filled."""
     week, own = SORTERS, "def floor(letters, length):\n    return twice(letters, length)"
     book = sheet({"floor": own})
@@ -616,7 +660,7 @@ def test_what_a_right_notebook_has_counts(tmp_path: Path) -> None:
         f"{solution}\ndef twice(*given):\n    return whole(*given) * PARTS[1] / PARTS[0]",
     ]
     book["cells"][place:place] = [{"cell_type": "code", "source": source} for source in more]
-    (ada,) = submissions.read(packed(tmp_path / "all.zip", {"ada/x.ipynb": book}), week)
+    (ada,) = read({"ada/x.ipynb": book})
     above = "\n".join(ada.above["floor"])
     assert "statistics" in above and "print" not in above and "lost" not in above
     assert not {*ada.above["floor"]} & answers.statements([week.exercises[0].setup])
@@ -628,9 +672,8 @@ def test_what_a_right_notebook_has_counts(tmp_path: Path) -> None:
     alone = worker.tried(dict(scope), {**asked, "above": ()}, {})
     grade = grading.of_a_trial(week.exercises[0], own, alone)
     assert grade.share is None and "NameError: name 'twice' is not defined" in grade.held
-    graded = reports.Graded(ada, {e.name: grade for e in week.exercises},
-                            dict.fromkeys((e.name for e in week.exercises), None), {})  # fmt: skip
-    assert "stops with NameError" in reports.report(week, [graded], "").split("<h2>Points")[0]
+    page = reports.report(week, [graded(ada, given=grade)], "")
+    assert "stops with NameError" in page.split("<h2>Points")[0]
     assert reports.sentence(grade).startswith(reports.LATER)
 
 
@@ -660,14 +703,13 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
         (there / "Mine.ipynb").write_text(json.dumps(sheet({}, each)), "utf-8")
         for name in submissions.RECEIPT:
             (there / name).write_text(f"{name} {each.number}", "utf-8")
-    (handed,) = submissions.read(root / "submitted", week)  # not of the week before
-    assert handed.student.key == "ada" and handed.notes == ()
-    nothing = {one.name: Grade(0.0, "there is no answer yet.") for one in week.exercises}
-    graded = reports.Graded(handed, nothing, dict.fromkeys(nothing, 0.0), {})
-    other = handed._replace(student=submissions.Student("bob", "bob", "", ""), receipt={})
-    assert grading.release(root, week, [graded._replace(submission=other)]) == []
+    (handed_in,) = submissions.read(root / "submitted", week)  # not of the week before
+    assert handed_in.student.key == "ada" and handed_in.notes == ()
+    nothing = graded(handed_in, week, Grade(0.0, "there is no answer yet."))
+    other = handed_in._replace(student=submissions.Student("bob", "bob", "", ""), receipt={})
+    assert grading.release(root, week, [nothing._replace(submission=other)]) == []
     assert not (root / "feedback").exists()
-    assert grading.release(root, week, [graded]) == [f"new      ada/{week.name}"]
+    assert grading.release(root, week, [nothing]) == [f"new      ada/{week.name}"]
 
     from nbgrader.coursedir import CourseDirectory
     from nbgrader.exchange.default import ExchangeReleaseFeedback
@@ -679,53 +721,45 @@ def test_what_nbgrader_collected_is_handed_back_where_it_looks(tmp_path: Path) -
     ExchangeReleaseFeedback(coursedir=of, root=str(exchange)).start()
     (given,) = (exchange / "c" / "feedback").iterdir()
     assert given.stem == notebook_hash(secret="submission_secret.txt 2", notebook_id="Mine")
-    assert given.read_text("utf-8") == reports.feedback(week, graded)
+    assert given.read_text("utf-8") == reports.feedback(week, nothing)
     # A week before it stays where it is, and what a teacher wrote there too.
-    first = graded._replace(submission=submissions.read(root / "submitted", WEEKS[0])[0])
-    first = first._replace(grades={one.name: Grade(0.0, "") for one in WEEKS[0].exercises})
-    first = first._replace(points=dict.fromkeys(first.grades, 0.0))
+    first = graded(submissions.read(root / "submitted", WEEKS[0])[0], WEEKS[0])
     assert grading.release(root, WEEKS[0], [first]) == [f"new      ada/{WEEKS[0].name}"]
     page = root / "feedback" / "ada" / week.name / "Mine.html"
     page.write_text("a teacher's", "utf-8")
-    assert "somebody has worked there" in grading.release(root, week, [graded])[0]
+    assert "somebody has worked there" in grading.release(root, week, [nothing])[0]
     assert page.read_text("utf-8") == "a teacher's"
 
 
-@pytest.mark.parametrize("week", WEEKS, ids=lambda week: week.stem)
-def test_what_was_handed_out_beside_a_sheet_is_no_answer(week: Week, tmp_path: Path) -> None:
+def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: Path) -> None:
     """A whole folder, as nbgrader collects it: a lesson has cells of names like an exercise's."""
-    path, answer = f"ada/{week.name}", week.exercises[0]
-    lesson, *evidence = homework.pages(ROOT, week.stem)
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
-    files = {
-        f"{path}/week-{week.number}-homework.ipynb": sheet({answer.name: answer.solution}, week),
-        f"{path}/week-{week.number}-lesson.ipynb": lesson.read_bytes(),
-        **{f"{path}/week-{week.number}-evidence.ipynb": page.read_bytes() for page in evidence},
-        f"{path}/README.txt": b"",
-        f"{path}/attn_notes-1-py3-none-any.whl": wheel,
-    }
-    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), week)
-    assert ada.file == f"week-{week.number}-homework.ipynb" and ada.notes == ()
-    assert ada.cells[answer.name] == answers.code(answer.solution)
-    files[f"{path}/mine.ipynb"] = lesson.read_bytes()  # renamed
-    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), week)
-    assert ada.file == f"week-{week.number}-homework.ipynb"
+    for week in WEEKS:
+        answer, begin = week.exercises[0], f"ada/{week.name}/week-{week.number}"
+        lesson, *evidence = (page.read_bytes() for page in homework.pages(ROOT, week.stem))
+        files: dict[str, object] = {
+            f"{begin}-homework.ipynb": sheet({answer.name: answer.solution}, week),
+            f"{begin}-lesson.ipynb": lesson,
+            **{f"{begin}-evidence.ipynb": page for page in evidence},
+            f"ada/{week.name}/README.txt": b"",
+            f"ada/{week.name}/attn_notes-1-py3-none-any.whl": wheel,
+        }
+        (ada,) = read(files, week)
+        assert ada.file == f"week-{week.number}-homework.ipynb" and ada.notes == ()
+        assert ada.cells[answer.name] == answers.code(answer.solution)
+        (ada,) = read(files | {f"ada/{week.name}/mine.ipynb": lesson}, week)  # renamed
+        assert ada.file == f"week-{week.number}-homework.ipynb"
 
 
-def test_nothing_handed_in_is_a_sentence(tmp_path: Path) -> None:
+def test_nothing_handed_in_is_a_sentence_and_only_what_was_handed_out_a_row(
+    read: Read, tmp_path: Path
+) -> None:
     with pytest.raises(BookError, match="There is no"):
         submissions.read(tmp_path / "none.zip", SORTERS)
     with pytest.raises(BookError, match="nothing that a student"):
-        submissions.read(packed(tmp_path / "all.zip", {}), SORTERS)
-
-
-def test_who_hands_in_nothing_but_what_was_handed_out_has_a_row(tmp_path: Path) -> None:
-    files = {
-        "Ada_1_assignsubmission_file_/week-1-lesson.ipynb": b"{}",
-        "README.txt": b"",
-        "__MACOSX/README.txt": b"",
-    }
-    (ada,) = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
+        read({})
+    lesson = "Ada_1_assignsubmission_file_/week-1-lesson.ipynb"
+    (ada,) = read({lesson: b"{}", "README.txt": b"", "__MACOSX/README.txt": b""})
     assert ada.student.name == "Ada" and ada.notes == ("no homework of this week was found",)
 
 
@@ -734,83 +768,68 @@ def test_who_hands_in_nothing_but_what_was_handed_out_has_a_row(tmp_path: Path) 
 ROOT_GRADES = os.geteuid() == 0
 ASKED = {"chapter": "deep_qkv", "check": "floor", "answer": "floor", "case": 0, "seed": 7}
 
+Fork = Callable[..., dict[str, Any]]
+
 
 @pytest.fixture
 def guard() -> worker.Guard:
     return worker.Guard([ROOT, Path(os.__file__).parent])
 
 
-def in_a_fork(
-    run: Any, monkeypatch: pytest.MonkeyPatch, guard: worker.Guard, limit: float = 1.0
-) -> dict[str, Any]:
-    monkeypatch.setattr(worker, "seconds", lambda asked: limit)
-    return worker.outcome(run, ASKED, guard)
+@pytest.fixture
+def fork(monkeypatch: pytest.MonkeyPatch, guard: worker.Guard) -> Fork:
+    """What came of something that was run in a fork, for so many seconds at most."""
+
+    def call(run: Any, limit: float = 1.0) -> dict[str, Any]:
+        monkeypatch.setattr(worker, "seconds", lambda asked: limit)
+        return worker.outcome(run, ASKED, guard)
+
+    return call
 
 
-def test_what_heeds_no_stop_is_ended(monkeypatch: pytest.MonkeyPatch, guard: worker.Guard) -> None:
-    """In one call that no signal interrupts."""
-    found = in_a_fork(lambda: {"sum": sum(range(10**12))}, monkeypatch, guard)
-    assert found["ended"] == "endless"
-    assert grading.of_a_trial(SORTERS.exercises[0], "", found).share == 0.0
+def flood() -> None:
+    while True:
+        for each in range(3, 99):
+            with contextlib.suppress(OSError):
+                os.write(each, bytes(2**16))
 
 
-def test_what_waits_is_no_failure_and_tried_again(
-    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
+@pytest.mark.parametrize(
+    ("run", "ended", "share", "said"),
+    [
+        (lambda: {"sum": sum(range(10**12))}, "endless", 0.0, "does not end"),  # in one call
+        (signal.pause, "waited", None, "it will be tried again"),
+        (lambda: {"n": len(bytearray(2**34))}, "MemoryError", 0.0, "two gigabytes"),
+        (lambda: os._exit(3), "quit", 0.0, "ended the program"),
+        (lambda: (os.closerange(0, 99), signal.pause()), "waited", None, "tried again"),
+        (flood, "garbled", 0.0, "ended the program"),
+        (  # an error of the answer's own has no say: as if it waited, it would be tried for ever
+            partial(
+                exec, "class waited(BaseException): pass\nraise waited", {"__name__": "__main__"}
+            ),
+            *("garbled", 0.0, "ended the program"),
+        ),
+    ],
+    ids=["endless", "waits", "memory", "quits", "closes", "floods", "own-error"],
+)
+def test_how_an_answer_ends_is_told(
+    run: Any, ended: str, share: float | None, said: str, fork: Fork, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(worker, "PATIENCE", -60)  # it is over at once
-    found = in_a_fork(signal.pause, monkeypatch, guard)
-    assert found["ended"] == "waited"
-    assert grading.of_a_trial(SORTERS.exercises[0], "", found).share is None
-
-
-def test_what_wants_all_memory_gets_none(
-    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
-) -> None:
-    found = in_a_fork(lambda: {"n": len(bytearray(2**34))}, monkeypatch, guard)
-    assert found["ended"] == "MemoryError"
-    assert "two gigabytes" in grading.of_a_trial(SORTERS.exercises[0], "", found).symptom
-    said = "your code stopped with RuntimeError: DefaultCPUAllocator: can't allocate memory"
-    assert grading.said_plainly(said) == grading.MEMORY
-
-
-def test_what_ends_the_process_is_told(
-    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
-) -> None:
-    found = in_a_fork(lambda: os._exit(3), monkeypatch, guard)
-    assert found["ended"] == "quit"
+    if ended == "waited":
+        monkeypatch.setattr(worker, "PATIENCE", -60)  # it is over at once
+    found = fork(run, 20.0 if run is flood else 1.0)
+    assert found["ended"] == ended
     grade = grading.of_a_trial(SORTERS.exercises[0], "", found)
-    assert grade.share == 0.0 and "ended the program" in grade.symptom
+    assert grade.share == share and said in grade.symptom
 
 
-def test_an_answer_speaks_for_no_other_and_keeps_nobody_waiting(
-    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
-) -> None:
-    """`os.write` and `os.close` are told to no hook, so what is open in a fork is all its own."""
+def test_an_answer_writes_into_nothing_that_is_open(fork: Fork) -> None:
+    """`os.write` is told to no hook, so what is open in a fork is all its own."""
     reading, writing = os.pipe()
-    found = in_a_fork(lambda: {"n": os.write(writing, b"mine")}, monkeypatch, guard)
-    assert found["ended"] == "OSError"
+    assert fork(lambda: {"n": os.write(writing, b"mine")})["ended"] == "OSError"
     os.close(writing)
     assert os.read(reading, 9) == b""
     os.close(reading)
-    found = in_a_fork(lambda: (os.closerange(0, 99), signal.pause()), monkeypatch, guard)
-    assert found["ended"] == "waited"
-
-    def flood() -> None:
-        while True:
-            for each in range(3, 99):
-                with contextlib.suppress(OSError):
-                    os.write(each, bytes(2**16))
-
-    assert in_a_fork(flood, monkeypatch, guard, 20.0)["ended"] == "garbled"
-
-
-def test_an_error_of_the_answers_own_has_no_say_in_how_it_ended(
-    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard
-) -> None:
-    """As if it had waited, it would be tried again for ever."""
-    source = "class waited(BaseException): pass\nraise waited"
-    found = in_a_fork(lambda: exec(source, {"__name__": "__main__"}), monkeypatch, guard)
-    assert found["ended"] == "garbled"
 
 
 def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) -> None:
@@ -837,9 +856,7 @@ def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) ->
     guard("import", ("json", None, None, None, None))
 
 
-def test_an_answer_can_do_nothing_to_others(
-    monkeypatch: pytest.MonkeyPatch, guard: worker.Guard, tmp_path: Path
-) -> None:
+def test_an_answer_can_do_nothing_to_others(fork: Fork, tmp_path: Path) -> None:
     """Whatever it has got past: it mounts, writes, makes, runs and ends by the system's own calls.
 
     Where root grades all of it fails for want of rights; another user keeps those to its own files
@@ -875,7 +892,7 @@ def test_an_answer_can_do_nothing_to_others(
         }
 
     try:
-        found = in_a_fork(attack, monkeypatch, guard)
+        found = fork(attack)
     finally:
         alive = teacher.poll() is None
         teacher.kill()
@@ -903,24 +920,32 @@ def test_what_an_answer_may_have_said_itself_is_not_believed(said: bytes) -> Non
     assert worker.understood(json.dumps(right).encode()) == right
 
 
-def test_an_answer_that_ends_what_runs_it_costs_its_own_row(
+def test_an_answer_that_ends_what_runs_it_costs_its_own_row_and_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    asked = []
+
     class Fragile:
         def __init__(self, *given: object) -> None: ...
 
         def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-            if question["source"] == "1":
+            asked.append(question["source"])
+            if question["source"] == "answer = 1":
                 raise BookError("What runs the answers has stopped")
             return {"share": 1.0, "message": ""}
 
         def close(self) -> None: ...
 
     monkeypatch.setattr(grading, "Server", Fragile)
-    todo = [grading.Trial(SORTERS.exercises[0], str(i)) for i in range(3)]
-    came = dict(grading.run(todo, SORTERS, 7, tmp_path, ()))
-    assert [came[trial].get("ended") for trial in todo] == [None, "server", None]
-    grade = grading.of_a_trial(SORTERS.exercises[0], "1", came[todo[1]])
+    (tmp_path / "students" / SORTERS.name).mkdir(parents=True)
+    packed(tmp_path / "students" / SORTERS.name / "x.whl", {"x": b""})
+    class_ = [handed(f"{i}", {"rank": f"answer = {i}"}) for i in range(3)]
+    for wanted in (["answer = 0", "answer = 1", "answer = 2"], ["answer = 1"]):
+        came, _ = grading.tried(tmp_path, SORTERS, 7, class_, tmp_path / grading.RESULTS)
+        ended = [came[grading.trial_of(one, exercise("rank"))].get("ended") for one in class_]
+        assert ended == [None, "server", None] and sorted(asked) == wanted
+        asked.clear()
+    grade = grading.of_a_trial(exercise("rank"), "answer = 1", {"ended": "server"})
     assert grade.share is None and "ended what runs" in grade.held
 
 
@@ -943,17 +968,14 @@ def test_what_has_changed_in_a_module_is_seen(monkeypatch: pytest.MonkeyPatch) -
         (SORTERS.exercises[0].solution, 1.0, "of 2n predictions"),
         ("def floor(letters, length): return 1 / 0", 0.0, "ZeroDivisionError"),
         ("1 / 0", 0.0, "your code stopped with ZeroDivisionError"),
-        ("raise SystemExit", None, "SystemExit"),
         ("x = 1", 0.0, "there is no answer yet"),
     ],
 )
-def test_what_comes_of_an_answer(source: str, share: float | None, said: str) -> None:
-    if share is None:
-        with pytest.raises(SystemExit):
-            worker.tried({}, {**ASKED, "source": source}, {})
-        return
+def test_what_comes_of_an_answer(source: str, share: float, said: str) -> None:
     found = worker.tried({}, {**ASKED, "source": source}, {})
     assert found["share"] == share and said in found["message"] and found["changed"] == []
+    with pytest.raises(SystemExit):
+        worker.tried({}, {**ASKED, "source": "raise SystemExit"}, {})
 
 
 def test_a_function_of_the_package_is_no_answer() -> None:
@@ -976,47 +998,64 @@ def test_a_name_that_an_answer_has_chosen_stops_no_report(tmp_path: Path) -> Non
     source = "import collections\nn = collections.namedtuple\n"
     source += r"floor = n('floor', [], module='attn_notes\ud800' + 'x' * 9999)"
     assert answers.refused(source) == []
-    came = worker.tried({}, {**ASKED, "source": source}, {})
-    handed = submissions.Submission(
-        submissions.Student("a", "A", "", ""), "x", {one.name: source}, ()
-    )
-    graded = list(grading.settled(SORTERS, [handed], {grading.Trial(one, source): came}, {}))
-    reports.write(tmp_path, SORTERS, graded, "")
-    assert "attn_notes%D800xx" in graded[0].grades[one.name].held
+    came = {grading.Trial(one, source): worker.tried({}, {**ASKED, "source": source}, {})}
+    rows = list(grading.settled(SORTERS, [handed(cells={one.name: source})], came, {}))
+    reports.write(tmp_path, SORTERS, rows, "")
+    assert "attn_notes%D800xx" in rows[0].grades[one.name].held
     assert len((tmp_path / "report.html").read_text("utf-8")) < 20_000
 
 
-def test_a_symptom_has_no_path_and_one_line() -> None:
-    said = "your code stopped with OSError: /root/x/y.py and C:\\a\\b.py\nTraceback"
-    assert grading.said_plainly(said) == "your code stopped with OSError: … and …"
-    assert grading.said_plainly("a / b and 1/2") == "a / b and 1/2"
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        (
+            "your code stopped with OSError: /root/x/y.py and C:\\a\\b.py\nTraceback",
+            "your code stopped with OSError: … and …",
+        ),
+        ("a / b and 1/2", "a / b and 1/2"),
+        ("RuntimeError: DefaultCPUAllocator: can't allocate memory", grading.MEMORY),
+    ],
+)
+def test_a_symptom_has_no_path_and_one_line(said: str, plain: str) -> None:
+    assert grading.said_plainly(said) == plain
 
 
 def test_an_answer_that_is_held_has_no_points_until_a_teacher_decides() -> None:
-    week = SORTERS
-    leak = next(one for one in week.exercises if one.name == "leak")
-    came = {"share": 1.0, "message": "found", "changed": []}
-    student = submissions.Student("ada_1", "Ada", "1", "canvas")
-    handed = submissions.Submission(student, "x.ipynb", {"leak": leak.solution}, ())
-    trials = {grading.Trial(leak, leak.solution): came}
-    for decided, points in (({}, 0.0), ({("ada_1", "leak"): 3.5}, 3.5)):
-        (one,) = grading.settled(week, [handed], trials, decided)
+    """Whose nought counts, too, where an answer has earned more."""
+    leak, floor = exercise("leak"), exercise("floor")
+    ada = handed(cells={"leak": leak.solution, "floor": floor.solution})
+    came = {grading.trial_of(ada, one): RIGHT for one in (leak, floor)}
+    for decided, points, all_ in (
+        ({}, (0.0, 2.0), 2.0),
+        ({("Ada", "leak"): 3.5}, (3.5, 2.0), 5.5),
+        ({("Ada", "floor"): 0.0}, (0.0, 0.0), 0.0),
+    ):
+        (one,) = grading.settled(SORTERS, [ada], came, decided)
         assert one.grades["leak"].held.startswith("is the published solution")
-        assert one.points["leak"] == points and one.points["floor"] == 0.0
-        assert reports.total(one) == points
-    page = reports.report(week, [one], "here")
+        assert (one.points["leak"], one.points["floor"]) == points and reports.total(one) == all_
+    page = reports.report(SORTERS, [one], "here")
     assert "is the published solution" in page and "It would have 4 points" in page
-    (one,) = grading.settled(week, [handed], {}, {})
+    (one,) = grading.settled(SORTERS, [ada], {}, {})
     assert one.grades["leak"].share is None and reports.total(one) is None
 
 
-def test_a_floor_from_the_package_is_held() -> None:
-    _, one = next((w, e) for w, e in SOLVED if w.stem == "dialectical" and e.name == "floor")
-    source = "def floor(p):\n    from attn_notes.tasks.brackets import Brackets\n"
-    source += "    return Brackets(pairs=1, filler=p).floor"
-    grade = grading.of_a_trial(one, source, {"share": 1.0, "message": "right", "changed": []})
-    assert grade.held == "takes attn_notes.tasks.brackets.Brackets from the package"
-    assert reports.sentence(grade) == f"{reports.WAITS}right"
+def test_answers_alike_are_told_of_others_and_what_is_kept_is_of_its_package_and_seed() -> None:
+    leak = exercise("leak")
+    class_ = [handed(name, {"leak": leak.solution}) for name in ("Ada", "Bob")]
+    ada, bob = grading.settled(SORTERS, class_, {}, {})
+    assert (ada.alike["leak"], bob.alike["leak"]) == (("Bob",), ("Ada",))
+    trial = grading.trial_of(class_[0], leak)
+    keys = [trial.key(package, seed) for package in ("a.whl", "b.whl") for seed in (7, 8)]
+    assert len({*keys}) == 4 and trial.key("a.whl", 7) == keys[0]
+
+
+def test_a_week_is_read_by_its_whole_number(tmp_path: Path) -> None:
+    for number in (1, 10):
+        there = tmp_path / "private" / f"week-{number}-x"
+        there.mkdir(parents=True)
+        week = SORTERS._replace(number=number)
+        (there / course.EXERCISES).write_text(homework.as_json(week), "utf-8")
+    assert grading.read_week(tmp_path, 1).number == 1
 
 
 def test_decisions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -1052,26 +1091,16 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
     start = "sep=;\r\n" if mark == ";" else ""
     text = start + "\r\n".join(rows).replace("|", mark)
     (tmp_path / grading.DECISIONS).write_bytes(text.encode(how))
-    student = submissions.Student("M\xfcller", "M\xfcller", "", "")
-    handed_in = [submissions.Submission(student, "", {}, ())]
-    found, wrong = grading.decisions(tmp_path, SORTERS, handed_in)
+    ada = [handed("M\xfcller")]
+    found, wrong = grading.decisions(tmp_path, SORTERS, ada)
     assert found == {("M\xfcller", "leak"): 1.5, ("M\xfcller", "floor"): 2.0}
     said = [
-        "another row",
-        "nobody is called 'nobody'",
-        "no exercise 'lake', but floor, leak",
-        "'20' is no number of points from 0 to 2",
-        "'-1'",
-        "'nan'",
-        "'two'",
-        "''",
+        *("another row", "nobody is called 'nobody'", "no exercise 'lake', but floor, leak"),
+        *("'20' is no number of points from 0 to 2", "'-1'", "'nan'", "'two'", "''"),
     ]
     assert len(wrong) == len(said) and all(a in b for a, b in zip(said, wrong, strict=True))
-    first = 4 + bool(start)
-    assert wrong[0].startswith(f"decisions.csv, line {first}, does not count: ")
-    nothing = {one.name: Grade(0.0, "") for one in SORTERS.exercises}
-    graded = reports.Graded(handed_in[0], nothing, dict.fromkeys(nothing, 0.0), {})
-    page = reports.report(SORTERS, [graded], "", wrong)
+    assert wrong[0].startswith(f"decisions.csv, line {4 + bool(start)}, does not count: ")
+    page = reports.report(SORTERS, [graded(ada[0])], "", wrong)
     assert "line 4" in page.split("<h2>Points")[0] or start
 
 
@@ -1082,58 +1111,38 @@ def test_results_that_were_cut_short_are_nothing(tmp_path: Path) -> None:
     assert grading.results(tmp_path / "none") == {}
 
 
-def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest(
-    tmp_path: Path,
-) -> None:
-    week = SORTERS
-    rescue = next(one for one in week.exercises if one.open)
-
-    def one(name: str, score: float, share: float) -> reports.Graded:
+def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest() -> None:
+    rescue = next(one for one in SORTERS.exercises if one.open)
+    rows = []
+    for name, score, share in (("slow", 400, 0.5), ("quick", 250, 0.875)):
         came = {"share": share, "message": "sorted", "changed": [], "score": score, "lower": True}
-        came["paid"] = "400 earns half, 200 all"
-        handed = submissions.Submission(submissions.Student(name, name, "", ""), "x", {}, ())
-        grades = {e.name: Grade(0.0, "there is no answer yet.") for e in week.exercises}
-        grades[rescue.name] = grading.of_a_trial(rescue, "x = 1", came)
-        points = {name: (grade.share or 0) * 4 for name, grade in grades.items()}
-        return reports.Graded(handed, grades, points, {})
-
-    graded = [one("slow", 400, 0.5), one("quick", 250, 0.875)]
-    page = reports.report(week, graded, "")
+        grade = grading.of_a_trial(rescue, "x = 1", came | {"paid": "400 earns half, 200 all"})
+        rows.append(graded(handed(name), **{rescue.name: grade}))
+    page = reports.report(SORTERS, rows, "")
     assert page.index("<li>quick: 250</li>") < page.index("<li>slow: 400</li>")
-    feedback = reports.feedback(week, graded[1])
+    feedback = reports.feedback(SORTERS, rows[1])
     assert "Right: sorted (Of the points, a score of 400 earns half, 200 all.)" in feedback
     assert "3.5 of 4 points" in feedback
-    head, rows = reports.plain(week, graded)
-    assert head[-1] == "score of rescue" and [row[-1] for row in rows] == ["400", "250"]
+    head, told = reports.plain(SORTERS, rows)
+    assert head[-1] == "score of rescue" and [row[-1] for row in told] == ["400", "250"]
 
 
 def test_a_page_shows_what_was_typed_and_runs_nothing() -> None:
-    week = SORTERS
-    student = submissions.Student("x", "<script>alert(1)</script>", "", "")
-    handed = submissions.Submission(student, "<b>.ipynb", {}, ("<i>",))
-    grades = {one.name: Grade(0.0, "<img src=x>") for one in week.exercises}
-    graded = reports.Graded(handed, grades, {one.name: 0.0 for one in week.exercises}, {})
-    for page in (reports.feedback(week, graded), reports.report(week, [graded], "")):
+    odd = handed("<script>alert(1)</script>")._replace(file="<b>.ipynb", notes=("<i>",))
+    one = graded(odd, given=Grade(0.0, "<img src=x>"))
+    for page in (reports.feedback(SORTERS, one), reports.report(SORTERS, [one], "")):
         assert not re.search("<script|<img|<i>|<b>", page) and "&lt;img" in page
 
 
-def test_make_passes_on_the_week_and_what_was_handed_in(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    command = ["make", "--dry-run", "grade", "COURSE=my course", "WEEK=3", "IN=all of it.zip"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert 'build.py grade "my course" --week 3 --in "all of it.zip"\n' in done.stdout
-    assert build.main(["grade", "my course"]) == 1
-    assert "WEEK=3 IN=the.zip" in capsys.readouterr().err
-    assert build.main(["grade"]) == 1
-
-
-def test_a_week_that_a_course_has_not_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_command_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "course.yml").write_text("seed: 7\n", "utf-8")
-    assert build.main(["grade", str(tmp_path), "--week", "9", "--in", str(tmp_path)]) == 1
-    assert "has no week 9" in capsys.readouterr().err
+    for options, said in (
+        ([], "Name one of your own"),
+        ([str(tmp_path)], "WEEK=3 IN=the.zip"),
+        ([str(tmp_path), "--week", "9", "--in", str(tmp_path)], "has no week 9"),
+    ):
+        assert build.main(["grade", *options]) == 1
+        assert said in capsys.readouterr().err
 
 
 # All of it
@@ -1171,13 +1180,31 @@ EARNED = {
 }
 
 
+OWN = 7654321
+"""A seed that nobody has by chance."""
+
+
+@pytest.fixture(scope="session")
+def seminar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("grading") / "seminar"
+    course.make(ROOT, folder, {"seed": OWN}, pretend_site)
+    return folder
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as rows:
+        return list(csv.DictReader(rows))
+
+
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_class_gets_what_they_earned(
+    seminar: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Also when it is stopped half way, and when a teacher has worked on what came."""
-    folder, seed = tmp_path / "seminar", 7654321
-    week = homework.week(ROOT, SORTERS.stem, SORTERS.number, seed)
-    course.make(ROOT, folder, {"seed": seed}, pretend_site)
+    folder = tmp_path / "seminar"
+    shutil.copytree(seminar, folder)
+    week = homework.week(ROOT, SORTERS.stem, SORTERS.number, OWN)
     file = dict.fromkeys(HANDED_IN, "week-1-homework.ipynb")
     file["Renamed"] = "Kopie von Blatt (3).ipynb"
     zip_of_all = packed(
@@ -1187,15 +1214,13 @@ def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFix
             for i, (name, change) in enumerate(HANDED_IN.items())
         },
     )
-    capsys.readouterr()
     there = grading.grade(folder, week.number, zip_of_all)
     assert "8 students, 13 answers to run, 13 of them anew" in capsys.readouterr().out
 
     def earned() -> dict[str, list[str]]:
-        with (there / "grades.csv").open(encoding="utf-8") as rows:
-            found = list(csv.DictReader(rows))
         columns = [*(one.name for one in week.exercises), "points"]
-        return {row["name"].split()[0]: [row[name] for name in columns] for row in found}
+        rows = table(there / "grades.csv")
+        return {row["name"].split()[0]: [row[name] for name in columns] for row in rows}
 
     assert earned() == EARNED
     report = (there / "report.html").read_text("utf-8")
@@ -1211,15 +1236,13 @@ def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFix
         assert said in report
     alone, by = grading.apart(folder)
     assert by in report and bool(alone) == ("a network with nothing on it" in by)
-    with (there / "grades-moodle.csv").open(encoding="utf-8") as rows:
-        grades = {row["Identifier"]: row["Grade"] for row in csv.DictReader(rows)}
+    grades = {row["Identifier"]: row["Grade"] for row in table(there / "grades-moodle.csv")}
     assert grades["Participant 0"] == "11" and len(grades) == 8
 
     pages = {path.parent.name.split()[0]: path for path in there.rglob("feedback.html")}
     read = {name: path.read_text("utf-8") for name, path in pages.items()}
-    assert (
-        "Partly right: right for three of three" in read["Part"] and "1 of 2 points" in read["Part"]
-    )
+    assert "Partly right: right for three of three" in read["Part"]
+    assert "1 of 2 points" in read["Part"]
     assert "Right: only letters 2 to n" in read["Renamed"] and "Kopie von Blatt" in read["Renamed"]
     for text in read.values():
         assert not re.search(r"Traceback|7654321|site-packages|/tmp|\.py\b|File \"", text)
@@ -1243,13 +1266,15 @@ def test_a_class_gets_what_they_earned(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     "week", [pytest.param(w, id=w.stem, marks=pytest.mark.long) for w in WEEKS]
 )
-def test_solutions_get_all_points_and_stubs_none(week: Week, tmp_path: Path) -> None:
+def test_solutions_get_all_points_and_stubs_none(week: Week, seminar: Path, tmp_path: Path) -> None:
     """The solutions of closed exercises are held, since they are published."""
-    folder = tmp_path / "seminar"
-    course.make(ROOT, folder, {"seed": 7}, pretend_site)
+    week = homework.week(ROOT, week.stem, week.number, OWN)
     solved = {one.name: one.solution for one in week.exercises}
-    files = {"able/x.ipynb": sheet(solved, week), "idle/x.ipynb": sheet({}, week)}
-    there = grading.grade(folder, week.number, packed(tmp_path / "all.zip", files))
+    files: dict[str, object] = {
+        "able/x.ipynb": sheet(solved, week),
+        "idle/x.ipynb": sheet({}, week),
+    }
+    there = grading.grade(seminar, week.number, packed(tmp_path / "all.zip", files))
     kept = grading.results(there / grading.RESULTS)
     # Open ones pay half for the published solution, but where none can be better.
     open_ones = [one for one in week.exercises if one.open]
@@ -1257,7 +1282,6 @@ def test_solutions_get_all_points_and_stubs_none(week: Week, tmp_path: Path) -> 
     assert shares[len(open_ones) :] == [1.0] * (len(week.exercises) - len(open_ones))
     assert all(0.25 <= share <= 1 for share in shares) and len(shares) == len(week.exercises)
     assert [came["changed"] for came in kept.values()] == [[]] * len(week.exercises)
-    with (there / "grades.csv").open(encoding="utf-8") as rows:
-        able, idle = csv.DictReader(rows)
+    able, idle = table(there / "grades.csv")
     assert idle["points"] == "0" and float(able["points"]) > 0
     assert lesson_stems(ROOT)[week.number - 1] == week.stem

@@ -18,44 +18,29 @@ def notebooks():
 
 
 NOTEBOOKS = list(notebooks())
+WORKS = citations.links(ROOT / "book" / "references.bib")
+ADDRESSES = {link.rpartition("](")[2].rstrip(")") for link in WORKS}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_is_stripped(path):
+def test_a_notebook_is_stripped_and_folded_and_its_citations_can_be_followed(path):
+    """Other readers of notebooks know no `cite`. What a link says is what the bibliography says."""
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)  # also that each cell has an id
-    for cell in notebook.cells:
-        assert "execution" not in cell.metadata
-        if cell.cell_type == "code":
-            assert cell.outputs == [], "run: make strip"
-            assert cell.execution_count is None, "run: make strip"
     assert "widgets" not in notebook.metadata, "run: make strip"
     assert notebook.metadata.kernelspec.name == "python3", "run: make strip"
     assert notebook.metadata.language_info == {"name": "python"}, "run: make strip"
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_the_site_folds_is_folded_in_jupyterlab_too(path):
-    for cell in nbformat.read(path, as_version=4).cells:
+    for cell in notebook.cells:
         hidden = {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))
         folded = {"source_hidden": True} if hidden else {}
         assert cell.metadata.get("jupyter", {}) == folded, f"{cell.id}: run: make strip"
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_citations_can_be_followed_where_nobody_knows_roles(path):
-    """Other readers of notebooks know no `cite`. What a link says is what the bibliography says."""
-    works = citations.links(ROOT / "book" / "references.bib")
-    addresses = {link.rpartition("](")[2].rstrip(")") for link in works}
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "markdown":
+        assert "execution" not in cell.metadata
+        if cell.cell_type == "code":
+            assert (cell.outputs, cell.execution_count) == ([], None), "run: make strip"
+        elif cell.cell_type == "markdown":
             assert not re.search(r"\{[a-z:]+\}`", cell.source), cell.id
-            left = citations.cite(cell.source, works)
-            wrong = [
-                link
-                for link, address in re.findall(r"(\[[^\]]*\d{4}\)\]\(([^)]*)\))", left)
-                if address in addresses
-            ]
+            left = re.findall(r"(\[[^\]]*\d{4}\)\]\(([^)]*)\))", citations.cite(cell.source, WORKS))
+            wrong = [link for link, address in left if address in ADDRESSES]
             assert not wrong, f"{cell.id}: not as in references.bib"
 
 

@@ -4,15 +4,14 @@ import math
 import re
 from pathlib import Path
 
-import pytest
 from dependencies import lesson_stems
 
 from attn_notes.chapters.trm import recipe
 from attn_notes.tasks import sorting
 
-from .says import BOOK, Page
+from .pages.said import Says
 
-SYLLABUS, DEPARTMENT = Page("teaching/syllabus"), Page("teaching/department")
+BOOK = Path(__file__).parents[1] / "book"
 WRITTEN = [
     *(BOOK.parent / "attn_notes").rglob("*.js"),
     *(BOOK.parent / "attn_notes").rglob("*.css"),
@@ -30,16 +29,24 @@ NEWER = (
 )
 
 
+def teaching(name: str, *words: str, where: bool = True) -> None:
+    """A page for teachers has these words, and what they rest on is as they say."""
+    path = BOOK / "teaching" / f"{name}.md"
+    page = Says(path.name, {"page": path.read_text("utf-8")})
+    page(*words, where=where)
+    assert page.wrong == []
+
+
 def test_a_week_has_a_lesson_in_their_order() -> None:
     source = (BOOK / "teaching" / "syllabus.md").read_text("utf-8")
-    assert re.findall(r"^\| \d \| \[\]\(\.\./(\w+)\.ipynb\)", source, re.MULTILINE) == (
-        lesson_stems(BOOK.parent)
-    )
+    rows = re.findall(r"^\| \d \| \[\]\(\.\./(\w+)\.ipynb\)", source, re.M)
+    assert rows == lesson_stems(BOOK.parent)
 
 
 def test_the_boards_are_right() -> None:
     side = recipe.TASK.side
-    SYLLABUS.says(
+    teaching(
+        "syllabus",
         f"floor (ln 3 + ln 3) / 6 = {sorting.FLOOR:.3f}",
         f"One grid, {side}! = {math.factorial(side)} names of its digits",
         f"ln 6 = {math.log(6):.2f}",
@@ -52,21 +59,21 @@ def test_the_oldest_browsers_have_what_the_widgets_use() -> None:
     used = [since for feature, since in OLDEST.items() if feature in everything]
     assert not [feature for feature in NEWER if feature in everything]
     chromium, firefox, safari = (max(each) for each in zip(*used, strict=True))
-    DEPARTMENT.says(
-        f"Chromium, Chrome and Edge {chromium:.0f}, Firefox {firefox:.0f}, Safari {safari}"
+    teaching(
+        "department",
+        f"Chromium, Chrome and Edge {chromium:.0f}, Firefox {firefox:.0f}, Safari {safari}",
     )
 
 
-@pytest.mark.parametrize("page", sorted((BOOK / "teaching").glob("*.md")), ids=lambda p: p.stem)
-def test_a_page_for_teachers_is_in_the_contents(page: Path) -> None:
+def test_the_pages_for_teachers_are_in_the_contents() -> None:
     """But for the one that is handed to programs, and the notebook of a project."""
     contents = (BOOK.parent / "_toc.yml").read_text("utf-8")
-    listed = f"book/teaching/{page.stem}\n" in contents
-    assert listed == (page.stem not in ("AGENTS", "audit"))
+    pages = {page.stem for page in (BOOK / "teaching").glob("*.md")} - {"AGENTS", "audit"}
+    assert {*re.findall(r"book/teaching/(\w+)\n", contents)} == pages
 
 
 def test_the_page_on_privacy_names_what_is_kept() -> None:
     """Each name under which a widget keeps something."""
     keys = re.findall(r"`(attention-notes[^`]*)`", "".join(p.read_text("utf-8") for p in WRITTEN))
     assert len(keys) >= 2
-    DEPARTMENT.says("under names that begin with `attention-notes`")
+    teaching("department", "under names that begin with `attention-notes`")

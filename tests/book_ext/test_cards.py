@@ -1,30 +1,20 @@
 """The landing page's map of the lessons: from `_toc.yml`, the notebooks and the records; and its
 three sentences, with which the README begins as well."""
 
-import importlib
 import json
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from dependencies import notebook_paths
+from notes_site import cards
 
 ROOT = Path(__file__).parents[2]
 ALL = [path.stem for path in notebook_paths(ROOT) if path.parent.name == "book"]
 
 
-@pytest.fixture(scope="module")
-def cards() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "book" / "_ext"))
-    yield importlib.import_module("notes_site.cards")
-    sys.path.pop(0)
-
-
 @pytest.mark.parametrize("stem", ALL)
-def test_every_lesson_has_its_question_and_its_picture(stem: str, cards: ModuleType) -> None:
+def test_every_lesson_has_its_question_and_its_picture(stem: str) -> None:
     card = cards.read(ROOT / "book" / f"{stem}.ipynb")
     assert card.stem == stem and card.title and card.question.endswith("?")
     svg = cards.emblem(stem)
@@ -33,7 +23,7 @@ def test_every_lesson_has_its_question_and_its_picture(stem: str, cards: ModuleT
     assert f'href="{stem}.html"' in cards.entry(card, before, f"{stem}.html", svg)
 
 
-def test_a_lesson_without_a_question_is_named(tmp_path: Path, cards: ModuleType) -> None:
+def test_a_lesson_without_a_question_is_named(tmp_path: Path) -> None:
     def made(source: str, **metadata: object) -> Path:
         path = tmp_path / "cats.ipynb"
         path.write_text(json.dumps({"cells": [{"source": [source]}], "metadata": metadata}))
@@ -47,7 +37,7 @@ def test_a_lesson_without_a_question_is_named(tmp_path: Path, cards: ModuleType)
         cards.read(made("Cats", question="Why?"))
 
 
-def test_a_card_names_each_lesson_that_is_needed(cards: ModuleType) -> None:
+def test_a_card_names_each_lesson_that_is_needed() -> None:
     row = [cards.Card(stem, stem.title(), "Why?", ()) for stem in ("cats", "dogs", "owls")]
     told = cards.entry(row[2]._replace(needs=("cats", "dogs")), row[:2], "", "")
     assert "after <em>Cats</em> and <em>Dogs</em>" in told
