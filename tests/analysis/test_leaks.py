@@ -249,15 +249,6 @@ def test_dropout_is_no_leak_and_hides_none(tokens: Tensor) -> None:
     assert 0.25 <= future_leak(Model(norm=False, ahead=0.25), tokens, V) <= leak
 
 
-@pytest.mark.parametrize(
-    ("x", "vocabulary"),
-    [(torch.zeros(0, 5), 5), (torch.zeros(2, 1), 5), (torch.ones(2, 5), 1), (torch.ones(2, 5), 0)],
-)
-def test_what_cannot_be_changed_is_refused(x: Tensor, vocabulary: int) -> None:
-    with pytest.raises(ValueError, match=r"give sequences|not below"):
-        future_leak(causal, x.long(), vocabulary)
-
-
 def test_the_modules_around_a_model_are_those_that_are_part_of_no_other() -> None:
     inner = nn.Sequential(nn.Linear(2, 2))
     outer, other = nn.Sequential(inner), nn.Linear(3, 3)

@@ -400,30 +400,6 @@ def test_a_model_comes_from_its_generator() -> None:
     assert not torch.equal(a["unembedding.bias"], c["unembedding.bias"])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mask": "none"}, "mask must be one of published, causal, not 'none'"),
-        ({"tilts": "value"}, "tilts must be one of query, key, not 'value'"),
-        ({"values": "split"}, "values must be one of opposed, shared, not 'split'"),
-        ({"tension": "angle"}, "tension must be one of cosine, variation, not 'angle'"),
-        ({"halting": "never"}, "halting must be one of published, absorbing, not 'never'"),
-        ({"streams": 3}, "1 or 2 streams, not 3"),
-        ({"steps": 0}, "at least one step, not 0"),
-    ],
-)
-def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Config(**wrong)
-
-
-def test_more_tokens_than_the_context_are_refused() -> None:
-    model = make(Config())
-    assert model(torch.zeros(1, 13, dtype=torch.long)).shape == (1, 13, V)
-    with pytest.raises(ValueError, match="at most 13 tokens, not 14"):
-        model(torch.zeros(1, 14, dtype=torch.long))
-
-
 def test_sizes_are_the_published_ones() -> None:
     c = PUBLISHED
     assert (c.width, c.head_dim, c.steps, c.min_steps, c.context) == (128, 64, 6, 1, 256)

@@ -349,33 +349,6 @@ def test_the_form_changes_no_answer(generator: Generator) -> None:
         assert_close(other, logits[0])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"score": "cosine"}, "score must be one of dot, volume, angle, line, not 'cosine'"),
-        ({"form": "fast"}, "form must be one of expanded, projected, residual, stable, not 'fast'"),
-        ({"width": 33}, "2 heads do not divide a width of 33"),
-        ({"head_dim": 5}, "even, not 5"),
-        ({"width": 6}, "even, not 3"),
-        ({"layers": 0}, "layers must be at least 1, not 0"),
-        ({"heads": 0}, "heads must be at least 1, not 0"),
-        ({"head_dim": 0}, "even, not 0"),
-    ],
-)
-def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Config(**wrong)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [({"score": "dot"}, "volume or angle, not 'dot'"), ({"form": "fast"}, "form must be one of")],
-)
-def test_the_layer_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TripleProductAttention(8, 2, 4, Generator(), **wrong)
-
-
 def test_the_angle_is_the_default_and_the_volume_the_published_score(generator: Generator) -> None:
     assert (Config().score, Config("volume").form) == ("angle", "projected")
     assert (PUBLISHED.score, PUBLISHED.form) == ("volume", "expanded")
