@@ -80,11 +80,3 @@ def test_only_a_live_run_is_told_by_code() -> None:
             if stem in evidence_stems(ROOT):
                 evidence = ROOT / "book" / "evidence" / f"{stem}.ipynb"
                 assert f".{name}(" not in evidence.read_text("utf-8")
-
-
-def test_a_lesson_is_held_to_its_records_on_all_its_pages() -> None:
-    for path in (ROOT / "tests" / "chapters").glob("*/said.py"):
-        stem, text = path.parent.name, path.read_text("utf-8")
-        backed = [f"evidence/{stem}"] * (stem in evidence_stems(ROOT))
-        taught = [f"teaching/{stem}"] * (stem in lesson_stems(ROOT))
-        assert all(f'"{name}"' in text for name in (stem, *taught, *backed)), stem
