@@ -214,9 +214,7 @@ def test_what_a_chapter_says_in_a_way_of_its_own_is_listed() -> None:
         if missing := {word for word in house | defined if stem not in WORDS.get(word, [])}:
             wrong[stem] = missing
     assert wrong == {}, "define on the glossary's page, or say that it is only stressed"
-    assert STRESSED | {*BENT} <= set().union(*map(emphasised, STEMS)), (
-        "laid by no chapter"
-    )
+    assert STRESSED | {*BENT} <= set().union(*map(emphasised, STEMS)), "laid by no chapter"
 
 
 # Symbols
