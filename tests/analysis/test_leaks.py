@@ -38,21 +38,21 @@ def test_a_model_that_reads_the_past_does_not_leak(tokens: Tensor) -> None:
     assert not seen.requires_grad
 
 
-@pytest.mark.parametrize("reader", range(T))
 @pytest.mark.parametrize("read", range(T))
-def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, reader: int, read: int) -> None:
+def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, read: int) -> None:
     """One logit depends on whether one later token is one letter, which no sequence has there."""
     tokens[:, read] = 0
+    for reader in range(T):
 
-    def peeks(x: Tensor) -> Tensor:
-        logits = causal(x)
-        logits[:, reader, 2] += 0.125 * (x[:, read] == 4)
-        return logits
+        def peeks(x: Tensor, reader: int = reader) -> Tensor:
+            logits = causal(x)
+            logits[:, reader, 2] += 0.125 * (x[:, read] == 4)
+            return logits
 
-    leak = future_leak(peeks, tokens, V)
-    assert leak == (0.125 if read > reader else 0)
-    extra = (influence(peeks, tokens, V) - influence(causal, tokens, V)).triu(1).nonzero()
-    assert extra.tolist() == ([[reader, read]] if read > reader else [])
+        leak = future_leak(peeks, tokens, V)
+        assert leak == (0.125 if read > reader else 0)
+        extra = (influence(peeks, tokens, V) - influence(causal, tokens, V)).triu(1).nonzero()
+        assert extra.tolist() == ([[reader, read]] if read > reader else [])
 
 
 def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens: Tensor) -> None:

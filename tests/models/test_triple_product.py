@@ -1,4 +1,5 @@
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -130,14 +131,13 @@ def test_the_published_form_goes_negative_and_the_stable_one_does_not(
     assert ((stable.double() - truth).abs()[negative] < 1e-5).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("form", [*VOLUMES, "cos2"])
-def test_gradients_are_finite(kind: str, scale: float, form: str) -> None:
-    inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
+def test_gradients_are_finite(form: str) -> None:
     function = cos2_to_plane if form == "cos2" else VOLUMES[form]
-    function(*inputs).sum().backward()
-    assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs)
+    for kind, scale in itertools.product(KINDS, [1e-12, 1e-4, 1.0, 1e3]):
+        inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
+        function(*inputs).sum().backward()
+        assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs), (kind, scale)
 
 
 @pytest.mark.parametrize("form", ["projected", "residual", "stable"])
