@@ -90,7 +90,7 @@ def test_a_slope_that_is_wrong_names_its_parameter() -> None:
     torch.manual_seed(0)
     report = doubt.slope(wrong.Net(wrong.steep), wrong.loss)
     assert {a.check for a in report.answers} - {a.check for a in report.bad} == {
-        *("head.weight", "head.bias"),  # what comes after it
+        *("head.weight", "head.bias")  # what comes after it
     }
     with pytest.raises(doubt.LeakError, match=r"gain .*falls with order 1"):
         report.raise_for_leak()

@@ -11,13 +11,7 @@ from torch import Generator, Tensor
 from torch.testing import assert_close
 
 from attn_notes.analysis.leaks import future_leak
-from attn_notes.models.dialectical import (
-    PARTS,
-    PUBLISHED,
-    Config,
-    LanguageModel,
-    Observed,
-)
+from attn_notes.models.dialectical import PARTS, PUBLISHED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Brackets
 from attn_notes.training.ensemble import train

@@ -118,9 +118,7 @@ def test_the_residual_keeps_its_digits_in_single_precision(
     assert ((residual.sqrt() - truth.sqrt()).abs() <= 5e-6 * largest).all()
 
 
-def test_the_published_form_goes_negative_and_the_stable_one_does_not(
-    generator: Generator,
-) -> None:
+def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator: Generator) -> None:
     q, k, r = vectors("in the plane", 16, 1.0, generator)
     q, k, r = q[:1], 1000 * torch.cat([k] * 20) * torch.rand(140, 1, generator=generator), r[:1]
     published, stable = expanded_volume(q, k, r), stable_volume(q, k, r)

@@ -1,5 +1,6 @@
 """What holds for every widget that shows models: what it takes, refuses, sends and prints."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ import torch
 from anywidget import AnyWidget
 from torch import Generator, Tensor, nn
 from torch.func import stack_module_state
+from traitlets import TraitError
 
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks.copying import Copying
@@ -113,3 +115,29 @@ def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind: Kind) -> None:
             kind.load(widget, name)
     assert widget.runs == {}
     assert not kind.named or widget.run == ""
+
+
+BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
+    "dialectical": {
+        "budget": (-1, 61), "temperature": (-0.1, 2.1), "draw": (-1,), "view": ("leaks",),
+        "place": (-2,),
+    },
+    "equilibrium": {
+        "weights": ([0.0], [-3.1, 0.0], [0.0, math.nan]), "beta": (0.0, 0.0009, 3.1),
+        "input": ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"]), "target": ([], [-3.1, 0.0]),
+        "steps": (0, 401), "learned": (-1, 31), "method": ("half",), "panel": ("text",),
+        "step": (-2,), "selected": (-2,), "seed": (-1,),
+    },
+    "trm": {"step": (-1, 25), "shown": ("both",), "selected": (-2,)},
+}  # fmt: skip
+
+
+def test_a_setting_beyond_what_can_be_shown_is_refused() -> None:
+    for name, settings in BEYOND.items():
+        widget = EACH[name].widget()
+        for setting, values in settings.items():
+            before = getattr(widget, setting)
+            for value in values:
+                with pytest.raises(TraitError, match=setting):
+                    setattr(widget, setting, value)
+                assert getattr(widget, setting) == before

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Generator
-from traitlets import TraitError
 
 from attn_notes.chapters.trm import measure, recipe
 from attn_notes.models.trm import TRM, Config
@@ -132,17 +131,6 @@ def test_a_board_that_is_no_puzzle_is_refused(puzzle, sentence):
     with pytest.raises(ValueError, match=sentence):
         widget.puzzle = puzzle
     assert widget.puzzle == PUZZLE
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("step", -1), ("step", 25), ("shown", "both"), ("selected", -2)]
-)
-def test_a_setting_beyond_what_can_be_shown_is_refused(name, value):
-    widget = SudokuExplorer()
-    before = getattr(widget, name)
-    with pytest.raises(TraitError, match=name):
-        setattr(widget, name, value)
-    assert getattr(widget, name) == before
 
 
 SIXTEEN = {"cells": 256, "vocabulary": 17}
