@@ -74,6 +74,7 @@ style: $(INSTALLED)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(SCRIPTS)/oxlint --deny-warnings
+	$(SCRIPTS)/lint-imports --no-logo
 	$(RUN) -m mypy
 
 # Tests of what needs neither a trained chapter nor a browser.

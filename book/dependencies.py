@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,12 @@ def toc_entries(root: Path) -> list[str]:
             for value in node:
                 yield from walk(value)
 
-    return list(walk(yaml.safe_load((root / "_toc.yml").read_text("utf-8"))))
+    return list(walk(_parsed((root / "_toc.yml").read_text("utf-8"))))
+
+
+@cache
+def _parsed(text: str) -> Any:
+    return yaml.safe_load(text)
 
 
 def notebook_paths(root: Path) -> list[Path]:

@@ -7,6 +7,7 @@ mark is named at the end: `slow` is not in `make check`, `long` is in `make test
 cases of a test that is marked `now`, those that it names are asked in every run, all at night.
 """
 
+import gc
 import os
 import sys
 import tempfile
@@ -32,6 +33,9 @@ own = impersonal(kept_folder()) | {"MPLBACKEND": "agg"}
 for name in set(os.environ) - set(own):
     del os.environ[name]
 os.environ.update(own)
+
+# Modules and what is collected stay to the end: to look through them for what may go is in vain.
+gc.set_threshold(100_000, 50, 100)
 
 # A check of addresses that reading a notebook never asks for, and a second in every process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """What every chapter promises: stubs that fail their checks, solutions that pass them."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from dependencies import read_chapter
+from dependencies import imported_names, python_code, read_chapter
 from experiments import every_experiment
 
 from attn_notes.analysis import pretrained
@@ -83,6 +84,36 @@ def test_one_command_knows_every_experiment() -> None:
     command = [sys.executable, ROOT / "book" / "experiments", "--list"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())
+
+
+DECIDES = {"attn_notes.analysis.statistics", "attn_notes.figures", "matplotlib", "scipy"}
+"""What computes verdicts, or draws: a notebook calls a chapter's functions that do."""
+
+
+def decides(code: str) -> list[str]:
+    """What a cell computes that belongs into its chapter's claims and figures."""
+    found = [name for name in imported_names(code) if name in DECIDES]
+    for node in ast.walk(ast.parse(code)):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if called != "doubt.compare" and called.split(".")[-1] in {  # which a reader calls
+            *("Finding", "Claim", "Picture", "show_figure"),
+            *("ends_lower", "compare", "sign_test", "held"),
+        }:
+            found.append(called)
+        if isinstance(node, ast.keyword) and node.arg in ("alt", "caption", "title"):
+            found.append(node.arg)
+    return found
+
+
+def test_a_notebook_computes_no_verdict_and_draws_no_figure() -> None:
+    wrong = {}
+    for path in sorted((ROOT / "book").rglob("[!.]*.ipynb")):
+        code = (c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code")
+        wrong |= {
+            (path.stem, c.id): found for c in code if (found := decides(python_code(c.source)))
+        }
+    assert wrong == {}
+    assert len(decides("import scipy\nstatistics.ends_lower(a)\nshow(f, alt='a curve')")) == 3
 
 
 def test_every_column_of_a_table_has_a_heading() -> None:

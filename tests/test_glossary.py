@@ -6,7 +6,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
 from dependencies import lesson_stems
 from notes_site import words as glossary
 
@@ -107,42 +106,30 @@ ENTRIES = entries(PAGE)
 WORDS = {word.lower(): stems for words, _, stems in ENTRIES for word in words}
 
 
-@pytest.mark.parametrize(("words", "meaning", "stems"), ENTRIES, ids=lambda value: str(value)[:30])
-def test_a_word_is_used_where_its_entry_leads(
-    words: list[str], meaning: str, stems: list[str]
-) -> None:
-    assert stems
-    assert len(stems) == len(set(stems))
-    silent = [stem for stem in stems if not any(says(stem, word) for word in words)]
-    assert not silent, f"{words} is not said in {silent}"
-    for word in words:
-        assert any(says(stem, word) for stem in stems), f"{word} is said nowhere"
-    assert meaning.count("[#](") == len(stems), "its number, whatever that is"
+def test_every_entry_says_what_is_so() -> None:
+    wrong = []
+    for words, meaning, stems in ENTRIES:
+        silent = [stem for stem in stems if not any(says(stem, word) for word in words)]
+        unsaid = [word for word in words if not any(says(stem, word) for stem in stems)]
+        numbers = meaning.count("[#](")  # whatever they are
+        if silent or unsaid or not stems or not len(stems) == len({*stems}) == numbers:
+            wrong.append(f"{words} leads to {stems}, where it is not said: {silent} {unsaid}")
+        for target in re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", meaning):
+            if target.lower() not in WORDS:
+                wrong.append(f"{words} refers to {target}")
+        # A card shows that sentence alone: in words that one has, and without a formula.
+        said = glossary.first_sentence(meaning)
+        others = glossary.forms(WORDS.keys() - {word.lower() for word in words})
+        leans = {others[word.lower()] for word in glossary.pattern(others).findall(said)}
+        if leans or re.search(r"[$`{[]", said) or not said.endswith("."):
+            wrong.append(f"{words} says first what needs {leans or 'a formula'}: {said}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_words_stand_in_order_and_once() -> None:
     first = [words[0].lower() for words, _, _ in ENTRIES]
     assert first == sorted(first)
     assert sum(len(words) for words, _, _ in ENTRIES) == len(WORDS)
-
-
-def test_what_an_entry_refers_to_is_there() -> None:
-    for words, meaning, _ in ENTRIES:
-        for target in re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", meaning):
-            assert target.lower() in WORDS, f"{words[0]} refers to {target}"
-
-
-@pytest.mark.parametrize(("words", "meaning", "stems"), ENTRIES, ids=lambda value: str(value)[:30])
-def test_what_an_entry_says_first_needs_no_other(
-    words: list[str], meaning: str, stems: list[str]
-) -> None:
-    """A card shows that sentence alone: in words that one has, and without a formula."""
-    said = glossary.first_sentence(meaning)
-    others = glossary.forms(WORDS.keys() - {word.lower() for word in words})
-    found = {others[word.lower()] for word in glossary.pattern(others).findall(said)}
-    assert found == set()
-    assert not re.search(r"[$`{[]", said)
-    assert said.endswith(".")
 
 
 # Words that mean something else here than elsewhere, or nothing elsewhere, as they are used.
@@ -178,13 +165,6 @@ HOUSE = {
     r"AEP": "aep",
     r"BPTT": "bptt",
 }
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_chapters_own_words_are_explained(stem: str) -> None:
-    for pattern, word in HOUSE.items():
-        if re.search(rf"\b{pattern}\b", prose(stem)):
-            assert stem in WORDS[word], f"{word} does not lead to {stem}"
 
 
 # Emphasised where it is not a word that is defined: said with stress, a label of a figure or of a
@@ -224,17 +204,17 @@ BENT = {
 }
 
 
-def test_no_stress_is_listed_that_no_chapter_lays() -> None:
-    assert STRESSED | set(BENT) <= set().union(*map(emphasised, STEMS))
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_what_a_chapter_defines_is_listed(stem: str) -> None:
-    found = {BENT.get(words, words) for words in emphasised(stem)} - STRESSED
-    linked = "glossary.md#term-" in "".join(cells(stem))
-    assert found or linked, "a chapter emphasises what it defines, or leads to it"
-    missing = {word for word in found if stem not in WORDS.get(word, [])}
-    assert not missing, f"define on the glossary's page, or say that it is only stressed: {missing}"
+def test_what_a_chapter_says_in_a_way_of_its_own_is_listed() -> None:
+    wrong = {}
+    for stem in STEMS:
+        house = {word for said, word in HOUSE.items() if re.search(rf"\b{said}\b", prose(stem))}
+        defined = {BENT.get(words, words) for words in emphasised(stem)} - STRESSED
+        linked = "glossary.md#term-" in "".join(cells(stem))
+        assert defined or linked, f"{stem} emphasises what it defines, or leads to it"
+        if missing := {word for word in house | defined if stem not in WORDS.get(word, [])}:
+            wrong[stem] = missing
+    assert wrong == {}, "define on the glossary's page, or say that it is only stressed"
+    assert STRESSED | {*BENT} <= set().union(*map(emphasised, STEMS)), "laid by no chapter"
 
 
 # Symbols
@@ -259,24 +239,10 @@ def symbols(math: str) -> set[str]:
     return found | set(re.findall(r"[A-Za-z]", math))
 
 
-def displayed(stem: str) -> set[str]:
-    """The symbols of a chapter's displayed equations."""
-    return {
-        symbol
-        for cell in cells(stem)
-        for math in re.findall(r"\$\$(.*?)\$\$", cell, re.S)
-        for symbol in symbols(math)
-    }
-
-
-def written(stem: str) -> set[str]:
-    """The symbols of all of a chapter's formulas."""
-    return {
-        symbol
-        for cell in cells(stem)
-        for math in re.findall(r"\$\$(.*?)\$\$|\$([^$]*)\$", cell, re.S)
-        for symbol in symbols("".join(math))
-    }
+def written(stem: str, formula: str) -> set[str]:
+    """The symbols of a chapter's formulas, of those that look like this."""
+    found = (math for cell in cells(stem) for math in re.findall(formula, cell, re.S))
+    return {symbol for math in found for symbol in symbols(math)}
 
 
 def tabulated(stem: str) -> set[str]:
@@ -288,22 +254,10 @@ def tabulated(stem: str) -> set[str]:
             for s in symbols(math)}  # fmt: skip
 
 
-def test_symbols_are_told_from_what_sets_type() -> None:
-    assert symbols(r"\frac{dC}{d\theta} = W_{\text{up}}\, z^*") == {
-        "d",
-        "C",
-        "theta",
-        "W",
-        "up",
-        "z",
-    }
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_every_symbol_of_a_displayed_equation_is_in_the_table(stem: str) -> None:
-    assert displayed(stem) - tabulated(stem) == set()
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_the_table_has_no_symbol_that_the_chapter_has_not(stem: str) -> None:
-    assert tabulated(stem) - written(stem) == set()
+def test_the_table_has_the_symbols_of_displayed_equations_and_no_other_than_the_chapters() -> None:
+    told = symbols(r"\frac{dC}{d\theta} = W_{\text{up}}\, z^*")
+    assert told == {"d", "C", "theta", "W", "up", "z"}
+    for stem in STEMS:
+        displayed, every = (written(stem, rf"{sign}[^$]*{sign}") for sign in (r"\$\$", r"\$\$?"))
+        assert displayed - tabulated(stem) == set(), f"not in the table of {stem}"
+        assert tabulated(stem) - every == set(), f"not in {stem}"

@@ -57,69 +57,65 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
         assert judged((0, given)).share == 0
 
 
-def numbers(name: str, case: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    return JUDGED[name].seen(case), JUDGED[name].solved(case)
+def cases(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What is seen in each of twelve, and what solves it."""
+    return [(JUDGED[name].seen(case), JUDGED[name].solved(case)) for case in range(12)]
 
 
-@pytest.mark.parametrize("case", range(12))
-def test_the_part(case: int) -> None:
-    seen, solved = numbers("part", case)
-    gated, divided = seen["gated"], seen["divided by three"]
+def test_the_part() -> None:
+    for seen, solved in cases("part"):
+        gated, divided = seen["gated"], seen["divided by three"]
 
-    def uneven(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-        ranks = stats.rankdata(np.concatenate([x, y], -1), axis=-1)
-        return np.abs(ranks[..., :8].sum(-1) - 68)  # 68 where it is even
+        def uneven(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+            ranks = stats.rankdata(np.concatenate([x, y], -1), axis=-1)
+            return np.abs(ranks[..., :8].sum(-1) - 68)  # 68 where it is even
 
-    dealt = stats.permutation_test(
-        (gated, divided), uneven, permutation_type="independent", alternative="greater",
-        n_resamples=np.inf, vectorized=True,
-    )  # fmt: skip
-    assert solved["p"] == pytest.approx(dealt.pvalue)
-    sooner = dealt.pvalue < 0.05 and np.median(gated) < np.median(divided)
-    assert solved["verdict"] == ("the part" if sooner else "cannot be told")
-
-
-@pytest.mark.parametrize("case", range(12))
-def test_an_honest_loss(case: int) -> None:
-    seen, solved = numbers("honest", case)
-    found = stats.ttest_rel(seen["model"], seen["best predictor"])
-    assert solved["difference"] / solved["error"] == pytest.approx(found.statistic, rel=1e-4)
-    assert solved["verdict"] == ("it leaks" if found.statistic < -3 else "no leak is shown")
+        dealt = stats.permutation_test(
+            (gated, divided), uneven, permutation_type="independent", alternative="greater",
+            n_resamples=np.inf, vectorized=True,
+        )  # fmt: skip
+        assert solved["p"] == pytest.approx(dealt.pvalue)
+        sooner = dealt.pvalue < 0.05 and np.median(gated) < np.median(divided)
+        assert solved["verdict"] == ("the part" if sooner else "cannot be told")
 
 
-@pytest.mark.parametrize("case", range(12))
-def test_a_distance(case: int) -> None:
-    seen, solved = numbers("counts", case)
-    copied = {period for period, share in seen["copied"].items() if share > 0.5}
-    serve = [d for d in range(7, 13) if {p for p in seen["copied"] if d % p == 0} == copied]
-    assert serve == ([solved["distance"]] if solved["distance"] else [])
-    assert (solved["verdict"] == "it reads") == (copied == {*seen["copied"]})
+def test_an_honest_loss() -> None:
+    for seen, solved in cases("honest"):
+        found = stats.ttest_rel(seen["model"], seen["best predictor"])
+        assert solved["difference"] / solved["error"] == pytest.approx(found.statistic, rel=1e-4)
+        assert solved["verdict"] == ("it leaks" if found.statistic < -3 else "no leak is shown")
 
 
-@pytest.mark.parametrize("case", range(12))
-def test_a_gradient_that_stops(case: int) -> None:
+def test_a_distance() -> None:
+    for seen, solved in cases("counts"):
+        copied = {period for period, share in seen["copied"].items() if share > 0.5}
+        serve = [d for d in range(7, 13) if {p for p in seen["copied"] if d % p == 0} == copied]
+        assert serve == ([solved["distance"]] if solved["distance"] else [])
+        assert (solved["verdict"] == "it reads") == (copied == {*seen["copied"]})
+
+
+def test_a_gradient_that_stops() -> None:
     """Against differences: with y and z of the first look held, and with nothing held."""
-    seen, solved = numbers("stops", case)
+    for seen, solved in cases("stops"):
 
-    def look(w: float, y: float, z: float) -> tuple[float, float]:
-        for _ in range(seen["thoughts"]):
-            z = w * (seen["x"] + y + z)
-        return w * (y + z), z
+        def look(w: float, y: float, z: float, of: Any = seen) -> tuple[float, float]:
+            for _ in range(of["thoughts"]):
+                z = w * (of["x"] + y + z)
+            return w * (y + z), z
 
-    w, h = seen["w"], 1e-6
-    first = look(w, 0.0, 0.0)
-    held = (look(w + h, *first)[0] - look(w - h, *first)[0]) / (2 * h)
-    whole = (look(w + h, *look(w + h, 0, 0))[0] - look(w - h, *look(w - h, 0, 0))[0]) / (2 * h)
-    assert solved["answer"] == pytest.approx(look(w, *first)[0])
-    assert solved["slope"] == pytest.approx(held, rel=1e-5)
-    assert solved["verdict"] == ("larger" if whole > held else "smaller")
+        w, h = seen["w"], 1e-6
+        first = look(w, 0.0, 0.0)
+        held = (look(w + h, *first)[0] - look(w - h, *first)[0]) / (2 * h)
+        whole = (look(w + h, *look(w + h, 0, 0))[0] - look(w - h, *look(w - h, 0, 0))[0]) / (2 * h)
+        assert solved["answer"] == pytest.approx(look(w, *first)[0])
+        assert solved["slope"] == pytest.approx(held, rel=1e-5)
+        assert solved["verdict"] == ("larger" if whole > held else "smaller")
 
 
-@pytest.mark.parametrize("case", range(12))
-def test_an_error_that_falls(case: int) -> None:
-    seen, solved = numbers("falls", case)
-    (low, high) = (math.log(seen["error"][i] / 1) for i in (-1, 0))
-    assert solved["slope"] == pytest.approx((high - low) / math.log(8))
-    kinds = ("wrong", "right, with a nudge on one side", "right, with a nudge on both sides")
-    assert solved["verdict"] == kinds[round(solved["slope"])]
-    assert len(seen["error"]) == len(seen["beta"]) == 4
+def test_an_error_that_falls() -> None:
+    for seen, solved in cases("falls"):
+        (low, high) = (math.log(seen["error"][i] / 1) for i in (-1, 0))
+        assert solved["slope"] == pytest.approx((high - low) / math.log(8))
+        kinds = ("wrong", "right, with a nudge on one side", "right, with a nudge on both sides")
+        assert solved["verdict"] == kinds[round(solved["slope"])]
+        assert len(seen["error"]) == len(seen["beta"]) == 4

@@ -9,7 +9,7 @@ import pytest
 from dependencies import evidence_stems, lesson_stems, own_stems
 
 ROOT = Path(__file__).parents[1]
-STEMS, OWN = lesson_stems(ROOT), own_stems(ROOT)
+STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
 
 LISTS = {
     "_toc.yml": "the list that all else is derived from",
@@ -33,7 +33,7 @@ LISTS = {
     "tests/programs/test_initial.py": "has a model of each kind",
     "tests/test_questions.py": "computes the numbers of some questions again",
     "tests/test_recall.py": "changes what runs of several chapters depend on",
-    "tests/test_refusals.py": "asks of each model what it cannot be",
+    "tests/refused.py": "asks of each model what it cannot be",
     "tests/test_parity.py": "holds each model against its source",
 }
 """The files that name more than two chapters, and why each has to.
@@ -41,7 +41,8 @@ LISTS = {
 One that names a single chapter has it as an example or is about it, and two tell one from another.
 """
 
-TEXT = {".css", ".html", ".ipynb", ".js", ".md", ".py", ".toml", ".txt", ".yml"}
+TEXT = {".css", ".html", ".ipynb", ".js", ".md", ".py", ".toml", ".yml"}
+"""What somebody writes: a text is an excerpt, or what a page shows, which a machine has written."""
 
 
 def named(text: str, stems: list[str]) -> set[str]:
@@ -81,19 +82,29 @@ def written(root: Path) -> dict[str, str]:
 SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 
 
+ROOMS = {"recipe", "measure", "evidence", "claims", "figures", "checks"}
+
+
+def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
+    """In `_toc.yml`, from which all that goes over the chapters takes them."""
+    found = {path.name: path for path in (ROOT / "attn_notes" / "chapters").glob("[!._]*")}
+    pages = {path.stem for path in (ROOT / "book").glob("*.ipynb")}
+    assert found.keys() == pages == {*STEMS, *OWN}
+    for stem in STEMS:
+        assert {path.stem for path in found[stem].glob("*.py")} >= ROOMS, stem
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path, own: bool) -> None:
     listed = (ROOT / "_toc.yml").read_text("utf-8")
     first = f"      - file: book/{STEMS[0]}\n"
     (tmp_path / "_toc.yml").write_text(listed.replace(first, "      - file: book/cats\n" + first))
+    (tmp_path / "book" / "evidence").mkdir(parents=True)
     for name in ("evidence/cats", "cats", *STEMS, *OWN):
-        (tmp_path / "book" / name).parent.mkdir(parents=True, exist_ok=True)
-        metadata = {"own": True} if name in OWN or (own and name == "cats") else {}
-        text = json.dumps({"metadata": metadata})
+        text = json.dumps({"metadata": {"own": name in OWN or (own and name == "cats")}})
         (tmp_path / "book" / f"{name}.ipynb").write_text(text)
-    cats = ["cats"]
-    assert lesson_stems(tmp_path) == ([] if own else cats) + STEMS
-    assert own_stems(tmp_path) == (cats if own else []) + OWN
+    assert lesson_stems(tmp_path) == (STEMS if own else ["cats", *STEMS])
+    assert own_stems(tmp_path) == (["cats", *OWN] if own else OWN)
 
 
 def test_nothing_else_lists_the_chapters() -> None:
@@ -108,21 +119,18 @@ def test_no_chapter_has_a_number() -> None:
     assert {path for path, text in SHARED.items() if numbered.search(text)} == set()
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ('ALL = ("cats", "dogs")', {"cats", "dogs"}),
-        ("from attn_notes.chapters import (\n    cats,\n    owls,\n)", {"cats", "owls"}),
-        ("from attn_notes.widgets import dogs, owls", {"dogs", "owls"}),
-        ("attn_notes.chapters.cats.recipe", {"cats"}),
-        (".live-widget.cats { }", {"cats"}),
-        ("book/cats.md, [one](../dogs.ipynb), [two](owls.md)", {"cats", "dogs", "owls"}),
-        ("the lesson `cats`; make benchmark CHAPTER=owls\n", {"cats", "owls"}),
-        ("from attn_notes.models import cats, dogs\nx = dogs.Config()  # like owls", set()),
-    ],
-)
-def test_a_chapter_that_is_named_is_seen(text: str, names: set[str]) -> None:
-    assert named(text, ["cats", "dogs", "owls"]) == names
+def test_a_chapter_that_is_named_is_seen() -> None:
+    for text, names in {
+        'ALL = ("cats", "dogs")': "cats dogs",
+        "from attn_notes.chapters import (\n    cats,\n    owls,\n)": "cats owls",
+        "from attn_notes.widgets import dogs, owls": "dogs owls",
+        "attn_notes.chapters.cats.recipe": "cats",
+        ".live-widget.cats { }": "cats",
+        "book/cats.md, [one](../dogs.ipynb), [two](owls.md)": "cats dogs owls",
+        "the lesson `cats`; make benchmark CHAPTER=owls\n": "cats owls",
+        "from attn_notes.models import cats, dogs\nx = dogs.Config()  # like owls": "",
+    }.items():
+        assert named(text, ["cats", "dogs", "owls"]) == {*names.split()}, text
 
 
 def title(page: str) -> str:
@@ -135,24 +143,18 @@ def title(page: str) -> str:
     return re.findall(r"^# (.+)$", text, re.M)[0]
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_lesson_has_one_name(stem: str) -> None:
+def test_a_lesson_has_one_name() -> None:
     """Its title: on its evidence, in the notes for teachers, over its symbols and its checks."""
-    name = title(f"{stem}.ipynb")
-    ends = " The evidence" if name.endswith("?") else ": the evidence"
-    if stem in evidence_stems(ROOT):
-        assert title(f"evidence/{stem}.ipynb") == name + ends
-    assert title(f"teaching/{stem}.md") == f"Teaching: {name}"
     reference = ROOT / "book" / "reference"
-    glossary = (reference / "glossary.md").read_text("utf-8")
-    symbols = f"### {name}\n\nIn [its lesson](../{stem}.ipynb)."
-    assert symbols in glossary or f"In [its lesson](../{stem}.ipynb)" not in glossary
-    assert f"### {name}\n\n" in (reference / "page.md").read_text("utf-8")
-
-
-def test_symbols_stand_in_the_order_of_the_lessons() -> None:
-    glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
+    glossary, checks = ((reference / f"{n}.md").read_text("utf-8") for n in ("glossary", "page"))
+    for stem in STEMS:
+        name = title(f"{stem}.ipynb")
+        ends = " The evidence" if name.endswith("?") else ": the evidence"
+        assert stem not in BACKED or title(f"evidence/{stem}.ipynb") == name + ends
+        assert title(f"teaching/{stem}.md") == f"Teaching: {name}"
+        symbols = f"In [its lesson](../{stem}.ipynb)"
+        assert f"### {name}\n\n{symbols}." in glossary or symbols not in glossary, stem
+        assert f"### {name}\n\n" in checks
     found = re.findall(r"^In \[its lesson\]\(\.\./(\w+)\.ipynb\)", glossary, re.M)
-    assert found == [stem for stem in STEMS if stem in found] and {*found} >= {
-        *evidence_stems(ROOT)
-    }
+    assert found == [stem for stem in STEMS if stem in found], "symbols in the lessons' order"
+    assert {*BACKED} <= {*found}

@@ -6,6 +6,9 @@ of the check of shapes and types that the tests run under. What torch, numpy or 
 argument that was let through is none, nor is a number that becomes NaN on the way, nor a run that
 does not end.
 
+What cannot be is refused by its name, at once, and not by what happens to break later: which
+words are said of what stands in `refused.py`, and in no other test.
+
 Functions are found by walking the modules. One with an annotation that nothing here can make fails
 the test until it is added to `MAKE`, or to `LEFT_OUT` with the reason.
 """
@@ -35,6 +38,8 @@ from torch import Generator, Tensor
 import attn_notes
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks import brackets, copying, grammar, sudoku, text
+
+from . import refused
 
 EXAMPLES = int(os.environ.get("ATTN_NOTES_SWEEP", "8"))
 """Examples a function: few in every run, more where somebody asks for them."""
@@ -70,8 +75,8 @@ LEFT_OUT = {
     "doubt.duplicates": "takes anything; tests/doubt/test_rest.py",
     "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
-    "training.comparison.train_kinds": "takes functions; tests/test_refusals.py",
-    "training.ensemble.train": "takes functions; tests/test_refusals.py",
+    "training.comparison.train_kinds": "takes functions; tests/refused.py",
+    "training.ensemble.train": "takes functions; tests/refused.py",
     "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
     "training.ensemble.traced": "takes a function; tests/programs/",
     "analysis.claims": "takes claims, and what was found; tests/analysis/test_claims.py",
@@ -306,6 +311,21 @@ def numbers_in(result: Any) -> Iterator[Tensor]:
             yield from numbers_in(each)
     elif isinstance(result, dict):
         yield from numbers_in([*result.values()])
+
+
+@pytest.mark.parametrize("room", refused.REFUSED)
+def test_what_cannot_be_is_refused_by_name(room: str) -> None:
+    wrong = []
+    for line in refused.REFUSED[room].strip().splitlines():
+        asked, words = line.split("  # ")
+        call, _, values = asked.partition(" for ")
+        for value in eval(f"[{values or 0}]", vars(refused)):
+            try:
+                wrong.append(f"{asked} gave {eval(call, vars(refused), {'_': value})}")
+            except Exception as error:
+                if not ours(error) or words.replace("{}", str(value)) not in str(error):
+                    wrong.append(f"{asked} said {error!r}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_what_is_left_out_is_there() -> None:

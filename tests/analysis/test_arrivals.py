@@ -121,14 +121,3 @@ def test_what_came_to_no_number_never_arrived() -> None:
     assert compare(failed, torch.full((6,), INF)).first == 0.5
     assert compare(failed, arrived).verdict is False
     assert compare(arrived, failed).verdict is True
-
-
-def test_crowds_of_nobody_are_refused() -> None:
-    nobody, some = torch.tensor([]), torch.ones(5)
-    for pair, name in (((nobody, some), "ours"), ((some, nobody), "theirs")):
-        with pytest.raises(ValueError, match=f"{name} must have at least one value"):
-            compare(*pair)
-    with pytest.raises(ValueError, match="members must have at least one value"):
-        not_yet(nobody, torch.tensor([0, 1]))
-    with pytest.raises(ValueError, match="nothing was probed"):
-        stable_from(torch.zeros(0, 3, dtype=torch.long), torch.tensor([], dtype=torch.long), 27)

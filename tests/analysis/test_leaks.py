@@ -38,21 +38,21 @@ def test_a_model_that_reads_the_past_does_not_leak(tokens: Tensor) -> None:
     assert not seen.requires_grad
 
 
-@pytest.mark.parametrize("reader", range(T))
 @pytest.mark.parametrize("read", range(T))
-def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, reader: int, read: int) -> None:
+def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, read: int) -> None:
     """One logit depends on whether one later token is one letter, which no sequence has there."""
     tokens[:, read] = 0
+    for reader in range(T):
 
-    def peeks(x: Tensor) -> Tensor:
-        logits = causal(x)
-        logits[:, reader, 2] += 0.125 * (x[:, read] == 4)
-        return logits
+        def peeks(x: Tensor, reader: int = reader) -> Tensor:
+            logits = causal(x)
+            logits[:, reader, 2] += 0.125 * (x[:, read] == 4)
+            return logits
 
-    leak = future_leak(peeks, tokens, V)
-    assert leak == (0.125 if read > reader else 0)
-    extra = (influence(peeks, tokens, V) - influence(causal, tokens, V)).triu(1).nonzero()
-    assert extra.tolist() == ([[reader, read]] if read > reader else [])
+        leak = future_leak(peeks, tokens, V)
+        assert leak == (0.125 if read > reader else 0)
+        extra = (influence(peeks, tokens, V) - influence(causal, tokens, V)).triu(1).nonzero()
+        assert extra.tolist() == ([[reader, read]] if read > reader else [])
 
 
 def test_infinite_logits_may_stay_and_what_is_no_number_counts(tokens: Tensor) -> None:
@@ -247,15 +247,6 @@ def test_dropout_is_no_leak_and_hides_none(tokens: Tensor) -> None:
     assert future_leak(lambda x: F.dropout(causal(x)), tokens, V) == 0
     leak = 0.25 * (V - 1) * (T - 1)  # at most: all later tokens from one end to the other
     assert 0.25 <= future_leak(Model(norm=False, ahead=0.25), tokens, V) <= leak
-
-
-@pytest.mark.parametrize(
-    ("x", "vocabulary"),
-    [(torch.zeros(0, 5), 5), (torch.zeros(2, 1), 5), (torch.ones(2, 5), 1), (torch.ones(2, 5), 0)],
-)
-def test_what_cannot_be_changed_is_refused(x: Tensor, vocabulary: int) -> None:
-    with pytest.raises(ValueError, match=r"give sequences|not below"):
-        future_leak(causal, x.long(), vocabulary)
 
 
 def test_the_modules_around_a_model_are_those_that_are_part_of_no_other() -> None:

@@ -148,18 +148,6 @@ def test_draws_of_many_seeds_are_dealt_as_well(m: int, k: int, never: int) -> No
     assert statistics.rank_p(ours, theirs) == statistics.rank_p(theirs, ours) == expected
 
 
-def test_what_cannot_be_counted_out_is_refused(generator: Generator) -> None:
-    """Nothing is approximated: of 3,000 against 3,000 the sums alone would take 400 GB."""
-    ours, theirs = torch.rand(2, 3000, generator=generator)
-    for ask in (
-        statistics.rank_p,
-        statistics.ends_lower,
-        statistics.compare,
-    ):
-        with pytest.raises(ValueError, match="pairs must be at most 40,000, not 9,000,000"):
-            ask(ours, theirs)
-
-
 def test_alike_ones_tell_nothing_however_many() -> None:
     for many in (12, 64):
         assert statistics.rank_p(torch.full((many,), NAN), torch.full((many,), INF)) == 1
@@ -201,28 +189,6 @@ def test_holm_lies_between_none_and_bonferroni(ps: list[float]) -> None:
     assert all(p <= q <= min(1, len(ps) * p) + 1e-12 for p, q in zip(ps, found, strict=True))
     order = sorted(range(len(ps)), key=ps.__getitem__)
     assert sorted(found) == [found[i] for i in order]
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda: statistics.ends_lower(torch.tensor([]), torch.ones(4)), "ours must have at least"),
-        (
-            lambda: statistics.ends_lower(torch.ones(4), torch.tensor([])),
-            "theirs must have at least",
-        ),
-        (lambda: statistics.within(torch.tensor([]), torch.tensor([]), 1.0), "ours must have"),
-        (lambda: statistics.near([], []), "found must have at least"),
-        (lambda: statistics.near([1.0], [1.0, 2.0]), "found and right .* there are 1 and 2"),
-        (lambda: statistics.all_rise([], []), "before must have at least"),
-        (lambda: statistics.all_rise([1.0, 2.0], [3.0]), "before and after .* there are 2 and 1"),
-        (lambda: statistics.every_seed(torch.tensor([])), "accuracies must have at least"),
-        (lambda: statistics.never_below([]), "losses must have at least"),
-    ],
-)
-def test_nothing_has_no_verdict(ask, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ask()
 
 
 def test_every_seed_counts() -> None:
@@ -360,12 +326,6 @@ def test_differences_by_hand() -> None:
     assert statistics.difference(ours[:3], theirs) == (1.5, -INF, INF)
     assert statistics.typical(torch.arange(8.0)) == (3.5, 0.0, 7.0)
     assert statistics.typical(torch.arange(5.0)) == (2.0, -INF, INF)
-    for ask in (
-        lambda: statistics.difference(torch.tensor([NAN]), theirs),
-        lambda: statistics.typical(torch.tensor([INF])),
-    ):
-        with pytest.raises(ValueError, match="finite"):
-            ask()
 
 
 # Pairs: the same seeds twice
@@ -414,9 +374,6 @@ def test_pairs_that_bound_nothing_and_pairs_that_do() -> None:
     assert statistics.shift(torch.arange(6.0)) == (2.5, 0.0, 5.0)
     assert statistics.could_show_in_pairs(torch.arange(5.0)) == INF
     assert statistics.could_show(torch.arange(3.0), torch.arange(3.0)) == INF
-    for bad in ([], [NAN], [INF]):
-        with pytest.raises(ValueError, match=r"at least one value|finite"):
-            statistics.shift(torch.tensor(bad))
 
 
 @pytest.mark.parametrize("pairs", [True, False])

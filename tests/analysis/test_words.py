@@ -54,8 +54,6 @@ def test_a_span_goes_from_the_lowest_to_the_highest() -> None:
     assert words.span([0.3, -0.26, 0.1], 1) == "−0.3 to 0.3"
     assert words.span(torch.tensor([[0.5], [0.25]]), 2, " nats") == "0.25 to 0.50 nats"
     assert words.span([1.0, math.nan], 1, " nats") == "no number for every seed"
-    with pytest.raises(ValueError, match="values"):
-        words.span([], 1)
 
 
 def test_shares_are_printed_in_percent() -> None:
@@ -71,12 +69,8 @@ def test_a_median_lies_between_the_middle_two() -> None:
     assert words.median(torch.tensor([4.0, 1.0, 2.0])) == 2
     assert words.median(torch.tensor([4.0, 1.0, 2.0, 3.0])) == 2.5
     assert math.isnan(words.median(torch.tensor([1.0, math.nan])))
-    with pytest.raises(ValueError, match="values"):
-        words.median(torch.tensor([]))
 
 
 def test_seeds_are_summed_up_by_one_of_them() -> None:
     assert words.of_seeds(torch.tensor([0.3, -0.1, 0.25]), 2) == "0.25 (−0.10–0.30)"
     assert words.of_seeds(torch.tensor([4.0, 1.0, 2.0, 3.0]), 0) == "3 (1–4)"
-    with pytest.raises(ValueError, match="values"):
-        words.of_seeds(torch.tensor([]), 2)

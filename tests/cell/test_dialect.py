@@ -77,8 +77,7 @@ def test_types_are_left_out_and_classes_of_a_union_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "line"),
-    [("x = 1\nmatch x:\n    case 1: pass", 2), ("async def f(): pass", 1)],
+    ("source", "line"), [("x = 1\nmatch x:\n    case 1: pass", 2), ("async def f(): pass", 1)]
 )
 def test_what_cannot_be_said_is_refused_with_its_line(source: str, line: int) -> None:
     with pytest.raises(dialect.NotInPageError, match=f"line {line}: a page's Python has no"):

@@ -205,10 +205,7 @@ MORE: dict[str, tuple[Callable[[], Any], bool]] = {
     "complex rotations": (lambda: Plain(rotating), False),
     "what it keeps": (lambda: Plain(Keeping()), False),
     "the wrong way round": (lambda: Plain(flipped), True),
-    "a slope at what comes": (
-        lambda: Plain(lambda h: h + (h.flip(1) - h.flip(1).detach())),
-        True,
-    ),
+    "a slope at what comes": (lambda: Plain(lambda h: h + (h.flip(1) - h.flip(1).detach())), True),
     "one token in one place": (lambda: Looks(3, 9, 4), True),
     "which it has read": (lambda: Looks(9, 3, 4), False),
 }

@@ -84,15 +84,13 @@ def test_a_loss_that_is_not_the_same_twice_is_not_asked() -> None:
     for bad in (lambda m: m(torch.ones(1, 2)).sum() * math.nan, lambda m: m(torch.ones(3, 2))):
         with pytest.raises(ValueError, match="one finite number"):
             doubt.slope(model, bad)
-    with pytest.raises(ValueError, match="no parameter"):
-        doubt.slope(model.requires_grad_(False), lambda m: m(torch.ones(1, 2)).sum())
 
 
 def test_a_slope_that_is_wrong_names_its_parameter() -> None:
     torch.manual_seed(0)
     report = doubt.slope(wrong.Net(wrong.steep), wrong.loss)
     assert {a.check for a in report.answers} - {a.check for a in report.bad} == {
-        *("head.weight", "head.bias"),  # what comes after it
+        *("head.weight", "head.bias")  # what comes after it
     }
     with pytest.raises(doubt.LeakError, match=r"gain .*falls with order 1"):
         report.raise_for_leak()
@@ -153,26 +151,6 @@ def test_the_best_predictor_is_hardly_ever_taken_for_a_leak(seed: int) -> None:
     assert answers(report)["loss"].verdict != "leak"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"train": torch.zeros(0).long()}, "train must have at least one"),
-        ({"test": torch.zeros(1).long()}, "test must have at least one"),
-        ({"test": torch.full((4,), 3)}, "test must lie between 0 and 2"),
-        ({"vocabulary": 1}, "vocabulary must be at least 2"),
-        ({"orders": []}, "orders must have at least one"),
-        ({"orders": [0]}, "an order of 0 cannot be counted"),
-        ({"entropy": math.nan}, "entropy must be 0 or more"),
-        ({"losses": torch.tensor([math.nan])}, "losses must be finite"),
-        ({"losses": torch.zeros(0)}, "losses must have at least one"),
-    ],
-)
-def test_a_floor_of_nothing_is_refused(change: dict[str, Any], message: str) -> None:
-    given_ = {"train": torch.tensor([0, 1]), "test": torch.tensor([0, 1]), "vocabulary": 3}
-    with pytest.raises(ValueError, match=message):
-        doubt.floor(**{**given_, **change})
-
-
 # Twins
 
 
@@ -203,19 +181,12 @@ def test_one_edit_is_near_and_two_texts_without_a_letter_in_common_are_not(
     assert doubt.twins([text], ["z" * len(text)], near=near).ok
 
 
-def test_tensors_are_near_too_and_what_cannot_be_is_refused() -> None:
+def test_tensors_are_near_too() -> None:
     row = torch.arange(20)
     other = row.clone()
     other[4] = 50
     assert doubt.twins([row], [other]).ok
     assert doubt.twins([row], [other], near=0.9).bad
-    for near in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match="near must lie between 0 and 1"):
-            doubt.twins([row], [other], near=near)
-    with pytest.raises(ValueError, match="train must have at least one"):
-        doubt.twins([], [other])
-    with pytest.raises(ValueError, match="1 items have as many scores"):
-        doubt.twins([row], [other], scores=torch.zeros(2))
 
 
 # Sums
@@ -248,8 +219,6 @@ def test_sums_of_a_model_by_a_call_of_its_own_and_within_a_budget() -> None:
     assert short.ok and short.answers[0].left_out == "6 of 7 places"
     with pytest.raises(ValueError, match=r"scores are \[n, t\], or \[n, t, 5\], and"):
         doubt.proper(lambda x: torch.zeros(1, 2, 3, 4), x, 5)
-    with pytest.raises(ValueError, match="budget must be positive"):
-        doubt.proper(model, x, 5, budget=0.0)
     nothing = doubt.proper(lambda x: torch.full(x.shape, math.nan), x, 5)
     assert not nothing.ok
 
@@ -353,8 +322,6 @@ def test_notes() -> None:
         doubt.compare(fixed(base * math.nan), fixed(base), [1.0])
     with pytest.raises(ValueError, match="a number a seed, not"):
         doubt.compare(lambda rate, seeds: base, fixed(base), [1.0])
-    with pytest.raises(ValueError, match="rates must have at least one"):
-        doubt.compare(fixed(base), fixed(base), [])
 
 
 def test_models_of_the_ensemble_are_compared_by_an_arm() -> None:

@@ -11,13 +11,7 @@ from torch import Generator, Tensor
 from torch.testing import assert_close
 
 from attn_notes.analysis.leaks import future_leak
-from attn_notes.models.dialectical import (
-    PARTS,
-    PUBLISHED,
-    Config,
-    LanguageModel,
-    Observed,
-)
+from attn_notes.models.dialectical import PARTS, PUBLISHED, Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, Brackets
 from attn_notes.training.ensemble import train
@@ -398,30 +392,6 @@ def test_a_model_comes_from_its_generator() -> None:
     )
     assert all(torch.equal(a[name], b[name]) for name in a)
     assert not torch.equal(a["unembedding.bias"], c["unembedding.bias"])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mask": "none"}, "mask must be one of published, causal, not 'none'"),
-        ({"tilts": "value"}, "tilts must be one of query, key, not 'value'"),
-        ({"values": "split"}, "values must be one of opposed, shared, not 'split'"),
-        ({"tension": "angle"}, "tension must be one of cosine, variation, not 'angle'"),
-        ({"halting": "never"}, "halting must be one of published, absorbing, not 'never'"),
-        ({"streams": 3}, "1 or 2 streams, not 3"),
-        ({"steps": 0}, "at least one step, not 0"),
-    ],
-)
-def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Config(**wrong)
-
-
-def test_more_tokens_than_the_context_are_refused() -> None:
-    model = make(Config())
-    assert model(torch.zeros(1, 13, dtype=torch.long)).shape == (1, 13, V)
-    with pytest.raises(ValueError, match="at most 13 tokens, not 14"):
-        model(torch.zeros(1, 14, dtype=torch.long))
 
 
 def test_sizes_are_the_published_ones() -> None:

@@ -1,4 +1,5 @@
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -117,9 +118,7 @@ def test_the_residual_keeps_its_digits_in_single_precision(
     assert ((residual.sqrt() - truth.sqrt()).abs() <= 5e-6 * largest).all()
 
 
-def test_the_published_form_goes_negative_and_the_stable_one_does_not(
-    generator: Generator,
-) -> None:
+def test_the_published_form_goes_negative_and_the_stable_one_does_not(generator: Generator) -> None:
     q, k, r = vectors("in the plane", 16, 1.0, generator)
     q, k, r = q[:1], 1000 * torch.cat([k] * 20) * torch.rand(140, 1, generator=generator), r[:1]
     published, stable = expanded_volume(q, k, r), stable_volume(q, k, r)
@@ -130,14 +129,13 @@ def test_the_published_form_goes_negative_and_the_stable_one_does_not(
     assert ((stable.double() - truth).abs()[negative] < 1e-5).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("form", [*VOLUMES, "cos2"])
-def test_gradients_are_finite(kind: str, scale: float, form: str) -> None:
-    inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
+def test_gradients_are_finite(form: str) -> None:
     function = cos2_to_plane if form == "cos2" else VOLUMES[form]
-    function(*inputs).sum().backward()
-    assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs)
+    for kind, scale in itertools.product(KINDS, [1e-12, 1e-4, 1.0, 1e3]):
+        inputs = [x.requires_grad_() for x in vectors(kind, 6, scale, Generator().manual_seed(1))]
+        function(*inputs).sum().backward()
+        assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs), (kind, scale)
 
 
 @pytest.mark.parametrize("form", ["projected", "residual", "stable"])
@@ -347,33 +345,6 @@ def test_the_form_changes_no_answer(generator: Generator) -> None:
     ]
     for other in logits[1:]:
         assert_close(other, logits[0])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"score": "cosine"}, "score must be one of dot, volume, angle, line, not 'cosine'"),
-        ({"form": "fast"}, "form must be one of expanded, projected, residual, stable, not 'fast'"),
-        ({"width": 33}, "2 heads do not divide a width of 33"),
-        ({"head_dim": 5}, "even, not 5"),
-        ({"width": 6}, "even, not 3"),
-        ({"layers": 0}, "layers must be at least 1, not 0"),
-        ({"heads": 0}, "heads must be at least 1, not 0"),
-        ({"head_dim": 0}, "even, not 0"),
-    ],
-)
-def test_impossible_configs_are_refused(wrong: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Config(**wrong)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [({"score": "dot"}, "volume or angle, not 'dot'"), ({"form": "fast"}, "form must be one of")],
-)
-def test_the_layer_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TripleProductAttention(8, 2, 4, Generator(), **wrong)
 
 
 def test_the_angle_is_the_default_and_the_volume_the_published_score(generator: Generator) -> None:

@@ -39,7 +39,10 @@ def test_a_lesson_is_what_was_read_of_it(
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
         pages[f"evidence/{stem}" if evidence else stem] = Says(str(path), read(now))
 
+    asked: set[str] = set()
+
     def page(name: str) -> Says:
+        asked.add(name)
         if name not in pages:
             file = ROOT / "book" / f"{name}.md"
             parts = re.split(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
@@ -49,6 +52,8 @@ def test_a_lesson_is_what_was_read_of_it(
 
     if lesson:
         lesson.said(page)
+        teaching = [f"teaching/{stem}"] * (ROOT / "book" / "teaching" / f"{stem}.md").exists()
+        wrong += [f"said.py asks nothing of {name}" for name in {*pages, *teaching} - asked]
     wrong += [each for found in pages.values() for each in found.wrong]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)

@@ -54,9 +54,7 @@ def test_numbers_are_written_as_they_are(data: list[float], start: int) -> None:
     assert written(constants.javascript(data, start))[0] == start
 
 
-@given(
-    st.lists(st.tuples(FLOATS, st.integers(1, 9)), max_size=5),
-)
+@given(st.lists(st.tuples(FLOATS, st.integers(1, 9)), max_size=5))
 def test_runs_are_written_as_they_are(runs: list[tuple[float, int]]) -> None:
     data = [value for value, count in runs for _ in range(count)]
     assert bits(written(constants.javascript(data, 3))[1]) == bits(data)

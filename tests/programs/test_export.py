@@ -301,13 +301,6 @@ def test_as_many_constants_as_may_be_are_taken() -> None:
     assert program.size >= constants.MOST
 
 
-def test_no_input_and_no_output_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one input, and there is none"):
-        programs.export(lambda t: {"y": torch.ones(1)}, {})
-    with pytest.raises(ValueError, match="at least one output, and there is none"):
-        programs.export(lambda t: {}, X)
-
-
 # --- No number of an example's
 
 
@@ -449,11 +442,6 @@ def test_a_methods_inputs_are_its_own_and_the_weights() -> None:
     }
     one = forward(Two(), {**X, "z": torch.ones(2)}, ("value",), method="one")
     assert list(one.outputs) == ["value"]
-
-
-def test_a_name_that_is_an_inputs_and_a_parameters_is_refused() -> None:
-    with pytest.raises(ValueError, match="shift: name of an input and of a parameter"):
-        forward(Two(), {"shift": X["x"]}, ("y", "e"))
 
 
 @pytest.mark.parametrize("names", [("y",), ("y", "e", "more")])

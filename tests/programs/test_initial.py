@@ -97,10 +97,7 @@ WANTED: dict[str, dict[str, Spec]] = {
         "block.head.up.bias": uniform(5**-0.5),
         "block.feed_forward.l2.weight": kaiming(18),
     },
-    "equilibrium": {
-        "block.qkv.weight": normal(6**-0.5),
-        "buffer.token": normal(0.02),
-    },
+    "equilibrium": {"block.qkv.weight": normal(6**-0.5), "buffer.token": normal(0.02)},
     "trm": {
         "token.weight": cut(14**-0.5),
         "halt.weight": constant(0.0),

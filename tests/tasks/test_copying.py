@@ -173,18 +173,3 @@ def test_settled_are_the_predictions_from_the_largest_period_on() -> None:
     losses = prediction.token_losses(task.ideal(x[:, :-1]), x)
     assert losses[:, task.settled].max() < 0.01
     assert losses[:, : task.settled.start].mean(0).min() > 0.1
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"periods": ()}, "between 1 and 31"),
-        ({"periods": (0, 3)}, "between 1 and 31"),
-        ({"periods": (32,)}, "between 1 and 31"),
-        ({"periods": (3, 5, 3)}, "listed twice"),
-        ({"vocabulary": 1}, "at least two tokens"),
-    ],
-)
-def test_impossible_tasks_are_refused(settings: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Copying(**settings)

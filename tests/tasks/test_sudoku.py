@@ -290,28 +290,6 @@ def test_what_is_written_is_read_again(shape: tuple[int, int]) -> None:
         assert torch.equal(found, solution)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("1234 3412 2143 432", "has 16 cells, and this one has 15"),
-        ("1234 3412 2143 43211", "has 16 cells, and this one has 17"),
-        ("", "this one has 0"),
-        ("1234 3412 2143 432x", "'X' is not a cell"),
-        ("1234 3412 2143 4325", "'5' is not a cell: use 1 to 4, and . for a blank"),
-        ("1234 3412 2143 432²", "'²' is not a cell"),
-        ("11.. .... .... ....", "1 stands twice in row 1"),
-        ("1... .... 1... ....", "1 stands twice in column 1"),
-        ("..3. ...3 .... ....", "3 stands twice in box 2"),
-        ("12.. ..3. .... ....", "no solution"),
-        ("1234 .... .... ....", "more than one solution"),
-        (".... .... .... ....", "more than one solution"),
-    ],
-)
-def test_a_malformed_board_is_refused_with_the_reason(text: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        Sudoku(2, 2).read(text)
-
-
 def test_digits_beyond_nine_are_letters() -> None:
     task, puzzles, _ = drawn(2, 5, "mixed")
     text = task.write(puzzles[0])
@@ -422,31 +400,8 @@ def test_solved_asks_for_every_cell() -> None:
         assert solved(logits, solutions[:6]).tolist() == [right] * 6
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"rows": 1, "columns": 1}, "2 to 16 cells"),
-        ({"rows": 6, "columns": 6}, "2 to 16 cells"),
-        ({"rows": 0}, "2 to 16 cells"),
-        ({"symmetries": "some"}, "labels, all"),
-        ({"rows": 3, "columns": 4, "symmetries": "all"}, "82,944 orders"),
-        ({"held_out_share": 1.0}, "held out"),
-        ({"held_out_share": -0.1}, "held out"),
-    ],
-)
-def test_a_task_that_cannot_be_is_refused(change: dict, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        Sudoku(**change)
-
-
 def test_puzzles_that_cannot_be_drawn_are_refused(generator: Generator) -> None:
-    with pytest.raises(ValueError, match="mixed, minimal"):
-        Sudoku().sample(1, generator, "easy")
-    with pytest.raises(ValueError, match="at least 0, not -1"):
-        Sudoku().sample(-1, generator)
     assert [len(part) for part in Sudoku().sample(0, generator)] == [0, 0]
-    with pytest.raises(ValueError, match="holds out no class"):
-        Sudoku(held_out_share=0.0).sample(1, generator, held_out=True)
     # Of 4 × 4 there are two classes up to every symmetry.
     few = Sudoku(2, 2, symmetries="all")
     kinds = few.held_out(few.grids(50, generator))

@@ -1,13 +1,11 @@
 """The Python side of the equilibrium explorer: what it takes, refuses, sends and prints."""
 
-import math
 from dataclasses import replace
 
 import pytest
 import torch
 from torch import Generator
 from torch.func import stack_module_state
-from traitlets import TraitError
 
 from attn_notes.chapters.equilibrium import lesson
 from attn_notes.models.equilibrium import PUBLISHED, Config, LanguageModel, Relaxation
@@ -40,9 +38,7 @@ def load(widget, name="a name", config=FIXED, seeds=SEEDS):
 
 def test_there_is_a_widget_before_there_is_a_model():
     widget = EquilibriumExplorer()
-    assert widget.runs == {}
     assert (widget.panel, widget.method, widget.learned) == ("plane", "none", 0)
-    assert repr(widget) == "EquilibriumExplorer: no model yet"
 
 
 @pytest.mark.parametrize("config", [FIXED, LEARNED])
@@ -85,14 +81,6 @@ def test_every_text_has_a_program_at_most_twice_as_long(context):
     assert len({frozenset(program["parts"]) for program in programs}) == 1
 
 
-def test_weights_are_sent_as_a_binary_buffer_of_half_precision():
-    widget = EquilibriumExplorer()
-    (model, *_) = load(widget, "one")
-    weights = widget.get_state("runs")["runs"]["one"]["weights"]
-    assert isinstance(weights, bytes)
-    assert len(weights) == 2 * SEEDS * sum(p.numel() for p in model.state_dict().values())
-
-
 def test_loading_again_replaces_and_keeps_the_others_and_what_the_reader_chose():
     widget = EquilibriumExplorer()
     load(widget, "one")
@@ -115,14 +103,6 @@ def test_the_text_to_start_with_is_one_that_the_model_can_read():
     load(widget, "one")
     assert widget.text == "Tebo "
     assert opening("ö", CHARACTERS, 3) == CHARACTERS[:3]
-
-
-def test_repr_counts():
-    widget = EquilibriumExplorer()
-    load(widget, "one", seeds=1)
-    assert repr(widget) == "EquilibriumExplorer: 1 model, 1 seed"
-    load(widget, "two", seeds=5)
-    assert repr(widget) == "EquilibriumExplorer: 2 models, 1 to 5 seeds"
 
 
 def taught(text, config):
@@ -185,51 +165,16 @@ def test_a_text_that_cannot_be_read_is_refused(text, sentence):
     assert widget.text == "To be"
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("weights", ([0.0], [-3.1, 0.0], [0.0, math.nan])),
-        ("beta", (0.0, 0.0009, 3.1)),
-        ("steps", (0, 401)),
-        ("learned", (-1, 31)),
-        ("input", ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"])),
-        ("target", ([], [-3.1, 0.0])),
-        ("method", ("half",)),
-        ("panel", ("text",)),
-        ("step", (-2,)),
-        ("selected", (-2,)),
-        ("seed", (-1,)),
-    ],
-)
-def test_a_setting_beyond_what_can_be_shown_is_refused(name, values):
-    widget = EquilibriumExplorer()
-    before = getattr(widget, name)
-    for value in values:
-        with pytest.raises(TraitError):
-            setattr(widget, name, value)
-        assert getattr(widget, name) == before
-
-
-def without(numbers, name):
-    return {n: p for n, p in numbers.items() if n != name}
-
-
 ANDERSON = replace(FIXED, relaxation=Relaxation(20, 0.5, memory=5))
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"name": " "}, "a name has 1 to 40 characters, not 0"),
-        ({"name": "n" * 41}, "not 41"),
         ({"config": ANDERSON}, "no Anderson mixing.*memory 0, not 5"),
         ({"characters": CHARACTERS[1:]}, "7 has as many different characters; these are 6, 6"),
         ({"characters": "aabcdef"}, "these are 7, 6 of them different"),
         ({"config": replace(FIXED, width=12)}, "must have the shape"),
-        ({"numbers": lambda n: n | {"b": torch.zeros(3)}}, "a model of this config has no b"),
-        ({"numbers": lambda n: {k: t[0] for k, t in n.items()}}, "must have the shape"),
-        ({"numbers": lambda n: {k: t[:0] for k, t in n.items()}}, "at least one"),
-        ({"numbers": lambda n: without(n, "token")}, "lack token"),
         ({"numbers": lambda n: n | {"token": 70000 + n["token"]}}, "token has a number of 7000"),
     ],
 )

@@ -1,0 +1,292 @@
+"""What cannot be, and what is said of it: an expression a line, and words of its refusal beside it.
+
+One that is refused with each of several values, `_`, has these behind `for`, and `{}` among its
+words where they say the value.
+"""
+
+# ruff: noqa: F401 — the lines below use them
+import math
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Generator, nn
+
+from attn_notes import doubt, programs
+from attn_notes.analysis import cost, leaks, statistics, words
+from attn_notes.models import attention, deep_qkv, dialectical, equilibrium, triple_product, trm
+from attn_notes.programs.forward import forward
+from attn_notes.tasks import brackets, copying, sorting, sudoku, text
+from attn_notes.training import comparison, ensemble, schedules
+
+NAN, INF = math.nan, math.inf
+TEXT, SUDOKU, ABC = text.Text("abracadabra" * 10), sudoku.Sudoku(2, 2), text.Text("abc" * 11)
+FEW, COPYING = text.Text("to be or not"), copying.Copying(3, 4, (2,))
+WHOLE = (torch.zeros(0, 16).long(),) * 2
+NONE, G = torch.ones(0), Generator().manual_seed(1)
+
+
+def whole(*rows: list[int]) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.long)
+
+
+def sorter(**change: Any) -> deep_qkv.Sorter:
+    return deep_qkv.Sorter(deep_qkv.Config(**change), G)
+
+
+def settling(**change: Any) -> equilibrium.LanguageModel:
+    sizes = {"vocabulary": 5, "context": 7, "width": 6, "heads": 2}
+    sizes["relaxation"] = equilibrium.Relaxation(2, 0.5)
+    return equilibrium.LanguageModel(equilibrium.Config(**sizes | change), G)
+
+
+def thinker(**change: Any) -> trm.TRM:
+    sizes = {"vocabulary": 5, "cells": 16, "width": 8, "multiple": 4, "heads": 2, "layers": 1}
+    return trm.TRM(trm.Config(**sizes | change), G)
+
+
+def floor(**change: Any) -> object:
+    data = {"train": torch.tensor([0, 1]), "test": torch.tensor([0, 1]), "vocabulary": 3}
+    return doubt.floor(**data | change)
+
+
+def train(**change: Any) -> object:
+    """A model of one number, trained for no step."""
+    settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1), **change}
+    model = nn.Linear(1, 1, bias=False)
+    return ensemble.train([model], lambda m, x: m(x).sum(), torch.ones(1, 1), **settings)
+
+
+def train_kinds(**change: Any) -> object:
+    settings = {"seeds": 1, "steps": 0, "lr": 0.1, "loss": lambda m, x: m(x).sum(), **change}
+    kinds = {"one": lambda generator: nn.Linear(1, 1)}
+    return comparison.train_kinds(kinds, sample=lambda g: torch.ones(1, 1), **settings)
+
+
+REFUSED = {
+    "sorting": """
+sorting.decode([1, -1])  # ids must lie between 0 and 3, not between -1 and 1
+sorting.decode([4])  # ids must lie between 0 and 3
+sorting.sample(-1, G)  # n must be at least 0, not -1
+sorting.sample(10**12, G)  # n must be at most 1,000,000
+sorting.sample_weights(0, G)  # n must be at least 1, not 0
+sorting.entropies(torch.zeros(0, 7).long())  # sequences must have at least one
+sorting.counted(slice(6, None))  # predictions must have at least one of 6
+sorting.loss(abs, sorting.population(), predictions=slice(0, 0))  # predictions must have at least
+sorting.prompt(_) for "", "ab", "abcd", "abd", "a|b", "ABC", " ab", "ééé"  # three letters, each one
+""",
+    "copying": """
+copying.loss(abs, whole([1]))  # predicted must have at least one
+copying.Copying(vocabulary=10**12)  # vocabulary must be at most
+copying.Copying(vocabulary=1)  # at least two tokens
+copying.Copying(periods=_) for (), (0, 3), (32,)  # between 1 and 31
+copying.Copying(periods=(3, 5, 3))  # listed twice
+copying.Copying().sample(-1, G)  # n must be at least 0, not -1
+COPYING.ideal(whole([0, _])) for 3, -1  # x must lie between 0 and 2
+COPYING.probe(abs, whole([0, 1]))  # nothing can be known in 1 sequences of 2 tokens
+COPYING.probe(abs, torch.zeros(0, 4).long())  # nothing can be known in 0 sequences
+""",
+    "brackets": """
+brackets.Brackets(pairs=40)  # pairs must be at most 8, not 40
+brackets.Brackets(pairs=0)  # at least one pair, not 0
+brackets.Brackets(max_length=10**9)  # max_length must be at most 1,024
+brackets.Brackets(max_length=2)  # 3 characters, not 2
+brackets.Brackets(filler=_) for NAN, 1.0, -0.1  # below 1, not {}
+brackets.Brackets(pairs=2, fewest=3)  # fewest must be at most 2, not 3
+brackets.Brackets(fewest=0)  # fewest must be at least 1, not 0
+brackets.Brackets().sample(-1, G)  # n must be at least 0
+brackets.Brackets().ideal(whole([0, _])) for -1, 7  # x must lie between 0 and 6
+brackets.Brackets().ideal(torch.zeros(1, 96).long())  # at most 95 characters, not 96
+brackets.Brackets().ideal(torch.zeros(2, 0).long())  # at least one token
+brackets.Brackets().entropies(whole([0, 7]))  # x must lie between 0 and 6
+brackets.decode([-1])  # ids must lie between 0 and 6
+brackets.encode("(éx)")  # not ['x', 'é']
+brackets.trim((torch.zeros(0, 3).long(),) * 2)  # strings must have at least one
+""",
+    "text": """
+TEXT.decode([_]) for -1, 5  # numbers must lie between 0 and 4
+TEXT.encode("tüqo")  # the text has no 'o', 'q', 't', 'ü'
+TEXT.sample(-1, 3, G)  # n must be at least 0
+TEXT.sample(1, 0, G)  # length must be at least 1
+TEXT.held_out(0)  # length must be at least 1
+TEXT.count_losses(10**9)  # an order of 1000000000 cannot be counted
+ABC.count_losses(_) for 0, 40  # with 3 characters an order of {} cannot
+FEW.sample(3, 10, G)  # the training part has 10 characters, too few: 10 predictions need 11
+FEW.held_out(2)  # the validation part has 2 characters
+text.groups_of(whole([1, 2])[0], 0, 3)  # k must be at least 1
+text.groups_of(whole([1, 2])[0], 3, 3)  # k must be at most 2
+text.count_losses(whole([3])[0], whole([0])[0], 3, 1)  # train must lie between
+""",
+    "sudoku": """
+sudoku.Sudoku(*_) for (5, 5), (1, 1), (6, 6), (0, 3)  # 2 to 16 cells, not
+sudoku.Sudoku(1, 35)  # 2 to 16 cells, not 1 × 35
+sudoku.Sudoku(held_out_share=_) for 1.0, -0.1, NAN  # is held out, not {}
+sudoku.Sudoku(symmetries="some")  # labels, all
+sudoku.Sudoku(3, 4, symmetries="all")  # 82,944 orders
+sudoku.Sudoku().sample(1, G, "easy")  # mixed, minimal
+sudoku.Sudoku().sample(-1, G)  # at least 0, not -1
+sudoku.Sudoku(held_out_share=0.0).sample(1, G, held_out=True)  # holds out no class
+SUDOKU.grids(-1, G)  # n must be at least 0
+SUDOKU.place(whole([5] * 16))  # boards must lie between 0 and 4
+SUDOKU.rounds(whole([-1] * 16))  # boards must lie between 0 and 4
+SUDOKU.solve(whole([5] * 16))  # boards must lie between 0 and 4
+SUDOKU.solve(whole([0] * 16), limit=0)  # limit must be at least 1
+SUDOKU.class_key(whole([0] * 16))  # grids must lie between 1 and 4
+SUDOKU.held_out(whole([0] * 16))  # grids must lie between 1 and 4
+SUDOKU.write(whole([5] * 16)[0])  # board must lie between 0 and 4
+SUDOKU.augment((whole([0] * 16), whole([5] * 16)), G)  # boards must lie between 0 and 4
+SUDOKU.drawer(WHOLE)  # bank must have at least one
+SUDOKU.drawer((whole([0] * 16),) * 2)(-1, G)  # n must be at least 0
+SUDOKU.read("1" * _) for 0, 15, 17  # a board has 16 cells, and this one has {}
+SUDOKU.read("1234 3412 2143 432x")  # 'X' is not a cell
+SUDOKU.read("1234 3412 2143 4325")  # '5' is not a cell: use 1 to 4, and . for a blank
+SUDOKU.read("1234 3412 2143 432²")  # '²' is not a cell
+SUDOKU.read("11.. .... .... ....")  # 1 stands twice in row 1
+SUDOKU.read("1... .... 1... ....")  # 1 stands twice in column 1
+SUDOKU.read("..3. ...3 .... ....")  # 3 stands twice in box 2
+SUDOKU.read("12.. ..3. .... ....")  # no solution
+SUDOKU.read(_) for "1234" + "." * 12, "." * 16  # more than one solution
+""",
+    "attention": """
+attention.rotate(torch.ones(2, 4), base=_) for NAN, 0.0  # base must be positive
+attention.rotate(torch.ones(2, 4), offset=-1)  # offset must be at least 0
+attention.rotate(torch.ones(5, 7))  # 7 is odd
+attention.StandardAttention(4, 0, 2, G)  # heads must be at least 1
+attention.dot_scores(*torch.ones(2, 1, 3, 0))  # at least one dimension
+attention.linear(0, 3, G)  # inputs must be at least 1
+""",
+    "deep_qkv": """
+deep_qkv.Config(heads=0)  # heads must be at least 1, not 0
+deep_qkv.Config(heads=4)  # 4 heads do not divide an embedding of 6
+deep_qkv.Config(**{_: 0}) for "rank", "embedding", "vocabulary", "context"  # {} must be at least 1
+deep_qkv.Config(vocabulary=10**12)  # vocabulary must be at most
+deep_qkv.Config(temperature=_) for INF, NAN, 0.0  # temperature must be positive and finite
+deep_qkv.Config(variant="rotary")  # variant must be one of gated, strict
+sorter()(whole([1] * 9))  # at most 7 tokens, not 9
+sorter().trace("abx")  # three letters
+sorter(vocabulary=3).sort("cab")  # sorting takes 4 tokens, the model has 3
+sorter(context=5).sort("cab")  # at most 5 tokens, not 6
+sorter(variant="plain").block.attention.q.gate()  # plain has no gate
+""",
+    "dialectical": """
+dialectical.Config(**{_: 0}) for "vocabulary", "context", "width", "head_dim"  # {} must be at least
+dialectical.Config(halt_eps=_) for NAN, INF, -0.1  # halt_eps must be 0 or more and finite
+dialectical.Config(tension_tau=_) for NAN, INF, -0.1  # tension_tau must be 0 or more and finite
+dialectical.Config(steps=10**12)  # steps must be at most
+dialectical.Config(steps=0)  # at least one step, not 0
+dialectical.Config(streams=3)  # 1 or 2 streams, not 3
+dialectical.Config(mask="none")  # mask must be one of published, causal, not 'none'
+dialectical.Config(tilts="value")  # tilts must be one of query, key, not 'value'
+dialectical.Config(values="split")  # values must be one of opposed, shared, not 'split'
+dialectical.Config(tension="angle")  # tension must be one of cosine, variation, not 'angle'
+dialectical.Config(halting="never")  # halting must be one of published, absorbing, not 'never'
+dialectical.LanguageModel(dialectical.Config(context=13), G)(whole([0] * 14))  # at most 13 tokens
+""",
+    "equilibrium": """
+settling(**{_: 0}) for "vocabulary", "context", "width", "heads"  # {} must be at least 1
+settling(heads=4)  # 4 heads cannot share a width of 6
+settling(**{_: NAN}) for "strength", "damping", "embedding_std"  # {} must be
+settling(**{_: "other"}) for *equilibrium.PARTS,  # {} must be one of
+settling().settle(torch.zeros(0, 3).long())  # x must have at least one
+settling()(whole([1] * 8))  # at most 7 tokens, not 8
+equilibrium.Relaxation(1, _) for INF, 0.0, NAN  # a step is positive, not {}
+equilibrium.Relaxation(10**12, 0.1)  # steps must be at most
+equilibrium.Relaxation(-1, 0.1)  # cannot be negative, as in -1 and 0
+equilibrium.Relaxation(1, 0.1, -2)  # cannot be negative, as in 1 and -2
+""",
+    "triple_product": """
+triple_product.Config(vocabulary=0)  # vocabulary must be at least 1
+triple_product.Config(width=10**12)  # width must be at most
+triple_product.Config(width=33)  # 2 heads do not divide a width of 33
+triple_product.Config(width=6)  # even, not 3
+triple_product.Config(**{_: 0}) for "layers", "heads"  # {} must be at least 1, not 0
+triple_product.Config(head_dim=5)  # even, not 5
+triple_product.Config(head_dim=0)  # even, not 0
+triple_product.Config(score="cosine")  # score must be one of dot, volume, angle, line, not 'cosine'
+triple_product.Config(form="fast")  # form must be one of expanded, projected, residual, stable, not
+triple_product.TripleProductAttention(4, 0, 2, G)  # heads must be at least 1
+triple_product.TripleProductAttention(8, 2, 4, G, score="dot")  # volume or angle, not 'dot'
+triple_product.TripleProductAttention(8, 2, 4, G, form="fast")  # form must be one of
+""",
+    "trm": """
+trm.Config(expansion=_) for NAN, INF, 0.0  # expansion must be positive and finite
+trm.Config(width=10**12)  # width must be at most
+thinker(**{_: 0}) for "cells", "summary", "width", "layers", "multiple", "heads"  # {}
+thinker(**{_: 0}) for "vocabulary", "latent_steps", "cycles"  # {}
+thinker(mixer="convolution")  # mixer must be one of mlp, attention
+thinker(norm="batch")  # norm must be one of channels, tokens
+thinker(mixer="attention", heads=5)  # do not make up a width
+thinker(expansion=1e-9)  # inner must be at least 1
+thinker().start(-1)  # batch must be at least 0
+thinker().trace(whole([0] * 16), 0)  # at least 1, not 0
+thinker()(whole([0] * 15))  # a board has 16 cells, and these have 15
+""",
+    "training": """
+train(steps=-1)  # steps must be at least 0
+train(probe_every=0)  # probe_every must be at least 1
+train(clip=_) for NAN, INF, 0.0  # clip must be positive
+train_kinds(lr=_) for NAN, INF, 0.0, -1.0, {"one": NAN}  # lr must be positive
+train_kinds(lr={"two": 0.1})  # a learning rate is missing: of one
+train_kinds(loss={})  # a loss is missing: of one
+train_kinds(seeds=0)  # seeds must be at least 1
+schedules.warmup_cosine(-1, 0)  # steps must be at least 0
+schedules.warmup_cosine(1, 0, NAN)  # last must be 0 or more and finite
+""",
+    "programs": """
+programs.export(lambda t: t, {})  # a program has at least one input, and there is none
+programs.export(lambda t: {}, {"x": torch.ones(1)})  # at least one output, and there is none
+forward(nn.Linear(1, 1), {"weight": torch.ones(1)}, ("y",))  # weight: name of an input and of a
+forward(nn.Linear(1, 1), {"x": torch.ones(1)}, ("y", "z"))  # returns 1 tensors, and 2 names
+""",
+    "doubt": """
+doubt.causal(nn.Embedding(3, 3), whole([0]), 3)  # two tokens or more, not
+doubt.causal(nn.Embedding(3, 3), whole([0, 3]), 3)  # between 0 and 2
+floor(train=torch.zeros(0).long())  # train must have at least one
+floor(test=torch.zeros(1).long())  # test must have at least one
+floor(test=torch.full((4,), 3))  # test must lie between 0 and 2
+floor(vocabulary=1)  # vocabulary must be at least 2
+floor(orders=[])  # orders must have at least one
+floor(orders=[0])  # an order of 0 cannot be counted
+floor(entropy=NAN)  # entropy must be 0 or more
+floor(losses=torch.tensor([NAN]))  # losses must be finite
+floor(losses=torch.zeros(0))  # losses must have at least one
+doubt.twins([], [1])  # train must have at least one
+doubt.twins(["a"], ["b"], near=_) for 0.0, 1.0, NAN  # near must lie between 0 and 1
+doubt.twins(["a"], ["b"], scores=torch.zeros(2))  # 1 items have as many scores
+doubt.proper(abs, whole([0]), 1)  # vocabulary must be at least 2
+doubt.proper(abs, whole([0, 1]), 5, budget=0.0)  # budget must be positive
+doubt.slope(nn.Linear(2, 1).requires_grad_(False), lambda m: torch.ones(()))  # no parameter
+doubt.slope(nn.ReLU(), lambda m: torch.ones(()))  # no parameter of the model
+doubt.compare(max, max, [])  # rates must have at least
+""",
+    "analysis": """
+statistics.shift(NONE)  # differences must have at least one
+statistics.shift(torch.tensor([_])) for NAN, INF  # finite
+statistics.could_show_in_pairs(torch.tensor([NAN]))  # values must be finite
+statistics.difference(torch.tensor([NAN]), torch.ones(4))  # finite
+statistics.typical(torch.tensor([INF]))  # finite
+statistics.compare(torch.ones(201), torch.ones(200))  # at most 40,000, not 40,200
+_(*torch.ones(2, 3000)) for statistics.rank_p, statistics.ends_lower  # at most 40,000, not 9,000
+statistics.ends_lower(NONE, torch.ones(4))  # ours must have at least
+statistics.ends_lower(torch.ones(4), NONE)  # theirs must have at least
+statistics.within(NONE, NONE, 1.0)  # ours must have
+statistics.near([], [])  # found must have at least
+statistics.near([1.0], [1.0, 2.0])  # there are 1 and 2
+statistics.all_rise([], [])  # before must have at least
+statistics.all_rise([1.0, 2.0], [3.0])  # there are 2 and 1
+statistics.every_seed(NONE)  # accuracies must have at least
+statistics.never_below([])  # losses must have at least
+statistics.compare(NONE, torch.ones(5))  # ours must have at least one value
+statistics.compare(torch.ones(5), NONE)  # theirs must have at least one value
+statistics.not_yet(NONE, torch.tensor([0, 1]))  # members must have at least one value
+statistics.stable_from(torch.zeros(0, 3).long(), NONE.long(), 27)  # nothing was probed
+words.span([], 1)  # values
+words.median(NONE)  # values
+words.of_seeds(NONE, 2)  # values
+leaks.future_leak(abs, torch.zeros(_).long(), 5) for (0, 5), (2, 1)  # give sequences
+leaks.future_leak(abs, torch.ones(2, 5).long(), _) for 1, 0  # {}
+cost.seconds({}, repeats=0)  # repeats must be at least 1
+leaks.influence(abs, whole([0, 1]), 10**9)  # at most 10,000
+leaks.on_prefixes(abs, torch.zeros(0, 3).long(), 0)  # tokens must have
+""",
+}

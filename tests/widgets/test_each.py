@@ -1,0 +1,143 @@
+"""What holds for every widget that shows models: what it takes, refuses, sends and prints."""
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from anywidget import AnyWidget
+from torch import Generator, Tensor, nn
+from torch.func import stack_module_state
+from traitlets import TraitError
+
+from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
+from attn_notes.tasks.copying import Copying
+from attn_notes.tasks.sudoku import Sudoku
+from attn_notes.widgets.deep_qkv import ABCSorter
+from attn_notes.widgets.dialectical import BracketGenerator
+from attn_notes.widgets.equilibrium import EquilibriumExplorer
+from attn_notes.widgets.triple_product import TripleProductExplorer
+from attn_notes.widgets.trm import SudokuExplorer
+
+SEEDS = 3
+
+
+class Kind(NamedTuple):
+    """A widget, the model that it shows, and what `load` is given besides."""
+
+    widget: type[AnyWidget]
+    model: type[nn.Module]
+    config: Any
+    more: tuple[Any, ...] = ()
+    one: str = "model"
+    bytes: int = 2  # of a number
+    named: bool = True  # as one likes
+
+    def load(self, widget: Any, name: str = "one", seeds: int = SEEDS, change: Any = None) -> None:
+        models = [self.model(self.config, Generator().manual_seed(i)) for i in range(seeds)]
+        parameters, buffers = stack_module_state(models)
+        given = (change or dict)(parameters | buffers)
+        widget.load(name if self.named else "gated", given, self.config, *self.more)
+
+
+EACH = {
+    "deep_qkv": Kind(ABCSorter, deep_qkv.Sorter, deep_qkv.Config(), (), "variant", 4, False),
+    "dialectical": Kind(
+        BracketGenerator,
+        dialectical.LanguageModel,
+        dialectical.Config(context=13, width=11, head_dim=5, steps=2),
+        bytes=4,
+    ),
+    "equilibrium": Kind(
+        EquilibriumExplorer,
+        equilibrium.LanguageModel,
+        replace(equilibrium.PUBLISHED, vocabulary=7, context=5, width=10, heads=2),
+        ("\n Tbeo,",),
+    ),
+    "triple_product": Kind(
+        TripleProductExplorer,
+        triple_product.AttentionOnly,
+        triple_product.Config(score="volume", vocabulary=5, width=22, heads=3, head_dim=2),
+        (Copying(vocabulary=5, length=13, periods=(3, 7)),),
+    ),
+    "trm": Kind(
+        SudokuExplorer,
+        trm.TRM,
+        trm.Config(vocabulary=7, cells=36, width=5, layers=1, multiple=3, norm="tokens"),
+        (Sudoku(),),
+    ),
+}
+each = pytest.mark.parametrize("kind", EACH.values(), ids=EACH)
+
+
+@each
+def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
+    widget = kind.widget()
+    name, one = kind.widget.__name__, kind.one
+    assert widget.runs == {} and repr(widget) == f"{name}: no model yet"
+    kind.load(widget)
+    run = next(iter(widget.get_state("runs")["runs"].values()))
+    state = kind.model(kind.config, Generator()).state_dict()
+    size = kind.bytes * SEEDS * sum(tensor.numel() for tensor in state.values())
+    assert isinstance(run["weights"], bytes) and len(run["weights"]) == size
+    kind.load(widget, seeds=1)
+    assert repr(widget) == f"{name}: 1 {one}, 1 seed"
+    first = next(iter(widget.runs))
+    widget.runs = {"two": {**widget.runs[first], "seeds": 5}, **widget.runs}
+    assert repr(widget) == f"{name}: 2 {one}s, 1 to 5 seeds"
+    widget.runs = {"two": widget.runs["two"], first: widget.runs["two"]}
+    assert repr(widget) == f"{name}: 2 {one}s, 5 seeds"
+
+
+def without_the_last(numbers: dict[str, Tensor]) -> dict[str, Tensor]:
+    return dict([*numbers.items()][:-1])
+
+
+def too_short(numbers: dict[str, Tensor], seeds: slice | int) -> dict[str, Tensor]:
+    return {name: tensor[seeds] for name, tensor in numbers.items()}
+
+
+@each
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind: Kind) -> None:
+    widget = kind.widget()
+    for change, sentence in (
+        (lambda numbers: numbers | {"b": torch.zeros(3)}, "of this config has no b"),
+        (partial(too_short, seeds=0), "must have the shape"),
+        (partial(too_short, seeds=slice(0)), "at least one"),
+        (without_the_last, "the parameters lack "),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            kind.load(widget, change=change)
+    for name, length in {" ": 0, "n" * 41: 41}.items() if kind.named else ():
+        with pytest.raises(ValueError, match=f"a name has 1 to 40 characters, not {length}"):
+            kind.load(widget, name)
+    assert widget.runs == {}
+    assert not kind.named or widget.run == ""
+
+
+BEYOND: dict[str, dict[str, tuple[Any, ...]]] = {
+    "dialectical": {
+        "budget": (-1, 61), "temperature": (-0.1, 2.1), "draw": (-1,), "view": ("leaks",),
+        "place": (-2,),
+    },
+    "equilibrium": {
+        "weights": ([0.0], [-3.1, 0.0], [0.0, math.nan]), "beta": (0.0, 0.0009, 3.1),
+        "input": ([0.0], [0.0, 3.1], [0.0] * 3, [0.0, "a"]), "target": ([], [-3.1, 0.0]),
+        "steps": (0, 401), "learned": (-1, 31), "method": ("half",), "panel": ("text",),
+        "step": (-2,), "selected": (-2,), "seed": (-1,),
+    },
+    "trm": {"step": (-1, 25), "shown": ("both",), "selected": (-2,)},
+}  # fmt: skip
+
+
+def test_a_setting_beyond_what_can_be_shown_is_refused() -> None:
+    for name, settings in BEYOND.items():
+        widget = EACH[name].widget()
+        for setting, values in settings.items():
+            before = getattr(widget, setting)
+            for value in values:
+                with pytest.raises(TraitError, match=setting):
+                    setattr(widget, setting, value)
+                assert getattr(widget, setting) == before
