@@ -356,8 +356,8 @@ def rates(found: probes.Rates) -> Picture:
         f"error; in the end it would be ρ, {found.radius:.3f}.",
         "Left: the relative error of the gradient against β between logarithmic axes; "
         f"slope {one:.2f} with one side, {both:.2f} with both. "
-        f"Right: against nudged steps; AEP's falls by a factor of {found.factor:.3f} a step between "
-        f"1e-6 and 5e-10, the spectral radius is {found.radius:.3f}; clipped never falls "
+        f"Right: against nudged steps; AEP's falls by a factor of {found.factor:.3f} a step "
+        f"between 1e-6 and 5e-10, the spectral radius is {found.radius:.3f}; clipped never falls "
         f"below {min(clipped):.2g} and ends at {clipped[-1]:.2g}; naive stays at {stays:.2f}.",
     )
 
