@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 
 from attn_notes import figures
 from attn_notes.analysis import statistics
-from attn_notes.analysis.words import listed, span, number
+from attn_notes.analysis.words import listed, number, span
 from attn_notes.cell.lesson import WRITTEN
 from attn_notes.chapters.deep_qkv import evidence, measure, pull, recipe
 from attn_notes.chapters.deep_qkv.claims import (
@@ -449,8 +449,8 @@ def prediction_losses(crowds: Crowds, kind: str) -> Picture:
         fig,
         "At the end no prediction is more than 0.001 nats above its floor",
         f"Loss of each prediction of {NAMES[kind]} sorters: median seed, and a line between the "
-        "quartiles; the level lines are the floor. At first the models are sure of the wrong things, which costs more "
-        "than an even guess.",
+        "quartiles; the level lines are the floor. At first the models are sure of the wrong "
+        "things, which costs more than an even guess.",
         f"Loss of each of the six predictions of {NAMES[kind]} sorters at steps "
         + listed([str(m) for m in here.moments])
         + ". Medians at the end: "
