@@ -259,7 +259,7 @@ def test_heat_map_stands_like_its_matrix() -> None:
 
 def test_heat_map_of_signed_values() -> None:
     with figures.figure() as (_, ax):
-        figures.heat_map(ax, torch.tensor([[-2.0, 1.0]]), signed=True, frames=[(0, 1)])
+        figures.heat_map(ax, torch.tensor([[-1.0, 2.0]]), signed=True, frames=[(0, 1)])
         mesh = ax.collections[-1]
         assert (mesh.norm.vmin, mesh.norm.vmax) == (-2, 2)
         assert ax.patches[0].get_xy() == pytest.approx((1.08, 0.08))
@@ -270,7 +270,7 @@ def test_heat_map_of_signed_values() -> None:
 def test_a_board_shows_clues_what_is_filled_in_and_what_is_wrong() -> None:
     clues = torch.tensor([1, 0, 0, 0] + [0] * 11 + [3])
     filled = torch.tensor([4, 2, 3, 4] + [1] * 12)
-    solution = torch.tensor([1, 2, 4, 4] + [1] * 11 + [3])
+    solution = torch.tensor([2, 2, 4, 4] + [1] * 11 + [3])
     with figures.figure() as (_, ax):
         figures.board(ax, clues, (2, 2), filled=filled, solution=solution)
         assert ax.get_ylim() == (4, 0)  # first row on top
