@@ -21,7 +21,7 @@ LISTS = {
     "benchmarks/programs.py": "times a step of each model that trains in the page",
     "benchmarks/waiting.py": "times what a reader of each page waits for",
     "tests/analysis/test_pretrained.py": "asks each trained model for what its chapter says of it",
-    "tests/browser/answers_wrong.py": "has wrong answers to each exercise",
+    "tests/widgets/test_each.py": "asks the same of each widget that shows models",
     "tests/browser/test_alone.py": "knows what can be chosen in each widget",
     "tests/browser/test_cells.py": "tries what each text says of changing its model",
     "tests/browser/test_forced_colours.py": "names the widgets that every run asks",
