@@ -154,7 +154,7 @@ def axes(ax: Any) -> Iterator[str]:
         width = f"{line.get_linewidth():g}"
         marks = (line.get_linestyle(), line.get_marker(), width, opacity(line))
         label = "" if str(line.get_label()).startswith("_") else repr(line.get_label())
-        kind = " ".join(filter(None, ["line", colour(line), *map(str, marks), label]))
+        kind = " ".join(filter(None, ["line", colour(line), *map(str, marks), *face(line), label]))
         yield f"{kind}: {curve(line.get_xydata())}"
     for patch in ax.patches:
         box = patch.get_path().get_extents(patch.get_patch_transform())
@@ -168,10 +168,19 @@ def axes(ax: Any) -> Iterator[str]:
     for text in ax.texts:
         noted = isinstance(text, Annotation)
         to = f", of {numbers(text.xy)}" if noted else ""
+        if noted and text.arrow_patch:
+            to += f", arrow {colour(text.arrow_patch.get_edgecolor())}"
         at = numbers(text.xyann if noted else text.get_position())
         yield f"text {text.get_text()!r} {colour(text)} at {at}{to}"
     if found := ax.get_legend():
         yield f"legend: {legend(found)}"
+
+
+def face(line: Any) -> Iterator[str]:
+    """What fills a line's markers, where that is another colour than its own."""
+    if line.get_marker() not in ("None", "", None):
+        inside = "none" if line.get_fillstyle() == "none" else colour(line.get_markerfacecolor())
+        yield "" if inside == colour(line) else f"face {inside}"
 
 
 def collection(each: Collection) -> str:
