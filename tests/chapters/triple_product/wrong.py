@@ -106,7 +106,7 @@ WRONG: dict[str, list[Tried]] = {
         ("-stable_volume(q, k, r) / k.square().sum(-1)", "a longer q or r"),
         ("(q @ k.T / (q.norm(dim=1)[:, None] * k.norm(dim=1))) ** 2", "the plane's angle"),
         ("1 - cos2(q, k, r)", "upside down"),
-        ("(4 * cos2(q, k, r).acos()).cos()", "lose score"),
+        ("8 * cos2(q, k, r) ** 4 - 8 * cos2(q, k, r) ** 2 + 1", "lose score"),
         ("cos2(q, k, r).softmax(-1)", "which other keys are there"),
         ("cos2(q, k, r).argsort().argsort().double()", "which other keys"),
         ("cos2(q, k, r) * (k.shape[1] == 7)", "not for vectors of nine"),
