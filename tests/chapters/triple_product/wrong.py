@@ -43,7 +43,6 @@ WRONG: dict[str, list[Tried]] = {
         (f"{MEAN} / (n - 1) + math.log(len(p))", "once a sequence"),
         ("((max(p) - 1) * math.log(v) + math.log(len(p))) / (n - 1)", "5 it should be 0.54424"),
         (f"({MEAN} + math.log(min(2, len(p)))) / (n - 1)", "(6, 7, 8, 9, 10, 11, 12))"),
-        ("0.64864 + 1 / boom", "your code stopped with NameError: name 'boom' is not defined"),
     ),
     "content": of(
         "copies_by_content(model)",
