@@ -10,10 +10,8 @@ import pytest
 from dependencies import lesson_stems
 
 from attn_notes import predictions
-from attn_notes.chapters.deep_qkv import evidence as sorters
 from attn_notes.figures import Picture
 from attn_notes.predictions import Choice, Number, Order, Part
-from attn_notes.tasks import sorting
 
 from . import exercises
 
@@ -215,19 +213,6 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions
     call = cells["prediction-score"].source
     assert call.startswith("prediction.score(evidence.predicted(")
-
-
-def test_ranks_and_the_floor_of_the_sorters() -> None:
-    parts = {part.name: part for part in sorters.predicted(sorters.recorded("chosen"))}
-    ranks = {name: (part.came, part.either) for name, part in parts.items() if part.high == 4}
-    assert ranks == {
-        "two letters left out": (1, 0),
-        "gated": (2.5, 0.5),  # which of these two is sooner cannot be told
-        "divided by three": (2.5, 0.5),
-        "plain": (4, 0),
-    }
-    lowest = parts["lowest loss of plain"]
-    assert lowest.best == sorting.FLOOR <= lowest.came < sorting.FLOOR + 0.1
 
 
 def test_those_that_cannot_be_told_apart_share_their_ranks() -> None:

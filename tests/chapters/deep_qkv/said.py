@@ -96,6 +96,8 @@ def the_gate(lesson: Says, proof: Says) -> None:
     lesson("Untrained, the gate does not choose: it divides by three", where=even)
     lesson("At its own rate the gate helps, and so does its control", held=HELPS)
     lesson("as published, neither can be told", untold=AS_PUBLISHED)
+    old, new = (line.get_ydata().mean() for line in figures.emblem().fig.axes[0].lines)
+    assert old > new  # as its alternative text says, on the first page
     lesson("## The control does as well", "At its own rate the gate helps.", held=HELPS)
     lesson("nothing shows that the gate does more than divide", untold=CHOOSES)
     lesson("Nothing shows that it was the new part", untold=[*CHOOSES, *AS_PUBLISHED])
