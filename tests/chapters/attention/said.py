@@ -32,7 +32,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         "and which gets half of the words wrong",
         f"the one below gets {measure.right(PEEKS, OPEN)} of 27 words right",
-        f"a head takes, on average, {100 * measure.peeked(PEEKS).max():.0f} % from the cell one on",
+        f"A head takes, on average, {100 * measure.peeked(PEEKS).max():.0f} % from the cell one on",
         where=measure.right(SHOWN, MASK) == 27
         and first[1] == third[1]
         and abs(measure.right(PEEKS, OPEN) - 27 / 2) < 1,
@@ -73,7 +73,7 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
     twice = min(read[word] for word in WORDS if word.count("a") == 2)
     at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
     lesson(
-        "aab</a>, `aba` and `baa`: head 1 reads the b, and still an a is written, since head 2 "
+        "aab</a>, `aba` and `baa`. Head 1 reads the b, and still an a is written, since head 2 "
         "reads both a’s. Made to read the bar, it lets the b pass",
         where=failed == {"aab", "aba", "baa"}
         and twice > max(read[word] for word in WORDS if word.count("a") < 2)
@@ -91,7 +91,7 @@ def the_second_exercise(lesson: Says, teaching: Says) -> None:
     lesson(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
     for page, word, b, words in (
         (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
-        (lesson, "aab", 2, "head 1 reads the b, and still an a is written"),
+        (lesson, "aab", 2, "Head 1 reads the b, and still an a is written"),
         (teaching, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
     ):
         text = sorting.complete(sorting.prompt(word)[:3])
