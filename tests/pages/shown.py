@@ -80,6 +80,7 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
         return found
 
     patch.setenv("FAST", "1")
+    patch.setenv("ATTN_NOTES_DATA", str(Path(__file__) / "none"))  # no folder can be made there
     patch.setattr(recall, "key", named)
     patch.setattr(recall, "find", lambda key: known(find(key)))
     patch.setattr(recall, "begins", lambda found, seen: known(begins(found, seen)))
