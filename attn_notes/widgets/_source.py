@@ -16,8 +16,7 @@ def javascript(stem: str) -> str:
 
 def files(stem: str) -> list[str]:
     """The files of that module, in their order, as texts that make it one after the other."""
-    names = source.parts_of(f"{stem}.js", FOLDERS)
-    return [source.IMPORT.sub("", source.read(name, FOLDERS)) for name in names]
+    return source.parts(f"{stem}.js", FOLDERS)
 
 
 def style(stem: str) -> str:
