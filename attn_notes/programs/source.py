@@ -10,65 +10,29 @@ COMMENTS = {
     ".css": re.compile(r"^ */\*(?:[^*]|\*(?!/))*\*/\n", re.MULTILINE),
 }
 """Lines of their own: for whoever reads the files, and a tenth of what a page would weigh."""
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";$', re.MULTILINE)
-EXPORT = re.compile(
-    r"^export (?=(?:async )?(?:const|class|function\*?) \[?(\w+(?:, \w+)*))", re.MULTILINE
-)
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 
 
 def joined(name: str, folders: Sequence[Path] = (HERE,)) -> str:
-    """One module: a file after all that it imports, each file once."""
-    return "".join(parts(name, folders))
+    """One module: a file after all that it imports, each file once, their imports left out.
 
-
-def parts(name: str, folders: Sequence[Path] = (HERE,)) -> list[str]:
-    """The texts that make one module of a file, one after the other: what it imports, then itself.
-
-    Each file has a scope of its own, as the module that it is, and gives what it exports: names of
-    one are nothing to another. It comes after those that it imports, directly or through others.
-
-    Raises:
-        FileNotFoundError: a file is in none of the folders.
-        ImportError: a name is imported that its file does not export.
+    A file comes after those that it imports, so that what it reads at once is there.
     """
-    found: dict[str, str] = {}
+    return "".join(IMPORT.sub("", read(part, folders)) for part in parts_of(name, folders))
+
+
+def parts_of(name: str, folders: Sequence[Path] = (HERE,)) -> list[str]:
+    """A file and all that it imports, directly or through others, in the order of their use."""
+    found: dict[str, None] = {}
 
     def visit(name: str) -> None:
         if name not in found:
-            text = read(name, folders)
-            for names, other in IMPORT.findall(text):
+            for other in IMPORT.findall(read(name, folders)):
                 visit(other)
-                if lacking := {*re.findall(r"(\w+)(?: as \w+)?", names)} - {*exports(found[other])}:
-                    raise ImportError(f"{name} imports {lacking}, which {other} does not export")
-            found[name] = IMPORT.sub(_taken, text)
+            found[name] = None
 
     visit(name)
-    *imported, (_, own) = found.items()
-    return [*(_scoped(*each) for each in imported), own]
-
-
-def _taken(found: re.Match[str]) -> str:
-    return f"const {{{found[1].replace(' as ', ': ')}}} = {_scope(found[2])};"
-
-
-def exports(text: str) -> list[str]:
-    r"""The names that a file exports.
-
-    >>> exports("export const [a, b] = [1, 2];\nexport async function c() {}\nconst d = 3;\n")
-    ['a', 'b', 'c']
-    """
-    return ", ".join(EXPORT.findall(text)).split(", ")
-
-
-def _scoped(name: str, text: str) -> str:
-    given = ", ".join(exports(text))
-    return (
-        f"const {_scope(name)} = (() => {{\n{EXPORT.sub('', text)}return {{ {given} }};\n}})();\n"
-    )
-
-
-def _scope(name: str) -> str:
-    return "$" + name.removesuffix(".js").replace(".", "_")
+    return list(found)
 
 
 def read(name: str, folders: Sequence[Path] = (HERE,)) -> str:

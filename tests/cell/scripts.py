@@ -8,7 +8,7 @@ import traitlets
 from attn_notes.analysis import results
 from attn_notes.cell.bench.told import RECORD
 from attn_notes.cell.engine import FOLDERS
-from attn_notes.programs import source
+from attn_notes.widgets import _source
 
 SHOW = """
 const read = (layer) => ({ ...layer, above: layer.above.map((x) => x ?? Infinity) });
@@ -28,7 +28,7 @@ export default { render({ model, el }) {
 class Compared(anywidget.AnyWidget):
     """The table, of the recorded layers of a task and of how far above the best ours ends."""
 
-    _esm = source.joined("_bench_table.js", FOLDERS) + SHOW
+    _esm = _source.javascript("_bench_table", FOLDERS) + SHOW
     layers = traitlets.Dict().tag(sync=True)
     above = traitlets.List().tag(sync=True)
     ahead = traitlets.Bool(False).tag(sync=True)

@@ -35,13 +35,13 @@ def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> No
     (tmp_path / "one.js").write_text("const most = 1;\nexport const one = () => most;\n", "utf-8")
     own = 'import { one as first } from "./one.js";\nconst most = 2;\n'
     (tmp_path / "two.js").write_text(own, "utf-8")
-    assert source.joined("two.js", [tmp_path]).split("\n") == [
+    assert _source.javascript("two", [tmp_path]).split("\n") == [
         *("const $one = (() => {", "const most = 1;", "const one = () => most;"),
         *("return { one };", "})();", "const { one: first } = $one;", "const most = 2;", ""),
     ]
     (tmp_path / "one.js").write_text("export const [other, another] = [1, 2];\n", "utf-8")
     with pytest.raises(ImportError, match=r"two.js imports {'one'}, which one.js does not export"):
-        source.joined("two.js", [tmp_path])
+        _source.javascript("two", [tmp_path])
 
 
 def test_a_file_is_short_enough_to_read() -> None:
