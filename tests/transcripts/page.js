@@ -25,7 +25,8 @@ URL.createObjectURL = (blob) => {
 URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
 
 /** Whether something goes on that no timer of the page waits for. */
-window.busy = () => coming.size > 0 || document.querySelector('[data-training="running"]') !== null
+window.busy = () => coming.size > 0
+  || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted]:empty') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
 
 /** Bring something to the middle of the window, unless a pointer reaches it where it is. */
@@ -45,7 +46,7 @@ window.seen = () => {
 
   const brief = (text) => text.trim().replace(/\s+/g, " ");
   // What is made anew in each page says nothing: the end of an id, the address of a blob. Three digits are seen.
-  const lasting = (text) => text
+  const lasting = (text) => brief(text)
     .replace(/blob:[^\s"')]+/g, "blob:")
     .replace(/([#=(]["']?#?[a-z]+(?:-[a-z]+)*)-[0-9a-z]{6,}\b/gi, "$1")
     .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
@@ -92,7 +93,7 @@ window.seen = () => {
     const found = [];
     if (node.matches("input, select, textarea")) {
       found.push(`named=${[...(node.labels ?? [])].map((label) => brief(label.textContent)).join(" ") || "by no label"}`);
-      if (!node.matches("[type=radio], [type=checkbox]")) found.push(`value=${node.value}`);
+      if (!node.matches("[type=radio], [type=checkbox]")) found.push(`value=${node.value.replaceAll("\n", "⏎")}`);
     }
     if (node.checked) found.push("checked");
     if (node.disabled) found.push("disabled");
@@ -106,6 +107,7 @@ window.seen = () => {
   function walk(node, depth) {
     const style = getComputedStyle(node);
     if (style.display === "none" && !node.matches("title, desc")) return;
+    if (node.matches("details:not([open]) > :not(summary)")) return;
     const whole = [...node.querySelectorAll("*")].every((inner) => inner.matches(PLAIN));
     const text = whole ? node.textContent : [...node.childNodes].map((n) => (n.nodeType === 3 ? n.data : " … ")).join("");
     const own = text.replace(/[…\s]+/g, "") ? brief(text).replace(/(?: ?… ?)+/g, " … ") : "";

@@ -6,9 +6,10 @@ script has a line for each thing done; `VERBS` has them all. `# …` above some 
 
 import hashlib
 import json
+import mimetypes
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from ipywidgets import Widget
 from ipywidgets.embed import embed_data
-from playwright.sync_api import Browser, Error, Locator, Page
+from playwright.sync_api import Browser, Error, Locator, Page, Route
 
 from attn_notes.widgets import _source
 
@@ -24,6 +25,7 @@ from ..pages.held import NUMBER, aligned, masked, number
 
 OWN = Path(__file__).with_name("page.js").read_text("utf-8")
 ADDRESS = "http://127.0.0.1/widget"  # nothing is asked of it: the page is given
+BESIDE = "http://127.0.0.1/beside/"
 HANGS = 120
 """Seconds until a page is given up that does not come to rest, on a busy machine too."""
 MOST, FIRST = 16, 3
@@ -57,7 +59,9 @@ export default { ...widget, initialize };
 def page_of(*shown: Any, own: str = OWN) -> str:
     """An empty page that shows widgets, and figures and other HTML, in their order."""
     widgets = [each for each in shown if isinstance(each, Widget)]
-    saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
+    saved: dict[str, Any] = {"state": {}}
+    if widgets:
+        saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
     for model in saved["state"].values():
         if "_esm" in model["state"]:
             model["state"]["_esm"] = REACHED % json.dumps(model["state"]["_esm"])
@@ -97,6 +101,8 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
     page.clock.install()
     body = page_of(*shown)
     page.route(f"{ADDRESS}**", lambda route: route.fulfill(body=body, content_type="text/html"))
+    for each in shown:
+        context.route(f"{BESIDE}*", partial(beside, files=getattr(each, "files", {})))
     try:
         page.goto(ADDRESS)
         before: list[list[Any]] = []
@@ -115,6 +121,16 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
             before = now
     finally:
         context.close()
+
+
+def beside(route: Route, files: Mapping[str, str | bytes]) -> None:
+    """What stands beside the page, for what fetches it."""
+    name = route.request.url.removeprefix(BESIDE)
+    if name in files:
+        kind = mimetypes.guess_type(name)[0] or "text/plain"
+        route.fulfill(body=files[name], content_type=kind)
+    else:
+        route.fallback()
 
 
 def settled(page: Page, line: str, wrong: Sequence[str]) -> list[list[Any]]:
@@ -260,7 +276,8 @@ def some(lines: list[str]) -> Iterator[str]:
 
 def summed(text: str) -> str:
     """What differs where a text does: of its numbers two means, which survive rounding."""
-    numbers = [number(x) for x in NUMBER.findall(text) if not x.startswith("#")]
+    found = (number(x) for x in NUMBER.findall(text) if not x.startswith("#"))
+    numbers = [x for x in found if abs(x) < 1e9]  # a sum within it may read 7e1234
     words = hashlib.sha256(masked(text).encode()).hexdigest()[:6]
     places = range(1, len(numbers) + 1)
     mean = sum(numbers) / max(len(numbers), 1)
