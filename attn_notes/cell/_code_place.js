@@ -33,7 +33,10 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   const { node: lines, field, number } = codeField({ uid, label, typed, run: () => run() });
   const go = button("Run", () => run());
   const stop = button("Stop", () => by().end("you stopped it"));
-  const again = button(words, () => put(book()));
+  const again = button(words, () => {
+    put(book());
+    field.focus(); // there is nothing more to bring back, and what is disabled keeps no focus
+  });
   const output = html("pre", { class: "attn-printed", tabindex: "0", "aria-label": "What the code printed" });
   const about = html("p", { id: `${uid}-hint`, class: "attn-hint" });
   const said = html("div", { class: "attn-cell-said", role: "status" });
@@ -118,11 +121,14 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
     forget();
     number();
     node.dataset.code = "running";
+    const source = field.value;
+    const held = [go, ...starts].find((each) => each === document.activeElement); // what is disabled keeps no focus
     for (const each of [go, ...starts]) each.disabled = true;
     stop.hidden = false;
+    if (held) stop.focus();
     try {
-      for (const { line, words: trap } of traps(field.value)) tell(`Line ${line}: ${trap}`);
-      await attempt(field.value, given);
+      for (const { line, words: trap } of traps(source)) tell(`Line ${line}: ${trap}`);
+      await attempt(source, given);
       node.dataset.code = "done";
     } catch (error) {
       node.dataset.code = "failed";
@@ -134,7 +140,9 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
     } finally {
       busy = false;
       for (const each of [go, ...starts]) each.disabled = false;
+      if (held && document.activeElement === stop) (held.hidden ? node.querySelector(".attn-go") : held).focus();
       stop.hidden = true;
+      said.classList.toggle("attn-before", field.value !== source);
     }
   }
 

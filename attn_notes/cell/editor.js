@@ -16,7 +16,7 @@ export function mount(place) {
   const learns = "trains" in place.dataset ? " Run says what differs; Train, whether it still learns." : "";
   const below = html("div", { class: "attn-trained" });
   let panel = null;
-  const { node, tell, print, run } = codePlace({
+  const { node, tell, print, run, code: now } = codePlace({
     uid,
     label: "Code of this cell",
     hint: `Change it and run it, here in the page (Ctrl+Enter).${learns}`,
@@ -62,9 +62,11 @@ export function mount(place) {
     return { agrees: differs({ shape, values }, book), ahead, looked: made.looked, code, made, data };
   }
 
-  async function training({ code, made, data }) {
-    const [{ trained }, programs] = await Promise.all([import("./training.js"), programsOf(made, data)]);
-    panel = await trained({ root: node, lesson, code, data, programs, uid });
+  async function training({ code, made: model, data }) {
+    const [{ trained }, programs] = await Promise.all([import("./training.js"), programsOf(model, data)]);
+    const made = await trained({ root: node, lesson, code, data, programs, uid });
+    if (now() !== code) return void made.free(); // it was changed meanwhile
+    panel = made;
     below.replaceChildren(panel.node);
     train.hidden = true;
     panel.begin();

@@ -109,7 +109,9 @@ export async function mount(place) {
     keepTyped();
     settle(next);
     chosen.put(JSON.stringify({ start, task }));
+    const foreign = !other && node.dataset.from;
     show(other ? (mine().get() ?? data.starts[start].trimEnd()) : code());
+    if (foreign) warn(); // it is there yet
   }
   function share() {
     const at = new URL(addressOf({ code: code(), start, task }), location.href).href;
@@ -126,6 +128,9 @@ export async function mount(place) {
     settle(sent);
     show(sent.code);
     if (sent.code === data.starts[start].trimEnd()) return;
+    warn();
+  }
+  function warn() {
     came.textContent = CAME;
     node.dataset.from = "address";
   }
@@ -136,7 +141,12 @@ export async function mount(place) {
     Object.assign(node.dataset, { leak: ahead.moved, slope: ahead.slope ?? "none", agrees: Math.max(...differs) });
     for (const [words, kind] of verdicts({ agrees: null, ahead, looked })) tell(words, kind);
     tell(...digits(differs));
-    if (trains) await training(source, made);
+    if (!trains) return;
+    await training(source, made).catch((error) => {
+      progress.textContent = "";
+      delete node.dataset.training;
+      throw error;
+    });
   }
 
   async function judged(source) {

@@ -17,12 +17,13 @@ def code(cell: Locator) -> str:
     return cell.get_by_role("textbox").input_value()
 
 
-def change(cell: Locator, before: str, after: str) -> None:
-    """Change the book's code in one place."""
+def change(cell: Locator, before: str, after: str | None) -> None:
+    """Change the book's code in one place, or take out the lines that have this."""
     cell.get_by_role("button", name="The book’s code again").evaluate("(button) => button.click()")
     text = code(cell)
     assert text.count(before) == 1, f"the book's cell has {before!r} {text.count(before)} times"
-    cell.get_by_role("textbox").fill(text.replace(before, after))
+    lines = "".join(line for line in text.splitlines(keepends=True) if before not in line)
+    cell.get_by_role("textbox").fill(lines if after is None else text.replace(before, after))
 
 
 def told(cell: Locator) -> dict[str, str]:

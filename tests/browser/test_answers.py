@@ -220,28 +220,6 @@ def test_every_exercise_has_an_editor_or_a_reason(
     assert why == len([x for x in found if x.why_not])
 
 
-def test_by_the_keyboard_and_what_goes_wrong(open_page: Callable[..., Visit]) -> None:
-    page = open_page("book/deep_qkv.html", fresh=True).page
-    node = exercise_of(page, "floor")
-    field = node.get_by_role("textbox")
-    field.fill("def floor(letters, length):\n    return <img src=x onerror=bad()>")
-    field.focus()
-    page.keyboard.press("Control+Enter")
-    expect(node).to_have_attribute("data-code", "failed")
-    assert "SyntaxError" in node.locator(".attn-cell-said").inner_text()
-    assert node.locator("img").count() == 0
-    page.keyboard.press("Tab")
-    expect(node.get_by_role("button", name="Run", exact=True)).to_be_focused()
-    bad = "<b>bold</b>"
-    told = tried(node, f"def floor(letters, length):\n    raise ValueError('{bad}')")
-    assert f"your code stopped with ValueError: {bad}" in told
-    expect(node.locator(".attn-wrong")).to_have_text("2")
-    assert "you stopped it" not in tried(node, "def floor(a, b):\n    while True:\n        pass")
-    assert "had not ended after" in node.locator(".attn-cell-said").inner_text()
-    node.get_by_role("button", name="Begin anew").click()
-    assert "no answer yet" in tried(node, field.input_value())
-
-
 def test_what_was_reached_can_be_saved(open_page: Callable[..., Visit]) -> None:
     page = open_page("book/deep_qkv.html", fresh=True).page
     (floor,) = (x for x in here("deep_qkv") if x.name == "floor")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from . import cell_page
 from .conftest import ROOT, SITE, STRICT_POLICY, Visit, opened, serve
@@ -16,66 +16,43 @@ from .training_page import UNABLE
 class Change:
     """A change that a lesson's text names, and what comes of it.
 
-    `named` stands in the text; `agrees` and `ahead` are what the page finds; `score` is reached by
-    training, if it is trained, and `below` is whether its loss then lies below the floor.
+    `named` stands in the text; where there is no `after`, lines with `before` are taken out.
+    `agrees` and `ahead` are what the page finds; `score` is reached by training, if it is trained,
+    and `below` is whether its loss then lies below the floor.
     """
 
     named: str
     before: str
-    after: str
+    after: str | None = None
     agrees: bool = False
     ahead: bool = False
     score: float | None = None
     below: bool = False
 
 
+OPEN = Change(
+    "The line with `masked_fill` taken out", "masked_fill", ahead=True, score=0, below=True
+)
+# fmt: off
 CHANGES = {
     "deep_qkv": [
-        Change(
-            "`return base / 3`", "return base * (A @ B).softmax(-1)", "return base / 3", score=1
-        ),
-        Change(
-            "The line with `masked_fill` taken out",
-            "    scores = scores.masked_fill(later, -torch.inf)\n",
-            "",
-            ahead=True,
-            score=0,
-            below=True,
-        ),
+        Change("`return base / 3`", "base * (A @ B).softmax(-1)", "base / 3", score=1),
+        OPEN,
         Change("No `/ q.shape[-1] ** 0.5`", " / q.shape[-1] ** 0.5", "", score=1),
     ],
     "triple_product": [
         Change("`/ 3` in the place of `/ d**0.5`", "/ d**0.5", "/ 3", score=1),
-        Change(
-            "The line with `masked_fill` taken out",
-            "    s = s.masked_fill(later, -torch.inf)\n",
-            "",
-            ahead=True,
-            score=0,
-            below=True,
-        ),
+        OPEN,
         Change("`score(*asked)`, without the turns", "*map(turn, asked)", "*asked"),
     ],
     "dialectical": [
         Change("`range(1)`, a single step", "range(6)", "range(1)", score=1),
-        Change(
-            "The line with `masked_fill` taken out",
-            "    s = s.masked_fill(later, -math.inf)\n",
-            "",
-            ahead=True,
-            score=0,
-            below=True,
-        ),
+        OPEN,
         Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True),
     ],
     "equilibrium": [
         Change("`0.5` for `0.25`", "0.25", "0.5"),
-        Change(
-            "No line with `-torch.inf`",
-            "    scores[..., later > 0] = -torch.inf\n",
-            "",
-            ahead=True,
-        ),
+        Change("No line with `-torch.inf`", "-torch.inf", ahead=True),
         Change("No `/ 32**0.5`", " / 32**0.5", ""),
     ],
     "trm": [
@@ -84,6 +61,7 @@ CHANGES = {
         Change("No `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
     ],
 }
+# fmt: on
 NO_ORDER = {"trm"}
 """Lessons whose model reads a board, not from left to right."""
 SMALL = {
@@ -94,7 +72,6 @@ SMALL = {
 """Cells that only show an idea."""
 TRAINED = {"deep_qkv": 1.0, "triple_product": 1.0, "dialectical": 1.0}
 """What the book's own code reaches when it is trained."""
-ALL = [(stem, change) for stem, changes in CHANGES.items() for change in changes]
 
 
 @pytest.fixture(scope="module", params=CHANGES)
@@ -178,122 +155,23 @@ def test_a_small_cell_prints_what_the_notebook_printed(
 # --- What goes wrong
 
 
-@pytest.fixture(scope="module")
-def sorter(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    with opened(browser, request) as open_page:
-        visit = open_page("book/deep_qkv.html")
-        yield visit.page
-        visit.assert_clean()
+CELL = ":is([data-cell=model], .attn-bench-place) .attn-cell"
+ENDLESS = [("deep_qkv", "pass"), ("deep_qkv", "print(1)"), ("workbench", "pass")]
 
 
-WRONG = {
-    "syntax": ("def norm(p, name, x):", "def norm(p, name, x:", "Line 10: SyntaxError: invalid"),
-    "shapes": (
-        "q @ k.mT",
-        "q @ k",
-        "Line 20: RuntimeError: Expected size for first two dimensions of batch2 tensor to be: "
-        "[54, 3] but got: [54, 6].",
-    ),
-    "a name": ("scores.softmax", "score.softmax", "Line 23: NameError: name 'score' isn't defined"),
-    "its logits": (
-        '@ p["token.weight"].T',
-        "",
-        "ValueError: forward gives logits of shape (27, 6, 6), and (27, 6, 4) are asked",
-    ),
-    "no end": (
-        "    t = tokens.shape[1]",
-        "    t = tokens.shape[1]\n    while True:\n        pass",
-        "The code was stopped: it had not ended after ",
-    ),
-    "prints without end": (
-        "    t = tokens.shape[1]",
-        "    t = tokens.shape[1]\n    while True:\n        print(t)",
-        "The code was stopped: it had not ended after ",
-    ),
-    "no forward": ("def forward(", "def backward(", "KeyError: 'forward'"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_said_and_the_next_run_works(sorter: Page, name: str) -> None:
-    before, after, words = WRONG[name]
-    cell = cell_page.editor(sorter)
-    cell_page.change(cell, before, after)
-    assert cell_page.run(cell)["code"] == "failed"
-    assert words in cell_page.said(cell)
-    if words.startswith("Line"):
-        number = words.split()[1].rstrip(":")
-        expect(cell.locator(".attn-wrong").last).to_have_text(number)
-    cell.get_by_role("textbox").press_sequentially(" ")  # what was said is of other code
-    expect(cell.locator(".attn-cell-said.attn-before")).to_be_visible()
-    cell.get_by_role("button", name="The book’s code again").click()
-    expect(cell.locator(".attn-before")).to_have_count(0)
-    assert cell_page.run(cell)["code"] == "done"
-
-
-def test_a_reader_may_stop_it(sorter: Page) -> None:
-    cell = cell_page.editor(sorter)
-    cell_page.change(
-        cell, "    t = tokens.shape[1]", "    t = tokens.shape[1]\n    while True: pass"
-    )
-    cell.get_by_role("button", name="Run", exact=True).click()
-    cell.get_by_role("button", name="Stop").click()
-    expect(cell).to_have_attribute("data-code", "failed")
-    assert "you stopped it" in cell_page.said(cell)
-
-
-def test_nothing_that_is_typed_becomes_html(sorter: Page) -> None:
-    cell = cell_page.editor(sorter)
-    bad = "<img src=x onerror=window.bad=1>"
-    cell_page.change(
-        cell, "    t = tokens.shape[1]", f"    t = tokens.shape[1]\n    print('{bad}')"
-    )
-    cell_page.run(cell)
-    assert bad in cell.locator(".attn-printed").inner_text()
-    cell_page.change(cell, "    t = tokens.shape[1]", f"    raise ValueError('{bad}')")
-    cell_page.run(cell)
-    assert bad in cell_page.said(cell)
-    assert sorter.evaluate("window.bad") is None
-    assert cell.locator("img").count() == 0
-
-
-def test_a_trap_is_said_before_it_runs(sorter: Page) -> None:
-    cell = cell_page.editor(sorter)
-    cell_page.change(cell, "    t = tokens.shape[1]", "    t = tokens.shape[1]\n    t *= 1")
-    cell_page.run(cell)
-    assert "Line 17: on this page `*=` gives the name a new tensor" in cell_page.said(cell)
-
-
-# --- What is kept, and how one gets about
-
-
-def test_what_is_typed_is_there_after_a_reload(open_page: Callable[..., Visit]) -> None:
-    page = open_page("book/deep_qkv.html", fresh=True).page
-    cell = cell_page.editor(page)
+@pytest.mark.parametrize(("page", "line"), ENDLESS)
+def test_what_does_not_end_is_ended_and_the_next_run_works(
+    page: str, line: str, open_page: Callable[..., Visit]
+) -> None:
+    """By its work, in the page and in the frame that the workbench has for it."""
+    visit = open_page(f"book/{page}.html")
+    cell = visit.page.locator(CELL).first
     book = cell_page.code(cell)
-    cell.get_by_role("textbox").fill(book + "\n# mine")
-    page.reload()
-    cell = cell_page.editor(page)
-    assert cell_page.code(cell) == book + "\n# mine"
-    cell.get_by_role("button", name="The book’s code again").click()
-    assert cell_page.code(cell) == book
-    page.reload()
-    assert cell_page.code(cell_page.editor(page)) == book
-
-
-def test_by_the_keyboard_alone(open_page: Callable[..., Visit]) -> None:
-    page = open_page("book/deep_qkv.html").page
-    cell = cell_page.editor(page)
-    field = cell.get_by_role("textbox")
-    field.focus()
-    page.keyboard.press("Control+End")
-    page.keyboard.press("Enter")
-    assert cell_page.code(cell).endswith("\n    ")  # as far in as the line before
-    page.keyboard.type("pass")
-    page.keyboard.press("Control+Enter")
-    expect(cell).to_have_attribute("data-code", "done")
-    page.keyboard.press("Tab")
-    expect(cell.get_by_role("button", name="Run", exact=True)).to_be_focused()
+    for text, said in ((f"while True:\n    {line}", "had not ended after "), (book, "ahead")):
+        cell.get_by_role("textbox").fill(text)
+        assert cell_page.run(cell)["code"] == ("done" if text == book else "failed")
+        assert said in cell_page.said(cell)
+    visit.assert_clean()
 
 
 @pytest.mark.now("dialectical-light")
@@ -308,26 +186,30 @@ def test_it_fits_a_phone_and_axe_finds_nothing(
     assert axe(page, ".attn-cell") == []
 
 
+@pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
 def test_nothing_of_the_engine_is_loaded_before_the_first_run(
-    open_page: Callable[..., Visit],
+    page: str, open_page: Callable[..., Visit]
 ) -> None:
-    visit = open_page("book/deep_qkv.html", fresh=True)
-    heavy = ("micropython.wasm", "python.json", "worker.js", "deep_qkv.json", "training.js")
+    visit = open_page(f"book/{page}.html", fresh=True)
+    cell = visit.page.locator(CELL).first
 
     def names() -> set[str]:
         return {response.url.rpartition("/")[2] for response in visit.responses}
 
-    cell = cell_page.editor(visit.page)
-    assert not names() & {*heavy}
+    heavy = {"micropython.wasm", "python.json", "worker.js"}
+    expect(cell).to_be_visible()
+    assert not names() & {*heavy, "deep_qkv.json", "training.js"}
     cell_page.run(cell)
-    assert {*heavy[:-1]} <= names()
+    assert names() >= heavy
     assert visit.external == []
 
 
-def test_under_a_strict_policy_a_sentence_says_why_not(open_page: Callable[..., Visit]) -> None:
+@pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
+def test_under_a_strict_policy_a_sentence_says_why_not(
+    page: str, open_page: Callable[..., Visit]
+) -> None:
     with serve(SITE, policy=STRICT_POLICY) as base:
-        page = open_page("book/deep_qkv.html", base=base, fresh=True).page
-        cell = cell_page.editor(page)
+        cell = open_page(f"book/{page}.html", base=base, fresh=True).page.locator(CELL).first
         assert cell_page.run(cell)["code"] == "failed"
         assert "policy bars WebAssembly" in cell_page.said(cell)
 
@@ -341,7 +223,7 @@ def test_a_worker_that_does_not_begin_is_told(
     opened = open_page(f"book/{page}.html", fresh=True).page
     opened.add_init_script(UNABLE[why])
     opened.reload()
-    cell = opened.locator(".attn-cell").first
+    cell = opened.locator(CELL).first
     for _ in range(2):
         assert cell_page.run(cell)["code"] == "failed"
         words = "no Workers of this kind" if why == "there is none" else "its Worker did not start"

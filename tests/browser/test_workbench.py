@@ -1,9 +1,6 @@
 """The workbench on the site: what it asks, how it trains, whose code runs where."""
 
-import json
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import torch
@@ -14,7 +11,7 @@ from attn_notes.cell.bench.starts import STARTS
 from attn_notes.cell.bench.tasks import TASKS
 
 from .cell_page import code, run, said, told
-from .conftest import HANGS, SITE, STRICT_POLICY, Visit, opened, serve
+from .conftest import HANGS, SITE, Visit, opened, serve
 from .training_page import PATIENCE
 
 PAGE = "book/workbench.html"
@@ -100,33 +97,6 @@ def test_what_the_text_names_does_what_it_says(shared: Page) -> None:
     assert "It loses its digits: on inputs 1000 times as large" in said(cell)
 
 
-WRONG = {
-    "syntax": ("x = (", "SyntaxError"),
-    "none": ("x = 1", "neither a function `attention` nor a class `Layer`"),
-    "shape": ("def attention(q, k, v):\n    return q @ k.mT @ k", "Expected size for first two"),
-    "its shape": ("def attention(q, k, v):\n    return q[0]", "attention gives (2,"),
-    "import": ("import js", "this page has no module js"),
-    "no end": (
-        "def attention(q, k, v):\n    while True:\n        pass",
-        "The code was stopped: it had not ended after ",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_said_and_the_next_run_works(shared: Page, name: str) -> None:
-    text, words = WRONG[name]
-    cell = bench(shared)
-    choose(cell, "Task", "sorting")
-    if name == "shape":
-        text = text.replace("q @ k.mT @ k", "q @ k")
-    write(cell, text)
-    assert run(cell)["code"] == "failed"
-    assert words in said(cell)
-    cell.get_by_role("button", name="The book’s code again").click()
-    assert run(cell)["code"] == "done"
-
-
 # --- Training
 
 
@@ -176,32 +146,6 @@ def test_a_text_is_drawn_as_in_python(shared: Page) -> None:
     best = ring.losses(torch.tensor([letters for letters, _ in drawn])).mean(1)
     torch.testing.assert_close(found, best)
     assert abs(float(found.mean()) - ring.floor) < 5 * float(found.std()) / len(drawn) ** 0.5
-
-
-def test_a_layer_that_peeks_is_told_so_before_it_trains(open_page: Callable[..., Visit]) -> None:
-    cell = bench(open_page(PAGE).page)
-    choose(cell, "Task", "sorting")
-    write(cell, WITHOUT_MASK)
-    cell.get_by_role("button", name="Train", exact=True).click()
-    expect(cell.locator(".attn-cell-said")).to_contain_text("It reads ahead", timeout=PATIENCE)
-    assert told(cell).get("training") != "done" and "loss" not in told(cell)
-    expect(cell).to_have_attribute("data-code", "done", timeout=PATIENCE)
-    found = told(cell)
-    assert float(found["loss"]) < -0.1  # below what any honest predictor reaches
-    assert (found["score"], found["verdict"]) == ("0", "reads ahead")
-    assert "there is no verdict" in said(cell)
-    assert "yours reads ahead" in cell.locator("tbody tr").nth(1).inner_text()
-
-
-def test_training_may_be_stopped_and_begun_again(shared: Page) -> None:
-    cell = bench(shared)
-    choose(cell, "Task", "brackets")
-    cell.get_by_role("button", name="Train", exact=True).click()
-    expect(cell).to_have_attribute("data-training", "running", timeout=PATIENCE)
-    cell.get_by_role("button", name="Stop").click()
-    expect(cell).to_have_attribute("data-code", "failed")
-    assert "you stopped it" in said(cell)
-    assert run(cell)["code"] == "done"
 
 
 # --- Whose code runs where
@@ -302,95 +246,6 @@ def test_what_may_be_imported_can_be(shared: Page) -> None:
     assert run(cell)["code"] == "done", said(cell)
 
 
-# --- The address, and what is kept
-
-
-def address(what: Any) -> str:
-    text = urlsafe_b64encode(json.dumps(what).encode()).decode().rstrip("=")
-    return f"{PAGE}#bench={text}"
-
-
-def test_code_comes_by_an_address_and_waits(open_page: Callable[..., Visit]) -> None:
-    text = f"# é <img src=x onerror=window.bad=1>\nprint('it ran')\n{QK_NORM}"
-    sent = address({"code": text, "start": "ordinary", "task": "brackets"})
-    visit = open_page(sent, fresh=True)
-    cell = bench(visit.page)
-    assert code(cell) == text
-    assert told(cell)["code"] == "idle" and told(cell)["from"] == "address"
-    assert "came with the page’s address" in cell.inner_text()
-    assert cell.get_by_label("Task").input_value() == "brackets"
-    assert visit.page.workers == [] and visit.page.locator("iframe").count() == 0
-    assert run(cell)["code"] == "done", said(cell)
-    assert "it ran" in cell.locator(".attn-printed").inner_text()
-    assert visit.page.evaluate("window.bad") is None
-    visit.page.goto(visit.page.url.partition("#")[0])  # what has not been changed is not kept
-    assert code(bench(visit.page)) == ORDINARY
-
-
-def test_a_link_brings_back_what_it_was_made_of(open_page: Callable[..., Visit]) -> None:
-    page = open_page(PAGE, fresh=True).page
-    cell = bench(page)
-    choose(cell, "Begin with", "angle")
-    choose(cell, "Task", "copying")
-    text = code(cell) + "\n# é, ᵀ, 1 + 1"
-    write(cell, text)
-    cell.get_by_role("button", name="Link to this").click()
-    link = cell.get_by_label("The link").input_value()
-    assert link == page.url
-    other = open_page(link.partition("/book/")[2].join(["book/", ""]), fresh=True).page
-    assert code(bench(other)) == text
-    assert bench(other).get_by_label("Begin with").input_value() == "angle"
-    assert bench(other).get_by_label("Task").input_value() == "copying"
-
-
-@pytest.mark.parametrize(
-    "hash",
-    [
-        "#bench=%%%",
-        "#bench=AAAA",
-        address({"code": 1, "start": "ordinary", "task": "sorting"}).removeprefix(PAGE),
-        address({"code": "x", "start": "toString", "task": "sorting"}).removeprefix(PAGE),
-        address({"code": "x" * 30_000, "start": "ordinary", "task": "sorting"}).removeprefix(PAGE),
-    ],
-)
-def test_a_broken_address_changes_nothing(open_page: Callable[..., Visit], hash: str) -> None:
-    visit = open_page(PAGE + hash, fresh=True)
-    assert code(bench(visit.page)) == ORDINARY
-    visit.assert_clean()
-
-
-def test_what_is_typed_is_there_after_a_reload(open_page: Callable[..., Visit]) -> None:
-    page = open_page(PAGE, fresh=True).page
-    cell = bench(page)
-    write(cell, ORDINARY + "\n# mine")
-    choose(cell, "Begin with", "gated")
-    assert code(cell) == STARTS["gated"].rstrip()
-    page.reload()
-    cell = bench(page)
-    assert code(cell) == STARTS["gated"].rstrip()
-    choose(cell, "Begin with", "ordinary")
-    assert code(cell) == ORDINARY + "\n# mine"
-    cell.get_by_role("button", name="The book’s code again").click()
-    assert code(cell) == ORDINARY
-
-
-# --- How one gets about
-
-
-def test_by_the_keyboard_alone(open_page: Callable[..., Visit]) -> None:
-    page = open_page(PAGE).page
-    cell = bench(page)
-    cell.get_by_label("Begin with").focus()
-    page.keyboard.press("Tab")
-    expect(cell.get_by_label("Your attention")).to_be_focused()
-    page.keyboard.press("Control+Enter")
-    expect(cell).to_have_attribute("data-code", "done", timeout=PATIENCE)
-    page.keyboard.press("Tab")
-    expect(cell.get_by_role("button", name="Run", exact=True)).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(cell.get_by_role("button", name="Train", exact=True)).to_be_focused()
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_fits_and_axe_finds_nothing(
@@ -405,16 +260,6 @@ def test_it_fits_and_axe_finds_nothing(
     assert axe(page) == []
 
 
-def test_nothing_of_the_engine_is_loaded_before_the_first_run(
-    open_page: Callable[..., Visit],
-) -> None:
-    visit = open_page(PAGE, fresh=True)
-    bench(visit.page)
-    names = {response.url.rpartition("/")[2] for response in visit.responses}
-    assert not names & {"micropython.wasm", "python.json", "worker.js", "training.js"}
-    assert visit.external == []
-
-
 ALLOWED = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' blob: 'wasm-unsafe-eval'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; "
@@ -427,13 +272,6 @@ def test_under_the_policy_that_is_asked_for_it_runs(open_page: Callable[..., Vis
     with serve(SITE, policy=ALLOWED) as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)
         assert run(cell)["code"] == "done", said(cell)
-
-
-def test_under_a_stricter_one_a_sentence_says_why_not(open_page: Callable[..., Visit]) -> None:
-    with serve(SITE, policy=STRICT_POLICY) as base:
-        cell = bench(open_page(PAGE, base=base, fresh=True).page)
-        assert run(cell)["code"] == "failed"
-        assert "policy bars WebAssembly" in said(cell)
 
 
 def test_where_its_frame_is_barred_a_sentence_says_so(open_page: Callable[..., Visit]) -> None:

@@ -1,14 +1,27 @@
 """The workbench's table: what recorded layers came to, and what is said beside one of one's own."""
 
+import json
+from base64 import urlsafe_b64encode
 from functools import partial
+from pathlib import Path
 
 import anywidget
+import micropython
+import torch
 import traitlets
 
 from attn_notes.analysis import results
+from attn_notes.cell import answers, engine
+from attn_notes.cell.bench import told as bench_told
+from attn_notes.cell.bench.starts import STARTS
 from attn_notes.cell.bench.told import RECORD
 from attn_notes.cell.engine import FOLDERS
+from attn_notes.cell.lesson import Cell, Training
 from attn_notes.widgets import _source
+
+from ..transcripts.played import BESIDE
+
+ROOT = Path(__file__).parents[2]
 
 SHOW = """
 const read = (layer) => ({ ...layer, above: layer.above.map((x) => x ?? Infinity) });
@@ -47,7 +60,223 @@ js models[0].set("above", [1, 2, 3, 4, 5, 6, 7, 8])
 js models[0].set("above", [null, null, null, null, null, null, null, 1e-6])
 js models[0].set("ahead", true)
 """
+
+
+SHORT = (Path(__file__).parent / "short.js").read_text("utf-8")
+
+
+class Beside(str):
+    """A part of a page, and the files that it asks for."""
+
+    files: dict[str, str | bytes]
+
+
+def hosted(html: str, more: dict[str, str]) -> Beside:
+    """A place where code may be changed, and all that a site has beside it."""
+    mpy = {Path(name).name: content for name, content in micropython.files(ROOT).items()}
+    found = Beside(f'{html}<script>{SHORT}</script><script defer src="{BESIDE}host.js"></script>')
+    found.files = {**engine.files(), **mpy, **more}
+    return found
+
+
+CODE = """\
+def forward(p, tokens):
+    # the letter itself decides
+    return p["next"][tokens]
+"""
+TASK = """\
+def task(cell, given):
+    logits = cell["forward"]({"next": given["next"]}, given["tokens"])
+    return {"logits": logits, "loss": F.cross_entropy(logits.mT, given["targets"])}
+"""
+
+
+def editor() -> list[Beside]:
+    """A cell that predicts of two letters the next: its own weights, on two texts."""
+    tokens = torch.tensor([[0, 1, 0], [1, 0, 1]])
+    cell = Cell(
+        "model",
+        "model",
+        task=TASK,
+        given={"next": torch.tensor([[0, 1], [0.5, 0]]), "tokens": tokens, "targets": 1 - tokens},
+        ahead=("tokens", 2),
+        training=Training(
+            draws={"next": {"shape": [2, 2], "draw": "normal", "mean": 0.0, "std": 1.0}},
+            rate=0.2, steps=40, warmup=2, clip=1.0, floor=0.0,
+        ),
+    )  # fmt: skip
+    data = json.dumps({"model": cell.told(CODE)})
+    means = (Path(__file__).parent / "_lesson_coins.js").read_text("utf-8")
+    place = 'class="attn-cell-place" data-lesson="coins" data-cell="model" data-of="code"'
+    html = f'<div id="code"><pre>{CODE}</pre></div><div {place} data-trains></div>'
+    return [hosted(html, {"coins.json": data, "_lesson_coins.js": means})]
+
+
+def answer() -> list[Beside]:
+    """Two exercises of a lesson, each with the notebook's stub and its check."""
+    stem = "deep_qkv"
+    all_of_them, made = answers.of_lesson([ROOT / "book" / f"{stem}.ipynb"], stem)
+    found = [x for x in all_of_them if not x.why_not]
+    points = json.dumps({x.name: x.points for x in found})
+    html = f"<script>window.SOLUTION = {json.dumps(found[0].solution)};</script>" + "".join(
+        f'<div id="answer-{x.name}"><pre>{x.stub}</pre></div><p id="check-{x.name}">checks</p>'
+        f'<div class="attn-answer-place" data-lesson="{stem}" data-name="{x.name}"'
+        f" data-title='Exercise {i}' data-points='{points}'></div>"
+        for i, x in enumerate(found, 1)
+    )
+    return [hosted(html, {f"{stem}.answers.json": made()})]
+
+
+def bench() -> list[Beside]:
+    """The workbench, with two tasks, and less training than on the site."""
+    told = bench_told.told() | {"rates": [0.01], "swept": [0], "seeds": 4}
+    for task in ("sorting", "brackets"):
+        told["tasks"][task] |= {"steps": 12}
+    return [hosted('<div class="attn-bench-place"></div>', {"workbench.json": json.dumps(told)})]
+
+
+EDITOR = """
+# the book's own code is the book's model
+press Run
+# another, which says so; one that reads ahead, in values and in slopes
+js edit("[tokens]", "[tokens] + 0.5")
+press Run
+js edit("[tokens]", "[tokens.flip(1)]")
+press Run
+js edit("[tokens]", "[tokens] * float('nan')")
+press Run
+# what is wrong is said with its line, in Python's words, as a text; and the next run works
+js edit("tokens):", "tokens:")
+press Run
+js edit("tokens]", "tokans]")
+press Run
+js edit("[tokens]", "[tokens].mT @ p['next']")
+press Run
+js edit("def forward", "def backward")
+press Run
+js edit("# the", "raise ValueError('<img src=x onerror=document.title=1>') #")
+press Run
+js edit("# the", "print('<b>', tokens.shape) #")
+press Run
+js edit("# the", "tokens *= 1 #")
+press Run
+js edit("# the", "import js #")
+press Run
+# by the keyboard: Control and Enter run it, and Tab leads on; the focus is there again
+focus Code of this cell
+keys Control+End Enter p a s s Control+Enter
+keys Tab Enter
+# it can be stopped, and what is changed while it runs is told of other code
+js edit("# the", "while True: pass #"); press("Run"); await wait(300); press("Stop")
+js edit("# the", "#"); press("Run"); edit("# the", "##")
+# what is typed stays, and the book's is there again
+reload
+press The book’s code again
+js full()
+js edit("# the", "# a full")
+press Run
+"""
+
+TRAINING = """
+# it trains in the panel of all widgets, which takes the button's place, and the focus
+focus Train
+keys Enter
+press .attn-settings summary
+choose "12" of Steps
+press 2 seeds
+# of other code it is another model's
+js edit("[tokens]", "[tokens].relu()")
+press Train
+# what is changed while its program is made is not trained
+js edit("[tokens]", "[tokens] * 2"); press("Train"); edit("[tokens]", "[tokens] * 3")
+# nor is what does not run
+js edit("[tokens]", "[token]")
+press Train
+js edit("[tokens]", "[tokens.flip(1)]")
+press Train
+"""
+
+ANSWERS = """
+# the stub is no answer yet
+press Run
+js answer("floor", "def floor(letters, length):\\n    return 1")
+press Run
+# an answer is checked by the notebook's own check; what was reached is kept
+js answer("floor", SOLUTION)
+press Run
+reload
+# what goes wrong is a text, with its line
+js answer("floor", "def floor(letters, length):\\n    raise ValueError('<b>bold</b>')")
+press Run
+js answer("floor", "def floor(letters, length):\\n    return <img src=x onerror=bad()>")
+press Run
+js answer("floor", "x = 1")
+press Run
+press Begin anew
+press Save
+"""
+
+
+FOREIGN = {
+    "code": f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}",
+    "start": "ordinary",
+    "task": "brackets",
+}
+SENT = urlsafe_b64encode(json.dumps(FOREIGN).encode()).decode().rstrip("=")
+BENCH = f"""
+# each layer to begin with is asked at once
+press Run
+choose "published mask" of Begin with
+press Run
+choose "brackets" of Task
+press Run
+# what is wrong is said, and the next run works
+js write("x = (")
+press Run
+js write("x = 1")
+press Run
+js write("def attention(q, k, v):\\n    return q[0]")
+press Run
+js write("import js")
+press Run
+# what is typed is kept with what it began with
+choose "ordinary" of Begin with
+choose "published mask" of Begin with
+reload
+press The book’s code again
+# it trains, and is compared; what reads ahead is told so, and is not
+choose "ordinary" of Begin with
+press Train
+choose "published mask" of Begin with
+press Train
+# stopped, nothing is left of it
+choose "copying" of Task
+js press("Train"); await until("[data-training=running]"); press("Stop")
+press Run
+# a link is to this code, until that is changed
+press Link to this
+js write("mine = 1")
+# code that comes by an address waits, is a text, and is not kept; it is foreign on whatever task
+go to #bench={SENT}
+choose "sorting" of Task
+press Run
+reload
+# a broken one changes nothing
+go to #bench=AAAA
+js arrive({{ code: 1, start: "ordinary", task: "copying" }})
+js arrive({{ code: "x", start: "toString", task: "copying" }})
+js arrive({{ code: "x".repeat(30000), start: "ordinary", task: "copying" }})
+js full()
+choose "copying" of Task
+js write("y = 1"); await wait(300)
+"""
+
 SCRIPTS = {
     task: (partial(page, task), OURS if task == "sorting" else "")
     for task in results.load(RECORD)["runs"]
+} | {
+    "editor": (editor, EDITOR),
+    "trained": (editor, TRAINING),
+    "answers": (answer, ANSWERS),
+    "bench": (bench, BENCH),
 }

@@ -217,6 +217,7 @@ def evaluated(task, names):
     space = fresh()
     try:
         exec(compile(task, "task", "exec"), space)
+        Cell.runs = True
         found = space["task"](SPACE, given)
         for name in found:
             if not isinstance(found[name], Tensor):
@@ -226,6 +227,8 @@ def evaluated(task, names):
         return json.dumps({"error": None, "found": shown})
     except BaseException as error:
         return json.dumps({"error": told(error)})
+    finally:
+        Cell.runs = False
 
 
 def program(outputs, trained=(), loss="", clip=0.0):
