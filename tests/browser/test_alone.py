@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import BACKED, Visit
-from .widget_page import FAKE_MODEL, READ_PAGE, centre
+from .widget_page import centre
 
 OpenPage = Callable[..., Visit]
 
@@ -202,14 +202,6 @@ def test_nonsense_in_the_address_changes_nothing_and_is_told(
     visit.assert_clean()
 
 
-def test_a_number_beyond_its_limits_is_told(open_page: OpenPage) -> None:
-    visit = open_page(asked_for("deep_qkv", {"seed": "99", "text": "bca"}))
-    said = visit.page.locator(".attn-alone-said")
-    expect(said).to_have_text(re.compile("^“seed” in the address .* whole number from 0 to [0-9]+"))
-    expect(visit.page.locator("[data-alone] .abc-output")).to_have_text("abc")
-    expect(visit.page.get_by_label("Type three letters")).to_have_value("bca")
-
-
 @pytest.mark.parametrize("by", ["button", "Escape", "Back"])
 def test_one_is_back_where_one_was(by: str, open_page: OpenPage) -> None:
     visit = open_page("book/dialectical.html")
@@ -239,18 +231,6 @@ def test_one_is_back_where_one_was(by: str, open_page: OpenPage) -> None:
     page.go_forward()
     expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
     visit.assert_clean()
-
-
-def test_the_address_keeps_up_and_takes_no_new_place_in_the_history(open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html?bare&show=sorter")
-    page = visit.page
-    places = page.evaluate("history.length")
-    page.get_by_label("Type three letters").fill("bbc")
-    page.wait_for_function("location.search.includes('text=bbc')")
-    page.get_by_label("Type three letters").fill("bb")  # not a word yet
-    page.get_by_role("button", name="Next word").click()
-    page.wait_for_function("location.search.includes('text=bca')")
-    assert page.evaluate("history.length") == places
 
 
 def test_a_state_opens_there_too(open_page: OpenPage) -> None:
@@ -284,30 +264,3 @@ def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:
     page.get_by_role("button", name="Show alone").first.click()
     assert query(page)["text"] == "bca"
     visit.assert_clean()
-
-
-def test_what_the_page_does_not_have_is_not_shown(open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html?bare&show=<b>sorter")
-    expect(visit.page.locator(ALONE)).to_have_count(0)
-    expect(visit.page.get_by_role("heading", name="A widget")).to_be_visible()
-    said = "“<b>sorter” in the address is no widget of this page. Here is sorter."
-    expect(visit.page.locator(".attn-alone-said")).to_have_text(said)
-    visit.assert_clean()
-
-
-def test_what_a_page_has_is_named_once(open_page: OpenPage) -> None:
-    page = open_page("book/dialectical.html?show=brackets-9").page
-    said = page.get_by_text("is no widget of this page. Here is brackets, brackets-2")
-    expect(said).to_have_count(1)
-    expect(said).to_be_visible()
-
-
-@pytest.mark.parametrize("stem", NAMES)
-def test_a_notebook_has_no_such_button(stem: str, open_page: OpenPage) -> None:
-    """There the widget has no place that the site's host gave it."""
-    page = open_page(f"book/{stem}.html?bare").page
-    page.evaluate(READ_PAGE)
-    page.evaluate(FAKE_MODEL, {})
-    expect(page.locator(".attn-alone")).to_have_count(1)
-    expect(page.locator("#scratch .attn-widget")).to_have_count(1)
-    expect(page.locator("#scratch .attn-alone")).to_have_count(0)

@@ -1,4 +1,7 @@
-"""Words that open a state, on a page with widgets made for the case, read from disk."""
+"""Words that open a state, where a widget, or the words, are late; on a page made for the case.
+
+What they do where all are there is `tests/widgets/scripts.py`.
+"""
 
 import json
 from collections.abc import Callable
@@ -12,7 +15,7 @@ from .conftest import Visit
 
 WIDGETS = files("attn_notes.widgets")
 MIME = "application/vnd.jupyter.widget-"
-# It says which states were opened, and grows as it opens one; a click empties it.
+# It says which states were opened, and grows as it opens one.
 WIDGET = """
 export default {
   async render({ model, el }) {
@@ -24,7 +27,6 @@ export default {
       root.style.height = model.get("opened") ? "40rem" : "30rem";
     };
     model.on("change:opened", draw);
-    root.onclick = () => model.set("opened", "");
     draw();
     el.append(root);
     const open = (state) => () => model.set("opened", model.get("opened") + state);
@@ -36,13 +38,9 @@ export default {
 # Far from one another, and the one above farther from the words than the one below.
 BODY = """
 <main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
-<p>One that <a id="far" href="#open-a">does not</a>, one <a id="both" href="#open-both">or two</a>
-that do, <a id="named" href="#open-both-1">that one</a>, <a id="none" href="#open-none">one</a>.</p>
-<div style="height: 100rem"></div>{1}
-<p>And <a id="near" href="#open-b">right here</a>.</p><div style="height: 100rem"></div></main>
+<p>One that <a id="far" href="#open-a">does not</a>.</p><div style="height: 100rem"></div>{1}
+<div style="height: 100rem"></div></main>
 """
-WAY = ".attn-to"
-
 Show = Callable[..., Page]
 
 
@@ -90,125 +88,6 @@ def at_its_top(page: Page) -> list[str]:
           && e.getBoundingClientRect().top <= innerHeight / 2).map((e) => e.textContent)"""
     )
     return found
-
-
-def place(page: Page, link: str) -> float:
-    top = page.locator(link).evaluate("e => e.getBoundingClientRect().top")
-    assert isinstance(top, float | int)
-    return top
-
-
-def press(page: Page, link: str, by: str = "mouse") -> None:
-    if by == "mouse":
-        page.locator(link).click()
-    else:
-        page.locator(link).press(by)
-
-
-@pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])
-def test_words_are_a_button_that_works_both_ways_and_nothing_scrolls(show: Show, by: str) -> None:
-    page = show()
-    page.evaluate("document.querySelector('#both').scrollIntoView({ block: 'center' })")
-    was, address = place(page, "#far"), page.url
-    for link, now, way in (
-        ("#far", ["a", ""], "shown above ↑"),
-        ("#both", ["", "both"], "shown below ↓"),
-        ("#named", ["both", ""], "shown above ↑"),
-    ):
-        button = page.locator(link)
-        expect(button).to_have_role("button")
-        expect(button).to_have_attribute("aria-pressed", "false")
-        press(page, link, by)
-        expect(button).to_have_attribute("aria-pressed", "true")
-        assert opened(page) == now
-        expect(page.locator(WAY)).to_have_text(way)
-        press(page, link, by)
-        expect(button).to_have_attribute("aria-pressed", "false")
-        expect(page.locator(WAY)).to_have_count(0)
-        assert opened(page) == ["", ""]
-        expect(button).to_be_focused()
-        assert place(page, "#far") == pytest.approx(was, abs=2)
-        assert page.url == address
-
-
-def test_what_is_in_sight_needs_no_way_there(show: Show) -> None:
-    page = show()
-    page.evaluate("document.querySelector('#near').scrollIntoView({ block: 'end' })")
-    was = page.evaluate("scrollY")
-    press(page, "#near")
-    assert opened(page) == ["", "b"]
-    expect(page.locator(WAY)).to_have_count(0)
-    assert page.evaluate("scrollY") == was
-
-
-def test_the_button_shows_what_is_so_whoever_changed_it(show: Show) -> None:
-    page = show()
-    press(page, "#both")
-    expect(page.locator("#both")).to_have_attribute("aria-pressed", "true")
-    page.locator(".attn-widget").last.click()
-    expect(page.locator("#both")).to_have_attribute("aria-pressed", "false")
-    expect(page.locator(WAY)).to_have_count(0)
-    press(page, "#both")  # on anew, and what was before is what the reader made of it
-    assert opened(page) == ["", "both"]
-    press(page, "#near")
-    assert opened(page) == ["", "bothb"]
-    expect(page.locator("#both")).to_have_attribute("aria-pressed", "false")
-    press(page, "#near")
-    expect(page.locator("#both")).to_have_attribute("aria-pressed", "true")
-    assert opened(page) == ["", "both"]
-
-
-def test_the_way_there_leads_there_and_back_returns(show: Show) -> None:
-    page = show()
-    page.evaluate("document.querySelector('#both').scrollIntoView({ block: 'center' })")
-    was = place(page, "#far")
-    for link, address in (("#far", "#open-a"), ("#both", "#open-both-2")):
-        press(page, link)
-        page.locator(f"{link} + {WAY}").press("Enter")
-        assert page.evaluate("location.hash") == address
-        assert len(at_its_top(page)) == 1
-        page.go_back()
-        expect(page.locator(link)).to_be_focused()
-        assert place(page, "#far") == pytest.approx(was, abs=2)
-        assert page.evaluate("location.hash") == ""
-        expect(page.locator(link)).to_have_attribute("aria-pressed", "true")
-    assert opened(page) == ["a", "both"]
-
-
-def go_there(page: Page) -> None:
-    press(page, "#both")
-    page.locator(WAY).click()
-
-
-def test_forward_and_a_new_visit_open_it_again(show: Show) -> None:
-    page = show()
-    go_there(page)
-    page.go_back()
-    expect(page.locator("#both")).to_be_focused()
-    page.go_forward()
-    assert opened(page) == ["", "bothboth"]
-    assert at_its_top(page) == ["bothboth"]
-    page.reload()
-    expect(page.locator(".attn-widget").last).to_be_focused()
-    assert opened(page) == ["", "both"]
-    assert at_its_top(page) == ["both"]
-    page.go_back()  # and its sentence is still known
-    expect(page.locator("#both")).to_be_focused()
-    expect(page.locator("#both")).to_be_in_viewport()
-
-
-def test_back_from_elsewhere_is_the_browsers(show: Show) -> None:
-    """Who came back to the sentence, read on and went elsewhere comes back to what they read."""
-    page = show()
-    go_there(page)
-    page.go_back()
-    expect(page.locator("#both")).to_be_focused()
-    page.evaluate("scrollTo({ top: 1000, behavior: 'instant' })")
-    page.evaluate("location.hash = '#top'")
-    page.wait_for_function("scrollY !== 1000")
-    page.go_back()
-    page.wait_for_function("scrollY === 1000")
-    assert opened(page) == ["", "both"]
 
 
 @pytest.mark.parametrize(
@@ -261,24 +140,3 @@ def test_words_that_are_read_after_their_widget_is_there_are_a_button(show: Show
     assert begun == ["loading", "button"]
     expect(page.locator("#late")).to_have_role("button")
     expect(page.locator("#late")).to_have_attribute("aria-pressed", "false")
-
-
-def test_what_no_widget_knows_opens_nothing(show: Show) -> None:
-    page = show("#open-constructor")
-    page.locator("#none").click()
-    assert page.locator("#none").get_attribute("role") is None
-    for address in ("#open-", "#open-both-3", "#open-both-0", "#top"):
-        page.evaluate("(address) => { location.hash = address; }", address)
-    prevented = page.evaluate(
-        """() => {
-          const click = new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: true });
-          addEventListener("click", (event) => {
-            window.prevented = event.defaultPrevented;
-            event.preventDefault();
-          }, { once: true });
-          document.querySelector("#both").dispatchEvent(click);
-          return window.prevented;
-        }"""
-    )
-    assert prevented is False  # a new tab is the browser's
-    assert opened(page) == ["", ""]

@@ -5,9 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from . import cell_page
 from .conftest import Visit
-from .training_page import choose, train
 
 OpenPage = Callable[..., Visit]
 
@@ -120,36 +118,6 @@ def test_what_fills_up_while_a_page_is_open_stops_nothing(open_page: OpenPage) -
     expect(note).to_contain_text("It stays in this browser.")
     page.reload()
     expect(page.locator(".attn-guesses input[type=text]").first).to_have_value("50")
-    visit.assert_clean()
-
-
-def test_guesses_weights_and_code_say_how_long_they_last(unkept: Callable[[str], Visit]) -> None:
-    """They last as long as the page; nothing says that they stay."""
-    visit = unkept("book/deep_qkv.html")
-    page = visit.page
-    sorter = page.locator(".abc-sorter")
-    choose(sorter, speed="fast", steps="300")
-    end = train(sorter)
-    sorter.get_by_role("button", name="Keep").click()
-    expect(sorter).to_contain_text("This browser keeps nothing of it: Take back")
-    sorter.get_by_role("button", name="Take back").click()
-    expect(sorter).to_have_attribute("data-score", end["score"])
-    for place in (
-        ".attn-guesses .attn-note",
-        ".attn-cell:not([data-exercise]) > .attn-hint >> nth=0",
-        "[data-exercise] > .attn-hint >> nth=0",
-    ):
-        expect(page.locator(place).first).to_contain_text(FOR_NOW)
-    cell_page.editor(page).get_by_role("textbox").fill("mine = 1")
-    cell_page.run(cell_page.editor(page))  # which keeps it at once
-    assert "stays in this browser" not in page.locator("main").inner_text()
-    visit.assert_clean()
-
-
-def test_the_workbench_says_how_long_it_lasts(unkept: Callable[[str], Visit]) -> None:
-    visit = unkept("book/workbench.html")
-    expect(visit.page.locator(".attn-bench-place .attn-hint").first).to_contain_text(FOR_NOW)
-    visit.page.get_by_label("Task").select_option(index=1)
     visit.assert_clean()
 
 

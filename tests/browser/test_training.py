@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -17,15 +16,11 @@ from attn_notes.training import checkpoint
 from .conftest import STRICT_POLICY, Visit, serve
 from .training_page import (
     NO_BLOBS,
-    UNABLE,
     choose,
     downloaded,
-    pause,
     pick,
     tallied,
-    told,
     train,
-    watch_workers,
 )
 from .widget_page import READ_PAGE
 
@@ -65,44 +60,6 @@ def test_what_was_trained_is_a_model_of_the_package(
     assert float(end["loss"]) >= sorting.FLOOR
 
 
-def test_it_starts_pauses_steps_and_starts_again(visit: Visit, widget: Locator) -> None:
-    watch_workers(visit.page)
-    assert told(widget)["training"] == "idle"
-    widget.get_by_role("button", name="Train", exact=True).click()
-    expect(widget).to_have_attribute("data-training", "running")
-    paused = pause(widget)
-    widget.get_by_role("button", name="One step").click()
-    expect(widget).to_have_attribute("data-step", str(paused + 1))
-    widget.get_by_role("button", name="Another seed").click()
-    expect(widget).to_have_attribute("data-training", "idle")
-    assert told(widget)["step"] == "0"
-
-
-def test_another_seed_starts_elsewhere_and_the_same_one_does_not(widget: Locator) -> None:
-    choose(widget, speed="fast")
-
-    def first_loss() -> str:
-        widget.get_by_role("button", name="One step").click()
-        expect(widget).to_have_attribute("data-step", "1")
-        return told(widget)["loss"]
-
-    before = first_loss()
-    pick(widget, "gated")
-    pick(widget, "plain")
-    assert first_loss() == before
-    widget.get_by_role("button", name="Another seed").click()
-    assert first_loss() != before
-
-
-def test_everything_shown_follows_the_weights(widget: Locator) -> None:
-    answers = "(node) => [...node.querySelectorAll('.abc-word')].map((word) => word.title).join()"
-    before = widget.evaluate(answers)
-    widget.get_by_role("button", name="One step").click()
-    expect(widget).to_have_attribute("data-step", "1")
-    assert widget.evaluate(answers) != before  # hardly trained: not the recorded model's
-    assert "of 27 sorted" in widget.locator(".attn-train-line").first.text_content()
-
-
 @pytest.mark.parametrize("seeds", [3, pytest.param(16, marks=pytest.mark.long)])
 def test_most_seeds_reach_the_criterion_within_the_challenge(seeds: int, widget: Locator) -> None:
     """Of sixteen, each judged on all 27 words: the bound is the one that the page sets."""
@@ -111,65 +68,6 @@ def test_most_seeds_reach_the_criterion_within_the_challenge(seeds: int, widget:
     widget.get_by_role("button", name="16 seeds").click()
     met, tried = tallied(widget, seeds, 16)
     assert tried - met <= 2
-
-
-def test_weights_are_kept_and_taken_back(visit: Visit, widget: Locator) -> None:
-    choose(widget, speed="fast")
-    end = train(widget)
-    widget.get_by_role("button", name="Keep").click()
-    visit.page.reload()
-    expect(widget.get_by_role("button", name="Take back")).to_be_enabled()
-    widget.get_by_role("button", name="Take back").click()
-    assert told(widget)["score"] == end["score"]
-
-
-def test_nonsense_that_was_kept_is_not_taken(visit: Visit, widget: Locator) -> None:
-    visit.page.evaluate(
-        "localStorage.setItem('attention-notes abc sorter plain', '[[\"x\", \"!\"]]')"
-    )
-    visit.page.reload()
-    expect(widget.get_by_role("button", name="Take back")).to_be_disabled()
-
-
-def test_a_rate_that_is_too_high_is_said_to_be(visit: Visit) -> None:
-    """A lesson whose rate makes every number infinite."""
-    visit.page.evaluate(READ_PAGE)
-    answer: Any = visit.page.evaluate(
-        """async () => {
-          const { learn } = widget;
-          const { step, draws, warmup } = saved.lessons.plain;
-          const given = {
-            'batch.tokens': Float32Array.from(saved.sequences),
-            'batch.counted': Float32Array.from(saved.losses.all.counted),
-          };
-          const setup = { program: step, draws, seed: 1, given, rate: 1e30, steps: 20, warmup };
-          const learner = await learn(setup);
-          return learner.advance(20).map(Number.isFinite);
-        }"""
-    )
-    assert answer[0]
-    assert not all(answer)
-
-
-@pytest.mark.parametrize("why", UNABLE)
-@pytest.mark.parametrize("press", ["Train", "One step", "16 seeds"])
-def test_a_worker_that_does_not_begin_is_told_and_the_page_lives_on(
-    press: str, why: str, open_page: Callable[..., Visit]
-) -> None:
-    """Each time that one presses, for it may be another time."""
-    page = open_page(f"{CHAPTER}?bare").page
-    page.add_init_script(UNABLE[why])
-    page.reload()
-    sorter = page.locator(".abc-sorter")
-    for _ in range(2):
-        sorter.get_by_role("button", name=press, exact=True).click()
-        expect(sorter).to_contain_text("This browser cannot train here")
-        expect(sorter).to_have_attribute("data-training", "idle")
-        choose(sorter, steps="300")  # another setting, and it has not been pressed yet
-        expect(sorter).not_to_contain_text("This browser cannot train here")
-        choose(sorter, steps="1000")
-    sorter.get_by_role("button", name="Next word").click()
-    expect(sorter.locator(".abc-output")).not_to_have_text("")
 
 
 def test_a_host_that_bars_workers_is_told_of(site: Path, open_page: Callable[..., Visit]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import TRAINING, Visit
-from .training_page import PATIENCE, UNABLE, told
+from .training_page import PATIENCE, told
 from .widget_page import light_and_dark
 
 NONSENSE = ("<img src=x onerror=document.title='run'>", "\u202eabc((", "9" * 500, "")
@@ -47,18 +47,6 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
         arg=until,
         timeout=PATIENCE,
     )
-
-
-@pytest.mark.now("trm")
-@pytest.mark.parametrize("stem", TRAINING)
-def test_a_worker_that_does_not_begin_is_told(stem: str, open_page: Callable[..., Visit]) -> None:
-    page = open_page(f"book/{stem}.html?bare").page
-    page.add_init_script(UNABLE["it imports nothing"])
-    page.reload()
-    widget = page.locator(".attn-widget").first
-    widget.get_by_role("button", name="Train", exact=True).click()
-    expect(widget.get_by_text("This browser cannot train here")).to_be_visible()
-    expect(widget).to_have_attribute("data-training", "idle")
 
 
 @pytest.mark.now("equilibrium")

@@ -20,6 +20,7 @@ from attn_notes.programs import initial, source, training
 from attn_notes.widgets import _source
 from attn_notes.widgets.guess import Guess
 
+FOLDERS = (Path(__file__).parent, *_source.FOLDERS)
 RATE, STEPS = 0.4, 40
 
 
@@ -49,7 +50,7 @@ def lesson() -> dict[str, Any]:
 class Coins(anywidget.AnyWidget):
     """The panel, in a widget that can be shown alone."""
 
-    _esm = source.joined("coin.js", (Path(__file__).parent, *_source.FOLDERS))
+    _esm = _source.javascript("coin", FOLDERS)
     _css = source.read("_theme.css", _source.FOLDERS)
     place = "live-widget coin"
     lesson = traitlets.Dict().tag(sync=True)
@@ -124,6 +125,29 @@ def guess() -> list[Any]:
 def mine() -> list[Any]:
     """A panel, and what is drawn and judged of its runs."""
     return [coins(), listening(), str(table(CLAIMS, lesson="coins").data)]
+
+
+class Opening(anywidget.AnyWidget):
+    """A widget with states that words open."""
+
+    _esm = _source.javascript("opening", FOLDERS)
+    states = traitlets.List().tag(sync=True)
+    opened = traitlets.Unicode().tag(sync=True)
+
+
+def opening() -> list[Any]:
+    """Two of them, and words between: the one above is farther from these than the one below."""
+    far = '<div style="height: 100rem"></div>'
+    words = """<p id="told"></p><p id="held"></p>
+<p>One that <a id="far" href="#open-a">does not</a>,
+<a id="both" href="#open-both">or two</a> that do, <a href="#open-both-1">that one</a>,
+<a href="#open-none">one</a>.</p>"""
+    return [
+        Opening(states=["both", "a"]),
+        f'<p id="top">Top</p>{3 * far}{words}{far}',
+        Opening(states=["both", "b"]),
+        f'<p>And <a id="near" href="#open-b">right here</a>.</p>{far}',
+    ]
 
 
 GUESS = """
@@ -242,7 +266,11 @@ js left({ "-train-coin": "lost", "-train-steps": "80", "-train-rate": [], x: 7 }
 reload
 js left(7)
 reload
+# they are those of a page, whatever its address ends with
 js left({ "-train-steps": "20" }, "/other")
+reload
+js left({ "-train-steps": "20" })
+go to .html?show=nothing#here
 reload
 """
 
@@ -294,6 +322,10 @@ js ran("fair", [1, 2, 3, 4, 5, 6], { off: (seed) => [[40, 0.009 * seed]] }, { ar
 js ran("bent", [1, 2, 3, 4, 5, 6], { off: (seed) => [[40, 0.03]], loss: (seed) => [[40, seed]] })
 js ran("fair", [1, 2, 3, 4, 5, 6], { off: [[40, 0.001]] }, { arrived: null })
 js ran("bent", [1, 2, 3, 4, 5, 6], { off: [[40, 0.09]], loss: [[40, 0.2]] }, { met: false })
+# the challenge counts runs of its seeds and settings, whenever they were trained
+js ran("fair", [1, 2, 8], {}, { choices: "0.4 40", passed: true })
+js ran("fair", 3, {}, { choices: "0.4 40", passed: false })
+js ran("fair", 3, {}, { choices: "0.4 40", passed: true })
 # forgotten; what comes meanwhile stays when they are had back
 press Forget mine: guesses and runs
 js ran("stolen", 9, {})
@@ -325,6 +357,52 @@ go to ?show=<b>coin
 go to ?show=coin-9
 """
 
+OPEN = """
+# words are a button that works both ways, by mouse and by keys; nothing scrolls
+js look("both")
+press does not
+press does not
+focus or two
+keys Enter
+keys Space
+press that one
+press that one
+# what is in sight needs no way there
+js look("near")
+press right here
+press right here
+# the button shows what is so, whoever changed it
+js look("both")
+press or two
+js models[1].set("opened", "")
+press or two
+press right here
+press right here
+press or two
+# a way leads to what is out of sight, and Back to the words; Forward and a new visit open it again
+press does not
+focus shown above ↑
+keys Enter
+js history.back()
+js history.forward()
+js history.back()
+js history.forward()
+reload
+js history.back()
+# who went on and comes back from elsewhere is where they were
+js look("near"); location.hash = "#top"
+js history.back()
+# an address opens what it names, also a second one; what nobody knows opens nothing
+go to ?1#open-both-2
+js location.hash = "#open-a"
+js for (const address of ["#open-", "#open-both-3", "#open-both-0"]) location.hash = address
+go to ?2#open-constructor
+press one
+# with a key held down it is the browser's
+js held("both", "ctrlKey")
+js held("both", "shiftKey")
+"""
+
 SCRIPTS = {
     "guess": (guess, GUESS),
     "panel": (mine, PANEL),
@@ -332,5 +410,6 @@ SCRIPTS = {
     "unable": (lambda: [coins()], UNABLE),
     "lost": (lambda: [coins(rate=1e30), listening()], LOST),
     "mine": (mine, MINE),
+    "open": (opening, OPEN),
     "alone": (lambda: [Coins(), "<p>Between them.</p>", Coins()], ALONE),
 }
