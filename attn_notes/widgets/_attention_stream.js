@@ -15,7 +15,7 @@ const rowsOf = (numbers, length) =>
 export const stream = {
   draw({ text, word, place, whole, model, machinery, turned }, width) {
     const small = width < 560;
-    const [high, pitch, top, left] = [32, small ? 56 : 44, small ? 24 : 30, 44];
+    const [high, pitch, top, left] = [32, small ? 56 : 44, small ? 46 : 30, 44];
     const cw = small ? (width - left) / 6 : Math.min(52, (width - 400) / 6);
     const table = model.weights["block.attention.o.weight"];
     const weights = (e, h) => [...table.subarray(6 * e + 3 * h, 6 * e + 3 * h + 3)];
@@ -34,7 +34,7 @@ export const stream = {
     const last = steps.length - 1;
     const ends = [...machinery.onTheWay(model, word, { turned }), whole.chances].map((chances) => chances[place]);
     const parts = [box(11, top + 4, 12, last * pitch + 30, "whole-stream", { rx: 6 })];
-    if (!small) parts.push(words(width, 14, "if it ended here, it would write", "whole-end whole-soft"));
+    parts.push(words(width, 14, "if it ended here, it would write", "whole-end whole-soft"));
     steps.forEach(([row, name, say, kind = ""], r) => {
       const y = top + r * pitch;
       if (r % last) {

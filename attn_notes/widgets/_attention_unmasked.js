@@ -67,7 +67,7 @@ export const unmasked = {
       });
     });
     const label = "With the mask and without it: the shares of a head, and which words are written right";
-    return { height: under + 102, label, start: pair.length > 1 ? `1,${PLACES + 2}` : "1,0", parts };
+    return { height: under + (tried ? 102 : 0), label, start: pair.length > 1 ? `1,${PLACES + 2}` : "1,0", parts };
   },
 };
 
@@ -75,7 +75,7 @@ export const unmasked = {
 function outcome({ mask }, loss, floor, right, invites) {
   const gap = figure(Math.abs(loss - floor), 3);
   if (invites) return `It ends ${gap} below the best possible. And yet, left to itself, it gets many of the words wrong.`;
-  const where = loss < floor - BELOW ? `${gap} below the floor. No honest predictor gets there` : `${gap} above the floor`;
+  const where = loss < floor - BELOW ? `${gap} below the floor` : `${gap} above the floor`;
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
 }
 

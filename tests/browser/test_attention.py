@@ -186,13 +186,20 @@ def test_it_trains_without_the_mask_and_with_it(page: Page) -> None:
     right = measure.right(model("no mask"), recipe.MASKS["no mask"].double())
     assert race.get_attribute("data-score") == f"{right / 27:.3f}"
     expect(page.locator("[data-picture=unmasked]")).to_contain_text(f"{right} of 27 words right")
+    call = "(machinery, model) => machinery.whole(model, 'cab').attention"
+    shares = torch.tensor(machinery(page, "without the mask", call), dtype=torch.float64)
+    with torch.no_grad():
+        recorded = model("no mask").whole(
+            measure.texts()[WORDS.index("cab")], recipe.MASKS["no mask"].double()
+        )
+    torch.testing.assert_close(shares, recorded.attention, atol=1e-3, rtol=0)
     assert float(race.get_attribute("data-loss") or "") < sorting.FLOOR - 0.1
     expect(race.get_by_role("status")).to_contain_text("below the floor")
     with_it.click()
     expect(race).to_have_attribute("data-training", "done", timeout=2 * HANGS)
     assert float(race.get_attribute("data-loss") or "") > sorting.FLOOR
     assert race.get_attribute("data-score") == "1.000"
-    race.get_by_label("without the mask").check()
+    race.get_by_role("radio", name="without the mask").check()
     triangle = page.locator("[data-picture=triangle]")
     expect(triangle).to_contain_text("nothing is struck out")
     page.get_by_role("button", name="back").click()

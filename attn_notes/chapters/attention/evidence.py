@@ -87,8 +87,8 @@ def model(mask: str) -> WholeSorter:
 
 
 def start() -> tuple[int, dict[str, Tensor]]:
-    """The seed of both, and the weights that they began with."""
-    return recipe.SHOWN, recipe.sorter(recipe.SHOWN).state_dict()
+    """The seed of both, and its first weights, with the heads as in the one without the mask."""
+    return recipe.SHOWN, measure.swapped(recipe.sorter(recipe.SHOWN)).state_dict()
 
 
 def predicted() -> list[Part]:
