@@ -37,5 +37,5 @@ export function answerFields({ stub, uid, code, put, run }) {
       if (input !== document.activeElement) input.value = values ? read(values[n]) : "";
     });
   }
-  return { node: html("div", { class: "attn-answer-fields" }, fields.map(({ node }) => node)), follow };
+  return { node: html("div", { class: "attn-answer-fields" }, ...fields.map(({ node }) => node)), follow };
 }
