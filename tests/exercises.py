@@ -29,6 +29,7 @@ CHAPTERS = sorted(ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT)
 EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))  # may have exercises of their own
 
 
+@cache
 def cells(chapter: Path, prose: bool = False) -> dict[str, str]:
     """The source of each cell of a notebook, or of its text alone, by the cell's id."""
     found = json.loads(chapter.read_text("utf-8"))["cells"]
@@ -76,6 +77,7 @@ def telling(chapter: Path, name: str) -> list[str]:
     ]
 
 
+@cache
 def all_telling() -> list[list[str]]:
     """Of each exercise of the book, lessons and evidence, the lines that tell its solution."""
     return [telling(page, name) for page in (*CHAPTERS, *EVIDENCE) for name in names(page)]
