@@ -225,9 +225,9 @@ def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Pat
     shutil.copytree(made / "students", tmp_path / "students")
     telling = {line for lines in SOLUTIONS for line in lines}
     assert len(telling) > 50 and all(SOLUTIONS)
-    found = list(exercises.texts(tmp_path / "students"))
-    package = [text for path, text in found if "/attn_notes/" in path]
-    others = [(path, text) for path, text in found if "/attn_notes/" not in path]
+    found = {text: path for path, text in exercises.texts(tmp_path / "students")}
+    package = [text for text, path in found.items() if "/attn_notes/" in path]
+    others = [(path, text) for text, path in found.items() if "/attn_notes/" not in path]
     assert exercises.leaks(others) == []
     assert not [all_ for all_ in SOLUTIONS if any(all(x in text for x in all_) for text in package)]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)

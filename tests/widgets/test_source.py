@@ -27,36 +27,26 @@ def unknown_names(module: Path) -> str:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_name_is_known(stem: str, tmp_path: Path) -> None:
-    module = tmp_path / f"{stem}.js"
-    module.write_text(_source.javascript(stem), "utf-8")
-    assert not unknown_names(module)
-    module.write_text(_source.javascript(stem) + "\nnobodyHasThis();\n", "utf-8")
-    assert "nobodyHasThis" in unknown_names(module)
-
-
-def test_what_is_in_several_files_is_used() -> None:
-    """Each name of the shared files and of a widget's parts, by another line of some module."""
-    paths = [*_source.HERE.glob("_*.js"), *source.HERE.glob("*.js")]
-    parts = [path.read_text("utf-8") for path in sorted(paths)]
-    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", "".join(parts), re.M)
-    own = [(_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS]
-    everything = "".join(parts + own)
-    assert len(names) > 20
-    written = Counter(re.findall(r"\w+", everything))
-    assert not [name for name in names if written[name] < 2]
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_module_has_what_it_imports_and_all_of_its_own_once(stem: str) -> None:
-    module = _source.javascript(stem)
+def test_every_name_is_known_and_a_module_has_all_of_its_own_once(
+    stem: str, tmp_path: Path
+) -> None:
+    module, path = _source.javascript(stem), tmp_path / f"{stem}.js"
+    path.write_text(module, "utf-8")
+    assert not unknown_names(path)
+    path.write_text(module + "\nnobodyHasThis();\n", "utf-8")
+    assert "nobodyHasThis" in unknown_names(path)
     own = {path.name for path in _source.HERE.glob(f"_{stem}_*.js")}
     names = {*source.parts_of(f"{stem}.js", _source.FOLDERS), *own}
     plain = [source.IMPORT.sub("", source.read(name, _source.FOLDERS)) for name in names]
-    assert all(module.count(text) == 1 for text in plain)
-    assert len(module) == sum(map(len, plain))
+    assert all(module.count(text) == 1 for text in plain) and len(module) == sum(map(len, plain))
 
 
-def test_a_file_is_short_enough_to_read() -> None:
-    for path in [*_source.HERE.glob("*.js"), *source.HERE.glob("*.js")]:
-        assert len(path.read_text("utf-8").splitlines()) <= 530, path.name
+def test_what_is_in_several_files_is_used_and_a_file_is_short_enough_to_read() -> None:
+    """Each name of the shared files and of a widget's parts, by another line of some module."""
+    paths = [*_source.HERE.glob("*.js"), *source.HERE.glob("*.js")]
+    texts = {path.name: path.read_text("utf-8") for path in paths}
+    assert not [name for name, text in texts.items() if len(text.splitlines()) > 530]
+    shared = "".join(text for name, text in texts.items() if name.removesuffix(".js") not in STEMS)
+    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", shared, re.M)
+    written = Counter(re.findall(r"\w+", "".join(texts.values())))
+    assert len(names) > 20 and not [name for name in names if written[name] < 2]
