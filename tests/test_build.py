@@ -232,9 +232,7 @@ def test_chapter_depends_on_what_its_imports_reach_and_its_key_follows_that_alon
     assert chapter(project).key == before
 
 
-def test_key_follows_code_its_order_tags_pins_versions_and_how_it_runs(
-    project, tmp_path, monkeypatch
-):
+def test_key_follows_code_tags_pins_versions_and_how_it_runs(project, tmp_path, monkeypatch):
     keys = {chapter(project).key}
 
     def is_another():
@@ -387,9 +385,7 @@ def tiny_shakespeare():
 """
 
 
-def test_what_is_at_hand_is_not_downloaded_and_chapters_find_it(
-    project, download, tmp_path, monkeypatch
-):
+def test_what_is_at_hand_is_not_downloaded_again(project, download, tmp_path, monkeypatch):
     data = download(FETCH)
     data.mkdir()
     for _ in range(2):  # the second time it is there, and could not be written again

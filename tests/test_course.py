@@ -143,9 +143,7 @@ def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
 # What is chosen
 
 
-def test_what_was_chosen_stands_in_a_file_that_is_the_teachers(
-    make: Call, book: Path, folder: Path
-) -> None:
+def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folder: Path) -> None:
     before = exercises.contents(book)  # a folder of something else is not touched
     assert "no course: name a folder of its own" in make(into=book, fails=True)
     assert exercises.contents(book) == before
@@ -236,9 +234,7 @@ def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Pat
     assert told and all(line.startswith(('"', 'answer = {"')) for line in telling - told)
 
 
-def test_the_site_for_students_is_made_of_nothing_that_tells_and_checks_as_the_books_does(
-    tmp_path: Path,
-) -> None:
+def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path: Path) -> None:
     paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
     sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
@@ -271,9 +267,7 @@ def test_the_site_for_students_is_made_of_nothing_that_tells_and_checks_as_the_b
 
 
 @pytest.mark.long
-def test_the_real_site_for_students_tells_nothing(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Rendered once, and not again while nothing has changed."""
     for said in ("Rendering", "Nothing has changed."):
         assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0

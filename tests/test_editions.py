@@ -203,7 +203,7 @@ def test_the_first_cell_installs_the_wheel_beside_it(
     assert installed.asked == [] and f"wants version {NEW}" in capsys.readouterr().out
 
 
-def test_of_two_wheels_of_a_day_the_first_cell_installs_the_later(
+def test_of_two_wheels_of_a_day_the_later_is_installed(
     installed: Installed, tmp_path: Path
 ) -> None:
     """Whatever their commits are called."""
@@ -217,9 +217,7 @@ def test_of_two_wheels_of_a_day_the_first_cell_installs_the_later(
         assert commit in installed.asked[-1].rpartition("/")[2]
 
 
-def test_without_a_wheel_the_first_cell_takes_its_commit(
-    installed: Installed, capsys: Said
-) -> None:
+def test_without_a_wheel_the_first_cell_takes_a_commit(installed: Installed, capsys: Said) -> None:
     address = "https://github.com/somebody/notes"
     for installed.version in (None, "0.2.0", OLD):
         exec(first_cell(OLD, address), {})

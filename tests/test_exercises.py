@@ -163,9 +163,7 @@ def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library: str) 
 
 @pytest.mark.parametrize("library", [*DRAWS][:3])
 @pytest.mark.parametrize("ends", ["right", "wrong", "failing", "never"])
-def test_a_readers_generators_stay_as_they_were(
-    library: str, ends: str, monkeypatch: Patch
-) -> None:
+def test_a_readers_generators_stay_as_they_are(library: str, ends: str, monkeypatch: Patch) -> None:
     monkeypatch.setattr(shared, "at_most", partial(at_most, wall=lambda: 0.0))
     draw = DRAWS[library]
 

@@ -535,7 +535,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @hypothesis.given(odd=mutated(), name=st.text(min_size=1, max_size=30))
-def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
+def test_whatever_one_hands_in_others_keep_their_points(
     odd: bytes, name: str, tmp_path: Path
 ) -> None:
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}

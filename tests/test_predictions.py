@@ -86,9 +86,7 @@ def test_a_class_is_one_figure(tmp_path: Path) -> None:
     assert "cats: median prediction 27.5, came out 55" in picture.alt
 
 
-def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_beside_one_another(
-    tmp_path: Path,
-) -> None:
+def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_path: Path) -> None:
     """Sixty whole numbers would lie on a few dots."""
     picture = class_of(tmp_path / "many", *(float(10 * (i % 4)) for i in range(60)))
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])

@@ -44,9 +44,7 @@ def test_verdicts() -> None:
 
 
 @given(ours=st.lists(st.integers(0, 9), min_size=1), theirs=st.lists(st.integers(0, 9), min_size=1))
-def test_what_lies_outside_of_chance_is_what_the_test_tells(
-    ours: list[int], theirs: list[int]
-) -> None:
+def test_what_lies_outside_of_chance_is_what_is_told(ours: list[int], theirs: list[int]) -> None:
     c = compare(*(torch.tensor(each).double() for each in (ours, theirs)))
     assert (c.low <= c.first <= c.high) == (c.p >= LEVEL)
     assert c.low + c.high == pytest.approx(1)

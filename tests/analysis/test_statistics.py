@@ -316,7 +316,7 @@ def test_signed_ranks_with_draws_are_all_ways_to_give_signs(values: list[float])
     d=st.lists(st.integers(-40, 40), min_size=1, max_size=12, unique_by=abs),
     shift=st.sampled_from([0.0, 0.3, -0.7]),
 )
-def test_the_interval_of_pairs_is_what_the_signed_ranks_would_not_refuse(
+def test_the_interval_of_pairs_is_what_signed_ranks_do_not_refuse(
     d: list[int], shift: float
 ) -> None:
     """Tried at a shift that no mean of two is, so that nobody is level."""

@@ -40,7 +40,7 @@ def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
         ("def f(x):\n    match x:\n        case 1: pass", "a page's Python has no `match`"),
     ],
 )
-def test_what_a_page_lacks_is_refused_by_name(
+def test_what_a_page_lacks_is_named(
     source: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answers, "_module", lambda name: answers._Module(source))

@@ -149,9 +149,7 @@ def independent_forward(model: LanguageModel, x: Tensor) -> tuple[Tensor, Observ
     length=st.integers(1, 5),
     seed=st.integers(0, 9999),
 )
-def test_forward_equals_an_independent_one(
-    config: Config, steps: int, length: int, seed: int
-) -> None:
+def test_forward_equals_an_independent(config: Config, steps: int, length: int, seed: int) -> None:
     model = make(config, seed, steps=steps)
     x = strings(3, length, seed)
     logits, observed = model.observe(x)

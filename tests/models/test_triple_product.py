@@ -86,9 +86,7 @@ KINDS = (
     exponent=st.integers(-6, 5),
     seed=st.integers(0, 9999),
 )
-def test_the_stable_form_is_true_where_the_published_one_is_not(
-    kind: str, d: int, exponent: int, seed: int
-) -> None:
+def test_the_stable_form_is_true_everywhere(kind: str, d: int, exponent: int, seed: int) -> None:
     q, k, r = vectors(kind, d, 10.0**exponent, Generator().manual_seed(seed))
     truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
     norms = [x.double().square().sum(-1) for x in (q, k, r)]
@@ -105,9 +103,7 @@ def test_the_stable_form_is_true_where_the_published_one_is_not(
 
 
 @given(kind=st.sampled_from(KINDS), exponent=st.integers(-3, 3), seed=st.integers(0, 9999))
-def test_the_residual_keeps_its_digits_in_single_precision(
-    kind: str, exponent: int, seed: int
-) -> None:
+def test_the_residual_keeps_digits_in_single_precision(kind: str, exponent: int, seed: int) -> None:
     """The error of the volume's square root is single rounding of the lengths, not its square."""
     q, k, r = vectors(kind, 7, 10.0**exponent, Generator().manual_seed(seed))
     truth = torch.from_numpy(true_volume(q, k, r).astype(np.float64))
@@ -163,9 +159,7 @@ def test_gradients_equal_those_of_the_determinant(form: str, generator: Generato
     scale=st.floats(0.3, 2),
     seed=st.integers(0, 999),
 )
-def test_dot_products_of_quadratic_features_are_the_same_score(
-    d: int, t: int, scale: float, seed: int
-) -> None:
+def test_quadratic_features_give_the_same_score(d: int, t: int, scale: float, seed: int) -> None:
     generator = Generator().manual_seed(seed)
     q, k, r, v = scale * torch.randn(4, 3, 2, t, d, generator=generator, dtype=torch.float64)
     phi, psi = quadratic_features(q, k, r)
@@ -192,9 +186,7 @@ def test_angles_are_angles(generator: Generator) -> None:
 
 
 @pytest.mark.parametrize("length", [1.0, -3.0, 1e-3, 1e3, 0.0])
-def test_without_a_plane_the_angle_is_that_to_the_query(
-    length: float, generator: Generator
-) -> None:
+def test_without_a_plane_the_angle_is_to_the_query(length: float, generator: Generator) -> None:
     q, k = torch.randn(5, 16, generator=generator), torch.randn(7, 16, generator=generator)
     cosines = (q @ k.T) / (q.norm(dim=1)[:, None] * k.norm(dim=1))
     assert_close(cos2_to_plane(q, k, length * q), cosines**2, rtol=0, atol=2e-3)
@@ -379,9 +371,7 @@ def test_what_attention_is_made_from_gives_it_back(score: str, generator: Genera
 
 @pytest.mark.parametrize("scale", [1e-13, 1e-9, 1e-6, 1.0, 1e6, 1e15])
 @pytest.mark.parametrize("near", [1.0, 1e-3])
-def test_an_angle_does_not_change_with_the_lengths(
-    scale: float, near: float, generator: Generator
-) -> None:
+def test_an_angle_is_one_at_all_lengths(scale: float, near: float, generator: Generator) -> None:
     q, noise = torch.randn(2, 5, 7, generator=generator)
     k, r = torch.randn(11, 7, generator=generator), q + near * noise
     found = cos2_to_plane(scale * q, k / scale, scale * r)
@@ -400,9 +390,7 @@ def test_a_long_sequence_of_features_equals_the_layer(generator: Generator) -> N
 
 
 @pytest.mark.parametrize("near", [1e-2, 1e-3, 1e-4, 3e-5])
-def test_the_plane_of_a_nearly_parallel_reference_has_a_right_angle(
-    near: float, generator: Generator
-) -> None:
+def test_the_plane_of_near_parallels_has_a_right_angle(near: float, generator: Generator) -> None:
     """No cosine is above 1. One that projects on two directions askew is, by the cosine of these.
 
     A single orthogonalisation leaves them askew by rounding over `near`.

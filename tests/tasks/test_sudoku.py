@@ -176,9 +176,7 @@ def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) ->
         *(((2, 2), "minimal", 1500), ((3, 3), "mixed", 500)),
     ],
 )
-def test_every_one_of_many_puzzles_has_one_solution(
-    shape: tuple[int, int], kind: str, n: int
-) -> None:
+def test_each_of_many_puzzles_has_one_solution(shape: tuple[int, int], kind: str, n: int) -> None:
     task = Sudoku(*shape)
     boards, solutions = task.sample(n, seeded(41), kind)
     counts, found = task.solve(boards)

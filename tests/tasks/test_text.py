@@ -218,7 +218,7 @@ def test_a_failed_download_leaves_nothing_and_is_said(
     assert in_cache(tmp_path) == before
 
 
-def test_offline_and_with_a_cache_that_cannot_be_made(
+def test_offline_or_without_room_for_a_cache(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "URL", "http://127.0.0.1:9/input.txt")  # where nobody listens

@@ -25,9 +25,7 @@ def test_weights_of_a_file_fill_a_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("halt.bias", None), ("more", torch.ones(1)), ("halt.bias", torch.ones(2))]
 )
-def test_weights_of_another_model_are_refused(
-    tmp_path: Path, name: str, value: torch.Tensor | None
-) -> None:
+def test_other_weights_are_refused(tmp_path: Path, name: str, value: torch.Tensor | None) -> None:
     model = TRM(CONFIG, Generator().manual_seed(1))
     weights = {n: p.detach().clone() for n, p in model.named_parameters()} | {name: value}
     kept = {n: w for n, w in weights.items() if w is not None}

@@ -27,9 +27,7 @@ def unknown_names(module: Path) -> str:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_name_is_known_and_a_module_has_all_of_its_own_once(
-    stem: str, tmp_path: Path
-) -> None:
+def test_every_name_is_known_and_a_module_has_its_own_once(stem: str, tmp_path: Path) -> None:
     module, path = _source.javascript(stem), tmp_path / f"{stem}.js"
     path.write_text(module, "utf-8")
     assert not unknown_names(path)
