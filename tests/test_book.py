@@ -24,8 +24,7 @@ EXERCISES = [
 every_exercise = pytest.mark.parametrize(("chapter", "name"), EXERCISES)
 
 
-# The first of a chapter's needs its setup, which traces what the page is to run.
-# The first of a chapter's needs its setup, which traces what the page is to run.
+# The first of a chapter's needs its setup, which takes seconds.
 @pytest.mark.now("deep_qkv-floor", "trm-stop")
 @pytest.mark.slow
 @every_exercise

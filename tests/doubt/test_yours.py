@@ -76,9 +76,7 @@ def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(
         ("a_model_of_mine.py:two", ValueError, "returns model, tokens and vocabulary"),
     ],
 )
-def test_what_is_none_is_refused(
-    file: Path, where: str, error: type[Exception], message: str
-) -> None:
+def test_a_wrong_name_is_told(file: Path, where: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         doubt.made(where)
 
