@@ -79,7 +79,7 @@ style: $(INSTALLED)
 
 # Tests of what needs neither a trained chapter nor a browser.
 units: $(INSTALLED)
-	$(PYTEST) -m "$(SOME)" --ignore tests/browser
+	$(PYTEST) -m "$(SOME)" --durations 10 --durations-min 3 --ignore tests/browser
 
 # The types are checked while the tests run.
 check: $(INSTALLED)

@@ -1,10 +1,10 @@
-"""What holds for every test: shapes are checked, none of the user's settings, what is long named.
+"""What holds for every test: shapes are checked, none of the user's settings is read.
 
 Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
-temporary folder where that cannot be written. A test that takes much of the processor and has no
-mark is named at the end: `slow` is not in `make check`, `long` is in `make test-all` only. Of the
-cases of a test that is marked `now`, those that it names are asked in every run, all at night.
+temporary folder where that cannot be written. `slow` is not in `make check`, `long` is in
+`make test-all` only. Of the cases of a test that is marked `now`, those that it names are asked in
+every run, all at night.
 """
 
 import gc
@@ -12,8 +12,6 @@ import os
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from settings import impersonal
@@ -57,14 +55,6 @@ hypothesis.settings.register_profile("quick", deadline=None, max_examples=60, de
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("quick")
 
-COMPILER = "torch._dynamo"
-LIMIT = 3
-"""Seconds of the processor that a test without a mark may take, and its fixtures as many.
-
-Twice as many for the one that loads torch's compiler, as the first optimiser of a process does. One
-that takes more is named at the end of the run, and fails no sooner: no test asserts a time.
-"""
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     words = "take over what pages and widgets show now: differences with these words, or all"
@@ -102,28 +92,6 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder), "PATH": path}
 
 
-def processor_seconds() -> float:
-    """Of this process and of those that it started and waited for."""
-    return sum(os.times()[:4])
-
-
-@contextmanager
-def limited(
-    item: pytest.Item, what: str, clock: Callable[[], float] = processor_seconds
-) -> Iterator[None]:
-    """Note a test without a mark that takes more of the processor than `LIMIT`."""
-    before, loaded = clock(), COMPILER in sys.modules
-    yield
-    taken = clock() - before
-    allowed = LIMIT if loaded or COMPILER not in sys.modules else 2 * LIMIT
-    if taken > allowed and not any(map(item.get_closest_marker, ("slow", "long", "page"))):
-        sentence = (
-            f"{what} took {taken:.1f} s of the processor, and {allowed} are allowed: shrink it, or "
-            "mark it slow (not in `make check`) or long (in `make test-all` only)"
-        )
-        item.user_properties.append(("over the limit", sentence))
-
-
 @pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as `long` the cases that `now` does not name.
@@ -148,24 +116,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         found = cases[path, test]
         if missing := [name for name in named if not any(name in case for case in found)]:
             raise pytest.UsageError(f"{path}::{test} has no case of {missing}; it has {found}")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    with limited(item, "what this test shares with others, and needs first,"):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    with limited(item, "this test"):
-        return (yield)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that took too long, those of every process."""
-    reports = [r for some in terminalreporter.stats.values() for r in some]
-    properties = ((r.nodeid, *p) for r in reports for p in getattr(r, "user_properties", ()))
-    found = {(test, text) for test, name, text in properties if name == "over the limit"}
-    for test, text in sorted(found):
-        terminalreporter.write_line(f"{test}: {text}")

@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
@@ -71,14 +70,6 @@ def words_and_data(fig: Figure) -> tuple[list[Text], np.ndarray]:
     on_white = (colour * alpha + 255 * (255 - alpha)) // 255
     texts = [text for text in found if text.get_color() not in ON_CELL.values()]
     return texts, (255 - on_white).max(-1) > SEEN
-
-
-def band(ax: Axes, i: int = 0) -> tuple[list[float], list[float]]:
-    """The lower and the upper edge of what is filled between two curves, the i-th of its axes."""
-    points = ax.collections[i].get_paths()[0].vertices
-    at = sorted({x for x, _ in points})
-    edges = [[y for x, y in points if x == each] for each in at]
-    return [min(each) for each in edges], [max(each) for each in edges]
 
 
 def extent(text: Text) -> Bbox:

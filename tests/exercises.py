@@ -5,7 +5,6 @@ it, `-hint` folds a hint away, if there is one, and `-solution` one block of Pyt
 before, the first one's metadata name: `setup`.
 """
 
-import ast
 import contextlib
 import html
 import json
@@ -32,19 +31,12 @@ CHAPTERS = sorted(ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT)
 EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))  # may have exercises of their own
 
 
+@cache
 def cells(chapter: Path, prose: bool = False) -> dict[str, str]:
     """The source of each cell of a notebook, or of its text alone, by the cell's id."""
     found = json.loads(chapter.read_text("utf-8"))["cells"]
     kept = [cell for cell in found if not prose or cell["cell_type"] == "markdown"]
     return {cell["id"]: "".join(cell["source"]) for cell in kept}
-
-
-def constant(chapter: Path, cell: str, name: str) -> Any:
-    """A literal that a cell of a chapter assigns to a name."""
-    for node in ast.parse(cells(chapter)[cell]).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return ast.literal_eval(node.value)
-    raise AssertionError(f"{cell} does not set {name}")
 
 
 def names(chapter: Path) -> list[str]:
@@ -87,6 +79,7 @@ def telling(chapter: Path, name: str) -> list[str]:
     ]
 
 
+@cache
 def all_telling() -> list[list[str]]:
     """Of each exercise of the book, lessons and evidence, the lines that tell its solution."""
     return [telling(page, name) for page in (*CHAPTERS, *EVIDENCE) for name in names(page)]
@@ -127,18 +120,15 @@ def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def little_book(folder: Path) -> Path:
     """A book of one page and one exercise, whose package is next to nothing."""
     root = folder / "book of one"
+    for name in ("book", "attn_notes"):
+        (root / name).mkdir(parents=True)
     for name in ("LICENSE", "README.md", "pyproject.toml"):
-        (root / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, root / name)
-    for name, text in {
-        "_toc.yml": "format: jb-book\nroot: book/tiny\n",
-        "attn_notes/__init__.py": '"""Tiny."""\n\n__version__ = "0.2.0"\n',
-    }.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text, "utf-8")
+    (root / "_toc.yml").write_text("format: jb-book\nroot: book/tiny\n", "utf-8")
+    package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
+    (root / "attn_notes" / "__init__.py").write_text(package, "utf-8")
     lesson = nbformat.read(ROOT / "book" / "deep_qkv.ipynb", as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]
-    (root / "book").mkdir()
     nbformat.write(lesson, root / "book" / "tiny.ipynb")
     return root
 
@@ -150,7 +140,7 @@ def contents(folder: Path) -> dict[Path, bytes | None]:
 
 @cache
 def set_up(chapter: Path) -> dict[str, Any]:
-    """The names that a reader has after the chapter's setup, which takes seconds."""
+    """The names that a reader has after the chapter's setup, whose programs are the recorded."""
     scope: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         recalled(patch)

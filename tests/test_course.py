@@ -2,8 +2,10 @@
 
 import html
 import re
+import shlex
 import shutil
 import subprocess
+import tempfile
 import zipfile
 from collections.abc import Callable
 from datetime import date
@@ -138,26 +140,21 @@ def test_a_call_that_is_cut_short_leaves_nothing_that_looks_like_a_persons(
     assert manifest.written(folder) == found
 
 
-def test_a_folder_of_something_else_is_not_touched(make: Call, book: Path) -> None:
-    before = exercises.contents(book)
-    assert "no course: name a folder of its own" in make(into=book, fails=True)
-    assert exercises.contents(book) == before
-    assert "Name one of your own" in make(into=None, fails=True)
-
-
 # What is chosen
 
 
-def test_what_was_chosen_stands_in_a_file_that_is_the_teachers(make: Call, folder: Path) -> None:
+def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folder: Path) -> None:
+    before = exercises.contents(book)  # a folder of something else is not touched
+    assert "no course: name a folder of its own" in make(into=book, fails=True)
+    assert exercises.contents(book) == before
+    assert "Name one of your own" in make(into=None, fails=True)
     make("--seed", "7", "--start", "2027-02-01", "--day", "Friday", "--hints", "no")
-    path = folder / "course.yml"
+    path, sheet = folder / "course.yml", folder / STUDENTS / "week-1-homework.ipynb"
     chosen = {"seed": 7, "start": date(2027, 2, 1), "day": "friday", "hints": False}
     assert yaml.safe_load(path.read_text("utf-8")) == chosen
-    sheet = (folder / STUDENTS / "week-1-homework.ipynb").read_text("utf-8")
-    assert "floor" in sheet and "Hint" not in sheet
+    assert "floor" in sheet.read_text("utf-8") and "Hint" not in sheet.read_text("utf-8")
     path.write_text("# mine\nseed: 7\n", "utf-8")
-    assert "week-1-homework.ipynb" in make()
-    assert "Hint" in (folder / STUDENTS / "week-1-homework.ipynb").read_text("utf-8")
+    assert "week-1-homework.ipynb" in make() and "Hint" in sheet.read_text("utf-8")
     for option, value, said in (
         ("--seed", "8", "write 8 there"),
         ("--day", "monday", ""),
@@ -182,6 +179,7 @@ def test_what_was_chosen_stands_in_a_file_that_is_the_teachers(make: Call, folde
     ],
 )
 def test_a_setting_that_cannot_be_is_named(text: str, symptom: str, tmp_path: Path) -> None:
+    assert course.settings(tmp_path, {}).seed != course.settings(tmp_path, {}).seed  # another each
     if symptom:
         with pytest.raises(BookError, match=symptom):
             course.settings(tmp_path, yaml.safe_load(text))
@@ -190,28 +188,18 @@ def test_a_setting_that_cannot_be_is_named(text: str, symptom: str, tmp_path: Pa
         course.settings(tmp_path, {})
 
 
-def test_each_course_has_another_seed(tmp_path: Path) -> None:
-    assert course.settings(tmp_path, {}).seed != course.settings(tmp_path, {}).seed
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            ("course", "COURSE=my course", "SEED=7", "START=2027-02-01", "DAY=friday", "HINTS=no"),
-            'course "my course" --seed 7 --start 2027-02-01 --day friday --hints no',
+def test_make_passes_on_what_was_chosen() -> None:
+    for given, said in {
+        "course COURSE='my course' SEED=7 START=2027-02-01 DAY=friday HINTS=no": (
+            'course "my course" --seed 7 --start 2027-02-01 --day friday --hints no'
         ),
-        (
-            ("grade", "COURSE=my course", "WEEK=3", "IN=all of it.zip"),
-            'grade "my course" --week 3 --in "all of it.zip"',
+        "grade COURSE='my course' WEEK=3 IN='all of it.zip'": (
+            'grade "my course" --week 3 --in "all of it.zip"'
         ),
-    ],
-    ids=["course", "grade"],
-)
-def test_make_passes_on_what_was_chosen(given: tuple[str, ...], said: str) -> None:
-    command = ["make", "--dry-run", *given]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert f"build.py {said}\n" in done.stdout
+    }.items():
+        command = ["make", "--dry-run", *shlex.split(given)]
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        assert f"build.py {said}\n" in done.stdout
 
 
 def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
@@ -233,59 +221,53 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
 def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Path) -> None:
     """Neither in folders nor in zips. The package beside has some lines for itself, none whole."""
     shutil.copytree(made / "students", tmp_path / "students")
-    telling = [line for lines in SOLUTIONS for line in lines]
+    telling = {line for lines in SOLUTIONS for line in lines}
     assert len(telling) > 50 and all(SOLUTIONS)
-    found = list(exercises.texts(tmp_path / "students"))
-    package = [text for path, text in found if "/attn_notes/" in path]
-    others = [(path, text) for path, text in found if "/attn_notes/" not in path]
+    found = {text: path for path, text in exercises.texts(tmp_path / "students")}
+    package = [text for text, path in found.items() if "/attn_notes/" in path]
+    others = [(path, text) for text, path in found.items() if "/attn_notes/" not in path]
     assert exercises.leaks(others) == []
     assert not [all_ for all_ in SOLUTIONS if any(all(x in text for x in all_) for text in package)]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)
     # A teacher's answers have all, but for what the book says of numbers that a course has not.
     told = {line for _, line in exercises.leaks(exercises.texts(made / "private"))}
-    assert told and {*telling} - told <= {
-        line for line in telling if line.startswith(('"', 'answer = {"'))
-    }
+    assert told and all(line.startswith(('"', 'answer = {"')) for line in telling - told)
 
 
-def source(text: str) -> str:
-    """A page as it is written; of a notebook what cells hold."""
-    if not text.startswith("{"):
-        return text
-    return "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
-
-
-def test_the_site_for_students_is_made_of_nothing_that_tells_and_checks_as_the_books_does(
-    tmp_path: Path,
-) -> None:
+def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_path: Path) -> None:
     paths = (ROOT / "_toc.yml", *build.visible_files(ROOT))
     sources = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
-    assert exercises.leaks((n, source(t.decode())) for n, t in sources.items() if n[-3:] == "ynb")
+
+    def there(files: dict[str, bytes]) -> Path:
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        for name, text in files.items():
+            if name.endswith((".md", ".ipynb")):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(text)
+        return folder
+
+    assert exercises.leaks(exercises.texts(there(sources)))
     for hints in (True, False):
         found = course.for_site(sources, hints)
-        text = {name: of.decode() for name, of in found.items() if name.endswith((".md", ".ipynb"))}
-        assert exercises.leaks((name, source(page)) for name, page in text.items()) == []
+        folder = there(found)
+        pages = {path: path.read_text("utf-8") for path in folder.rglob("*.*")}
+        assert exercises.leaks(exercises.texts(folder)) == []
         assert not [name for name in found if "teaching/" in name]
-        assert not [name for name, page in text.items() if re.search(r"[/(]teaching/", page)]
+        assert not [path for path, page in pages.items() if re.search(r"[/(]teaching/", page)]
         contents = found["_toc.yml"].decode()
         assert "teaching" not in contents.lower()
-        assert any('"exercise-floor-hint"' in page for page in text.values()) == hints
+        assert any('"exercise-floor-hint"' in page for page in pages.values()) == hints
         for page in re.findall(r"file: (\S+)", contents):
             assert f"{page}.md" in found or f"{page}.ipynb" in found
-    for name, page in text.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(page, "utf-8")
     for week in WEEKS:
-        here, told = answers.of_lesson(homework.pages(tmp_path, week.stem), week.stem)
+        here, told = answers.of_lesson(homework.pages(folder, week.stem), week.stem)
         book, told_there = answers.of_lesson(homework.pages(ROOT, week.stem), week.stem)
         assert [one.uses for one in here] == [one.uses for one in book], week.stem
         assert told() == told_there() and not any(one.solution for one in here), week.stem
 
 
 @pytest.mark.long
-def test_the_real_site_for_students_tells_nothing(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Rendered once, and not again while nothing has changed."""
     for said in ("Rendering", "Nothing has changed."):
         assert build.main(["course", str(folder), "--seed", "7", "--hints", "no"]) == 0

@@ -24,8 +24,10 @@ from nbformat import NotebookNode
 
 from . import exercises
 
+Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
 STEMS = lesson_stems(ROOT)
+every = pytest.mark.parametrize("stem", STEMS)
 FIGURE = (
     '<figure class="attn-figure" data-axes="[]"><p class="attn-figure-title">It falls</p>'
     '<div class="attn-live" hidden style="display: none"><svg viewBox="0 0 9 9"></svg></div>'
@@ -71,7 +73,7 @@ def sections_of(stem: str) -> list[BeautifulSoup]:
     return [BeautifulSoup(each, "html.parser") for each in made]
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@every
 def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) -> None:
     """The first asks for a guess; what is the matter, and where, the hall finds on those after."""
     deck = lecture(stem).deck
@@ -86,7 +88,7 @@ def test_a_deck_has_what_a_lecture_needs_in_twelve_to_fifteen_slides(stem: str) 
     assert "steps" in {slide.kind for each in STEMS for slide in lecture(each).deck.slides}
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@every
 def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
     """Each step of the plan has slides, in the plan's order, and they share its minutes."""
     deck = lecture(stem).deck
@@ -102,7 +104,7 @@ def test_its_minutes_are_those_of_the_plan(stem: str) -> None:
     assert clock == [*zip([0, *ends], ends, strict=False)]
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@every
 def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
     """Each cell, line, question and widget that a deck names is there, or making it fails."""
     (deck, _, asked), made = lecture(stem), sections_of(stem)
@@ -129,7 +131,7 @@ def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
     assert own and all(f"{one.points}{one.minutes}" in made[-1].get_text() for one in own)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@every
 def test_no_line_of_a_solution_is_in_it_and_no_key_on_its_handout(stem: str) -> None:
     handout = exercises.shown(deck_pages.handout(*lecture(stem), "1.0"))
     pages = {"deck": exercises.shown("\n".join(map(str, sections_of(stem)))), "handout": handout}
@@ -189,42 +191,34 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
         (there / "one.yml").write_text(yaml.safe_dump([entry]), "utf-8")
         with pytest.raises(BookError, match=rf"one\.yml, slide 1: {problem}"):
             decks.read(tmp_path, "one")
-
-
-def test_what_the_lesson_has_not_is_named() -> None:
-    notebook = lecture("deep_qkv").notebook
-    with pytest.raises(BookError, match="no cell nowhere"):
-        slides.found(notebook, "nowhere")
-    with pytest.raises(BookError, match="No single line"):
-        slides.lines(notebook, "model-cell", "no such line", 5)
-    with pytest.raises(BookError, match="neither a figure nor a table"):
-        slides.output(notebook, "model-cell")
-
-
-def test_where_there_is_no_browser_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(browser, "find_browser", lambda: None)
-    (tmp_path / "one.html").write_text("a deck", "utf-8")
-    printing.decks(tmp_path, tmp_path)
-    assert "not printed: no Chromium" in capsys.readouterr().out
+    notebook = lecture("deep_qkv").notebook  # and what the lesson has not
+    for call, problem in (
+        (lambda: slides.found(notebook, "nowhere"), "no cell nowhere"),
+        (lambda: slides.lines(notebook, "model-cell", "no such line", 5), "No single line"),
+        (lambda: slides.output(notebook, "model-cell"), "neither a figure nor a table"),
+    ):
+        with pytest.raises(BookError, match=problem):
+            call()
 
 
 def test_a_deck_that_is_the_same_is_not_printed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """And where there is no browser it says what to install."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "one.html").write_text("a deck", "utf-8")
+    monkeypatch.setattr(browser, "find_browser", lambda: None)
+    printing.decks(old, old)
+    assert "not printed: no Chromium" in capsys.readouterr().out
+    (old / "one.pdf").write_text("printed", "utf-8")
     monkeypatch.setattr(browser, "find_browser", lambda: pytest.fail("a browser was looked for"))
-    for folder in ("old", "new"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "one.html").write_text("a deck", "utf-8")
-    (tmp_path / "old" / "one.pdf").write_text("printed", "utf-8")
-    printing.decks(tmp_path / "new", tmp_path / "old")
-    assert (tmp_path / "new" / "one.pdf").read_text("utf-8") == "printed"
+    printing.decks(new, old)
+    assert (new / "one.pdf").read_text("utf-8") == "printed"
 
 
-def test_without_revealjs_no_slides_are_made_and_why_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_revealjs_there_are_no_slides(tmp_path: Path, monkeypatch: Patch) -> None:
     def refused(root: Path, package: str) -> Path:
         raise OSError("getaddrinfo ENOTFOUND")
 

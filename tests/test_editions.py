@@ -19,7 +19,6 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from . import exercises
-from .test_wheel import AWAY, NOT_ASTRAY
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = [path.relative_to("book") for path in notebook_paths(ROOT)]
@@ -29,7 +28,18 @@ ELSEWHERE = re.compile(r"\bmake [a-z-]+`|`make|first page|this site|the site\b|s
 """What only the book's source has, or only its site."""
 RAW = re.compile(r":::|^```\{|\{[a-z:]+\}`", re.MULTILINE)  # MyST that Markdown does not know
 
+# Makes the package importable from the folder of the wheel alone, and afterwards says what is not.
+AWAY = f"import sys\nsys.path[:] = [place for place in sys.path if place != {str(ROOT)!r}]\n"
+NOT_ASTRAY = f"""\
+import os, sys
+ours = [m.__file__ for name, m in sys.modules.items() if name.split(".")[0] == "attn_notes"]
+assert ours and all(f.startswith(os.environ["WHEEL"]) for f in ours), ours
+assert {str(ROOT)!r} not in sys.path
+"""
+
 Read = dict[str, dict[Path, list[NotebookNode]]]
+Patch = pytest.MonkeyPatch
+Said = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="session")
@@ -58,31 +68,19 @@ def texts(cells: list[NotebookNode], kind: str = "markdown") -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", PAGES)
-def test_an_edition_has_every_page_and_the_wheel_whose_version_each_notebook_ends_with(
-    edition: str, made: Path, read: Read
-) -> None:
+def test_an_edition_is_whole_and_leads_nowhere_else(edition: str, made: Path, read: Read) -> None:
+    """Every page, and the wheel whose version each ends with; no Makefile, no page of the site."""
     folder = made / f"attention-notes-{edition}"
     assert {path.relative_to(folder) for path in folder.rglob("*.ipynb")} == {*NOTEBOOKS}
     (wheel,) = folder.glob("*.whl")
     assert "attn_notes/results/deep-qkv.safetensors" in zipfile.ZipFile(wheel).namelist()
     version, readme = wheel.name.split("-")[1], (folder / "README.txt").read_text("utf-8")
     assert edition in readme and version in readme.splitlines()[-1]
-    assert (folder / "LICENSE").is_file()
+    assert not ELSEWHERE.search(readme) and (folder / "LICENSE").is_file()
     assert bool(list(folder.rglob("teaching/*.md"))) == (edition == "instructor")
     for page, cells in read[edition].items():
         nbformat.validate(nbformat.read(folder / page, as_version=4))
         assert cells[-1].cell_type == "markdown" and cells[-1].source.split()[2] == version, page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("edition", PAGES)
-def test_nothing_leads_or_speaks_of_what_is_elsewhere_only(
-    edition: str, made: Path, read: Read
-) -> None:
-    """An edition has no Makefile, and no page of the site but the notebooks."""
-    folder = made / f"attention-notes-{edition}"
-    assert not ELSEWHERE.search((folder / "README.txt").read_text("utf-8"))
-    for page, cells in read[edition].items():
         for _, target in editions.LINK.findall("\n".join(texts(cells))):
             inside = not re.match(r"[a-z]+:|#", target)
             assert not inside or (folder / page.parent / target).is_file(), (page, target)
@@ -103,20 +101,16 @@ def test_cells_are_the_books_but_for_solutions(read: Read) -> None:
         source, book = ROOT / "book" / page, texts(read["book"][page], "code")
         assert texts(read["student"][page], "code") == book
         assert texts(read["plain"][page], "code")[1:] == book
-        solved = {
-            f"exercise-{n}-answer": exercises.solution(source, n) for n in exercises.names(source)
-        }
         there = {c.id: c.source for c in read["book"][page] if c.cell_type == "code"}
-        there |= {name: code.strip() for name, code in solved.items()}
+        for name in exercises.names(source):
+            there[f"exercise-{name}-answer"] = exercises.solution(source, name).strip()
+            assert exercises.telling(source, name)
         found = [(c.id, c.source) for c in read["instructor"][page] if c.cell_type == "code"]
         assert found == [*there.items()]
-        telling = [exercises.telling(source, name) for name in exercises.names(source)]
-        assert all(telling)
+        hints = {name for name in exercises.cells(source) if name.endswith("-hint")}
         for edition in ("student", "plain"):
             cells = read[edition][page]
-            text = "\n".join(cell.source for cell in cells)
-            assert not [line for lines in telling for line in lines if line in text], page
-            hints = {name for name in exercises.cells(source) if name.endswith("-hint")}
+            assert not exercises.leaks([(page, "\n".join(cell.source for cell in cells))])
             assert hints <= {cell.id for cell in cells}
 
 
@@ -142,9 +136,9 @@ def test_a_dead_link_in_brackets_goes_with_them() -> None:
 
 
 class Installed:
-    """Stands in for what is installed, and for pip."""
+    """Stands in for what is installed, and for pip: nothing so far."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: Patch) -> None:
         self.version: str | None = None
         self.url = {}
         self.asked: list[str] = []
@@ -165,8 +159,8 @@ class Installed:
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Installed:
-    """Nothing so far; the working directory is empty."""
+def installed(monkeypatch: Patch, tmp_path: Path) -> Installed:
+    """The working directory is empty."""
     monkeypatch.chdir(tmp_path)
     return Installed(monkeypatch)
 
@@ -188,13 +182,10 @@ def wheel_of(version: str, folder: Path, written: float | None = None) -> Path:
 
 
 @pytest.mark.parametrize("folder", ["", "evidence"])
-def test_the_first_cell_installs_the_wheel_beside_it_unless_it_is_there(
-    folder: str,
-    installed: Installed,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_the_first_cell_installs_the_wheel_beside_it(
+    folder: str, installed: Installed, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
+    """Unless it is there."""
     (tmp_path / "evidence").mkdir()
     monkeypatch.chdir(tmp_path / folder)
     for version in (OLD, NEW):  # two wheels beside a notebook: the newer
@@ -212,28 +203,25 @@ def test_the_first_cell_installs_the_wheel_beside_it_unless_it_is_there(
     assert installed.asked == [] and f"wants version {NEW}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("later", ["0.2.0+20261201.g1abcdef", "0.2.0+20261201.gfedcba9"])
-def test_of_two_wheels_of_a_day_the_first_cell_installs_the_later(
-    later: str, installed: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_of_two_wheels_of_a_day_the_later_is_installed(
+    installed: Installed, tmp_path: Path
 ) -> None:
     """Whatever their commits are called."""
-    for version, written in ((NEW, 1e9), (later, 1e9 + 60), (OLD, 2e9)):
-        wheel_of(version, tmp_path, written)
-    exec(first_cell(OLD), {})
-    (asked,) = installed.asked
-    assert later.partition("+")[2] in asked
-    capsys.readouterr()
+    for commit in ("g1abcdef", "gfedcba9"):
+        later = f"0.2.0+20261201.{commit}"
+        (tmp_path / commit).mkdir()
+        os.chdir(tmp_path / commit)
+        for version, written in ((NEW, 1e9), (later, 1e9 + 60), (OLD, 2e9)):
+            wheel_of(version, tmp_path / commit, written)
+        exec(first_cell(OLD), {})
+        assert commit in installed.asked[-1].rpartition("/")[2]
 
 
-def test_without_a_wheel_the_first_cell_takes_its_commit(
-    installed: Installed, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_wheel_the_first_cell_takes_a_commit(installed: Installed, capsys: Said) -> None:
     address = "https://github.com/somebody/notes"
     for installed.version in (None, "0.2.0", OLD):
         exec(first_cell(OLD, address), {})
     assert installed.asked == [f"attn-notes[book] @ git+{address}@1234567"] * 2
-    capsys.readouterr()
-    installed.asked.clear()
     for cell in (first_cell(OLD), first_cell("0.2.0+d1234567", address)):  # no place, no commit
         installed.version = "0.2.0"
         exec(cell, {})
@@ -241,7 +229,7 @@ def test_without_a_wheel_the_first_cell_takes_its_commit(
         installed.version = None
         with pytest.raises(FileNotFoundError, match="beside this notebook"):
             exec(cell, {})
-    assert installed.asked == []
+    assert len(installed.asked) == 2
 
 
 ALONE = """\
@@ -292,46 +280,31 @@ def run(book: Path, *command: str) -> int:
         ("student", "predictions-tiny.json", "predictions-tiny.json"),
     ],
 )
-def test_an_edition_that_somebody_has_begun_is_not_touched(
-    edition: str, path: str, told: str, book: Path, capsys: pytest.CaptureFixture[str]
+def test_what_somebody_has_begun_is_not_touched(
+    edition: str, path: str, told: str, book: Path, capsys: Said
 ) -> None:
     made, begun = book / editions.FOLDER, Path(f"attention-notes-{edition}") / path
     assert run(book, "editions") == 0
     (made / begun).parent.mkdir(parents=True, exist_ok=True)
     (made / begun).write_text("mine", "utf-8")
     before = exercises.contents(book)
-    for command in ("editions", "clean"):
-        capsys.readouterr()
-        assert run(book, command) == 1
-        said = capsys.readouterr().err
-        assert f"{told}\n" in said and "Nothing has been changed" in said
-        assert exercises.contents(book) == before
+    capsys.readouterr()
+    for command, said in (
+        (["editions"], f"{told}\n"),
+        (["clean"], f"{told}\n"),
+        (["editions", "--into", str(book)], "    LICENSE\n"),  # a folder of something else
+    ):
+        assert run(book, *command) == 1
+        assert said in capsys.readouterr().err and exercises.contents(book) == before
     made.rename(book / "course")  # as the sentence says
     assert run(book, "editions") == 0 and run(book, "clean") == 0
     assert (book / "course" / begun).read_text("utf-8") == "mine"
 
 
-def test_a_folder_of_something_else_is_not_touched(
-    book: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = exercises.contents(book)
-    assert run(book, "editions", "--into", str(book)) == 1
-    assert "    LICENSE\n" in capsys.readouterr().err
-    assert exercises.contents(book) == before
-
-
-LESSONS = [Path(path.name) for path in exercises.CHAPTERS]
-RUNS = [(e, p, fast) for e in PAGES for fast in "10" for p in (LESSONS if int(fast) else NOTEBOOKS)]
-
-
-def execute(path: Path, environment: dict[str, str]) -> None:
-    """Run a notebook in its folder, with the tree that the tests run in out of reach."""
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
-    notebook.cells.append(nbformat.v4.new_code_cell(f"import sys\n{NOT_ASTRAY}"))
-    resources = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=900, resources=resources).execute(env=environment)
-    assert json.dumps(notebook.cells[-1].outputs) == "[]"
+RUNS = [
+    *((edition, page, "0") for edition in PAGES for page in NOTEBOOKS),
+    *((edition, Path(page.name), "1") for edition in PAGES for page in exercises.CHAPTERS),
+]
 
 
 # What differs in an instructor's are the solutions, which run as well.
@@ -341,5 +314,17 @@ def execute(path: Path, environment: dict[str, str]) -> None:
 def test_a_page_runs_where_there_is_nothing_but_its_edition(
     edition: str, page: Path, fast: str, made: Path, environment: dict[str, str]
 ) -> None:
-    """A lesson also fast: with the recorded runs that the wheel brings, and nothing trained."""
-    execute(made / f"attention-notes-{edition}" / page, environment | {"FAST": fast})
+    """A lesson also fast: with the recorded runs that the wheel brings, and nothing trained.
+
+    The tree that the tests run in is out of reach there, and nothing is left in the folder.
+    """
+    path = made / f"attention-notes-{edition}" / page
+    before = {*path.parent.rglob("*")}
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(AWAY))
+    notebook.cells.append(nbformat.v4.new_code_cell(NOT_ASTRAY))
+    client = NotebookClient(
+        notebook, timeout=900, resources={"metadata": {"path": str(path.parent)}}
+    )
+    client.execute(env=environment | {"FAST": fast})
+    assert notebook.cells[-1].outputs == [] and {*path.parent.rglob("*")} == before

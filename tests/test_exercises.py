@@ -1,7 +1,6 @@
 """What all checks share: an end to what never ends, fresh cases, no luck, points for graders."""
 
 import _thread
-import ast
 import contextlib
 import math
 import random
@@ -10,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +27,7 @@ from attn_notes.trying import LateError, at_most
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
 
+Patch = pytest.MonkeyPatch
 EXERCISES = [
     pytest.param(page, name, id=f"{page.parent.name}-{page.stem}-{name}")
     for page in (*CHAPTERS, *EVIDENCE)
@@ -55,19 +56,10 @@ def stubborn(*_: object) -> int:
             for_ever()
 
 
-def asleep() -> None:
-    time.sleep(60)
-
-
 def clock(then: float) -> Callable[[], float]:
     """Says 0 when a limit begins, and later something else."""
     begun = iter([0.0])
     return lambda: next(begun, then)
-
-
-def test_an_answer_cannot_leave() -> None:
-    outcome = double(lambda n: sys.exit(0))
-    assert outcome.share == 0 and "stopped with SystemExit" in outcome.message
 
 
 def test_an_outcome_says_how_much_is_right() -> None:
@@ -79,6 +71,7 @@ def test_an_outcome_says_how_much_is_right() -> None:
     assert right.require() == 1 and right.require(points=8) == 8 and part.require(points=8) == 2
     with pytest.raises(AssertionError, match="twice two is four"):
         wrong.require(points=8)
+    assert "stopped with SystemExit" in double(lambda n: sys.exit(0)).message
 
 
 def test_a_grader_is_told_why_it_is_not_all_of_the_points(capsys: pytest.CaptureFixture) -> None:
@@ -104,9 +97,7 @@ def test_cases_are_drawn_anew_or_as_a_seed_has_it() -> None:
 
 
 @pytest.mark.parametrize("answer", [for_ever, stubborn])
-def test_what_never_ends_is_stopped(
-    answer: Callable[[int], int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_never_ends_is_stopped(answer: Callable[[int], int], monkeypatch: Patch) -> None:
     """Its own work ends it, however little of the processor it gets: no other clock goes on."""
     monkeypatch.setattr(shared, "at_most", partial(at_most, wall=lambda: 0.0))
     told = double(answer)
@@ -118,11 +109,9 @@ def test_what_never_ends_is_stopped(
     ("worked", "passed", "said"),
     [(1.0, 0.0, "used 1 seconds of the processor"), (0.9, 10.0, "waited for most of 10 seconds")],
 )
-def test_what_sleeps_is_woken_when_a_limit_is_reached(
-    worked: float, passed: float, said: str
-) -> None:
+def test_what_sleeps_is_woken_at_a_limit(worked: float, passed: float, said: str) -> None:
     with pytest.raises(LateError, match=said), at_most(1.0, clock(worked), clock(passed)):
-        asleep()
+        time.sleep(60)
 
 
 def test_a_slow_machine_costs_nobody_points() -> None:
@@ -138,9 +127,8 @@ def test_a_slow_machine_costs_nobody_points() -> None:
         looked.wait()
 
 
-def test_the_processor_is_asked_for_this_thread_where_it_can_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_processor_is_asked_for_this_thread(monkeypatch: Patch) -> None:
+    """Where it can be."""
     mine = threading.get_ident()
     monkeypatch.setattr(time, "pthread_getcpuclockid", lambda thread: thread, raising=False)
     monkeypatch.setattr(time, "clock_gettime", lambda number: {mine: 0.25}[number], raising=False)
@@ -149,25 +137,21 @@ def test_the_processor_is_asked_for_this_thread_where_it_can_be(
     assert trying.processor_clock() is time.process_time
 
 
-def drawn(library: str) -> Callable[[], float]:
-    return {
-        "random": random.random,
-        "numpy": np.random.random,
-        "torch": lambda: torch.rand(()).item(),
-        "default_rng": lambda: np.random.default_rng().random(),
-    }[library]
+DRAWS: dict[str, Callable[[], float]] = {
+    "random": random.random,
+    "numpy": lambda: np.random.random(),
+    "torch": lambda: torch.rand(()).item(),
+    "default_rng": lambda: np.random.default_rng().random(),
+}
 
 
-LIBRARIES = pytest.mark.parametrize("library", ["random", "numpy", "torch"])
-
-
-@pytest.mark.parametrize("library", ["random", "numpy", "torch", "default_rng"])
+@pytest.mark.parametrize("library", DRAWS)
 def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library: str) -> None:
     """And for each question, in whichever order they come; another in each try."""
-    draw, seen = drawn(library), []
+    seen: list[float] = []
 
     def answer(n: int) -> int:
-        seen.append(draw())
+        seen.append(DRAWS[library]())
         return 2 * n
 
     assert double(answer).message == "n + n. (It draws at random: the least of its tries counts.)"
@@ -177,13 +161,11 @@ def test_what_an_answer_draws_is_the_same_each_time_it_is_checked(library: str) 
     assert [len({*first[i : i + 3]}) for i in (0, 3, 6)] == [1, 1, 1] and len({*first}) == TRIES
 
 
-@LIBRARIES
+@pytest.mark.parametrize("library", [*DRAWS][:3])
 @pytest.mark.parametrize("ends", ["right", "wrong", "failing", "never"])
-def test_the_reader_finds_their_own_generators_as_they_were(
-    library: str, ends: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_readers_generators_stay_as_they_are(library: str, ends: str, monkeypatch: Patch) -> None:
     monkeypatch.setattr(shared, "at_most", partial(at_most, wall=lambda: 0.0))
-    draw = drawn(library)
+    draw = DRAWS[library]
 
     def answer(n: int) -> int:
         draw()
@@ -199,35 +181,25 @@ def test_the_reader_finds_their_own_generators_as_they_were(
 
 def test_of_an_answer_that_draws_the_least_try_counts() -> None:
     """The global seed says which try it is."""
+    for last, share in ((2, 0.25), (1, 0.0)):
+        tries: list[int] = []
 
-    def until(last: int, wrong: Callable[[int], int]) -> Callable[[int], int]:
-        def answer(n: int) -> int:
+        def answer(n: int, last: int = last, tries: list[int] = tries) -> int:
             random.random()
             tries.append(torch.initial_seed())
-            return 2 * n if torch.initial_seed() < last else wrong(n)
+            return 2 * n if torch.initial_seed() < last else n**last  # half wrong, or all
 
-        return answer
-
-    for last, wrong, share in ((2, lambda n: n * n, 0.25), (1, lambda n: n, 0.0)):
-        tries: list[int] = []
-        outcome = double(until(last, wrong))
-        assert outcome.share == share and outcome.message.endswith(
-            "the least of its tries counts.)"
-        )
+        outcome = double(answer)
+        assert outcome.share == share
+        assert outcome.message.endswith("the least of its tries counts.)")
         assert max(tries) == last  # nothing is less than nothing
 
 
 def test_a_generator_of_its_own_keeps_the_seed_that_it_is_given() -> None:
     seen, new = [], np.random.default_rng
     outcome = double(lambda n: seen.append(np.random.default_rng(7).random()) or 2 * n)
-    assert {*seen} == {new(7).random()} and outcome.message == "n + n."  # no luck in it
-    assert np.random.default_rng is new
-
-
-def test_an_answer_that_does_not_draw_is_tried_once() -> None:
-    asked: list[int] = []
-    assert double(lambda n: asked.append(n) or 2 * n).message == "n + n."
-    assert len(asked) == 3
+    assert {*seen} == {new(7).random()} and np.random.default_rng is new
+    assert outcome.message == "n + n." and len(seen) == 3  # no luck in it: it is tried once
 
 
 def test_a_function_given_with_something_else_finds_the_seed_too() -> None:
@@ -250,11 +222,8 @@ def test_the_stop_button_still_stops() -> None:
 
 
 def test_a_check_runs_in_any_thread() -> None:
-    found: list[Outcome] = []
-    thread = threading.Thread(target=lambda: found.append(double(lambda n: 2 * n)))
-    thread.start()
-    thread.join()
-    assert found[0].passed
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(double, lambda n: 2 * n).result().passed
     with at_most(0.2):  # what ends in time goes on
         time.sleep(0.01)
 
@@ -297,18 +266,19 @@ def test_an_exercise_says_what_it_is(page: Path, name: str) -> None:
 
 def test_an_exercise_where_drawing_suggests_itself_says_what_counts() -> None:
     """Detectors, and what trains or puts puzzles in disguise."""
+    said = "draws at random, it is tried three times, and the least counts"
     told = {
-        name
+        cell
         for page in (*CHAPTERS, *EVIDENCE)
-        for name in exercises.names(page)
-        if "draws at random, it is tried three times, and the least counts"
-        in " ".join(exercises.cells(page)[f"exercise-{name}"].split())
+        for cell, source in exercises.cells(page).items()
+        if said in " ".join(source.split())
     }
-    assert told == {"leak", "rescue", "content", "ahead", "budget"} and TRIES == 3
+    named = ("leak", "rescue", "content", "ahead", "budget")
+    assert told == {f"exercise-{name}" for name in named} and TRIES == 3
 
 
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
-def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> None:
     """The time is up as soon as it is called."""
     cells, endless = exercises.cells(page), threading.Event()
     called = re.search(r"def (\w+)\(", cells[f"exercise-{name}-answer"])
@@ -324,18 +294,13 @@ def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: pytest.Monke
 
 
 def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
-    assert SECONDS < 10
-    limits = {
-        node.name: ast.unparse(node.decorator_list[0])
-        for path in (ROOT / "attn_notes" / "chapters").rglob("checks.py")
-        for node in ast.parse(path.read_text("utf-8")).body
-        if isinstance(node, ast.FunctionDef) and node.decorator_list
-    }
-    longer = {name: text for name, text in limits.items() if text not in ("check", "Judged")}
-    assert longer == {
-        "rescue": "check(seconds=240.0)",  # trains
-        "budget": "check(seconds=120.0)",  # runs a network four hundred times
-    }
+    """Or runs a network four hundred times, as that of `budget` does."""
+    checks = (ROOT / "attn_notes" / "chapters").rglob("checks.py")
+    told = re.findall(
+        r"^@(check\(.*)\ndef (\w+)", "".join(p.read_text("utf-8") for p in checks), re.M
+    )
+    longer = {"rescue": "check(seconds=240.0)", "budget": "check(seconds=120.0)"}
+    assert SECONDS < 10 and {name: text for text, name in told} == longer
 
 
 @pytest.mark.page

@@ -63,28 +63,19 @@ def test_every_notebook_is_folded() -> None:
 
 
 def test_a_reader_may_unfold_and_strip_folds_again() -> None:
-    cell = nbformat.v4.new_code_cell
-    made = nbformat.v4.new_notebook(
-        cells=[
-            cell("figures.all()", id="drawn"),
-            cell(
-                "x = y + 1",
-                id="sum",
-                metadata={"tags": ["hide-input"], "jupyter": {"source_hidden": True}},
-            ),
-            cell("clock()", id="setup", metadata={"tags": ["hide-input"]}),
-            cell("guess = claims.of()", id="exercise-guess-answer"),
-            cell("score(guess)", id="score", metadata={"tags": ["remove-cell"]}),
-        ]
-    )
-    fold(made)
-    assert [cell.metadata.get("tags") for cell in made.cells] == [
-        ["hide-input"], None, ["hide-input"], None, ["remove-cell"],
-    ]  # fmt: skip
-    assert [bool(cell.metadata.get("jupyter")) for cell in made.cells] == [
-        True,
-        False,
-        True,
-        False,
-        False,
+    hidden = {"tags": ["hide-input"]}
+    cells = [
+        ("figures.all()", "drawn", {}, True),
+        ("x = y + 1", "sum", {**hidden, "jupyter": {"source_hidden": True}}, False),
+        ("clock()", "setup", hidden, True),
+        ("guess = claims.of()", "exercise-guess-answer", {}, False),
     ]
+    made = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(code, id=id_, metadata=of) for code, id_, of, _ in cells]
+    )
+    made.cells.append(nbformat.v4.new_code_cell("score(guess)", metadata={"tags": ["remove-cell"]}))
+    fold(made)
+    for cell, (*_, folded) in zip(made.cells, cells, strict=False):
+        assert cell.metadata.get("tags") == (["hide-input"] if folded else None)
+        assert bool(cell.metadata.get("jupyter")) == folded
+    assert made.cells[-1].metadata == {"tags": ["remove-cell"]}

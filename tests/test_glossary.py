@@ -1,13 +1,14 @@
 """The page of words and symbols, held against the chapters: nothing missing, nothing made up."""
 
 import ast
-import json
 import re
 from functools import cache
 from pathlib import Path
 
 from dependencies import lesson_stems
 from notes_site import words as glossary
+
+from . import exercises
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
@@ -21,37 +22,18 @@ STEMS = lesson_stems(ROOT)
 @cache
 def cells(stem: str) -> tuple[str, ...]:
     """The written cells of a chapter's lesson, and of its evidence where it has a page of it."""
-    found = []
-    for folder in (ROOT / "book", ROOT / "book" / "evidence"):
-        path = folder / f"{stem}.ipynb"
-        if path.is_file():
-            notebook = json.loads(path.read_text("utf-8"))
-            found += [
-                re.sub(r"```.*?```", "", "".join(cell["source"]), flags=re.S)
-                for cell in notebook["cells"]
-                if cell["cell_type"] == "markdown"
-            ]
-    return tuple(found)
+    paths = [ROOT / "book" / folder / f"{stem}.ipynb" for folder in ("", "evidence")]
+    found = [exercises.cells(path, prose=True).values() for path in paths if path.is_file()]
+    return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
 
 def phrases(path: Path) -> list[str]:
     """The strings of a module that are more than one word, without its docstrings."""
-    tree = ast.parse(path.read_text("utf-8"))
-    documents = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and " " in node.value.strip()
-        and id(node) not in documents
-    ]
+    nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+    documented = [n for n in nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    documents = {ast.get_docstring(node, clean=False) for node in documented}
+    said = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return [x for x in said if isinstance(x, str) and " " in x.strip() and x not in documents]
 
 
 @cache
@@ -87,10 +69,8 @@ def emphasised(stem: str) -> set[str]:
 
 # What the page lists
 
-Entry = tuple[list[str], str, list[str]]
 
-
-def entries(page: str) -> list[Entry]:
+def entries(page: str) -> list[tuple[list[str], str, list[str]]]:
     """Words that share an entry, what they mean, and the chapters that it leads to."""
     (body,) = re.findall(r"^```\{glossary\}\n(.*?)^```$", page, re.M | re.S)
     found = []
@@ -124,9 +104,6 @@ def test_every_entry_says_what_is_so() -> None:
         if leans or re.search(r"[$`{[]", said) or not said.endswith("."):
             wrong.append(f"{words} says first what needs {leans or 'a formula'}: {said}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_words_stand_in_order_and_once() -> None:
     first = [words[0].lower() for words, _, _ in ENTRIES]
     assert first == sorted(first)
     assert sum(len(words) for words, _, _ in ENTRIES) == len(WORDS)
@@ -134,37 +111,24 @@ def test_words_stand_in_order_and_once() -> None:
 
 # Words that mean something else here than elsewhere, or nothing elsewhere, as they are used.
 HOUSE = {
+    **{rf"{word}s?": word for word in (
+        "nat", "logit", "mask", "seed", "governor", "seat", "friend", "stranger", "filler", "leak",
+        "yardstick", "supervision step", "survival curve", "induction head",
+    )},
+    **{word: word for word in (
+        "softmax", "recorded", "tension", "credit", "stablemax", "plain recursion",
+    )},
     "above the floor": "floor",
-    r"nats?": "nat",
     r"(query|queries)": "query",
-    r"softmax": "softmax",
-    r"logits?": "logit",
     r"loss(es)?": "loss",
-    r"masks?": "mask",
-    r"seeds?": "seed",
-    r"recorded": "recorded",
-    r"governors?": "governor",
-    r"seats?": "seat",
     r"(one|each|a|eight|twelve) looks?(?! at| into| back)": "look",
-    r"friends?": "friend",
-    r"strangers?": "stranger",
-    r"fillers?": "filler",
-    r"tension": "tension",
-    r"leaks?": "leak",
-    r"credit": "credit",
     r"nudged?": "nudge",
     r"(two|three|of|by) rounds": "round",
-    r"supervision steps?": "supervision step",
-    r"stablemax": "stablemax",
-    r"plain recursion": "plain recursion",
     r"Holm": "holm",
-    r"yardsticks?": "yardstick",
     r"(?<!in )disguises?": "disguise",
-    r"survival curves?": "survival curve",
-    r"induction heads?": "induction head",
     r"AEP": "aep",
     r"BPTT": "bptt",
-}
+}  # fmt: skip
 
 
 # Emphasised where it is not a word that is defined: said with stress, a label of a figure or of a
@@ -192,16 +156,10 @@ STRESSED = {
     "triple product attention (exterior dot product)",
 }  # fmt: skip
 BENT = {
-    "asymmetric equilibrium propagation": "aep",
-    "answers": "answer",
-    "classes": "class",
-    "gates": "gated",
-    "halts": "halt",
-    "induction heads": "induction head",
-    "readings": "reading",
-    "thinks": "think",
-    "units": "unit",
-}
+    "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
+    "gates": "gated", "halts": "halt", "induction heads": "induction head",
+    "readings": "reading", "thinks": "think", "units": "unit",
+}  # fmt: skip
 
 
 def test_what_a_chapter_says_in_a_way_of_its_own_is_listed() -> None:
@@ -230,13 +188,11 @@ KNOWN = {
 def symbols(math: str) -> set[str]:
     """The letters, names and signs of a formula: `W_{\\text{up}}` → W, up; `\\beta` → beta."""
     math = re.sub(r"\\(?:begin|end)\{\w+\}|\\\\\[[\d.]+em\]", " ", math)
-    found = set()
-    for name in re.findall(r"\\(?:text|operatorname)\{([^}]*)\}", math):
-        found.add(name.strip())
-    math = re.sub(r"\\(?:text|operatorname)\{[^}]*\}", " ", math)
+    names = r"\\(?:text|operatorname)\{([^}]*)\}"
+    found = {name.strip() for name in re.findall(names, math)}
+    math = re.sub(names, " ", math)
     found |= set(re.findall(r"\\([A-Za-z]+)", math)) - KNOWN
-    math = re.sub(r"\\([A-Za-z]+|.)", " ", math)
-    return found | set(re.findall(r"[A-Za-z]", math))
+    return found | set(re.findall(r"[A-Za-z]", re.sub(r"\\([A-Za-z]+|.)", " ", math)))
 
 
 def written(stem: str, formula: str) -> set[str]:

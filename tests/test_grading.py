@@ -44,7 +44,6 @@ from .test_course import ROOT, WEEKS, pretend_site
 
 SORTERS = next(week for week in WEEKS if week.stem == "deep_qkv")
 SOLVED = [(week, one) for week in WEEKS for one in week.exercises]
-NAMES = [f"{week.stem}-{one.name}" for week, one in SOLVED]
 
 RIGHT = {"share": 1.0, "message": "right", "changed": []}
 """What comes of an answer that is right."""
@@ -139,26 +138,17 @@ def test_a_published_solution_and_a_stub_may_be_run() -> None:
         ("torch.library.Library('aten', 'IMPL')", "uses .library"),
         ("x = type('X', (torch.Tensor,), {'__' + 'eq__': print})", "makes a class by type"),
         ("x.as_subclass(X)", "uses .as_subclass"),
+        # what an answer may need
+        ("import torch\nfrom torch.nn import functional as F\nx = F.relu(torch.ones(2))", ""),
+        ("import numpy as np\nrows = np.zeros(3)\nrows[0] = 1", ""),
+        ("def f(model):\n    model.eval()\n    model.weight.requires_grad = False", ""),
+        ("open = {'('}\ndepth = len(open)", ""),
+        ("print('{} of {:.2f}'.format(type(1), 2.0))", ""),
+        ("class A(torch.nn.Module):\n    def __init__(self):\n        self._kept = 0", ""),
     ],
 )
 def test_what_could_reach_the_check_is_refused_by_its_name(source: str, said: str) -> None:
-    assert said in answers.refused(source)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import torch\nfrom torch.nn import functional as F\nx = F.relu(torch.ones(2))",
-        "import numpy as np\nrows = np.zeros(3)\nrows[0] = 1",
-        "def f(model):\n    model.eval()\n    model.weight.requires_grad = False\n    return model",
-        "open = {'('}\ndepth = len(open)",
-        "print('{} of {:.2f}'.format(type(1), 2.0))",
-        "class A(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        self._kept = 0\n    def forward(self, x):\n        return self._kept",
-    ],
-)
-def test_what_an_answer_may_need_is_not_refused(source: str) -> None:
-    assert answers.refused(source) == []
+    assert answers.refused(source) == [] if not said else said in answers.refused(source)
 
 
 def test_lines_for_a_notebook_are_no_python_and_no_matter() -> None:
@@ -205,45 +195,41 @@ def test_a_course_has_a_case_of_its_own_and_a_published_solution_does_not_fit() 
 
 
 @pytest.mark.parametrize(
-    ("one", "source", "held"),
+    ("name", "stem", "source", "held", "published"),
     [
         (  # the exercise speaks of it, and yet it is no help that was meant
-            exercise("leak"),
+            *("leak", SORTERS.stem),
             "from attn_notes.analysis.leaks import future_leak as ready\n"
             "def future_leak(model, tokens):\n    return ready(model, tokens, 4)",
-            "takes attn_notes.analysis.leaks.future_leak from the package",
+            *("takes attn_notes.analysis.leaks.future_leak from the package", False),
         ),
         (
-            exercise("floor", "dialectical"),
+            *("floor", "dialectical"),
             "def floor(p):\n    from attn_notes.tasks.brackets import Brackets\n"
             "    return Brackets(pairs=1, filler=p).floor",
-            "takes attn_notes.tasks.brackets.Brackets from the package",
+            *("takes attn_notes.tasks.brackets.Brackets from the package", False),
         ),
         (
-            exercise("leak"),
-            f"# mine\n{exercise('leak').solution}",
-            "is the published solution, but for names and comments",
+            *("leak", SORTERS.stem, "# mine\n{}"),
+            *("is the published solution, but for names and comments", False),
         ),
-        (next(one for one in SORTERS.exercises if one.open), "", ""),
+        ("rescue", SORTERS.stem, "{}", "", False),  # open
+        ("rank", SORTERS.stem, "# mine\n{}", "", True),  # too short to be held
+        ("rank", SORTERS.stem, "{}\nother = -2", "", False),
     ],
-    ids=["by-its-name", "its-floor", "published", "open"],
 )
-def test_what_comes_ready_is_held(one: Exercise, source: str, held: str) -> None:
-    grade = grading.of_a_trial(one, source or one.solution, RIGHT)
-    assert grade.held == held and grade.share == 1.0
+def test_what_comes_ready_is_held_or_named(
+    name: str, stem: str, source: str, held: str, published: bool
+) -> None:
+    one = exercise(name, stem)
+    source = source.replace("{}", one.solution)
+    grade = grading.of_a_trial(one, source, RIGHT)
+    assert (grade.held, grade.share, grade.published) == (held, 1.0, published)
     assert reports.sentence(grade) == f"{reports.WAITS if held else 'Right: '}right"
-
-
-def test_a_short_answer_that_is_as_published_is_named_and_paid() -> None:
-    one = exercise("rank")
-    for source, named in (
-        (f"# mine\n{one.solution}", True),
-        (one.solution.replace("-1", "-2"), False),
-    ):
-        grade = grading.of_a_trial(one, source, RIGHT)
-        assert grade.published == named and grade.share == 1.0 and not grade.held
+    if name == "rank":
         page = reports.report(SORTERS, [graded(handed(), rank=grade)], "")
-        assert ("As published, which may be chance in so short an answer: Ada." in page) == named
+        named = "As published, which may be chance in so short an answer: Ada."
+        assert (named in page) == published
 
 
 # Who handed in what
@@ -291,23 +277,42 @@ def test_every_layout_is_read(read: Read, tmp_path: Path) -> None:
     assert [(one.student.name, one.cells["floor"]) for one in both] == [("ada", MINE)] * 2
 
 
-def test_what_a_page_saves_counts_as_a_sheet(read: Read) -> None:
-    """The names of its parts are those that `test_what_was_reached_can_be_saved` sees."""
-    mine, other = SORTERS.stem, WEEKS[1].stem
-    answers = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
+def test_of_what_one_hands_in_one_file_counts_and_what_is_odd_is_told(read: Read) -> None:
+    """What a page saves has the names that `test_what_was_reached_can_be_saved` sees."""
+    other = WEEKS[1]
+    saved = [{"name": "floor", "of": 2, "points": 2, "answer": MINE}]
+    lesson = "fay_1_assignsubmission_file_/week-1-lesson.ipynb"
     files = {
-        "ada/answers-one (1).json": {"lesson": mine, "exercises": answers},
-        "ada/answers-two.json": {"lesson": other, "exercises": answers},
+        "ada/answers-one (1).json": {"lesson": SORTERS.stem, "exercises": saved},
+        "ada/answers-two.json": {"lesson": other.stem, "exercises": saved},
         "ada/predictions.json": [{"part": "plain", "guess": 1}],
-        "bob/answers.json": {"lesson": mine, "exercises": [{"name": "floor"}]},
+        "bob/answers.json": {"lesson": SORTERS.stem, "exercises": [{"name": "floor"}]},
+        "cy/old.ipynb": sheet({}),  # of two the one with more answers
+        "cy/new.ipynb": sheet({"floor": MINE}),
+        "cy/notes.txt": b"mine",
+        "cy/other.ipynb": sheet({}, other),
+        "dan/x.ipynb": {"cells": [], "metadata": {}},
+        "eve/x.ipynb": b"{",
+        **{lesson: b"{}", "README.txt": b"", "__MACOSX/README.txt": b""},  # as handed out
     }
-    ada, bob = read(files)
-    assert ada.file == "answers-one (1).json" and ada.cells == {"floor": MINE}
-    assert ada.notes == (
-        f"answers-two.json is the homework of {other}",
-        "predictions.json is no notebook",
-    )
-    assert bob.cells == {} and "answers.json is no notebook" in bob.notes
+    none = "no homework of this week was found"
+    told = {one.student.name: (one.file, {**one.cells}, *one.notes) for one in read(files)}
+    assert told == {
+        "ada": (
+            *("answers-one (1).json", {"floor": MINE}),
+            f"answers-two.json is the homework of {other.stem}",
+            "predictions.json is no notebook",
+        ),
+        "bob": ("", {}, "answers.json is no notebook", none),
+        "cy": (
+            *("new.ipynb", told["cy"][1] | {"floor": MINE}, "notes.txt is no notebook"),
+            f"other.ipynb is the homework of {other.name}",
+            "old.ipynb is another; new.ipynb counts",
+        ),
+        "dan": ("", {}, "x.ipynb has none of this week's exercises", none),
+        "eve": ("", {}, "x.ipynb is no notebook", none),
+        "fay": ("", {}, none),
+    }
 
 
 def test_an_answer_is_found_whatever_a_program_has_made_of_its_cell() -> None:
@@ -323,28 +328,6 @@ def test_an_answer_is_found_whatever_a_program_has_made_of_its_cell() -> None:
         assert {*read.answers} == {e.name for e in SORTERS.exercises}
 
 
-def test_of_two_sheets_the_one_with_more_answers_counts_and_what_is_odd_is_told(
-    read: Read,
-) -> None:
-    files = {
-        "ada/old.ipynb": sheet({}),
-        "ada/new.ipynb": sheet({"floor": MINE}),
-        "ada/notes.txt": b"mine",
-        "ada/other.ipynb": sheet({}, WEEKS[1]),
-        "bob/x.ipynb": {"cells": [], "metadata": {}},
-        "eve/x.ipynb": b"{",
-    }
-    ada, bob, eve = read(files)
-    assert ada.file == "new.ipynb" and ada.cells["floor"] == MINE
-    assert ada.notes == (
-        "notes.txt is no notebook",
-        f"other.ipynb is the homework of {WEEKS[1].name}",
-        "old.ipynb is another; new.ipynb counts",
-    )
-    assert bob.cells == {} and "x.ipynb has none of this week's exercises" in bob.notes
-    assert eve.notes == ("x.ipynb is no notebook", "no homework of this week was found")
-
-
 # What one student hands in stops nothing but that student's row
 
 
@@ -358,26 +341,14 @@ def zipped_with(name: str, content: bytes, change: Callable[[bytearray], None]) 
     return bytes(found)
 
 
-def both_heads(offset: int, value: int) -> Callable[[bytearray], None]:
-    """Set a byte in what a zip says of its file, before it and at the end: offset of the first."""
+def both_heads(offset: int, value: bytes) -> Callable[[bytearray], None]:
+    """Set what a zip says of its file, before it and at the end: offset in the first."""
 
     def change(found: bytearray) -> None:
-        found[offset] = found[found.index(b"PK\1\2") + offset + 2] = value
+        for there in (offset, found.index(b"PK\1\2") + offset + 2):
+            found[there : there + len(value)] = value
 
     return change
-
-
-def lies(found: bytearray) -> None:
-    """Let a zip say that its file has ten bytes."""
-    found[22:26] = (10).to_bytes(4, "little")
-    there = found.index(b"PK\1\2") + 24
-    found[there : there + 4] = (10).to_bytes(4, "little")
-
-
-def nested(content: bytes, times: int) -> bytes:
-    for _ in range(times):
-        content = zipped_with("x.zip", content, len)
-    return content
 
 
 def changed_cells(change: Callable[[list[Any]], None]) -> dict[str, Any]:
@@ -386,26 +357,33 @@ def changed_cells(change: Callable[[list[Any]], None]) -> dict[str, Any]:
     return book
 
 
+def code_cell(source: object, **more: object) -> dict[str, Any]:
+    return {"cell_type": "code", "source": source, **more}
+
+
 BOOK = json.dumps(sheet({"floor": MINE})).encode()
 DEEP = b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b', "metadata": {}}'
 DEEP_CODE = f"def floor(letters, length):\n    return {'-' * 5000}1"
+NESTED = BOOK
+for _ in range(9):
+    NESTED = zipped_with("x.zip", NESTED, len)
+HEADS = {  # a byte of a zip's heads → what is said
+    (6, b"\1"): "is locked by a password",
+    (8, b"\x09"): "is packed in a way",
+    (14, b"\7"): "is damaged",
+}
 ODD: dict[str, tuple[object, str]] = {
-    "locked.zip": (zipped_with("x.ipynb", BOOK, both_heads(6, 1)), "is locked by a password"),
-    "deflate64.zip": (zipped_with("x.ipynb", BOOK, both_heads(8, 9)), "packed in a way"),
-    "lzma.zip": (zipped_with("x.ipynb", BOOK, both_heads(8, 14)), "packed in a way"),
-    "crc.zip": (zipped_with("x.ipynb", BOOK, both_heads(14, 7)), "is damaged"),
+    **{
+        f"head {at[0]}.zip": (zipped_with("x.ipynb", BOOK, both_heads(*at)), said)
+        for at, said in HEADS.items()
+    },
     "short.zip": (zipped_with("x.ipynb", BOOK, len)[:2000], "is damaged"),
-    "bomb.zip": (
-        zipped_with("x.ipynb", bytes(2**26), len),
-        "is too large: of a file 50 MB are read",
-    ),
-    "lying.zip": (zipped_with("x.ipynb", bytes(2**26), lies), "x.ipynb is"),
-    "nested.zip": (nested(BOOK, 9), "is a zip in too many others"),
+    "bomb.zip": (zipped_with("x.ipynb", bytes(2**26), len), "of a file 50 MB are read"),
+    "lying.zip": (zipped_with("x.ipynb", bytes(2**26), both_heads(22, b"\n\0\0\0")), "x.ipynb is"),
+    "nested.zip": (NESTED, "is a zip in too many others"),
     "null.ipynb": (b"null", "is no notebook"),
-    "list.ipynb": (b"[1]", "is no notebook"),
     "number.ipynb": ({"cells": 3, "metadata": {}}, "is no notebook"),
     "empty.ipynb": (b"", "is no notebook"),
-    "nul.ipynb": (bytes(100), "is no notebook"),
     "latin.ipynb": (b'{"cells": ["\xfc"]}', "is no notebook"),
     "deep.ipynb": (DEEP, "nested too deep"),
     "texts.ipynb": ({"cells": ["a", None, 3, []], "metadata": None}, "has none of this week's"),
@@ -420,16 +398,12 @@ READ: dict[str, object] = {
     "bom.ipynb": b"\xef\xbb\xbf" + BOOK,
     "utf-16.ipynb": BOOK.decode().encode("utf-16"),
     "metadata.ipynb": changed_cells(lambda cells: [c.update(metadata=None) for c in cells]),
-    "nbgrader.ipynb": changed_cells(
-        lambda cells: [c["metadata"].update(nbgrader=[1]) for c in cells]
-    ),
+    "nbgrader.ipynb": changed_cells(lambda cells: cells[3]["metadata"].update(nbgrader=[1])),
     "ids.ipynb": changed_cells(lambda cells: [c.update(id={}) for c in cells]),
     "extra.ipynb": changed_cells(lambda cells: cells.extend(["text", None, {}, {"source": None}])),
     "types.ipynb": changed_cells(lambda cells: cells[0].update(cell_type=[], source=[1, None])),
     "bare.ipynb": {"cells": sheet({"floor": MINE})["cells"]},
-    "huge.ipynb": changed_cells(
-        lambda cells: cells.insert(0, {"cell_type": "code", "source": f"N = 0x{'f' * 5000}"})
-    ),
+    "huge.ipynb": changed_cells(lambda cells: cells.insert(0, code_cell(f"N = 0x{'f' * 5000}"))),
 }
 """What is odd, and yet tells what the answer is."""
 
@@ -479,36 +453,32 @@ def test_an_odd_file_costs_one_row_and_the_row_says_why(tmp_path: Path) -> None:
         assert len([*new.glob("feedback/*/feedback.html")]) == len(found) + 1
         with (new / "grades.csv").open(encoding="utf-8") as file:
             notes = {row["student"]: row["notes"] for row in csv.DictReader(file)}
-        assert "is locked" in notes["locked.zip"] and notes["bom.ipynb"] == ""
+        assert "is locked" in notes["head 6.zip"] and notes["bom.ipynb"] == ""
     assert found["deep code"].cells["floor"] == DEEP_CODE
     for code in (DEEP_CODE, f"x = {'-' * 300}1"):  # Python reads the second, and others cannot
         assert answers.misspelt(code) == "the cell is nested too deep to be read."
 
 
-@pytest.mark.parametrize(
-    ("offset", "value", "said"),
-    [(6, 1, "is locked"), (8, 9, "is packed in a way"), (14, 7, "is damaged")],
-)
+@pytest.mark.parametrize("at", HEADS)
 def test_a_file_that_the_zip_of_the_class_itself_cannot_give_costs_one_row(
-    offset: int, value: int, said: str, tmp_path: Path
+    at: tuple[int, bytes], tmp_path: Path
 ) -> None:
     """The first of three, whose heads are changed in the zip that the platform made."""
     source = packed(tmp_path / "all.zip", {f"{n}/x.ipynb": BOOK for n in ("ada", "eve", "zoe")})
     content = bytearray(source.read_bytes())
-    both_heads(offset, value)(content)
+    both_heads(*at)(content)
     source.write_bytes(content)
     ada, *others = submissions.read(source, SORTERS)
-    assert f"x.ipynb {said}" in ada.notes[0] and [one.notes for one in others] == [(), ()]
+    assert f"x.ipynb {HEADS[at]}" in ada.notes[0] and [one.notes for one in others] == [(), ()]
 
 
 def test_the_files_of_one_student_have_limits_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = packed(tmp_path / "in.zip", {f"{i}.ipynb": BOOK for i in range(9)}).read_bytes()
     monkeypatch.setattr(submissions, "ROOM", len(inner) + 3 * len(BOOK))
     monkeypatch.setattr(submissions, "MOST", 5)
-    files = {"ada/x.zip": inner, "bob/x.ipynb": BOOK}
-    ada, bob = submissions.read(packed(tmp_path / "all.zip", files), SORTERS)
+    ada, bob = read({"ada/x.zip": inner, "bob/x.ipynb": BOOK})
     assert "3.ipynb is too large" in "; ".join(ada.notes)
     assert "only the first 5 files are read" in ada.notes and bob.notes == ()
 
@@ -526,13 +496,6 @@ def test_a_name_of_two_spellings_is_one_person(names: tuple[str, str], tmp_path:
     source.write_bytes(content)
     (found,) = submissions.read(source, SORTERS)
     assert found.student.key == "M\xfcller" and found.cells["floor"] == MINE
-
-
-def test_a_broken_zip_of_the_class_is_a_sentence(tmp_path: Path) -> None:
-    path = packed(tmp_path / "all.zip", {"ada/x.ipynb": BOOK})
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(BookError, match="is no whole zip"):
-        submissions.read(path, SORTERS)
 
 
 VALUES = st.recursive(
@@ -572,7 +535,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @hypothesis.given(odd=mutated(), name=st.text(min_size=1, max_size=30))
-def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
+def test_whatever_one_hands_in_others_keep_their_points(
     odd: bytes, name: str, tmp_path: Path
 ) -> None:
     files = {"ada/x.ipynb": BOOK, f"eve{name}/{name}": odd, "zoe/x.ipynb": BOOK}
@@ -593,37 +556,29 @@ def test_whatever_one_hands_in_the_points_of_the_others_are_the_same(
 def test_an_answer_is_read_where_it_stands_and_that_is_said(read: Read) -> None:
     """Turned into text, above an empty copy, or in a cell of its own below an untouched stub."""
     plain = sheet({"floor": MINE})
-    stub = SORTERS.exercises[0].stub
+    stub, own = {"source": SORTERS.exercises[0].stub}, code_cell(MINE, metadata={}, outputs=[])
     place = [cell.get("id") for cell in plain["cells"]].index("floor")
-    own = {"cell_type": "code", "source": MINE, "metadata": {}, "id": "mine", "outputs": []}
-
-    def changed(*cells: dict[str, Any], at: int = place) -> dict[str, Any]:
-        book = copy.deepcopy(plain)
-        book["cells"][at : place + 1] = cells
-        return book
-
     of = plain["cells"][place]
-    for book, said in (
-        (changed({**of, "cell_type": "markdown"}), "stands in a cell of text"),
-        (changed(of, {**of, "source": stub}), "an empty copy, which is left out"),
-        (changed({**of, "source": stub}, own), "from another cell than its own"),
-        (changed({**of, "source": [stub]}, {**own, "id": None}), "from another cell than its own"),
+    for cells, said in (
+        ([{**of, "cell_type": "markdown"}], "stands in a cell of text"),
+        ([of, {**of, **stub}], "an empty copy, which is left out"),
+        ([{**of, **stub}, {**own, "id": "mine"}], "from another cell than its own"),
+        ([{**of, "source": [stub["source"]]}, {**own, "id": None}], "from another cell than"),
     ):
+        book = copy.deepcopy(plain)
+        book["cells"][place : place + 1] = cells
         (ada,) = read({"ada/x.ipynb": book})
         (note,) = ada.notes
         assert ada.cells["floor"] == MINE and said in note
         one = next(grading.settled(SORTERS, [ada], {}, {}))
         for page in (reports.feedback(SORTERS, one), reports.report(SORTERS, [one], "")):
             assert note in page
-
-
-def test_an_answer_below_its_stub_is_not_taken_for_another_exercise_of_the_same_name() -> None:
-    """Two exercises of the week ask for `answer`: the one counts below which the cell stands."""
+    # Two exercises of the week ask for `answer`: the one counts below which the cell stands.
     book = sheet({})
     place = [cell.get("id") for cell in book["cells"]].index("rank")
-    book["cells"].insert(place + 1, {"cell_type": "code", "source": "answer = 1, 2"})
-    read = submissions.read_sheet("x", json.dumps(book).encode(), SORTERS)
-    assert read.answers["rank"].source == "answer = 1, 2" and read.changed == 1
+    book["cells"].insert(place + 1, code_cell("answer = 1, 2"))
+    found = submissions.read_sheet("x", json.dumps(book).encode(), SORTERS)
+    assert found.answers["rank"].source == "answer = 1, 2" and found.changed == 1
 
 
 @pytest.mark.parametrize(
@@ -648,31 +603,32 @@ def test_what_was_typed_into_a_platform_is_its_students(typed: str, file: str, r
 
 def test_what_a_right_notebook_has_counts(read: Read) -> None:
     """Imports of its first cell, helpers in cells above, a list that another cell has filled."""
-    week, own = SORTERS, "def floor(letters, length):\n    return twice(letters, length)"
+    one, own = (
+        SORTERS.exercises[0],
+        "def floor(letters, length):\n    return twice(letters, length)",
+    )
     book = sheet({"floor": own})
     book["cells"][1]["source"] += "\nimport math as m, statistics"
     place = [cell.get("id") for cell in book["cells"]].index("floor")
-    solution = week.exercises[0].solution.replace("def floor", "def whole")
-    more = [
+    solution = one.solution.replace("def floor", "def whole")
+    book["cells"][place:place] = map(code_cell, (
         "PARTS = [2]\nprint(PARTS)\nlost = m.pi",
         "PARTS.append(m.floor(2.5))",
         "1 / 0\nx = (",
         f"{solution}\ndef twice(*given):\n    return whole(*given) * PARTS[1] / PARTS[0]",
-    ]
-    book["cells"][place:place] = [{"cell_type": "code", "source": source} for source in more]
+    ))  # fmt: skip
     (ada,) = read({"ada/x.ipynb": book})
     above = "\n".join(ada.above["floor"])
     assert "statistics" in above and "print" not in above and "lost" not in above
-    assert not {*ada.above["floor"]} & answers.statements([week.exercises[0].setup])
-    trial = grading.trial_of(ada, week.exercises[0])
+    assert not {*ada.above["floor"]} & answers.statements([one.setup])
+    trial = grading.trial_of(ada, one)
     assert grading.is_to_run(trial)
-    asked = grading.question(trial, week, 7, [week.exercises[0].setup])
+    asked = grading.question(trial, SORTERS, 7, [one.setup])
     scope = worker.ready("import torch")
     assert worker.tried(dict(scope), asked, {})["share"] == 1.0
-    alone = worker.tried(dict(scope), {**asked, "above": ()}, {})
-    grade = grading.of_a_trial(week.exercises[0], own, alone)
+    grade = grading.of_a_trial(one, own, worker.tried(dict(scope), {**asked, "above": ()}, {}))
     assert grade.share is None and "NameError: name 'twice' is not defined" in grade.held
-    page = reports.report(week, [graded(ada, given=grade)], "")
+    page = reports.report(SORTERS, [graded(ada, given=grade)], "")
     assert "stops with NameError" in page.split("<h2>Points")[0]
     assert reports.sentence(grade).startswith(reports.LATER)
 
@@ -684,12 +640,12 @@ def test_a_setup_has_the_names_of_the_others() -> None:
 
 @pytest.mark.parametrize("name", ["time", "warnings", "enum"])
 def test_an_answer_that_is_refused_unread_is_to_be_decided(name: str) -> None:
-    trial = grading.Trial(SORTERS.exercises[0], f"import {name}\n{MINE}")
-    grade = grading.judged(trial, None, True)
-    assert grade.share is None and grade.held == f"refused: imports {name}.{name}"[: 17 + len(name)]
-    assert not grading.is_to_run(trial)
-    helped = grading.Trial(SORTERS.exercises[0], MINE, (f"import {name}",))
-    assert not grading.is_to_run(helped)
+    one = SORTERS.exercises[0]
+    refused = grading.Trial(one, f"import {name}\n{MINE}")
+    helped = grading.Trial(one, MINE, (f"import {name}",))
+    assert not grading.is_to_run(refused) and not grading.is_to_run(helped)
+    grade = grading.judged(refused, None, True)
+    assert grade.share is None and grade.held == f"refused: imports {name}"
 
 
 # Its exchange leaves a file to the garbage.
@@ -751,16 +707,16 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: P
         assert ada.file == f"week-{week.number}-homework.ipynb"
 
 
-def test_nothing_handed_in_is_a_sentence_and_only_what_was_handed_out_a_row(
-    read: Read, tmp_path: Path
-) -> None:
-    with pytest.raises(BookError, match="There is no"):
-        submissions.read(tmp_path / "none.zip", SORTERS)
-    with pytest.raises(BookError, match="nothing that a student"):
-        read({})
-    lesson = "Ada_1_assignsubmission_file_/week-1-lesson.ipynb"
-    (ada,) = read({lesson: b"{}", "README.txt": b"", "__MACOSX/README.txt": b""})
-    assert ada.student.name == "Ada" and ada.notes == ("no homework of this week was found",)
+def test_nothing_handed_in_or_a_broken_zip_is_a_sentence(read: Read, tmp_path: Path) -> None:
+    cut = packed(tmp_path / "cut.zip", {"ada/x.ipynb": BOOK})
+    cut.write_bytes(cut.read_bytes()[:-30])
+    for call, said in (
+        (lambda: submissions.read(tmp_path / "none.zip", SORTERS), "There is no"),
+        (lambda: submissions.read(cut, SORTERS), "is no whole zip"),
+        (lambda: read({}), "nothing that a student"),
+    ):
+        with pytest.raises(BookError, match=said):
+            call()
 
 
 # A process of its own
@@ -787,6 +743,9 @@ def fork(monkeypatch: pytest.MonkeyPatch, guard: worker.Guard) -> Fork:
     return call
 
 
+WAITED = "class waited(BaseException): pass\nraise waited"
+
+
 def flood() -> None:
     while True:
         for each in range(3, 99):
@@ -803,12 +762,8 @@ def flood() -> None:
         (lambda: os._exit(3), "quit", 0.0, "ended the program"),
         (lambda: (os.closerange(0, 99), signal.pause()), "waited", None, "tried again"),
         (flood, "garbled", 0.0, "ended the program"),
-        (  # an error of the answer's own has no say: as if it waited, it would be tried for ever
-            partial(
-                exec, "class waited(BaseException): pass\nraise waited", {"__name__": "__main__"}
-            ),
-            *("garbled", 0.0, "ended the program"),
-        ),
+        # an error of the answer's own has no say: as if it waited, it would be tried for ever
+        (partial(exec, WAITED, {"__name__": "__main__"}), "garbled", 0.0, "ended the program"),
     ],
     ids=["endless", "waits", "memory", "quits", "closes", "floods", "own-error"],
 )
@@ -833,7 +788,7 @@ def test_an_answer_writes_into_nothing_that_is_open(fork: Fork) -> None:
 
 
 def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) -> None:
-    write, read = os.O_WRONLY | os.O_CREAT, os.O_RDONLY
+    write, read, readme = os.O_WRONLY | os.O_CREAT, os.O_RDONLY, str(ROOT / "README.md")
     events = [
         ("socket.connect", (socket.socket, ("127.0.0.1", 80))),
         ("subprocess.Popen", ("ls", [], None, None)),
@@ -841,7 +796,8 @@ def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) ->
         ("os.remove", ("x", -1)),
         ("ctypes.dlopen", ("libc.so.6",)),
         ("open", (str(tmp_path / "course.yml"), "r", read)),
-        ("open", (str(ROOT / "README.md"), "w", write)),
+        ("open", (readme, "w", write)),
+        ("os.listdir", (str(tmp_path),)),
     ]
     for event, given in events:
         guard(event, given)  # not armed
@@ -849,10 +805,8 @@ def test_an_armed_guard_lets_nothing_out(guard: worker.Guard, tmp_path: Path) ->
     for event, given in events:
         with pytest.raises(PermissionError, match="no answer may"):
             guard(event, given)
-    guard("open", (str(ROOT / "README.md"), "r", read))
+    guard("open", (readme, "r", read))
     guard("os.listdir", (str(ROOT),))  # in which a module is looked for
-    with pytest.raises(PermissionError, match="no answer may"):
-        guard("os.listdir", (str(tmp_path),))
     guard("import", ("json", None, None, None, None))
 
 
@@ -974,16 +928,15 @@ def test_what_has_changed_in_a_module_is_seen(monkeypatch: pytest.MonkeyPatch) -
 def test_what_comes_of_an_answer(source: str, share: float, said: str) -> None:
     found = worker.tried({}, {**ASKED, "source": source}, {})
     assert found["share"] == share and said in found["message"] and found["changed"] == []
+
+
+def test_what_is_no_answer() -> None:
+    """One that leaves, and a function of the package."""
     with pytest.raises(SystemExit):
         worker.tried({}, {**ASKED, "source": "raise SystemExit"}, {})
-
-
-def test_a_function_of_the_package_is_no_answer() -> None:
-    from attn_notes.analysis import leaks
-
-    asked = {**ASKED, "check": "future_leak", "answer": "future_leak"}
     source = "future_leak = leaks.future_leak"
-    found = worker.tried({"leaks": leaks}, {**asked, "source": source}, {})
+    asked = {**ASKED, "check": "future_leak", "answer": "future_leak", "source": source}
+    found = worker.tried({"leaks": import_module("attn_notes.analysis.leaks")}, asked, {})
     assert found["taken"] == "attn_notes.analysis.leaks.future_leak"
     grade = grading.of_a_trial(SORTERS.exercises[1], source, found)
     assert grade.share == 0.0 and "package's own" in grade.held
@@ -1005,19 +958,14 @@ def test_a_name_that_an_answer_has_chosen_stops_no_report(tmp_path: Path) -> Non
     assert len((tmp_path / "report.html").read_text("utf-8")) < 20_000
 
 
-@pytest.mark.parametrize(
-    ("said", "plain"),
-    [
-        (
-            "your code stopped with OSError: /root/x/y.py and C:\\a\\b.py\nTraceback",
-            "your code stopped with OSError: … and …",
-        ),
+def test_a_symptom_has_no_path_and_one_line() -> None:
+    stopped = "your code stopped with OSError: {} and {}"
+    for said, plain in (
+        (stopped.format("/root/x/y.py", "C:\\a\\b.py\nTraceback"), stopped.format("…", "…")),
         ("a / b and 1/2", "a / b and 1/2"),
         ("RuntimeError: DefaultCPUAllocator: can't allocate memory", grading.MEMORY),
-    ],
-)
-def test_a_symptom_has_no_path_and_one_line(said: str, plain: str) -> None:
-    assert grading.said_plainly(said) == plain
+    ):
+        assert grading.said_plainly(said) == plain
 
 
 def test_an_answer_that_is_held_has_no_points_until_a_teacher_decides() -> None:
@@ -1049,20 +997,35 @@ def test_answers_alike_are_told_of_others_and_what_is_kept_is_of_its_package_and
     assert len({*keys}) == 4 and trial.key("a.whl", 7) == keys[0]
 
 
-def test_a_week_is_read_by_its_whole_number(tmp_path: Path) -> None:
+def test_a_folder_is_read_as_it_was_left(tmp_path: Path) -> None:
+    """A week by its whole number; of results that were cut short what there is."""
     for number in (1, 10):
         there = tmp_path / "private" / f"week-{number}-x"
         there.mkdir(parents=True)
         week = SORTERS._replace(number=number)
         (there / course.EXERCISES).write_text(homework.as_json(week), "utf-8")
     assert grading.read_week(tmp_path, 1).number == 1
-
-
-def test_decisions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    path = tmp_path / grading.DECISIONS
-    path.write_text("student,points\nada,1\n", "utf-8")
+    (tmp_path / grading.DECISIONS).write_text("student,points\nada,1\n", "utf-8")
     with pytest.raises(BookError, match="columns student, exercise, points"):
         grading.decisions(tmp_path, SORTERS, [])
+    path = tmp_path / grading.RESULTS
+    assert grading.results(path) == {}
+    path.write_text('{"key": "a", "share": 1.0}\n{"key": "b", "sha', "utf-8")
+    assert grading.results(path) == {"a": {"share": 1.0}}
+
+
+DECIDED = {  # rows → what is said of them
+    "": "",
+    "M\xfcller|leak|1": "another row",
+    "nobody|leak|1": "nobody is called 'nobody'",
+    "M\xfcller|lake|1": "no exercise 'lake', but floor, leak",
+    "M\xfcller|floor|20": "'20' is no number of points from 0 to 2",
+    "M\xfcller|floor|-1": "'-1'",
+    "M\xfcller|floor|nan": "'nan'",
+    "M\xfcller|floor|two": "'two'",
+    "M\xfcller|floor": "''",
+    "M\xfcller|floor|2|mine": "",
+}
 
 
 @pytest.mark.parametrize("how", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
@@ -1072,20 +1035,7 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
 ) -> None:
     """With a semicolon, and a comma in numbers, by Excel in much of Europe."""
     decided = "1,5" if mark != "," else "1.5"
-    rows = [
-        "Student|Exercise | points",
-        f"Mu\u0308ller|leak|{decided}",
-        "",
-        "M\xfcller|leak|1",
-        "nobody|leak|1",
-        "M\xfcller|lake|1",
-        "M\xfcller|floor|20",
-        "M\xfcller|floor|-1",
-        "M\xfcller|floor|nan",
-        "M\xfcller|floor|two",
-        "M\xfcller|floor",
-        "M\xfcller|floor|2|mine",
-    ]
+    rows = ["Student|Exercise | points", f"Mu\u0308ller|leak|{decided}", *DECIDED]
     if how == "cp1252":
         rows = [row.replace("u\u0308", "\xfc") for row in rows]
     start = "sep=;\r\n" if mark == ";" else ""
@@ -1094,21 +1044,11 @@ def test_decisions_are_read_as_spreadsheets_save_them_and_wrong_rows_are_said(
     ada = [handed("M\xfcller")]
     found, wrong = grading.decisions(tmp_path, SORTERS, ada)
     assert found == {("M\xfcller", "leak"): 1.5, ("M\xfcller", "floor"): 2.0}
-    said = [
-        *("another row", "nobody is called 'nobody'", "no exercise 'lake', but floor, leak"),
-        *("'20' is no number of points from 0 to 2", "'-1'", "'nan'", "'two'", "''"),
-    ]
+    said = [*filter(None, DECIDED.values())]
     assert len(wrong) == len(said) and all(a in b for a, b in zip(said, wrong, strict=True))
     assert wrong[0].startswith(f"decisions.csv, line {4 + bool(start)}, does not count: ")
     page = reports.report(SORTERS, [graded(ada[0])], "", wrong)
     assert "line 4" in page.split("<h2>Points")[0] or start
-
-
-def test_results_that_were_cut_short_are_nothing(tmp_path: Path) -> None:
-    path = tmp_path / grading.RESULTS
-    path.write_text('{"key": "a", "share": 1.0}\n{"key": "b", "sha', "utf-8")
-    assert grading.results(path) == {"a": {"share": 1.0}}
-    assert grading.results(tmp_path / "none") == {}
 
 
 def test_open_exercises_pay_by_score_and_their_scores_are_kept_for_a_contest() -> None:

@@ -19,11 +19,8 @@ JUDGED: dict[str, Judged] = {
     for name, value in vars(import_module(f"attn_notes.chapters.{stem}.checks")).items()
     if isinstance(value, Judged)
 }
+assert len(JUDGED) == len(lesson_stems(ROOT))
 every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
-
-
-def test_every_lesson_has_one() -> None:
-    assert len(JUDGED) == len(lesson_stems(ROOT))
 
 
 @every_one
@@ -32,9 +29,8 @@ def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
     assert all(judged((case, answer)).passed for case, answer in enumerate(solved, 1))
     assert judged.seen(5) == judged.seen(5) != judged.seen(6)
     said = [answer["verdict"] for answer in solved]
-    assert max(said.count(each) for each in {*said}) < 50
-    passed = [judged((case, solved[0])).passed for case in range(1, 61)]
-    assert sum(passed) < 20  # another's answer
+    assert max(map(said.count, said)) < 50
+    assert sum(judged((case, solved[0])).passed for case in range(1, 61)) < 20  # another's answer
 
 
 @every_one

@@ -22,12 +22,6 @@ def pinned(path: Path) -> dict[str, str]:
     return {one.name.lower(): str(one.specifier).removeprefix("==") for one in found}
 
 
-def asked_for(text: str) -> set[str]:
-    """The packages that are named in it, without options, paths and comments."""
-    words = [word.strip('"\\') for word in re.sub(r"#.*", "", text).split()]
-    return {word for word in words if re.fullmatch(r"[a-z][a-z0-9-]*", word)}
-
-
 @pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0"])
 def test_every_version_is_for_every_python(python: str) -> None:
     """From each one's first release on: a system's own Python may be an early one."""
@@ -40,26 +34,21 @@ def test_every_version_is_for_every_python(python: str) -> None:
     assert [name for name in pins.keys() & asking if python not in asking[name]] == []
 
 
-def test_binder_installs_the_versions_of_the_book() -> None:
+def test_binder_and_the_image_install_the_versions_of_the_book() -> None:
     text = (ROOT / ".binder" / "requirements.txt").read_text("utf-8")
     assert "--constraint ../requirements.txt\n" in text and "\n.[book]\n" in text
-    names = {line for line in text.splitlines() if re.fullmatch(r"[a-z][a-z0-9-]*", line)}
-    assert names == {"jupyterlab", "jupyterlab-myst"}
-    assert names <= set(pinned(ROOT / "requirements.txt"))
+    binder = {line for line in text.splitlines() if re.fullmatch(r"[a-z][a-z0-9-]*", line)}
+    assert binder == {"jupyterlab", "jupyterlab-myst"}
     version = (ROOT / ".binder" / "runtime.txt").read_text("utf-8").strip()
     assert version in {"python-3.11", "python-3.12", "python-3.13"}
-
-
-def test_the_image_installs_the_versions_of_the_book() -> None:
     text = (HUB / "Dockerfile").read_text("utf-8")
     (command,) = re.findall(r"RUN pip install (.*?)\n &&", text, re.DOTALL)
-    command = re.sub(r"--[\w-]+ \S+\.(txt|org/whl/cpu)", "", command)
-    names = asked_for(command)
-    assert names == {"jupyterlab", "jupyterlab-myst", "nbgrader", "flit-core"}
-    assert names <= set(pinned(ROOT / "requirements.txt"))
+    command = re.sub(r"--[\w-]+ \S+\.(txt|org/whl/cpu)|#.*", "", command)
+    words = [word.strip('"\\') for word in command.split()]
+    image = {word for word in words if re.fullmatch(r"[a-z][a-z0-9-]*", word)}
+    assert image == {*binder, "nbgrader", "flit-core"} <= set(pinned(ROOT / "requirements.txt"))
     assert '".[book]"' in text and "--constraint requirements.txt" in text
-    for path in re.findall(r"hub/[\w.]+", text):
-        assert (ROOT / path).is_file(), path
+    assert all((ROOT / path).is_file() for path in re.findall(r"hub/[\w.]+", text))
 
 
 def test_the_hub_takes_nothing_that_the_book_pins_otherwise() -> None:

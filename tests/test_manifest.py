@@ -50,17 +50,14 @@ def test_a_refusal_names_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     with pytest.raises(BookError) as refused:
         manifest.refuse([f"file-{i}" for i in range(7)], tmp_path, "Go elsewhere.")
     said = str(refused.value)
-    assert str(tmp_path) in said and "Go elsewhere." in said
+    assert str(tmp_path) in said and "Go elsewhere." in said and "and 2 more" in said
     assert [f"file-{i}" in said for i in range(7)] == [True] * 5 + [False] * 2
-    assert "and 2 more" in said
 
 
 def test_the_new_stands_in_the_place_of_the_old(made: Path, tmp_path: Path) -> None:
     changed = {"a/two": "two", "c/four": "4"}
     manifest.replace(write(tmp_path / "new", changed), made)
-    assert read(made) == changed
-    assert manifest.begun(made) == []
-    assert not (made / "a" / "b").exists()
+    assert read(made) == changed and manifest.begun(made) == [] and not (made / "a" / "b").exists()
 
 
 @pytest.mark.parametrize("moves", [0, 1])

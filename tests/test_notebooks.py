@@ -18,6 +18,7 @@ def notebooks():
 
 
 NOTEBOOKS = list(notebooks())
+assert NOTEBOOKS
 WORKS = citations.links(ROOT / "book" / "references.bib")
 ADDRESSES = {link.rpartition("](")[2].rstrip(")") for link in WORKS}
 
@@ -42,7 +43,3 @@ def test_a_notebook_is_stripped_and_folded_and_its_citations_can_be_followed(pat
             left = re.findall(r"(\[[^\]]*\d{4}\)\]\(([^)]*)\))", citations.cite(cell.source, WORKS))
             wrong = [link for link, address in left if address in ADDRESSES]
             assert not wrong, f"{cell.id}: not as in references.bib"
-
-
-def test_there_is_a_notebook_to_look_at():
-    assert NOTEBOOKS

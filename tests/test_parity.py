@@ -121,30 +121,21 @@ def load_sorter(golden: np.lib.npyio.NpzFile) -> Sorter:
 
 
 @pytest.mark.parametrize("path", files("deep_qkv"), ids=lambda p: p.stem)
-class TestDeepQKV:
-    def test_logits_and_attention(self, path: Path) -> None:
-        golden = np.load(path)
-        logits, attention = load_sorter(golden).observe(torch.from_numpy(golden["tokens"]))
-        # A few units in the last place of float32, which both sides rounded differently.
-        assert_close(logits, torch.from_numpy(golden["logits"]), rtol=1e-5, atol=5e-6)
-        assert_close(attention, torch.from_numpy(golden["attention"]), rtol=1e-5, atol=1e-6)
+def test_deep_qkv(path: Path) -> None:
+    golden = np.load(path)
+    model = load_sorter(golden)
+    logits, attention = model.observe(torch.from_numpy(golden["tokens"]))
+    # A few units in the last place of float32, which both sides rounded differently.
+    assert_close(logits, torch.from_numpy(golden["logits"]), rtol=1e-5, atol=5e-6)
+    assert_close(attention, torch.from_numpy(golden["attention"]), rtol=1e-5, atol=1e-6)
 
-    def test_parameter_counts(self, path: Path) -> None:
-        golden = np.load(path)
-        model = load_sorter(golden)
+    def count(*modules: torch.nn.Module) -> int:
+        return sum(p.numel() for module in modules for p in module.parameters())
 
-        def count(*modules: torch.nn.Module) -> int:
-            return sum(p.numel() for module in modules for p in module.parameters())
-
-        block = model.block
-        assert golden["params"].tolist() == [
-            count(model.token),
-            count(model.position),
-            count(block.attention),
-            count(block.feed_forward),
-            count(block.ln1, block.ln2, model.norm),
-            count(model),
-        ]
+    block = model.block
+    norms = (block.ln1, block.ln2, model.norm)
+    parts = [(model.token,), (model.position,), (block.attention,), (block.feed_forward,), norms]
+    assert golden["params"].tolist() == [*(count(*part) for part in parts), count(model)]
 
 
 def load_copier(golden: np.lib.npyio.NpzFile, form: str) -> AttentionOnly:
@@ -182,21 +173,20 @@ def size_of_terms(model: AttentionOnly, tokens: Tensor) -> float:
     return max(1.0, product / model.config.d**1.5)
 
 
-@pytest.mark.parametrize("form", VOLUMES)
-@pytest.mark.parametrize("path", files("triple_attention"), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        *((path, form) for path in files("triple_attention") for form in VOLUMES),
+        *((path, "") for path in files("standard_attention")),
+    ],
+    ids=lambda each: getattr(each, "stem", each),
+)
 def test_triple_product_attention(path: Path, form: str) -> None:
+    """And the standard one."""
     golden = np.load(path)
-    model, tokens = load_copier(golden, form), torch.from_numpy(golden["tokens"])
-    logits, bound = model(tokens), rounding(golden, size_of_terms(model, tokens))
-    assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
-
-
-@pytest.mark.parametrize("path", files("standard_attention"), ids=lambda p: p.stem)
-def test_standard_attention(path: Path) -> None:
-    golden = np.load(path)
-    logits = load_copier(golden, "projected")(torch.from_numpy(golden["tokens"]))
-    bound = rounding(golden)
-    assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
+    model, tokens = load_copier(golden, form or "projected"), torch.from_numpy(golden["tokens"])
+    bound = rounding(golden, size_of_terms(model, tokens) if form else 1.0)
+    assert_close(model(tokens), torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
 
 
 def load_dialectical(golden: np.lib.npyio.NpzFile) -> LanguageModel:
@@ -236,33 +226,19 @@ def metrics(observed: Observed, keep: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("path", files("dialectical"), ids=lambda p: p.stem)
-class TestDialectical:
-    def test_logits_steps_and_tensions(self, path: Path) -> None:
-        golden = np.load(path)
-        model = load_dialectical(golden)
-        tokens, bound = torch.from_numpy(golden["tokens"]), rounding(golden)
-        logits, observed = model.observe(tokens)
-        steps, tensions = metrics(observed, tokens != model.config.pad)
-        assert_close(logits, torch.from_numpy(golden["logits"]), rtol=bound, atol=bound)
-        assert steps.item() == pytest.approx(golden["avg_steps"].item())
-        assert_close(
-            tensions.double().detach(), torch.from_numpy(golden["tensions"]), rtol=bound, atol=bound
-        )
-
-    def test_the_bare_head(self, path: Path) -> None:
-        golden = np.load(path)
-        model = load_dialectical(golden)
-        keep, bound = torch.from_numpy(golden["tokens"]) != model.config.pad, rounding(golden)
-        z, observed = model.block.head.observe(torch.from_numpy(golden["head_x"]), keep)
+def test_dialectical(path: Path) -> None:
+    """The whole, and the bare head."""
+    golden = np.load(path)
+    model, tokens = load_dialectical(golden), torch.from_numpy(golden["tokens"])
+    bound, keep = rounding(golden), tokens != model.config.pad
+    found = model.observe(tokens)
+    bare = model.block.head.observe(torch.from_numpy(golden["head_x"]), keep)
+    for (made, observed), name, of in ((found, "logits", ""), (bare, "head_z", "head_")):
         steps, tensions = metrics(observed, keep)
-        assert_close(z, torch.from_numpy(golden["head_z"]), rtol=bound, atol=bound)
-        assert steps.item() == pytest.approx(golden["head_avg_steps"].item())
-        assert_close(
-            tensions.double().detach(),
-            torch.from_numpy(golden["head_tensions"]),
-            rtol=bound,
-            atol=bound,
-        )
+        assert_close(made, torch.from_numpy(golden[name]), rtol=bound, atol=bound)
+        assert steps.item() == pytest.approx(golden[f"{of}avg_steps"].item())
+        published = torch.from_numpy(golden[f"{of}tensions"])
+        assert_close(tensions.double().detach(), published, rtol=bound, atol=bound)
 
 
 SETTLED = 200  # the steps after which the source looks at the state, of the same size as all others
@@ -329,26 +305,23 @@ class TestEquilibrium:
         assert left.item() == pytest.approx(float(golden["residual"]), rel=1e-9, abs=bound)
         assert cost(model(tokens), golden).item() == pytest.approx(float(golden["loss"]), rel=1e-12)
 
-    def test_gradients(self, path: Path) -> None:
+    def test_gradients_and_their_cosines(self, path: Path) -> None:
         golden = np.load(path)
-        for name, estimator in (
-            ("grad_bptt", bptt),
-            ("grad_naive_ep", as_in(golden, replace(PUBLISHED, correction="none"))),
-            ("grad_aep_clipped", as_in(golden, PUBLISHED)),
+        true = equilibrium_gradients(golden, bptt)
+        naive = as_in(golden, replace(PUBLISHED, correction="none"))
+        for name, found in (
+            ("bptt", true),
+            ("naive_ep", equilibrium_gradients(golden, naive)),
+            ("aep_clipped", equilibrium_gradients(golden, as_in(golden, PUBLISHED))),
         ):
-            published = torch.from_numpy(golden[name])
+            published = torch.from_numpy(golden[f"grad_{name}"])
             # A difference of two states, divided by β, has their rounding divided by β.
             bound = 1e-10 * published.abs().max().item()
-            assert_close(equilibrium_gradients(golden, estimator), published, rtol=1e-9, atol=bound)
-
-    def test_cosines(self, path: Path) -> None:
-        golden = np.load(path)
-        true = equilibrium_gradients(golden, bptt).flatten(1)
-        naive = replace(PUBLISHED, correction="none")
-        for name, estimator in (("cos_naive", naive), ("cos_aep_clipped", PUBLISHED)):
-            found = equilibrium_gradients(golden, as_in(golden, estimator)).flatten(1)
-            published = torch.from_numpy(golden[name])
-            assert_close(F.cosine_similarity(found, true), published, rtol=1e-9, atol=1e-12)
+            assert_close(found, published, rtol=1e-9, atol=bound)
+            if name != "bptt":
+                published = torch.from_numpy(golden[f"cos_{name.removesuffix('_ep')}"])
+                cosines = F.cosine_similarity(found.flatten(1), true.flatten(1))
+                assert_close(cosines, published, rtol=1e-9, atol=1e-12)
 
 
 RUNS = 4  # of TRM, to see how far rounding carries them apart

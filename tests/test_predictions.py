@@ -4,6 +4,7 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -17,12 +18,6 @@ from . import exercises
 
 ROOT = Path(__file__).parents[1]
 LESSONS = [ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT)]
-PARTS = [Part("cats", 0.0, 100.0, came=80.0, best=100.0), Part("dogs", -1.0, 1.0, came=0.5)]
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
@@ -35,40 +30,31 @@ def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
     assert (nats.at(-1.3), nats.at(2.0)) == (0, 1)
 
 
-def test_a_question_becomes_a_part_once_it_is_known() -> None:
+def test_a_question_tells_what_is_asked_and_becomes_a_part_once_it_is_known() -> None:
     number = Number("cats", 0, 100, "Cats", unit="%", best=90.0, linthresh=0.5)
     assert number.came(80.0) == Part("cats", 0, 100, 80.0, 90.0, 0.5)
-    choice = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
-    assert choice.came(-1.0) == Part("way", -1, 1, -1)
-    order = Order("order", "Who is first?", ("ann", "bob", "cid"))
-    assert order.came([["cid"], ["ann"], ["bob"]]) == [
-        Part("ann", 1, 3, 2), Part("bob", 1, 3, 3), Part("cid", 1, 3, 1)
-    ]  # fmt: skip
-
-
-def test_a_field_is_told_what_is_asked_and_not_what_came() -> None:
-    number = Number("cats", 0, 100, "Cats", unit="%", best=90.0)
-    assert number.asked() == {
+    assert number._replace(linthresh=None).asked() == {
         "kind": "number", "name": "cats", "low": 0, "high": 100, "label": "Cats", "unit": "%"
     }  # fmt: skip
-    choice = Choice("way", "Which way?", {"up": 1, "down": -1})
-    assert choice.asked()["options"] == [("up", 1), ("down", -1)]
-    order = Order("order", "Who is first?", ("ann", "bob"))
-    assert order.asked()["items"] == ["ann", "bob"]
+    choice = Choice("way", "Which way?", {"up": 1, "level": 0, "down": -1})
+    assert choice.came(-1.0) == Part("way", -1, 1, -1)
+    assert choice.asked()["options"] == [("up", 1), ("level", 0), ("down", -1)]
+    order = Order("order", "Who is first?", ("ann", "bob", "cid", "dan"))
+    assert order.came([["cid", "ann", "dan"], ["bob"]]) == [
+        # those that cannot be told apart share their ranks
+        Part("ann", 1, 4, 2, either=1), Part("bob", 1, 4, 4, either=0),
+        Part("cid", 1, 4, 2, either=1), Part("dan", 1, 4, 2, either=1),
+    ]  # fmt: skip
+    assert order.asked()["items"] == ["ann", "bob", "cid", "dan"]
     json.dumps([each.asked() for each in (number, choice, order)])
 
 
 # A class
 
 
-FILE = "predictions-animals.json"
-
-
-def hand_in(
-    folder: Path, guess: float, came: float = 80.0, high: float = 100, name: str = FILE
-) -> None:
+def hand_in(folder: Path, guess: Any, name: str = "predictions-animals.json", **of: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    entry = {"part": "cats", "guess": guess, "came": came, "best": 100, "low": 0, "high": high}
+    entry = {"part": "cats", "guess": guess, "came": 80.0, "best": 100, "low": 0, "high": 100} | of
     (folder / name).write_text(json.dumps([entry]), "utf-8")
 
 
@@ -78,62 +64,58 @@ def drawn(picture: Picture, marker: str) -> list[tuple[float, float]]:
     return sorted((float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lines)
 
 
+def class_of(folder: Path, *guesses: float) -> Picture:
+    for i, guess in enumerate(guesses):
+        hand_in(folder / str(i), guess)
+    return predictions.together(folder, "animals")
+
+
 def test_a_class_is_one_figure(tmp_path: Path) -> None:
-    for i, guess in enumerate((10.0, 20.0, 90.0)):
-        hand_in(tmp_path / "class" / str(i), guess)
-    picture = predictions.together(tmp_path / "class", "animals")
-    assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0.1, 0.2, 0.9])
-    assert [x for x, _ in drawn(picture, "^")] == pytest.approx([0.2])
-    assert [x for x, _ in drawn(picture, "None")] == pytest.approx([0.8])
-    assert [x for x, _ in drawn(picture, "D")] == [1.0]
+    """As large as its part that most predicted; where what came out differs, its median is told."""
+    hand_in(tmp_path / "0", 1, "predictions-animals-2.json", part="dogs", came=2, high=3)
+    picture = class_of(tmp_path, 10.0, 20.0, 90.0)
+    assert [x for x, _ in drawn(picture, "o")][:3] == pytest.approx([0.1, 0.2, 1 / 3])
+    assert [x for x, _ in drawn(picture, "^")] == pytest.approx([0.2, 1 / 3])
     assert "cats: median prediction 20, came out 80" in picture.alt
     assert picture.title == "What 3 expected, and what came out"
-
-
-def test_many_alike_are_one_dot_that_says_how_many(tmp_path: Path) -> None:
-    """Sixty whole numbers would lie on a few dots."""
-    for i in range(60):
-        hand_in(tmp_path / "class" / str(i), float(10 * (i % 4)))
+    for i, came in enumerate((10.0, 50.0, 60.0, 90.0)):
+        hand_in(tmp_path / "class" / str(i), guess=came / 2, came=came)
     picture = predictions.together(tmp_path / "class", "animals")
+    assert [x for x, _ in drawn(picture, "None")] == pytest.approx([0.55])
+    assert [x for x, _ in drawn(picture, "D")] == [1.0]
+    assert "cats: median prediction 27.5, came out 55" in picture.alt
+
+
+def test_alike_ones_are_a_dot_with_a_number_and_near_ones_lie_side_by_side(tmp_path: Path) -> None:
+    """Sixty whole numbers would lie on a few dots."""
+    picture = class_of(tmp_path / "many", *(float(10 * (i % 4)) for i in range(60)))
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0, 0.1, 0.2, 0.3])
-    counts = [text.get_text() for text in picture.fig.axes[0].texts]
-    assert counts.count("15") == 4
-
-
-def test_near_ones_lie_beside_one_another(tmp_path: Path) -> None:
-    for i in range(12):
-        hand_in(tmp_path / "class" / str(i), 50 + 0.2 * i)
-    dots = drawn(predictions.together(tmp_path / "class", "animals"), "o")
+    assert [text.get_text() for text in picture.fig.axes[0].texts].count("15") == 4
+    dots = drawn(class_of(tmp_path / "near", *(50 + 0.2 * i for i in range(12))), "o")
     heights = [y for _, y in dots]
     assert all(abs(a - b) > 0.1 for a, b in pairwise(heights))
     assert max(map(abs, heights)) <= predictions.BAND
 
 
-PLATFORMS = [
-    "Ada Lovelace_831204_assignsubmission_file_predictions-animals.json",  # Moodle
-    "lovelaceada_LATE_40213_9930111_predictions-animals-1.json",  # Canvas
-    "predictions-animals (2).json",
-    "Kopie von predictions-animals.json",
-    "PREDICTIONS-ANIMALS.JSON",
-]
-
-
-@pytest.mark.parametrize("name", PLATFORMS)
-def test_names_that_learning_platforms_give_are_read(name: str, tmp_path: Path) -> None:
-    hand_in(tmp_path / "class" / "deep" / "er", 10.0, name=name)
-    found, unread = predictions.collected(tmp_path / "class", "animals")
-    assert [guess.guess for guess in found["cats"]] == [10.0] and unread == 0
-
-
 @pytest.mark.parametrize(
-    "name",
-    ["predictions-animals_two.json", "predictions-animals.txt", "mypredictions-animals.json"],
+    ("name", "read"),
+    [
+        ("Ada Lovelace_831204_assignsubmission_file_predictions-animals.json", True),  # Moodle
+        ("lovelaceada_LATE_40213_9930111_predictions-animals-1.json", True),  # Canvas
+        ("predictions-animals (2).json", True),
+        ("Kopie von predictions-animals.json", True),
+        ("PREDICTIONS-ANIMALS.JSON", True),
+        ("predictions-animals_two.json", False),
+        ("predictions-animals.txt", False),
+        ("mypredictions-animals.json", False),
+    ],
 )
-def test_other_files_are_left_alone(name: str, tmp_path: Path) -> None:
-    hand_in(tmp_path, 10.0)
-    hand_in(tmp_path, 90.0, name=name)
-    found, _ = predictions.collected(tmp_path, "animals")
-    assert len(found["cats"]) == 1
+def test_names_that_learning_platforms_give_are_read(name: str, read: bool, tmp_path: Path) -> None:
+    hand_in(tmp_path, 90.0)
+    hand_in(tmp_path / "deep" / "er", 10.0, name)
+    found, unread = predictions.collected(tmp_path, "animals")
+    guesses = [guess.guess for guess in found["cats"]]
+    assert sorted(guesses) == [10.0, 90.0][not read :] and unread == 0
 
 
 def test_a_file_of_a_page_is_read_again_as_it_was(tmp_path: Path) -> None:
@@ -164,31 +146,12 @@ def test_a_broken_file_is_counted_and_left(content: str, tmp_path: Path) -> None
 
 
 def test_one_file_does_not_set_the_scale_of_all(tmp_path: Path) -> None:
-    hand_in(tmp_path / "class" / "0", 0.0, came=1e-6, high=1e-6)
-    for i, guess in enumerate((10.0, 20.0)):
-        hand_in(tmp_path / "class" / str(i + 1), guess)
-    picture = predictions.together(tmp_path / "class", "animals")
+    hand_in(tmp_path / "odd", 0.0, came=1e-6, high=1e-6)
+    picture = class_of(tmp_path, 10.0, 20.0)
     assert [x for x, _ in drawn(picture, "o")] == pytest.approx([0.1, 0.2])
     assert [x for x, _ in drawn(picture, "^")] == pytest.approx([0.15])
     assert "cats: median prediction 15, came out 80" in picture.alt
     assert "Left out, since they name another range: 1." in picture.caption
-
-
-def test_a_class_is_as_large_as_its_part_that_most_predicted(tmp_path: Path) -> None:
-    for i in range(3):
-        hand_in(tmp_path / "class" / str(i), 10.0)
-    entry = {"part": "dogs", "guess": 1, "came": 2, "best": None, "low": 0, "high": 3}
-    (tmp_path / "class" / "0" / "predictions-animals-2.json").write_text(json.dumps([entry]))
-    picture = predictions.together(tmp_path / "class", "animals")
-    assert picture.title == "What 3 expected, and what came out"
-
-
-def test_the_middle_of_a_class_is_a_median(tmp_path: Path) -> None:
-    for i, came in enumerate((10.0, 50.0, 60.0, 90.0)):
-        hand_in(tmp_path / "class" / str(i), guess=came / 2, came=came)
-    picture = predictions.together(tmp_path / "class", "animals")
-    assert [x for x, _ in drawn(picture, "None")] == pytest.approx([0.55])
-    assert "cats: median prediction 27.5, came out 55" in picture.alt
 
 
 def test_an_empty_folder_is_said(tmp_path: Path) -> None:
@@ -213,12 +176,3 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     assert (guess.lesson, guess.guesses) == (path.stem, {}) and guess.questions
     call = cells["prediction-score"].source
     assert call.startswith("prediction.score(evidence.predicted(")
-
-
-def test_those_that_cannot_be_told_apart_share_their_ranks() -> None:
-    order = Order("race", "Soonest first", ("cat", "dog", "hen", "cow"))
-    parts = order.came([["hen", "cat", "cow"], ["dog"]])
-    assert [(p.name, p.came, p.either) for p in parts] == [
-        ("cat", 2, 1), ("dog", 4, 0), ("hen", 2, 1), ("cow", 2, 1)
-    ]  # fmt: skip
-    assert {(p.low, p.high) for p in parts} == {(1, 4)}

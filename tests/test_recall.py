@@ -25,13 +25,14 @@ from attn_notes.models.triple_product import AttentionOnly, Config
 from attn_notes.training.ensemble import train
 from attn_notes.widgets import triple_product as widget
 
+Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[1]
 LESSONS = lesson_stems(ROOT)
 POINTS = torch.linspace(0, 1, 12).view(4, 3)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
     """Where runs are kept, and the records of nobody else."""
     monkeypatch.setenv("ATTN_NOTES_RESULTS", str(tmp_path / "results"))
     (tmp_path / "results").mkdir()
@@ -82,7 +83,9 @@ def learn(seed: int = 0, *, lr: float = 0.1, steps: int = 4, **more: Any) -> Any
     return train([model(seed), model(seed + 1)], **settings | more)
 
 
-def keep(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture
+def run(folder: Path, monkeypatch: Patch) -> Any:
+    """One that was kept, and what is kept is wanted."""
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
     run = learn()
     monkeypatch.delenv("ATTN_NOTES_KEEP")
@@ -91,10 +94,7 @@ def keep(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_a_kept_run_takes_the_place_of_training(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = keep(folder, monkeypatch)
+def test_a_kept_run_takes_the_place_of_training(run: Any, monkeypatch: Patch) -> None:
     monkeypatch.setattr("attn_notes.training.ensemble.traced", None)  # nothing can be trained now
     told = []
     found = learn(watch=lambda step, seen, _: told.append((step, seen["at"].tolist())))
@@ -118,13 +118,14 @@ def test_a_kept_run_takes_the_place_of_training(
         {"probe": at_zero},
         {"probe_every": 1},
         {"probe": None},
+        {},  # but what its model calls
     ],
-    ids=lambda other: next(iter(other)),
+    ids=lambda other: next(iter(other), "sign"),
 )
-def test_whatever_differs_is_trained(
-    other: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep(folder, monkeypatch)
+@pytest.mark.usefixtures("run")
+def test_whatever_differs_is_trained(other: dict[str, Any], monkeypatch: Patch) -> None:
+    if not other:
+        monkeypatch.setattr(Line, "sign", staticmethod(lambda x: -x))
     fast = learn(**other)
     monkeypatch.setenv("FAST", "0")
     slow = learn(**other)
@@ -133,36 +134,20 @@ def test_whatever_differs_is_trained(
     assert fast.history.keys() == slow.history.keys()
 
 
-def test_what_a_model_calls_may_differ_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(folder, monkeypatch)
-    monkeypatch.setattr(Line, "sign", staticmethod(lambda x: -x))
-    fast = learn()
-    monkeypatch.setenv("FAST", "0")
-    assert torch.equal(fast.parameters["bias"], learn().parameters["bias"])
-
-
-def test_nothing_is_taken_while_runs_are_kept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_fast_or_while_runs_are_kept_nothing_is_taken(
+    run: Any, folder: Path, monkeypatch: Patch
 ) -> None:
-    keep(folder, monkeypatch)
+    for fast in ("", "0"):
+        monkeypatch.setenv("FAST", fast)
+        for name, values in learn().parameters.items():
+            assert torch.equal(values, run.parameters[name])  # not rounded: trained again
+    monkeypatch.setenv("FAST", "1")
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
-    models = [Line(3, 1)]
-    assert recall.find(next(folder.glob("*.npz")).stem) is None and recall.key(models)
+    assert recall.find(next(folder.glob("*.npz")).stem) is None and recall.key([Line(3, 1)])
 
 
-@pytest.mark.parametrize("fast", ["", "0"])
-def test_without_fast_everything_is_trained(
-    fast: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = keep(folder, monkeypatch)
-    monkeypatch.setenv("FAST", fast)
-    for name, values in learn().parameters.items():
-        assert torch.equal(values, run.parameters[name])  # not rounded: trained again
-
-
-def test_texts_and_tensors_come_back_as_they_were(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_and_tensors_come_back_as_they_were(folder: Path, monkeypatch: Patch) -> None:
+    """But for integers too large to be kept small."""
     calls = []
 
     def make(n: int) -> dict[str, Any]:
@@ -175,6 +160,8 @@ def test_texts_and_tensors_come_back_as_they_were(
 
     key = recall.key((), "drawn")
     monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
+    recall.tensors("k", lambda: [torch.tensor([300])])
+    assert not list(folder.iterdir())
     made, drawn = recall.noted(make)(3), recall.tensors(key, draw)
     monkeypatch.delenv("ATTN_NOTES_KEEP")
     recall.gather(folder, "lines")
@@ -187,20 +174,11 @@ def test_texts_and_tensors_come_back_as_they_were(
     assert calls == [3, 0, 4]
 
 
-def test_large_integers_are_not_kept_small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ATTN_NOTES_KEEP", str(folder))
-    recall.tensors("k", lambda: [torch.tensor([300])])
-    assert not list(folder.iterdir())
-
-
-def test_a_key_knows_no_address() -> None:
+def test_a_key_knows_no_address_and_code_as_every_other_python_tells_it() -> None:
+    """`ast.dump` and `ast.unparse` print the same tree differently from one version to another."""
     first, other = (partial(torch.optim.AdamW, lr=lr) for lr in (0.1, 0.2))
     assert recall.key((), first) != recall.key((), other)
     assert recall.key((), object()) == recall.key((), object())
-
-
-def test_code_is_told_as_in_every_other_python() -> None:
-    """`ast.dump` and `ast.unparse` print the same tree differently from one version to another."""
     assert recall._bare('def f(x):\n    return f"{x:.2f} {None}"') == (
         "Module(body=[FunctionDef(name='f', args=arguments(args=[arg(arg='x')]), "
         "body=[Return(value=JoinedStr(values=["
@@ -214,10 +192,7 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
     """And what is bound to a function, what stands in a tensor, and every number of a model."""
 
     def made(factor: float) -> Callable[[float], float]:
-        def times(x: float) -> float:
-            return factor * x
-
-        return times
+        return lambda x: factor * x
 
     def commented(x: float) -> float:
         """With words."""
@@ -226,23 +201,25 @@ def test_a_key_knows_code_and_not_its_comments() -> None:
     def bare(x: float) -> float:
         return x + 1
 
+    def keys(*given: Any) -> list[str]:
+        return [recall.key((), each) for each in given]
+
     assert recall._code(commented).replace("commented", "bare") == recall._code(bare)
-    assert recall.key((), made(2.0)) == recall.key((), made(2.0)) != recall.key((), made(3.0))
-    assert (
-        recall.key((), POINTS) == recall.key((), POINTS.clone()) != recall.key((), POINTS.flip(0))
-    )
-    first, *others = (Generator().manual_seed(seed) for seed in (1, 1, 2))
-    assert [recall.key((), g) == recall.key((), first) for g in others] == [True, False]
+    draws = (Generator().manual_seed(seed) for seed in (1, 1, 2))
+    for same, again, other in (
+        keys(made(2.0), made(2.0), made(3.0)),
+        keys(POINTS, POINTS.clone(), POINTS.flip(0)),
+        keys(*draws),
+    ):
+        assert same == again != other
     line = Line(3, 1)
     before = recall.key([line])
     with torch.no_grad():
         line.bias += 0.1
     assert recall.key([line]) != before
-    forms = [
-        AttentionOnly(Config("volume", form), Generator().manual_seed(0))
-        for form in ("projected", "expanded")
-    ]
-    assert recall.key(forms[:1]) != recall.key(forms[1:])
+    configs = [Config("volume", form) for form in ("projected", "expanded")]
+    one, two = (AttentionOnly(config, Generator().manual_seed(0)) for config in configs)
+    assert recall.key([one]) != recall.key([two])
 
 
 def test_a_key_knows_what_a_notebooks_function_names(tmp_path: Path) -> None:
@@ -356,7 +333,7 @@ def test_what_a_run_calls_makes_it_another(
     assert {kind for kind in STARTS if before[kind] != after[kind]} == others
 
 
-def test_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_says_so(monkeypatch: Patch) -> None:
     shown: list[Any] = []
     monkeypatch.setattr(notebook, "display", shown.append)
     monkeypatch.delenv("FAST", raising=False)
@@ -370,7 +347,7 @@ def test_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_the_kept_programs_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kept_programs_are_those_of_today(monkeypatch: Patch) -> None:
     """One of them: traced again, it is the kept one to the letter."""
     monkeypatch.delenv("FAST", raising=False)
     with np.load(recall.path("triple_product")) as packed:
@@ -390,7 +367,7 @@ def test_every_lesson_has_its_runs_and_its_costs() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("stem", LESSONS)
-def test_a_lesson_is_fast(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lesson_is_fast(stem: str, tmp_path: Path, monkeypatch: Patch) -> None:
     """In less than half the time that its training takes, and it says that it is recorded."""
     monkeypatch.setenv("FAST", "1")
     cells = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)

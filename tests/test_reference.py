@@ -13,7 +13,6 @@ import attn_notes
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "book" / "reference"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-ROOMS = ("training", "programs")
 
 # What a page says it has, and does not make itself.
 COMMON = """
@@ -65,20 +64,6 @@ def told(block: str) -> list[tuple[str, Any]]:
     return found
 
 
-def run(page: str) -> tuple[int, list[tuple[str, Any]]]:
-    """Run a page's blocks; how many there are, and what they tell."""
-    names: dict[str, Any] = {"__name__": "page"}
-    exec(GIVEN.get(page, ""), names)
-    blocks = BLOCK.findall((PAGES / f"{page}.md").read_text("utf-8"))
-    every = []
-    for block in blocks:
-        exec(compile(block, page, "exec"), names)
-        for expression, value in told(block):
-            assert eval(expression, names) == value, expression
-            every.append((expression, value))
-    return len(blocks), every
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "blocks", "least"),
@@ -88,8 +73,15 @@ def test_a_page_runs_as_it_stands(
     page: str, blocks: int, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    count, every = run(page)
-    assert count == blocks and len(every) >= least
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(GIVEN.get(page, ""), names)
+    found, asked = BLOCK.findall((PAGES / f"{page}.md").read_text("utf-8")), 0
+    for block in found:
+        exec(compile(block, page, "exec"), names)
+        for expression, value in told(block):
+            assert eval(expression, names) == value, expression
+            asked += 1
+    assert len(found) == blocks and asked >= least
 
 
 def test_what_stands_beside_an_expression_is_asked() -> None:
@@ -118,16 +110,13 @@ def test_what_a_page_imports_is_what_is_promised() -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        *("attn_notes", "attn_notes.doubt", "attn_notes.programs"),
-        *(f"attn_notes.programs.{name}" for name in ("forward", "initial", "training")),
-        *(
-            f"attn_notes.training.{n}"
-            for n in ("checkpoint", "comparison", "ensemble", "schedules")
-        ),
+        *("", ".doubt", ".programs"),
+        *(f".programs.{name}" for name in ("forward", "initial", "training")),
+        *(f".training.{n}" for n in ("checkpoint", "comparison", "ensemble", "schedules")),
     ],
 )
 def test_what_is_promised_is_there_and_documented(module: str) -> None:
-    found = importlib.import_module(module)
+    found = importlib.import_module(f"attn_notes{module}")
     assert found.__all__ and len({*found.__all__}) == len(found.__all__)
     for name in found.__all__:
         assert isinstance(getattr(found, name), str) or getattr(found, name).__doc__

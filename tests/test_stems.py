@@ -82,16 +82,14 @@ def written(root: Path) -> dict[str, str]:
 SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 
 
-ROOMS = {"recipe", "measure", "evidence", "claims", "figures", "checks"}
-
-
 def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
     """In `_toc.yml`, from which all that goes over the chapters takes them."""
     found = {path.name: path for path in (ROOT / "attn_notes" / "chapters").glob("[!._]*")}
     pages = {path.stem for path in (ROOT / "book").glob("*.ipynb")}
     assert found.keys() == pages == {*STEMS, *OWN}
+    rooms = {"recipe", "measure", "evidence", "claims", "figures", "checks"}
     for stem in STEMS:
-        assert {path.stem for path in found[stem].glob("*.py")} >= ROOMS, stem
+        assert {path.stem for path in found[stem].glob("*.py")} >= rooms, stem
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -119,39 +117,19 @@ def test_no_chapter_has_a_number() -> None:
     assert {path for path, text in SHARED.items() if numbered.search(text)} == set()
 
 
-def test_a_chapter_that_is_named_is_seen() -> None:
-    for text, names in {
-        'ALL = ("cats", "dogs")': "cats dogs",
-        "from attn_notes.chapters import (\n    cats,\n    owls,\n)": "cats owls",
-        "from attn_notes.widgets import dogs, owls": "dogs owls",
-        "attn_notes.chapters.cats.recipe": "cats",
-        ".live-widget.cats { }": "cats",
-        "book/cats.md, [one](../dogs.ipynb), [two](owls.md)": "cats dogs owls",
-        "the lesson `cats`; make benchmark CHAPTER=owls\n": "cats owls",
-        "from attn_notes.models import cats, dogs\nx = dogs.Config()  # like owls": "",
-    }.items():
-        assert named(text, ["cats", "dogs", "owls"]) == {*names.split()}, text
-
-
-def title(page: str) -> str:
-    """A page's title, as it stands at its top."""
-    path = ROOT / "book" / page
-    if path.suffix == ".ipynb":
-        text = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"])
-    else:
-        text = path.read_text("utf-8")
-    return re.findall(r"^# (.+)$", text, re.M)[0]
-
-
 def test_a_lesson_has_one_name() -> None:
     """Its title: on its evidence, in the notes for teachers, over its symbols and its checks."""
-    reference = ROOT / "book" / "reference"
-    glossary, checks = ((reference / f"{n}.md").read_text("utf-8") for n in ("glossary", "page"))
+
+    def page(name: str) -> str:
+        text = (ROOT / "book" / name).read_text("utf-8")
+        return "".join(json.loads(text)["cells"][0]["source"]) if name[-1] == "b" else text
+
+    glossary, checks = page("reference/glossary.md"), page("reference/page.md")
     for stem in STEMS:
-        name = title(f"{stem}.ipynb")
+        name = page(f"{stem}.ipynb").split("\n")[0].removeprefix("# ")
         ends = " The evidence" if name.endswith("?") else ": the evidence"
-        assert stem not in BACKED or title(f"evidence/{stem}.ipynb") == name + ends
-        assert title(f"teaching/{stem}.md") == f"Teaching: {name}"
+        assert stem not in BACKED or page(f"evidence/{stem}.ipynb").startswith(f"# {name}{ends}")
+        assert f"# Teaching: {name}\n" in page(f"teaching/{stem}.md")
         symbols = f"In [its lesson](../{stem}.ipynb)"
         assert f"### {name}\n\n{symbols}." in glossary or symbols not in glossary, stem
         assert f"### {name}\n\n" in checks

@@ -52,9 +52,10 @@ COUNTS = (0, 1, 2, 3, -1, 10**12)
 
 ROOMS = ("tasks", "models", "training", "analysis", "programs", "doubt")
 LEFT_OUT = {
-    "tasks.sorting.entropies": "takes a function; tests/tasks/test_sorting.py",
-    "tasks.sorting.proportions": "takes a function; tests/tasks/test_sorting.py",
-    "tasks.sorting.counted_loss": "takes a batch by its names; tests/tasks/test_sorting.py",
+    **{
+        f"tasks.sorting.{name}": "takes functions and batches; tests/tasks/test_sorting.py"
+        for name in ("entropies", "proportions", "counted_loss")
+    },
     **{
         f"programs.{name}": "takes functions, graphs or what is made of them; tests/programs/"
         for name in (
@@ -63,25 +64,24 @@ LEFT_OUT = {
         )
     },
     **{
-        f"doubt.{name}": "takes models and functions around them; tests/doubt/"
+        f"doubt.{name}": "takes models, files and functions around them; tests/doubt/"
         for name in (
-            *("blame", "causality", "checks", "comparing", "plugin", "precision", "readers"),
-            *("questions", "slopes", "subject", "sums", "wrong", "__main__"),
+            *("blame", "causality", "checks", "comparing", "duplicates", "plugin", "precision"),
+            *("questions", "readers", "slopes", "subject", "sums", "wrong", "yours", "__main__"),
         )
     },
     "programs.source": "files: tests/widgets/test_source.py",
     "programs.trainer": "files: tests/programs/test_saving.py",
-    "doubt.yours": "takes files: tests/doubt/test_yours.py",
-    "doubt.duplicates": "takes anything; tests/doubt/test_rest.py",
     "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/refused.py",
     "training.ensemble.train": "takes functions; tests/refused.py",
     "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
     "training.ensemble.traced": "takes a function; tests/programs/",
-    "analysis.claims": "takes claims, and what was found; tests/analysis/test_claims.py",
-    "analysis.results": "files: tests/analysis/test_results.py",
-    "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
+    **{
+        f"analysis.{name}": f"takes claims, or files; tests/analysis/test_{name}.py"
+        for name in ("claims", "results", "pretrained")
+    },
     "tasks.text.tiny_shakespeare": "downloads",
 }
 MAY_BE_NO_NUMBER = {

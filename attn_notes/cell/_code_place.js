@@ -25,8 +25,8 @@ const SETTLE = 200; // ms after which what is typed is kept
  *   forget()    called whenever the code is another
  *   attempt(code, given)    what Run does; an error of the reader's code is told here
  *
- * Gives {node, tell, print, number, run, show, keepTyped, code}; a button of `starts` calls `run(given)`, `show(code)`
- * puts other code there, which is kept as soon as it is changed, and `code()` is what stands there.
+ * Gives {node, tell, print, number, run, show, put, keepTyped, code}; a button of `starts` calls `run(given)`, `show(code)`
+ * puts other code there, which is kept as soon as it is changed, `put(code)` keeps it at once, and `code()` is what stands there.
  */
 export function codePlace({ uid, label, hint, memory, again: words, book, attributes, measured, attempt, ...more }) {
   const { starts = [], others = [], below = [], forget = () => {}, by = engine } = more;
@@ -152,7 +152,7 @@ export function codePlace({ uid, label, hint, memory, again: words, book, attrib
   number();
   again.disabled = field.value === book();
   tellWhere();
-  return { node, tell, print, number, run, show, keepTyped, code: () => field.value };
+  return { node, tell, print, number, run, show, put, keepTyped, code: () => field.value };
 }
 
 /** What stands in the place of the book's own code, which the editor takes. */

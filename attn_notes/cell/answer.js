@@ -6,6 +6,7 @@ import { codePlace, takePlaceOf } from "./_code_place.js";
 import { keptCode } from "./_kept_code.js";
 import { engine, fetched } from "./_engine.js";
 import { reach, reached } from "./_reached.js";
+import { answerFields } from "./_answer_fields.js";
 
 const CHANGED = "attn-reached";
 const nameOf = (exercise) => `exercise ${exercise}`; // under which its code is kept
@@ -30,8 +31,9 @@ export function mount(place, _, places) {
   const check = document.getElementById(`check-${name}`);
   const score = html("p", { class: "attn-hint" });
   const book = takePlaceOf(document.getElementById(`answer-${name}`));
-  const { node, tell, print, number } = codePlace({
-    uid: `attn-exercise-${lesson}-${name}`,
+  const uid = `attn-exercise-${lesson}-${name}`;
+  const { node, tell, print, number, run, put, code } = codePlace({
+    uid,
     label: `Your answer: ${title}`,
     hint: "Run (Ctrl+Enter) checks it, here in the page.",
     memory: keptCode(lesson, nameOf(name)),
@@ -43,9 +45,13 @@ export function mount(place, _, places) {
     below: [score],
     forget: () => {
       node.dataset.passed = false;
+      fields.follow();
     },
     attempt,
   });
+  const fields = answerFields({ stub: book, uid, code, put, run: () => run() });
+  node.prepend(fields.node);
+  fields.follow();
   place.stub = book;
 
   async function attempt(source) {

@@ -12,13 +12,13 @@ const NARROW = "(max-width: 1199px)"; // there the page has no second column
 const STATIONS = [
   ["rows", "letters to rows", "rows"],
   ["scores", "scores", "score"],
-  ["triangle", "the mask", "mask"],
   ["shares", "shares", "share"],
   ["mixtures", "mixtures", "mix"],
   ["stream", "network", "add"],
   ["chances", "a letter’s chance", "letter"],
   ["writing", "writing", "write"],
-  ["price", "the loss", "loss"],
+  ["price", "loss", "loss"],
+  ["triangle", "mask", "mask"],
   ["race", "no mask", "train"],
 ];
 
@@ -197,33 +197,38 @@ export function guide({ store, uid }) {
   function alongTheStream(now, there) {
     const size = 30; // with a note above it all fits into 720 pixels
     const [stem, branch] = [20, 66];
-    const spots = { rows: [stem - 16, 24], scores: [branch, 64], triangle: [branch, 102], shares: [branch, 140], mixtures: [branch, 178], chances: [stem - 16, 292], writing: [stem - 16, 334], price: [stem - 16, 374], race: [78, 374] };
+    const spots = { rows: [stem - 16, 24], scores: [branch, 64], shares: [branch, 102], mixtures: [branch, 140], chances: [stem - 16, 254], writing: [stem - 16, 296], price: [16, 346], triangle: [80, 346], race: [144, 346] };
     const plus = (y) => [draws("circle", { cx: stem, cy: y, r: 8, class: "whole-plus" }), words(stem, y + 4.5, "+", "whole-middle")];
     const parts = [
-      box(stem - 3.5, 18, 7, 310, "whole-stream", { rx: 3 }),
+      box(stem - 3.5, 18, 7, 272, "whole-stream", { rx: 3 }),
       path(`M${stem} 60 C${stem} 80 ${branch - 22} 79 ${branch - 3} 79`, "whole-way"),
-      path(`M${branch + 15} 210 C${branch + 15} 228 ${stem + 30} 226 ${stem + 10} 226`, "whole-way"),
-      path(`M${stem} 238 C${stem} 252 44 254 54 254`, "whole-way"),
-      path(`M80 264 C80 276 ${stem + 30} 276 ${stem + 10} 276`, "whole-way"),
-      [102, 140, 178].map((y) => path(`M${branch + 15} ${y - 7} v6`, "whole-way")),
-      plus(226),
-      plus(276),
-      path(`M${stem - 18} 349 H1.5 V10 H6`, "whole-way"),
+      path(`M${branch + 15} 172 C${branch + 15} 190 ${stem + 30} 188 ${stem + 10} 188`, "whole-way"),
+      path(`M${stem} 200 C${stem} 214 44 216 54 216`, "whole-way"),
+      path(`M80 226 C80 238 ${stem + 30} 238 ${stem + 10} 238`, "whole-way"),
+      [102, 140].map((y) => path(`M${branch + 15} ${y - 7} v6`, "whole-way")),
+      plus(188),
+      plus(238),
+      path(`M${stem - 18} 311 H1.5 V10 H6`, "whole-way"),
+      line(0, 336, 190, 336, "whole-faint-line"), // what is said of the whole
       arrowAt(12, 10, 0),
       words(18, 15, now.text.slice(0, PLACES), "whole-sign whole-lesser whole-start"),
     ];
     for (const each of there) {
       if (each[0] === "stream") {
         const on = each[0] === at;
-        parts.push(station(each, [52, 242, 66, 24], box(54, 244, 62, 20, on ? "whole-nothing" : "whole-network", { rx: 4 }), words(85, 258, each[1], `whole-middle whole-tiny ${on ? "whole-bold" : ""}`)));
+        parts.push(station(each, [52, 204, 66, 24], box(54, 206, 62, 20, on ? "whole-nothing" : "whole-network", { rx: 4 }), words(85, 220, each[1], `whole-middle whole-tiny ${on ? "whole-bold" : ""}`)));
         continue;
       }
       const [x, y] = spots[each[0]];
-      const wide = each[0] === "price" ? 66 : 190 - x;
+      const bold = each[0] === at ? "whole-bold" : "";
+      if (y === 346) {
+        parts.push(station(each, [x - 16, y - 4, 62, size + 26], small(each[0], now, x, y, size), words(x + size / 2, y + size + 16, each[1], `whole-middle ${bold}`)));
+        continue;
+      }
       const solid = ["rows", "chances", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });
-      parts.push(station(each, [x - 4, y - 3, wide, size + 6], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[0] === "price" ? "loss" : each[1], each[0] === at ? "whole-bold" : "")));
+      parts.push(station(each, [x - 4, y - 3, 190 - x, size + 6], solid, small(each[0], now, x, y, size), words(x + size + 7, y + size / 2 + 5, each[1], bold)));
     }
-    return [parts, 409];
+    return [parts, 400];
   }
 
   /** Which station the reader is at: the last whose heading has passed the upper part of the window. */
@@ -242,8 +247,6 @@ export function guide({ store, uid }) {
   function settle(el) {
     const column = !narrow.matches && beside();
     node.classList.toggle("whole-bar", Boolean(article) && !column);
-    const above = document.querySelector(".bd-header-article"); // the page's own bar, which stays as well
-    node.style.top = above && !column ? `${above.offsetHeight}px` : "";
     if (column) column.prepend(node);
     else if (article) article.prepend(node);
     else el.append(node);

@@ -45,20 +45,21 @@ const HEAD_SIZE = 3;
 const SILENCED = {
   "head 1": ["block.attention.o.weight", (e) => e < HEAD_SIZE],
   "head 2": ["block.attention.o.weight", (e) => e >= HEAD_SIZE],
-  heads: ["block.attention.o.weight", () => true],
   network: ["block.feed_forward.l2.weight", () => true],
 };
-export const ADDS = ["head 1", "head 2", "network"];
+const ADDS = Object.keys(SILENCED);
 
-/** For each part the same model without it: what it would add is nothing. */
-const without = remembered((model) =>
-  Object.fromEntries(
-    Object.entries(SILENCED).map(([part, [name, own]]) => {
-      const silent = model.weights[name].map((value, n) => (own(n % (HEADS * HEAD_SIZE)) ? 0 : value));
-      return [part, { ...model, weights: { ...model.weights, [name]: silent } }];
-    }),
-  ),
-);
+/** The same model without some parts: what these would add is nothing. */
+const without = (model, parts) =>
+  parts.reduce((made, part) => {
+    const [name, own] = SILENCED[part];
+    const silent = made.weights[name].map((value, n) => (own(n % (HEADS * HEAD_SIZE)) ? 0 : value));
+    return { ...made, weights: { ...made.weights, [name]: silent } };
+  }, model);
+
+const headless = remembered((model) => without(model, ["head 1", "head 2"]));
+/** The model as far as its stream has come: with no part, with the first, and so on to all but the last. */
+const partly = remembered((model) => ADDS.map((_, n) => without(model, ADDS.slice(n))));
 
 /** The forward pass of a run's program `observe`, and what follows from it. */
 export async function engine(observe) {
@@ -144,5 +145,8 @@ export async function engine(observe) {
     return argmax(shares);
   });
 
-  return { whole, write, answers, solved, surprises, lossOf, peeker, without };
+  /** What would follow each place if the stream ended before its first part, after it, and so on: chances. */
+  const onTheWay = (model, word, more) => partly(model).map((part) => whole(part, word, more).chances);
+
+  return { whole, onTheWay, write, answers, solved, surprises, lossOf, peeker, headless };
 }

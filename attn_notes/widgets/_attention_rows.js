@@ -67,12 +67,13 @@ export const rows = {
     names.forEach((name, n) => parts.push(words(left[n] + 3 * cw, 16, name, "whole-middle whole-soft")));
     for (const i of upTo(PLACES)) {
       const y = top + i * pitch;
-      parts.push(token(0, y, side, height, text[i], { place: i, marked: i === place }));
+      parts.push(token(0, y, side, height, text[i], { place: i, marked: i === place, faint: i > place }));
       ["+", "="].forEach((each, n) => parts.push(words(left[n + 1] - sign / 2, y + height / 2 + 5, each, "whole-middle whole-soft")));
       made(i).forEach((row, n) =>
         row.forEach((value, e) => {
           const x = left[n] + e * cw;
           const drawn = cell(x, y, cw, height, value, 3.2, i === place);
+          if (i > place) drawn.classList.add("whole-later");
           parts.push(hot(i, n * 6 + e, [x, y, cw, height], say(i, n, e), drawn));
         }),
       );

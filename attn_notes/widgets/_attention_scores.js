@@ -143,7 +143,7 @@ export const scores = {
       const says = [`It reads the ${spoken(text[at])} now: ${percent(share[at])}`];
       const step = writing.steps[i - LETTERS_PER_WORD];
       if (step) says.push(`and writes ${step.choice}.`);
-      const anyway = i === LETTERS_PER_WORD && step.choice !== text[at] && machinery.write(machinery.without(model).heads, word).steps[0].choice === step.choice;
+      const anyway = i === LETTERS_PER_WORD && step.choice !== text[at] && machinery.write(machinery.headless(model), word).steps[0].choice === step.choice;
       if (anyway) says.push("It does, even if it reads nothing.");
       says.forEach((each, n) => shown.push(words(small ? 190 : 0, small ? 4 + 18 * n : rowAt(3) + 116 + 18 * n, each, "whole-text-1")));
     }

@@ -17,6 +17,7 @@ function created() {
     model: "", // the name of the one in all pictures
     push: null, // {n, at}: while letter n is written head 1 is made to read a place
     turned: null, // {head, place, by}: what is added to a query
+    tried: false, // whether a model was trained here: then it is told what it writes
   };
   let machinery = null;
   let program = "";
@@ -35,16 +36,17 @@ function created() {
     tell();
   }
 
-  /** One more model, trained here. */
+  /** A model that was trained here, in the place of one of that name. */
   function add(model) {
     models.set(model.name, model);
+    if (state.model === model.name) Object.assign(state, { push: null, turned: null }); // tried on the one before
     tell();
   }
 
   function set(change) {
     // What is tried out belongs to the word, the place and the model that it was tried on.
-    const tried = "push" in change || "turned" in change;
-    Object.assign(state, tried ? {} : { push: null, turned: null }, change);
+    const alone = "push" in change || "turned" in change || "tried" in change;
+    Object.assign(state, alone ? {} : { push: null, turned: null }, change);
     tell(change);
   }
 

@@ -1,8 +1,8 @@
 // The residual stream at the place that asks, what the heads and the small network add to it, and what its end says.
 
 import { argmax } from "./_model.js";
-import { VOCABULARY, WORDS, sorted } from "./_sorter.js";
-import { ADDS, HEADS } from "./_attention_model.js";
+import { VOCABULARY } from "./_sorter.js";
+import { HEADS } from "./_attention_model.js";
 import { box, draws, exactly, figure, hot, line, path, percent, spoken, strip, sumOf, toneOf, token, upTo, withArticle, words } from "./_attention_kit.js";
 
 const ORDER = [1, 2, 3, 0]; // the letters, then the bar
@@ -11,11 +11,11 @@ const STRONGEST = 8; // a number of the stream in full colour
 const rowsOf = (numbers, length) =>
   VOCABULARY.map((_, id) => Array.from(numbers.subarray(id * length, (id + 1) * length)));
 
-/** The row of the place, what is added to it, and what is written if a part adds nothing. */
+/** The row of the place, what is added to it, and what would be written if the stream ended there. */
 export const stream = {
-  draw({ text, word, place, whole, model, machinery }, width) {
+  draw({ text, word, place, whole, model, machinery, turned }, width) {
     const small = width < 560;
-    const [high, pitch, top, left] = [32, small ? 56 : 44, small ? 24 : 8, 44];
+    const [high, pitch, top, left] = [32, small ? 56 : 44, small ? 46 : 30, 44];
     const cw = small ? (width - left) / 6 : Math.min(52, (width - 400) / 6);
     const table = model.weights["block.attention.o.weight"];
     const weights = (e, h) => [...table.subarray(6 * e + 3 * h, 6 * e + 3 * h + 3)];
@@ -32,7 +32,9 @@ export const stream = {
       [whole.end[place], "the stream at its end", (e) => [`${sumOf(poured.map((row) => row[e]))} = `, figure(whole.end[place][e], 2), ", each rounded."]],
     ];
     const last = steps.length - 1;
+    const ends = [...machinery.onTheWay(model, word, { turned }), whole.chances].map((chances) => chances[place]);
     const parts = [box(11, top + 4, 12, last * pitch + 30, "whole-stream", { rx: 6 })];
+    parts.push(words(width, 14, "if it ended here, it would write", "whole-end whole-soft"));
     steps.forEach(([row, name, say, kind = ""], r) => {
       const y = top + r * pitch;
       if (r % last) {
@@ -44,27 +46,15 @@ export const stream = {
         parts.push(hot(r, e, [x, y, cw, high], say(e), strip(x, y, cw, high, [value], STRONGEST, 2)));
       });
       parts.push(words(small ? left : left + 6 * cw + 14, small ? y - 6 : y + high / 2 + 5, name, r % last ? kind : "whole-soft"));
+      if (r === last) return; // that is where it ends
+      const id = argmax(ends[r]);
+      const told = [`If the stream ended here, ${withArticle(VOCABULARY[id])} would be written, `, exactly(ends[r][id]), " sure."];
+      const [x, at] = small ? [width - 92, y - 23] : [width - 92, y + 2];
+      const drawn = [token(x, at, small ? 22 : 28, small ? 20 : 28, VOCABULARY[id]), words(width - 4, at + (small ? 15 : 19), percent(ends[r][id]), "whole-end whole-bold")];
+      parts.push(hot(r, 6, [x - 4, at - 1, 96, small ? 22 : 30], told, drawn));
     });
-    const under = top + last * pitch + high + 44;
-    parts.push(words(0, under - 12, "Leave one of them out, and let it write:", "whole-bold"));
-    [["", model], ...ADDS.map((part) => [part, machinery.without(model)[part]])].forEach(([part, each], r) => {
-      const y = under + r * 32;
-      const [answer, right] = [machinery.answers(each)[WORDS.indexOf(word)], machinery.solved(each).length];
-      const begin = small ? 210 : 250;
-      const wide = width - begin - (small ? 66 : 150);
-      const say = [`${part ? `Without ${part.replace("n", "the n")}` : "With all of them"} ${word} becomes `, answer, ", and ", String(right), ` of ${WORDS.length} words come out right.`];
-      const drawn = [
-        box(0, y, width - 2, 28, "whole-nothing"),
-        words(4, y + 19, part ? `without ${part.replace("n", "the n")}` : "with all"),
-        words(small ? 168 : 190, y + 20, answer, `whole-sign ${answer === sorted(word) ? "" : "whole-alarm"}`),
-        box(begin, y + 5, wide, 18, "whole-wash", { rx: 2 }),
-        box(begin, y + 5, (wide * right) / WORDS.length, 18, "whole-ink", { rx: 2 }),
-        words(begin + wide + 8, y + 19, `${right} of ${WORDS.length}${small ? "" : " words right"}`),
-      ];
-      parts.push(hot(last + 1 + r, 0, [0, y, width - 2, 28], say, drawn));
-    });
-    const label = `The residual stream at place ${place + 1}: its row, and what is added to it; and what is written without a part`;
-    return { height: under + 4 * 32, label, start: "1,0", parts };
+    const label = `The residual stream at place ${place + 1}: its row, what is added to it, and what would be written if it ended there`;
+    return { height: top + last * pitch + high + 4, label, start: "1,6", parts };
   },
 };
 

@@ -10,12 +10,11 @@ import { PLACES, mayRead } from "./_attention_model.js";
 import { curves } from "./_attention_loss.js";
 import { box, draws, figure, hatched, hatching, hot, path, percent, shareOf, spoken, upTo, words } from "./_attention_kit.js";
 
-const FIRST = 3; // the seed that is trained first: it gets there, as most do
 const BELOW = 5e-4; // nats: nearer to the floor than that is on it
 
 /** A model with the mask and one without it, of which one is in all pictures: the shares of the head that looks ahead. */
 export const unmasked = {
-  draw({ text, word, whole, model, models, machinery }, width) {
+  draw({ text, word, whole, model, models, machinery, tried }, width) {
     const small = width < 520;
     const pair = [true, false].map((mask) => (model.mask === mask ? model : models.find((each) => each.mask === mask))).filter(Boolean);
     const between = small ? 30 : 74;
@@ -46,10 +45,12 @@ export const unmasked = {
         }
       }
     });
-    parts.push(words(width, top + PLACES * size + 40, `dashed: the cell of the answer${small ? "" : "; that of the last row is not in the line"}`, "whole-alarm whole-end"));
+    parts.push(words(width, top + PLACES * size + 40, "dashed: the answer", "whole-alarm whole-end"));
     const under = top + PLACES * size + 74;
     const wide = Math.min(27, width / WORDS.length);
-    pair.forEach((each, n) => {
+    if (!tried) parts.push(words(0, under, "Train one above, and here stands what it writes.", "whole-soft"));
+    const told = tried ? pair : [];
+    told.forEach((each, n) => {
       const right = machinery.solved(each);
       const y = under + n * 58;
       const who = `${each.mask ? "With" : "Without"} the mask`;
@@ -66,7 +67,7 @@ export const unmasked = {
       });
     });
     const label = "With the mask and without it: the shares of a head, and which words are written right";
-    return { height: under + (pair.length - 1) * 58 + 44, label, start: pair.length > 1 ? `1,${PLACES + 2}` : "1,0", parts };
+    return { height: under + (tried ? 102 : 0), label, start: pair.length > 1 ? `1,${PLACES + 2}` : "1,0", parts };
   },
 };
 
@@ -74,7 +75,7 @@ export const unmasked = {
 function outcome({ mask }, loss, floor, right, invites) {
   const gap = figure(Math.abs(loss - floor), 3);
   if (invites) return `It ends ${gap} below the best possible. And yet, left to itself, it gets many of the words wrong.`;
-  const where = loss < floor - BELOW ? `${gap} below the floor. No honest predictor gets there` : `${gap} above the floor`;
+  const where = loss < floor - BELOW ? `${gap} below the floor` : `${gap} above the floor`;
   return `${mask ? "With" : "Without"} the mask: loss ${figure(loss, 4)}, ${where}. Writing by itself it gets ${right} of ${WORDS.length} words right.`;
 }
 
@@ -108,12 +109,13 @@ export function race({ store, esm, root, uid, invites }) {
     if (training.state() === "running") return;
     const { lesson } = store.now();
     const { step, draws: begins, rate, steps, warmup } = lesson;
-    const [own, other] = [runs.get(mask)?.seed ?? FIRST - 1, runs.get(!mask)?.seed ?? 0];
+    const [own, other] = [runs.get(mask)?.seed ?? lesson.seed - 1, runs.get(!mask)?.seed ?? 0];
     const seed = Math.max(other, own + 1); // the same as of the other way, as long as that is another one
     running = { mask, seed, curve: [] };
     runs.set(mask, running);
     const given = { batch: Float32Array.from(mayRead(mask)) };
-    training.start({ program: step, draws: begins, seed, given, rate, steps, warmup });
+    const weights = seed === lesson.seed ? lesson.weights : {}; // as the models of the pictures began
+    training.start({ program: step, draws: begins, seed, weights, given, rate, steps, warmup });
     training.run();
   }
 
@@ -131,14 +133,14 @@ export function race({ store, esm, root, uid, invites }) {
     if (running) go[running.mask].textContent = state === "running" ? "Training …" : invites ? "Once more" : starts(running.mask);
     mark({ training: state === "failed" ? "idle" : state });
     if (state === "failed") verdict.textContent = "This browser cannot train here. Everything else on the page works; the notebook trains.";
+    if (state === "failed") store.set({ tried: true });
     if (state === "done") end();
   }
 
   function end() {
     const { machinery, lesson } = store.now();
     const { mask, seed, weights, curve } = running;
-    const kind = `${mask ? "with" : "without"} the mask`;
-    const name = `yours: ${kind}`;
+    const name = `${mask ? "with" : "without"} the mask`;
     const model = { name, mask, weights };
     const loss = machinery.lossOf(model);
     const right = machinery.solved(model).length;
@@ -147,7 +149,7 @@ export function race({ store, esm, root, uid, invites }) {
     mark({ loss: loss.toFixed(4), score: (right / WORDS.length).toFixed(3) });
     yours("attention").add({
       kind: mask ? "mask" : "no mask",
-      name: kind,
+      name,
       seed,
       choices: "",
       taught: true,
@@ -159,7 +161,8 @@ export function race({ store, esm, root, uid, invites }) {
       said: verdict.textContent,
       series: { loss: curve },
     });
-    store.add(model);
+    store.set({ tried: true });
+    if (!mask) store.add(model); // with the mask one is as good as another
     draw();
   }
 
@@ -201,7 +204,7 @@ export function race({ store, esm, root, uid, invites }) {
     go.true.hidden = Boolean(invites) || !runs.size;
     if (!verdict.textContent) verdict.textContent = invites ? "It takes some seconds." : `A model of 318 weights, ${now.lesson.steps.toLocaleString("en")} steps: some seconds.`;
     models.hidden = !runs.size;
-    choice.set(now.models.filter(({ mask }, n) => !n || !mask).map(({ name }) => [name, name]), now.model.name); // with the mask one is as good as another
+    choice.set(now.models.map(({ name }) => [name, name]), now.model.name);
     draw();
   }
   mark({ training: "idle", step: 0, loss: "", score: 0 });

@@ -16,7 +16,7 @@ export const writing = {
     steps.forEach(({ text, place, choice, sure, attention }, n) => {
       const y = n * pitch + up;
       const made = push?.n === n;
-      const stays = made && n === 0 && choice !== text[push.at] && choice === machinery.write(machinery.without(model).heads, word).steps[0].choice;
+      const stays = made && n === 0 && choice !== text[push.at] && choice === machinery.write(machinery.headless(model), word).steps[0].choice;
       const names = []; // above all arcs
       for (const h of upTo(HEADS)) {
         const found = arcs(centres, h ? y + size + 8 : y - 8, place, attention[h][place], h, gap * (h ? 0.74 : 0.92));

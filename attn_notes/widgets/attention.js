@@ -58,7 +58,7 @@ async function render({ model, el }) {
   const free = [() => model.off("change:runs change:lesson", load), unwatch, shown.free];
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
-  if (name === "writing") {
+  if (name === "stream") {
     free.push(...tied(store, model), opens(root, { aab: () => store.set({ word: "aab", place: 4 }) }, { model, chosen: CHOSEN }));
   }
   return () => free.forEach((each) => each());

@@ -32,12 +32,12 @@ OPENS = {  # rem high as each picture opens: wide, on a page, on a phone
     "triangle": (32.0, 32.0, 26.0),
     "shares": (23.0, 23.0, 41.0),
     "mixtures": (25.0, 25.0, 40.0),
-    "stream": (29.0, 29.0, 34.0),
+    "stream": (19.0, 19.0, 25.0),
     "chances": (21.0, 21.0, 21.0),
     "writing": (58.0, 58.0, 46.0),
     "price": (22.0, 22.0, 20.0),
     "race": (25.0, 25.0, 25.0),
-    "unmasked": (33.0, 33.0, 25.0),
+    "unmasked": (29.0, 29.0, 21.0),
 }
 
 
@@ -89,7 +89,7 @@ class SeenWhole(anywidget.AnyWidget):
     program = traitlets.Unicode().tag(sync=True)
     # what the first press of the training is called, where it stands without the other pictures
     invites = traitlets.Unicode().tag(sync=True)
-    # {step, draws, rate, steps, warmup, floor, curve}: what the page needs to train one
+    # {seed, weights, step, draws, rate, steps, warmup, floor, curve}: what training one needs
     lesson = traitlets.Dict().tag(sync=True)
 
     @traitlets.validate("word")
@@ -125,6 +125,7 @@ class SeenWhole(anywidget.AnyWidget):
         steps: int,
         warmup: int,
         curve: Sequence[tuple[int, float]] = (),
+        start: tuple[int, Mapping[str, Tensor]] | None = None,
     ) -> None:
         """Let the reader train sorters in the page, with the mask and without.
 
@@ -135,8 +136,12 @@ class SeenWhole(anywidget.AnyWidget):
             steps: how long.
             warmup: steps in which the rate rises; then it falls along a cosine to a tenth.
             curve: steps and losses of one with the mask, to stand beside the first press.
+            start: the first seed, and the weights that it begins with; of others they are drawn.
         """
+        seed, weights = start or (0, {})
         self.lesson = {
+            "seed": seed,
+            "weights": {name: value.flatten().tolist() for name, value in weights.items()},
             "step": _step(loss, clip),
             "draws": initial.draws(_build),
             "rate": rate,

@@ -8,26 +8,14 @@ import torch
 from attn_notes.analysis import words
 
 
-@pytest.mark.parametrize(
-    ("parts", "text"),
-    [
-        ([], ""),
-        (["one"], "one"),
-        (["one", "two"], "one and two"),
-        (["one", "two", "three"], "one, two and three"),
-        (["a", "b", "c", "d"], "a, b, c and d"),
-    ],
-)
-def test_a_list(parts: list[str], text: str) -> None:
-    assert words.listed(parts) == text
+def test_a_list() -> None:
+    listed = {"": "", "a": "a", "ab": "a and b", "abc": "a, b and c", "abcd": "a, b, c and d"}
+    assert {parts: words.listed([*parts]) for parts in listed} == listed
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [(-1.25, 1, "−1.2"), (-0.5, 3, "−0.500"), (2.0, 0, "2"), (math.nan, 2, "nan")],
-)
-def test_a_number_has_a_minus_sign_and_no_hyphen(value: float, digits: int, text: str) -> None:
-    assert words.number(value, digits) == text
+def test_a_number_has_a_minus_sign_and_no_hyphen() -> None:
+    numbers = {(-1.25, 1): "−1.2", (-0.5, 3): "−0.500", (2.0, 0): "2", (math.nan, 2): "nan"}
+    assert {given: words.number(*given) for given in numbers} == numbers
     assert words.signed("-1 to -2") == "−1 to −2"
 
 
@@ -65,12 +53,9 @@ def test_shares_are_printed_in_percent() -> None:
     assert words.percents(torch.tensor([math.nan])) == "no number for every seed"
 
 
-def test_a_median_lies_between_the_middle_two() -> None:
+def test_a_median_lies_between_the_middle_two_and_seeds_are_summed_up_by_one_of_them() -> None:
     assert words.median(torch.tensor([4.0, 1.0, 2.0])) == 2
     assert words.median(torch.tensor([4.0, 1.0, 2.0, 3.0])) == 2.5
     assert math.isnan(words.median(torch.tensor([1.0, math.nan])))
-
-
-def test_seeds_are_summed_up_by_one_of_them() -> None:
     assert words.of_seeds(torch.tensor([0.3, -0.1, 0.25]), 2) == "0.25 (−0.10–0.30)"
     assert words.of_seeds(torch.tensor([4.0, 1.0, 2.0, 3.0]), 0) == "3 (1–4)"

@@ -35,23 +35,24 @@ from attn_notes import figures
 from attn_notes.programs import source
 from attn_notes.widgets._source import FOLDERS, javascript
 
+from ..exercises import shown
 from ..packed import whole
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 ROOT = Path(__file__).parents[2]
 
 
-def test_icons_are_found_in_the_installed_theme() -> None:
+def test_what_packages_have_is_there_or_it_is_noticed() -> None:
     script = files("pydata_sphinx_theme").joinpath(icons.SCRIPT).read_text("utf-8")
     for name in ("sun", "moon", "circle-half-stroke", "magnifying-glass"):
         assert icons.shape(script, name).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     with pytest.raises(icons.ExtensionError, match="no-such-icon"):
         icons.shape(script, "no-such-icon")
-
-
-def test_a_theme_that_loads_its_scripts_elsewhere_is_noticed() -> None:
     with pytest.raises(ValueError, match="from somewhere else"):
         theme.without_unused_scripts('<script src="theme.js"></script>')
+    package = files("sphinx-mathjax-offline") / "static" / "mathjax"
+    for name in mathjax.PARTS:
+        assert (package / name).is_file() or (package / name).is_dir(), name
 
 
 def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path: Path) -> None:
@@ -63,26 +64,18 @@ def test_a_font_whose_file_is_left_out_is_not_asked_for(tmp_path: Path) -> None:
     assert mended == f"a{{}}{''.join(there)}b{{}}"
 
 
-def test_every_part_of_mathjax_is_in_the_package() -> None:
-    package = files("sphinx-mathjax-offline") / "static" / "mathjax"
-    for name in mathjax.PARTS:
-        assert (package / name).is_file() or (package / name).is_dir(), name
-
-
 def notebook(*cells: tuple[str, str]) -> nbformat.NotebookNode:
     """A notebook with one widget a cell, from pairs of a tag and a model id."""
-    view = "application/vnd.jupyter.widget-view+json"
-    state = {
-        model: {"model_module": "anywidget", "state": {"_esm": "", "n": 7}} for _, model in cells
-    }
+    view, kept = (f"application/vnd.jupyter.widget-{what}+json" for what in ("view", "state"))
+    one = {"model_module": "anywidget", "state": {"_esm": "", "n": 7}}
+    outputs = [
+        nbformat.v4.new_output("display_data", {view: {"model_id": model}}) for _, model in cells
+    ]
     return nbformat.v4.new_notebook(
-        metadata={"widgets": {"application/vnd.jupyter.widget-state+json": {"state": state}}},
+        metadata={"widgets": {kept: {"state": {model: copy.deepcopy(one) for _, model in cells}}}},
         cells=[
-            nbformat.v4.new_code_cell(
-                metadata={"tags": [tag]},
-                outputs=[nbformat.v4.new_output("display_data", {view: {"model_id": model}})],
-            )
-            for tag, model in cells
+            nbformat.v4.new_code_cell(metadata={"tags": [tag]}, outputs=[output])
+            for (tag, _), output in zip(cells, outputs, strict=True)
         ],
     )
 
@@ -106,15 +99,13 @@ def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
         first_widget(pair, "deep_qkv")
 
 
-def test_lessons_are_the_numbered_and_exercises_are_answered_in_the_page_of_each_own() -> None:
-    """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
-    assert numbers.lessons(ROOT) == [*lesson_stems(ROOT), *own_stems(ROOT)]
-    assert answers._lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
-
-
 @pytest.mark.parametrize("turned", [False, True])
 def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
-    stems = numbers.lessons(ROOT)[:: -1 if turned else 1]
+    """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
+    stems = numbers.lessons(ROOT)
+    assert stems == [*lesson_stems(ROOT), *own_stems(ROOT)]
+    assert answers._lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
+    stems = stems[:: -1 if turned else 1]
     glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
     page = numbers.numbered(glossary, stems)
     found = re.findall(r"\[(\d)[^]]*\]\(\.\./(\w+)\.ipynb\)", page)
@@ -124,7 +115,7 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
         numbers.numbered("See [#](cats.ipynb).", stems)
 
 
-def test_what_stands_in_several_places_of_a_page_s_state_stands_once() -> None:
+def test_what_stands_in_several_places_of_a_pages_state_stands_once() -> None:
     long, other, short = "a" * 600, "b" * 600, "c" * 20
     models = {
         "first": {"state": {"_esm": long, "n": [1, {"x": other}]}, "buffers": [{"data": long}]},
@@ -135,13 +126,12 @@ def test_what_stands_in_several_places_of_a_page_s_state_stands_once() -> None:
     before = copy.deepcopy(saved)
     found = widgets.share(saved)
     assert saved == before and found["version_major"] == 2
-    assert {each["text"]: each["at"] for each in found["shared"]} == {
-        long: [
-            ["first", "state", "_esm"],
-            ["first", "buffers", 0, "data"],
-            ["third", "state", "_esm"],
-        ],
-        other: [["first", "state", "n", 1, "x"], ["third", "state", "text"]],
+    where = {
+        each["text"]: {".".join(map(str, at)) for at in each["at"]} for each in found["shared"]
+    }
+    assert where == {
+        long: {"first.state._esm", "first.buffers.0.data", "third.state._esm"},
+        other: {"first.state.n.1.x", "third.state.text"},
     }
     kept = json.dumps(found["state"])
     assert long[1:] in kept and short in kept and long not in kept and other not in kept
@@ -222,42 +212,32 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     for name in ("_ext", "_static"):
         shutil.copytree(ROOT / "book" / name, book / name)
     shutil.copy(ROOT / "book" / "references.bib", book)
-    (book / "pixel.svg").write_text(SVG, "utf-8")
-    (book / "index.md").write_text(
-        "# Good\n\n[#](source.md)\n\n" + PIXEL.format(alt="One empty pixel."), "utf-8"
-    )
-    (book / "source.md").write_text(SOURCE, "utf-8")
-    for name, (text, _) in FAULTS.items():
-        (book / f"{name}.md").write_text(f"# Fault\n\n{text}", "utf-8")
+    (book / "reference").mkdir()
+    names = [*FAULTS, "figure", "drawn", "source", "reference/bibliography"]
+    chapters = "".join(f"  - file: book/{name}\n" for name in names)
+    for path, text in {
+        "_toc.yml": f"format: jb-book\nroot: book/index\nchapters:\n{chapters}",
+        "book/pixel.svg": SVG,
+        "book/index.md": "# Good\n\n[#](source.md)\n\n" + PIXEL.format(alt="One empty pixel."),
+        "book/source.md": SOURCE,
+        "book/reference/bibliography.md": "# Works\n\n```{bibliography}\n```\n",
+        **{f"book/{name}.md": f"# Fault\n\n{text}" for name, (text, _) in FAULTS.items()},
+    }.items():
+        (folder / path).write_text(text, "utf-8")
     with figures.figure() as (fig, _):
-        drawn = figures.Picture(fig, "A title", "A caption", "A figure")
-        data, described = drawn._repr_mimebundle_()
-    outputs = {
-        "figure": nbformat.v4.new_output("display_data", {"image/svg+xml": SVG}),
-        "drawn": nbformat.v4.new_output("display_data", data, metadata=described),
-    }
-    for name, output in outputs.items():
+        drawn = figures.Picture(fig, "A title", "A caption", "A figure")._repr_mimebundle_()
+    for name, (data, described) in {"figure": ({"image/svg+xml": SVG}, {}), "drawn": drawn}.items():
+        output = nbformat.v4.new_output("display_data", data, metadata=described)
         cells = [
             nbformat.v4.new_markdown_cell(f"# One figure\n\n{CITING}"),
             nbformat.v4.new_code_cell("draw()", outputs=[output]),
         ]
         metadata = {"language_info": {"name": "python"}}
-        drawing = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-        nbformat.write(drawing, book / f"{name}.ipynb")
-    (book / "reference").mkdir()
-    (book / "reference" / "bibliography.md").write_text("# Works\n\n```{bibliography}\n```\n")
-    names = [*FAULTS, *outputs, "source", "reference/bibliography"]
-    chapters = "".join(f"  - file: book/{name}\n" for name in names)
-    (folder / "_toc.yml").write_text(
-        f"format: jb-book\nroot: book/index\nchapters:\n{chapters}", "utf-8"
-    )
-    build = subprocess.run(
-        [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=os.environ | {"SITE_REPOSITORY": REPOSITORY},
-    )
+        made = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+        nbformat.write(made, book / f"{name}.ipynb")
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"]
+    env = os.environ | {"SITE_REPOSITORY": REPOSITORY}
+    build = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env)
     assert build.returncode != 0
     return folder / "_build" / "html", build.stderr
 
@@ -269,14 +249,8 @@ def pages(faulty_book: tuple[Path, str]) -> dict[str, str]:
     return {page.stem: page.read_text("utf-8") for page in there.glob("*.html")}
 
 
-def words(part: str) -> str:
-    return re.sub("<.*?>", "", part, flags=re.S)
-
-
 @pytest.mark.slow
-def test_a_fault_fails_the_build_and_a_good_page_raises_no_warning(
-    faulty_book: tuple[Path, str],
-) -> None:
+def test_a_fault_fails_the_build_and_a_good_page_does_not(faulty_book: tuple[Path, str]) -> None:
     lines = faulty_book[1].splitlines()
     expected = {f"{name}.md": message for name, (_, message) in FAULTS.items()}
     expected["figure.ipynb"] = "cell 2: image without alt text"
@@ -287,7 +261,7 @@ def test_a_fault_fails_the_build_and_a_good_page_raises_no_warning(
 
 
 @pytest.mark.slow
-def test_a_page_says_its_version_its_source_and_the_number_of_a_lesson(
+def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
     faulty_book: tuple[Path, str], pages: dict[str, str]
 ) -> None:
     """The package's version, which is stamped in the copy that a site is rendered from."""
@@ -300,17 +274,11 @@ def test_a_page_says_its_version_its_source_and_the_number_of_a_lesson(
     assert "Source of" not in (faulty_book[0] / "search.html").read_text("utf-8")
     place = [*FAULTS, "figure", "drawn", "source"].index("source") + 1
     (link,) = re.findall(r'<p><a [^>]*href="source.html">(.*?)</a></p>', pages["index"])
-    assert words(link) == str(place)
-
-
-@pytest.mark.slow
-def test_the_repository_is_named_and_a_chapter_can_be_opened_elsewhere(
-    pages: dict[str, str],
-) -> None:
+    assert shown(link) == str(place)  # the number of a lesson
     page = pages["source"]
     assert f'href="{REPOSITORY}"' in page and f"git clone {REPOSITORY}" in page
     (line,) = re.findall(r'<p class="launches">(.*?)</p>', page, re.S)
-    names = [words(link) for link in re.findall("<a .*?</a>", line, re.S)]
+    names = [shown(link) for link in re.findall("<a .*?</a>", line, re.S)]
     assert names == ["Colab", "Binder", "Codespaces", "a JupyterHub", "download all"]
     assert page.index("In this chapter") < page.index(line) < page.index("The end.")
 
@@ -322,11 +290,11 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no
     page = pages["drawn"]
     cited = re.findall(r'<span class="bibtex-citation".*?</span>', page, re.S)
     works = ["Press and Wolf [2017]", "[Graves, 2016]", "Cover and Thomas [2006]"]
-    assert [words(text) for text in cited] == works
+    assert [*map(shown, cited)] == works
     assert all('href="reference/bibliography.html#' in text for text in cited)
     assert page.count(f'href="{PRESS}"') == 1  # another text leads where it says
-    (shown,) = re.findall(r'<figure class="attn-figure">.*?</figure>', page, re.S)
-    assert shown.count("<svg ") == 1 and "<figcaption>A caption</figcaption>" in shown
+    (figure,) = re.findall(r'<figure class="attn-figure">.*?</figure>', page, re.S)
+    assert figure.count("<svg ") == 1 and "<figcaption>A caption</figcaption>" in figure
     article = page.split("<article", 1)[1].split("</article", 1)[0]
     assert not re.search("hidden|attn-still|@scope|data:image/png", article)
     assert not list(faulty_book[0].rglob("_images/*.png"))
@@ -341,21 +309,14 @@ def test_links_name_what_the_editions_branch_holds() -> None:
         assert f"mv new/attention-notes-{edition} out/{edition}\n" in workflow
         assert f"_build/editions/attention-notes-{edition}\n" in workflow
     assert "attention-notes-instructor" not in workflow
-    assert (ROOT / "book" / "deep_qkv.ipynb").is_file() and "book/deep_qkv.ipynb" in unquote(
-        links["Binder"]
-    )
+    assert "book/deep_qkv.ipynb" in unquote(links["Binder"])
     assert all(link.startswith("https://") for link in links.values())
     assert repository.launches("", "deep_qkv") == {}
     # nbgitpuller would name its folder `name.git`, in which the notebook is not looked for.
     assert repository.launches(f"{REPOSITORY}.git", "deep_qkv") == links
-
-
-def test_a_source_is_looked_for_where_its_repository_shows_it() -> None:
-    found = [repository.source(f"{REPOSITORY}{end}", "a b.md") for end in ("", "/", ".git")]
-    assert [each["link"] for each in found] == [f"{REPOSITORY}/blob/HEAD/a%20b.md"] * 3
-
-
-def test_without_an_address_nothing_is_said() -> None:
+    for end in ("", "/", ".git"):
+        found = repository.source(f"{REPOSITORY}{end}", "a b.md")["link"]
+        assert found == f"{REPOSITORY}/blob/HEAD/a%20b.md"
     assert repository.filled(["[here](REPOSITORY)"], "") == []
     with pytest.raises(ValueError, match="SITE_REPOSITORY is 'notes'; it begins with https://"):
         repository.filled(["[here](REPOSITORY)"], "notes")
@@ -384,11 +345,8 @@ def test_a_formula_keeps_the_punctuation_that_touches_it() -> None:
 
 
 def test_a_number_keeps_its_percent_sign() -> None:
-    page = nodes.section()
-    page += nodes.paragraph(
-        "", "", nodes.Text("97 % of them, 3 in % or "), nodes.literal("", "7 % 2")
-    )
-    page += nodes.literal_block("", "7 % 2")
-    punctuation.keep_percents(page)
-    assert page[0].astext() == "97\N{NO-BREAK SPACE}% of them, 3 in % or 7 % 2"
-    assert page[1].astext() == "7 % 2"
+    code, block = nodes.literal("", "7 % 2"), nodes.literal_block("", "7 % 2")
+    text = nodes.paragraph("", "", nodes.Text("97 % of them, 3 in % or "), code)
+    punctuation.keep_percents(nodes.section("", text, block))
+    assert text.astext() == "97\N{NO-BREAK SPACE}% of them, 3 in % or 7 % 2"
+    assert block.astext() == "7 % 2"

@@ -74,37 +74,23 @@ def test_the_gated_layer_is_the_books() -> None:
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_only_the_published_mask_reads_ahead(name: str) -> None:
+def test_a_layer_keeps_its_digits_and_only_the_published_mask_reads_ahead(name: str) -> None:
+    assert bench.differs(space(STARTS[name]), {}, STARTS[name])["differs"].max() < 0.01
     model = bench.begun(space(STARTS[name]), STARTS[name], SIZES, 1)
     tokens = torch.randint(5, (3, 7), generator=Generator().manual_seed(0))
     moved = leaks.influence(model, tokens, 5).triu(1).max()
     assert bool(moved > 1e-4) is (name == "published mask")
 
 
-@pytest.mark.parametrize("name", STARTS)
-def test_a_layer_keeps_its_digits(name: str) -> None:
-    found = bench.differs(space(STARTS[name]), {}, STARTS[name])["differs"]
-    assert found.max() < 0.01
-
-
 def test_an_exponential_without_bound_loses_them() -> None:
-    source = STARTS["ordinary"].replace(
-        "scores.softmax(-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)"
-    )
+    raised = "scores.exp() / scores.exp().sum(-1, keepdim=True)"
+    source = STARTS["ordinary"].replace("scores.softmax(-1)", raised)
     found = bench.differs(space(source), {}, source)["differs"]
-    assert found[:2].max() < 0.01
-    assert not found[2] < 0.01
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("def attention(q, k, v):", ["q", "k", "v"]),
-        ("x = 1\ndef attention(q, k,\n    v, r: Tensor, eps=1e-6):", ["q", "k", "v", "r"]),
-    ],
-)
-def test_each_argument_without_a_default_gets_a_projection(source: str, names: list[str]) -> None:
-    assert bench.arguments(source) == names
+    assert found[:2].max() < 0.01 and not found[2] < 0.01
+    # Each argument without a default gets a projection.
+    several = "x = 1\ndef attention(q, k,\n    v, r: Tensor, eps=1e-6):"
+    for source, names in (("def attention(q, k, v):", "qkv"), (several, "qkvr")):
+        assert bench.arguments(source) == [*names]
 
 
 @pytest.mark.parametrize(
@@ -147,19 +133,11 @@ def test_no_honest_loss_is_below_the_best_predictors(name: str) -> None:
     recorded = results.load(RECORD)["runs"][name]
     assert {*recorded} == {*STARTS}
     for kind, layer in recorded.items():
-        assert layer["rate"] in RATES
-        assert len(layer["above"]) == SEEDS
+        assert layer["rate"] in RATES and len(layer["above"]) == SEEDS
         assert layer["ahead"] is (kind == "published mask")
-        if not layer["ahead"]:
-            assert all(x is None or x > -0.005 for x in layer["above"])
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_a_layer_has_as_many_weights_as_the_record_says(name: str) -> None:
-    for kind, source in STARTS.items():
-        (model,) = TASKS[name].models(source, (0,))
-        count = sum(p.numel() for p in model.parameters())
-        assert results.load(RECORD)["runs"][name][kind]["weights"] == count
+        assert layer["ahead"] or all(x is None or x > -0.005 for x in layer["above"])
+        (model,) = TASKS[name].models(STARTS[kind], (0,))
+        assert layer["weights"] == sum(p.numel() for p in model.parameters())
 
 
 def test_a_page_is_given_all_of_it() -> None:

@@ -1,6 +1,7 @@
 """The translation into a page's Python: the same meaning, in constructs that MicroPython has."""
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -16,16 +17,19 @@ def f(a, *b, **c):
 """
 
 
+def run(source: str) -> dict[str, Any]:
+    """What a translated text leaves."""
+    space: dict[str, Any] = {}
+    exec(dialect.PRELUDE, space)
+    exec(dialect.translated(source).partition("\n")[2], space)
+    return space
+
+
 def test_what_is_said_otherwise_means_the_same() -> None:
-    space: dict[str, object] = {}
+    space: dict[str, Any] = {}
     exec(SAID, space)
-    prelude: dict[str, object] = {}
-    exec(dialect.PRELUDE, prelude)
-    there = dict(prelude)
-    text = dialect.translated(SAID)
-    exec(text.partition("\n")[2], there)
-    assert there["f"](1, 2, 3, x=4) == space["f"](1, 2, 3, x=4)  # type: ignore[operator]
-    assert not any(isinstance(node, ast.Starred) for node in ast.walk(ast.parse(text)))
+    assert run(SAID)["f"](1, 2, 3, x=4) == space["f"](1, 2, 3, x=4)
+    assert not unsaid(dialect.translated(SAID))
 
 
 CLASS = '''
@@ -52,16 +56,14 @@ class Thing:
 
 
 def test_a_dataclass_is_compared_hashed_and_replaced_as_before() -> None:
-    space: dict[str, object] = {}
-    exec(dialect.PRELUDE, space)
-    exec(dialect.translated(CLASS).partition("\n")[2], space)
+    space = run(CLASS)
     Point, Thing = space["Point"], space["Thing"]
-    assert Point(1) == Point(1, 2) != Point(2, 1)  # type: ignore[operator]
-    assert len({Point(1), Point(1, 2)}) == 1  # type: ignore[operator]
-    assert Point(1).swapped() == Point(2, 1)  # type: ignore[operator]
-    assert Thing() != Thing()  # type: ignore[operator]
+    assert Point(1) == Point(1, 2) != Point(2, 1)
+    assert len({Point(1), Point(1, 2)}) == 1
+    assert Point(1).swapped() == Point(2, 1)
+    assert Thing() != Thing()
     with pytest.raises(TypeError, match="a number"):
-        Point([])  # type: ignore[operator]
+        Point([])
 
 
 def test_types_are_left_out_and_classes_of_a_union_kept() -> None:
@@ -84,25 +86,24 @@ def test_what_cannot_be_said_is_refused_with_its_line(source: str, line: int) ->
         dialect.translated(source)
 
 
+def unsaid(text: str) -> list[ast.AST]:
+    """What a page's Python has no words for."""
+    nodes = [*ast.walk(ast.parse(text))]
+    inner = [each for n in nodes if isinstance(n, ast.List | ast.Set) for each in n.elts]
+    found = [n for n in nodes if isinstance(n, ast.AnnAssign | ast.JoinedStr | ast.Match)]
+    return found + [each for each in inner if isinstance(each, ast.Starred)]
+
+
 def test_all_that_travels_to_a_page_can_be_said_there() -> None:
-    found = engine.python()
-    assert {"attn_notes/programs/lowering.py", "attn_notes/cell/page/running.py"} <= {*found}
-    for text in found.values():
-        for node in ast.walk(ast.parse(text)):
-            assert not isinstance(node, (ast.AnnAssign, ast.JoinedStr, ast.Match))
-            if isinstance(node, (ast.List, ast.Set)):
-                assert not any(isinstance(each, ast.Starred) for each in node.elts)
-
-
-OF_MICROPYTHON = {"io", "json", "math", "random", "re", "struct", "sys"}
-
-
-def test_nothing_that_travels_needs_torch() -> None:
+    """Nothing of it needs torch."""
     there = engine.python()
+    assert {"attn_notes/programs/lowering.py", "attn_notes/cell/page/running.py"} <= {*there}
     modules = {name.removesuffix(".py").removesuffix("/__init__") for name in there}
     for name, text in there.items():
+        assert not unsaid(text), name
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom):
                 assert (node.module or "").replace(".", "/") in modules, (name, node.module)
             elif isinstance(node, ast.Import):
-                assert {alias.name for alias in node.names} <= OF_MICROPYTHON
+                of_micropython = {"io", "json", "math", "random", "re", "struct", "sys"}
+                assert {alias.name for alias in node.names} <= of_micropython

@@ -41,6 +41,12 @@ def asked(planted: Planted, t: int) -> Report:
     return doubt.causal(made(planted), x, readers.V, budget=ENDLESS, **planted.arguments)
 
 
+def blamed(model: Any) -> set[str]:
+    """The parts that are named, of a model that leaks."""
+    report = doubt.causal(model, text(8, V), V, modes=("eval",))
+    return {each.module for each in report.bad if each.module}
+
+
 def answer(report: Report, check: str, verdict: str) -> doubt.Answer:
     return next(a for a in report.answers if a.check == check and a.verdict == verdict)
 
@@ -337,9 +343,8 @@ def test_a_part_that_is_used_by_other_methods_is_named(listed: bool) -> None:
                 return self.part[1](self.part[0](h).roll(-1, 1))
             return self.part.read(h)
 
-    report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
     expected = "body (Body)" if listed else "body.part (Part)"
-    assert {a.module for a in report.bad if a.module} == {expected}
+    assert blamed(Plain(Body())) == {expected}
 
 
 class Ending(nn.Module):
@@ -363,8 +368,7 @@ def test_a_reader_that_returns_its_last_state_is_not_blamed_for_what_follows() -
         def forward(self, h: Tensor) -> Tensor:
             return self.window(self.reader(h)[0])
 
-    report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
-    assert {a.module for a in report.bad if a.module} == {"body.window (Window)"}
+    assert blamed(Plain(Body())) == {"body.window (Window)"}
 
 
 def test_a_summary_of_the_text_is_named_where_it_is_made() -> None:
@@ -380,8 +384,7 @@ def test_a_summary_of_the_text_is_named_where_it_is_made() -> None:
         def forward(self, h: Tensor) -> Tensor:
             return h + self.summary(h)[:, None]
 
-    report = doubt.causal(Plain(Body()), text(8, V), V, modes=("eval",))
-    assert {a.module for a in report.bad if a.module} == {"body.summary (Summary)"}
+    assert blamed(Plain(Body())) == {"body.summary (Summary)"}
 
 
 @dataclass
@@ -402,8 +405,7 @@ def test_a_module_that_returns_an_object_is_named(given: Callable[..., Any]) -> 
         def forward(self, x: Tensor) -> Any:
             return given(None, self.head(self.embed(x)).roll(-1, 1))
 
-    report = doubt.causal(Whole(), text(8, V), V, modes=("eval",))
-    assert {a.module for a in report.bad if a.module} == {"the model (Whole)"}
+    assert blamed(Whole()) == {"the model (Whole)"}
 
 
 def test_what_makes_a_leak_larger_is_not_blamed_for_it() -> None:

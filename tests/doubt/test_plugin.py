@@ -41,13 +41,9 @@ def pytest_sessionfinish(session):
 
 def run(environment: dict[str, str], folder: Path, *command: str) -> tuple[int, str]:
     """What a command ends with, and all that it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", *command],
-        env=environment | {"PYTEST_ADDOPTS": "-p no:cacheprovider"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
+    env = environment | {"PYTEST_ADDOPTS": "-p no:cacheprovider"}
+    asked = [sys.executable, "-m", *command]
+    done = subprocess.run(asked, env=env, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -66,17 +62,14 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Path) -> None:
-    code, said = run(environment, folder, "pytest", "--doubt", "my.models:make")
+    code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my/models.py:make")
     assert code == 0 and "1 passed" in said, said
-    code, said = run(
-        *(environment, folder, "pytest", "-q"),
-        *("--doubt", "my.models:make", "--doubt", "my.models:leaks"),
-    )
+    assert "causal, of Reads, 9 tokens of 7: ok" in said
+    both = ("--doubt", "my.models:make", "--doubt", "my.models:leaks")
+    code, said = run(environment, folder, "pytest", "-q", *both)
     assert code == 1 and "1 failed, 1 passed" in said, said
     assert "causal, of Reads, 9 tokens of 7: not ok" in said
     assert "first in the model (Reads)" in flat(said) and "Traceback" not in said
-    code, said = run(environment, folder, "pytest", "-rA", "--doubt", "my/models.py:make")
-    assert "causal, of Reads, 9 tokens of 7: ok" in said
 
 
 @pytest.mark.now("there is no file")

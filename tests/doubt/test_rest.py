@@ -273,9 +273,7 @@ def test_pairs_that_agree_are_tested_as_pairs_and_those_that_do_not_are_not() ->
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), shift=st.floats(-2, 2), own=st.floats(0.05, 2))
-def test_an_interval_holds_zero_where_the_test_tells_nothing(
-    seed: int, shift: float, own: float
-) -> None:
+def test_an_interval_holds_zero_where_nothing_is_told(seed: int, shift: float, own: float) -> None:
     base = crowd(seed)
     compared = doubt.compare(
         fixed(base + shift + own * crowd(seed + 1)), fixed(base + own * crowd(seed + 2)), [1.0]

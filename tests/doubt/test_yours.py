@@ -76,18 +76,15 @@ def test_a_file_and_a_module_are_the_same_and_a_file_is_read_anew(
         ("a_model_of_mine.py:two", ValueError, "returns model, tokens and vocabulary"),
     ],
 )
-def test_what_is_no_model_is_refused(
-    file: Path, where: str, error: type[Exception], message: str
-) -> None:
+def test_a_wrong_name_is_told(file: Path, where: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         doubt.made(where)
 
 
 # What is handed in
 
-GOOD = Report(
-    "causal, of Model", [Answer("suffix", "ok"), Answer("cache", "not asked", found="no")]
-)
+ASKED = [Answer("suffix", "ok"), Answer("cache", "not asked", found="no")]
+GOOD = Report("causal, of Model", ASKED)
 BAD = Report("floor, of 9 tokens", [Answer("loss", "leak")])
 
 
@@ -142,19 +139,13 @@ def test_what_is_found_when_asked_for_is_written_as_an_import_too() -> None:
         assert f"{getattr(doubt, name).__module__}.{name}" in written
 
 
-def test_columns_are_as_wide_as_what_stands_in_them() -> None:
-    answers = [
-        Answer("a.long.name.of.a.parameter", "ok", found="good"),
-        Answer("b", "ok", found="x"),
-    ]
+def test_a_printed_line_fits_a_page_and_keeps_its_words() -> None:
+    """Columns are as wide as what stands in them."""
+    answers = [Answer("a.long.name", "ok", found="good"), Answer("b", "ok", found="x")]
     first, second = str(Report("slope", answers)).splitlines()[1:]
     assert first.index("good") == second.index("x")
-
-
-def test_a_printed_line_fits_a_page_and_keeps_its_words() -> None:
-    answer = Answer(
-        "suffix", "leak", "train, double", found="reads " * 30, module="a (B)", size=1.0
-    )
+    long = "reads " * 30
+    answer = Answer("suffix", "leak", "train, double", found=long, module="a (B)", size=1.0)
     _, *lines = str(Report("causal", [answer])).splitlines()
     assert len(lines) > 1 and max(map(len, lines)) <= WIDTH
     assert " ".join(" ".join(lines).split()) == " ".join(str(answer).split())

@@ -14,23 +14,16 @@ from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product
 
 CORRECTED = {
     deep_qkv: {},
-    triple_product: {"score": "angle", "form": "projected"},
-    dialectical: {
-        "mask": "causal",
-        "tilts": "key",
-        "values": "shared",
-        "tension": "variation",
-        "halting": "absorbing",
-    },
-    equilibrium: {
-        "input": "normalised",
-        "test": "force",
-        "damping": 3.0,
-        "embedding_std": 1.0,
-        "relaxation": {"steps": 16, "step": 0.25, "memory": 0},
-    },
-    trm: {"norm": "tokens"},
-}
+    triple_product: dict(score="angle", form="projected"),
+    dialectical: dict(
+        mask="causal", tilts="key", values="shared", tension="variation", halting="absorbing"
+    ),
+    equilibrium: dict(
+        input="normalised", test="force", damping=3.0, embedding_std=1.0,
+        relaxation=dict(steps=16, step=0.25, memory=0),
+    ),
+    trm: dict(norm="tokens"),
+}  # fmt: skip
 CAUSAL: dict[ModuleType, Callable[..., nn.Module]] = {
     deep_qkv: deep_qkv.Sorter,
     triple_product: triple_product.AttentionOnly,

@@ -22,14 +22,8 @@ from attn_notes.models.equilibrium import (
 )
 
 V = 7
-SMALL = Config(
-    vocabulary=V,
-    context=11,
-    width=10,
-    heads=2,
-    damping=1.0,
-    relaxation=Relaxation(steps=80, step=0.4),
-)
+SETTLING = Relaxation(steps=80, step=0.4)
+SMALL = Config(vocabulary=V, context=11, width=10, heads=2, damping=1.0, relaxation=SETTLING)
 
 
 def make(config: Config = SMALL, seed: int = 0) -> LanguageModel:
@@ -104,20 +98,12 @@ def test_what_is_learned_by_the_kind_of_embedding() -> None:
     assert torch.equal(fixed.token, learned.token)
 
 
-def test_size_of_the_published_model() -> None:
-    model = LanguageModel(PUBLISHED, Generator())
-    assert sum(p.numel() for p in model.parameters()) == 4 * 128 * 128 + 128 * 65 == 73_856
-
-
-def test_weights_and_embeddings_have_the_published_spread() -> None:
+def test_the_published_sizes_and_the_spread_of_weights_and_embeddings() -> None:
     model = LanguageModel(PUBLISHED, Generator().manual_seed(1))
-    for tensor, std in [
-        (model.block.qkv.weight, 128**-0.5),
-        (model.block.o.weight, 128**-0.5),
-        (model.unembedding.weight, 128**-0.5),
-        (model.token, 0.02),
-        (model.position, 0.02),
-    ]:
+    assert sum(p.numel() for p in model.parameters()) == 4 * 128 * 128 + 128 * 65 == 73_856
+    weights = (model.block.qkv.weight, model.block.o.weight, model.unembedding.weight)
+    spreads = [*((x, 128**-0.5) for x in weights), (model.token, 0.02), (model.position, 0.02)]
+    for tensor, std in spreads:
         # The standard deviation of n normal numbers is off by about 1 / √(2 n) of itself.
         assert abs(tensor.std().item() / std - 1) < 5 / math.sqrt(2 * tensor.numel())
         assert abs(tensor.mean().item()) < 5 * std / math.sqrt(tensor.numel())
@@ -149,7 +135,6 @@ def test_at_rest_nothing_moves_and_each_sequence_rests_alone() -> None:
     assert_close(model.unembedding(z), model(x))
 
 
-@torch.no_grad()
 @torch.no_grad()
 def test_observed_are_all_states_and_what_was_left() -> None:
     model, x = make(replace(SMALL, relaxation=Relaxation(6, 0.4))), tokens(3, 5)

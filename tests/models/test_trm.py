@@ -21,17 +21,8 @@ from attn_notes.models.trm import (
     truncated_normal,
 )
 
-SIZES = {
-    "vocabulary": 5,
-    "cells": 7,
-    "summary": 2,
-    "width": 12,
-    "layers": 2,
-    "multiple": 11,
-    "heads": 3,
-    "latent_steps": 2,
-    "cycles": 2,
-}
+SIZES = dict(vocabulary=5, cells=7, summary=2, width=12, layers=2, multiple=11, heads=3)
+SIZES |= dict(latent_steps=2, cycles=2)
 
 
 def make(seed: int = 0, kind: type[TRM] = TRM, **change: object) -> TRM:

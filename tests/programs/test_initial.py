@@ -200,7 +200,7 @@ def shared(g: Generator) -> nn.Module:
         ),
     ],
 )
-def test_what_cannot_be_told_is_refused_by_name(
+def test_what_cannot_be_told_is_refused(
     build: Callable[[Generator], nn.Module], sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence):

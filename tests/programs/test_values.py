@@ -85,7 +85,7 @@ def factored(data: st.DataObject, size: int) -> list[int]:
 
 
 @given(SHAPES, st.data())
-def test_a_reshape_needs_a_copy_where_torchs_view_does(
+def test_a_reshape_copies_where_torchs_view_does(
     shape: tuple[int, ...], data: st.DataObject
 ) -> None:
     size = Layout.contiguous(shape).size
@@ -111,7 +111,7 @@ def test_a_reshape_of_nothing_is_nothing() -> None:
 
 
 @given(SHAPES, st.data())
-def test_merged_dimensions_go_through_the_same_entries(
+def test_merged_dimensions_have_the_same_entries(
     shape: tuple[int, ...], data: st.DataObject
 ) -> None:
     dims = data.draw(st.permutations(range(len(shape))))

@@ -159,14 +159,11 @@ def test_the_best_predictor_reaches_the_floor_and_its_entropies_say_so() -> None
     task, n = Brackets(), 20_000
     x, y = brackets.trim(task.sample(n, Generator().manual_seed(0)))
     lengths = (y != PAD).sum(1)
-    for nats in (brackets.token_losses(task.ideal(x), y), task.entropies(x)):
+    losses = brackets.token_losses(task.ideal(x), y)
+    for nats in (losses, task.entropies(x)):
         excess = nats.double().sum(1) - task.floor * lengths
         assert abs(excess.mean().item()) < 4 * excess.std().item() / n**0.5
-    batch = (x, y)
-    assert_close(
-        brackets.loss(task.ideal, batch).item(),
-        (brackets.token_losses(task.ideal(x), y).sum() / lengths.sum()).item(),
-    )
+    assert_close(brackets.loss(task.ideal, (x, y)), losses.sum() / lengths.sum())
 
 
 def test_a_cut_that_cuts_nothing_leaves_the_floor() -> None:
@@ -182,11 +179,10 @@ def test_the_best_predictor_reads_no_future() -> None:
 
 
 def test_what_the_generator_cannot_write_is_followed_by_anything() -> None:
-    task = Brackets(pairs=2)
+    whole, cut = Brackets(pairs=2), Brackets(pairs=2, max_length=6)
     for text in (")", "a", "c", "(c", "())", "((()", "()()(", "_", "a(", "((aaaa", "(abababab"):
-        found = task.ideal(brackets.encode(text)[None])[0, -1]
+        found = whole.ideal(brackets.encode(text)[None])[0, -1]
         assert_close(found.exp(), torch.full((7,), 1 / 7))
-    cut = Brackets(pairs=2, max_length=6)
     found = cut.ideal(brackets.encode(")aaaa")[None])[0, -1]  # as long as any string
     assert_close(found.exp(), torch.full((7,), 1 / 7))
 

@@ -30,13 +30,14 @@ def exact_floor(sequences: dict[tuple[int, ...], float]) -> float:
     return (whole + sum(p * math.log(p) for p in first.values())) / (len(x) - 1)
 
 
+COUNTED = {(2, 8, (2, 4)): 0.25238, (2, 5, (1, 2)): 0.1406, (7, 13, (3, 5)): 0.544155}
+"""Floors that others have counted."""
 SMALL = [
     Copying(3, 7, (3,)),
     Copying(2, 11, (2, 3, 5)),
     Copying(3, 9, (4, 2)),
     Copying(5, 5, (1, 3)),
-    Copying(2, 8, (2, 4)),
-    Copying(2, 5, (1, 2)),
+    *(Copying(*sizes) for sizes in [*COUNTED][:2]),
     Copying(2, 9, (8, 6, 4, 3)),
     Copying(2, 7, (1, 2, 3, 4, 5, 6)),
 ]
@@ -53,18 +54,6 @@ def test_the_floor_is_exact(task: Copying) -> None:
     assert (torch.tensor([*sequences.values()]) @ losses).item() == pytest.approx(exact, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("task", "floor"),
-    [
-        (Copying(2, 8, (2, 4)), 0.25238),
-        (Copying(2, 5, (1, 2)), 0.1406),
-        (Copying(7, 13, (3, 5)), 0.544155),
-    ],
-)
-def test_floors_that_others_have_counted(task: Copying, floor: float) -> None:
-    assert task.floor == pytest.approx(floor, abs=10.0 ** (2 - len(str(floor))) / 2)
-
-
 def one_period_each(task: Copying) -> float:
     """The formula that counts a sequence as having one period."""
     n = len(task.periods)
@@ -74,27 +63,21 @@ def one_period_each(task: Copying) -> float:
 
 def test_the_formula_is_above_by_what_sequences_of_two_periods_save() -> None:
     """With more tokens they get rare: the gap falls as V^-(p' - gcd)."""
-    gaps = []
-    for vocabulary in (2, 4, 8):
-        task = Copying(vocabulary, 7, (2, 3))
-        gaps.append(one_period_each(task) - task.floor)
-    assert gaps[0] > gaps[1] > gaps[2] > 0
+    for sizes, floor in COUNTED.items():
+        assert Copying(*sizes).floor == pytest.approx(floor, abs=10.0 ** (2 - len(str(floor))) / 2)
+    gaps = {
+        v: one_period_each(task) - task.floor for v in (2, 4, 8) if (task := Copying(v, 7, (2, 3)))
+    }
+    assert gaps[2] > gaps[4] > gaps[8] > 0
     # One sequence in V² that has period 3 is constant, and has period 2 too.
-    for vocabulary, gap in zip((2, 4, 8), gaps, strict=True):
-        assert gap <= 2 * math.log(2) * vocabulary**-1 / 6
+    assert all(gap <= 2 * math.log(2) / vocabulary / 6 for vocabulary, gap in gaps.items())
     for task in SMALL:
         gap = one_period_each(task) - task.floor
         assert gap == pytest.approx(0) if len(task.periods) == 1 else gap > 0
-    chapter = Copying(16, 24, tuple(range(6, 13)))
+    chapter, large = Copying(16, 24, tuple(range(6, 13))), Copying(1000, 420, (150, 200))
     assert 0 < one_period_each(chapter) - chapter.floor < 1e-7
-
-
-@pytest.mark.slow
-def test_the_floor_of_large_tasks_is_a_number() -> None:
-    """Where 1000^-150 is no double, and with every period there is."""
-    task = Copying(1000, 420, (150, 200))
-    assert task.floor == pytest.approx(one_period_each(task))
-    many = Copying(3, 18, tuple(range(1, 18)))
+    assert large.floor == pytest.approx(one_period_each(large))  # 1000^-150 is no double
+    many = Copying(3, 18, tuple(range(1, 18)))  # every period there is
     assert 0 < many.floor < one_period_each(many)
 
 
@@ -128,11 +111,16 @@ def test_a_sample_repeats_with_its_period_and_comes_from_the_generator() -> None
     assert repeats.any(1).all()
 
 
-def test_the_best_predictor_reads_no_future() -> None:
+def test_the_best_predictor_reads_no_future_and_settles_with_the_largest_period() -> None:
     task = SMALL[1]
     x = task.sample(13, Generator().manual_seed(3))
     for t in range(1, task.length):
         assert torch.equal(task.ideal(x)[:, :t], task.ideal(x[:, :t]))
+    task = Copying(31, 13, (3, 5))
+    x = task.sample(300, Generator().manual_seed(6))
+    losses = prediction.token_losses(task.ideal(x[:, :-1]), x)
+    assert losses[:, task.settled].max() < 0.01
+    assert losses[:, : task.settled.start].mean(0).min() > 0.1
 
 
 def test_the_best_predictor_of_long_periods_and_of_impossible_texts() -> None:
@@ -145,18 +133,6 @@ def test_the_best_predictor_of_long_periods_and_of_impossible_texts() -> None:
     assert_close(impossible[0, 2:], torch.full((2, 5), math.log(1 / 5)))
 
 
-def test_two_periods_lower_the_chapters_floor_by_nothing_to_speak_of() -> None:
-    """Knowing which of two periods a sequence has is worth at most the entropy of not knowing."""
-    task = Copying(16, 24, tuple(range(6, 13)))
-    n, saved = len(task.periods), 0.0
-    for p in task.periods:
-        for other in task.periods:
-            if p < other:
-                both = 16.0 ** -(other - math.gcd(p, other)) / n
-                saved += both * (1 + math.log(n / both))
-    assert saved / (task.length - 1) < 1e-7
-
-
 def test_probe_knows_a_perfect_and_a_clueless_model() -> None:
     task = Copying(17, 23, (5, 7, 11))
     x = task.sample(500, Generator().manual_seed(4))
@@ -165,11 +141,3 @@ def test_probe_knows_a_perfect_and_a_clueless_model() -> None:
     even = task.probe(lambda x: torch.zeros(*x.shape, 17), x)
     assert even["loss"].item() == pytest.approx(math.log(17))
     assert_close(copying.loss(task.ideal, x), best["loss"])
-
-
-def test_settled_are_the_predictions_from_the_largest_period_on() -> None:
-    task = Copying(31, 13, (3, 5))
-    x = task.sample(300, Generator().manual_seed(6))
-    losses = prediction.token_losses(task.ideal(x[:, :-1]), x)
-    assert losses[:, task.settled].max() < 0.01
-    assert losses[:, : task.settled.start].mean(0).min() > 0.1

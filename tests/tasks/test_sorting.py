@@ -10,13 +10,11 @@ from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import prediction, sorting
 
 
-def test_every_sequence_once_and_right() -> None:
+def test_floor_by_enumeration() -> None:
+    """Of every sequence, once and right."""
     texts = [sorting.decode(row) for row in sorting.all_sequences().tolist()]
     words = ["".join(letters) for letters in itertools.product("abc", repeat=3)]
     assert texts == [f"{word}|{''.join(sorted(word))}" for word in words]
-
-
-def test_floor_by_enumeration() -> None:
     entropies = sorting.entropies(sorting.all_sequences())
     assert_close(entropies, torch.tensor([math.log(3)] * 2 + [0.0] * 4))
     assert entropies.mean().item() == pytest.approx(sorting.FLOOR, rel=1e-6)
@@ -43,6 +41,7 @@ def test_the_floor_without_positions() -> None:
 
 
 def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
+    """Even guessing loses ln 4."""
     loss = sorting.loss(sorting.ideal, sorting.population())
     assert loss.item() == pytest.approx(sorting.FLOOR, rel=1e-6)
     for part in (sorting.KNOWABLE, sorting.OUTPUTS):
@@ -50,6 +49,8 @@ def test_the_best_predictor_reaches_the_floor_and_sorts() -> None:
     probed = sorting.probe(sorting.ideal)
     assert probed["solved"] == 27
     assert_close(probed["losses"], sorting.entropies(sorting.all_sequences()))
+    even = sorting.loss(lambda x: torch.zeros(*x.shape, 4), sorting.population())
+    assert even.item() == pytest.approx(math.log(4))
 
 
 def test_the_best_predictor_reads_no_future() -> None:
@@ -58,20 +59,15 @@ def test_the_best_predictor_reads_no_future() -> None:
         assert torch.equal(sorting.ideal(x)[:, :t], sorting.ideal(x[:, :t]))
 
 
-def test_loss_of_even_guessing_is_ln_4() -> None:
-    def guess(x: torch.Tensor) -> torch.Tensor:
-        return torch.zeros(*x.shape, 4)
-
-    assert sorting.loss(guess, sorting.population()).item() == pytest.approx(math.log(4))
-
-
-def test_probe_and_loss_are_the_same_mean() -> None:
+@pytest.mark.parametrize("part", [sorting.ALL, sorting.KNOWABLE, sorting.OUTPUTS, slice(1, 2)])
+def test_a_part_is_the_same_mean_by_loss_by_probe_and_where_predictions_count(part: slice) -> None:
     model = Sorter(Config(), Generator().manual_seed(3))
-    probed, loss = sorting.probe(model), sorting.loss(model, sorting.population())
-    assert_close(probed["losses"].mean(), loss)
-    for part in (sorting.KNOWABLE, sorting.OUTPUTS):
-        loss = sorting.loss(model, sorting.population(), predictions=part)
-        assert_close(probed["losses"][part].mean(), loss)
+    loss = sorting.loss(model, sorting.population(), predictions=part)
+    assert_close(sorting.probe(model)["losses"][part].mean(), loss)
+    shares = sorting.counted(part)
+    assert_close(shares.sum(), torch.tensor(1.0))
+    batch = {"tokens": sorting.all_sequences(), "counted": shares}
+    assert_close(sorting.counted_loss(model, batch), loss)
 
 
 def test_one_weight_a_sequence_is_the_sampled_batch(generator: Generator) -> None:
@@ -108,20 +104,3 @@ def test_one_forward_pass_decides_whether_greedy_decoding_sorts(variant: str) ->
             assert (model.sort(word) == "".join(sorted(word))) == right
             seen.add(right)
     assert seen == {True, False}
-
-
-def test_forbid_sep_leaves_the_rest() -> None:
-    logits = torch.randn(2, 5, 4, generator=Generator().manual_seed(1))
-    masked = sorting.forbid_sep(logits)
-    assert (masked[..., sorting.SEP] == -math.inf).all()
-    assert torch.equal(masked[..., 1:], logits[..., 1:])
-
-
-@pytest.mark.parametrize("part", [sorting.ALL, sorting.KNOWABLE, sorting.OUTPUTS, slice(1, 2)])
-def test_predictions_that_are_told_to_count_are_those_of_a_part(part: slice) -> None:
-    model = Sorter(Config(), Generator().manual_seed(1))
-    shares = sorting.counted(part)
-    assert_close(shares.sum(), torch.tensor(1.0))
-    batch = {"tokens": sorting.all_sequences(), "counted": shares}
-    wanted = sorting.loss(model, sorting.population(), predictions=part)
-    assert_close(sorting.counted_loss(model, batch), wanted)

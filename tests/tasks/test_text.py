@@ -91,17 +91,13 @@ def test_held_out_pieces_predict_the_validation_part_once() -> None:
     assert text.held_out(22).shape == (1, 23)
 
 
-def test_characters_and_numbers() -> None:
-    text = Text("to be, or not")
-    assert text.characters == " ,benort"
-    assert text.decode(text.encode("not to be").tolist()) == "not to be"
-
-
 def test_a_file_of_the_readers_own(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_bytes("\ufeffÜber\r\nallen Gipfeln\n".encode())
     assert Text.read(path).content == "Über\nallen Gipfeln\n"
     assert Text.read(str(path)).characters[-1] == "Ü"
+    with pytest.raises(FileNotFoundError, match=r"none.txt"):
+        Text.read(tmp_path / "none.txt")
 
 
 @pytest.mark.parametrize(
@@ -123,14 +119,11 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path, content: bytes, mess
     assert path.read_bytes() == content
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none.txt"):
-        Text.read(tmp_path / "none.txt")
-
-
-def test_a_text_just_long_enough_for_a_batch() -> None:
-    text = Text("to be or not")
-    assert text.sample(3, 9, Generator()).shape == (3, 10)
+def test_characters_and_numbers() -> None:
+    text = Text("to be, or not")
+    assert text.characters == " ,benort"
+    assert text.decode(text.encode("not to be").tolist()) == "not to be"
+    assert text.sample(3, 9, Generator()).shape == (3, 10)  # just long enough for a batch
 
 
 def test_the_excerpt_is_large_enough_for_the_chapter() -> None:
@@ -182,23 +175,24 @@ def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
     thread.join()
 
 
-def in_cache(tmp_path: Path) -> dict[str, bytes]:
-    return {p.name: p.read_bytes() for p in (tmp_path / "cache").iterdir()}
+@pytest.fixture(params=[None, PLAY[:50]], ids=["no cache", "corrupt cache"])
+def before(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, bytes]:
+    """What is in the cache."""
+    if request.param is None:
+        return {}
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "tinyshakespeare.txt").write_bytes(request.param)
+    return in_cache(tmp_path)
 
 
-def test_a_download_is_kept(serve: Serve, tmp_path: Path) -> None:
+def test_a_download_is_kept(serve: Serve, before: dict[str, bytes], tmp_path: Path) -> None:
     asked = serve(PLAY)
     assert tiny_shakespeare().content == tiny_shakespeare().content == PLAY.decode()
-    assert in_cache(tmp_path) == {"tinyshakespeare.txt": PLAY}
-    assert asked == ["/input.txt"]
+    assert in_cache(tmp_path) == {"tinyshakespeare.txt": PLAY} and asked == ["/input.txt"]
 
 
-def test_a_corrupt_file_is_replaced(serve: Serve, tmp_path: Path) -> None:
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "tinyshakespeare.txt").write_bytes(PLAY[:50])
-    serve(PLAY)
-    assert tiny_shakespeare().content == PLAY.decode()
-    assert in_cache(tmp_path) == {"tinyshakespeare.txt": PLAY}
+def in_cache(tmp_path: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (tmp_path / "cache").iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -211,24 +205,20 @@ def test_a_corrupt_file_is_replaced(serve: Serve, tmp_path: Path) -> None:
     ],
     ids=["another file", "missing", "cut off", "empty"],
 )
-@pytest.mark.parametrize("before", [None, PLAY[:50]], ids=["no cache", "corrupt cache"])
 def test_a_failed_download_leaves_nothing_and_is_said(
-    serve: Serve, tmp_path: Path, answer: dict, reason: str, before: bytes | None
+    answer: dict, reason: str, serve: Serve, before: dict[str, bytes], tmp_path: Path
 ) -> None:
-    cached = tmp_path / "cache" / "tinyshakespeare.txt"
-    if before is not None:
-        cached.parent.mkdir()
-        cached.write_bytes(before)
     serve(**answer)
     message = f"failed \\({reason}\\). Reading the first 199,994 characters instead"
     with pytest.warns(FallbackWarning, match=message) as warned:
         assert tiny_shakespeare().content == FALLBACK.read_text(encoding="utf-8")
     found = "has another checksum" if before else "there is no"
-    assert found in str(warned[0].message) and str(cached) in str(warned[0].message)
-    assert in_cache(tmp_path) == ({} if before is None else {cached.name: before})
+    cached = str(tmp_path / "cache" / "tinyshakespeare.txt")
+    assert found in str(warned[0].message) and cached in str(warned[0].message)
+    assert in_cache(tmp_path) == before
 
 
-def test_offline_and_with_a_cache_that_cannot_be_made(
+def test_offline_or_without_room_for_a_cache(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "URL", "http://127.0.0.1:9/input.txt")  # where nobody listens

@@ -37,34 +37,23 @@ KINDS = {"two": partial(Line, 2), "three": partial(Line, 3)}
 def test_every_kind_is_trained_as_if_alone() -> None:
     seen, kept = [], []
     probe = {"probe": lambda model: {"w": model(torch.eye(3))}, "probe_every": 2}
+    rates = {"two": 0.1, "three": 0.02}
     runs = train_kinds(
-        KINDS,
-        loss,
-        sample,
-        seeds=2,
-        steps=7,
-        lr={"two": 0.1, "three": 0.02},
-        warmup=3,
-        show=lambda kind, step, found: seen.append((kind, step, found["w"].shape)),
+        KINDS, loss, sample, seeds=2, steps=7, lr=rates, warmup=3,
+        show=lambda kind, step, found: seen.append((kind, step)),
         watch=lambda kind, step, p: kept.append((kind, step, p["w"].clone())),
         **probe,
-    )
-    assert [(kind, step) for kind, step, _ in kept] == [(kind, step) for kind, step, _ in seen]
-    for kind, run in runs.items():
-        assert_close([p for k, _, p in kept if k == kind][-1], run.parameters["w"])
-    assert [at[:2] for at in seen] == [(kind, step) for kind in KINDS for step in (0, 2, 4, 6, 7)]
-    for kind, rate in (("two", 0.1), ("three", 0.02)):
+    )  # fmt: skip
+    assert seen == [(kind, step) for kind in KINDS for step in (0, 2, 4, 6, 7)]
+    assert [(kind, step) for kind, step, _ in kept] == seen
+    for kind, rate in rates.items():
+        assert_close([p for k, _, p in kept if k == kind][-1], runs[kind].parameters["w"])
+        models = [KINDS[kind](Generator().manual_seed(seed)) for seed in range(2)]
+        draws = [Generator().manual_seed(20_000 + seed) for seed in range(2)]
         alone = train(
-            [KINDS[kind](Generator().manual_seed(seed)) for seed in range(2)],
-            loss,
-            sample,
-            generators=[Generator().manual_seed(20_000 + seed) for seed in range(2)],
-            steps=7,
-            optimizer=partial(torch.optim.AdamW, lr=rate),
-            schedule=warmup_cosine(7, 3),
-            clip=1.0,
-            **probe,
-        )
+            models, loss, sample, generators=draws, steps=7, schedule=warmup_cosine(7, 3),
+            optimizer=partial(torch.optim.AdamW, lr=rate), clip=1.0, **probe,
+        )  # fmt: skip
         assert_close(runs[kind].parameters["w"], alone.parameters["w"])
         assert_close(runs[kind].history["w"], alone.history["w"])
 
@@ -94,19 +83,10 @@ def test_kinds_may_differ_in_their_loss_and_share_optimiser_and_constraint() -> 
     def halve(model, parameters, x):
         return {name: p / 2 for name, p in parameters.items()}
 
-    shared = {"optimizer": torch.optim.SGD, "constrain": halve}
-    runs = train_kinds(
-        dict.fromkeys(("there", "back"), KINDS["two"]),
-        {"there": loss, "back": opposite},
-        sample,
-        seeds=2,
-        steps=5,
-        lr=0.1,
-        **shared,
-    )
-    for kind, its_loss in (("there", loss), ("back", opposite)):
-        (alone,) = train_kinds(
-            {"alone": KINDS["two"]}, its_loss, sample, seeds=2, steps=5, lr=0.1, **shared
-        ).values()
+    losses = {"there": loss, "back": opposite}
+    shared = {"seeds": 2, "steps": 5, "lr": 0.1, "optimizer": torch.optim.SGD, "constrain": halve}
+    runs = train_kinds(dict.fromkeys(losses, KINDS["two"]), losses, sample, **shared)
+    for kind, its_loss in losses.items():
+        alone = train_kinds({"alone": KINDS["two"]}, its_loss, sample, **shared)["alone"]
         assert_close(runs[kind].parameters["w"], alone.parameters["w"])
     assert not runs["there"].parameters["w"].equal(runs["back"].parameters["w"])

@@ -2,13 +2,12 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 from anywidget import AnyWidget
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 from torch.func import stack_module_state
 from traitlets import TraitError
 
@@ -91,22 +90,14 @@ def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
     assert repr(widget) == f"{name}: 2 {one}s, 5 seeds"
 
 
-def without_the_last(numbers: dict[str, Tensor]) -> dict[str, Tensor]:
-    return dict([*numbers.items()][:-1])
-
-
-def too_short(numbers: dict[str, Tensor], seeds: slice | int) -> dict[str, Tensor]:
-    return {name: tensor[seeds] for name, tensor in numbers.items()}
-
-
 @each
 def test_a_bad_call_says_what_is_wrong_and_changes_nothing(kind: Kind) -> None:
     widget = kind.widget()
     for change, sentence in (
         (lambda numbers: numbers | {"b": torch.zeros(3)}, "of this config has no b"),
-        (partial(too_short, seeds=0), "must have the shape"),
-        (partial(too_short, seeds=slice(0)), "at least one"),
-        (without_the_last, "the parameters lack "),
+        (lambda numbers: {name: x[0] for name, x in numbers.items()}, "must have the shape"),
+        (lambda numbers: {name: x[:0] for name, x in numbers.items()}, "at least one"),
+        (lambda numbers: dict([*numbers.items()][:-1]), "the parameters lack "),
     ):
         with pytest.raises(ValueError, match=sentence):
             kind.load(widget, change=change)

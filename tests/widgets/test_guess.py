@@ -15,17 +15,15 @@ QUESTIONS = (
 )
 
 
-def test_a_page_gets_what_is_asked_in_its_order() -> None:
+def test_a_page_gets_what_is_asked_and_a_kernel_has_what_was_guessed() -> None:
     guess = Guess("animals", QUESTIONS)
     assert guess.lesson == "animals"
     assert [question["kind"] for question in guess.questions] == ["number", "order", "choice"]
     assert repr(guess) == "Guess: nothing yet of cats, order, way"
-
-
-def test_a_kernel_has_what_was_guessed_in_the_page() -> None:
-    guess = Guess("animals", QUESTIONS)
     guess.guesses = {"cats": 70.5, "ann": 2}
     assert repr(guess) == "Guess: cats 70.5, ann 2"
+    with pytest.raises(ValueError, match="questions"):
+        Guess("animals", [])
 
 
 def test_what_came_out_as_no_number_is_left_out() -> None:
@@ -36,8 +34,3 @@ def test_what_came_out_as_no_number_is_left_out() -> None:
     assert repr(scored) == "Came out: dogs 0.5"
     with pytest.raises(ValueError, match="parts"):
         guess.score([Part("cats", 0, 100, math.inf)])
-
-
-def test_nothing_asked_is_refused() -> None:
-    with pytest.raises(ValueError, match="questions"):
-        Guess("animals", [])

@@ -12,18 +12,6 @@ from attn_notes.widgets import _source
 STEMS = sorted(path.stem for path in Path(_source.HERE).glob("[!_]*.js"))
 
 
-def test_what_is_in_several_files_is_used() -> None:
-    """Each name of the shared files and of a widget's parts, by another line of some module."""
-    paths = [*_source.HERE.glob("_*.js"), *source.HERE.glob("*.js")]
-    parts = [path.read_text("utf-8") for path in sorted(paths)]
-    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", "".join(parts), re.M)
-    own = [(_source.HERE / f"{stem}.js").read_text("utf-8") for stem in STEMS]
-    everything = "".join(parts + own)
-    assert len(names) > 20
-    written = Counter(re.findall(r"\w+", everything))
-    assert not [name for name in names if written[name] < 2]
-
-
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_module_has_all_of_its_own(stem: str) -> None:
     module = _source.javascript(stem)
@@ -44,6 +32,12 @@ def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> No
         _source.javascript("two", [tmp_path])
 
 
-def test_a_file_is_short_enough_to_read() -> None:
-    for path in [*_source.HERE.glob("*.js"), *source.HERE.glob("*.js")]:
-        assert len(path.read_text("utf-8").splitlines()) <= 530, path.name
+def test_what_is_in_several_files_is_used_and_a_file_is_short_enough_to_read() -> None:
+    """Each name of the shared files and of a widget's parts, by another line of some module."""
+    paths = [*_source.HERE.glob("*.js"), *source.HERE.glob("*.js")]
+    texts = {path.name: path.read_text("utf-8") for path in paths}
+    assert not [name for name, text in texts.items() if len(text.splitlines()) > 530]
+    shared = "".join(text for name, text in texts.items() if name.removesuffix(".js") not in STEMS)
+    names = re.findall(r"^(?:export )?(?:const|function|class) (\w+)", shared, re.M)
+    written = Counter(re.findall(r"\w+", "".join(texts.values())))
+    assert len(names) > 20 and not [name for name in names if written[name] < 2]

@@ -13,8 +13,7 @@ def told(live: Mapping[str, Crowd]) -> Markdown:
     seeds = len(honest.right)
     sorted_all = int((honest.right == 27).sum())
     return Markdown(
-        f"With the mask {honest.below} of {seeds} end below the floor, and {sorted_all} write all "
-        f"27 words in order. Without it {open_.below} of {seeds} end below the floor, and they "
-        f"write {open_.right.min()} to {open_.right.max()} words in order, "
-        f"{open_.right.median()} in the middle."
+        f"Of {seeds} with the mask {honest.below} end below the floor, and {sorted_all} write all "
+        f"27 words in order. Of {seeds} without it {open_.below} end below the floor, and they "
+        f"write {open_.right.min()} to {open_.right.max()} words in order."
     )

@@ -124,8 +124,12 @@ def pushes(model: WholeSorter) -> list[tuple[int, int]]:
 @torch.no_grad()
 def in_order(model: WholeSorter, may_read: Float[Tensor, "6 6"]) -> WholeSorter:
     """The same model with the head that seeks the letter first; no output moves."""
-    if seeking(model, may_read).argmax() == 0:
-        return model
+    return model if seeking(model, may_read).argmax() == 0 else swapped(model)
+
+
+@torch.no_grad()
+def swapped(model: WholeSorter) -> WholeSorter:
+    """The same model with its heads in the other order; no output moves."""
     heads = model.block.attention
     for weight in (heads.q, heads.k, heads.v):
         weight.base.copy_(weight.base.flip(0))

@@ -11,7 +11,7 @@ def page(*pictures: str) -> list[SeenWhole]:
     seen = SeenWhole()
     for mask, parameters in evidence.shown().items():
         seen.load(figures.NAMES[mask], parameters, mask=mask == "mask")
-    seen.teach(recipe.loss, **recipe.TAUGHT)
+    seen.teach(recipe.loss, **recipe.TAUGHT, start=evidence.start())
     return [seen, *(seen.show(picture, picture) for picture in pictures)]
 
 
@@ -75,13 +75,13 @@ point at [data-picture=mixtures] [data-at="1,1"] .whole-token
 point at [data-picture=mixtures] [data-at="2,3"]
 point at [data-picture=stream] [data-at="2,4"]
 point at [data-picture=stream] [data-at="4,0"]
-point at [data-picture=stream] [data-at="7,0"]
+point at [data-picture=stream] [data-at="3,6"]
 point at [data-picture=chances] [data-at="2,0"]
 point at [data-picture=price] [data-at="0,0"]
 # of the other words one is chosen
 press ccc becomes ccc.
 # the map leads to a picture
-press the loss
+press loss
 """
 
 TRAINING = """
@@ -89,7 +89,7 @@ TRAINING = """
 press Train one without a mask
 press Train one with the mask
 # what was trained here is in all pictures, and can be put back
-press yours: without the mask
+press without the mask
 press back
 press without the mask
 point at [data-picture=unmasked] [data-at="2,9"]

@@ -1,9 +1,8 @@
 """The lesson's figures and its sentence, of crowds that are made up."""
 
-import pytest
 import torch
 
-from attn_notes.chapters.attention import claims, evidence, figures
+from attn_notes.chapters.attention import claims, evidence, figures, recipe
 from attn_notes.chapters.attention.evidence import Crowd
 from attn_notes.tasks import sorting
 
@@ -44,13 +43,12 @@ def test_the_small_picture_has_both_losses_of_the_seed_that_is_shown() -> None:
 
 def test_the_sentence_counts() -> None:
     assert claims.told(CROWDS).data == (
-        "With the mask 0 of 2 end below the floor, and 1 write all 27 words in order. Without it "
-        "2 of 2 end below the floor, and they write 3 to 11 words in order, 3 in the middle."
+        "Of 2 with the mask 0 end below the floor, and 1 write all 27 words in order. Of 2 without "
+        "it 2 end below the floor, and they write 3 to 11 words in order."
     )
 
 
-@pytest.mark.parametrize("right", [[4, 9, 11], [9]])
-def test_a_guess_is_held_against_the_middle_seed(right: list[int]) -> None:
-    crowd = CROWDS["no mask"]._replace(right=torch.tensor(right))
-    (part,) = evidence.predicted({"no mask": crowd})
-    assert (part.came, part.low, part.high) == (9, 0, 27)
+def test_a_guess_is_held_against_the_model_in_the_pictures() -> None:
+    (part,) = evidence.predicted()
+    shown = evidence.recorded()["no mask"].right[recipe.RECORDED.index(recipe.SHOWN)]
+    assert (part.came, part.low, part.high) == (shown, 0, 27)

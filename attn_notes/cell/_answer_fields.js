@@ -1,0 +1,41 @@
+// An answer that is a few values, as fields: one for each `...` of the stub's line `answer = …`, so that it takes no Python.
+// What is typed there is written into the code, which stays what is checked and kept.
+
+import { html } from "./_page.js";
+
+const LINE = /^answer = .*$/m;
+const LEFT = "...";
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** As Python writes it: a number or a sum of some, with a comma or a point, else words. */
+const written = (text) => (/^[\d.,\s()+*/−-]+$/.test(text) ? text.replaceAll(",", ".").replaceAll("−", "-") : JSON.stringify(text));
+const read = (code) => (code === LEFT ? "" : /^(["']).*\1$/.test(code) ? code.slice(1, -1) : code);
+
+/** Fields for a stub that has such a line, else none; `code` gives what stands in the editor, `put` changes it. */
+export function answerFields({ stub, uid, code, put, run }) {
+  const [line, told = ""] = (LINE.exec(stub)?.[0] ?? "").split("  # your answer");
+  const parts = line.split(LEFT);
+  if (!/^answer = [({]/.test(line) || parts.length < 2) return { node: "", follow() {} };
+  const names = told.slice(2).split(", ");
+  const fields = parts.slice(0, -1).map((part, n) => {
+    const id = `${uid}-${n}`;
+    const input = html("input", { id, type: "text", class: "attn-text", autocomplete: "off", autocapitalize: "none", spellcheck: "false", oninput: write });
+    input.addEventListener("keydown", ({ key }) => key === "Enter" && run());
+    return { input, node: html("div", {}, html("label", { for: id }, /"([^"]+)": $/.exec(part)?.[1] ?? names[n]), input) };
+  });
+  const filled = new RegExp(`^${parts.map(escaped).join("(.+?)")}(?:  #.*)?$`, "m");
+
+  function write() {
+    const values = fields.map(({ input }) => (input.value.trim() ? written(input.value.trim()) : LEFT));
+    const answer = parts.map((part, n) => part + (values[n] ?? "")).join("");
+    put(code().replace(LINE, () => answer));
+  }
+  /** What stands in the editor, if it still is of that form. */
+  function follow() {
+    const values = filled.exec(code())?.slice(1);
+    fields.forEach(({ input }, n) => {
+      if (input !== document.activeElement) input.value = values ? read(values[n]) : "";
+    });
+  }
+  return { node: html("div", { class: "attn-answer-fields" }, ...fields.map(({ node }) => node)), follow };
+}
