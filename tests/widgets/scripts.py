@@ -199,7 +199,7 @@ keys Tab
 reload
 # nor is it harmed by what else stands under that name
 js put("{")
-js put({ guesses: { cost: 1 }, runs: [] })
+js put({ guesses: { cost: 1, fair: 2 }, runs: [] })
 js put({ guesses: 3, runs: 3 })
 js put({ guesses: { cost: "y" }, runs: [null, 7, { kind: "fair", name: "", said: "", series: 1 }] })
 """
@@ -330,6 +330,12 @@ js ran("fair", 3, {}, { choices: "0.4 40", passed: true })
 press Forget mine: guesses and runs
 js ran("stolen", 9, {})
 press Undo: have guesses and runs back
+# a short run is drawn as far as it went, a long one in as many points as can be seen
+press Forget mine: guesses and runs
+js ran("bent", 1, {}, { steps: 20, arrived: null })
+js ran("fair", 1, { loss: Array.from({ length: 200 }, (_, i) => [i / 5, i / 100]) })
+# of very many the oldest go
+js ran("bent", Array.from({ length: 100 }, (_, i) => i + 1), {})
 # what somebody has called theirs is text
 press Forget mine: guesses and runs
 js ran("fair", 1, {}, { name: "<img src=x onerror=document.title=1>", said: "<b>1</b>" })
