@@ -131,36 +131,6 @@ def test_an_answer_that_tries_hundreds_of_strings_at_once_is_judged(ask: Callabl
     assert "Right: " in ask("dialectical", ahead, MANY)["outcome"]["says"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (
-            "def counting(p):\n    return 1",
-            "defines `counting`, and the check asks for `floor`: give",
-        ),
-        ("import math\nx, y = 1, 2", "defines `x` and `y`, and the check asks for `floor`: give"),
-        ("1 + 1", "defines nothing, and the check asks for `floor`: give it that name."),
-    ],
-)
-def test_an_answer_under_another_name_is_asked_for_by_its_own(
-    ask: Callable, answer: str, words: str
-) -> None:
-    (floor,) = (x for x in here("dialectical") if x.name == "floor")
-    outcome = ask("dialectical", floor, answer)["outcome"]
-    assert not outcome["passed"] and words in outcome["says"]
-
-
-LACKING = "def mask(scores, keep):\n    return scores.exponential_()"
-
-
-def test_what_the_page_lacks_is_not_held_against_an_answer(ask: Callable) -> None:
-    (mask,) = (x for x in here("dialectical") if x.name == "mask")
-    found = ask("dialectical", mask, LACKING)
-    assert "outcome" not in found
-    assert found["error"]["page"] and found["error"]["lines"] == [2]
-    assert "no Tensor.exponential_. " in found["error"]["message"]
-
-
 # --- On the site
 
 

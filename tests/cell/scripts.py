@@ -210,7 +210,14 @@ js answer("floor", "def floor(letters, length):\\n    raise ValueError('<b>bold<
 press Run
 js answer("floor", "def floor(letters, length):\\n    return <img src=x onerror=bad()>")
 press Run
-js answer("floor", "x = 1")
+# by another name it is asked for by its own; what the page lacks is not held against it
+js answer("floor", "import math\\nx, y = 1, 2")
+press Run
+js answer("floor", "def counting(p):\\n    return 1")
+press Run
+js answer("floor", "1 + 1")
+press Run
+js answer("floor", "def floor(letters, length):\\n    return torch.ones(2).exponential_()")
 press Run
 press Begin anew
 press Save
@@ -239,8 +246,12 @@ js write("def attention(q, k, v):\\n    return q[0]")
 press Run
 js write("import js")
 press Run
-# what is typed is kept with what it began with
+# what leads nowhere may be imported
 choose "ordinary" of Begin with
+js write("import collections, functools, itertools, json, math, random, re; " + shown())
+press Run
+press The book’s code again
+# what is typed is kept with what it began with
 choose "published mask" of Begin with
 reload
 press The book’s code again

@@ -11,6 +11,7 @@ function write(text, place = document) {
 Object.assign(globalThis, {
   wait,
   write,
+  shown: () => document.querySelector("textarea").value,
   answer: (name, text) => write(text, document.querySelector(`[data-name=${name}]`)),
   /** The book's code, changed in one place. */
   edit(before, after) {
