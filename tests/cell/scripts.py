@@ -248,7 +248,7 @@ js write("import js")
 press Run
 # what leads nowhere may be imported
 choose "ordinary" of Begin with
-js write("import collections, functools, itertools, json, math, random, re; " + shown())
+js write("import collections, functools, itertools, json, math, random, re\\n" + shown())
 press Run
 press The book’s code again
 # what is typed is kept with what it began with
