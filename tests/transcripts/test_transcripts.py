@@ -1,7 +1,8 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-A lesson's scripts stand in `tests/chapters/STEM/scripts.py`, the workbench's in `tests/cell`:
-`SCRIPTS` has by name what is on the page and what is done there. Their transcripts stand beside
+A lesson's scripts stand in `tests/chapters/STEM/scripts.py`, those of code cells, answers and the
+workbench in `tests/cell`, those of what all widgets share in `tests/widgets`: `SCRIPTS` has by name
+what is on the page and what is done there. Their transcripts stand beside
 them. CONTRIBUTING says how they are held.
 """
 
