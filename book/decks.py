@@ -36,8 +36,7 @@ from typing import Any, NamedTuple
 
 import homework
 import questions
-import yaml
-from dependencies import BookError
+from dependencies import BookError, from_yaml
 
 TEACHING = Path("book/teaching")
 DECKS = TEACHING / "decks"
@@ -107,7 +106,7 @@ def read(root: Path, stem: str) -> Deck:
     )
     told = {match["term"]: " ".join(match["told"].split()) for match in TERM.finditer(page)}
     slides = []
-    for number, entry in enumerate(yaml.safe_load(path.read_text("utf-8")), 1):
+    for number, entry in enumerate(from_yaml(path.read_text("utf-8")), 1):
         if problem := amiss(entry, len(plan)):
             raise BookError(f"{path.name}, slide {number}: {problem}.")
         (kind,) = KINDS.keys() & entry.keys()

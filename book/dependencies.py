@@ -81,7 +81,12 @@ def toc_entries(root: Path) -> list[str]:
 
 @cache
 def _parsed(text: str) -> Any:
-    return yaml.safe_load(text)
+    return from_yaml(text)
+
+
+def from_yaml(text: str) -> Any:
+    """What a text of YAML says, read by the C library where there is one: ten times as fast."""
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def notebook_paths(root: Path) -> list[Path]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import questions
-import yaml
 from course_page import page
-from dependencies import BookError
+from dependencies import BookError, from_yaml
 from questions import Question
 
 MINUTES = 60
@@ -54,7 +53,7 @@ def read(folder: Path, seed: int) -> list[Exam]:
             add up.
     """
     found = []
-    for entry in yaml.safe_load((folder / "exams.yml").read_text("utf-8")):
+    for entry in from_yaml((folder / "exams.yml").read_text("utf-8")):
         title = entry["title"]
         known = {
             one.name: one

@@ -18,9 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import yaml
 from course_page import page
-from dependencies import BookError
+from dependencies import BookError, from_yaml
 
 NEEDED = {"id", "outcome", "minutes", "ask", "why"}
 KINDS = ({"right", "wrong"}, {"number", "within"})
@@ -76,7 +75,7 @@ def read(path: Path, seed: int) -> list[Question]:
         BookError: an entry is not as it should be; names it.
     """
     found = []
-    for entry in yaml.safe_load(path.read_text("utf-8")):
+    for entry in from_yaml(path.read_text("utf-8")):
         name = f"{path.stem}-{entry.get('id', '?')}"
         if problem := amiss(entry):
             raise BookError(f"{path.name}, question {entry.get('id', '?')}: {problem}.")

@@ -8,10 +8,12 @@ shapes that stand within others are mypy's alone: each call would decorate them 
 
 import functools
 import inspect
+from pathlib import Path
 from typing import Any
 
 import beartype
 import jaxtyping
+import pytest
 from jaxtyping import jaxtyped
 
 TYPED = beartype.beartype(conf=beartype.BeartypeConf(violation_type=jaxtyping.TypeCheckError))
@@ -42,6 +44,19 @@ def checked(*, typechecker: Any) -> Any:
 def as_written(function: Any) -> Any:
     """A function as the package has it, without what looks at its types; all else as it is."""
     return WRITTEN.get(function, function) if inspect.isfunction(function) else function
+
+
+def recalled(patch: pytest.MonkeyPatch) -> None:
+    """Recorded runs stand in for those that a lesson asks for, and read the package's own text.
+
+    Functions count as they were written, whatever looks at their types here.
+    """
+    from attn_notes import recall
+
+    said = recall._said
+    patch.setenv("FAST", "1")
+    patch.setenv("ATTN_NOTES_DATA", str(Path(__file__) / "none"))  # no folder can be made there
+    patch.setattr(recall, "_said", lambda what, within: said(as_written(what), within))
 
 
 def scoped(typed: Any) -> Any:

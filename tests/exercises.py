@@ -20,9 +20,12 @@ from typing import Any
 
 import editions
 import nbformat
+import pytest
 from dependencies import lesson_stems
 
 from attn_notes.exercises import Outcome
+
+from .checked import recalled
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT))
@@ -149,7 +152,9 @@ def contents(folder: Path) -> dict[Path, bytes | None]:
 def set_up(chapter: Path) -> dict[str, Any]:
     """The names that a reader has after the chapter's setup, which takes seconds."""
     scope: dict[str, Any] = {}
-    exec(cells(chapter)["setup"], scope)
+    with pytest.MonkeyPatch.context() as patch:
+        recalled(patch)
+        exec(cells(chapter)["setup"], scope)
     return scope
 
 

@@ -80,7 +80,8 @@ export function settlingTraining({ uid, root, model }) {
   function plan(seed) {
     const { choices } = trainedWith(choice, suits());
     const kept = yours("equilibrium").runs.filter((run) => run.seed === seed && run.choices === choices);
-    ends = Object.fromEntries(kept.map((run) => [run.kind, seriesAt(run, "end", null)]));
+    const found = kept.map((run) => [run.kind, seriesAt(run, "end", null)]);
+    ends = Object.fromEntries(found.filter(([, end]) => Number.isFinite(end))); // one whose loss was lost has none
     last = null;
     tell();
     const { from, goal } = yardsticks();

@@ -19,7 +19,7 @@ from torch import nn
 
 from attn_notes import recall
 
-from ..checked import as_written
+from ..checked import recalled
 from .described import described, inwards, sentences, timeless
 from .held import WRITTEN
 
@@ -60,10 +60,9 @@ def shown(
 def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) -> None:
     """Nothing is trained: what a lesson asks for and no record has is an error that says so.
 
-    Evidence reads other records, and may draw puzzles anew. Functions count as they were written,
-    whatever looks at their types here.
+    Evidence reads other records, and may draw puzzles anew.
     """
-    key, find, begins, said = recall.key, recall.find, recall.begins, recall._said
+    key, find, begins = recall.key, recall.find, recall.begins
     asked = ""
 
     def named(models: Sequence[nn.Module], *settings: object) -> str:
@@ -79,12 +78,10 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
             )
         return found
 
-    patch.setenv("FAST", "1")
-    patch.setenv("ATTN_NOTES_DATA", str(Path(__file__) / "none"))  # no folder can be made there
+    recalled(patch)
     patch.setattr(recall, "key", named)
     patch.setattr(recall, "find", lambda key: known(find(key)))
     patch.setattr(recall, "begins", lambda found, seen: known(begins(found, seen)))
-    patch.setattr(recall, "_said", lambda what, within: said(as_written(what), within))
 
 
 def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:
