@@ -12,14 +12,14 @@ from attn_notes.chapters.equilibrium import evidence, figures, lesson
 from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.widgets.equilibrium import EquilibriumExplorer
-from attn_notes.widgets.guess import Guess
 
 
 @patch.dict(os.environ, FAST="1")
 def network() -> list[Any]:
     """The recorded model, and two that read less and take too few steps to come to rest."""
-    explorer, (model, characters) = EquilibriumExplorer(panel="network"), evidence.trained()
-    hurried = replace(model.config, context=8, relaxation=Relaxation(2, 0.25))
+    explorer = EquilibriumExplorer(text="To be To", panel="network")
+    model, characters = evidence.trained()
+    hurried = replace(model.config, context=3, relaxation=Relaxation(2, 0.25))
     drawn = [LanguageModel(hurried, Generator().manual_seed(seed)) for seed in (0, 1)]
     for name, models in (("trained", [model]), ("hurried", drawn)):
         each = [one.state_dict() for one in models]
@@ -30,16 +30,15 @@ def network() -> list[Any]:
 
 @patch.dict(os.environ, FAST="1")
 def panel() -> list[Any]:
-    """What trains in the page, a few steps of it, and the figure that shows what came of it."""
+    """What trains in the page, and its figure, without letters: their size is a machine's."""
     explorer, settings = EquilibriumExplorer(), lesson.settings(Text.read(FALLBACK))
     explorer.teach(**settings | {"steps": 40, "every": 10})
-    return [explorer, figures.ends(evidence.training(), evidence.in_page())]
-
-
-def guess() -> list[Any]:
-    """What is asked, what came out, and the figure that shows both."""
-    asked, gradients = Guess("equilibrium", evidence.ASKED), evidence.gradients()
-    return [asked, asked.score(evidence.predicted(gradients)), figures.clip(gradients)]
+    picture = figures.ends(evidence.training(), evidence.in_page())
+    for ax in picture.fig.axes:
+        ax.set(xticks=[], yticks=[], xlabel="")
+        for words in ax.texts:
+            words.remove()
+    return [explorer, picture]
 
 
 PUT = """
@@ -55,22 +54,19 @@ keys ArrowDown
 press Mutual
 press One way
 press With the clip
-# all learn, side by side; the figures are those of the lesson that one has come to
+# all learn, side by side; the figures are those of where one has come to
 press Opposed
 press Learn
 press AEP
-press Learn
-# who starts over by keys goes on by keys
+# who starts over by keys goes on by keys; other weights have learned nothing
 focus Start over
 keys Enter
 keys Enter
-# what was learned is of these weights, and goes with them
 press With the clip
-press Learn
 """
 
 MOVING = """
-# the target is dragged, to the end of the plane and no farther, and back from there
+# the target is dragged, to the end of the plane and no farther
 drag .eq-handle.eq-y by 40 -60
 drag .eq-handle.eq-y by 900 0
 # it is moved by keys, with Shift farther; what a browser does with Control stays its own
@@ -78,18 +74,13 @@ focus .eq-handle.eq-y
 keys ArrowLeft ArrowDown
 keys Shift+ArrowRight Shift+ArrowUp
 keys Control+ArrowUp
-# the target leaves what was learned, the pull and the weights begin anew
+# the target leaves what was learned; the pull and the weights begin anew
 press Learn
 drag .eq-handle.eq-y by 0 40
 drag .eq-handle.eq-x by 0 40
 press Learn
-focus Weight w₁₂
-keys End
-keys Home
-press Learn
-focus Weight w₂₁
-keys Home
-keys End
+type "3" into Weight w₁₂
+type "-3" into Weight w₂₁
 # a nudge as faint and as strong as it may be, and how long
 focus Nudge β
 keys Home
@@ -101,39 +92,34 @@ keys End
 
 NOTHING = f"""
 {PUT}
-# on the top of a hill there is no gradient, and nothing is drawn or learned
+# on the top of a hill there is no gradient; a state that leaves it slowly does not come to rest
 js put({{ weights: [3, 3], input: [0, 0], target: [1, 1] }})
-# a state that leaves it slowly does not come to rest
-js put({{ weights: [1.0001, 1.0001], input: [1e-3, 1e-3], learned: 0 }})
+js put({{ weights: [1.0001, 1.0001], input: [1e-3, 1e-3] }})
 js put({{ weights: [1, 1], input: [0, 0] }})
-# on the target; where no weight would help; where only one of two equal ones could
+# on the target; where no weight would help; where two are one
 js put({{ weights: [0, 0], target: [0, 0] }})
 js put({{ target: [1, 0] }})
 js put({{ weights: [0.5, 0.5], input: [1, -1], target: [1, 1] }})
 # a nudged state runs away, or still moves
-js put({{ weights: [0, 2.836], input: [0.681, -2.139], target: [2.279, -2.654], beta: 0.00521, steps: 207, method: "clipped" }})
+js put({{ weights: [0, 2.836], input: [0.681, -2.139], target: [2.279, -2.654], \
+  beta: 0.00521, steps: 207, method: "clipped" }})
 js put({{ steps: 3 }})
 # learning ends where no state rests any more
-js put({{ weights: [2.4, 0.7], input: [2.5, -1.5], target: [0.6, -2.8], beta: 0.1, steps: 100, learned: 30 }})
-# what is chosen elsewhere is shown
-js put({{ method: "full", target: [1.5, -1], learned: 12 }})
-js put({{ panel: "network" }})
-focus The network
+js put({{ weights: [2.4, 0.7], input: [2.5, -1.5], target: [0.6, -2.8], beta: 0.1, learned: 30 }})
+# without a model the network sleeps; from tab to tab by keys
+press The network
 keys ArrowLeft
 """
 
 NETWORK = f"""
 # a text comes to rest, step by step
-type "To be To" into Text
 type "0" into Relaxation step
-type "2" into Relaxation step
 press Play
 # a character is chosen, by pointer in any row, and by keys
 press [role=radio] 2
 keys ArrowRight ArrowDown ArrowLeft
-keys End
-keys ArrowRight
-keys Home
+keys End ArrowRight
+keys Home ArrowUp
 press .attn-lane.eq-none
 # alone there is nobody to blame; a new line is written as an arrow
 type "T" into Text
@@ -143,26 +129,21 @@ type "" into Text
 type "T🙂5öb" into Text
 type "<img src=x onerror=alert(1)>" into Text
 type "To be, or not to be: that is the question" into Text
-type "o be To b" into Text
-# a model that reads less; one that does not come to rest has no credit to share
+# a model that reads less, and has no credit to share: it does not come to rest
 choose "hurried" of Model
 type "Toe" into Text
 choose "1" of Seed
-type "0" into Relaxation step
-press Play
 {PUT}
-# another view, or the notebook, has changed the text: into one that this model can read, and one that it cannot
+# another view, or the notebook, changes what is chosen; weights are no numbers
 js put({{ text: "bee", selected: 0, step: 1 }})
+js window.was = models[0].get("runs"); const {{ hurried }} = was; \
+  const weights = new DataView(new ArrayBuffer(hurried.weights.byteLength)); \
+  new Uint16Array(weights.buffer).fill(0x7e00); \
+  put({{ runs: {{ hurried: {{ ...hurried, weights }} }} }})
+# runs of another kind come in mid-use; a text that they cannot read; all go
+js put({{ runs: {{ trained: was.trained }}, run: "trained", seed: 0 }})
 js put({{ text: "be5" }})
-js put({{ text: "too" }})
-# weights that are no numbers
-js const {{ hurried }} = models[0].get("runs"); window.was = models[0].get("runs"); window.nan = {{ ...hurried, weights: new DataView(new ArrayBuffer(hurried.weights.byteLength)) }}
-js new Uint16Array(nan.weights.buffer).fill(0x7e00); put({{ runs: {{ hurried: nan }} }})
-# runs go, and others come in mid-use; who looked at numbers meanwhile finds them
 js put({{ runs: {{}} }})
-press Two numbers
-js put({{ runs: {{ trained: was.trained }}, run: "trained", seed: 0, selected: 1 }})
-press The network
 """
 
 TRAINING = f"""
@@ -170,54 +151,28 @@ TRAINING = f"""
 press .attn-guess label 1
 press One step
 press Train
-press See it below
-# another way, from the same start; the settings say what is chosen, and are kept
+# another way, from the same start; the settings say what is chosen
 press .attn-settings summary
-press .attn-settings label 1
-keys ArrowRight
+press .attn-settings label 2
 press Train
 press .attn-settings label 1
-press Train
-# other settings are another row of runs
-choose "10" of Steps
-choose "0.016" of Learning rate
 press Train
 # weights are kept, left for another seed, and taken back
 press Keep
 press Another seed
 press Take back
-# what is mine goes, and comes back
-press Forget mine: guesses and runs
-press Undo: have guesses and runs back
-# a browser that keeps nothing still shows it
-js Storage.prototype.setItem = () => {{ throw new Error("full") }}
-press Train
 {PUT}
-# another lesson arrives: within reach, for three seeds
-js window.was = models[0].get("lesson"); put({{ lesson: {{ ...was, yardsticks: [["counting frequencies", 2.858], ["half of it", 2.6]] }} }})
+# another lesson arrives: its goal is within reach, for three seeds
+js window.was = models[0].get("lesson"); \
+  put({{ lesson: {{ ...was, yardsticks: [["knowing a little", 2.858], ["knowing more", 2.7]] }} }})
 press .attn-settings label 0
-choose "40" of Steps
+choose "20" of Steps
 choose "0.008" of Learning rate
 press 3 seeds
-# a rate at which the loss is no number any more
-js put({{ lesson: {{ ...was, optimizer: {{ ...was.optimizer, rate: 1e30 }} }} }})
+# one at whose rate the loss is no number any more; and none
+js put({{ lesson: {{ ...was, steps: 20, optimizer: {{ ...was.optimizer, rate: 1e30 }} }} }})
 press Train
 js put({{ lesson: {{}} }})
-"""
-
-GUESS = """
-# three are asked; what is no cosine is said
-press is closer to the true one
-type "0.95" into Its cosine to the true one after 20 steps
-type "1.5" into Its cosine to the true one after 60 steps
-keys Tab
-type "much" into Its cosine to the true one after 60 steps
-keys Tab
-type "0.9" into Its cosine to the true one after 60 steps
-# another mind
-press has drifted away
-press Forget mine: guesses and runs
-press Undo: have guesses and runs back
 """
 
 SCRIPTS = {
@@ -226,5 +181,4 @@ SCRIPTS = {
     "nothing": (lambda: [EquilibriumExplorer()], NOTHING),
     "network": (network, NETWORK),
     "training": (panel, TRAINING),
-    "guess": (guess, GUESS),
 }
