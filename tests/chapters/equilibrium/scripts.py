@@ -72,7 +72,7 @@ drag .eq-handle.eq-y by 900 0
 # it is moved by keys, with Shift farther; what a browser does with Control stays its own
 focus .eq-handle.eq-y
 keys ArrowLeft ArrowDown
-keys Shift+ArrowRight Shift+ArrowUp
+keys Shift+ArrowLeft Shift+ArrowUp
 keys Control+ArrowUp
 # the target leaves what was learned; the pull and the weights begin anew
 press Learn
