@@ -39,12 +39,8 @@ QUICK, QUICKEST_IS_AEP = told("A gradient at least"), told("AEP is the quickest"
 
 def said(page: Reading) -> None:
     pages = [page(f"{part}equilibrium") for part in ("", "evidence/", "teaching/")]
-    of_credit(*pages)
-    of_gradients(*pages)
-    of_training(*pages)
-    of_rest(*pages)
-    of_costs(*pages)
-    of_settings(*pages)
+    for of in (of_credit, of_gradients, of_training, of_rest, of_costs, of_settings):
+        of(*pages)
 
 
 def every(*seeds: torch.Tensor) -> bool:
