@@ -116,12 +116,12 @@ NETWORK = f"""
 type "0" into Relaxation step
 press Play
 # a character is chosen, by pointer in any row, and by keys
+press .attn-lane.eq-none
 press [role=radio] 2
 keys ArrowRight ArrowDown ArrowLeft
 keys End ArrowRight
 keys Home ArrowUp
-press .attn-lane.eq-none
-# alone there is nobody to blame; a new line is written as an arrow
+# another text is asked for its middle; alone there is nobody to blame; ↵ is a new line
 type "T" into Text
 type "b↵↵e" into Text
 # what cannot be read is said, and what is shown stays
