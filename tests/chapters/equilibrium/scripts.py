@@ -116,8 +116,9 @@ NETWORK = f"""
 type "0" into Relaxation step
 press Play
 # a character is chosen, by pointer in any row, and by keys
-press .attn-lane.eq-none
 press [role=radio] 2
+press .attn-lane.eq-none
+focus [role=radio] 4
 keys ArrowRight ArrowDown ArrowLeft
 keys End ArrowRight
 keys Home ArrowUp
