@@ -38,7 +38,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions decks print picture course grade lab style units check pages test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve editions decks print picture course grade lab style units check pages widget test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -88,6 +88,10 @@ check: $(INSTALLED)
 # What pages and widgets show, beside what was read of it; what is meant is taken over.
 pages: $(INSTALLED)
 	$(PYTEST) tests/pages tests/transcripts $(if $(TAKE),--take "$(TAKE)")
+
+# The widgets of a lesson on an empty page, made again on each change of a file: `STEM=trm`.
+widget: $(INSTALLED)
+	@$(RUN) -m tests.transcripts $(STEM)
 
 test: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=2 style units SOME="$(SOME)"

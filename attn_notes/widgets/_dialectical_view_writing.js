@@ -2,7 +2,7 @@
 
 import { argmax } from "./_model.js";
 import { button, html, plural, refuse, slider, textBox } from "./_page.js";
-import { VOCABULARY, depthOf, faults, generate, unknownIn } from "./_dialectical_text.js";
+import { FROM_BEFORE, VOCABULARY, depthOf, faults, generate, unknownIn } from "./_dialectical_text.js";
 import { boardView, choiceView } from "./_dialectical_view_board.js";
 
 export const LARGEST_BUDGET = 60;

@@ -8,14 +8,8 @@ import traitlets
 from attn_notes.analysis import results
 from attn_notes.cell.bench.told import RECORD
 from attn_notes.cell.engine import FOLDERS
-from attn_notes.programs import source
+from attn_notes.widgets import _source
 
-*PARTS, OWN = (
-    source.IMPORT.sub("", source.read(name, FOLDERS))
-    for name in source.parts_of("_bench_table.js", FOLDERS)
-)
-# In a scope of its own, as the module that it is on the site: names may be others' as well.
-TABLE = f"const table = (() => {{ {OWN.replace('export ', '')} return resultTable; }})();"
 SHOW = """
 const read = (layer) => ({ ...layer, above: layer.above.map((x) => x ?? Infinity) });
 export default { render({ model, el }) {
@@ -23,7 +17,7 @@ export default { render({ model, el }) {
     const { above, ahead } = { above: model.get("above"), ahead: model.get("ahead") };
     const ours = above.length && read({ name: "yours", rate: 0.01, weights: 6852, ahead, above });
     const layers = Object.entries(model.get("layers")).map(([name, of]) => read({ name, ...of }));
-    el.replaceChildren(table(ours || null, layers));
+    el.replaceChildren(resultTable(ours || null, layers));
   };
   model.on("change", show);
   show();
@@ -34,7 +28,7 @@ export default { render({ model, el }) {
 class Compared(anywidget.AnyWidget):
     """The table, of the recorded layers of a task and of how far above the best ours ends."""
 
-    _esm = "".join([*PARTS, TABLE, SHOW])
+    _esm = _source.javascript("_bench_table", FOLDERS) + SHOW
     layers = traitlets.Dict().tag(sync=True)
     above = traitlets.List().tag(sync=True)
     ahead = traitlets.Bool(False).tag(sync=True)

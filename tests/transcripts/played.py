@@ -54,7 +54,7 @@ export default { ...widget, initialize };
 """
 
 
-def page_of(*shown: Any) -> str:
+def page_of(*shown: Any, own: str = OWN) -> str:
     """An empty page that shows widgets and figures, in their order."""
     widgets = [each for each in shown if not isinstance(each, Picture)]
     saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
@@ -63,7 +63,7 @@ def page_of(*shown: Any) -> str:
             model["state"]["_esm"] = REACHED % json.dumps(model["state"]["_esm"])
     parts = [each.html() if isinstance(each, Picture) else VIEW % each.model_id for each in shown]
     return EMPTY.format(
-        own=OWN,
+        own=own,
         state=json.dumps(saved).replace("</", "<\\/"),
         shown="\n".join(parts),
         host=(_source.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),

@@ -6,6 +6,7 @@ import traitlets
 from playwright.sync_api import Browser
 
 from ..pages.held import differences
+from .__main__ import main
 from .played import transcript
 
 COUNTER = """
@@ -91,3 +92,12 @@ def test_a_widget_that_dies_is_told_with_the_line(
 ) -> None:
     with pytest.raises(pytest.fail.Exception, match=said):
         played(browser, old, new, script)
+
+
+def test_the_page_of_a_script_is_there_for_whoever_works_on_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main("cell", "")
+    assert '<a href="/sorting">' in capsys.readouterr().out
+    main("attention", "word")
+    assert "Attention, seen whole" in capsys.readouterr().out

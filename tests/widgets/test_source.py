@@ -1,9 +1,6 @@
 """A widget's module as the page gets it: made of several files, every name of which is known."""
 
 import re
-import shutil
-import subprocess
-import sysconfig
 from collections import Counter
 from pathlib import Path
 
@@ -12,27 +9,7 @@ import pytest
 from attn_notes.programs import source
 from attn_notes.widgets import _source
 
-ROOT = Path(__file__).parents[2]
 STEMS = sorted(path.stem for path in Path(_source.HERE).glob("[!_]*.js"))
-
-
-def unknown_names(module: Path) -> str:
-    """What the linter says of names that a module uses and does not have; empty if nothing."""
-    oxlint = shutil.which("oxlint", path=sysconfig.get_path("scripts"))
-    assert oxlint, "install what requirements.txt lists"
-    rules = ["-A", "all", "-D", "no-undef", "-D", "no-redeclare", "--format", "unix"]
-    command = [oxlint, "-c", ROOT / ".oxlintrc.json", *rules, module]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode else ""
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_every_name_is_known(stem: str, tmp_path: Path) -> None:
-    module = tmp_path / f"{stem}.js"
-    module.write_text(_source.javascript(stem), "utf-8")
-    assert not unknown_names(module)
-    module.write_text(_source.javascript(stem) + "\nnobodyHasThis();\n", "utf-8")
-    assert "nobodyHasThis" in unknown_names(module)
 
 
 def test_what_is_in_several_files_is_used() -> None:
@@ -48,13 +25,23 @@ def test_what_is_in_several_files_is_used() -> None:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_module_has_what_it_imports_and_all_of_its_own_once(stem: str) -> None:
+def test_a_module_has_all_of_its_own(stem: str) -> None:
     module = _source.javascript(stem)
-    own = {path.name for path in _source.HERE.glob(f"_{stem}_*.js")}
-    names = {*source.parts_of(f"{stem}.js", _source.FOLDERS), *own}
-    plain = [source.IMPORT.sub("", source.read(name, _source.FOLDERS)) for name in names]
-    assert all(module.count(text) == 1 for text in plain)
-    assert len(module) == sum(map(len, plain))
+    for path in _source.HERE.glob(f"_{stem}_*.js"):
+        assert module.count(f"const ${path.stem} =") == 1
+
+
+def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> None:
+    (tmp_path / "one.js").write_text("const most = 1;\nexport const one = () => most;\n", "utf-8")
+    own = 'import { one as first } from "./one.js";\nconst most = 2;\n'
+    (tmp_path / "two.js").write_text(own, "utf-8")
+    assert _source.javascript("two", [tmp_path]).split("\n") == [
+        *("const $one = (() => {", "const most = 1;", "const one = () => most;"),
+        *("return { one };", "})();", "const { one: first } = $one;", "const most = 2;", ""),
+    ]
+    (tmp_path / "one.js").write_text("export const [other, another] = [1, 2];\n", "utf-8")
+    with pytest.raises(ImportError, match=r"two.js imports {'one'}, which one.js does not export"):
+        _source.javascript("two", [tmp_path])
 
 
 def test_a_file_is_short_enough_to_read() -> None:
