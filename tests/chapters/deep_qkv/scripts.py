@@ -1,0 +1,269 @@
+"""What a reader does with the sorter, a line each; why stands above some lines."""
+
+from typing import Any
+
+from torch import Generator
+from torch.func import stack_module_state
+
+from attn_notes.chapters.deep_qkv import claims, evidence, figures
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.widgets.deep_qkv import ABCSorter
+from attn_notes.widgets.guess import Guess
+
+ALL = slice(None)
+
+
+def sorter(**seeds: Any) -> ABCSorter:
+    """Recorded sorters, these seeds of each kind, and nothing chosen yet."""
+    made = ABCSorter()
+    for variant, chosen in seeds.items():
+        stack = evidence.weights(variant)
+        made.load(
+            variant, {name: values[chosen] for name, values in stack.items()}, Config(variant)
+        )
+    return made
+
+
+def opened(**seeds: Any) -> list[Any]:
+    """As the lesson opens it: on plain, seed 9."""
+    made = sorter(**seeds)
+    made.variant, made.seed = "plain", 9
+    return [made]
+
+
+WORD = """
+# another word, and every step of it; capital letters and spaces around are forgiven
+type " bCa " into Type three letters
+# a word that is not finished is not wrong; no verdict on the word before stands beside it
+type "c" into Type three letters
+type "cb" into Type three letters
+type "" into Type three letters
+# what is no word is refused, once and again, and the box can be left
+type "xyz" into Type three letters
+type "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc" into Type three letters
+type "<img src=x onerror=models[0].set('text','ccc')>" into Type three letters
+type "абс" into Type three letters
+keys Tab
+# the same word again
+type "bca" into Type three letters
+# any other, and those before and after, around the end
+press A random word
+# whoever comes into the box has all of it chosen, and writes another word
+focus Type three letters
+keys b b a
+# in the map of all words by the pointer and by keys
+press acb, right: writes abc
+keys ArrowRight ArrowDown
+keys Home ArrowLeft
+keys End
+press Next word
+press Previous word
+# a kernel has its say; what is no word is the first one
+js models[0].set("text", "aba")
+js models[0].set("text", "<b>")
+"""
+
+WEIGHTS = """
+# the weights are folded away until they are asked for
+press Take it apart: 318 weights
+# one is set to zero, and comes back
+point at .abc-cell 30
+press .abc-cell 9
+press .abc-cell 9
+# a whole matrix, and back
+press zero all: LayerNorm before attention, shift
+press restore all: LayerNorm before attention, shift
+# what was done last is undone and redone; what is done after that is not
+press Undo the last change of a weight
+press .abc-cell 9
+press Undo the last change of a weight
+press Redo the change of a weight
+press Restore every weight
+# what is refused stays refused whichever model is looked at; each has edits of its own
+type "xyz" into Type three letters
+choose "gated" of Model
+press .abc-cell 9
+choose "plain" of Model
+type "cab" into Type three letters
+# as the lesson asks for: without positions it writes one word whatever it reads
+press zero all: position embedding
+press .abc-apart
+"""
+
+KEYS = """
+# one tab stop for all weights, and arrows that do not lead over the edge
+press Take it apart: 318 weights
+focus Seed
+keys Tab
+keys ArrowUp ArrowLeft
+keys ArrowRight ArrowDown
+keys PageDown
+keys End ArrowRight
+keys Home PageUp PageUp
+# to zero and back, and a whole matrix
+keys ArrowDown ArrowRight ArrowRight ArrowRight
+keys Enter
+keys Space
+keys PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown
+keys PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown
+keys Shift+Enter
+# undone and redone, and the place stays
+keys Control+z
+keys Control+z Meta+z
+keys Control+Shift+z
+keys Meta+Shift+z z
+keys Shift+Enter
+# before the weights come the buttons
+keys Shift+Tab
+keys Enter
+"""
+
+SEEDS = """
+# of these plain ones the second failed, and the one shown before is found again
+js models[0].set("seed", 2);
+press Show a seed that failed
+press Show a seed that sorts all 27
+# of the gated ones none sorts everything, so it is another kind that does
+js models[0].set("variant", "gated");
+press Show a seed that sorts all 27
+# where all do, another kind has one that failed
+press Show a seed that failed
+# where nobody does, nobody is said to have failed; nor where all do
+js window.all = models[0].get("runs"); models[0].set("runs", { gated: all.gated });
+js models[0].set("runs", { strict: all.strict });
+"""
+
+RUNS = """
+# another kind beside it is no reason to touch what is on the page
+js window.all = models[0].get("runs"); models[0].set("runs", { plain: all.plain });
+press .abc-apart
+press .abc-cell 317
+js models[0].set("runs", { plain: { ...all.plain }, gated: all.gated });
+# other weights of this kind are: here zeros, then no numbers at all
+js window.full = (x) => new DataView(new Uint8Array(all.plain.weights.byteLength).fill(x).buffer);
+js models[0].set("runs", { plain: { ...all.plain, weights: full(0) } });
+js models[0].set("runs", { plain: { ...all.plain, weights: full(255) } });
+# with the weights open runs of another kind arrive, and the same ones by another name
+js models[0].set("runs", { gated: all.gated });
+press .abc-cell 437
+js models[0].set("runs", { plain_third: all.gated });
+# without any it sleeps, and wakes up when some arrive, with what was done to these
+js models[0].set("runs", {});
+js models[0].set("runs", { gated: all.gated });
+# what is asked for and is not there gives way to what there is
+js models[0].set("seed", 99);
+js models[0].set("variant", "plain_third");
+"""
+
+
+def taught() -> list[Any]:
+    """What the lesson teaches, in few steps, and one kind at a rate that leads nowhere."""
+    (made,) = opened(plain=[9, 2])
+    for variant, rate in (("plain", 0.04), ("fixed_gate", 1e30)):
+        made.teach(variant, Config(variant), rate=rate, steps=120, warmup=10)
+    return [made]
+
+
+def mine() -> list[Any]:
+    """The lesson's question, the panel, the figures that draw what a reader trains, the score."""
+    chosen = evidence.recorded("chosen")
+    live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
+    guess = Guess("deep_qkv", (evidence.ORDER, evidence.LOWEST))
+    losses = chosen["plain"].curves[:, 1].tolist()
+    pictures = [figures.one_seed(losses), figures.live_race(live)]
+    return [guess, *taught(), *pictures, guess.score(evidence.predicted(live))]
+
+
+def untold() -> list[Any]:
+    """Beside the plain ones a gated sorter without positions, which has not learnt anything."""
+    made, config = opened(plain=ALL)[0], Config(positions=False)
+    model = Sorter(config, Generator().manual_seed(0))
+    made.load("gated", stack_module_state([model])[0], config)
+    return [made]
+
+
+TRAINING = """
+# what is trained is chosen, and named while the choices are folded; each choice begins anew
+press .attn-settings summary
+press the four it can know
+choose "0.08" of Learning rate
+choose "0.04" of Learning rate
+choose "72" of Steps
+choose "120" of Steps
+choose "fast" of Speed
+press .attn-settings summary
+# a step, and one more; another seed begins anew
+press One step
+press One step
+press Another seed
+# once it is done, who presses again trains the next one; a guess is judged
+press Train
+press in the second
+press Train
+# what is there is kept, taken back and downloaded
+press Keep
+press Take back
+press Download
+# of sixteen seeds one is told how many meet the challenge
+press 16 seeds
+# a rate that is too high is said to be
+press .attn-settings summary
+press divided by three
+press Train
+"""
+
+LEARNING = """
+# what is being trained is the model that is shown, to the last weight
+press One step
+press Take it apart: 318 weights
+press .abc-cell 9
+press Next word
+# the next step forgets what was zeroed; who looks at another model lets it rest, and finds it again
+press One step
+choose "0" of Seed
+press .abc-apart
+press One step
+press Show a seed that sorts all 27
+# who presses again when it has begun pauses it; what the button says until then is its title here
+js const [go, line] = [".attn-go", ".attn-train-line"].map((x) => document.querySelector(x)); \
+const begun = new Promise((on) => new MutationObserver(on).observe(line, { childList: true })); \
+go.click(); await begun; go.title = go.textContent; go.click();
+"""
+
+MINE = """
+# a guess is noted, and stands in the picture
+press plain: later
+type "about one" into The lowest loss of a plain one, in nats
+keys Tab
+type "0,4" into The lowest loss of a plain one, in nats
+keys Tab
+# a run is drawn, and more of them; the panel leads to the picture
+press .attn-settings summary
+choose "36" of Steps
+press Train
+press Train
+press See it below
+# all of it can be forgotten, and be had back
+press Forget mine: guesses and runs
+press Undo: have guesses and runs back
+# nonsense that was kept is not taken
+js localStorage.setItem("attention-notes abc sorter plain", '[["token.weight", "AAAA"]]');
+press Another seed
+press One step
+# where a browser keeps nothing it is said so
+js Storage.prototype.setItem = () => { throw new DOMException("full"); };
+press plain: later
+press Keep
+press Take back
+"""
+
+SCRIPTS: dict[str, tuple[Any, str]] = {
+    "word": (lambda: opened(plain=ALL), WORD),
+    "weights": (lambda: opened(plain=ALL, gated=ALL), WEIGHTS),
+    "keys": (lambda: opened(plain=ALL), KEYS),
+    "seeds": (lambda: [sorter(plain=[9, 2, 10], gated=[2, 12], strict=[0])], SEEDS),
+    "runs": (untold, RUNS),
+    "training": (taught, TRAINING),
+    "learning": (taught, LEARNING),
+    "mine": (mine, MINE),
+}
