@@ -49,7 +49,7 @@ type "bca" into Type three letters
 # any other, and those before and after, around the end
 press A random word
 # whoever comes into the box has all of it chosen, and writes another word
-focus Type three letters
+drag Type three letters by 20 2
 keys b b a
 # in the map of all words by the pointer and by keys
 press acb, right: writes abc
