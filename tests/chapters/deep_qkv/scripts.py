@@ -13,50 +13,61 @@ from attn_notes.widgets.guess import Guess
 ALL = slice(None)
 
 
-def sorter(**seeds: Any) -> ABCSorter:
-    """Recorded sorters, these seeds of each kind, and nothing chosen yet."""
-    made = ABCSorter()
-    for variant, chosen in seeds.items():
-        stack = evidence.weights(variant)
-        made.load(
-            variant, {name: values[chosen] for name, values in stack.items()}, Config(variant)
-        )
+def opened(**seeds: Any) -> ABCSorter:
+    """Recorded sorters, these seeds of each kind; it opens as in the lesson, on plain, seed 9."""
+    made = ABCSorter(variant="plain", seed=9)
+    for kind, chosen in seeds.items():
+        stack = {name: values[chosen] for name, values in evidence.weights(kind).items()}
+        made.load(kind, stack, Config(kind))
     return made
 
 
-def opened(**seeds: Any) -> list[Any]:
-    """As the lesson opens it: on plain, seed 9."""
-    made = sorter(**seeds)
-    made.variant, made.seed = "plain", 9
+def beside_another() -> list[Any]:
+    """Plain ones, and a gated one without positions that has learnt nothing."""
+    made, config = opened(plain=ALL), Config(positions=False)
+    model = Sorter(config, Generator().manual_seed(0))
+    made.load("gated", stack_module_state([model])[0], config)
     return [made]
 
 
+def taught() -> list[Any]:
+    """What the lesson teaches, in few steps, and one kind at a rate that leads nowhere."""
+    made = opened(plain=[9, 2])
+    for kind, rate in (("plain", 0.02), ("fixed_gate", 1e30)):
+        made.teach(kind, Config(kind), rate=rate, steps=120, warmup=10)
+    return [made]
+
+
+def mine() -> list[Any]:
+    """The lesson's question, the panel, the figures that draw what a reader trains, the score."""
+    chosen = evidence.recorded("chosen")
+    live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
+    guess = Guess("deep_qkv", (evidence.ORDER, evidence.LOWEST))
+    pictures = (figures.one_seed(chosen["plain"].curves[:, 1].tolist()), figures.live_race(live))
+    return [guess, *taught(), *pictures, guess.score(evidence.predicted(live))]
+
+
 WORD = """
-# another word, and every step of it; capital letters and spaces around are forgiven
+# another word; capital letters and spaces around are forgiven
 type " bCa " into Type three letters
-# a word that is not finished is not wrong; no verdict on the word before stands beside it
+# what is not finished is not wrong; no verdict on the word before stands beside it
 type "c" into Type three letters
 type "cb" into Type three letters
 type "" into Type three letters
-# what is no word is refused, once and again, and the box can be left
+# what is no word is refused, once and again
 type "xyz" into Type three letters
-type "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc" into Type three letters
-type "<img src=x onerror=models[0].set('text','ccc')>" into Type three letters
-type "абс" into Type three letters
-keys Tab
-# the same word again
+type "<img src=x onerror=models[0].set('text','ccc')>abcabcabcabcabcabc" into Type three letters
 type "bca" into Type three letters
-# any other, and those before and after, around the end
-press A random word
 # whoever comes into the box has all of it chosen, and writes another word
 drag Type three letters by 20 2
 keys b b a
-# in the map of all words by the pointer and by keys
+# in the map of all words by the pointer and by keys; before the first word stands the last
 press acb, right: writes abc
 keys ArrowRight ArrowDown
 keys Home ArrowLeft
 keys End
 press Next word
+press A random word
 press Previous word
 # a kernel has its say; what is no word is the first one
 js models[0].set("text", "aba")
@@ -64,9 +75,8 @@ js models[0].set("text", "<b>")
 """
 
 WEIGHTS = """
-# the weights are folded away until they are asked for
+# the weights are folded away until they are asked for; one is set to zero, and comes back
 press Take it apart: 318 weights
-# one is set to zero, and comes back
 point at .abc-cell 30
 press .abc-cell 9
 press .abc-cell 9
@@ -94,39 +104,33 @@ KEYS = """
 # one tab stop for all weights, and arrows that do not lead over the edge
 press Take it apart: 318 weights
 focus Seed
-keys Tab
-keys ArrowUp ArrowLeft
+keys Tab ArrowUp ArrowLeft
 keys ArrowRight ArrowDown
-keys PageDown
-keys End ArrowRight
-keys Home PageUp PageUp
-# to zero and back, and a whole matrix
-keys ArrowDown ArrowRight ArrowRight ArrowRight
+keys PageDown End ArrowRight
+# to zero and back, and a whole matrix, the last one
+keys Home PageUp PageUp ArrowDown ArrowRight ArrowRight ArrowRight
 keys Enter
 keys Space
 keys PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown
 keys PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown PageDown
 keys Shift+Enter
-# undone and redone, and the place stays
+# undone and redone, and the place stays; before the weights come the buttons
 keys Control+z
 keys Control+z Meta+z
 keys Control+Shift+z
 keys Meta+Shift+z z
 keys Shift+Enter
-# before the weights come the buttons
 keys Shift+Tab
 keys Enter
 """
 
 SEEDS = """
 # of these plain ones the second failed, and the one shown before is found again
-js models[0].set("seed", 2);
 press Show a seed that failed
 press Show a seed that sorts all 27
-# of the gated ones none sorts everything, so it is another kind that does
+# of the gated ones none sorts everything, so it is another kind that does, and one that failed
 js models[0].set("variant", "gated");
 press Show a seed that sorts all 27
-# where all do, another kind has one that failed
 press Show a seed that failed
 # where nobody does, nobody is said to have failed; nor where all do
 js window.all = models[0].get("runs"); models[0].set("runs", { gated: all.gated });
@@ -155,45 +159,13 @@ js models[0].set("seed", 99);
 js models[0].set("variant", "plain_third");
 """
 
-
-def taught() -> list[Any]:
-    """What the lesson teaches, in few steps, and one kind at a rate that leads nowhere."""
-    (made,) = opened(plain=[9, 2])
-    for variant, rate in (("plain", 0.04), ("fixed_gate", 1e30)):
-        made.teach(variant, Config(variant), rate=rate, steps=120, warmup=10)
-    return [made]
-
-
-def mine() -> list[Any]:
-    """The lesson's question, the panel, the figures that draw what a reader trains, the score."""
-    chosen = evidence.recorded("chosen")
-    live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
-    guess = Guess("deep_qkv", (evidence.ORDER, evidence.LOWEST))
-    losses = chosen["plain"].curves[:, 1].tolist()
-    pictures = [figures.one_seed(losses), figures.live_race(live)]
-    return [guess, *taught(), *pictures, guess.score(evidence.predicted(live))]
-
-
-def untold() -> list[Any]:
-    """Beside the plain ones a gated sorter without positions, which has not learnt anything."""
-    made, config = opened(plain=ALL)[0], Config(positions=False)
-    model = Sorter(config, Generator().manual_seed(0))
-    made.load("gated", stack_module_state([model])[0], config)
-    return [made]
-
-
 TRAINING = """
-# what is trained is chosen, and named while the choices are folded; each choice begins anew
+# what is trained is chosen, and each choice begins anew, but for the speed
 press .attn-settings summary
 press the four it can know
-choose "0.08" of Learning rate
 choose "0.04" of Learning rate
-choose "72" of Steps
-choose "120" of Steps
-choose "fast" of Speed
-press .attn-settings summary
-# a step, and one more; another seed begins anew
 press One step
+choose "fast" of Speed
 press One step
 press Another seed
 # once it is done, who presses again trains the next one; a guess is judged
@@ -207,7 +179,6 @@ press Download
 # of sixteen seeds one is told how many meet the challenge
 press 16 seeds
 # a rate that is too high is said to be
-press .attn-settings summary
 press divided by three
 press Train
 """
@@ -237,7 +208,7 @@ type "about one" into The lowest loss of a plain one, in nats
 keys Tab
 type "0,4" into The lowest loss of a plain one, in nats
 keys Tab
-# a run is drawn, and more of them; the panel leads to the picture
+# a run is drawn, and another; the panel leads to the picture
 press .attn-settings summary
 choose "36" of Steps
 press Train
@@ -258,11 +229,11 @@ press Take back
 """
 
 SCRIPTS: dict[str, tuple[Any, str]] = {
-    "word": (lambda: opened(plain=ALL), WORD),
-    "weights": (lambda: opened(plain=ALL, gated=ALL), WEIGHTS),
-    "keys": (lambda: opened(plain=ALL), KEYS),
-    "seeds": (lambda: [sorter(plain=[9, 2, 10], gated=[2, 12], strict=[0])], SEEDS),
-    "runs": (untold, RUNS),
+    "word": (lambda: [opened(plain=ALL)], WORD),
+    "weights": (lambda: [opened(plain=ALL, gated=ALL)], WEIGHTS),
+    "keys": (lambda: [opened(plain=ALL)], KEYS),
+    "seeds": (lambda: [opened(plain=[9, 2, 10], gated=[2, 12], strict=[0])], SEEDS),
+    "runs": (beside_another, RUNS),
     "training": (taught, TRAINING),
     "learning": (taught, LEARNING),
     "mine": (mine, MINE),
