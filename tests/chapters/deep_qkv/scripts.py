@@ -147,10 +147,11 @@ js models[0].set("runs", { plain: { ...all.plain }, gated: all.gated });
 js window.full = (x) => new DataView(new Uint8Array(all.plain.weights.byteLength).fill(x).buffer);
 js models[0].set("runs", { plain: { ...all.plain, weights: full(0) } });
 js models[0].set("runs", { plain: { ...all.plain, weights: full(255) } });
-# with the weights open runs of another kind arrive, and the same ones by another name
+# with the weights open runs of another kind arrive, and the same ones by other names
 js models[0].set("runs", { gated: all.gated });
 press .abc-cell 437
-js models[0].set("runs", { plain_third: all.gated });
+js models[0].set("runs", { fixed_gate: all.gated });
+js models[0].set("runs", { strict: all.gated });
 # without any it sleeps, and wakes up when some arrive, with what was done to these
 js models[0].set("runs", {});
 js models[0].set("runs", { gated: all.gated });
