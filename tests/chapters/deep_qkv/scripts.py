@@ -93,9 +93,11 @@ press Restore every weight
 type "xyz" into Type three letters
 choose "gated" of Model
 press .abc-cell 9
+point away
 choose "plain" of Model
 type "cab" into Type three letters
 # as the lesson asks for: without positions it writes one word whatever it reads
+press .abc-cell 30
 press zero all: position embedding
 press .abc-apart
 """
@@ -193,13 +195,18 @@ press Next word
 # the next step forgets what was zeroed; who looks at another model lets it rest, and finds it again
 press One step
 choose "0" of Seed
-press .abc-apart
+point away
+focus .abc-apart
+keys Enter
 press One step
 press Show a seed that sorts all 27
-# who presses again when it has begun pauses it; what the button says until then is its title here
-js const [go, line] = [".attn-go", ".attn-train-line"].map((x) => document.querySelector(x)); \
+# who looks at another model or presses again when it has begun pauses it: until then it is “Pause”
+js window.begin = async () => { \
+const [go, line] = [".attn-go", ".attn-train-line"].map((x) => document.querySelector(x)); \
 const begun = new Promise((on) => new MutationObserver(on).observe(line, { childList: true })); \
-go.click(); await begun; go.title = go.textContent; go.click();
+go.click(); await begun; go.title = go.textContent; return go; };
+js await begin(); document.querySelector(".abc-apart + .attn-button").click();
+js (await begin()).click();
 """
 
 MINE = """
