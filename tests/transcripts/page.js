@@ -40,7 +40,7 @@ window.seen = () => {
 
   const brief = (text) => text.trim().replace(/\s+/g, " ");
   // What is made anew in each page says nothing: the end of an id, the address of a blob. Three digits are seen.
-  const lasting = (text) => text
+  const lasting = (text) => brief(text)
     .replace(/blob:[^\s"')]+/g, "blob:")
     .replace(/([#=(]["']?#?[a-z]+(?:-[a-z]+)*)-[0-9a-z]{6,}\b/gi, "$1")
     .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
