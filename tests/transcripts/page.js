@@ -100,6 +100,7 @@ window.seen = () => {
   function walk(node, depth) {
     const style = getComputedStyle(node);
     if (style.display === "none" && !node.matches("title, desc")) return;
+    if (node.matches("details:not([open]) > :not(summary)")) return;
     const whole = [...node.querySelectorAll("*")].every((inner) => inner.matches(PLAIN));
     const text = whole ? node.textContent : [...node.childNodes].map((n) => (n.nodeType === 3 ? n.data : " … ")).join("");
     const own = text.replace(/[…\s]+/g, "") ? brief(text).replace(/(?: ?… ?)+/g, " … ") : "";
