@@ -1,13 +1,16 @@
 """What a reader does with the explorer, a line each; why stands above some lines."""
 
+import os
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from attn_notes.chapters.triple_product import evidence, explorer, figures
 
 WHOLE = ("g.tp-space", "g.tp-names", "g.tp-handle", "td", "span.tp-token", "select")
 
 
+@patch.dict(os.environ, FAST="1")
 def page(mode: str = "head", steps: int = 0, figure: bool = False) -> list[Any]:
     """The lesson's explorer, taught for other steps than its own, and the figure that listens."""
     widget, moved = explorer.explorer(), evidence.recorded().moved
@@ -21,7 +24,8 @@ MOVED = """
 # a key is moved by the pointer: its numbers follow, and the note goes with the scene
 drag [data-id="2"] by -40 30
 # and by keys, in steps that Shift makes larger; far away it stays within its limits
-focus [data-id="4"]
+focus By hand
+keys Tab Tab Tab Tab Tab Tab Tab Tab
 keys Enter ArrowRight ArrowUp ArrowUp PageUp
 keys Shift+PageDown Shift+ArrowLeft
 drag [data-id="q"] by -3000 -3000
@@ -89,6 +93,7 @@ type "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" into Text
 type "<img src=x onerror="alert(1)">" into Text
 # one of the page's choice takes its place; other models open on the head that copies it
 press another sequence
+press .tp-vectors summary
 choose "2" of Head
 choose "angle, two layers" of Model
 choose "volume, one layer" of Model
