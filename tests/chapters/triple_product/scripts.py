@@ -21,8 +21,8 @@ def page(mode: str = "head", steps: int = 0, figure: bool = False) -> list[Any]:
 
 
 MOVED = """
-# a key is moved by the pointer: its numbers follow, and the note goes with the scene
-drag [data-id="2"] by -40 30
+# a tip stays under the pointer: its numbers follow, and the note goes with the scene
+drag [data-id="q"] by -30 20
 # and by keys, in steps that Shift makes larger; far away it stays within its limits
 focus By hand
 keys Tab Tab Tab Tab Tab Tab Tab Tab
@@ -31,15 +31,17 @@ keys Shift+PageDown Shift+ArrowLeft
 drag [data-id="q"] by -3000 -3000
 # the background turns the space, and no number changes; so do the arrow keys
 drag .tp-scene by 90 20
+drag .tp-scene by 0 300
 keys ArrowLeft ArrowDown PageUp
 press start again
 """
 
 NUMBERS = """
-# the scenes, each with what there is to say of it
+# the scenes, each with what there is to say of it; a short key is moved as well
 press a loud stranger
 press a loud friend
 press a whisper
+drag [data-id="1"] by 12 -9
 press −q
 # the length of a key, over powers of ten; each key has its own
 focus Length of k₂
@@ -48,7 +50,6 @@ press k₁
 # a coordinate as one types it; what is none says so, and changes nothing else
 type " −25e-2 " into k₁, y
 type "abc" into r, y
-type "5.01" into r, y
 type "<img src=x onerror="alert(1)">" into r, y
 keys Tab
 # without a plane the angle is that to what is left
@@ -67,7 +68,7 @@ keys End
 # a key is taken by its bar, by its vector, from the menu, and not if it is still to come
 press .tp-bar 2
 press .tp-mode:not([hidden]) [data-id="5"]
-choose "4" of Key
+choose "14" of Key
 press .tp-letter 12
 press .tp-bar 15
 # one token louder, and the network runs again; another token is not
@@ -82,12 +83,12 @@ press By hand
 """
 
 TEXTS = """
-# a text of its period, one that repeats at once, and one that does not
+# a text of its period, one that repeats at once, and one that does not; no key is chosen then
+press .tp-bar 2
 type "abcdefghijklabcdef" into Text
 type "ABCabcab" into Text
 type "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb" into Text
 # what cannot be read says so, and leaves what is shown
-type "" into Text
 type "abz" into Text
 type "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" into Text
 type "<img src=x onerror="alert(1)">" into Text
@@ -116,7 +117,8 @@ choose "100" of Steps
 press in the second
 press One step
 press Train
-# kept, and taken back where another was begun
+# kept, and taken back where another was begun; a head that one has chosen stays
+choose "1" of Head
 press Keep
 press Another seed
 press Take back
