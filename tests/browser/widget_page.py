@@ -19,7 +19,8 @@ VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 OWN = f".live-widget:not(.guess, .scored) > {VIEW}"
 """The views that a lesson is about: in front of the first stand the fields of a guess."""
 
-# window.widget is the widget's own module, window.saved its traits, with the weights decoded.
+# window.widget has all that the files of the widget's module export, window.saved its traits, with
+# the weights decoded.
 READ_PAGE = f"""async () => {{
   const texts = [...document.querySelectorAll('{STATE}')].map((script) => script.textContent);
   const put = (root, path, value) => {{
@@ -39,8 +40,12 @@ READ_PAGE = f"""async () => {{
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
     put(state, path, new DataView(bytes.buffer));
   }}
-  const url = URL.createObjectURL(new Blob([state._esm], {{ type: 'text/javascript' }}));
-  Object.assign(window, {{ widget: await import(url), saved: state }});
+  const scopes = state._esm.match(/^const \\$\\w+(?= = )/gm) ?? [];
+  const given = scopes.map((line) => line.replace('const ', '...')).join();
+  const module = [state._esm, `export const inside = {{ ${{given}} }};`];
+  const url = URL.createObjectURL(new Blob(module, {{ type: 'text/javascript' }}));
+  const {{ inside, ...own }} = await import(url);
+  Object.assign(window, {{ widget: {{ ...inside, ...own }}, saved: state }});
 }}"""
 
 # After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved
