@@ -60,7 +60,7 @@ export function settlingTraining({ uid, root, model }) {
   /** The ends of the ways so far, each with the colour of its curve. */
   function tell() {
     const parts = ways().map((name) =>
-      html("span", { class: `eq-end ${TONES[name]}` }, `${name} ${name in ends ? number(ends[name], 3) : "–"}`),
+      html("span", { class: `eq-end ${TONES[name]}` }, `${name} ${Number.isFinite(ends[name]) ? number(ends[name], 3) : "–"}`),
     );
     compared.replaceChildren("Ends, from one start: ", ...parts);
   }

@@ -14,7 +14,7 @@ const HEARD = Symbol.for("attn_notes.listening");
 
 const SCALES = {
   linear: (value) => value,
-  log: (value) => Math.log10(value),
+  log: (value) => Math.log10(Math.max(value, 0)), // what is not above zero lies at the end
 };
 
 /** Where a value of an axis lies in the drawing, kept inside its box. */

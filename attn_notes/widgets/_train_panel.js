@@ -82,7 +82,7 @@ function lossChart() {
     const every = Math.max(1, Math.round(scale.steps / CHART.width));
     losses.forEach((loss, i) => {
       const at = step - losses.length + i;
-      if (at % every === 0) points.push(`${x(at)},${y(loss)}`);
+      if (at % every === 0 && Number.isFinite(loss)) points.push(`${x(at)},${y(loss)}`);
     });
     curve.setAttribute("points", points.join(" "));
     scores.push(`${x(step)},${(1 - score).toFixed(3)}`);
@@ -137,6 +137,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const one = button("One step", () => training.once());
   const again = button("Another seed", () => {
     waiting = [];
+    hurried = false;
     seed++;
     prepare();
   });

@@ -73,8 +73,8 @@ export function yours(lesson) {
     },
     /** Forget the runs that `wanted` is not true of. */
     only(wanted) {
-      const { guesses, runs } = readMine(lesson);
-      if (!runs.every(wanted)) put({ guesses, runs: runs.filter(wanted) });
+      const mine = readMine(lesson);
+      if (!mine.runs.every(wanted)) put({ ...mine, runs: mine.runs.filter(wanted) });
     },
     /** The guesses, in the place of those that there were. */
     guess: (guesses) => put({ ...readMine(lesson), guesses }),
@@ -85,15 +85,20 @@ export function yours(lesson) {
       put({ ...mine, settings: { ...mine.settings, [panelHere(title)]: settings } });
     },
     forget() {
-      forgotten().set(lesson, mineIn(lesson).get());
+      forgotten().set(lesson, readMine(lesson));
       put(null);
     },
-    /** What was forgotten since the page was opened, given back; null if nothing was. */
+    /** What was forgotten since the page was opened, given back beside what came since; null if nothing was. */
     takeBack: forgotten().has(lesson)
       ? () => {
-          const text = forgotten().get(lesson);
+          const [before, since] = [forgotten().get(lesson), readMine(lesson)];
           forgotten().delete(lesson);
-          put(JSON.parse(text));
+          const runs = before.runs.filter((run) => !since.runs.some((other) => alike(run, other)));
+          put({
+            guesses: { ...before.guesses, ...since.guesses },
+            runs: [...runs, ...since.runs].slice(-MOST),
+            settings: { ...before.settings, ...since.settings },
+          });
         }
       : null,
   };

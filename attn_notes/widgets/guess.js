@@ -116,7 +116,9 @@ function orderField({ question: { name, label, items }, give }) {
   const set = (guesses) => {
     const noted = items.every((item) => item in guesses);
     list.classList.toggle("attn-noted", noted);
+    const held = keep === document.activeElement; // what hides keeps no focus
     keep.hidden = noted;
+    if (held && noted) list.querySelector("button:not(:disabled)").focus();
     const given = noted ? items.toSorted((one, other) => guesses[one] - guesses[other]) : items;
     if (given.join() === order.join()) return; // what has the focus keeps it
     order = given;
@@ -135,22 +137,25 @@ function render({ model, el }) {
   const fields = model.get("questions").map((question) => FIELDS[question.kind]({ question, uid, give }));
   const names = model.get("questions").flatMap(({ kind, name, items }) => (kind === "order" ? items : [name]));
 
+  const refusals = new Map(); // question -> why what stands in its field is no answer
+
   function give(values, refused = "") {
+    if (refused) refusals.set(...Object.keys(values), refused);
+    else Object.keys(values).forEach((name) => refusals.delete(name));
     const guesses = { ...yours(lesson).guesses, ...values };
     for (const [name, value] of Object.entries(values)) if (value === undefined) delete guesses[name];
     yours(lesson).guess(guesses);
-    note.classList.toggle("attn-wrong", Boolean(refused));
-    if (refused) note.textContent = refused;
   }
 
   function show() {
     const { guesses, stays } = yours(lesson);
     for (const field of fields) field.set(guesses);
     const given = names.filter((name) => name in guesses).length;
-    note.classList.remove("attn-wrong");
-    note.textContent = given
+    const all = given
       ? `Noted, ${given} of ${names.length}: you meet it again where the result stands. It ${stays()}.`
       : `What you guess meets you again where the result stands. It ${stays()}.`;
+    note.classList.toggle("attn-wrong", refusals.size > 0);
+    note.textContent = [...refusals.values()].join(" ") || all;
     model.set("guesses", guesses);
     model.save_changes();
   }

@@ -4,6 +4,11 @@
 let drawn = 1;
 Math.random = () => (drawn = (drawn * 16807) % 2147483647) / 2147483647;
 
+// Letters are as wide on every machine.
+SVGTextContentElement.prototype.getComputedTextLength = function () {
+  return 6 * this.textContent.length;
+};
+
 const post = Worker.prototype.postMessage;
 Worker.prototype.postMessage = function (message, ...rest) {
   post.call(this, message?.milliseconds ? { ...message, milliseconds: undefined } : message, ...rest);
@@ -96,7 +101,8 @@ window.seen = () => {
     return found;
   }
 
-  const lines = [];
+  const { search, hash } = location;
+  const lines = search || hash ? [[0, "address", decodeURIComponent(search + hash)]] : [];
   function walk(node, depth) {
     const style = getComputedStyle(node);
     if (style.display === "none" && !node.matches("title, desc")) return;

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ipywidgets import Widget
 from ipywidgets.embed import embed_data
 from playwright.sync_api import Browser, Error, Locator, Page
 
-from attn_notes.figures import Picture
 from attn_notes.widgets import _source
 
 from ..pages.held import NUMBER, aligned, masked, number
@@ -55,19 +55,27 @@ export default { ...widget, initialize };
 
 
 def page_of(*shown: Any, own: str = OWN) -> str:
-    """An empty page that shows widgets and figures, in their order."""
-    widgets = [each for each in shown if not isinstance(each, Picture)]
+    """An empty page that shows widgets, and figures and other HTML, in their order."""
+    widgets = [each for each in shown if isinstance(each, Widget)]
     saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
     for model in saved["state"].values():
         if "_esm" in model["state"]:
             model["state"]["_esm"] = REACHED % json.dumps(model["state"]["_esm"])
-    parts = [each.html() if isinstance(each, Picture) else VIEW % each.model_id for each in shown]
+    others = (each if isinstance(each, (Widget, str)) else each.html() for each in shown)
+    parts = [view(each) if isinstance(each, Widget) else each for each in others]
     return EMPTY.format(
         own=own,
         state=json.dumps(saved).replace("</", "<\\/"),
         shown="\n".join(parts),
         host=(_source.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),
     )
+
+
+def view(widget: Widget) -> str:
+    """Where it is shown; one that can be shown alone has a `place` of its kind, as on the site."""
+    there = VIEW % widget.model_id
+    place = getattr(widget, "place", None)
+    return f'<div class="{place}">{there}</div>' if place else there
 
 
 Trouble = partial(pytest.fail.Exception, pytrace=False)
@@ -87,7 +95,8 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     page.clock.install()
-    page.route(ADDRESS, lambda route: route.fulfill(body=page_of(*shown), content_type="text/html"))
+    body = page_of(*shown)
+    page.route(f"{ADDRESS}**", lambda route: route.fulfill(body=body, content_type="text/html"))
     try:
         page.goto(ADDRESS)
         before: list[list[Any]] = []
@@ -182,6 +191,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     r"point away": lambda page, root: page.mouse.move(0, 0),
     r"keys (.+)": lambda page, root, keys: [page.keyboard.press(key) for key in keys.split()],
     r"drag (.+) by (-?\d+ -?\d+)": drag,
+    r"reload": lambda page, root: page.reload(),
+    r"go to (\S+)": lambda page, root, address: page.goto(ADDRESS + address),
     r"js (.+)": lambda page, root, code: page.evaluate(f"async () => {{ {code} }}"),
 }
 

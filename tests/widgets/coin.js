@@ -1,0 +1,161 @@
+// A coin that learns how often heads comes up: one weight, in the panel that every widget trains in.
+
+import { alone } from "./_alone.js";
+import { oneOf, whole } from "./_chosen.js";
+import { html, segments } from "./_page.js";
+import { fieldsOf, labelled, ofSeeds, rateAndSteps, trainedWith } from "./_train_choices.js";
+import { PARTS, partOf, settled } from "./_train_guess.js";
+import { trainPanel } from "./_train_panel.js";
+import { yours } from "./_yours.js";
+
+const SEEDS = 3;
+const HEADS = { fair: 0.5, bent: 0.9 };
+const NEAR = 0.05;
+const chanceOf = ({ side: [x] }) => 1 / (1 + Math.exp(-x));
+
+// What scripts say for short.
+const KEY = "attention-notes yours coins";
+const { Worker: Plain, setTimeout: later } = globalThis;
+const refuse = (name) => () => {
+  throw new DOMException("no", name);
+};
+const HOWS = {
+  "as ever": () => Plain,
+  "there is none": () => undefined,
+  "none may be made": () => refuse("SecurityError"),
+  "it ends at once": (mute) =>
+    class extends Plain {
+      constructor() {
+        super(mute);
+        later(() => this.dispatchEvent(new Event("error")));
+      }
+    },
+  "it imports nothing": () =>
+    class extends Plain {
+      postMessage() {
+        super.postMessage("no module");
+      }
+    },
+  "it says nothing": (mute) => {
+    globalThis.setTimeout = (action, ms) => later(action, ms / 100);
+    return class extends Plain {
+      constructor() {
+        super(mute);
+      }
+    };
+  },
+};
+Object.assign(globalThis, {
+  press: (...names) =>
+    names.forEach((name) => [...document.querySelectorAll("button")].find((each) => each.textContent === name).click()),
+  /** Runs as a panel keeps them, of another day: `seeds` of a kind, with these series. */
+  ran: (kind, seeds, series, more = {}) =>
+    [seeds].flat().forEach((seed) =>
+      yours("coins").add({
+        kind, seed, name: `${kind} coin`, choices: "", taught: true, steps: 40, met: more.arrived !== null, criterion: "know it",
+        arrived: 20, said: "It knows it.", ...more,
+        series: Object.fromEntries(Object.entries(series).map(([name, of]) => [name, typeof of === "function" ? of(seed) : of])),
+      }),
+    ),
+  /** As other code does with runs that are not its own. */
+  only: (kind) => yours("coins").only((run) => run.kind === kind),
+  /** What another window, or nobody of ours, puts there. */
+  put: (what, key = KEY) => {
+    localStorage.setItem(key, typeof what === "string" ? what : JSON.stringify(what));
+    dispatchEvent(new StorageEvent("storage", { key }));
+  },
+  /** Settings of another visit. */
+  left: (settings, page = "/widget") => globalThis.put({ guesses: {}, runs: [], settings: { [`${page} Train a coin`]: settings } }),
+  full: () => {
+    Storage.prototype.setItem = refuse("QuotaExceededError");
+  },
+  barred: () => Object.defineProperty(globalThis, "localStorage", { get: refuse("SecurityError") }),
+  /** A Worker that does not begin, by what goes wrong with it. */
+  hire: (how) => {
+    globalThis.Worker = HOWS[how](URL.createObjectURL(new Blob([])));
+  },
+});
+
+function render({ model, el }) {
+  const root = html("div", { class: "attn-widget", role: "group", "aria-label": "A coin" });
+  const shown = html("p", {}, "No coin yet.");
+  const suits = { rate: model.get("rate"), steps: model.get("steps") };
+  let choice = { coin: "fair", rate: suits.rate, total: suits.steps };
+  const change = (next) => {
+    choice = { ...choice, ...next };
+    show();
+    panel.restart();
+  };
+  const field = fieldsOf("coin");
+  const coins = field(segments, "coin", "Coin", (coin) => change({ coin }));
+  const menus = rateAndSteps({ field, change });
+  function show() {
+    coins.set(Object.keys(HEADS).map((name) => [name, name]), choice.coin);
+    menus.show(suits, choice);
+  }
+  const plan = (seed) => {
+    const share = HEADS[choice.coin];
+    const floor = -(share * Math.log(share) + (1 - share) * Math.log(1 - share));
+    const { step: program, draws } = model.get("lesson");
+    return {
+      run: { kind: choice.coin, name: `${choice.coin} coin`, ...trainedWith(choice, suits), criterion: "know it" },
+      setup: { program, draws, seed, given: { batch: [share] }, rate: choice.rate, steps: choice.total, warmup: 2 },
+      name: `coin ${choice.coin}`,
+      shapes: { side: [1] },
+      floor,
+      top: 2,
+      words: `the floor, ${floor.toFixed(4)}`,
+      criterion: "below, how near it is",
+      lines: [{ at: 1, words: "a nat" }],
+    };
+  };
+  const judge = (weights) => {
+    const off = Math.abs(chanceOf(weights) - HEADS[choice.coin]);
+    return { score: off < NEAR ? 1 : 1 - off || 0, words: `heads in ${Math.round(100 * chanceOf(weights))} of 100`, off };
+  };
+  const panel = trainPanel({
+    uid: "coin",
+    root,
+    esm: model.get("_esm"),
+    title: "Train a coin",
+    settings: [labelled("Coin", coins), ...menus.nodes],
+    lesson: "coins",
+    seeds: SEEDS,
+    challenge: ofSeeds({
+      text: () => `choose so that all ${SEEDS} seeds know it.`,
+      seeds: SEEDS,
+      passed: ({ arrived }) => arrived !== null,
+      done: "know it",
+    }),
+    plan,
+    judge,
+    series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]), off: history.map(({ step, off }) => [step, off]) }),
+    follow: (weights, step) => {
+      shown.textContent = `The coin at step ${step}: ${judge(weights).words}.`;
+    },
+    guesses: { question: "Your guess: from when on does it know it?", options: PARTS },
+    outcome: (history) => (settled(history) < Infinity ? `It knows it from step ${settled(history)} on.` : "It does not know it."),
+    found: partOf,
+  });
+  const box = html("input", { type: "text", "aria-label": "Tosses", oninput: () => model.set("tosses", Number(box.value)) });
+  const toss = () => {
+    box.value = model.get("tosses");
+  };
+  model.on("change:tosses", toss);
+  root.append(box);
+  el.append(root);
+  const chosen = { tosses: whole(1, 100), side: oneOf(() => ["heads", "tails"]) };
+  const shut = alone({ name: "coin", root, el, model, chosen });
+  toss();
+  if (model.get("lesson").step) {
+    root.append(shown, panel.node);
+    show();
+    panel.restart();
+  }
+  return () => {
+    shut();
+    panel.free();
+  };
+}
+
+export default { render };

@@ -1,0 +1,336 @@
+"""What all lessons' widgets have in common, tried on a coin that learns how often heads comes up.
+
+The fields of a guess, the panel that trains, what is the reader's own in figures and tables, one
+widget alone; and where a browser keeps nothing, or something else.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import torch
+import traitlets
+from torch import Generator, Tensor, nn
+
+from attn_notes.analysis.claims import Claim, Mine, table
+from attn_notes.figures import Picture, Yours, figure
+from attn_notes.predictions import Choice, Number, Order
+from attn_notes.programs import initial, source, training
+from attn_notes.widgets import _source
+from attn_notes.widgets.guess import Guess
+
+RATE, STEPS = 0.4, 40
+
+
+class Coin(nn.Module):
+    """How often heads comes up, as a logit."""
+
+    def __init__(self, generator: Generator) -> None:
+        super().__init__()
+        self.side = nn.Parameter(torch.randn(1, generator=generator))
+
+    def forward(self) -> Tensor:
+        return self.side
+
+
+def loss(model: Any, heads: Tensor) -> Tensor:
+    """What a toss costs, in nats, where heads comes up as often as this."""
+    return ((1 + model().exp()).log() - heads * model()).sum()
+
+
+@cache
+def lesson() -> dict[str, Any]:
+    """What the page trains with."""
+    step = training.step(Coin(Generator()), loss, torch.ones(1))
+    return {"step": step.module, "draws": initial.draws(Coin)}
+
+
+class Coins(anywidget.AnyWidget):
+    """The panel, in a widget that can be shown alone."""
+
+    _esm = source.joined("coin.js", (Path(__file__).parent, *_source.FOLDERS))
+    _css = source.read("_theme.css", _source.FOLDERS)
+    place = "live-widget coin"
+    lesson = traitlets.Dict().tag(sync=True)
+    rate = traitlets.Float(RATE).tag(sync=True)
+    steps = traitlets.Int(STEPS).tag(sync=True)
+    tosses = traitlets.Int(10).tag(sync=True)
+    side = traitlets.Unicode("heads").tag(sync=True)
+
+
+def coins(**traits: Any) -> Coins:
+    return Coins(lesson=lesson(), **traits)
+
+
+def listening() -> Picture:
+    """A figure with axes of every form, apart, and without letters: their size is a machine's."""
+    with figure(rows=1, columns=3, width=7.5) as (fig, (race, ends, left)):
+        fig.set_layout_engine("none")
+        for i, ax in enumerate((race, ends, left)):
+            ax.set_position((0.01 + i / 3, 0.05, 0.1, 0.9))
+        race.set(xlim=(0, 40), ylim=(0, 2))
+        ends.set(xscale="log", xlim=(0.001, 1), ylim=(1.5, -0.5))
+        left.set(xlim=(0, 40), ylim=(0, 100))
+        for ax in (race, ends, left):
+            ax.set(xticks=[], yticks=[])
+            ax.minorticks_off()
+        kinds = {"fair": "a fair one", "bent": "a bent one"}
+        yours = (
+            Yours(race, kinds, series="loss", guesses={"cost": (None, None)}),
+            Yours(
+                ends,
+                kinds,
+                "dots",
+                series="off",
+                guesses={"off": (None, 1.0)},
+                reads={"it ends": None, "at step 10": 10.0},
+                unit=" above it",
+                recorded={"fair": "The book’s: 0.02."},
+            ),
+            Yours(left, kinds, "arrivals", guesses={"tosses": (None, 50.0)}),
+        )
+        return Picture(fig, "Coins", "Three views.", "Coins, drawn.", lesson="coins", yours=yours)
+
+
+CLAIMS = (
+    Claim("A fair coin is known sooner.", mine=Mine("before", ("fair", "bent"))),
+    Claim(
+        "A bent one costs more.",
+        mine=Mine("above", ("bent",), ("loss", None), against=(0.1, 0.2, 0.3)),
+    ),
+    Claim("Each is near.", mine=Mine("every", ("fair",), ("off", None), low=0.0, high=0.05)),
+    Claim("Both are as near.", mine=Mine("pairs", ("fair", "bent"), ("off", None), high=0.05)),
+    Claim("One knows it.", mine=Mine("any", ("bent",))),
+    Claim("Nobody asks."),
+)
+COST = Number("cost", 0, 2, "What a toss costs", "nats", best=0.69, linthresh=0.01)
+OFF = Number("off", 0, 1, "How far off it ends")
+TOSSES = Number("tosses", -5, 40, "Tosses until it knows", "steps")
+WAY = Choice("way", "Which way does it start?", {"up": 1.0, "neither": 0.0, "down": -1.0})
+ORDER = Order("order", "Which is known first?", ("fair", "bent", "stolen"))
+
+
+CAME = [COST.came(0.7), OFF.came(0.04), TOSSES.came(20.0), WAY.came(1.0)]
+CAME += ORDER.came((("fair", "bent"), ("stolen",)))
+
+
+def guess() -> list[Any]:
+    """The fields, the figure that they are drawn in, and what came out."""
+    asked = Guess("coins", (COST, OFF, TOSSES, WAY, ORDER))
+    return [asked, listening(), asked.score(CAME), Coins()]
+
+
+def mine() -> list[Any]:
+    """A panel, and what is drawn and judged of its runs."""
+    return [coins(), listening(), str(table(CLAIMS, lesson="coins").data)]
+
+
+GUESS = """
+# a number as somebody writes it: a comma, its unit; it stands where the result is
+type "0,7 nats" into What a toss costs, in nats
+keys Tab
+type "0.04" into How far off it ends
+keys Tab
+# what lies beyond an axis stands at its end, with its number
+type "-5" into Tosses until it knows, in steps
+keys Tab
+# what is no such number is answered by a sentence, and kept out
+type "<img src=x onerror=document.title=1>" into How far off it ends
+keys Tab
+type "1e999" into How far off it ends
+keys Tab
+# the sentence stays while another field is answered, until there is a number
+press up
+type "0.5" into How far off it ends
+keys Tab
+type "" into Tosses until it knows, in steps
+keys Tab
+press down
+# an order: as it stands, or by keys; what is moved keeps the focus
+press This is my order
+press bent: sooner
+keys Enter
+press stolen: sooner
+keys Enter
+# or carried along
+drag .attn-guesses li 0 by 120 0
+drag .attn-guesses li 0 by 5 0
+# a kernel may ask of other parts
+js models[1].set("parts", models[1].get("parts").slice(0, 1))
+js models[1].set("parts", [{ ...models[1].get("parts")[0], best: null, came: -0.5 }])
+# what is guessed is there on the next visit, and in another window at once
+reload
+js put({ guesses: { cost: 1.5 }, runs: [] })
+# forgotten, and had back
+press Forget mine: guesses and runs
+keys Enter
+# a browser that keeps nothing says so; what is guessed counts as long as the page is open
+js full()
+type "0.25" into How far off it ends
+keys Tab
+js barred()
+type "0.75" into How far off it ends
+keys Tab
+reload
+# nor is it harmed by what else stands under that name
+js put("{")
+js put({ guesses: { cost: 1 }, runs: [] })
+js put({ guesses: 3, runs: 3 })
+js put({ guesses: { cost: "y" }, runs: [null, 7, { kind: "fair", name: "", said: "", series: 1 }] })
+"""
+
+PANEL = """
+# a step, and to the end; what came out is said, and drawn
+press One step
+press Train
+press See it below
+# once more is another seed; the curve before it turns grey
+press Train
+# what was guessed is told
+press in the first quarter
+press Train
+press never
+press Another seed
+press Train
+# the settings are named while they are folded, and stay
+press .attn-settings summary
+press bent
+choose "0.1" of Learning rate
+choose "20" of Steps
+press Train
+# several in a row, of which the challenge asks
+choose "0.4, suits it" of Learning rate
+choose "40" of Steps
+press 3 seeds
+js only("fair")
+reload
+# another seed ends the several, and is one by itself
+js press("3 seeds", "Another seed")
+press in the second
+press Train
+# it can be paused, and goes on
+js press("Train", "Pause")
+press Train
+"""
+
+KEPT = """
+# weights are kept, another day too, and taken back
+press One step
+press Keep
+press Train
+press Take back
+reload
+press Take back
+# of another coin there are none; nor is nonsense taken
+press .attn-settings summary
+press bent
+js put([["x", "!"]], "attention-notes coin bent")
+press Another seed
+js put([["side", "AAAA"]], "attention-notes coin bent")
+press Another seed
+# a browser that keeps nothing says so, and has them as long as the page is open
+press One step
+js full()
+press Keep
+press Another seed
+press Take back
+press fair
+# settings that no longer are what they were do no harm
+reload
+js left({ "-train-coin": "lost", "-train-steps": "80", "-train-rate": [], x: 7 })
+reload
+js left(7)
+reload
+js left({ "-train-steps": "20" }, "/other")
+reload
+"""
+
+UNABLE = """
+# a Worker that does not begin is told, in whatever way it does not, each time that one presses
+js hire("there is none")
+press Train
+press One step
+press 3 seeds
+js hire("none may be made")
+press Train
+js hire("it ends at once")
+press Train
+js hire("it imports nothing")
+press One step
+js hire("it says nothing")
+press Train
+# another choice takes the sentence away, and another time it may do
+js hire("as ever")
+press .attn-settings summary
+choose "80" of Steps
+press Train
+"""
+
+LOST = """
+# a rate that is too high is said to be; what can be drawn of it, is
+press later
+press Train
+press 3 seeds
+reload
+"""
+
+MINE = """
+# a run in all three forms: its line, where it ends, when it arrived
+js ran("fair", 1, { loss: [[0, 1.5], [20, 0.9], [40, 0.7]], off: [[10, 0.2], [40, 0.05]] })
+# two: medians; another of that seed takes its place
+js ran("fair", 2, { loss: [[0, 2.5], [40, 1]], off: [[10, 0.5], [40, 0.5]] }, { arrived: null })
+js ran("fair", 2, { loss: [[0, 1], [40, 0.8]], off: [[10, 0.3], [40, 0.1]] }, { arrived: 30 })
+# of other settings it is said; another kind is dashed, and named
+js ran("bent", 1, { loss: [[0, 2], [40, 0.4]] }, { choices: "x", taught: false, arrived: null })
+js ran("bent", 1, { off: [[40, -0.02]] }, { arrived: 35 })
+# what lies beyond an axis says so, and a longer run ends where the axes do
+js ran("bent", 2, { loss: [[0, 1], [39, 0.5], [80, 0.1]], off: [[80, 7]] }, { steps: 80 })
+# five lines are fainter; a kind that nobody draws is not drawn
+js ran("fair", [3, 4, 5], { loss: (seed) => [[0, seed / 3], [40, seed / 5]] })
+js ran("stolen", 1, {})
+# enough of them are judged, corrected for how many questions are asked
+js ran("fair", [1, 2, 3, 4, 5, 6], { off: (seed) => [[40, 0.009 * seed]] }, { arrived: 10 })
+js ran("bent", [1, 2, 3, 4, 5, 6], { off: (seed) => [[40, 0.03]], loss: (seed) => [[40, seed]] })
+js ran("fair", [1, 2, 3, 4, 5, 6], { off: [[40, 0.001]] }, { arrived: null })
+js ran("bent", [1, 2, 3, 4, 5, 6], { off: [[40, 0.09]], loss: [[40, 0.2]] }, { met: false })
+# forgotten; what comes meanwhile stays when they are had back
+press Forget mine: guesses and runs
+js ran("stolen", 9, {})
+press Undo: have guesses and runs back
+# what somebody has called theirs is text
+press Forget mine: guesses and runs
+js ran("fair", 1, {}, { name: "<img src=x onerror=document.title=1>", said: "<b>1</b>" })
+"""
+
+ALONE = """
+# the rest of the page is not seen; what is chosen stands in the address, and keeps up
+press Show alone
+type "7" into Tosses
+js models[0].set("side", "tails")
+# by Escape, the button or Back one is back where one was, and Forward leads there again
+keys Escape
+js history.forward()
+press Back to the page
+js history.forward()
+js history.back()
+press .attn-alone button 1
+press .attn-alone button 1
+# an address is read; what cannot be is said, each with what can
+go to ?show=coin-2&tosses=5&side=tails&theme=x
+reload
+press .attn-alone button 1
+go to ?show=coin&tosses=999&side=<b>edge
+go to ?show=<b>coin
+go to ?show=coin-9
+"""
+
+SCRIPTS = {
+    "guess": (guess, GUESS),
+    "panel": (mine, PANEL),
+    "kept": (lambda: [coins()], KEPT),
+    "unable": (lambda: [coins()], UNABLE),
+    "lost": (lambda: [coins(rate=1e30), listening()], LOST),
+    "mine": (mine, MINE),
+    "alone": (lambda: [Coins(), "<p>Between them.</p>", Coins()], ALONE),
+}
