@@ -9,9 +9,19 @@ SVGTextContentElement.prototype.getComputedTextLength = function () {
   return 6 * this.textContent.length;
 };
 
-const post = Worker.prototype.postMessage;
+// Workers that owe the steps that they were asked for.
+const owing = new Set();
+const { postMessage, terminate } = Worker.prototype;
 Worker.prototype.postMessage = function (message, ...rest) {
-  post.call(this, message?.milliseconds ? { ...message, milliseconds: undefined } : message, ...rest);
+  if (message?.steps) {
+    owing.add(this);
+    this.addEventListener("message", () => owing.delete(this), { once: true });
+  }
+  postMessage.call(this, message?.milliseconds ? { ...message, milliseconds: undefined } : message, ...rest);
+};
+Worker.prototype.terminate = function () {
+  owing.delete(this);
+  terminate.call(this);
 };
 
 // Modules that are on their way.
@@ -25,7 +35,7 @@ URL.createObjectURL = (blob) => {
 URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
 
 /** Whether something goes on that no timer of the page waits for. */
-window.busy = () => coming.size > 0 || document.querySelector('[data-training="running"]') !== null
+window.busy = () => coming.size + owing.size > 0 || document.querySelector('[data-training="running"]') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
 
 /** Bring something to the middle of the window, unless a pointer reaches it where it is. */
@@ -45,7 +55,7 @@ window.seen = () => {
 
   const brief = (text) => text.trim().replace(/\s+/g, " ");
   // What is made anew in each page says nothing: the end of an id, the address of a blob. Three digits are seen.
-  const lasting = (text) => text
+  const lasting = (text) => brief(text)
     .replace(/blob:[^\s"')]+/g, "blob:")
     .replace(/([#=(]["']?#?[a-z]+(?:-[a-z]+)*)-[0-9a-z]{6,}\b/gi, "$1")
     .replace(/-?\d+\.\d{3,}(?:e-?\d+)?/g, (number) => String(Number(Number(number).toPrecision(4))));
@@ -106,6 +116,7 @@ window.seen = () => {
   function walk(node, depth) {
     const style = getComputedStyle(node);
     if (style.display === "none" && !node.matches("title, desc")) return;
+    if (node.matches("details:not([open]) > :not(summary)")) return;
     const whole = [...node.querySelectorAll("*")].every((inner) => inner.matches(PLAIN));
     const text = whole ? node.textContent : [...node.childNodes].map((n) => (n.nodeType === 3 ? n.data : " … ")).join("");
     const own = text.replace(/[…\s]+/g, "") ? brief(text).replace(/(?: ?… ?)+/g, " … ") : "";
