@@ -35,8 +35,9 @@ URL.createObjectURL = (blob) => {
 URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
 
 /** Whether something goes on that no timer of the page waits for. */
-window.busy = () => coming.size + owing.size > 0 || document.querySelector('[data-training="running"]') !== null
-  || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
+window.busy = () => coming.size > 0 || document.querySelector('[data-training="running"]') !== null
+  || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state)
+  || owing.size > 0;
 
 /** Bring something to the middle of the window, unless a pointer reaches it where it is. */
 window.reach = (it) => {
