@@ -183,7 +183,10 @@ export function lossesView({ uid, model, save, network, about }) {
     node.classList.add("dh-put");
     return { character, node };
   });
-  const back = button("Put back", undo);
+  const back = button("Put back", () => {
+    undo();
+    cells.querySelector('[tabindex="0"]').focus(); // there is nothing to put back any more
+  });
   const place = html("span", { class: "attn-label", id: `${uid}-place` });
   const change = html(
     "div",

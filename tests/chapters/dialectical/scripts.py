@@ -63,6 +63,7 @@ press .dh-typed > button 1
 press Put a there
 press Put back
 press .dh-losses
+type "(b)a" into Your string
 # by keys: along the string, a character typed takes the place, Escape undoes
 focus Losses
 keys Tab Tab
