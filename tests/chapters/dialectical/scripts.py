@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.func import stack_module_state
 
-from attn_notes.chapters.dialectical import evidence, figures, recipe
+from attn_notes.chapters.dialectical import claims, evidence, figures, recipe
 from attn_notes.models.dialectical import Config
 from attn_notes.tasks.brackets import Brackets
 from attn_notes.widgets.dialectical import BracketGenerator
@@ -39,14 +39,18 @@ def odd(**traits: Any) -> list[Any]:
 
 
 def trained() -> list[Any]:
-    """Models and a task that are learnt in a second, beside the figure that shows such runs."""
+    """Models and a task that are learnt in a second, beside what shows such runs."""
     [widget] = lesson(text="()")
     sizes = {"width": 12, "head_dim": 6, "context": 16, "steps": 2}
-    taught = {"rate": 0.02, "steps": 100, "batch": 16, "warmup": 5, "near": 0.1}
+    taught = {"rate": 0.02, "steps": 100, "batch": 16, "warmup": 5, "near": 0.05}
     for name, config in recipe.LESSON.items():
         widget.teach(name, replace(config, **sizes), Brackets(pairs=1, max_length=8), **taught)
-    curves = {name: torch.tensor([[0.7] * 3, [-0.2] * 3]) for name in recipe.LESSON}
-    return [widget, figures.falling(evidence.Live(torch.tensor([0, 100]), curves, {}, {}, {}))]
+    ends = {"as published": torch.full((3,), -0.2), "mask mended": torch.full((3,), 0.02)}
+    curves = {name: torch.stack([end + 0.7, end]) for name, end in ends.items()}
+    leaks = dict.fromkeys(ends, torch.zeros(3))
+    live = evidence.Live(torch.tensor([0, 100]), curves, ends, leaks, {})
+    table = claims.table(claims.lesson(live, evidence.recorded())[:3], lesson="dialectical")
+    return [widget, figures.falling(live), table.data]
 
 
 LOSSES = """
@@ -58,29 +62,27 @@ press as published
 # a character is taken, and another put in its place; where all is closed the end is predicted, too
 type "(b)" into Your string
 press .dh-typed > button 2
-press Put b there
+press Put a there
 press .dh-typed > button 1
 press Put a there
+press .dh-typed > button 1
 press Put back
 press .dh-losses
 type "(b)a" into Your string
 # by keys: along the string, a character typed takes the place, Escape undoes
 focus Losses
 keys Tab Tab
-keys Tab ArrowRight ArrowUp
+keys Tab ArrowRight ArrowUp Control+a
 keys x End Space
 keys Escape
 keys Home Enter Tab Enter
-# words in the text open it on the model that is mended, and give back what was
-js document.querySelector("#place").insertAdjacentHTML("beforeend", "<a href=#open-mended>mend</a>")
-press mend
-press mend
 """
 STRINGS = """
 # what the task cannot write has no best loss from there on
 type "(  )" into Your string
 type "(c)" into Your string
-type "(()())" into Your string
+type "((a)a)" into Your string
+type "((a)a" into Your string
 # what no string is gets one sentence; the bars are from before, and nothing is said of them
 type "((" into Your string
 press no number
@@ -124,7 +126,10 @@ press as published
 type "()" into Prompt
 press Stop when closed
 type "0" into Budget
-press Losses
+# words in the text open the losses of the model that is mended; they are let go by another view
+js document.querySelector("#place").insertAdjacentHTML("beforeend", "<a href=#open-mended>mend</a>")
+press mend
+press Writing
 """
 REQUESTS = """
 # each wants one thing: without the grammar it goes wrong
@@ -133,9 +138,9 @@ press wants close
 press wants pad
 press Grammar
 # several seeds; no number, and one stream
+press Inside the head: tension, steps and what it read
 press two seeds
 choose "1" of Seed
-press Inside the head: tension, steps and what it read
 press no number
 press one stream
 press Inside the head: tension, steps and what it read
@@ -161,19 +166,20 @@ press Train
 # with the mask mended it does not: three seeds meet the challenge
 press .attn-settings > summary
 press [name$=train-name] 1
-choose "200" of Steps
 press just above it
-press Train
-press Keep
 press 3 seeds
+press Keep
+press Another seed
 press Take back
 # where the browser keeps nothing it lasts as long as the page; what is mine can be forgotten
 js Object.defineProperty(window, "localStorage", { get() { throw new Error("barred"); } })
 press Keep
 press Forget mine: guesses and runs
-# another rate and seed; models and lessons of the notebook's go, and others come
+# in few steps it is honest, and not there yet; models and lessons of the notebook's come and go
 choose "0.04" of Learning rate
-press Another seed
+choose "25" of Steps
+press 3 seeds
+js models[0].set("run", "mask mended")
 press One step
 js models[0].set("runs", {})
 js const m = models[0], { "as published": _, ...rest } = m.get("lessons"); m.set("lessons", rest)
