@@ -41,7 +41,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     lesson("Head 1 looks for the next letter", where=measure.found(SHOWN).sum() > 60)
     lesson("`bba` is a tangle", where=tangled < 0.75)
     two, three = math.log(2), math.log(3)
-    lesson(f"Sure is 0, one in two is {two:.3f}, one in three is {three:.3f}")
+    lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
     lesson(
         f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
     )
