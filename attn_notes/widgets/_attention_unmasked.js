@@ -37,7 +37,7 @@ export const unmasked = {
           const [x, y] = [left + j * size, top + i * size];
           const [answer, later] = [j === i + 1, each.mask && j > i];
           const say = !tried && !each.mask
-            ? "Train one above, and you see what it reads."
+            ? "Train one above, and here stands what it reads and writes."
             : later
             ? "Struck out."
             : [`${each.mask ? "With" : "Without"} the mask the ${spoken(text[i])} at place ${i + 1} takes `, percent(shares[i][j]), ` from the ${spoken(text[j])} at place ${j + 1}${answer ? ", which is its answer" : ""}.${each.mask ? "" : besides(i)}`];
@@ -53,7 +53,6 @@ export const unmasked = {
     parts.push(words(width, top + PLACES * size + 40, "dashed: the answer", "whole-alarm whole-end"));
     const under = top + PLACES * size + 74;
     const wide = Math.min(27, width / WORDS.length);
-    if (!tried) parts.push(words(0, under, "Train one above, and here stands what it reads and writes.", "whole-soft"));
     const told = tried ? pair : [];
     told.forEach((each, n) => {
       const right = machinery.solved(each);
