@@ -28,6 +28,7 @@ class Case:
         verdict: the right one.
         verdicts: all, each with what is wrong with it where it is not the right one.
         mistakes: number → values that a typical mistake gives, with its symptom.
+        digits: after the point, to which a number may be rounded.
     """
 
     seen: Mapping[str, Any]
@@ -35,6 +36,7 @@ class Case:
     verdict: str
     verdicts: Mapping[str, str]
     mistakes: Mapping[str, tuple[tuple[float, str], ...]]
+    digits: int | None = None
 
 
 class Judged:
@@ -74,9 +76,11 @@ class Judged:
         need(all(answer[name] is not ... for name in wanted), "there is no answer yet.")
         for name in wanted[:-1]:
             value, right = number(answer[name]), case.numbers[name]
+            rounded = case.digits is not None and value == round(right, case.digits)
             for wrong, symptom in case.mistakes.get(name, ()):
-                need(not near(value, wrong) or near(wrong, right), f"{name}: {symptom}")
-            need(near(value, right), f"{name} is not {value:.4g} in these numbers.")
+                other = rounded or not near(value, wrong) or near(wrong, right)
+                need(other, f"{name}: {symptom}")
+            need(rounded or near(value, right), f"{name} is not {value:.4g} in these numbers.")
         said = answer["verdict"]
         listed = ", ".join(f"“{each}”" for each in sorted(case.verdicts))
         need(said in case.verdicts, f"the numbers are right; the verdict is one of {listed}.", 0.5)

@@ -1,4 +1,5 @@
-// An answer that is a few values, as fields: one for each `...` of the stub's line `answer = …`, so that it takes no Python.
+// An answer that is a few values, as fields: one for each `...` of the stub's line `answer = …`, so that it takes no Python; where a
+// comment `# name: one | another` lists what it may be, a menu.
 // What is typed there is written into the code, which stays what is checked and kept.
 
 import { html } from "./_page.js";
@@ -12,16 +13,20 @@ const written = (text) => (/^[\d.,\s()+*/−-]+$/.test(text) ? text.replaceAll("
 const read = (code) => (code === LEFT ? "" : /^(["']).*\1$/.test(code) ? code.slice(1, -1) : code);
 
 /** Fields for a stub that has such a line, else none; `code` gives what stands in the editor, `put` changes it. */
-export function answerFields({ stub, uid, code, put, run }) {
+export function answerFields({ stub, uid, code, put, run, lines }) {
   const [line, told = ""] = (LINE.exec(stub)?.[0] ?? "").split("  # your answer");
   const parts = line.split(LEFT);
-  if (!/^answer = [({]/.test(line) || parts.length < 2) return { node: "", follow() {} };
+  if (!/^answer = [({]/.test(line) || parts.length < 2) return { node: lines, follow() {} };
   const names = told.slice(2).split(", ");
   const fields = parts.slice(0, -1).map((part, n) => {
     const id = `${uid}-${n}`;
-    const input = html("input", { id, type: "text", class: "attn-text", autocomplete: "off", autocapitalize: "none", spellcheck: "false", oninput: write });
-    input.addEventListener("keydown", ({ key }) => key === "Enter" && run());
-    return { input, node: html("div", {}, html("label", { for: id }, /"([^"]+)": $/.exec(part)?.[1] ?? names[n]), input) };
+    const name = /"([^"]+)": $/.exec(part)?.[1] ?? names[n];
+    const listed = new RegExp(`^# ${escaped(name)}: (.+ \\| .+)$`, "m").exec(stub)?.[1].split(" | ");
+    const input = listed
+      ? html("select", { id, class: "attn-text", oninput: write }, ...["", ...listed].map((each) => html("option", {}, each)))
+      : html("input", { id, type: "text", class: "attn-text", autocomplete: "off", autocapitalize: "none", spellcheck: "false", oninput: write });
+    input.addEventListener("keydown", ({ key }) => !listed && key === "Enter" && run());
+    return { input, node: html("div", {}, html("label", { for: id }, name), input) };
   });
   const filled = new RegExp(`^${parts.map(escaped).join("(.+?)")}(?:  #.*)?$`, "m");
 
@@ -36,6 +41,8 @@ export function answerFields({ stub, uid, code, put, run }) {
     fields.forEach(({ input }, n) => {
       if (input !== document.activeElement) input.value = values ? read(values[n]) : "";
     });
+    if (!values) fold.open = true;
   }
-  return { node: html("div", { class: "attn-answer-fields" }, ...fields.map(({ node }) => node)), follow };
+  const fold = html("details", {}, html("summary", {}, "The same as code"), lines);
+  return { node: html("div", {}, html("div", { class: "attn-answer-fields" }, ...fields.map(({ node }) => node)), fold), follow };
 }

@@ -49,7 +49,7 @@ export function mount(place, _, places) {
     },
     attempt,
   });
-  const fields = answerFields({ stub: book, uid, code, put, run: () => run() });
+  const fields = answerFields({ stub: book, uid, code, put, run: () => run(), lines: node.firstChild });
   node.prepend(fields.node);
   fields.follow();
   place.stub = book;

@@ -2,7 +2,7 @@
 
 import { html, refuse, speaker } from "./_page.js";
 import { WORDS, parse, sorted } from "./_sorter.js";
-import { arrowAt, box, draws, group, line, path, shareOf, spoken, toneOf, upTo, words } from "./_attention_kit.js";
+import { arrowAt, box, draws, group, line, path, shareOf, spoken, toneOf, upTo, withArticle, words } from "./_attention_kit.js";
 import { HEADS, PLACES } from "./_attention_model.js";
 
 const ALLOWED = "Three letters, each a, b or c.";
@@ -147,11 +147,14 @@ export function guide({ store, uid }) {
     const told = [
       model !== models[0] && `In all pictures: ${model.name}.`,
       turned && `The query of place ${turned.place + 1} is not its own.`,
-      push && `Head 1 is made to read the ${spoken(writing.steps[push.n].text[push.at])}.`,
+      push && `Head 1 is made to read ${withArticle(writing.steps[push.n].text[push.at])}.`,
+      writing.answer !== sorted(word) && `The numbers are as if ${sorted(word)} were written.`,
     ].filter(Boolean);
     if (using.contains(document.activeElement)) places.querySelector(":checked").focus({ preventScroll: true });
     using.hidden = !told.length;
-    using.replaceChildren(`${told.join(" ")} `, html("button", { type: "button", class: "attn-button", onclick: () => store.set({ model: models[0].name }) }, "back"));
+    const changed = turned || push || model !== models[0];
+    const back = html("button", { type: "button", class: "attn-button", onclick: () => store.set({ model: models[0].name }) }, "back");
+    using.replaceChildren(`${told.join(" ")} `, changed ? back : "");
     chart();
   }
 
@@ -189,7 +192,7 @@ export function guide({ store, uid }) {
     const size = Math.min(20, step - 12);
     const parts = there.map((each, k) => {
       const x = k * step + (step - size) / 2;
-      return station(each, [k * step + 1, 0, step - 2, 42], small(each[0], now, x, 4, size), words(k * step + step / 2, 39, each[2], "whole-middle whole-tiny"));
+      return station(each, [k * step + 1, 0, step - 2, 42], small(each[0], now, x, 4, size), (step > 46 || each[0] === at) && words(k * step + step / 2, 39, each[2], "whole-middle whole-tiny whole-haloed"));
     });
     return [parts, 44];
   }
@@ -222,7 +225,7 @@ export function guide({ store, uid }) {
       const [x, y] = spots[each[0]];
       const bold = each[0] === at ? "whole-bold" : "";
       if (y === 346) {
-        parts.push(station(each, [x - 16, y - 4, 62, size + 26], small(each[0], now, x, y, size), words(x + size / 2, y + size + 16, each[1], `whole-middle ${bold}`)));
+        parts.push(station(each, [x - 16, y - 4, 62, size + 26], small(each[0], now, x, y, size), words(x + size / 2, y + size + 16, each[1], `whole-middle whole-tiny ${bold}`)));
         continue;
       }
       const solid = ["rows", "chances", "writing"].includes(each[0]) && box(x - 1, y - 1, size + 2, size + 2, "whole-ground", { rx: 4 });

@@ -91,7 +91,7 @@ export const scores = {
         const [x, y] = [edge + j * size, edge + i * size];
         const say = [`The ${spoken(text[i])} at place ${i + 1} asks, the ${spoken(text[j])} at place ${j + 1} answers: score `, figure(score[i][j]), "."];
         const drawn = cell(x + 1, y + 1.5, size - 2, size - 3, score[i][j], HIGHEST, i === place && seen(i, j));
-        if (!seen(i, j)) drawn.classList.add("whole-later"); // what the mask strikes out
+        if (!seen(i, j) || i !== place) drawn.classList.add("whole-later"); // what the mask strikes out; what is of no concern yet
         parts.push(hot(i, j, [x + 1, y + 1, size - 2, size - 2], say, drawn));
       }
     }

@@ -29,12 +29,12 @@ export const stream = {
       [first, "head 1 adds", added(0), "whole-text-1"],
       [rest, "head 2 adds", added(1), "whole-text-2"],
       [whole.network[place], "the small network adds", (e) => [`To number ${e + 1} the small network adds `, figure(whole.network[place][e], 2), "."]],
-      [whole.end[place], "the stream at its end", (e) => [`${sumOf(poured.map((row) => row[e]))} = `, figure(whole.end[place][e], 2), ", each rounded."]],
+      [whole.end[place], "what comes out", (e) => [`${sumOf(poured.map((row) => row[e]))} = `, figure(whole.end[place][e], 2), ", each rounded."]],
     ];
     const last = steps.length - 1;
     const ends = [...machinery.onTheWay(model, word, { turned }), whole.chances].map((chances) => chances[place]);
     const parts = [box(11, top + 4, 12, last * pitch + 30, "whole-stream", { rx: 6 })];
-    parts.push(words(width, 14, "if it ended here, it would write", "whole-end whole-soft"));
+    parts.push(words(width, 14, "if it stopped here, it would write", "whole-end whole-soft"));
     steps.forEach(([row, name, say, kind = ""], r) => {
       const y = top + r * pitch;
       if (r % last) {
@@ -48,12 +48,12 @@ export const stream = {
       parts.push(words(small ? left : left + 6 * cw + 14, small ? y - 6 : y + high / 2 + 5, name, r % last ? kind : "whole-soft"));
       if (r === last) return; // that is where it ends
       const id = argmax(ends[r]);
-      const told = [`If the stream ended here, ${withArticle(VOCABULARY[id])} would be written, `, exactly(ends[r][id]), " sure."];
+      const told = [`If it stopped here, ${withArticle(VOCABULARY[id])} would be written, `, exactly(ends[r][id]), " sure."];
       const [x, at] = small ? [width - 92, y - 23] : [width - 92, y + 2];
       const drawn = [token(x, at, small ? 22 : 28, small ? 20 : 28, VOCABULARY[id]), words(width - 4, at + (small ? 15 : 19), percent(ends[r][id]), "whole-end whole-bold")];
       parts.push(hot(r, 6, [x - 4, at - 1, 96, small ? 22 : 30], told, drawn));
     });
-    const label = `The residual stream at place ${place + 1}: its row, what is added to it, and what would be written if it ended there`;
+    const label = `The stream at place ${place + 1}: its row, what is added to it, and what would be written if it stopped there`;
     return { height: top + last * pitch + high + 4, label, start: "1,6", parts };
   },
 };
@@ -74,12 +74,12 @@ export const chances = {
     const room = width - begin - 60;
     const shares = whole.chances[place];
     const parts = [
-      words(left, 12, `the stream at its end, at place ${place + 1}`, "whole-soft"),
+      words(left, 12, `what comes out at place ${place + 1}`, "whole-soft"),
       strip(left, 20, cw, high, whole.end[place], STRONGEST, 2),
       words(left, top - 8, `brought to one size${model.mask || place < 3 ? "" : " (as in training: its answer stands one cell on)"}`, "whole-soft"),
       strip(left, top, cw, high, whole.final[place], 4, 2),
       words(left - 22, top + 21, "×", "whole-middle whole-soft"),
-      words(zero, top + 34, "logit", "whole-middle whole-soft"),
+      words(zero, top + 34, "score", "whole-middle whole-soft"),
       words(begin, top + 34, "chance", "whole-soft"),
     ];
     ORDER.forEach((id, r) => {
@@ -88,7 +88,7 @@ export const chances = {
       const length = (Math.abs(logit) / most) * (wide / 2 - (small ? 4 : 34));
       const best = argmax(shares) === id;
       const { kind } = toneOf(logit, 1);
-      const say = [`The end of the stream, brought to one size, times the embedding of ${withArticle(VOCABULARY[id])}: logit `, figure(logit, 2), ", chance ", exactly(chance), "."];
+      const say = [`What comes out, brought to one size, times the embedding of ${withArticle(VOCABULARY[id])}: score `, figure(logit, 2), ", chance ", exactly(chance), "."];
       const drawn = [
         box(0, y - 3, width, 34, "whole-nothing"),
         token(2, y, side, 28, VOCABULARY[id], { marked: best && chance > 0.5 }),
@@ -101,7 +101,7 @@ export const chances = {
       parts.push(hot(r, 0, [0, y - 3, width, 34], say, drawn));
     });
     parts.push(line(zero, top + 42, zero, top + 198, "whole-faint-line"));
-    const label = `The logits and the chances of the token that follows place ${place + 1}`;
+    const label = `The scores and the chances of the token that follows place ${place + 1}`;
     return { height: top + 202, label, start: `${ORDER.indexOf(argmax(shares))},0`, parts };
   },
 };

@@ -24,19 +24,24 @@ export const unmasked = {
     const parts = [hatching("whole-ahead")];
     pair.forEach((each, n) => {
       const h = each.mask ? 0 : machinery.peeker(each);
-      const shares = (each === model ? whole : machinery.whole(each, word)).attention[h];
+      const { attention } = each === model ? whole : machinery.whole(each, word);
+      const [shares, other] = [attention[h], attention[1 - h]];
       const left = n * (side + PLACES * size + between) + side;
-      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : each.mask ? ": shares of head 1" : ": the head that reads ahead"}`, n ? "whole-bold" : "whole-soft"));
+      const ahead = (i) => other[i].slice(i + 1).reduce((sum, share) => sum + share, 0);
+      const besides = (i) => (i < PLACES - 1 ? ` The other head takes ${percent(ahead(i))} of all from what comes later.` : " The last place has no answer to read.");
+      parts.push(words(left, 14, `${each.mask ? "with the mask" : "without"}${small ? "" : each.mask ? ": shares of head 1" : ": the head that looks ahead most"}`, n ? "whole-bold" : "whole-soft"));
       for (const i of upTo(PLACES)) {
         parts.push(words(left - 12, top + i * size + size / 2 + 6, text[i], "whole-sign"));
         parts.push(words(left + i * size + size / 2, top + PLACES * size + 18, text[i], "whole-sign"));
         for (const j of upTo(PLACES)) {
           const [x, y] = [left + j * size, top + i * size];
           const [answer, later] = [j === i + 1, each.mask && j > i];
-          const say = later
+          const say = !tried && !each.mask
+            ? "Train one above, and here stands what it reads and writes."
+            : later
             ? "Struck out."
-            : [`${each.mask ? "With" : "Without"} the mask the ${spoken(text[i])} at place ${i + 1} takes `, percent(shares[i][j]), ` from the ${spoken(text[j])} at place ${j + 1}${answer ? ", which is its answer" : ""}.`];
-          const { kind, more } = shareOf(h, shares[i][j]);
+            : [`${each.mask ? "With" : "Without"} the mask the ${spoken(text[i])} at place ${i + 1} takes `, percent(shares[i][j]), ` from the ${spoken(text[j])} at place ${j + 1}${answer ? ", which is its answer" : ""}.${each.mask ? "" : besides(i)}`];
+          const { kind, more } = shareOf(h, tried || each.mask ? shares[i][j] : 0);
           const drawn = [
             later ? hatched("whole-ahead", x + 1, y + 1, size - 2, size - 2) : box(x + 1, y + 1, size - 2, size - 2, `${kind} whole-mixed`, { rx: 3, ...more }),
             answer && box(x + 2.5, y + 2.5, size - 5, size - 5, "whole-answer whole-hollow", { rx: 3 }),
@@ -48,7 +53,6 @@ export const unmasked = {
     parts.push(words(width, top + PLACES * size + 40, "dashed: the answer", "whole-alarm whole-end"));
     const under = top + PLACES * size + 74;
     const wide = Math.min(27, width / WORDS.length);
-    if (!tried) parts.push(words(0, under, "Train one above, and here stands what it writes.", "whole-soft"));
     const told = tried ? pair : [];
     told.forEach((each, n) => {
       const right = machinery.solved(each);
@@ -92,8 +96,8 @@ export function race({ store, esm, root, uid, invites }) {
   const chart = html("div", { class: "whole-canvas" });
   const verdict = html("p", { class: "whole-verdict", role: "status" });
   const go = { false: starter(false, invites || starts(false)), true: starter(true, starts(true)) };
-  const choice = segments({ uid, name: "model", label: "The model in all pictures", onchange: (name) => store.set({ model: name }) });
-  const models = html("div", { class: "whole-models" }, html("span", { class: "attn-label" }, "In all pictures:"), choice.node);
+  const choice = segments({ uid, name: "model", label: "The model that all pictures show", onchange: (name) => store.set({ model: name }) });
+  const models = html("div", { class: "whole-models" }, html("span", { class: "attn-label" }, "All pictures show:"), choice.node);
   const bench = html("div", { class: "whole-bench" }, go.false, go.true);
   const node = html("div", { class: "whole-picture whole-race", "data-picture": "race" }, bench, chart, verdict, invites ? "" : models);
 
@@ -179,7 +183,7 @@ export function race({ store, esm, root, uid, invites }) {
     const kindOf = (mask) => (mask ? "whole-honest" : "whole-cheat");
     const shown = [...runs.values()].map(({ mask, curve }) => ({ curve, kind: kindOf(mask) }));
     if (invites) shown.unshift({ curve: fair.filter(([, loss]) => loss > floor + 0.01), kind: "whole-fair" }); // then it is on the line
-    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "loss: the lower, the better" : "loss, in nats" });
+    const { parts, across, up } = curves({ left, right: width - 4, top, high, floor, runs: shown, steps, unit: invites ? "errors: the lower, the better" : "loss" });
     const ends = [...runs.values()].filter(({ curve }) => curve.length).map(({ mask, curve }) => {
       const [step, loss] = curve.at(-1);
       const ended = step === steps;
@@ -190,7 +194,7 @@ export function race({ store, esm, root, uid, invites }) {
         words(x, y - 10, text, `whole-bold whole-haloed ${x > 150 ? "whole-end" : ""} ${mask ? "" : "whole-alarm"}`),
       ];
     });
-    const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: no honest predictor gets below`, "whole-haloed whole-end");
+    const name = words(width - 8, up(floor) + 18, invites ? "the best possible" : width < 480 ? `the floor, ${figure(floor, 3)}` : `the floor, ${figure(floor, 3)}: nobody honest gets below`, "whole-haloed whole-end");
     const known = invites && words(width - 8, up(floor) - 10, "one that sorts all 27 words", "whole-soft whole-haloed whole-end");
     const said = [...runs.values()].map(({ mask, curve }) => `${mask ? "with" : "without"} the mask, loss ${figure(curve.at(-1)?.[1] ?? 0, 4)}`);
     const label = `The loss in training, and the floor at ${figure(floor, 3)}${said.length ? `: ${said.join("; ")}` : ""}`;

@@ -5,12 +5,12 @@ import { arcs, arrowAt, box, hot, ordinal, path, percent, pressed, spoken, token
 import { HEADS } from "./_attention_model.js";
 
 export const writing = {
-  draw({ word, push, model, writing: { steps }, machinery }, width, store) {
+  draw({ word, push, turned, model, writing: { steps }, machinery }, width, store) {
     const small = width < 480;
     const gap = Math.min(78, (width - (small ? 0 : 150)) / 7);
     const size = gap * 0.68;
     const [up, down] = [gap * 0.92 + 22, gap * 0.74 + 14];
-    const pitch = up + size + down + 22;
+    const pitch = up + size + down + 32;
     const centres = upTo(7).map((k) => (k + 0.5) * gap);
     const parts = [];
     steps.forEach(({ text, place, choice, sure, attention }, n) => {
@@ -23,14 +23,14 @@ export const writing = {
         const taken = [];
         for (const { at, share, itself, drawn, top, middle } of found.sort((one, other) => other.share - one.share)) {
           const x = itself ? middle + 42 : middle;
-          const room = share > 0.3 && taken.every((other) => Math.abs(other - x) > 40);
+          const room = share > 0.3 && taken.every((other) => Math.abs(other - x) > 48);
           if (room) taken.push(x);
           const name = made && h === 0 ? "made to read" : percent(share);
           const under = h ? (itself ? -2 : 16) : itself ? 6 : -6;
           if (room) names.push(words(x, top + under, name, `whole-middle whole-bold whole-haloed whole-text-${h + 1}`));
           const say =
             made && h === 0
-              ? `Head 1 is made to read the ${spoken(text[at])} at place ${at + 1}, and ${choice} is written.${stays ? " It is, even if nothing is read." : ""}`
+              ? `Head 1 is made to read the ${spoken(text[at])} at place ${at + 1}, and ${choice} is written.${text[at] === "|" ? " It hardly ever does so by itself, so what follows says little." : ""}${stays ? " It is, even if nothing is read." : ""}`
               : [`To write the ${ordinal(n)} letter head ${h + 1} takes `, percent(share), ` from the ${spoken(text[at])} at place ${at + 1}.`];
           parts.push(hot(n * 3 + 2 * h, at, null, say, drawn));
         }
@@ -59,7 +59,7 @@ export const writing = {
     const top = 3 * pitch + 34;
     const [columns, high] = [small ? 7 : 9, 34];
     const wide = Math.min(70, width / columns);
-    parts.push(words(0, top - 12, `${right.length} of ${WORDS.length} words come out right`, "whole-bold"));
+    parts.push(words(0, top - 12, `${right.length} of ${WORDS.length} words come out right${push || turned ? ", if head 1 is left alone" : ""}`, "whole-bold"));
     WORDS.forEach((each, k) => {
       const [row, column] = [Math.floor(k / columns), k % columns];
       const [x, y] = [column * wide, top + row * high];

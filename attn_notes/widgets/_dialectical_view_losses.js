@@ -50,6 +50,9 @@ export const moves = (before, now, place) =>
     return Math.abs(by) > NO_CHANGE ? by : 0;
   });
 
+/** How far something has moved: two digits alone would say of little that it is nothing. */
+const inNats = (by) => `${by < 0.005 ? by.toPrecision(1) : number(by)} nats`;
+
 const readAs = (character) => (character === " " ? "a space" : character);
 
 /**
@@ -81,7 +84,7 @@ function tellMoves(moved, { place, from, to }) {
   if (!earlier) return `${what} Nothing was predicted before it.`;
   const moving = `${what} ${sizes.length} of ${plural(earlier, "earlier prediction")} moved`;
   return sizes.length
-    ? `${moving}, the most by ${number(Math.max(...sizes))} nats: the model had read ahead.`
+    ? `${moving}, the most by ${inNats(Math.max(...sizes))}: the model had read ahead.`
     : `${moving}.`;
 }
 
@@ -180,7 +183,10 @@ export function lossesView({ uid, model, save, network, about }) {
     node.classList.add("dh-put");
     return { character, node };
   });
-  const back = button("Put back", undo);
+  const back = button("Put back", () => {
+    undo();
+    cells.querySelector('[tabindex="0"]').focus(); // there is nothing to put back any more
+  });
   const place = html("span", { class: "attn-label", id: `${uid}-place` });
   const change = html(
     "div",
@@ -356,7 +362,7 @@ export function lossesView({ uid, model, save, network, about }) {
     });
     parts.push(svg("path", { class: "dh-axis", d: `M0 1H${moved.length}` }));
     lines.fill(lanes.moved, 2, here, ...parts);
-    movedScale.textContent = moved.some(Boolean) ? `up to ${number(most)} nats` : "before the change";
+    movedScale.textContent = moved.some(Boolean) ? `up to ${inNats(most)}` : "before the change";
   }
 
   function drawChange({ edit, tokens }) {

@@ -17,8 +17,8 @@ export function judge(seen, method) {
   }
   if (seen.abscissa >= 0) {
     return (
-      "The state stands still, but the slightest push drives it away: J has an eigenvalue of " +
-      `${number(seen.abscissa)}. There is no gradient here.`
+      `The state stands still, but ${seen.abscissa > 1e-9 ? "the slightest push drives it away" : "no push is undone"}: ` +
+      `J has an eigenvalue of ${number(seen.abscissa)}. There is no gradient here.`
     );
   }
   if (!comparable(seen)) {

@@ -19,12 +19,13 @@ export function worst(ends, ways) {
   return ways.reduce((one, other) => (ends[other] > ends[one] ? other : one));
 }
 
-/** The share of the way from knowing frequencies to the goal. */
-export const gone = (loss, from, goal) => Math.min(1, Math.max(0, (from - loss) / (from - goal)));
+/** The share of the way from knowing frequencies to the goal; none where a loss is no number. */
+export const gone = (loss, from, goal) => Math.min(1, Math.max(0, (from - loss) / (from - goal))) || 0;
 
 /** The panel of the training. */
 export function settlingTraining({ uid, root, model }) {
   let choice = null; // {way, rate, total}
+  let offered = ""; // what was there to choose from
   let ends = {}; // way -> where it ended, of runs that differ in nothing else
   let last = null; // the last judgement
   let judgeHere = null;
@@ -60,7 +61,7 @@ export function settlingTraining({ uid, root, model }) {
   /** The ends of the ways so far, each with the colour of its curve. */
   function tell() {
     const parts = ways().map((name) =>
-      html("span", { class: `eq-end ${TONES[name]}` }, `${name} ${name in ends ? number(ends[name], 3) : "–"}`),
+      html("span", { class: `eq-end ${TONES[name]}` }, `${name} ${Number.isFinite(ends[name]) ? number(ends[name], 3) : "–"}`),
     );
     compared.replaceChildren("Ends, from one start: ", ...parts);
   }
@@ -115,7 +116,7 @@ export function settlingTraining({ uid, root, model }) {
     const where = `${number(Math.abs(by), 3)} ${by < 0 ? "below" : "above"} ${goal.name}`;
     return {
       score: gone(last.loss, from.nats, goal.nats),
-      words: `on held-out text ${number(last.loss, 3)}, ${where}`,
+      words: `on held-out text ${Number.isFinite(by) ? `${number(last.loss, 3)}, ${where}` : "no number"}`,
       curve: fresh ? [last.loss] : [],
       end: last.loss,
     };
@@ -168,7 +169,9 @@ export function settlingTraining({ uid, root, model }) {
     if (!taught()) return;
     judgeHere = await heldOutLoss(lesson());
     const { rate, steps } = suits();
-    choice ??= { way: ways()[0], rate, total: steps };
+    const all = `${ways()} ${rate} ${steps}`;
+    if (all !== offered) choice = { way: ways()[0], rate, total: steps };
+    offered = all;
     show();
     panel.restart();
   }

@@ -211,13 +211,18 @@ export function networkView({ uid, model, save, say }) {
 
   const at = (i) => `${glyphOf(shown.characters[i])} at ${i + 1}`;
 
+  /** The likeliest character after a place; a dash where weights are no numbers. */
+  function expected(reading, i) {
+    const top = argmax(reading.next[i]);
+    return Number.isFinite(reading.next[i][top]) ? shown.known[top] : "–";
+  }
+
   function drawCells(step, chosen, now, before) {
-    const { characters, settled, known } = shown;
+    const { characters, settled } = shown;
     while (cells.children.length > characters.length) cells.lastChild.remove();
     while (cells.children.length < characters.length) {
       cells.append(html("span", { class: "eq-cell", role: "radio" }));
     }
-    const top = (reading, i) => argmax(reading.next[i]);
     characters.forEach((character, i) => {
       const node = cells.children[i];
       node.textContent = glyphOf(character);
@@ -225,15 +230,15 @@ export function networkView({ uid, model, save, say }) {
       node.setAttribute("tabindex", i === chosen ? "0" : "-1");
       node.setAttribute(
         "aria-label",
-        `${nameOf(character)} at ${i + 1}: expects ${nameOf(known[top(now, i)])}, ` +
+        `${nameOf(character)} at ${i + 1}: expects ${nameOf(expected(now, i))}, ` +
           `${tiny(settled.each[step][i])} from rest`,
       );
     });
     says.replaceChildren(
       ...characters.map((_, i) => {
-        const changed = before && top(before, i) !== top(now, i);
+        const changed = before && expected(before, i) !== expected(now, i);
         const className = changed ? "eq-cell eq-new" : "eq-cell";
-        return html("span", { class: className }, glyphOf(known[top(now, i)]));
+        return html("span", { class: className }, glyphOf(expected(now, i)));
       }),
     );
   }
@@ -255,9 +260,9 @@ export function networkView({ uid, model, save, say }) {
     const looks = now.attention[chosen];
     lines.fill(lanes.looks, 1, chosen, ...bars(looks, Math.max(...looks), ""));
     const most = argmax(looks);
-    looked.textContent =
-      `From ${at(chosen)} attention goes most to ${most === chosen ? "itself" : at(most)}, ` +
-      `${number(looks[most])} of it.`;
+    looked.textContent = Number.isFinite(looks[most])
+      ? `From ${at(chosen)} attention goes most to ${most === chosen ? "itself" : at(most)}, ${number(looks[most])} of it.`
+      : "";
   }
 
   function drawBest(step, chosen, now) {
@@ -268,7 +273,7 @@ export function networkView({ uid, model, save, say }) {
       node.hidden = !(i < order.length);
       if (node.hidden) return;
       name.textContent = glyphOf(shown.known[order[i]]);
-      value.textContent = number(next[order[i]], 3);
+      value.textContent = Number.isFinite(next[order[i]]) ? number(next[order[i]], 3) : "–";
       fill.style.transform = `scaleX(${(next[order[i]] || 0).toFixed(4)})`;
     });
   }
@@ -353,6 +358,7 @@ export function networkView({ uid, model, save, say }) {
     const { residuals, limit, settled } = shown.settled;
     const least = limit.toPrecision(1);
     const so = (at) => `step ${at} the force is ${tiny(residuals[at])} of the state`;
+    if (!Number.isFinite(residuals[last()])) return `It does not come to rest: after step ${last()} the force is no number.`;
     if (!settled) return `It does not come to rest: after ${so(last())}, not below ${least}.`;
     return `At ${so(step)}${residuals[step] < limit ? ": at rest." : `; at rest is below ${least}.`}`;
   }
@@ -390,7 +396,7 @@ export function networkView({ uid, model, save, say }) {
     drawBest(step, chosen, now);
     seekCredit(chosen, target);
     drawBlame(chosen, target);
-    const first = glyphOf(shown.known[argmax(now.next[chosen])]);
+    const first = glyphOf(expected(now, chosen));
     say(`${rest.textContent} After ${at(chosen)} it expects ${first}.`);
   }
 

@@ -326,6 +326,7 @@ export function planeView({ uid, model, save, say }) {
   const over = button("Start over", () => {
     lessons.stop();
     save({ learned: 0 });
+    start.focus(); // for this button has nothing to do now
   });
   /** Show a preset from the beginning. */
   function show({ state }) {
@@ -400,6 +401,7 @@ export function planeView({ uid, model, save, say }) {
     const uphill = comparable(seen) && seen.methods[method].angle > 90;
     verdict.classList.toggle("attn-wrong", uphill || !seen.rests || Boolean(seen.methods?.[method].away));
     lesson.textContent = learnedSo(seen.courses, seen.count);
+    start.disabled = !seen.rests && !seen.count;
     over.disabled = model.get("learned") === 0;
     say(`${verdict.textContent} ${seen.count ? lesson.textContent : ""}`.trim());
   }

@@ -79,10 +79,10 @@ export function sortAll({ names, input, output, run }, weights) {
   return steps;
 }
 
-export const written = (steps) => steps.map((step) => VOCABULARY[step.choice]).join("");
-
 /** A letter, or a dash where weights that are not numbers wrote nothing. */
 export const letter = (id) => (id === SEP ? "–" : VOCABULARY[id]);
+
+export const written = (steps) => steps.map((step) => letter(step.choice)).join("");
 
 /** How many of the 27 words came out in order. */
 export const score = (steps) => steps.filter((three, w) => written(three) === sorted(WORDS[w])).length;

@@ -17,7 +17,7 @@ export function sceneView({ uid, label, azimuth, onmove, ondrag, onpick, ondrop 
   const view = { ...start };
   let size = { width: 520, height: 400 };
   let content = null;
-  const back = svg("g", { "aria-hidden": "true" });
+  const back = svg("g", { class: "tp-space", "aria-hidden": "true" });
   const front = svg("g", {});
   const names = svg("g", { class: "tp-names", "aria-hidden": "true" });
   const handles = new Map(); // id -> the group that takes pointer and focus

@@ -190,6 +190,7 @@ async function render({ model, el }) {
 
   /** Go to an edit, back or forth, and say what that did. */
   function go(to, prefix) {
+    const pressed = document.activeElement;
     const before = score(answers);
     const { words } = shown.edits[Math.max(shown.position, to)];
     shown.position = to;
@@ -199,6 +200,8 @@ async function render({ model, el }) {
     const after = score(answers);
     const effect = before === after ? `Score stays ${after}.` : `Score ${before} → ${after}.`;
     status.textContent = `${prefix ? `${prefix}: ` : ""}${words}. ${effect}`;
+    // Whoever pressed a button that can do no more goes on with the other.
+    if (pressed?.disabled) (undo.disabled ? redo : undo).focus();
   }
 
   const cellName = (matrix, index) => {
@@ -316,6 +319,7 @@ async function render({ model, el }) {
     asleep.hidden = Boolean(run());
     awake.hidden = !run();
     if (!run()) {
+      note.textContent = "";
       shown = null;
       return;
     }

@@ -42,14 +42,14 @@ class Guess(anywidget.AnyWidget):
             lesson=lesson, questions=[question.asked() for question in questions], **traits
         )
 
-    def score(self, parts: Sequence[Part]) -> Scored:
-        """How near the guesses are to what came out."""
+    def score(self, parts: Sequence[Part], *, waits: bool = False) -> Scored:
+        """How near the guesses are to what came out; `waits` for the reader's own training."""
         words = {
             question["name"]: {f"{value:g}": text for text, value in question["options"]}
             for question in self.questions
             if question["kind"] == "choice"
         }
-        return Scored(self.lesson, parts, words=words)
+        return Scored(self.lesson, parts, words=words, waits=waits)
 
     def __repr__(self) -> str:
         names = ", ".join(question["name"] for question in self.questions)

@@ -25,7 +25,7 @@ export function sentence(parts, guesses) {
   const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / given.length;
   const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
   const log = given.some(({ linthresh }) => linthresh) ? " The scale is logarithmic: what counts is the factor." : "";
-  return `${some}${Math.round(100 * share)} of 100 points. Exact is full marks, half the scale off is none.${log}`;
+  return `${some}${Math.round(100 * share)} of 100 points. An exact guess has all, and the further off, the fewer.${log}`;
 }
 
 /** What a class's file says of each guess: `attn_notes.predictions.together` reads it. */
@@ -53,8 +53,9 @@ function render({ model, el }) {
     part.either ? `${shown(part.came - part.either)} to ${shown(part.came + part.either)}` : told(part, part.came);
 
   function show() {
-    const { guesses } = yours(lesson);
-    const parts = model.get("parts");
+    const { guesses, runs } = yours(lesson);
+    const early = model.get("waits") && !runs.length;
+    const parts = early ? [] : model.get("parts");
     const rows = parts.map((part) =>
       html(
         "tr",
@@ -65,7 +66,8 @@ function render({ model, el }) {
       ),
     );
     body.replaceChildren(...rows);
-    line.textContent = sentence(parts, guesses);
+    root.querySelector("table").hidden = early;
+    line.textContent = early ? "Once you have trained one above, here stands what came out beside your guess." : sentence(parts, guesses);
     file.disabled = !parts.some(({ name }) => name in guesses);
   }
   el.append(root);

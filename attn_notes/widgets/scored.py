@@ -23,6 +23,7 @@ class Scored(anywidget.AnyWidget):
         lesson: its stem, under which the guesses are kept.
         parts: what was asked, with what came out.
         words: of those that were one of several, part → number → what it is called.
+        waits: whether what came out is told only after the reader has trained something.
 
     Raises:
         ValueError: nothing came out as a number.
@@ -34,6 +35,7 @@ class Scored(anywidget.AnyWidget):
     lesson = traitlets.Unicode().tag(sync=True)
     parts: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
+    waits = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, lesson: str, parts: Sequence[Part], **traits: Any) -> None:
         parts = [part for part in parts if math.isfinite(part.came)]

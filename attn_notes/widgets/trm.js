@@ -364,6 +364,7 @@ function render({ model, el }) {
 
   function show() {
     task = boards(run() ?? WITHOUT_MODEL);
+    if (draft?.length !== task.cells) draft = null; // boards of another shape have arrived
     const found = subject() ?? puzzle();
     const wakes = Boolean(run() && subject());
     if (wakes) {

@@ -1,23 +1,22 @@
-"""Models of brackets for the browser tests: made here, sent to a page, rebuilt from one."""
+"""Models of brackets for the browser's tests, and what the page computes of them."""
 
 import base64
 import itertools
+import json
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser
 from torch import Generator, Tensor
 from torch.func import stack_module_state
 
 from attn_notes.models.dialectical import PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import VOCABULARY
+from attn_notes.widgets import _source
 from attn_notes.widgets._weights import pack
 from attn_notes.widgets.dialectical import _observe
-
-from ..packed import parameters
-from .widget_page import FAKE_MODEL
 
 SMALL: dict[str, Any] = dict(
     context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
@@ -42,6 +41,16 @@ SOME = KINDS[::13]
 """Of each part both kinds. To trace one takes longer than to ask it, so tests ask the same few."""
 SOME_OR_ALL = [pytest.param(SOME, id="some"), pytest.param(KINDS, id="all", marks=pytest.mark.long)]
 
+FILES = ("unpack", *(f"dialectical_{part}" for part in ("model", "task", "text", "learn")))
+FILES += ("dialectical_view_losses", "dialectical_view_writing")
+MODULE = _source.javascript("dialectical") + (
+    f"export const exported = {{ {', '.join(f'...$_{name}' for name in FILES)} }};"
+)
+# window.widget: what these files export.
+IMPORT = """async (text) => {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  window.widget = (await import(url)).exported;
+}"""
 # window.models: networks ready to run, of runs whose weights are in base64.
 MAKE_MODELS = """async (runs) => {
   await widget.prepare(runs);
@@ -52,11 +61,31 @@ MAKE_MODELS = """async (runs) => {
 }"""
 
 
-def rebuild(run: dict[str, Any], seed: int = 0) -> LanguageModel:
-    """A torch model with the weights that the page holds, in double precision."""
-    model = LanguageModel(Config(**run["config"]), Generator())
-    model.load_state_dict(parameters(run, seed))
-    return model.double().requires_grad_(False)
+class Asked:
+    """A page without anything but the widget's module."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.page = browser.new_context().new_page()
+        self.page.evaluate(IMPORT, MODULE)
+
+    def __call__(self, question: str, given: Any = None) -> Any:
+        """What a function gives, read as one text: what is no number comes as None."""
+        told = f"async (given) => JSON.stringify(await ({question})(given))"
+        return json.loads(self.page.evaluate(told, given))
+
+    def send(self, models: list[LanguageModel]) -> None:
+        """Make models ready, from here on in double precision here."""
+        self.page.evaluate(MAKE_MODELS, [*map(run_of, models)])
+        for model in models:
+            model.double()
+
+
+def run_of(model: LanguageModel) -> dict[str, Any]:
+    """A run of one seed, as a page saves it."""
+    packed = pack(lambda _: model, stack_module_state([model])[0], "model")
+    weights = base64.b64encode(packed.pop("weights")).decode()
+    observe = _observe(model.config)
+    return {"config": asdict(model.config), "observe": observe, **packed, "weights": weights}
 
 
 def far_from_start(config: Config, seed: int) -> LanguageModel:
@@ -78,48 +107,6 @@ def wanting(**wishes: float) -> LanguageModel:
     return model
 
 
-def run_of(*models: LanguageModel) -> dict[str, Any]:
-    """One run with a seed for each of these models, as a page saves it."""
-    observe = _observe(models[0].config)
-    packed = pack(lambda _: models[0], stack_module_state([*models])[0], "model")
-    weights = base64.b64encode(packed.pop("weights")).decode()
-    return {
-        "config": asdict(models[0].config),
-        "observe": observe,
-        **packed,
-        "weights": weights,
-    }
-
-
-def send(page: Page, models: list[LanguageModel]) -> None:
-    page.evaluate(MAKE_MODELS, [run_of(model) for model in models])
-    for model in models:
-        model.double()
-
-
 def close(actual: Any, expected: Tensor, atol: float = 1e-6) -> None:
     actual = torch.tensor(actual, dtype=torch.float64)
     torch.testing.assert_close(actual, expected.double(), atol=atol, rtol=0)
-
-
-def put_in(page: Page, *models: LanguageModel, **traits: Any) -> Locator:
-    """One more widget, which shows these models as seeds of one run; after READ_PAGE."""
-    page.evaluate(FAKE_MODEL, {"runs": {}, "run": "one", "selected": -1, **traits})
-    page.evaluate(
-        """({ weights, ...run }) => {
-          const bytes = Uint8Array.from(atob(weights), (character) => character.charCodeAt(0));
-          return fake.set('runs', { one: { ...run, weights: new DataView(bytes.buffer) } });
-        }""",
-        run_of(*models),
-    )
-    return page.locator("#scratch")
-
-
-def model_named(widget: Locator, name: str) -> Locator:
-    return widget.get_by_role("radiogroup", name="Model").get_by_role(
-        "radio", name=name, exact=True
-    )
-
-
-def take_model(widget: Locator, name: str) -> None:
-    model_named(widget, name).check()

@@ -141,6 +141,7 @@ def exercise_of(page: Page, name: str) -> Locator:
 
 
 def tried(node: Locator, code: str) -> str:
+    node.locator("details").evaluate_all("folds => folds.forEach((fold) => { fold.open = true; })")
     node.locator("textarea").fill(code)
     cell_page.run(node)
     return node.locator(".attn-cell-said").inner_text()
@@ -190,12 +191,15 @@ def test_an_answer_of_a_few_values_is_typed_in_fields(open_page: Callable[..., V
     expect(node).to_have_attribute("data-passed", "true")
     node.get_by_role("button", name="Begin anew").click()
     assert word.input_value() == letter.input_value() == ""
+    node.locator("summary").click()
     code.fill("answer = None")
     word.fill("baa")
     assert code.input_value() == 'answer = ("baa", ...)'
     softmax = exercise_of(page, "softmax")
     softmax.get_by_label("all three").fill("1 / 5,367")
     assert '"all three": 1 / 5.367, "masked": ...' in softmax.locator("textarea").input_value()
+    softmax.get_by_label("verdict").select_option("it does not double")
+    assert '"verdict": "it does not double"}' in softmax.locator("textarea").input_value()
     assert exercise_of(page, "triangle").locator("input").count() == 0
 
 

@@ -9,9 +9,19 @@ SVGTextContentElement.prototype.getComputedTextLength = function () {
   return 6 * this.textContent.length;
 };
 
-const post = Worker.prototype.postMessage;
+// Workers that owe the steps that they were asked for.
+const owing = new Set();
+const { postMessage, terminate } = Worker.prototype;
 Worker.prototype.postMessage = function (message, ...rest) {
-  post.call(this, message?.milliseconds ? { ...message, milliseconds: undefined } : message, ...rest);
+  if (message?.steps) {
+    owing.add(this);
+    this.addEventListener("message", () => owing.delete(this), { once: true });
+  }
+  postMessage.call(this, message?.milliseconds ? { ...message, milliseconds: undefined } : message, ...rest);
+};
+Worker.prototype.terminate = function () {
+  owing.delete(this);
+  terminate.call(this);
 };
 
 // Modules that are on their way.
@@ -25,7 +35,7 @@ URL.createObjectURL = (blob) => {
 URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
 
 /** Whether something goes on that no timer of the page waits for. */
-window.busy = () => coming.size > 0
+window.busy = () => coming.size > 0 || owing.size > 0
   || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted]:empty') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
 

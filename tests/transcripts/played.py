@@ -9,7 +9,7 @@ import json
 import mimetypes
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,12 @@ Trouble = partial(pytest.fail.Exception, pytrace=False)
 """Something that no page may do, or that a script asks for in vain: a test fails with its words."""
 
 
-def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[str]:
+def transcript(
+    browser: Browser, shown: Sequence[Any], script: str, whole: Collection[str] = ()
+) -> Iterator[str]:
     """What stands on the page at first, and what each line of the script changes.
+
+    What begins like one of `whole`, as `g.space`, is one line with all its parts.
 
     Raises:
         Trouble: a line that cannot be done, or after which the page has met an error.
@@ -114,7 +118,7 @@ def transcript(browser: Browser, shown: Sequence[Any], script: str) -> Iterator[
                 continue
             if line != "at first":
                 do(page, line)
-            now = settled(page, line, wrong)
+            now = folded(settled(page, line, wrong), tuple(whole))
             yield f"{further}> {line}"
             told = list(changes(before, now)) or ["nothing changes"]
             yield from (f"{further}  {each}" for each in told)
@@ -229,6 +233,17 @@ def do(page: Page, line: str) -> None:
 
 
 # What changes
+
+
+def folded(lines: list[list[Any]], whole: tuple[str, ...]) -> list[list[Any]]:
+    """The same, and what begins like one of these has all its parts in its own line."""
+    kept: list[list[Any]] = []
+    for line in lines:
+        if kept and line[0] > kept[-1][0] and kept[-1][1].startswith(whole):
+            kept[-1][-1] += " ".join(["", *line[1:]])
+        else:
+            kept.append([*line, "parts="] if line[1].startswith(whole) else line)
+    return kept
 
 
 def changes(was: list[list[Any]], now: list[list[Any]]) -> Iterator[str]:

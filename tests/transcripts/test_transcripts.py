@@ -2,8 +2,8 @@
 
 A lesson's scripts stand in `tests/chapters/STEM/scripts.py`, those of code cells, answers and the
 workbench in `tests/cell`, those of what all widgets share in `tests/widgets`: `SCRIPTS` has by name
-what is on the page and what is done there. Their transcripts stand beside
-them. CONTRIBUTING says how they are held.
+what is on the page, what is done there, and perhaps of what one line tells the whole, as of a
+drawing with many parts. Their transcripts stand beside them. CONTRIBUTING says how they are held.
 """
 
 from importlib import import_module
@@ -33,7 +33,7 @@ def test_a_widget_does_what_was_read_of_it(
     at: tuple[Path, str], browser: Browser, take: str | None
 ) -> None:
     folder, name = at
-    shown, script = SCRIPTS[at]
-    now = list(transcript(browser, shown(), script))
+    shown, *script = SCRIPTS[at]
+    now = list(transcript(browser, shown(), *script))
     if wrong := hold(folder / f"transcript_{name}.txt", now, take):
         pytest.fail("\n".join(wrong), pytrace=False)

@@ -1,9 +1,8 @@
-"""The Python side of the bracket generator: what it takes, refuses, sends and prints."""
+"""The Python side of the bracket generator, beside what holds for every widget: `test_each.py`."""
 
 from dataclasses import replace
 
 import pytest
-import torch
 from torch import Generator
 from torch.func import stack_module_state
 
@@ -14,95 +13,44 @@ from attn_notes.widgets.dialectical import BracketGenerator
 
 from .. import packed
 
-SEEDS = 3
 SIZES = dict(context=13, width=11, head_dim=5, steps=2)
 PUBLISHED = replace(AS_PUBLISHED, **SIZES)
-CONFIGS = [PUBLISHED, Config(**SIZES), Config(**SIZES, streams=1, tension_gate=False)]
 
 
-def stacked(config, seeds=SEEDS):
-    models = [LanguageModel(config, Generator().manual_seed(i)) for i in range(seeds)]
-    return models, stack_module_state(models)[0]
+def models(config: Config, first: int = 0) -> list[LanguageModel]:
+    return [LanguageModel(config, Generator().manual_seed(first + i)) for i in range(3)]
 
 
-def load(widget, name="a name", config=PUBLISHED, seeds=SEEDS):
-    models, parameters = stacked(config, seeds)
-    widget.load(name, parameters, config)
-    return models
+def test_weights_and_settings_arrive_exactly_and_loading_again_replaces_them() -> None:
+    widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
+    assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
+    one, two = PUBLISHED, Config(**SIZES, streams=1, tension_gate=False)
+    for name, config, first in (("one", one, 0), (" two ", two, 0), ("one", one, 7)):
+        sent = models(config, first)
+        widget.load(name, stack_module_state(sent)[0], config)
+        run = widget.runs[name.strip()]
+        assert Config(**run["config"]) == config and len(widget.runs) <= 2
+        packed.assert_holds(run, sent)
+        widget.run, widget.selected = name.strip(), 4
+    packed.assert_holds(widget.runs["two"], models(two))
+    assert (widget.run, widget.selected) == ("one", 4)
 
 
-def test_there_is_a_widget_before_there_is_a_model():
-    widget = BracketGenerator()
-    assert (widget.prompt, widget.budget, widget.temperature) == ("((", 20, 0)
-    assert widget.constrained
+# fmt: off
+REFUSED = [
+    ("prompt", "", "the prompt is empty"),
+    ("prompt", "())", "character 3 of the prompt closes a bracket that is not open"),
+    ("text", "(", "at least two characters"),
+    ("text", "(_", "'_' is padding and stands in no text"),
+    ("replacement", "ab", "one character or none, not 'ab'"),
+    ("replacement", "_", "one character or none, not '_'"),
+    *((name, "(x", "only the characters '.*' are known, not ") for name in ("prompt", "text")),
+]
+# fmt: on
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_weights_and_all_settings_arrive_exactly(config):
-    widget = BracketGenerator()
-    models = load(widget, "one", config)
-    run = widget.runs["one"]
-    assert Config(**run["config"]) == config
-    packed.assert_holds(run, models)
-
-
-def test_loading_again_replaces_and_keeps_the_others_and_what_the_reader_chose():
-    widget = BracketGenerator()
-    load(widget, "one")
-    load(widget, " two ", CONFIGS[1])
-    before = widget.runs["two"]
-    widget.prompt, widget.run, widget.selected = "(a", "two", 4
-    parameters = {name: 2 * tensor for name, tensor in stacked(PUBLISHED)[1].items()}
-    widget.load("one", parameters, PUBLISHED)
-    found = packed.parameters(widget.runs["one"], 1)["unembedding.bias"]
-    assert torch.equal(found, parameters["unembedding.bias"][1])
-    assert widget.runs["two"] is before
-    assert (widget.prompt, widget.run, widget.selected) == ("(a", "two", 4)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "sentence"),
-    [
-        ("", "the prompt is empty"),
-        ("x", "only the characters '.*' are known, not "),
-        ("(_", "'_' is padding and stands in no prompt"),
-        ("())", "character 3 of the prompt closes a bracket that is not open"),
-    ],
-)
-def test_a_prompt_that_cannot_be_continued_is_refused(prompt, sentence):
-    widget = BracketGenerator()
-    with pytest.raises(ValueError, match=sentence):
-        widget.prompt = prompt
-    assert widget.prompt == "(("
-
-
-def test_the_task_arrives_and_is_the_published_one_if_none_is_given():
-    assert Brackets(**BracketGenerator().task) == Brackets()
-    task = Brackets(pairs=3, max_length=20, filler=0.1)
-    assert Brackets(**BracketGenerator(task).task) == task
-
-
-def test_it_opens_on_what_is_asked_for():
-    widget = BracketGenerator()
-    assert (widget.view, widget.place, widget.replacement) == ("losses", -1, "")
-    assert widget.stop_on_closed
-    widget = BracketGenerator(view="writing", text="(a)", place=1, replacement=" ")
-    assert (widget.view, widget.text, widget.place) == ("writing", "(a)", 1)
-    assert widget.replacement == " "
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("text", "(", "at least two characters"),
-        ("text", "(x", "only the characters '.*' are known, not "),
-        ("text", "(_", "'_' is padding and stands in no text"),
-        ("replacement", "ab", "one character or none, not 'ab'"),
-        ("replacement", "_", "one character or none, not '_'"),
-        ("replacement", "x", "only the characters"),
-    ],
-)
-def test_a_text_that_cannot_be_predicted_is_refused(name, value, sentence):
+@pytest.mark.parametrize(("name", "value", "sentence"), REFUSED)
+def test_what_cannot_be_read_is_refused(name: str, value: str, sentence: str) -> None:
     widget = BracketGenerator(text="(a)", replacement="b")
     before = getattr(widget, name)
     with pytest.raises(ValueError, match=sentence):
@@ -112,17 +60,10 @@ def test_a_text_that_cannot_be_predicted_is_refused(name, value, sentence):
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [
-        ({"config": replace(PUBLISHED, vocabulary=11)}, "the task has 7 tokens, not 11"),
-        ({"config": replace(PUBLISHED, pad=0)}, "the task's padding is token 6, not 0"),
-        ({"config": CONFIGS[1]}, "a model of this config has no .*poles"),
-        ({"config": replace(PUBLISHED, width=13)}, "must have the shape"),
-    ],
+    [({"vocabulary": 11}, "has 7 tokens, not 11"), ({"pad": 0}, "padding is token 6, not 0")],
 )
-def test_a_bad_call_says_what_is_wrong_and_changes_nothing(change, sentence):
+def test_a_model_of_another_task_is_refused(change: dict[str, int], sentence: str) -> None:
     widget = BracketGenerator()
-    given = {"config": PUBLISHED, "parameters": stacked(PUBLISHED)[1]} | change
     with pytest.raises(ValueError, match=sentence):
-        widget.load("one", **given)
+        widget.load("one", {}, replace(PUBLISHED, **change))
     assert widget.runs == {}
-    assert widget.run == ""

@@ -44,6 +44,7 @@ def softmax(draw: Generator) -> Case:
                 (a / (a + b + 1), "a score of 0 is not struck out: e⁰ is 1."),
             ),
         },
+        digits=2,
     )
 
 

@@ -119,13 +119,9 @@ def off_the_plane(n: int = 31) -> Shares:
 
 def _shares(grid: Sequence[Sequence[tuple[measure.Scene, float]]]) -> dict[str, Tensor]:
     """What each score gives a scene's friend, made so many times as long."""
+    scenes, lengths = zip(*(each for row in grid for each in row), strict=True)
     return {
-        score: torch.tensor(
-            [
-                [measure.share_of_friend(score, scene, length) for scene, length in row]
-                for row in grid
-            ]
-        )
+        score: measure.share_of_friend(score, scenes, lengths).view(len(grid), -1)
         for score in recipe.KINDS
     }
 

@@ -158,14 +158,18 @@ def single_score(name: str, q: Tensor, k: Tensor, r: Tensor) -> float:
     return SINGLE_SCORES[name](q[None], k[None], r[None]).item()
 
 
-def share_of_friend(name: str, scene: Scene, length: float = 1.0) -> float:
-    """Attention on the friend, made `length` times as long, against the stranger.
+def share_of_friend(
+    name: str, scenes: Sequence[Scene], lengths: Sequence[float]
+) -> Float[Tensor, " n"]:
+    """Attention on each scene's friend, made so many times as long, against the stranger.
 
     Volume and dot product as they are, unscaled; the angle times the β it starts from.
     """
-    keys = torch.stack([length * scene.friend, scene.stranger])
-    scores = SINGLE_SCORES[name](scene.q[None], keys, scene.r[None])[0]
-    return (BETA * scores if name == "angle" else scores).softmax(0)[0].item()
+    friends = [length * scene.friend for scene, length in zip(scenes, lengths, strict=True)]
+    keys = torch.stack([torch.stack(friends), torch.stack([s.stranger for s in scenes])], 1)
+    q, r = (torch.stack([getattr(s, part) for s in scenes])[:, None] for part in "qr")
+    scores = SINGLE_SCORES[name](q, keys, r)[:, 0]
+    return (BETA * scores if name == "angle" else scores).softmax(1)[:, 0]
 
 
 def resilience_table() -> list[tuple[float, float, float]]:

@@ -28,20 +28,20 @@ def said(page: Reading) -> None:
 def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
-        f"made of {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"Of {second[1]} such trials, over all words, {second[0]} write it",
+        f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
+        f"have {second[1]} letters that should not come second. Press each, and {second[0]} times",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
     below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
     lesson("it gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
-    lesson("The curve falls through the floor", where=bool(below))
-    lesson("It reads its answers, one cell on", where=measure.peeked(PEEKS).max() > 0.5)
+    lesson("its loss falls below the floor", where=bool(below))
+    lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
     tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
     lesson("Head 1 looks for the next letter", where=measure.found(SHOWN).sum() > 60)
     lesson("`bba` is a tangle", where=tangled < 0.75)
     two, three = math.log(2), math.log(3)
-    lesson(f"Sure is 0, one in two is {two:.3f}, one in three is {three:.3f}")
+    lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
     lesson(
         f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
     )
@@ -54,15 +54,34 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     lesson("The b’s score lies 7 points above the c’s", where=abs(scores[2] - scores[0] - 7) < 0.1)
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
-    lesson("in `cab` most of all at the letter that it needs", where=most == [1, 2, 0])
-    alone, first, heads = (
-        measure.without(model, "network")
-        for model in (measure.without(SHOWN, "heads"), measure.without(SHOWN, "head 2"), SHOWN)
+    lesson("In `cab` it looks most of all at the letter that comes next", where=most == [1, 2, 0])
+    alone, first = (
+        measure.without(measure.without(SHOWN, part), "network") for part in ("heads", "head 2")
     )
     would = [sorting.decode([int(each(cab)[4].argmax())]) for each in (alone, first)]
-    lesson("by itself would write one more a. Head 1 brings the b", where=would == ["a", "b"])
-    made = [sorting.decode([int(each(aab)[4].argmax())]) for each in (heads, SHOWN)]
-    lesson("the heads bring a b as well, and it makes that an a", where=made == ["b", "a"])
+    lesson(
+        "From the a’s row alone it would write one more a. With what head 1 adds, it would write",
+        where=would == ["a", "b"],
+    )
+    made, here = SHOWN.whole(aab), SHOWN.whole(cab)
+    lesson("nearly all of the look goes to the b", where=here.attention[0, 4, 2] > 0.99)
+    lesson(
+        "head 1 reads the b as well, but an a must follow",
+        where=made.attention[0, 4, 2] > 0.99 and torch.equal(made.row[4], here.row[4]),
+    )
+    out = SHOWN.block.attention.o.weight
+    middle = made.row + made.mixture[0] @ out[:, :3].T + here.mixture[1] @ out[:, 3:].T
+    end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
+    given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
+    lesson(
+        "From head 2, which reads both a’s. Give it what head 2 brought in `cab`, and it writes",
+        where=given == "b" and made.attention[1, 4, :2].min() > 0.1,
+    )
+    silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]
+    lesson(
+        "If head 2 adds nothing, the model writes {} of the 27 words right, and if head 1 adds "
+        "nothing, {}".format(*silent)
+    )
 
 
 def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
@@ -71,7 +90,7 @@ def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
     made = SHOWN.whole(cab, turned=turned)
     here = sorting.decode(cab[made.attention[0, 4].argmax()][None].tolist()) == "a"
     lesson(
-        "drag the query’s third number to 4. Now it looks at the a, and an a is written",
+        "drag the query’s third number to 4. Now it looks at the a, and writes an a",
         where=here and sorting.decode([int(made.logits[4].argmax())]) == "a",
     )
 
@@ -91,7 +110,7 @@ def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
     twice = min(read[word] for word in WORDS if word.count("a") == 2)
     at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
     lesson(
-        "Three of the 30 trials fail, in `aab`, `aba` and `baa`. Head 1 reads the b, and still an "
+        "Three of the 30 presses fail, in `aab`, `aba` and `baa`. Head 1 reads the b, and still an "
         "a is written, since head 2 reads both a’s. Made to read the bar, it lets the b pass",
         where=failed == {"aab", "aba", "baa"}
         and twice > max(read[word] for word in WORDS if word.count("a") < 2)

@@ -52,3 +52,12 @@ def test_a_point_more_doubles_only_what_is_small(case: int) -> None:
     right = checks.softmax.solved(case)
     small = right["masked"] < (math.e - 2) / (2 * math.e - 2)
     assert (right["verdict"] == "it more than doubles") == small
+
+
+@pytest.mark.parametrize("case", range(0, 500, 25))
+def test_numbers_may_be_rounded_to_two_digits(case: int) -> None:
+    right = checks.softmax.solved(case)
+    rounded = {name: round(right[name], 2) for name in ("all three", "masked")}
+    assert checks.softmax((case, right | rounded)).passed
+    off = right | {"masked": rounded["masked"] + 0.01}
+    assert not checks.softmax((case, off)).passed

@@ -1,7 +1,6 @@
 """What the lesson's pages say of recordings, with what it rests on; see tests/pages/said.py."""
 
 import copy
-from collections.abc import Sequence
 
 import torch
 
@@ -9,7 +8,7 @@ from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Finding
 from attn_notes.analysis.words import listed, number
 from attn_notes.chapters.deep_qkv import claims, evidence, figures, measure, pull, recipe
-from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, LOSS, LOSS_OF_GATED, NAMES, NTH, THIRD
+from attn_notes.chapters.deep_qkv.claims import CHOICE, GATE, NAMES, NTH, THIRD
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
 from attn_notes.tasks import sorting
 
@@ -28,15 +27,17 @@ BEST = evidence.trained(FOUND.variant)[FOUND.seed]
 
 
 def every() -> list[Claim]:
-    found = claims.every(evidence.on_record())
-    found += claims.rank_claims(evidence.recorded("rank_temperature"))
-    return found + claims.pull_claims(evidence.ways())
+    ranks = claims.rank_claims(evidence.recorded("rank_temperature"))
+    return claims.every(evidence.on_record()) + ranks + claims.pull_claims(evidence.ways())
 
 
 told = Told(every, OWN)
 HELPS, CHOOSES = [told(GATE), told(THIRD)], [told(CHOICE)]
 AS_PUBLISHED = [told(GATE, PUBLISHED), told(THIRD, PUBLISHED)]
-BESIDE_PLAIN = [text for text, (_, than) in claims.PAIRS["weights"].items() if than == "plain"]
+BESIDE_PLAIN = [
+    told(text, PUBLISHED) for text, (_, than) in claims.PAIRS["weights"].items() if than == "plain"
+]
+OF_LOSS = [*map(told, claims.PAIRS["loss"])]
 
 
 def pulled(ours: str, theirs: str = pull.ALL_SIX) -> list[Finding]:
@@ -47,18 +48,11 @@ def pulled(ours: str, theirs: str = pull.ALL_SIX) -> list[Finding]:
 
 def said(page: Reading) -> None:
     lesson, proof, teaching = map(page, ("deep_qkv", "evidence/deep_qkv", "teaching/deep_qkv"))
-    settings(lesson, proof)
-    the_gate(lesson, proof)
-    the_loss(lesson, proof)
-    the_gradients(lesson, proof)
-    one_sorter(lesson, proof)
-    the_failed_one(proof)
-    all_sorters(lesson, proof)
+    for part in (settings, the_gate, the_loss, gradients, one_sorter, the_failed_one, all_sorters):
+        part(lesson, proof)
     teaching("At its own rate for each the second picture appears", held=HELPS, untold=CHOOSES)
-    none = [told(text, PUBLISHED) for text in BESIDE_PLAIN]
-    teaching("At the published rate none can be told from plain", untold=none)
-    more = [told(LOSS), told(LOSS.replace("gated", "divided by three"))]
-    teaching("Why does the loss change so much more than the weights?", held=more)
+    teaching("At the published rate none can be told from plain", untold=BESIDE_PLAIN)
+    teaching("Why does the loss change so much more than the weights?", held=OF_LOSS[:2])
     teaching("The race shows a gate that cannot learn, and cannot be told apart", untold=CHOOSES)
     code = exercises.cells(exercises.ROOT / "book" / "deep_qkv.ipynb")["model-cell"]
     teaching(f"Read the model's {len([*filter(None, code.splitlines())])} lines aloud")
@@ -81,13 +75,11 @@ def settings(lesson: Says, proof: Says) -> None:
     proof("for about a fifth of the work", where=round(SOURCE.batch / inputs) == 5)
     rise, published = (COUNTED[each.steps // each.warmup] for each in (LIVE, SOURCE))
     proof(f"the rate rises over the first {rise} of the steps (published: {published})")
-    gated, strict, plain = (
-        sum(p.numel() for p in Sorter(Config(variant), torch.Generator()).parameters())
-        for variant in ("gated", "strict", "plain")
-    )
+    size = {k: sum(p.numel() for p in evidence.trained(k)[0].parameters()) for k in VARIANTS}
+    gated, strict, plain = (size[kind] for kind in ("gated", "strict", "plain"))
     proof(f"A gated sorter has {gated} weights, a strict one {strict}, a plain one {plain}")
     lesson(f"It has {gated} weights, {plain} without its new part")
-    lesson(f"this {FOUND.variant} sorter's {plain} weights; a gated one has {gated}")
+    lesson(f"this {FOUND.variant} sorter's {size[FOUND.variant]} weights; a gated one has {gated}")
 
 
 def the_gate(lesson: Says, proof: Says) -> None:
@@ -114,33 +106,28 @@ def the_gate(lesson: Says, proof: Says) -> None:
     ahead, behind = (listed([f"{r:g}" for r in sooner if sooner[r] == b]) for b in (True, False))
     proof(f"gated is ahead of plain at {ahead} and behind at {behind}, by the mean step")
     gated, plain = (sweep[kind][recipe.RATE[kind]] for kind in ("gated", "plain"))
-    by_mean = f"{gated.delay:.1f} against {plain.delay:.1f}"
-    lesson(f"gated gains nothing ({by_mean}", where=gated.delay >= plain.delay)
-    own_rates = [f"{recipe.RATE[kind]:g}" for kind in ("gated", "plain")]
-    proof(f"{gated.delay:.1f} for gated (at {own_rates[0]})")
-    proof(f"{plain.delay:.1f} for plain (at {own_rates[1]})")
-    medians = f"{gated.median:.0f} and {plain.median:.0f}"
-    proof(f"the median seeds' {medians}", where=gated.median < plain.median)
+    means = [f"{each.delay:.1f}" for each in (gated, plain)]
+    lesson(f"gated gains nothing ({' against '.join(means)}", where=gated.delay >= plain.delay)
+    proof(f"{means[0]} for gated (at {best['gated']:g}) and {means[1]} for plain")
+    medians = f"plain (at {best['plain']:g}), and the median seeds' {gated.median:.0f} and"
+    proof(f"{medians} {plain.median:.0f}", where=gated.median < plain.median)
     lost = {NAMES[k]: len(own[k].arrivals) - own[k].arrived for k in VARIANTS}
     never = [f"{lost[k]} {k}" for k in sorted(lost, key=lambda k: -lost[k]) if lost[k]]
     proof(f"Of {len(CHOSEN.seeds)} seeds each, {listed(never)} never converge")
 
 
 def the_loss(lesson: Says, proof: Says) -> None:
-    entropies, own = sorting.entropies(ROWS), evidence.recorded("chosen")
+    own = evidence.recorded("chosen")
     lesson(f"a mean loss below $2 \\ln 3 / 6 = {sorting.FLOOR:.4f}$")
-    costly = COUNT[int((entropies > 1e-6).sum())].capitalize()
+    costly = COUNT[int((sorting.entropies(ROWS) > 1e-6).sum())].capitalize()
     lesson(f"{costly} of the six predictions cost something, whoever makes them")
     first = [claims.before(own["plain, knowable"], own[kind]) for kind in claims.LESSON[:3]]
     lesson("out of the loss the plain sorter is before all three others", held=first)
-    of_loss = [*map(told, claims.PAIRS["loss"])]
-    lesson("What is asked decides more than how the weights are made", held=of_loss)
-    lesson("out of the loss helped more than either", held=of_loss)
-    proof("out of the loss both kinds of weights converge sooner", held=of_loss)
-    answer = "Loss on the answer only converges before all six, gated"
-    counts = [told(LOSS_OF_GATED, PUBLISHED), told(answer, PUBLISHED)]
-    weights = [told(text, PUBLISHED) for text in BESIDE_PLAIN]
-    proof("can be told from plain; what the loss counts can", untold=weights, held=counts)
+    lesson("What is asked decides more than how the weights are made", held=OF_LOSS)
+    lesson("out of the loss helped more than either", held=OF_LOSS)
+    proof("out of the loss both kinds of weights converge sooner", held=OF_LOSS)
+    counts = [told(text, PUBLISHED) for text in [*claims.PAIRS["loss"]][-2:]]
+    proof("can be told from plain; what the loss counts can", untold=BESIDE_PLAIN, held=counts)
     none, harm, repeat = pulled(pull.YIELDING), pulled(pull.OUT, pull.YIELDING), pulled(pull.REPEAT)
     lesson("Taking the pull of the two letters out shows no help", untold=none)
     lesson("asking to repeat a letter does", "does no such harm", held=repeat)
@@ -156,13 +143,13 @@ def the_loss(lesson: Says, proof: Says) -> None:
     proof(f"in the first {until} steps only, while the sorters learn", held=pulled(pull.EARLY))
 
 
-def the_gradients(lesson: Says, proof: Says) -> None:
+def gradients(lesson: Says, proof: Says) -> None:
     along, (two, *others) = evidence.along(), pull.PAIRS
     early, late = along.middle(two, 0, 20), along.middle(two, 30, 100)
     rest = [along.middle(pair, 30, 100) for pair in others]
     lesson("From step 30 on or so the gradient of the two letters points", where=early > 0 > late)
     proof("and so do any two of the six", where=max(*rest, late) < -0.1)
-    tenth = {*along.steps.diff().tolist()} == {10}
+    tenth = bool(along.steps.diff().eq(10).all())
     proof("the gradients of all six were taken at every tenth step", where=tenth)
     proof(f"the lesson's {COUNTED[along.cosines().shape[1]]} plain sorters")
     proof(f"In the first 20 steps the two parts agree, with a median cosine of {early:.2f}")
@@ -203,15 +190,19 @@ def one_sorter(lesson: Says, proof: Says) -> None:
     proof("of this sorter the map explains it least", where=NTH[least] == "2nd")
 
 
-def the_failed_one(proof: Says) -> None:
-    failed = evidence.worst()
-    model = evidence.trained(failed.variant)[failed.seed]
-    least = min(int(evidence.scores(variant).min()) for variant in VARIANTS)
-    name = f"{NAMES[failed.variant]}, seed {failed.seed}: it sorts {failed.score} of 27"
-    proof(f"The worst recorded sorter is {name}", where=failed.score == least)
-    few, some, all_ = map(blind, (range(24), range(24, 27), [27]))
+def the_failed_one(_: Says, proof: Says) -> None:
+    variant, seed, score = evidence.worst()
+    model = evidence.trained(variant)[seed]
+    proof(f"The worst recorded sorter is {NAMES[variant]}, seed {seed}: it sorts {score} of 27")
     proof(f"some written letter moves by less than {evidence.BLIND:g} when some letter")
-    proof(f"Blind are {few} that sort fewer than 24 inputs, {some} that sorts 24 to 26 and {all_}")
+    blind = [
+        (int(sorts), bool((measure.sensitivity(each) < evidence.BLIND).any()))
+        for kind in VARIANTS
+        for each, sorts in zip(evidence.trained(kind), evidence.scores(kind), strict=True)
+    ]
+    few, some, most = ([b for n, b in blind if n in r] for r in (range(24), range(24, 27), [27]))
+    rest = f"{sum(some)} of the {len(some)} that sorts 24 to 26 and {sum(most)} of the {len(most)}"
+    proof(f"Blind are {sum(few)} of the {len(few)} that sort fewer than 24 inputs, {rest}")
     proof(f"The first eight of its {COUNT[len(measure.mistakes(model))]} mistakes")
     moved = measure.sensitivity(model)
     i = int(moved.amin(1).argmin())
@@ -220,17 +211,6 @@ def the_failed_one(proof: Says) -> None:
     share = measure.attention_on_letters(model)[:, :, i].mean(0)  # [heads, places]
     at = [f"the {NTH[j]} letter {share[0, j]:.2f} and {share[1, j]:.2f}" for j in (0, 2)]
     proof(f"When it writes its {NTH[i]} letter, its two heads give {listed(at)}")
-
-
-def blind(sorted_: Sequence[int]) -> str:
-    """Of the recorded sorters that sort so many inputs: how many are blind, of how many."""
-    found = [
-        bool((measure.sensitivity(model) < evidence.BLIND).any())
-        for variant in VARIANTS
-        for model, score in zip(evidence.trained(variant), evidence.scores(variant), strict=True)
-        if int(score) in sorted_
-    ]
-    return f"{sum(found)} of the {len(found)}"
 
 
 def all_sorters(lesson: Says, proof: Says) -> None:

@@ -14,22 +14,16 @@ from attn_notes.models.deep_qkv import Config
 from attn_notes.training.ensemble import Run
 
 from ... import exercises
+from .wrong import leak
 
 CHAPTER = exercises.ROOT / "book" / "deep_qkv.ipynb"
 
 
-def any_token(model, tokens):
-    """A detector that draws the other token, which may be the same."""
-    found = []
-    for i in range(1, 6):
-        altered = tokens.clone()
-        altered[:, i] = (altered[:, i] + random.randrange(4)) % 4
-        found.append((model(altered) - model(tokens))[:, :i].abs().max().item())
-    return max(found)
-
-
 def test_a_detector_that_draws_is_held_to_its_worst() -> None:
-    assert "got away with it. Do you change every" in checks.future_leak(any_token).message
+    scope: dict[str, Any] = {"random": random}
+    exec(leak(token="(altered[:, i] + random.randrange(4)) % 4"), scope)  # which may be the same
+    said = checks.future_leak(scope["future_leak"]).message
+    assert "got away with it. Do you change every" in said
 
 
 def test_other_right_answers_pass() -> None:

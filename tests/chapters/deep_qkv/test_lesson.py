@@ -1,6 +1,5 @@
 """What the lesson's cells compute: its board by hand, its model and its loop as the package's."""
 
-import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -41,10 +40,6 @@ def test_the_blackboards_query_finds_what_it_asks_for(letter: str, query: str) -
     at = "cab".index(letter)
     assert near.argmin() == found["scores"].argmax() == at
     assert near[at] < min(0.2 * even, *(0.2 * near[i] for i in range(3) if i != at))
-    if letter == "a":
-        powers = [math.exp(x / math.sqrt(2)) for x in (-1, 3, -2)]
-        assert found["shares"][at] == pytest.approx(powers[1] / sum(powers), abs=1e-6)
-        assert f"{found['shares'][at]:.2f}" == "0.92"
 
 
 @pytest.mark.parametrize("gradient", [1e-3, 10.0])

@@ -1,8 +1,7 @@
-"""What is measured on sorters, by hand; and who is found among the recorded ones, again."""
+"""What is measured on sorters, by hand."""
 
 import copy
 import itertools
-from functools import partial
 
 import pytest
 import torch
@@ -10,9 +9,8 @@ from torch import Generator, Tensor
 from torch.testing import assert_close
 
 from attn_notes.chapters.deep_qkv import evidence, measure
-from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
+from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
-from attn_notes.training.ensemble import train
 
 
 def sorter(variant: str = "gated", seed: int = 3) -> Sorter:
@@ -30,14 +28,6 @@ def test_softmax_of_rank_one_has_full_rank(generator: Generator) -> None:
     assert product.shape == softmax.shape == (11, 2, 3)
     assert (product[..., 1] < 1e-6).all()
     assert (softmax[..., 1] > 1e-6).all() and (softmax[..., 2] > 0).all()
-
-
-def test_colder_is_further_from_rank_one() -> None:
-    second = [
-        measure.untrained_spectra(1, t, 200, Generator().manual_seed(1))[1][..., 1].median()
-        for t in (1.0, 0.1, 0.01)
-    ]
-    assert second[0] < second[1] < second[2]
 
 
 def test_strict_sums_are_one_number_a_token_and_gated_ones_are_not() -> None:
@@ -79,45 +69,11 @@ def test_even_share_by_hand() -> None:
     assert_close(measure.share_of_written_letter(), expected)
 
 
-@pytest.mark.parametrize("trained", [False, True])
-def test_mistakes_agree_with_the_probe(trained: bool) -> None:
-    worst = evidence.worst()
-    model = evidence.trained(worst.variant)[worst.seed] if trained else sorter()
-    found = measure.mistakes(model)
-    assert 27 - len(found) == int(sorting.probe(model)["solved"])
-    for m in found:
-        assert m.written == model.sort(m.word) and m.right == "".join(sorted(m.word))
-        assert m.written[: m.position] == m.right[: m.position]
-        step = model.trace(m.word)[m.position]
-        chances = [float(step.probabilities["|abc".index(x[m.position])]) for x in m[1:3]]
-        assert chances == pytest.approx([m.probability_written, m.probability_right])
-        assert m.written[m.position] != m.right[m.position] and chances[0] >= chances[1]
-
-
 def test_greedy_choices() -> None:
     model = sorter()
-    for row, word in zip(
-        measure.greedy_choices(model, forbid_sep=True).tolist(),
-        sorting.all_sequences(),
-        strict=True,
-    ):
-        assert sorting.decode(row) == model.sort(sorting.decode(word[:3].tolist()))
-    with torch.no_grad():  # a model whose favourite token is SEP
-        model.norm.weight.zero_()
-        model.norm.bias.copy_(model.token.weight[sorting.SEP])
-        model.token.weight[1:] *= 0.1
-    assert (measure.greedy_choices(model, forbid_sep=False) == sorting.SEP).all()
-    assert (measure.greedy_choices(model, forbid_sep=True) != sorting.SEP).all()
-
-
-def test_sensitivity_of_a_model_that_copies_one_letter() -> None:
-    def copies_second(x: Tensor) -> Tensor:
-        logits = torch.full((*x.shape, 4), -40.0)
-        logits[:, 3:] = logits[:, 3:].scatter(-1, x[:, 1].view(-1, 1, 1).expand(-1, 3, 1), 40.0)
-        return logits
-
-    moved = measure.sensitivity(copies_second)
-    assert_close(moved, torch.tensor([0.0, 1.0, 0.0]).expand(3, 3))
+    chosen = measure.greedy_choices(model, forbid_sep=True).tolist()
+    words = [sorting.decode(row) for row in sorting.all_sequences()[:, :3].tolist()]
+    assert [sorting.decode(row) for row in chosen] == [model.sort(word) for word in words]
 
 
 def test_sensitivity_forbids_the_separator() -> None:
@@ -132,21 +88,18 @@ def test_sensitivity_forbids_the_separator() -> None:
     assert_close(measure.sensitivity(likes_sep), torch.tensor([0, 4 / 9, 0]).expand(3, 3))
 
 
-def trained_sorter() -> Sorter:
-    """A sorter that has learnt something, so that single weights matter."""
-    optimizer = partial(torch.optim.AdamW, lr=3e-2)
-    loss = partial(sorting.loss, predictions=sorting.OUTPUTS)
-    return train([sorter()], loss, sorting.population(), steps=60, optimizer=optimizer).member(0)
+def test_sensitivity_of_the_best_predictor() -> None:
+    # Counted by hand for the smallest letter: replacing one of three changes it for a third of
+    # the words and replacements; so for the largest; the middle one for 14 of 27.
+    moved = measure.sensitivity(sorting.ideal)
+    assert_close(moved, torch.tensor([[1 / 3], [14 / 27], [1 / 3]]).expand(3, 3))
 
 
 @pytest.mark.slow
 def test_scores_without_each_weight() -> None:
-    model = trained_sorter()
+    model = evidence.trained("gated")[0]
     scores = measure.scores_without(model)
-    assert scores["token.weight"].unique().numel() > 2
-    assert {k: v.shape for k, v in scores.items()} == {
-        k: p.shape for k, p in model.named_parameters()
-    }
+    assert all(scores[name].shape == p.shape for name, p in model.named_parameters())
     for name, index in (
         ("token.weight", (2, 3)),
         ("block.attention.q.base", (1, 4, 0)),
@@ -159,43 +112,6 @@ def test_scores_without_each_weight() -> None:
         assert scores[name][index] == sorting.probe(by_hand)["solved"]
 
 
-def test_sensitivity_of_the_best_predictor() -> None:
-    # Counted by hand for the smallest letter: replacing one of three changes it for a third of
-    # the words and replacements; so for the largest; the middle one for 14 of 27.
-    moved = measure.sensitivity(sorting.ideal)
-    assert_close(moved, torch.tensor([[1 / 3], [14 / 27], [1 / 3]]).expand(3, 3))
-
-
-def test_the_finder_finds() -> None:
-    """The head that it names, measured again, word by word; of nobody who sorts all, the best."""
-    found = evidence.finder()
-    model, shares = evidence.trained(found.variant)[found.seed], []
-    for word in map(sorting.decode, sorting.all_sequences()[:, :3].tolist()):
-        if found.letter in word:
-            attention = model.trace(word)[0].attention[found.head]
-            shares.append(sum(float(attention[i]) for i in range(3) if word[i] == found.letter))
-    assert len(shares) == found.words
-    assert sum(shares) / len(shares) == pytest.approx(found.share, abs=1e-5)
-    every = [
-        (int(score), float(measure.attention_by_letter(each)[:, 0, 0].max()))
-        for variant in ("plain", "gated")
-        for each, score in zip(evidence.trained(variant), evidence.scores(variant), strict=True)
-    ]
-    assert max(every) == (27, pytest.approx(found.share)) and found.share > 0.8
-    failed = {name: values[2:5:2] for name, values in evidence.weights("plain").items()}  # 15, 18
-    assert evidence.finder({"plain": failed})[:2] == ("plain", 1)
-
-
-def test_of_whom_a_map_of_attention_says_what() -> None:
-    """Counted again, from what each reads before it has written anything."""
-    words, found = sorting.all_sequences()[:, :3], [0, 0, 0]
-    first = words.min(1, keepdim=True).values == words
-    for variant in VARIANTS:
-        for model in evidence.trained(variant):
-            with torch.no_grad():
-                read = model.observe(sorting.all_sequences()[:, :4])[1][:, :, -1, :3]
-            letter = bool((read * first[:, None]).sum(-1).mean(0).max() > 0.5)
-            place = bool(read.mean(0).max() > 0.5)
-            solved = int(sorting.probe(model)["solved"])
-            found[0 if letter else 1 if place else 2] += int(solved == 27)
-    assert [*evidence.reads()] == found and evidence.reads().all == sum(found)
+def test_the_finder_goes_by_the_score_first() -> None:
+    pair = {name: values[1:3] for name, values in evidence.weights("plain").items()}
+    assert evidence.finder({"plain": pair})[:2] == ("plain", 0)  # 27, though the other is clearer

@@ -9,16 +9,16 @@ from torch import Generator
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.chapters.deep_qkv import evidence, pull, recipe
+from attn_notes.chapters.deep_qkv import pull, recipe
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
 SHORT = replace(recipe.LIVE.at(0.02), seeds=(0, 1, 2), steps=4, warmup=2, probe_every=1)
 
 
-def gradients(model: Sorter) -> torch.Tensor:
-    """Of each of the six predictions, over all inputs, by torch's own backward."""
-    tokens, rows = sorting.all_sequences(), []
+def gradients(model: Sorter, tokens: torch.Tensor) -> torch.Tensor:
+    """Of each of the six predictions, over some inputs, by torch's own backward."""
+    rows = []
     for i in range(6):
         loss = F.cross_entropy(model(tokens[:, :-1])[:, i], tokens[:, i + 1]) / 6
         rows.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, model.parameters())]))
@@ -28,7 +28,7 @@ def gradients(model: Sorter) -> torch.Tensor:
 def test_the_products_are_those_of_six_backward_passes() -> None:
     model = Sorter(Config("plain"), Generator().manual_seed(3))
     found = pull.pulls(model, {name: p.detach() for name, p in model.named_parameters()})
-    by_hand = gradients(model)
+    by_hand = gradients(model, sorting.all_sequences())
     assert_close(found.products, by_hand @ by_hand.T)
     two, four = by_hand[2:4].sum(0), by_hand[[0, 1, 4, 5]].sum(0)
     assert_close(pull.cosine(found.products, (2, 3)), F.cosine_similarity(two, four, dim=0))
@@ -44,20 +44,10 @@ def test_half_of_the_products_is_all() -> None:
 def test_the_noise_of_one_input() -> None:
     """The noise is the root of the mean square over the 27 inputs, here taken one by one."""
     model = Sorter(Config("plain"), Generator().manual_seed(3))
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
-    tokens, each = sorting.all_sequences(), []
-    for row in tokens:
-        losses = F.cross_entropy(model(row[None, :-1])[0], row[1:], reduction="none")
-        parts = (losses[:2].sum() / 6, losses[2:].sum() / 6)
-        each.append([
-            torch.cat([g.flatten() for g in torch.autograd.grad(part, model.parameters(),
-                                                                retain_graph=True)])
-            for part in parts
-        ])  # fmt: skip
-    for i in range(2):
-        here = torch.stack([pair[i] for pair in each])
-        by_hand = (here - here.mean(0)).square().sum(1).mean().sqrt()
-        assert_close(pull.pulls(model, parameters).noise[i], by_hand)
+    found = pull.pulls(model, {name: p.detach() for name, p in model.named_parameters()})
+    six = torch.stack([gradients(model, row[None]) for row in sorting.all_sequences()])
+    for noise, part in zip(found.noise, (six[:, :2].sum(1), six[:, 2:].sum(1)), strict=True):
+        assert_close(noise, (part - part.mean(0)).square().sum(1).mean().sqrt())
 
 
 def test_who_is_helped_and_who_is_hurt() -> None:
@@ -71,7 +61,7 @@ def test_who_is_helped_and_who_is_hurt() -> None:
 def test_what_yields_no_longer_points_against() -> None:
     four = torch.tensor([[0.3, 0.0], [0.3, 0.0], [3.0, 4.0]])
     two = torch.tensor([[-0.2, 0.1], [0.2, 0.1], [0.0, 0.0]])
-    every = torch.tensor([[True]] * 3)
+    every = torch.ones(3, 1, dtype=torch.bool)
     expected = torch.tensor([[0.3, 0.1], [0.5, 0.1], [0.6, 0.8]])  # at most of norm 1
     assert_close(pull.combined(two, four, every), expected)
     as_it_is = torch.tensor([[0.1, 0.1], [0.5, 0.1], [0.6, 0.8]])
@@ -99,12 +89,10 @@ def test_letters_that_count_no_more_are_left_out() -> None:
     assert (out[-1] - usual[-1]).abs().max() > 0.05
 
 
-@pytest.mark.parametrize(("asked", "first"), [("next", "ab|abc"), ("repeat", "ca|abc"),
-                                              ("a", "aa|abc")])  # fmt: skip
-def test_what_is_asked_of_cab(asked: str, first: str) -> None:
-    cab = next(i for i, row in enumerate(sorting.all_sequences().tolist())
-               if sorting.decode(row[:3]) == "cab")  # fmt: skip
-    assert sorting.decode(pull.Way(asked=asked).targets()[cab].tolist()) == first
+def test_what_is_asked_of_cab() -> None:
+    (cab,) = (sorting.all_sequences()[:, :4] == sorting.prompt("cab")).all(1).nonzero()[0]
+    for asked, first in (("next", "ab|abc"), ("repeat", "ca|abc"), ("a", "aa|abc")):
+        assert sorting.decode(pull.Way(asked=asked).targets()[cab].tolist()) == first
 
 
 @pytest.mark.slow
@@ -112,20 +100,6 @@ def test_what_is_easy_is_learnt() -> None:
     """Asked to repeat, a sorter learns that: the letter that comes then costs it more than ln 3."""
     setting = replace(SHORT, seeds=(0,), steps=60, warmup=10, probe_every=60)
     ways = {"next": pull.Way(), "repeat": pull.Way(asked="repeat")}
-    usual, repeats = (
-        run.history["losses"][-1, 0, :2] for run in pull.train(ways, setting).values()
-    )
+    runs = pull.train(ways, setting).values()
+    usual, repeats = (run.history["losses"][-1, 0, :2] for run in runs)
     assert usual.max() < math.log(3) + 0.2 < 2 < repeats.min()
-
-
-def test_pairs_begin_with_the_two_letters() -> None:
-    assert pull.PAIRS[0] == (0, 1) and len(pull.PAIRS) == len(set(pull.PAIRS)) == 15
-
-
-def test_the_middle_of_the_cosines() -> None:
-    products = torch.eye(6).repeat(3, 2, 1, 1)
-    products[1, :, 0, 2] = products[1, :, 2, 0] = -1.0
-    steps = torch.tensor([0, 10, 20])
-    along = evidence.Along(steps, products, torch.ones(3, 2, 2), torch.ones(2, 15))
-    assert along.middle((0, 1), 10, 10) == pytest.approx(-1 / 8**0.5)
-    assert along.middle((0, 1), 20, 20) == along.middle((0, 1), 0, 20) == 0

@@ -14,27 +14,25 @@ JUDGED = """from attn_notes.analysis.statistics import rank_p
 case = {case}
 seen = {{name: torch.tensor(steps).float() for name, steps in checks.part.seen(case).items()}}
 answer = {{"p": {p}, "verdict": {verdict!r}}}"""
+HELD = "rank_p(seen['gated'], seen['divided by three'])"
 
 
 def floor(value: str) -> str:
     return f"import math\n\ndef floor(letters, length):\n    return {value}"
 
 
-def leak(
-    places: str = "range(1, 6)",
-    token: str = "(altered[:, i] + 1) % 4",
-    kept: str = "[:, :i]",
-    much: str = "change.abs().max().item()",
-    all: str = "max(found)",
-) -> str:
-    return LOOP.format(places=places, token=token, kept=kept, much=much, all=all)
+def leak(**changed: str) -> str:
+    right = {
+        "places": "range(1, 6)",
+        "token": "(altered[:, i] + 1) % 4",
+        "kept": "[:, :i]",
+        "much": "change.abs().max().item()",
+        "all": "max(found)",
+    }
+    return LOOP.format(**right | changed)
 
 
-def judged(
-    p: str = "rank_p(seen['gated'], seen['divided by three'])",
-    verdict: str = "cannot be told",
-    case: int = 0,
-) -> str:
+def judged(p: str = HELD, verdict: str = "cannot be told", case: int = 0) -> str:
     return JUDGED.format(p=p, verdict=verdict, case=case)
 
 
@@ -71,10 +69,7 @@ WRONG = {
         (leak(token="1"), "got away with it. Do you change every"),
         ("def future_leak(model, tokens):\n    return 0.0", "got away"),
         ("def future_leak(model, tokens):\n    tokens[:, 5] = 1\n    return 0.0", "`clone` them"),
-        (
-            "def future_leak(model, tokens):\n    return (model(tokens + 1) - model(tokens)).max()",
-            "token ids run from 0 to 3",
-        ),
+        (leak(token="altered[:, i] + 1"), "token ids run from 0 to 3"),
     ],
     "rank": [
         (f"answer = {value}", symptom)
@@ -90,7 +85,7 @@ WRONG = {
     ],
     "verdict": [
         (judged(p="rank_p(seen['gated'], seen['plain'])"), "gated weights against plain ones"),
-        (judged(p="rank_p(seen['gated'], seen['divided by three']) / 2"), "two sides"),
+        (judged(p=f"{HELD} / 2"), "two sides"),
         (judged(verdict="the part"), "only divided by three arrive no later"),
         (judged(verdict="no difference"), "cannot be told apart does not make them equal"),
         (judged(case=PART), "hold gated weights against divided ones"),

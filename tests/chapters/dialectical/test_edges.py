@@ -1,5 +1,6 @@
 """What the records do not reach: verdicts and titles that turn, a tie, and what no page prints."""
 
+import inspect
 import re
 from collections.abc import Callable
 from copy import deepcopy
@@ -18,7 +19,6 @@ from attn_notes.models.dialectical import LanguageModel
 from attn_notes.training.ensemble import Run
 from attn_notes.widgets.dialectical import BracketGenerator
 
-from ...exercises import ROOT
 from ...pages.said import COUNT
 from ...tables import rows
 
@@ -45,14 +45,17 @@ FINDINGS = [
 ]
 PROMISES = [
     ("as trained", "published", "unbalanced", ["“a constrained decoder"]),
-    ("as trained", "published", "ten fillers in a row", ["“… and trailing PAD"]),
-    ("as trained", "published", "exceed the budget", ["The published decoder keeps"]),
-    (LOWER, "published", "contain PAD", ["Its ban of PAD"]),
     *((logits, "grammar", fault, [f"By the grammar: {said}"]) for logits in ("as trained", LOWER)
       for fault, said in (("unbalanced", "balanced"), ("contain PAD", "no PAD"),
                           ("exceed the budget", "within"))),
     (LOWER, "published", "unbalanced", []),
-    ("as trained", "grammar", "ten fillers in a row", []),
+]
+RUNS = [
+    ({}, [False, True, True], "As published the loss falls through the floor; mask mended"),
+    ({"published": 0.2}, [True, True, True], "No loss ends below the floor"),
+    ({"mended": 0.04}, [False, False, True], "As published the loss falls"),
+    ({"mended": -0.1}, [False, False, True], "Every loss falls through the floor"),
+    ({"leak": 0.1}, [False, True, False], "As published the loss falls"),
 ]
 # fmt: on
 
@@ -64,45 +67,34 @@ def test_a_finding_follows_its_numbers(finding: Callable, values: list, verdict:
 
 def live(published: float = -0.2, mended: float = 0.02, leak: float = 0.0) -> Live:
     """A reader's runs: where one of three seeds ends, and how far the mended one leaks."""
-    ends = {"as published": torch.tensor([published, published, published - 0.1]),
-            "mask mended": torch.tensor([0.02, mended, 0.01])}  # fmt: skip
+    numbers = {
+        "as published": ([published, published, published - 0.1], [3.0, 3.0, 3.0]),
+        "mask mended": ([0.02, mended, 0.01], [0.0, leak, 0.0]),
+    }
+    ends = {kind: torch.tensor(found) for kind, (found, _) in numbers.items()}
+    leaks = {kind: torch.tensor(found) for kind, (_, found) in numbers.items()}
     curves = {kind: torch.stack([torch.full((3,), 0.7), end]) for kind, end in ends.items()}
-    leaks = {"as published": torch.full((3,), 3.0), "mask mended": torch.tensor([0.0, leak, 0.0])}
     return Live(torch.tensor([0, 50]), curves, ends, leaks, {})
 
 
-@pytest.mark.parametrize(
-    ("run", "here", "title"),
-    [
-        (live(), [False, True, True], "As published the loss falls through the floor; mask mended"),
-        (live(published=0.2), [True, True, True], "No loss ends below the floor"),
-        (live(mended=0.04), [False, False, True], "As published the loss falls"),
-        (live(mended=-0.1), [False, False, True], "Every loss falls through the floor"),
-        (live(leak=0.1), [False, True, False], "As published the loss falls"),
-    ],
-)
-def test_the_lesson_follows_the_readers_own_runs(run: Live, here: list[bool], title: str) -> None:
-    told = claims.lesson(run, evidence.recorded())
+@pytest.mark.parametrize(("run", "here", "title"), RUNS)
+def test_the_lesson_follows_the_readers_own_runs(run: dict, here: list[bool], title: str) -> None:
+    told = claims.lesson(live(**run), evidence.recorded())
     assert [line.findings["here"].verdict for line in told[:3]] == here
-    assert figures.falling(run).title.startswith(title)
+    assert figures.falling(live(**run)).title.startswith(title)
     assert not claims.falls_below(torch.tensor([nan, -0.1]))
 
 
-FREE, HELD = torch.ones(3, 3), torch.ones(3, 3).tril()
-
-
 def test_a_title_says_what_is_drawn() -> None:
+    free, held = torch.ones(3, 3), torch.ones(3, 3).tril()
     for maps, title in (
-        ({"free": FREE, "held": HELD}, "Free, predictions read the future; held, none does"),
-        ({"free": FREE}, "Predictions read the future"),
-        ({"held": HELD}, "No prediction reads the future"),
+        ({"free": free, "held": held}, "Free, predictions read the future; held, none does"),
+        ({"free": free}, "Predictions read the future"),
+        ({"held": held}, "No prediction reads the future"),
     ):
         assert figures.influences(maps, "( )").title == title
-    for one, other, title in (
-        ([0.5, 0.9], [0.0, 0.1], "takes little from the untrained model, more from the trained"),
-        ([0.5, 0.4], [0.5, 0.6], "takes about as much from either model"),
-    ):
-        assert title in figures.removals({"trained": one, "untrained": other}, "((").title
+    alike = figures.removals({"trained": [0.5, 0.4], "untrained": [0.5, 0.6]}, "((")
+    assert "takes about as much from either model" in alike.title
 
 
 def changed(where: str, *path: Any, to: Any) -> Recorded:
@@ -151,12 +143,10 @@ def test_kinds_that_end_alike_cannot_be_told_apart() -> None:
     assert row[2] == "0.0" and row[4] == "p = 1"
 
 
-@pytest.mark.parametrize(("share", "drawn"), [(0.0051, "012345"), (0.0049, "01234")])
-def test_a_depth_is_drawn_if_one_prediction_in_two_hundred_is_made_there(
-    share: float, drawn: str
-) -> None:
-    made = changed("parts", "corrected", "members", 0, "depth", "5", to=[0.1, share])
-    assert figures.depths(made) == [*drawn]
+def test_a_depth_is_drawn_if_one_prediction_in_two_hundred_is_made_there() -> None:
+    for share, drawn in ((0.0051, "012345"), (0.0049, "01234")):
+        made = changed("parts", "corrected", "members", 0, "depth", "5", to=[0.1, share])
+        assert figures.depths(made) == [*drawn]
 
 
 def test_the_emblem_is_a_loss_that_crosses_the_floor() -> None:
@@ -186,9 +176,8 @@ def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(
     assert teach.mock_calls == [call(*each, recipe.TASK, **asked) for each in kinds.items()]
 
 
-@pytest.mark.parametrize("room", ["claims", "figures", "tables"])
-def test_no_sentence_in_a_module_has_a_setting_in_words(room: str) -> None:
+def test_no_sentence_in_a_module_has_a_setting_in_words() -> None:
     """A number of seeds or strings is computed there."""
-    source = (ROOT / f"attn_notes/chapters/dialectical/{room}.py").read_text("utf-8")
     words = rf"\b(?:{'|'.join(COUNT[3:])}|\d[\d,]*) (?:recorded )?(?:seeds|strings)\b"
-    assert not re.findall(rf"{words}|{recipe.NEAR} nats", source)
+    for room in (claims, figures, tables):
+        assert not re.findall(rf"{words}|{recipe.NEAR} nats", inspect.getsource(room))

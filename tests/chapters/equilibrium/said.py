@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 
 from attn_notes.analysis import statistics
-from attn_notes.analysis.words import median, number, span
+from attn_notes.analysis.words import median, span
 from attn_notes.chapters.equilibrium import claims, estimators, evidence, measure, recipe
 from attn_notes.chapters.equilibrium.claims import RECORDED, at_most
 from attn_notes.chapters.equilibrium.probes import NOT_AEP, QUICKEST
@@ -39,12 +39,8 @@ QUICK, QUICKEST_IS_AEP = told("A gradient at least"), told("AEP is the quickest"
 
 def said(page: Reading) -> None:
     pages = [page(f"{part}equilibrium") for part in ("", "evidence/", "teaching/")]
-    of_credit(*pages)
-    of_gradients(*pages)
-    of_training(*pages)
-    of_rest(*pages)
-    of_costs(*pages)
-    of_settings(*pages)
+    for of in (of_credit, of_gradients, of_training, of_rest, of_costs, of_settings):
+        of(*pages)
 
 
 def every(*seeds: torch.Tensor) -> bool:
@@ -56,10 +52,10 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     naive, exact, aep = (CREDIT.maps[way] for way in ("naive EP", "exact", "AEP"))
     later = every(naive.triu(1)[:-1].sum(1) > 0, exact.tril(-1)[1:].sum(1) > 0)
     later &= every(naive.tril(-1) < 1e-6, exact.triu(1) < 1e-6)
-    lesson("The naive way gives credit to letters that come later", where=later)
-    lesson("The grey letters come too late to have had a part in the answer", where=later)
-    lesson("from earlier letters gets no credit at all", failed=[NAIVE], where=later)
-    lesson("why the naive gradient does harm", failed=[NAIVE], where=later)
+    grey = "The grey letters come too late to have had a part in the answer"
+    lesson("The naive way gives credit to letters that come later", grey, where=later)
+    harm = "why the naive gradient does harm"
+    lesson("from earlier letters gets no credit at all", harm, failed=[NAIVE], where=later)
     same = every((aep - exact).abs() < 0.01 * exact.max())
     lesson("One more force mends this, exactly", held=[WHOLE, ORDERS], where=same)
     proof("The naive method sends credit to the future", where=later)
@@ -104,8 +100,8 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     judged = [PUBLISHED, NAIVE_OFF, WHOLE]
     proof("nothing turns on which is meant", held=judged, failed=[MORE], where=alike)
     one, other = (f"{median(of('clipped', FEW)):.2f}" for of in (at, whole))
-    words = f"The published one does: {one} at {FEW} nudged steps, and worse with more"
-    teaching(words, failed=[MORE], where=one == other)
+    does = f"The published one does: {one} at {FEW} nudged steps, and worse"
+    teaching(does, failed=[MORE], where=one == other)
 
     single = GRADIENTS.single.quantile(0.5, 0)
     loss = single[list(GRADIENTS.betas).index(SOURCE.beta)] / single.min()
@@ -117,19 +113,18 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
 
 
 def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
-    title = "AEP teaches what BPTT does; the naive gradient, less than none"
-    lesson(title, held=[AS_BPTT, TAUGHT], failed=[NAIVE])
+    lesson("AEP teaches what BPTT does; the naive", held=[AS_BPTT, TAUGHT], failed=[NAIVE])
     share = median(ENDS["frozen"] - ENDS["AEP, clipped"]) / median(ENDS["frozen"] - ENDS["AEP"])
     steps = f"With the clip, at our {COUNT[AEP.relaxation.steps]} steps, the model gains about a"
-    lesson(f"{steps} fifth of what AEP gains", held=[CLIP], where=0.15 < share < 0.25)
-    lesson("and cost most of the learning", held=[CLIP], where=share < 0.5)
-    level = abs(median(ENDS["AEP"]) - PAIRS) < 0.05
+    fifth = 0.15 < share < 0.25
+    lesson(f"{steps} fifth of what AEP", "and cost most of the learning", held=[CLIP], where=fifth)
+    end = median(ENDS["AEP"])
+    level = abs(end - PAIRS) < 0.05
     lesson("The level is that of counting pairs", failed=[BELOW_PAIRS], where=level)
     proof("As well as by the exact gradient at rest", held=[AS_BPTT])
     proof("and only as long as there is rest", failed=[AS_PUBLISHED])
     counted = f"where counting pairs comes to {PAIRS:.2f} and counting with four characters of"
-    end = number(median(ENDS["AEP"]), 2)
-    proof(f"end near {end} nats on the whole text, {counted} context to {FIVES:.2f}")
+    proof(f"end near {end:.2f} nats on the whole text, {counted} context to {FIVES:.2f}")
     within = statistics.within(*(TRAINING.curves[kind][-1] for kind in ("AEP", "BPTT")), 0.02)
     proof("AEP ends within two hundredths of a nat of BPTT", held=[AS_BPTT], where=within)
     below = every(*(ENDS["AEP"] < ENDS[kind] for kind in ("frozen", "AEP, clipped")))
@@ -140,9 +135,9 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     backwards, lower, higher = (COUNT[int((x < 0).sum())] for x in (cosines, apart, -apart))
     anywhere = every(cosines.abs() < 0.5)
     proof(f"points anywhere, in {backwards} of eight seeds backwards", where=anywhere)
-    proof(f"ends at most {at_most(apart.abs().max().item())} nats apart", held=[AS_BPTT])
-    proof(f"lower in {lower} seeds and higher in {higher}")
-    exact = (ENDS["exact"] - ENDS["BPTT"]).abs().max().item()
+    far = f"ends at most {at_most(apart.abs().max().item())} nats apart"
+    proof(far, f"lower in {lower} seeds and higher in {higher}", held=[AS_BPTT])
+    exact = (ENDS["exact"] - ENDS["BPTT"]).abs().max()
     proof(f"parts from it as well, in one seed by {exact:.3f} nats")
     gap = (TRAINING.curves["AEP"] - TRAINING.curves["BPTT"]).abs().amax(1)
     last = int((gap < 1e-3).nonzero().max())
@@ -151,11 +146,11 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     proof(f"{part}, by a hundredth of a nat or so", where=some)
     three = statistics.within(ENDS["AEP"], ENDS["exact"], 0.03)
     teaching("and with the exact gradient, within three", held=[AS_BPTT], where=three)
-    teaching("AEP with BPTT, within two hundredths", held=[AS_BPTT])
-    teaching("the point is that AEP gets where BPTT does", held=[AS_BPTT])
+    as_well = "the point is that AEP gets where BPTT does"
+    teaching("AEP with BPTT, within two hundredths", as_well, held=[AS_BPTT])
     teaching("The naive method is worse than a frozen block", failed=[NAIVE])
-    level_of = f"{median(ENDS['AEP']):.2f} nats against {PAIRS:.2f}, where counting with four"
-    teaching(f"{level_of} characters of context gives {FIVES:.1f}")
+    level_of = f"{end:.2f} nats against {PAIRS:.2f}, where counting with four characters"
+    teaching(f"{level_of} of context gives {FIVES:.1f}")
 
 
 def of_rest(lesson: Says, proof: Says, teaching: Says) -> None:
@@ -182,19 +177,16 @@ def of_rest(lesson: Says, proof: Says, teaching: Says) -> None:
 
 def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
     aep, bptt, adjoint = (f"{1000 * COSTS.seconds[way]:.0f} ms" for way in (QUICKEST, *NOT_AEP))
-    beside = f"BPTT through twelve steps {bptt} and the adjoint relaxation, $\\dot a"
-    takes = (
-        f"with longer steps and one side it takes {aep}, {beside} = J^{{\\top}}a + g$, {adjoint}"
-    )
-    proof(takes, held=[QUICK], failed=[QUICKEST_IS_AEP])
+    takes = f"with longer steps and one side it takes {aep}, BPTT through twelve steps {bptt} and"
+    beside = f"and the adjoint relaxation, $\\dot a = J^{{\\top}}a + g$, {adjoint}"
+    proof(takes, beside, held=[QUICK], failed=[QUICKEST_IS_AEP])
     few = MEMORY.peaks["adjoint"][-1] < 1.1 * MEMORY.peaks["adjoint"][0]
     quicker = few and COSTS.seconds[NOT_AEP[1]] < COSTS.seconds[QUICKEST]
     lesson("J^{\\top} a + g$, and is quicker", failed=[QUICKEST_IS_AEP], where=quicker)
     lesson("AEP a few states, however long it relaxes", held=[FLAT])
     proof("adjoint relaxation keep a few states, whatever the steps", held=[FLAT], where=few)
     proof("BPTT's memory grows with the steps, AEP's does not", held=[FLAT])
-    settling = evidence.settling()
-    times = settling.needed("ε = 0.1") / settling.needed("ε = 0.5")
+    times = evidence.settling().needed("ε = 0.1") / evidence.settling().needed("ε = 0.5")
     proof("comes to rest nearly four times as soon", where=3.5 < times < 4)
 
 

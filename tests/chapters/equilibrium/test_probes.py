@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Generator
 
 from attn_notes.analysis import cost
 from attn_notes.chapters.equilibrium import estimators, measure, probes, recipe
@@ -18,9 +18,8 @@ from .sizes import LONG, SMALL, make
 TEXT = Text.read(FALLBACK)
 
 
-@pytest.mark.parametrize(
-    ("damping", "step"), [(3, 0.25), (1, 0.5)]
-)  # 1 / (1 + c): without attention one step is all the way
+# 1 / (1 + c): without attention one step is all the way.
+@pytest.mark.parametrize(("damping", "step"), [(3, 0.25), (1, 0.5)])
 def test_runs_without_a_governor_take_steps_that_suit_their_damping(
     damping: int, step: float
 ) -> None:
@@ -29,26 +28,22 @@ def test_runs_without_a_governor_take_steps_that_suit_their_damping(
     assert recipe.damped(corrected, damping) == expected
     assert recipe.stepped("naive EP", damping) == Nudged("none", 10.0, Relaxation(8, step))
     assert recipe.stepped("BPTT", damping) is estimators.bptt
-    assert recipe.damped(corrected, 3) == corrected and recipe.stepped("AEP", 3) == estimators.AEP
 
 
 def test_the_theorem_holds_of_a_small_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors fall with β and β², and in each step as the state contracts."""
     monkeypatch.setattr(recipe, "ENOUGH", LONG)
     monkeypatch.setattr(recipe, "BETAS", (0.05, 0.1))
-    monkeypatch.setattr(recipe, "RATE_STEPS", (2, 10, 20))
+    monkeypatch.setattr(recipe, "RATE_STEPS", tuple(range(2, 31, 2)))
     model, sequences = make(replace(SMALL, width=8))
     found = probes.rates(model, sequences[:2])
     assert found.orders == pytest.approx({"one side": 1, "both sides": 2}, rel=0.1)
-    assert found.radius == pytest.approx(radius(model, sequences[:1]))
+    force, _, z = measure.at_rest(measure.with_relaxation(model, LONG).double(), sequences[:1])
+    step = torch.eye(z.numel()) + LONG.step * measure.jacobian(force, z)
+    assert found.radius == pytest.approx(torch.linalg.eigvals(step).abs().max().item())
+    assert math.log(found.factor) == pytest.approx(math.log(found.radius), rel=0.1)
     naive, clipped, aep = (found.by_steps[k] for k in ("naive EP", "AEP, clipped", "AEP"))
-    assert min(naive) > 1e3 * aep[-1] < clipped[-1] and len(aep) == 3
-
-
-def radius(model: LanguageModel, sequences: Tensor) -> float:
-    """ρ(1 + ε J) where it rests, of dense algebra."""
-    force, _, z = measure.at_rest(measure.with_relaxation(model, LONG).double(), sequences)
-    j = measure.jacobian(force, z)
-    return torch.linalg.eigvals(torch.eye(len(j)) + LONG.step * j).abs().max().item()
+    assert min(naive) > 1e3 * aep[-1] < clipped[-1] and len(aep) == 15
 
 
 def test_credit_goes_back_and_naively_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,19 +58,25 @@ def test_credit_goes_back_and_naively_ahead(monkeypatch: pytest.MonkeyPatch) -> 
     assert shares["naive EP"][2] > 0.01 < shares["exact"][0]
 
 
-def test_memory_is_that_of_the_gradient_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipe, "COUNTS", (4,))
-    relaxation, found = Relaxation(4, 0.25), probes.memory(TEXT)
-    model = LanguageModel(recipe.corrected(TEXT), torch.Generator().manual_seed(0))
-    stepped = measure.with_relaxation(model, relaxation)
-    small = TEXT.sample(4, 32, torch.Generator().manual_seed(1))
+def test_memory_is_that_of_the_gradient_alone_and_grows_where_steps_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recipe, "COUNTS", (2, 4, 8))
+    peaks = probes.memory(TEXT).peaks
+    model = LanguageModel(recipe.corrected(TEXT), Generator().manual_seed(0))
+    small = TEXT.sample(4, 32, Generator().manual_seed(1))
     for kind, way in (
-        ("BPTT", estimators.bptt),
-        ("AEP", Nudged("full", 2.0, relaxation)),
-        ("adjoint", Implicit(relaxation)),
+        ("BPTT", lambda _: estimators.bptt),
+        ("AEP", lambda steps: Nudged("full", 2.0, steps)),
+        ("adjoint", Implicit),
     ):
-        held = cost.peak_bytes(lambda way=way: measure.attention_gradient(stepped, small, way))
-        assert found.peaks[kind] == [pytest.approx(held / 2**20, rel=0.02)]
+        steps = Relaxation(2, 0.25)
+        work = measure.with_relaxation(model, steps), small, way(steps)
+        held = cost.peak_bytes(lambda work=work: measure.attention_gradient(*work)) / 2**20
+        assert peaks[kind][0] == pytest.approx(held, rel=0.02)
+        assert kind == "BPTT" or max(peaks[kind]) == pytest.approx(held, rel=0.02)
+    few, more, most = peaks["BPTT"]
+    assert most - more == pytest.approx(2 * (more - few), rel=0.05) and more > 1.3 * few
 
 
 def test_where_weights_and_embeddings_are_loud_nothing_rests(
@@ -102,7 +103,6 @@ def test_a_spectrum_is_that_of_one_jacobian() -> None:
     # Traces: of the symmetric part that of J, of the antisymmetric part 0.
     torch.testing.assert_close(found.symmetric.sum(), found.free.real.sum())
     assert abs(found.antisymmetric.sum()) < 1e-8
-    assert found.antisymmetric.max() == pytest.approx(-found.antisymmetric.min().item())
 
 
 @pytest.mark.slow
@@ -112,4 +112,4 @@ def test_longer_steps_and_one_side_are_no_worse_than_what_is_published() -> None
     sequences = TEXT.sample(16, 64, generator)
     ways, exact = measure.ways_to_one_gradient(recipe.published(TEXT), sequences, generator)
     slow, quick = (measure.cosine(ways[k](), exact) for k in (probes.SLOWEST, probes.QUICKEST))
-    assert quick >= slow and not math.isnan(slow)
+    assert quick >= slow

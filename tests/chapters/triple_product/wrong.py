@@ -1,16 +1,17 @@
 """Wrong answers to the lesson's exercises as readers write them, each with its symptom."""
 
 Tried = tuple[str, str]
-NO_ANSWER = "no answer yet"
+NO_ANSWER = ("None", "no answer yet")
 
 
 def of(head: str, *tried: Tried, before: str = "") -> list[Tried]:
     """A function with this head, for each value that it returns."""
-    return [(f"import math\n{before}\ndef {head}:\n    return {value}", s) for value, s in tried]
+    code = f"import math\n{before}\ndef {head}:\n    return"
+    return [(f"{code} {value}", symptom) for value, symptom in (NO_ANSWER, *tried)]
 
 
 def given(name: str, *tried: Tried) -> list[Tried]:
-    return [(f"{name} = {value}", symptom) for value, symptom in tried]
+    return [(f"{name} = {value}", symptom) for value, symptom in (NO_ANSWER, *tried)]
 
 
 ACCURACY = """
@@ -30,7 +31,6 @@ MEAN = "(sum(p) / len(p) - 1) * math.log(v)"
 WRONG: dict[str, list[Tried]] = {
     "floor": of(
         "floor(v, n, p)",
-        ("None", NO_ANSWER),
         ("'much'", "give a number, not str"),
         ("1.0", "it should be 0.64864, not 1.00000"),
         ("p[0] * math.log(v) / (n - 1)", "count the first token"),
@@ -46,7 +46,6 @@ WRONG: dict[str, list[Tried]] = {
     ),
     "content": of(
         "copies_by_content(model)",
-        ("None", NO_ANSWER),
         ("0.7", "return True or False, not float"),
         ("False", "does not go by content"),
         ("True", "True to every model that copies"),
@@ -65,7 +64,6 @@ WRONG: dict[str, list[Tried]] = {
     ),
     "periods": given(
         "weights",
-        ("None", NO_ANSWER),
         ("[7, 8]", "give a dictionary"),
         ("{7: 'half', 8: 0.5}", "give a number, not str"),
         ("{13: 1.0}", "whole numbers from 1 to 12"),
@@ -79,7 +77,6 @@ WRONG: dict[str, list[Tried]] = {
     ),
     "negative": given(
         "answer",
-        ("None", NO_ANSWER),
         ("torch.ones(2, 5)", "give three vectors"),
         ("(torch.ones(3), 'r', torch.ones(3))", "should be torch tensors"),
         ("(torch.ones(3), torch.ones(3), torch.ones(4))", "of one length"),
@@ -92,7 +89,6 @@ WRONG: dict[str, list[Tried]] = {
     ),
     "deaf": of(
         "score(q, k, r)",
-        ("None", NO_ANSWER),
         ("1.0", "a tensor (5, 11), not float"),
         ("cos2(q, k, r).T", "a tensor (5, 11), not (11, 5)"),
         ("torch.ones(len(q), len(k))", "the same score"),
@@ -112,15 +108,14 @@ WRONG: dict[str, list[Tried]] = {
         before=ANGLE,
     ),
     "verdict": given(
-        "case, answer",
-        ("0, None", NO_ANSWER),
-        ("0, {'distance': 'ten', 'verdict': 'it counts'}", "give a number, not str"),
-        ("0, {'distance': 5, 'verdict': 'it counts'}", "distance is not 5 in these numbers"),
-        ("0, {'distance': 9, 'verdict': 'it counts'}", "one period back, or several"),
-        ("0, {'distance': 0, 'verdict': 'it counts'}", "one distance serves just the periods"),
-        ("0, {'distance': 10, 'verdict': 'it reads'}", "only that one distance serves"),
-        ("0, {'distance': 10, 'verdict': 'it has not learnt'}", "copies nearly everything"),
-        ("2, {'distance': 0, 'verdict': 'it counts'}", "no single distance serves all"),
-        ("0, {'distance': 10, 'verdict': 'perhaps'}", "the verdict is one of"),
+        "case = 0\nanswer",
+        ("{'distance': 'ten', 'verdict': 'it counts'}", "give a number, not str"),
+        ("{'distance': 5, 'verdict': 'it counts'}", "distance is not 5 in these numbers"),
+        ("{'distance': 9, 'verdict': 'it counts'}", "one period back, or several"),
+        ("{'distance': 0, 'verdict': 'it counts'}", "one distance serves just the periods"),
+        ("{'distance': 10, 'verdict': 'it reads'}", "only that one distance serves"),
+        ("{'distance': 10, 'verdict': 'it has not learnt'}", "copies nearly everything"),
+        ("{'distance': 0, 'verdict': 'it counts'}; case = 2", "no single distance serves all"),
+        ("{'distance': 10, 'verdict': 'perhaps'}", "the verdict is one of"),
     ),
 }

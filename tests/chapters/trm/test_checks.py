@@ -45,12 +45,9 @@ def test_a_right_answer_passes_however_it_is_written() -> None:
         assert outcome.passed, outcome.message
 
 
-@pytest.mark.parametrize(
-    ("check", "table"), [(checks.steps_taken, known_steps), (checks.same_class, known_boards)]
-)
-def test_a_table_of_the_known_cases_earns_nothing(check: Any, table: Any) -> None:
-    outcome = check(table)
-    assert outcome.share == 0 and outcome.message.startswith("right ")
+def test_a_table_of_the_known_cases_earns_nothing() -> None:
+    for outcome in (checks.steps_taken(known_steps), checks.same_class(known_boards)):
+        assert outcome.share == 0 and outcome.message.startswith("right ")
 
 
 def looks(w: float, x: float, n: int, given: tuple[float, float] | None = None) -> tuple:
@@ -91,13 +88,12 @@ class Oracle(TRM):
 
     def forward(self, puzzles: Tensor, state: State | None = None) -> Output:
         """The count of looks is kept in the state."""
-        y, z = self.start(len(puzzles)) if state is None else state
-        done = (z[:, 0, 0] if state is not None else torch.zeros(len(puzzles))) + 1
+        y, z = state or (self.y_init, torch.zeros(len(puzzles), 1, 1))
+        done = z[:, 0, 0] + 1
         right = recipe.TASK.solve(puzzles, limit=1)[1]
         digits = torch.where((done >= self.looks)[:, None], right, 1)
         logits = torch.nn.functional.one_hot(digits, 7).float()
-        kept = State(y, done[:, None, None].expand(z.shape))
-        return Output(kept, logits, 9 * (done - self.looks))
+        return Output(State(y, done[:, None, None]), logits, 9 * (done - self.looks))
 
 
 def spend(look: Any, puzzles: Tensor, looks: int = 4) -> Tensor:

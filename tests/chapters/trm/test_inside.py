@@ -17,10 +17,9 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
     """Of a model that answers at random, of which the record is to say what loops say."""
     puzzles, n = recorded.tests(40), range(40)
     generator, kinds = Generator().manual_seed(0), ("mixed", "minimal")
-    for settings, name, value in (
-        (recipe.SIZES, "probed", 12), (recipe.INSIDE, "thoughts", 2), (recipe.INSIDE, "fewest", 10)
-    ):  # fmt: skip
-        monkeypatch.setitem(settings, name, value)
+    monkeypatch.setitem(recipe.SIZES, "probed", 12)
+    monkeypatch.setitem(recipe.INSIDE, "thoughts", 2)
+    monkeypatch.setitem(recipe.INSIDE, "fewest", 10)
     seen = {
         on: measure.Solving(
             torch.rand(16, 40, generator=generator) < 0.3 + 0.4 * k,
@@ -52,9 +51,8 @@ def test_what_is_inside_is_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> N
     rounds = {on: recipe.TASK.rounds(puzzles[on][0]).tolist() for on in kinds}
     names = {"1–2": (1, 2), "7+": range(7, 99), "never": (-1,)}
     for name, shares in found["by rounds"].items():
-        of = [
-            (on, i) for on in kinds for i in n if rounds[on][i] in (names.get(name) or [int(name)])
-        ]
+        wanted = names.get(name) or [int(name)]
+        of = [(on, i) for on in kinds for i in n if rounds[on][i] in wanted]
         for k in range(16 if of else 0):
             assert shares[k] == share([bool(seen[on].right[k, i]) for on, i in of])
     clues, solution = (part[:12] for part in puzzles["minimal"])

@@ -6,10 +6,11 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
 from attn_notes.chapters.trm import figures, puzzles, recipe, supervision
 from attn_notes.models.trm import TRM, Rereading, Straight
+from attn_notes.tasks.sudoku import Batch
 
 from ... import exercises
 
@@ -56,46 +57,46 @@ def test_the_blackboard_by_hand(
 
 def test_the_lessons_step_is_the_packages() -> None:
     """Its cell, on the seats that the package has, moves weights and average as far as it does."""
-    step, settings = scope("step-cell")["step"], recipe.LIVE.settings
+    step, settings, sgd = scope("step-cell")["step"], recipe.LIVE.settings, torch.optim.SGD
     batches = [recipe.TASK.sample(settings.seats, Generator().manual_seed(k)) for k in range(2)]
     fresh = iter(batches)
     run = supervision.Supervision(
         recipe.LIVE.model(3),
         lambda n, generator: next(fresh),
         settings,
-        optimizer=partial(torch.optim.SGD, lr=0.1),
+        optimizer=partial(sgd, lr=0.1),
         generator=Generator().manual_seed(0),
     )
     ours, mean = deepcopy(run.model), deepcopy(run.model)
-    optimizer = torch.optim.SGD(ours.parameters(), lr=0.1)
-    nobody = torch.zeros(settings.seats, dtype=torch.bool)
-    state = ours.start(settings.seats)
+    optimizer, state = sgd(ours.parameters(), lr=0.1), ours.start(settings.seats)
+
+    def leave(batch: Batch, had: int, stays: bool) -> Tensor:
+        nonlocal state
+        some = torch.zeros(settings.seats, dtype=torch.long)
+        state, leaves = step(ours, mean, optimizer, (*batch, some + had, (some + stays) > 0, state))
+        return leaves
+
     for had, batch in enumerate(batches):
         if had:  # the same puzzles, gone on with
-            run.carry = run.carry._replace(halted=nobody)
+            run.carry = run.carry._replace(halted=torch.zeros_like(run.carry.halted))
             batch = run.carry.puzzles, run.carry.solutions
         run.step()
-        seats = (*batch, torch.full((settings.seats,), had), nobody, state)
-        state, leaves = step(ours, mean, optimizer, seats)
+        assert not leave(batch, had, False).any()  # as yet nobody is sure
         for own, package in ((ours, run.model), (mean, run.judged)):
             for a, b in zip(own.parameters(), package.parameters(), strict=True):
                 torch.testing.assert_close(a, b)
-        assert not leaves.any()  # as yet nobody is sure
     with torch.no_grad():
         ours.halt.bias.fill_(9.0)  # now everybody is
-    for had, stays, who in ((7, ~nobody, "all"), (2, nobody, "all"), (2, ~nobody, "none")):
-        seats = (*batch, torch.full((settings.seats,), had), stays, state)
-        leaves = step(ours, mean, optimizer, seats)[1]
-        assert leaves.all() if who == "all" else not leaves.any()
+    assert leave(batch, 7, True).all() and leave(batch, 2, False).all()
+    assert not leave(batch, 2, True).any()
 
 
 def test_the_checker_of_the_lesson_finds_twins_and_only_twins() -> None:
     found = scope("meet-cell")
-    board = torch.tensor([[1, 2, 0, 0, 1, 0, 0, 0, 2]])
+    board, other = torch.tensor([[1, 2, 0, 0, 1, 0, 0, 0, 2], [1, 2, 0, 0, 1, 0, 0, 2, 0]])
     square = board.view(3, 3)
-    other = torch.tensor([[1, 2, 0, 0, 1, 0, 0, 2, 0]])
     for test, share in ((square.rot90(), 1.0), (square.mT, 1.0), (other, 0.0)):
-        assert found["twins"](board, test.reshape(1, 9), found["key"]) == share
+        assert found["twins"](board[None], test.reshape(1, 9), found["key"]) == share
 
 
 def test_the_disguises_are_of_one_class_or_of_two() -> None:
@@ -106,20 +107,10 @@ def test_the_disguises_are_of_one_class_or_of_two() -> None:
     assert recipe.TASK.rounds(grids).tolist() == [0, 0, 0]  # whole grids
 
 
-def test_on_the_seats_who_is_sure_leaves() -> None:
-    """At once, but for one; nobody has more than eight looks; full dots are those of the sure."""
-    (ax,) = figures.seats().fig.axes
-    seated = [puzzle for seat in figures.SEATED for puzzle in seat]
-    assert all(looks <= recipe.TRAINED for looks, _ in seated)
-    assert [looks - sure for looks, sure in seated if looks > sure] == [4]
-    full = [line.get_markerfacecolor() != "none" for line in ax.lines if line.get_marker() == "o"]
-    assert full == [k >= sure for looks, sure in seated for k in range(1, looks + 1)]
-
-
 def test_the_emblem_is_a_board_with_what_is_wrong_in_it() -> None:
     picture = figures.emblem()
     board, _ = picture.fig.axes
-    assert (picture.title, picture.caption) == ("", "") and len(board.texts) == 36
+    assert (picture.title, picture.caption, len(board.texts)) == ("", "", 36)
     assert f": {len(board.patches)} cells are in a frame" in picture.alt and board.patches
 
 
@@ -131,6 +122,7 @@ def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
     """
     again = (recipe.rereading() | recipe.sharing())[kind]
     deep, model = recipe.baselines()[recipe.DEEP], again.model(2)
+    straight = deep.model(2)
     boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
     layers = [*model.net] * (recipe.USES if kind == recipe.SHARING else 1)
     x = model.embed(boards)
@@ -141,19 +133,9 @@ def test_what_tells_the_controls_apart_by_hand(kind: str) -> None:
     torch.testing.assert_close(found.logits, model.decode(h))
     torch.testing.assert_close(model(boards, found.state).logits, found.logits)
     assert recipe.operations(again) == recipe.operations(deep) and again.steps == deep.steps
-    assert len(layers) == deep.config.layers == 8
-    like = recipe.LIVE.config if kind == recipe.SHARING else deep.config
-    assert again.config == like and isinstance(model, Rereading if like == deep.config else TRM)
-
-
-def test_the_straight_network_goes_on_without_the_puzzle() -> None:
-    deep = recipe.baselines()[recipe.DEEP]
-    model, again = deep.model(2), recipe.rereading()[recipe.REREADING].model(2)
-    assert type(model) is Straight
-    pairs = zip(model.state_dict().values(), again.state_dict().values(), strict=True)
-    assert all(a.equal(b) for a, b in pairs)
-    boards, _ = recipe.TASK.sample(3, Generator().manual_seed(1))
-    h = model.embed(boards)
-    for layer in model.net:
-        h = layer(h)
-    torch.testing.assert_close(model(boards).logits, model.decode(h))
+    assert len(layers) == deep.config.layers == 8 and type(straight) is Straight
+    if kind == recipe.SHARING:
+        assert again.config == recipe.LIVE.config and isinstance(model, TRM)
+    else:
+        assert again.config == deep.config and isinstance(model, Rereading)
+        torch.testing.assert_close(model.state_dict(), straight.state_dict(), rtol=0, atol=0)

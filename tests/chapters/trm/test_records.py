@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 
 import pytest
 import torch
@@ -9,12 +10,10 @@ from experiments import trm as recorded
 from torch import Generator, Tensor
 
 from attn_notes.analysis import results
-from attn_notes.chapters.trm import measure, recipe, tables
-from attn_notes.models.trm import OFFICIAL, TRM
+from attn_notes.chapters.trm import measure, recipe
 
 from ... import exercises
 from ...pages.said import Says
-from ...pages.test_pages import read
 from . import said
 
 SEEDS = {"trm_rates": 1, "trm_rereading": recipe.REREADING_SEEDS}
@@ -47,10 +46,9 @@ def test_a_record_holds_the_recipes_of_its_experiment(name: str) -> None:
 
 def test_the_sets_of_puzzles_are_those_with_which_the_records_were_made() -> None:
     assert recipe.BANK == (20_000, "mixed", 1, False) and recipe.SEEN == (1000, "mixed", 4, False)
-    for found, (mixed, minimal) in ((recipe.VALIDATION, (2, 3)), (recipe.FRESH, (21, 22))):
-        assert found == {
-            "mixed": (1000, "mixed", mixed, True), "minimal": (1000, "minimal", minimal, True)
-        }  # fmt: skip
+    for found, seeds in ((recipe.VALIDATION, (2, 3)), (recipe.FRESH, (21, 22))):
+        kinds = zip(("mixed", "minimal"), seeds, strict=True)
+        assert found == {kind: (1000, kind, seed, True) for kind, seed in kinds}
     assert recipe.FAMILIAR == (1000, "minimal", 23, False) and recipe.SIZES["probed"] == 200
     some = recipe.Drawn(4, "minimal", 3, held_out=True)
     wanted = recipe.TASK.sample(4, Generator().manual_seed(3), "minimal", held_out=True)
@@ -59,23 +57,11 @@ def test_the_sets_of_puzzles_are_those_with_which_the_records_were_made() -> Non
     assert [part[:, 0].tolist() for part in recipe.probed((boards, boards))] == [[*range(200)]] * 2
 
 
-def test_what_is_said_of_sizes() -> None:
-    """The official code counts no summary tokens, and a second output beside q."""
-    own = recipe.parameters(OFFICIAL) - OFFICIAL.summary * OFFICIAL.width + OFFICIAL.width + 1
-    assert own == 5_028_866 and "5,028,866" in tables.model_table().data
+def test_a_look_takes_as_long_as_was_measured() -> None:
     runs = results.load("trm_runs")["runs"]  # what a run takes beyond all that does not train
     looks = recipe.LIVE.steps * recipe.LIVE.settings.seats
     trained = runs["trained"]["seconds"] - runs["FAST=1"]["seconds"]
     assert trained / looks == pytest.approx(recipe.LOOK, rel=0.05)
-
-
-def page(name: str) -> Says:
-    """As it was read; the teacher's as it stands."""
-    golden = {"trm": "page.txt", "evidence/trm": "evidence.txt"}.get(name)
-    if golden:
-        text = (exercises.ROOT / "tests/chapters/trm" / golden).read_text("utf-8")
-        return Says(name, read(text.splitlines()))
-    return Says(name, {"all": (exercises.ROOT / "book" / f"{name}.md").read_text("utf-8")})
 
 
 @pytest.mark.parametrize(
@@ -86,9 +72,13 @@ def page(name: str) -> Says:
     ],
 )
 def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> None:
-    pages = {name: page(name) for name in ("trm", "evidence/trm", "teaching/trm")}
-    passages(pages.__getitem__)
-    assert not [words for each in pages.values() for words in each.wrong]
+    """Of the pages as they were read, and the teacher's as it stands."""
+    here, book = exercises.ROOT / "tests/chapters/trm", exercises.ROOT / "book"
+    files = here / "page.txt", here / "evidence.txt", book / "teaching/trm.md"
+    texts = [path.read_text("utf-8").splitlines() for path in files]
+    pages = [Says("", {"": " ".join(line.strip(" >") for line in text)}) for text in texts]
+    passages(*pages)
+    assert not [words for each in pages for words in each.wrong]
 
 
 @pytest.mark.slow
@@ -111,10 +101,11 @@ def test_the_stricter_split_holds_out_five_classes_of_forty_nine() -> None:
 @pytest.mark.long
 def test_the_shortest_record_can_be_made_again() -> None:
     """The network without recursion, its first seed, up to the second probe; and its grids."""
-    trained, run = recipe.baselines()[recipe.EQUAL], results.load("trm_baselines")["runs"]
-    bank, tests = recipe.BANK.sample(), recipe.VALIDATION["mixed"].sample()
+    trained, bank = recipe.baselines()[recipe.EQUAL], recipe.BANK.sample()
+    run, tests = results.load("trm_baselines")["runs"][recipe.EQUAL], recipe.VALIDATION["mixed"]
+    boards = {"mixed": recipe.probed(tests.sample())}
     assert bank[1].equal(recipe.BANK.grids()) and not recipe.TASK.held_out(bank[1]).any()
-    assert tests[1].equal(recipe.VALIDATION["mixed"].grids())
+    assert tests.sample()[1].equal(tests.grids())
     found: dict[int, float] = {}
 
     def watch(step: int, seen: dict[str, Tensor]) -> None:
@@ -122,15 +113,11 @@ def test_the_shortest_record_can_be_made_again() -> None:
         if len(found) == 2:
             raise InterruptedError
 
-    def probe(model: TRM) -> dict[str, Tensor]:
-        return measure.probe(model, {"mixed": recipe.probed(tests)}, steps=1)
-
+    probe = partial(measure.probe, tests=boards, steps=1)
+    asked = {"probe": probe, "probe_every": trained.steps // 9, "watch": watch}
     with pytest.raises(InterruptedError):
-        measure.learn(
-            trained, recipe.TASK, bank, seed=0, probe=probe, probe_every=trained.steps // 9,
-            watch=watch,
-        )  # fmt: skip
-    kept = run[recipe.EQUAL]["members"][0]["mixed by step"][:2]
-    assert [*found] == run[recipe.EQUAL]["steps"][:2]
+        measure.learn(trained, recipe.TASK, bank, seed=0, **asked)
+    assert [*found] == run["steps"][:2]
     # Rounding differs from machine to machine, and training makes more of it.
+    kept = run["members"][0]["mixed by step"][:2]
     assert [*found.values()] == pytest.approx(kept, abs=0.08)

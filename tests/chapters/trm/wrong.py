@@ -47,7 +47,6 @@ WRONG = {
         ("(q.fill_(0) > level).int().argmax(0) + 1", "has been changed"),
         ("torch.tensor([0, 1, 2, 0])", "counted from 1"),
         ("(q.sigmoid() > level).int().argmax(0) + 1", "all three steps are taken"),
-        ("(q.sigmoid() > level).int().argmax(0)", "all three steps are taken"),
         ("(q > level).int().argmax(0) + 1", "all three steps are taken"),
         ("torch.tensor([1, 2, 3, 1])", "does the level count?"),
         ("torch.tensor([2, 3, 3, 1]) if level > 0.5 else torch.tensor([1, 2, 3, 1])", "nine steps"),
@@ -58,7 +57,6 @@ WRONG = {
             "(q.argmax(0) + 1).masked_fill((q.sigmoid() > level).sum(0) == 0, len(q))",
             "where it is surest",
         ),
-        ("(q.sigmoid() > level).sum(0)", "all three steps are taken"),
         ("(q.sigmoid() > level).sum(0).masked_fill(q[0] < 0, 3)", "level 0.5: it should be"),
     ),
     "average": of(
