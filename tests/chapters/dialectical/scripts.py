@@ -57,7 +57,7 @@ LOSSES = """
 # one character more, less, or another: who reads ahead is found out by what moves before it
 type "(a()b" into Your string
 press mask mended
-type "(a()" into Your string
+type "(a(b" into Your string
 press as published
 # a character is taken, and another put in its place; where all is closed the end is predicted, too
 type "(b)" into Your string
@@ -97,6 +97,7 @@ type "(x" into Your string
 type "()" into Your string
 # what the notebook sets is shown, if it can be: a text, a place, what the text was before
 js models[0].set("text", "(b"); models[0].set("place", 9)
+js models[0].set("task", { ...models[0].get("task"), filler: 0.5 })
 js models[0].set("before", "(b)")
 js models[0].set("before", "(b?")
 # another run comes; without any it sleeps, and wakes with what was chosen
@@ -179,6 +180,7 @@ press Forget mine: guesses and runs
 choose "0.04" of Learning rate
 choose "25" of Steps
 press 3 seeds
+press Another seed
 js models[0].set("run", "mask mended")
 press One step
 js models[0].set("runs", {})
