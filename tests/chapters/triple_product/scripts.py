@@ -71,6 +71,7 @@ press .tp-mode:not([hidden]) [data-id="5"]
 choose "14" of Key
 press .tp-letter 12
 press .tp-bar 15
+keys End
 # one token louder, and the network runs again; another token is not
 press .tp-bar 5
 focus Loudness of n6
