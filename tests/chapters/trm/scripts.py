@@ -49,9 +49,9 @@ def small() -> SudokuExplorer:
 @cache
 def lesson() -> dict[str, Any]:
     """The lesson's panel with a network and boards small enough to train to the end at once."""
-    made, judged = SudokuExplorer(), {"along": 4, "last": 10, "steps": 8, "probes": 2}
+    made, judged = SudokuExplorer(), {"along": 4, "last": 10, "steps": 8, "probes": 4}
     change = {"config": SQUARE, "sizes": {8: 30, 4: 60}, "judged": judged, "look": 0.3}
-    made.teach(**recipe.lesson(SQUARES) | change | {"goal": {"solved": 0.5, "steps": 30}})
+    made.teach(**recipe.lesson(SQUARES) | change | {"goal": {"solved": 0.7, "steps": 30}})
     return made.lesson
 
 
