@@ -3,8 +3,8 @@
 Shapes in signatures are checked while the tests run. Matplotlib, IPython and Jupyter find neither
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
 temporary folder where that cannot be written. `slow` is not in `make check`, `long` is in
-`make test-all` only. Of the cases of a test that is marked `now`, those that it names are asked in
-every run, all at night.
+`make test-all` only. Of the cases of a test that is marked `by_day` one is asked in every run, or
+as many as it says; all at night.
 """
 
 import gc
@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 from settings import impersonal
@@ -93,26 +94,23 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark as `long` the cases that `now` does not name.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test marked `by_day` all are `long` but one, or as many as it says.
 
-    Raises:
-        pytest.UsageError: a name in `now` is no case's, as after something else was renamed.
+    Which these are follows from the test's name: each lesson is asked by day of some tests, one
+    that is new as the others.
     """
-    cases: dict[tuple[str, str], list[str]] = {}
-    names: dict[tuple[str, str], set[str]] = {}
+    cases: dict[tuple[str, str], list[pytest.Item]] = {}
     for item in items:
-        mark = item.get_closest_marker("now")
-        if mark is None or not isinstance(item, pytest.Function):
-            continue
-        test = (item.nodeid.partition("::")[0], item.originalname)
-        cases.setdefault(test, []).append(item.callspec.id)
-        names[test] = set(mark.args)
-        if not any(name in item.callspec.id for name in mark.args):
-            item.add_marker("long")
-    if any("[" in arg for arg in config.args):  # somebody asks for one case
-        return
-    for (path, test), named in names.items():
-        found = cases[path, test]
-        if missing := [name for name in named if not any(name in case for case in found)]:
-            raise pytest.UsageError(f"{path}::{test} has no case of {missing}; it has {found}")
+        if item.get_closest_marker("by_day"):
+            name = item.name.partition("[")[0]
+            cases.setdefault((item.nodeid.partition("::")[0], name), []).append(item)
+    for (path, name), found in cases.items():
+        mark = found[0].get_closest_marker("by_day")
+        assert mark
+        count = mark.args[0] if mark.args else 1
+        first = zlib.crc32(f"{path} {name}".encode())
+        chosen = {(first + i * len(found) // count) % len(found) for i in range(count)}
+        for i, item in enumerate(found):
+            if i not in chosen:
+                item.add_marker("long")

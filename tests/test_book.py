@@ -25,7 +25,7 @@ every_exercise = pytest.mark.parametrize(("chapter", "name"), EXERCISES)
 
 
 # The first of a chapter's needs its setup, which takes seconds.
-@pytest.mark.now("deep_qkv-floor", "trm-stop")
+@pytest.mark.by_day(2)
 @pytest.mark.slow
 @every_exercise
 def test_a_stub_is_told_that_there_is_no_answer(chapter: Path, name: str) -> None:

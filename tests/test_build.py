@@ -725,7 +725,7 @@ INTERRUPTS = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.slow
-@pytest.mark.now("SIGKILL")
+@pytest.mark.by_day
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=repr)
 def test_a_kernel_ends_with_its_build(project, tmp_path, number):
     """It writes into a file for as long as it runs."""

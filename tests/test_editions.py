@@ -309,7 +309,7 @@ RUNS = [
 
 # What differs in an instructor's are the solutions, which run as well.
 @pytest.mark.slow
-@pytest.mark.now("instructor-deep_qkv.ipynb-1")
+@pytest.mark.by_day
 @pytest.mark.parametrize(("edition", "page", "fast"), RUNS, ids=str)
 def test_a_page_runs_where_there_is_nothing_but_its_edition(
     edition: str, page: Path, fast: str, made: Path, environment: dict[str, str]

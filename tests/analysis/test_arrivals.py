@@ -50,7 +50,7 @@ def test_what_lies_outside_of_chance_is_what_is_told(ours: list[int], theirs: li
     assert c.low + c.high == pytest.approx(1)
 
 
-@pytest.mark.now("sizes0")
+@pytest.mark.by_day
 @pytest.mark.parametrize("sizes", [(4, 4), (8, 8), (16, 16), (32, 32)])
 def test_crowds_of_one_kind_lie_within_chance(sizes: tuple[int, int]) -> None:
     """In at least 95 of 100 repetitions, whatever arrivals look like: some never arrive."""

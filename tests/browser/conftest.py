@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -53,6 +53,11 @@ TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
 # Milliseconds. It bounds what hangs, on a busy machine too; Playwright's own is a quiet machine's.
 HANGS = 120_000
 expect.set_options(timeout=HANGS)
+
+
+def by_day(cases: Iterable[str], of_day: Collection[str]) -> list[Any]:
+    """The cases of a test, of which these are asked by day and the others at night."""
+    return [pytest.param(x, marks=() if x in of_day else pytest.mark.long) for x in cases]
 
 
 def _patient(make: Callable[..., Any]) -> Callable[..., Any]:

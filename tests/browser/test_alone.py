@@ -108,7 +108,7 @@ def test_every_widget_has_a_name() -> None:
     assert list(NAMES) == sorted(BACKED) == list(CHOICES)
 
 
-@pytest.mark.now("trm")
+@pytest.mark.by_day
 @pytest.mark.parametrize("stem", NAMES)
 def test_nothing_else_is_seen_and_its_letters_are_large(
     stem: str, open_page: OpenPage, axe: Callable[..., list[str]]
@@ -130,7 +130,7 @@ def test_nothing_else_is_seen_and_its_letters_are_large(
     visit.assert_clean()
 
 
-@pytest.mark.now("dialectical-choice2", "equilibrium-panel=network", "trm-")
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
     stem: str, choice: str, open_page: OpenPage
@@ -148,7 +148,7 @@ def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
     visit.assert_clean()
 
 
-@pytest.mark.now("trm-", "equilibrium-panel=plane")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_a_point_is_drawn_as_a_short_line(stem: str, choice: str, open_page: OpenPage) -> None:
     """Of a line without length WebKit makes a blot, over all that is near."""
@@ -178,7 +178,7 @@ def test_what_is_dragged_stays_under_the_pointer(
         page.mouse.up()
 
 
-@pytest.mark.now("deep_qkv", "triple_product-mode=hand", "trm-")
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_nonsense_in_the_address_changes_nothing_and_is_told(
     stem: str, choice: str, open_page: OpenPage

@@ -83,9 +83,7 @@ def words(text: str) -> str:
     return DRAWN.sub("#", text.removesuffix(LUCK))
 
 
-@pytest.mark.now(
-    "deep_qkv-leak", "triple_product-periods", "trm-stop", "equilibrium-nudge", "dialectical-mask"
-)
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize(("stem", "exercise"), ALL)
 def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise: Any) -> None:
     stub = ask(stem, exercise, exercise.stub)["outcome"]
@@ -96,9 +94,7 @@ def test_a_stub_fails_and_the_solution_passes(ask: Callable, stem: str, exercise
     assert words(found["outcome"]["says"]) == words(said(stem, exercise.name, exercise.solution))
 
 
-@pytest.mark.now(
-    "deep_qkv-floor", "dialectical-mask", "triple_product-deaf", "trm-average", "equilibrium-credit"
-)
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize(("stem", "exercise"), ALL)
 def test_a_wrong_answer_is_told_in_the_words_of_the_notebook(
     ask: Callable, stem: str, exercise: Any
@@ -147,7 +143,7 @@ def tried(node: Locator, code: str) -> str:
     return node.locator(".attn-cell-said").inner_text()
 
 
-@pytest.mark.now("deep_qkv-390")
+@pytest.mark.by_day
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_reader_answers_in_the_page(
@@ -203,7 +199,7 @@ def test_an_answer_of_a_few_values_is_typed_in_fields(open_page: Callable[..., V
     assert exercise_of(page, "triangle").locator("input").count() == 0
 
 
-@pytest.mark.now("deep_qkv")
+@pytest.mark.by_day
 @pytest.mark.parametrize("stem", STEMS)
 def test_every_exercise_has_an_editor_or_a_reason(
     open_page: Callable[..., Visit], stem: str

@@ -88,7 +88,7 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
         visit.assert_clean()
 
 
-@pytest.mark.now("deep_qkv", "equilibrium", "trm")
+@pytest.mark.by_day(3)
 def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None:
     found = cell_page.run(cell_page.editor(lesson.page))
     assert found["code"] == "done"
@@ -102,7 +102,7 @@ def test_the_books_own_code_is_the_books_model(lesson: Visit, stem: str) -> None
         assert ("asked at 2 of 11 places" in line) is (stem == "equilibrium")
 
 
-@pytest.mark.now("deep_qkv", "equilibrium")
+@pytest.mark.by_day(2)
 def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
     notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
@@ -118,7 +118,7 @@ def test_its_changes_do_what_the_text_says(lesson: Visit, stem: str) -> None:
         assert ("Its gradient shows slopes of up to" in cell_page.said(cell)) is change.ahead
 
 
-@pytest.mark.now("deep_qkv")
+@pytest.mark.by_day
 @pytest.mark.parametrize("stem", TRAINED)
 def test_the_books_code_and_its_changes_train(open_page: Callable[..., Visit], stem: str) -> None:
     page = open_page(f"book/{stem}.html").page
@@ -137,7 +137,7 @@ def test_the_books_code_and_its_changes_train(open_page: Callable[..., Visit], s
         expect(figure.first).to_have_attribute("data-yours", "1")  # of the code as it is now
 
 
-@pytest.mark.now("triple_product")
+@pytest.mark.by_day
 @pytest.mark.parametrize(
     ("stem", "name"), [(s, name) for s, names in SMALL.items() for name in names]
 )
@@ -174,7 +174,7 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
     visit.assert_clean()
 
 
-@pytest.mark.now("dialectical-light")
+@pytest.mark.by_day
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits_a_phone_and_axe_finds_nothing(
     open_page: Callable[..., Visit], axe: Callable[..., list[str]], theme: str, stem: str

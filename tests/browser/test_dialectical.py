@@ -230,7 +230,7 @@ def strings(task: Brackets, n: int, seed: int) -> list[str]:
 TASKS = [TASK, Brackets(), Brackets(3, 14, 0.45), Brackets(1, 5, 0.0), Brackets(7, 40, 0.3)]
 
 
-@pytest.mark.now("task2", "task3")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("task", TASKS)
 def test_the_best_predictor_is_pythons(page: Asked, task: Brackets) -> None:
     """All its probabilities, after every beginning of many strings that the task can write."""

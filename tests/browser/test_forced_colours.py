@@ -126,7 +126,7 @@ def alike(part: Locator) -> list[str]:
     return found
 
 
-@pytest.mark.now("index.html-dark", "deep_qkv.html-light")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("path", PAGES)
 def test_what_is_chosen_on_a_page_is_seen(path: str, scheme: str, open_page: OpenPage) -> None:
@@ -135,7 +135,7 @@ def test_what_is_chosen_on_a_page_is_seen(path: str, scheme: str, open_page: Ope
     assert alike(page.locator("html")) == []
 
 
-@pytest.mark.now("deep_qkv", "trm", "dialectical, losses", "triple_product")
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(("stem", "scene"), SCENES, ids=[scene.name for _, scene in SCENES])
 def test_what_a_widget_tells_by_colour_is_told(
     stem: str, scene: Scene, open_page: OpenPage

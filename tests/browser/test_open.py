@@ -64,7 +64,7 @@ CHOSEN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
     (part) => [part.checked, part.value, part.tagName === "svg" ? part.outerHTML : ""]).join())"""
 
 
-@pytest.mark.now("deep_qkv", "trm")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("path", WITH_LINKS)
 def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: OpenPage) -> None:
     """Nothing scrolls; where the widget is out of sight a way leads there, and Back returns."""

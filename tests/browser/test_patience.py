@@ -171,7 +171,7 @@ while True:
 }
 
 
-@pytest.mark.now("C", "memory")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_whatever_does_not_end_is_ended_and_the_next_run_works(page: Page, name: str) -> None:
     """With quick pieces; those that are done on the site end code in `test_cells.py`."""

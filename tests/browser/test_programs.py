@@ -349,13 +349,7 @@ ADAMW = dict(lr=3e-3, weight_decay=0.1, betas=(0.9, 0.95), eps=1e-7)
 IN_PAGE = "{ rate: 3e-3, decay: 0.1, beta1: 0.9, beta2: 0.95, eps: 1e-7 }"
 
 
-@pytest.mark.now(
-    "deep_qkv gated",
-    "triple_product volume",
-    "dialectical mended",
-    "equilibrium AEP",
-    "trm softmax",
-)
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("name", STEPS)
 def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) -> None:
     step, model, program = exported(name)
@@ -381,9 +375,7 @@ def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) ->
             assert off <= 1e-9, f"{parameter} is {off:.1e} off after {count} steps"
 
 
-@pytest.mark.now(
-    "MultiheadAttention with", "TransformerEncoderLayer, norm", "Conv1d of groups", "GroupNorm"
-)
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page: Page, name: str) -> None:
     """Forwards, and five steps of its training, in double."""

@@ -93,7 +93,7 @@ def assert_as_torch(
         torch.testing.assert_close(p.double(), weights[name], rtol=0, atol=1e-6)
 
 
-@pytest.mark.now("TransformerEncoderLayer, norm", "Conv1d of groups")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_of_torch_trains_in_a_saved_page(
     name: str, opened: Callable[[str], Page], tmp_path: Path

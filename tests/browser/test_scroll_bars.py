@@ -10,7 +10,7 @@ import pytest
 from browser import FLAGS, find_browser
 from playwright.sync_api import Browser, Page, expect
 
-from .conftest import CHAPTERS, Visit
+from .conftest import CHAPTERS, Visit, by_day
 from .test_site import PAGES
 
 WIDTHS = range(360, 1401, 40)
@@ -50,8 +50,7 @@ def page(roomy: Browser, server: str) -> Iterator[Page]:
     page.close()
 
 
-@pytest.mark.now(*OPEN)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", by_day(PAGES, OPEN))
 def test_nothing_is_too_wide_or_cut_at_any_width(path: str, page: Page, server: str) -> None:
     visit = Visit(page)
     page.goto(server + path)

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from attn_notes.tasks import sorting
 
 from ..packed import whole
-from .conftest import CHAPTERS, ROOT, Visit, opened
+from .conftest import CHAPTERS, ROOT, Visit, by_day, opened
 from .training_page import PATIENCE, told
 
 OpenPage = Callable[..., Visit]
@@ -74,8 +74,7 @@ def faults(page: Page, axe: CheckPage, *, every: bool = False, phone: bool = Tru
 ONE_OF_EACH = list({Path(path).parent: path for path in [*PAGES, "book/index.html"]}.values())
 
 
-@pytest.mark.now(*ONE_OF_EACH, *CHAPTERS, *OWN)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", by_day(PAGES, {*ONE_OF_EACH, *CHAPTERS, *OWN}))
 def test_page_is_clean_in_a_subfolder_of_a_strict_host(
     path: str, strict_server: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
@@ -134,7 +133,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.now("a missing label", "faint on a phone in the dark", "too wide")
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_fault_is_found_in_the_look_that_has_it(
     name: str, open_page: OpenPage, axe: CheckPage
@@ -150,8 +149,7 @@ def test_a_fault_is_found_in_the_look_that_has_it(
     assert all(any(line.startswith(look) for look in expected) for line in found), found
 
 
-@pytest.mark.now(*ONE_OF_EACH, *CHAPTERS)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", by_day(PAGES, {*ONE_OF_EACH, *CHAPTERS}))
 def test_page_works_from_disk(path: str, site: Path, open_page: OpenPage) -> None:
     open_page(path, base=site.as_uri() + "/").assert_clean()
 
@@ -263,7 +261,7 @@ def test_a_press_lets_the_loss_fall_through_the_floor(open_page: OpenPage) -> No
     visit.assert_clean()
 
 
-@pytest.mark.now("book/index.html", "book/trm.html")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
 def test_widgets_are_mounted_and_the_page_does_not_jump_on_a_phone(
     path: str, open_page: OpenPage
@@ -278,12 +276,12 @@ def first_visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Vi
         yield open_page(request.param, fresh=True)
 
 
-@pytest.mark.now("book/index.html", "book/trm.html")
+@pytest.mark.by_day(2)
 def test_widgets_are_mounted_and_the_page_does_not_jump(first_visit: Visit) -> None:
     assert stands_still(first_visit.page)
 
 
-@pytest.mark.now("book/trm.html-390", "book/dialectical.html-1280")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_no_void_is_left_under_a_widget(path: str, width: int, open_page: OpenPage) -> None:

@@ -55,7 +55,7 @@ def model_of(numbers: dict[str, list[float]]) -> LanguageModel:
     return model
 
 
-@pytest.mark.now("AEP")
+@pytest.mark.by_day
 @pytest.mark.parametrize("way", recipe.IN_PAGE_WAYS)
 def test_steps_in_the_page_are_torchs(way: str, module_page: Page) -> None:
     """From the same weights on the same pieces, the governor acting after some of the steps."""

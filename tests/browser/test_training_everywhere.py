@@ -49,7 +49,7 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
     )
 
 
-@pytest.mark.now("equilibrium")
+@pytest.mark.by_day
 def test_it_can_be_used_by_everybody_while_it_trains(
     running: tuple[Visit, Locator], axe: Callable[..., list[str]]
 ) -> None:
@@ -65,7 +65,7 @@ def test_it_can_be_used_by_everybody_while_it_trains(
     visit.assert_clean()
 
 
-@pytest.mark.now("dialectical")
+@pytest.mark.by_day
 def test_nonsense_typed_meanwhile_changes_nothing(running: tuple[Visit, Locator]) -> None:
     visit, widget = running
     boxes = widget.locator("input[type=text]")

@@ -170,7 +170,7 @@ def lesson(config: Config, settings: Settings, steps: int, rate: float) -> Any:
     return explorer.lesson
 
 
-@pytest.mark.now("True")
+@pytest.mark.by_day
 @pytest.mark.parametrize("halting", [True, False])
 def test_ten_steps_are_those_of_python(halting: bool, module_page: Page) -> None:
     """Losses and averaged weights, of the same puzzles from the same start, in float64."""

@@ -94,7 +94,7 @@ def tasks(page: Page, *begun_by: str) -> list[int]:
     return [task["runs"] for task in found if task["what"] in begun_by and task["runs"]]
 
 
-@pytest.mark.now("trm", "dialectical")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("stem", TRAINING)
 def test_training_is_the_workers_and_the_page_does_little_between(
     stem: str, open_page: OpenPage

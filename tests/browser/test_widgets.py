@@ -50,7 +50,7 @@ FIRST_VIEW = """async () => {
 }"""
 
 
-@pytest.mark.now("dialectical, losses-bare", "triple_product-bare", "equilibrium-bare")
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("where", ["bare", pytest.param("lesson", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("stem", "scene"), SCENES, ids=[s.name for _, s in SCENES])
 def test_every_state_is_for_everybody(
@@ -83,7 +83,7 @@ def test_every_state_is_for_everybody(
     visit.assert_clean()
 
 
-@pytest.mark.now("deep_qkv", "r, y", "trm")
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(("stem", "field"), FIELDS, ids=[f"{s}: {f.label}" for s, f in FIELDS])
 def test_what_cannot_be_gets_one_sentence_and_changes_nothing(
     stem: str, field: Field, open_page: OpenPage

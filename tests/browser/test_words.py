@@ -128,7 +128,7 @@ def test_it_stays_in_the_window_and_axe_finds_nothing(
     expect(card(page)).to_be_hidden()
 
 
-@pytest.mark.now("dialectical")
+@pytest.mark.by_day
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_every_word_of_a_page_has_what_it_shows(path: str, open_page: OpenPage) -> None:
     page = open_page(path).page

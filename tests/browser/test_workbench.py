@@ -59,7 +59,7 @@ def shared(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 # --- What is asked at once
 
 
-@pytest.mark.now("copying")
+@pytest.mark.by_day
 @pytest.mark.parametrize("task", TASKS)
 def test_each_layer_to_begin_with_is_judged(shared: Page, task: str) -> None:
     cell = bench(shared)

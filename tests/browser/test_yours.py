@@ -150,7 +150,7 @@ def values_along(figure: Locator, of: dict[str, Any], name: str) -> list[float]:
     return [float(low + share * (high - low)) for share in shares]
 
 
-@pytest.mark.now("deep_qkv")
+@pytest.mark.by_day
 def test_a_readers_names_lie_on_nothing(stem: str, page: Page) -> None:
     """Of guesses and runs together, at the ends of axes, in the middle, and at what is drawn."""
     for figure in figures(page).all():
@@ -181,7 +181,7 @@ def test_a_readers_names_lie_on_nothing(stem: str, page: Page) -> None:
             assert figure.evaluate(LIES_ON) == [], (figure.get_attribute("class"), guesses)
 
 
-@pytest.mark.now("deep_qkv", "equilibrium")
+@pytest.mark.by_day(2)
 def test_a_class_reads_what_a_page_saves(stem: str, page: Page, tmp_path: Path) -> None:
     guesses = guess_something(page)
     scored = page.locator(".attn-scored")
@@ -230,7 +230,7 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
     visit.assert_clean()
 
 
-@pytest.mark.now("equilibrium-dark")
+@pytest.mark.by_day
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_can_be_used_by_everybody_on_a_phone(
     theme: str, stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]

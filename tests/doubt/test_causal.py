@@ -68,7 +68,7 @@ def test_an_honest_double_is_left_alone(honest: Planted) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.now("in bfloat16", "a cache")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("honest", HONEST, ids=lambda p: p.name)
 def test_an_honest_double_is_left_alone_where_it_is_long(honest: Planted) -> None:
     report = asked(honest, 130)

@@ -72,7 +72,7 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
     assert "first in the model (Reads)" in flat(said) and "Traceback" not in said
 
 
-@pytest.mark.now("there is no file")
+@pytest.mark.by_day
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),

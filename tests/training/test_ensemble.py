@@ -310,7 +310,7 @@ def probing(seed: int) -> Sorter:
     return model
 
 
-@pytest.mark.now("AdamW-with_adapter", "LBFGS-probing")
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("make", [with_adapter, probing])
 @pytest.mark.parametrize("optimizer", [torch.optim.AdamW, torch.optim.LBFGS])
 def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(

@@ -38,7 +38,7 @@ def test_weights_and_all_settings_arrive_exactly():
             assert torch.equal(found[name].float(), tensor)
 
 
-@pytest.mark.now("17")
+@pytest.mark.by_day
 @pytest.mark.slow
 @pytest.mark.parametrize("context", [1, 16, 17, 32, 70])
 def test_every_text_has_a_program_at_most_twice_as_long(context):
