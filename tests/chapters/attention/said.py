@@ -29,7 +29,7 @@ def the_models_of_the_pictures(lesson: Says) -> None:
     first, second, third = measure.pushes(SHOWN)
     lesson(
         f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
-        f"have {second[1]} letters that should not come second. Press each, and {second[0]} times",
+        f"{second[1]} wrong letters can be pressed there, and {second[0]} of them are written",
         f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
         where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
     )
@@ -54,7 +54,7 @@ def cab_in_the_middle_of_its_work(lesson: Says) -> None:
     lesson("The b’s score lies 7 points above the c’s", where=abs(scores[2] - scores[0] - 7) < 0.1)
     lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
     most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
-    lesson("In `cab` it looks most of all at the letter that comes next", where=most == [1, 2, 0])
+    lesson("it looks most of all at the letter that it must write", where=most == [1, 2, 0])
     alone, first = (
         measure.without(measure.without(SHOWN, part), "network") for part in ("heads", "head 2")
     )
