@@ -105,6 +105,7 @@ export function picture({ store, name, view }) {
   draw();
   return {
     node,
+    draw,
     free() {
       stop();
       sized.disconnect();

@@ -51,8 +51,10 @@ async function render({ model, el }) {
   const shown = name === "race" ? race({ store, esm: model.get("_esm"), root, uid, invites: model.get("invites") }) : picture({ store, name, view: VIEWS[name] });
   const asleep = sleeper();
   const wake = () => {
+    const before = shown.node.hidden;
     asleep.hidden = Boolean(store.now());
     shown.node.hidden = !asleep.hidden;
+    if (before && !shown.node.hidden) shown.draw?.(); // at once: its place is kept no longer
   };
   const unwatch = store.watch(wake);
   wake();
