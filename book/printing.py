@@ -149,8 +149,6 @@ def opened(chromium: "Browser", address: str) -> "Iterator[Page]":
 
 def printed_as_it_says(page: "Page") -> bytes:
     """A page as a PDF of the size and with the margins that its style sheet says."""
-    # The browser says so too, and does not wait for what is drawn then.
-    page.evaluate("() => void dispatchEvent(new Event('beforeprint'))")
     return page.pdf(prefer_css_page_size=True, print_background=True)
 
 

@@ -44,11 +44,16 @@ async function render({ model, el }) {
   const root = html("div", { class: "attn-widget whole", role: "group", "aria-label": model.get("title") });
   const load = () => store.bring(brought(model));
   model.on("change:runs change:lesson", load);
-  const trained = () => store.set({ tried: true }); // in a notebook; and on paper, where nobody trains
+  const trained = () => store.set({ tried: true }); // in a notebook
   model.on("change:runs", trained);
-  addEventListener("beforeprint", trained);
   const loading = load();
   const shown = name === "race" ? race({ store, esm: model.get("_esm"), root, uid, invites: model.get("invites") }) : picture({ store, name, view: VIEWS[name] });
+  // On paper nobody trains; and it does not wait for what is drawn later.
+  const onPaper = () => {
+    trained();
+    shown.draw?.();
+  };
+  addEventListener("beforeprint", onPaper);
   const asleep = sleeper();
   const wake = () => {
     const before = shown.node.hidden;
@@ -60,7 +65,7 @@ async function render({ model, el }) {
   wake();
   root.append(asleep, shown.node);
   el.append(root);
-  const free = [() => model.off("change:runs change:lesson", load), () => model.off("change:runs", trained), () => removeEventListener("beforeprint", trained), unwatch, shown.free];
+  const free = [() => model.off("change:runs change:lesson", load), () => model.off("change:runs", trained), () => removeEventListener("beforeprint", onPaper), unwatch, shown.free];
   if (name === "glance") free.push(await handles({ store, model, el, root, uid, loading }));
   await loading;
   if (name === "stream") {

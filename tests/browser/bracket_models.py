@@ -18,6 +18,8 @@ from attn_notes.widgets import _source
 from attn_notes.widgets._weights import pack
 from attn_notes.widgets.dialectical import _observe
 
+from .widget_page import READ_MODULE
+
 SMALL: dict[str, Any] = dict(
     context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
 )
@@ -41,16 +43,6 @@ SOME = KINDS[::13]
 """Of each part both kinds. To trace one takes longer than to ask it, so tests ask the same few."""
 SOME_OR_ALL = [pytest.param(SOME, id="some"), pytest.param(KINDS, id="all", marks=pytest.mark.long)]
 
-FILES = ("unpack", *(f"dialectical_{part}" for part in ("model", "task", "text", "learn")))
-FILES += ("dialectical_view_losses", "dialectical_view_writing")
-MODULE = _source.javascript("dialectical") + (
-    f"export const exported = {{ {', '.join(f'...$_{name}' for name in FILES)} }};"
-)
-# window.widget: what these files export.
-IMPORT = """async (text) => {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  window.widget = (await import(url)).exported;
-}"""
 # window.models: networks ready to run, of runs whose weights are in base64.
 MAKE_MODELS = """async (runs) => {
   await widget.prepare(runs);
@@ -66,7 +58,7 @@ class Asked:
 
     def __init__(self, browser: Browser) -> None:
         self.page = browser.new_context().new_page()
-        self.page.evaluate(IMPORT, MODULE)
+        self.page.evaluate(READ_MODULE, _source.javascript("dialectical"))
 
     def __call__(self, question: str, given: Any = None) -> Any:
         """What a function gives, read as one text: what is no number comes as None."""

@@ -5,36 +5,18 @@ What they do where all are there is `tests/widgets/scripts.py`.
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from attn_notes.widgets import _source
+
 from .conftest import Visit
 
-WIDGETS = files("attn_notes.widgets")
 MIME = "application/vnd.jupyter.widget-"
-# It says which states were opened, and grows as it opens one.
-WIDGET = """
-export default {
-  async render({ model, el }) {
-    await new Promise((done) => setTimeout(done, model.get("late")));
-    const root = document.createElement("div");
-    root.className = "attn-widget";
-    const draw = () => {
-      root.textContent = model.get("opened");
-      root.style.height = model.get("opened") ? "40rem" : "30rem";
-    };
-    model.on("change:opened", draw);
-    draw();
-    el.append(root);
-    const open = (state) => () => model.set("opened", model.get("opened") + state);
-    const states = model.get("states").map((state) => [state, open(state)]);
-    return opens(root, Object.fromEntries(states), { model, chosen: { opened: null } });
-  },
-};
-"""
+FOLDERS = (Path(__file__).parents[1] / "widgets", *_source.FOLDERS)
+MODULE = _source.javascript("opening", FOLDERS) + "export default { render };"
 # Far from one another, and the one above farther from the words than the one below.
 BODY = """
 <main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
@@ -47,15 +29,14 @@ Show = Callable[..., Page]
 @pytest.fixture
 def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
     """Open the page with two widgets, of which the second or none comes late."""
-    (tmp_path / "host.js").write_text(WIDGETS.joinpath("_host.js").read_text("utf-8"), "utf-8")
-    module = WIDGETS.joinpath("_open.js").read_text("utf-8") + WIDGET
+    (tmp_path / "host.js").write_text((_source.HERE / "_host.js").read_text("utf-8"), "utf-8")
 
     def show(address: str = "", late: int = 0) -> Page:
         models = {
             name: {
                 "model_module": "anywidget",
                 "state": {
-                    "_esm": module,
+                    "_esm": MODULE,
                     "states": ["both", name],
                     "late": wait,
                     "opened": "",
@@ -135,7 +116,7 @@ def test_words_that_are_read_after_their_widget_is_there_are_a_button(show: Show
           document.close();
           return begun;
         }""",
-        WIDGETS.joinpath("_open.js").read_text("utf-8"),
+        (_source.HERE / "_open.js").read_text("utf-8"),
     )
     assert begun == ["loading", "button"]
     expect(page.locator("#late")).to_have_role("button")

@@ -22,21 +22,11 @@ from attn_notes.widgets import _source
 from ..transcripts.played import ADDRESS, page_of
 from .conftest import Visit
 from .training_page import choose, downloaded, pick, tallied, train
-from .widget_page import Field, Scene
+from .widget_page import READ_MODULE, Field, Scene
 
 CHAPTER = "book/triple_product.html"
 RUNS = [*itertools.product(("one layer", "two layers"), recipe.KINDS)]
 TASKS = (recipe.FIXED, recipe.RANDOM, Copying(5, 40, (7, 39)))  # longer than the alphabet
-FILES = ("_machines", "_unpack", "trainer")
-FILES += tuple(f"_triple_product_{part}" for part in ("vectors", "model", "task", "train"))
-MODULE = _source.javascript("triple_product") + (
-    f"export const exported = {{ {', '.join(f'...${name}' for name in FILES)} }};"
-)
-# window.widget: what these files export.
-IMPORT = """async (text) => {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  window.widget = (await import(url)).exported;
-}"""
 LABELS = "all => all.map((e) => e.ariaLabel ?? e.textContent)"
 NETWORK = """
   const network = async (name) => {
@@ -55,7 +45,7 @@ def page(browser: Browser, profile: CDPSession) -> Iterator[Page]:
         content = page_of(explorer.explorer(), own="")
     page.route(ADDRESS, lambda route: route.fulfill(body=content, content_type="text/html"))
     page.goto(ADDRESS)
-    page.evaluate(IMPORT, MODULE)
+    page.evaluate(READ_MODULE, _source.javascript("triple_product"))
     yield page
     page.context.close()
 

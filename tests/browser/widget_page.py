@@ -19,6 +19,17 @@ VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 OWN = f".live-widget:not(.guess, .scored) > {VIEW}"
 """The views that a lesson is about: in front of the first stand the fields of a guess."""
 
+# All that the files of a widget's module export, each of which has a scope of its own there.
+MODULE = """async (text) => {
+  const scopes = text.match(/^const \\$\\w+(?= = )/gm) ?? [];
+  const given = scopes.map((line) => line.replace('const ', '...')).join();
+  const module = [text, `export const inside = { ${given} };`];
+  const url = URL.createObjectURL(new Blob(module, { type: 'text/javascript' }));
+  const { inside, ...own } = await import(url);
+  return { ...inside, ...own };
+}"""
+READ_MODULE = f"async (text) => {{ window.widget = await ({MODULE})(text); }}"
+
 # window.widget has all that the files of the widget's module export, window.saved its traits, with
 # the weights decoded.
 READ_PAGE = f"""async () => {{
@@ -40,12 +51,7 @@ READ_PAGE = f"""async () => {{
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
     put(state, path, new DataView(bytes.buffer));
   }}
-  const scopes = state._esm.match(/^const \\$\\w+(?= = )/gm) ?? [];
-  const given = scopes.map((line) => line.replace('const ', '...')).join();
-  const module = [state._esm, `export const inside = {{ ${{given}} }};`];
-  const url = URL.createObjectURL(new Blob(module, {{ type: 'text/javascript' }}));
-  const {{ inside, ...own }} = await import(url);
-  Object.assign(window, {{ widget: {{ ...inside, ...own }}, saved: state }});
+  Object.assign(window, {{ widget: await ({MODULE})(state._esm), saved: state }});
 }}"""
 
 # After READ_PAGE: one more view, in #scratch, of window.fake, whose traits are as the page saved

@@ -130,7 +130,7 @@ def mine() -> list[Any]:
 class Opening(anywidget.AnyWidget):
     """A widget with states that words open."""
 
-    _esm = _source.javascript("opening", FOLDERS)
+    _esm = _source.javascript("opening_told", FOLDERS)
     states = traitlets.List().tag(sync=True)
     opened = traitlets.Unicode().tag(sync=True)
 
