@@ -1,0 +1,59 @@
+"""Questions to the functions of a widget's module, beside the widget on an empty page."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import torch
+from playwright.sync_api import Browser, CDPSession, Page
+from torch import Tensor
+
+from attn_notes.widgets import _source
+
+from ..transcripts.played import ADDRESS, page_of
+from .widget_page import READ_MODULE
+
+TELL = """async (given) => JSON.stringify(await (%s)(...given),
+  (_, told) => (ArrayBuffer.isView(told) ? [...told] : told))"""
+
+
+class Asked:
+    """An empty page with this widget, if there is one, and `widget`: all that its files export."""
+
+    def __init__(self, page: Page, stem: str, shown: Sequence[Any] = ()) -> None:
+        self.page = page
+        content = page_of(*shown, own="")
+        page.route(ADDRESS, lambda route: route.fulfill(body=content, content_type="text/html"))
+        page.goto(ADDRESS)
+        page.evaluate(READ_MODULE, _source.javascript(stem))
+
+    def __call__(self, question: str, *given: Any) -> Any:
+        """What a function gives, read as one text: what is no number comes as None."""
+        return json.loads(self.page.evaluate(TELL % question, given))
+
+
+def asking(stem: str, shown: Callable[[], Sequence[Any]] = tuple) -> Any:
+    """A fixture: the page that all tests of a file ask."""
+
+    @pytest.fixture(scope="module")
+    def ask(browser: Browser, profile: CDPSession) -> Iterator[Asked]:
+        page = browser.new_context(reduced_motion="reduce").new_page()
+        with patch.dict(os.environ, FAST="1"):
+            yield Asked(page, stem, shown())
+        page.context.close()
+
+    return ask
+
+
+def close(actual: Any, expected: Tensor, atol: float = 1e-9) -> None:
+    """Fail if a number of the page is farther off."""
+    actual = torch.as_tensor(actual, dtype=torch.float64)
+    torch.testing.assert_close(actual, expected.detach().double(), atol=atol, rtol=0)
+
+
+def near(actual: Any, expected: Tensor, share: float = 1e-6) -> None:
+    """Fail if a number of the page is farther off than this share of the largest."""
+    close(actual, expected, share * expected.abs().max().item() + 1e-300)
