@@ -39,6 +39,20 @@ window.busy = () => coming.size > 0 || owing.size > 0
   || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted]:empty') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
 
+/** Press a button and see it move; as soon as this is said there, press once more or do something else. */
+window.moving = (name, place, words, act = (button) => button.click()) => {
+  window.matchMedia = () => ({ matches: false });
+  const button = [...document.querySelectorAll("button")].find((each) => each.textContent === name);
+  const saying = document.querySelector(place);
+  const watch = new MutationObserver(() => {
+    if (!saying.textContent.startsWith(words)) return;
+    watch.disconnect();
+    act(button);
+  });
+  watch.observe(saying, { childList: true, characterData: true, subtree: true });
+  button.click();
+};
+
 /** Bring something to the middle of the window, unless a pointer reaches it where it is. */
 window.reach = (it) => {
   const { left, top, width, height } = it.getBoundingClientRect();

@@ -58,6 +58,11 @@ press With the clip
 press Opposed
 press Learn
 press AEP
+# with motion it learns a lesson at a time, and can be stopped
+press Start over
+js moving("Learn", ".eq-lesson-text", "After 4 steps", \
+  ({ nextElementSibling: over }) => over.click())
+press Learn
 # who starts over by keys goes on by keys; other weights have learned nothing
 focus Start over
 keys Enter
@@ -115,6 +120,12 @@ NETWORK = f"""
 # a text comes to rest, step by step
 type "0" into Relaxation step
 press Play
+# with motion it goes on a step at a time, until another is asked for
+type "0" into Relaxation step
+js const at = document.querySelector("[aria-valuetext$='of 16']"); \
+  moving("Play", ".eq-rest-text", "At step 2", () => {{ \
+  at.value = 1; at.dispatchEvent(new Event("input")); }})
+type "16" into Relaxation step
 # a character is chosen, by pointer in any row, and by keys
 press [role=radio] 2
 press .attn-lane.eq-none

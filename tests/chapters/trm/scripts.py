@@ -81,6 +81,9 @@ press its answer
 press Play
 # another network thinks about the same puzzle
 choose "untrained" of Model
+# with motion it goes on a step at a time, until it is stopped
+press Start over
+js moving("Play", ".trm-told", "Step 2:")
 """
 BOARDS = f"""
 # before the first look a cell is a clue or a blank; keys lead from cell to cell
@@ -117,6 +120,7 @@ type "<img src=x onerror=alert(1)>" into Puzzle
 type "\u200b7" into Puzzle
 type "{"." * 300}" into Puzzle
 type "+--+ |6 2 4 1 5 3| 153246 241365 536421 362514 41563_" into Puzzle
+type "004000 100200 040065 000000 300010 005___" into Puzzle
 type "624153153246241365536421362514415632" into Puzzle
 press Step
 # a board of several solutions is filled, and judged by the rules
