@@ -28,6 +28,7 @@ LISTS = {
     "tests/browser/test_one_screen.py": "knows what is to be seen together in each widget",
     "tests/browser/chapter_steps.py": "has a training step of each model",
     "tests/browser/test_programs.py": "names some of these steps",
+    "tests/browser/test_training.py": "meets the challenges of some pages",
     "tests/browser/test_waiting.py": "counts what each page does at a time while it works",
     "tests/programs/test_initial.py": "has a model of each kind",
     "tests/test_questions.py": "computes the numbers of some questions again",
