@@ -308,6 +308,11 @@ class Visit:
         )
 
 
+OpenPage = Callable[..., Visit]
+CheckPage = Callable[..., list[str]]
+"""What the fixtures `open_page` and `axe` are."""
+
+
 @pytest.fixture(scope="session")
 def profile(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CDPSession]:
     """What the tests' pages share: a cache, and the process that draws them.
@@ -323,7 +328,7 @@ def profile(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @contextmanager
-def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
+def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Opens pages, as the fixture `open_page` says; on leaving, all of them are closed."""
     profile: CDPSession = request.getfixturevalue("profile")
     shared = browser.contexts[0]
@@ -359,7 +364,7 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
 
 
 @pytest.fixture
-def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Open pages of the site; no other host can be reached.
 
     `open_page("book/index.html", width=390, theme="dark")` returns a `Visit` of the settled page.
@@ -498,7 +503,7 @@ UNMARK = """() => {
 
 
 @pytest.fixture(scope="session")
-def axe() -> Callable[..., list[str]]:
+def axe() -> CheckPage:
     """What axe-core finds wrong with a page, or within a selector on it, one line for each element.
 
     `axe(page)` leaves no rule out. Of elements whose text looks the same, three are asked whether

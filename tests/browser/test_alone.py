@@ -2,17 +2,14 @@
 
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import BACKED, Visit
+from .conftest import BACKED, CheckPage, OpenPage
 from .widget_page import centre
-
-OpenPage = Callable[..., Visit]
 
 NAMES = {
     "deep_qkv": "sorter",
@@ -111,7 +108,7 @@ def test_every_widget_has_a_name() -> None:
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", NAMES)
 def test_nothing_else_is_seen_and_its_letters_are_large(
-    stem: str, open_page: OpenPage, axe: Callable[..., list[str]]
+    stem: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
     visit = open_page(f"book/{stem}.html?show={NAMES[stem]}")
     page = visit.page

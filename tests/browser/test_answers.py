@@ -14,7 +14,7 @@ from attn_notes.cell import answers
 
 from .. import exercises
 from . import cell_page, engine_page
-from .conftest import ROOT, Visit
+from .conftest import ROOT, CheckPage, OpenPage
 
 STEMS = lesson_stems(ROOT)
 
@@ -147,7 +147,7 @@ def tried(node: Locator, code: str) -> str:
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_reader_answers_in_the_page(
-    open_page: Callable[..., Visit], axe: Callable[..., list[str]], stem: str, width: int
+    open_page: OpenPage, axe: CheckPage, stem: str, width: int
 ) -> None:
     page = open_page(f"book/{stem}.html", width=width, fresh=True).page
     found = here(stem)[0]
@@ -167,7 +167,7 @@ def test_a_reader_answers_in_the_page(
     expect(node).to_contain_text(f"Reached: {found.points} points of {found.points} here")
 
 
-def test_an_answer_of_a_few_values_is_typed_in_fields(open_page: Callable[..., Visit]) -> None:
+def test_an_answer_of_a_few_values_is_typed_in_fields(open_page: OpenPage) -> None:
     """They write the code, and follow it: what was kept, what begins anew, what is no such line."""
     page = open_page("book/attention.html", fresh=True).page
     node = exercise_of(page, "disagree")
@@ -201,9 +201,7 @@ def test_an_answer_of_a_few_values_is_typed_in_fields(open_page: Callable[..., V
 
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_exercise_has_an_editor_or_a_reason(
-    open_page: Callable[..., Visit], stem: str
-) -> None:
+def test_every_exercise_has_an_editor_or_a_reason(open_page: OpenPage, stem: str) -> None:
     found = answers.of_lesson(pages(stem), stem)[0]
     shown, why = [], 0
     for path in filter(Path.is_file, pages(stem)):
@@ -219,7 +217,7 @@ def test_every_exercise_has_an_editor_or_a_reason(
     assert why == len([x for x in found if x.why_not])
 
 
-def test_what_was_reached_can_be_saved(open_page: Callable[..., Visit]) -> None:
+def test_what_was_reached_can_be_saved(open_page: OpenPage) -> None:
     page = open_page("book/deep_qkv.html", fresh=True).page
     (floor,) = (x for x in here("deep_qkv") if x.name == "floor")
     node = exercise_of(page, "floor")

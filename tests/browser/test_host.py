@@ -3,7 +3,6 @@
 import base64
 import json
 import threading
-from collections.abc import Callable
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -13,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import HANGS, Visit
+from .conftest import HANGS, OpenPage, Visit
 
-Mount = Callable[..., Visit]
+Mount = OpenPage
 
 COUNTER = """
 export default {
@@ -54,7 +53,7 @@ def render(body: str) -> str:
 
 
 @pytest.fixture
-def mount(tmp_path: Path, open_page: Callable[..., Visit]) -> Mount:
+def mount(tmp_path: Path, open_page: OpenPage) -> Mount:
     """Open a page from disk with these models and a view of each id in `views`."""
     host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
     (tmp_path / "host.js").write_text(host, "utf-8")
@@ -94,7 +93,7 @@ def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
     visit.assert_clean()
 
 
-def test_a_widget_does_not_wait_for_the_rest_of_its_page(open_page: Callable[..., Visit]) -> None:
+def test_a_widget_does_not_wait_for_the_rest_of_its_page(open_page: OpenPage) -> None:
     """Below it stands a script that does not come before the widget has asked for something."""
     mime = "application/vnd.jupyter.widget-"
     state = json.dumps(

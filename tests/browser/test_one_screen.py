@@ -1,13 +1,9 @@
 """What is asked, what one does and what comes of it are on one screen, in a page's first widget."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Locator
 
-from .conftest import Visit
-
-OpenPage = Callable[..., Visit]
+from .conftest import OpenPage, Visit
 
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}

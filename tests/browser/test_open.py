@@ -4,15 +4,13 @@
 """
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import BACKED, ROOT, Visit
+from .conftest import BACKED, ROOT, OpenPage, Visit
 
-OpenPage = Callable[..., Visit]
 LINK = 'article a[href^="#open-"]'
 NOTEBOOKS = {stem: (ROOT / "book" / f"{stem}.ipynb").read_text("utf-8") for stem in BACKED}
 WITH_LINKS = [f"book/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text]

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from attn_notes.widgets import _source
 
-from .conftest import Visit
+from .conftest import OpenPage
 
 MIME = "application/vnd.jupyter.widget-"
 FOLDERS = (Path(__file__).parents[1] / "widgets", *_source.FOLDERS)
@@ -27,7 +27,7 @@ Show = Callable[..., Page]
 
 
 @pytest.fixture
-def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
+def show(tmp_path: Path, open_page: OpenPage) -> Show:
     """Open the page with two widgets, of which the second or none comes late."""
     (tmp_path / "host.js").write_text((_source.HERE / "_host.js").read_text("utf-8"), "utf-8")
 
@@ -35,12 +35,7 @@ def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
         models = {
             name: {
                 "model_module": "anywidget",
-                "state": {
-                    "_esm": MODULE,
-                    "states": ["both", name],
-                    "late": wait,
-                    "opened": "",
-                },
+                "state": {"_esm": MODULE, "states": ["both", name], "late": wait, "opened": ""},
             }
             for name, wait in {"a": late, "b": 0}.items()
         }

@@ -269,10 +269,7 @@ def test_operations_after_one_another_are_torchs(
 @example(functions=FOLLOWS, one=[1, 1, 1, 1], other=[1, -1, -1, -1])
 @example(functions=[READS["length"][1]], one=[1, 1, 1, 1], other=[1, -1, -1, -1])
 def test_what_is_exported_with_one_example_is_torchs_with_another_or_refused(
-    page: Page,
-    functions: list[Callable[[Tensor], Tensor]],
-    one: list[float],
-    other: list[float],
+    page: Page, functions: list[Callable[[Tensor], Tensor]], one: list[float], other: list[float]
 ) -> None:
     def function(tensors: Tensors) -> Tensors:
         x = tensors["x"]
@@ -604,11 +601,7 @@ AFTER = 9
     seed=st.integers(0, 99),
 )
 def test_the_product_in_webassembly_is_the_sum_in_its_order(
-    page: Page,
-    sizes: tuple[int, int, int, int],
-    turned: tuple[bool, bool],
-    one: bool,
-    seed: int,
+    page: Page, sizes: tuple[int, int, int, int], turned: tuple[bool, bool], one: bool, seed: int
 ) -> None:
     B, M, N, K = sizes
     am, ak = (1, M) if turned[0] else (K, 1)
@@ -644,8 +637,7 @@ SIGMOID = """({ values, from, to, size }) => {
 
 @quick(max_examples=3 * FEW)
 @given(
-    values=st.lists(st.floats(-110, 110, width=32), min_size=2, max_size=9),
-    apart=st.integers(0, 3),
+    values=st.lists(st.floats(-110, 110, width=32), min_size=2, max_size=9), apart=st.integers(0, 3)
 )
 @example(values=[math.inf, -math.inf, math.nan, 0.0, -0.0], apart=1)
 @example(values=[87.25, 87.375, -88.625, -88.75, -104.0, 1e-40, 3e38], apart=0)

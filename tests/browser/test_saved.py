@@ -16,7 +16,7 @@ from attn_notes.training import ensemble
 from attn_notes.training.checkpoint import load_weights
 from attn_notes.training.schedules import warmup_cosine
 
-from .conftest import serve
+from .conftest import CheckPage, serve
 from .torch_layers import LAYERS, TEXT, InALanguageModel, V, next_token
 from .training_page import NO_BLOBS, UNABLE
 
@@ -176,9 +176,7 @@ def test_another_seed_starts_elsewhere_and_keeps_what_is_frozen(
 
 
 def test_what_is_typed_is_text_and_what_cannot_be_is_said(
-    line: tuple[Path, nn.Module, Tensor],
-    opened: Callable[[str], Page],
-    axe: Callable[..., list[str]],
+    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page], axe: CheckPage
 ) -> None:
     page = opened(line[0].as_uri())
     expect(page.get_by_role("heading")).to_have_text("A line, <b>half</b> of it & more")

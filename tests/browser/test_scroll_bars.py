@@ -35,9 +35,7 @@ AMISS = """() => {
 def roomy(browser: Browser) -> Iterator[Browser]:
     """The same browser, with scroll bars that take room."""
     found = browser.browser_type.launch(
-        executable_path=find_browser(),
-        args=list(FLAGS),
-        ignore_default_args=["--hide-scrollbars"],
+        executable_path=find_browser(), args=list(FLAGS), ignore_default_args=["--hide-scrollbars"]
     )
     yield found
     found.close()

@@ -5,9 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from .conftest import Visit
-
-OpenPage = Callable[..., Visit]
+from .conftest import OpenPage, Visit
 
 # The largest texts that still fit, until none does; by a frame, where nothing stands in for it.
 FILL = """() => {

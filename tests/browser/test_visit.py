@@ -1,6 +1,6 @@
 """What a test's page remembers of its requests: what failed, not what an end cut off."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, TimeoutError
 
 from . import conftest
-from .conftest import Visit, _record, serve
+from .conftest import OpenPage, Visit, _record, serve
 
 ASK = "(name) => { fetch(name).catch(() => {}); }"
 GIVE_UP = """(name) => {
@@ -19,7 +19,7 @@ GIVE_UP = """(name) => {
 
 
 @pytest.fixture
-def visit(open_page: Callable[..., Visit], tmp_path: Path) -> Iterator[Visit]:
+def visit(open_page: OpenPage, tmp_path: Path) -> Iterator[Visit]:
     """An empty page of a host that never answers what is called `late`."""
     for name in ("index.html", "other.html"):
         (tmp_path / name).write_text(f"<!DOCTYPE html><title>{name}</title>", "utf-8")

@@ -1,7 +1,6 @@
 """What holds for every widget; the scenes of each stand in its own file, with what it alone has."""
 
 import re
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from playwright.sync_api import Browser, Dialog, expect
 
 from attn_notes.widgets import _source
 
-from .conftest import BACKED, Visit
+from .conftest import BACKED, CheckPage, OpenPage
 from .widget_page import (
     FAKE_MODEL,
     READ_PAGE,
@@ -21,7 +20,6 @@ from .widget_page import (
     light_and_dark,
 )
 
-OpenPage = Callable[..., Visit]
 FILES = {stem: sorted(Path(__file__).parent.glob(f"test_{stem}*.py")) for stem in BACKED}
 SCENES: list[tuple[str, Scene]] = [
     (stem, scene)
@@ -54,7 +52,7 @@ FIRST_VIEW = """async () => {
 @pytest.mark.parametrize("where", ["bare", pytest.param("lesson", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("stem", "scene"), SCENES, ids=[s.name for _, s in SCENES])
 def test_every_state_is_for_everybody(
-    stem: str, scene: Scene, where: str, open_page: OpenPage, axe: Callable[..., list[str]]
+    stem: str, scene: Scene, where: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
     """At a desk and on a phone: no wider than the page, always as high, large enough letters.
 

@@ -1,6 +1,6 @@
 """The workbench on the site: what it asks, how it trains, whose code runs where."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from attn_notes.cell.bench.starts import STARTS
 from attn_notes.cell.bench.tasks import TASKS
 
 from .cell_page import code, run, said, told
-from .conftest import HANGS, SITE, Visit, opened, serve
+from .conftest import HANGS, SITE, CheckPage, OpenPage, opened, serve
 from .training_page import PATIENCE
 
 PAGE = "book/workbench.html"
@@ -100,7 +100,7 @@ def test_what_the_text_names_does_what_it_says(shared: Page) -> None:
 # --- Training
 
 
-def test_qk_norm_trains_and_gets_a_verdict(open_page: Callable[..., Visit]) -> None:
+def test_qk_norm_trains_and_gets_a_verdict(open_page: OpenPage) -> None:
     visit = open_page(PAGE)
     cell = bench(visit.page)
     choose(cell, "Task", "sorting")
@@ -118,9 +118,7 @@ def test_qk_norm_trains_and_gets_a_verdict(open_page: Callable[..., Visit]) -> N
 
 
 @pytest.mark.long
-def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(
-    open_page: Callable[..., Visit],
-) -> None:
+def test_the_ordinary_layer_cannot_be_told_from_the_recorded_one(open_page: OpenPage) -> None:
     """The page's program and torch train the same model, from seeds that are drawn apart."""
     cell = bench(open_page(PAGE).page)
     choose(cell, "Task", "copying")
@@ -191,7 +189,7 @@ SAY = """() => {
 }"""
 
 
-def test_what_runs_reaches_nothing(open_page: Callable[..., Visit]) -> None:
+def test_what_runs_reaches_nothing(open_page: OpenPage) -> None:
     """Even JavaScript in the Worker itself, where Python that broke out would stand."""
     visit = open_page(PAGE)
     page, cell = visit.page, bench(visit.page)
@@ -242,7 +240,7 @@ def test_python_finds_no_way_out(shared: Page) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_fits_and_axe_finds_nothing(
-    open_page: Callable[..., Visit], axe: Callable[..., list[str]], theme: str, width: int
+    open_page: OpenPage, axe: CheckPage, theme: str, width: int
 ) -> None:
     page = open_page(PAGE, width=width, theme=theme).page
     cell = bench(page)
@@ -261,13 +259,13 @@ ALLOWED = (
 """The policy that CONTRIBUTING asks a host for."""
 
 
-def test_under_the_policy_that_is_asked_for_it_runs(open_page: Callable[..., Visit]) -> None:
+def test_under_the_policy_that_is_asked_for_it_runs(open_page: OpenPage) -> None:
     with serve(SITE, policy=ALLOWED) as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)
         assert run(cell)["code"] == "done", said(cell)
 
 
-def test_where_its_frame_is_barred_a_sentence_says_so(open_page: Callable[..., Visit]) -> None:
+def test_where_its_frame_is_barred_a_sentence_says_so(open_page: OpenPage) -> None:
     """It is loaded as far as the page can tell; and whoever presses again is told again."""
     with serve(SITE, policy=f"{ALLOWED}; frame-src 'none'") as base:
         cell = bench(open_page(PAGE, base=base, fresh=True).page)

@@ -4,7 +4,7 @@ What fields, figures and verdicts do is `tests/widgets/scripts.py`.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from attn_notes import predictions
 from attn_notes.predictions import Part
 
-from .conftest import BACKED, TRAINING, Visit
+from .conftest import BACKED, TRAINING, CheckPage, OpenPage
 from .widget_page import READ_PAGE
 
 # A run as a panel keeps it, for figures whose training takes too long to wait for.
@@ -48,7 +48,7 @@ def stem(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def page(stem: str, open_page: Callable[..., Visit]) -> Iterator[Page]:
+def page(stem: str, open_page: OpenPage) -> Iterator[Page]:
     visit = open_page(f"book/{stem}.html")
     visit.page.evaluate(READ_PAGE)
     yield visit.page
@@ -72,9 +72,7 @@ def guess_something(page: Page) -> dict[str, float]:
     return found
 
 
-def test_what_is_still_being_read_is_drawn_into_once_it_is_there(
-    open_page: Callable[..., Visit],
-) -> None:
+def test_what_is_still_being_read_is_drawn_into_once_it_is_there(open_page: OpenPage) -> None:
     visit = open_page("book/deep_qkv.html")
     page = visit.page
     page.evaluate(READ_PAGE)
@@ -205,7 +203,7 @@ def points_of(part: Part, guess: float) -> float:
 
 @pytest.mark.parametrize("stem", TRAINING)
 def test_see_it_below_is_there_where_there_is_something_to_see(
-    stem: str, open_page: Callable[..., Visit]
+    stem: str, open_page: OpenPage
 ) -> None:
     """A figure of this page that draws such runs; it can be pressed as soon as there is one."""
     visit = open_page(f"book/{stem}.html")
@@ -233,7 +231,7 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
 @pytest.mark.by_day
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_can_be_used_by_everybody_on_a_phone(
-    theme: str, stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
+    theme: str, stem: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
     visit = open_page(f"book/{stem}.html", width=390, theme=theme)
     visit.page.evaluate(READ_PAGE)

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page
 from ..packed import whole
 
 if TYPE_CHECKING:
-    from .conftest import Visit
+    from .conftest import CheckPage, Visit
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
@@ -205,7 +205,7 @@ class Scene:
     awake: dict[str, Any] = field(default_factory=dict)
 
 
-def light_and_dark(page: Page, axe: Callable[..., list[str]]) -> list[str]:
+def light_and_dark(page: Page, axe: "CheckPage") -> list[str]:
     """What axe finds wrong with a bare page's widget as it is, and with its colours in the dark."""
     findings = axe(page, ".attn-widget")
     page.emulate_media(color_scheme="dark")
