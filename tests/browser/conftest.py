@@ -29,7 +29,6 @@ from playwright.sync_api import (
     Browser,
     CDPSession,
     ConsoleMessage,
-    Frame,
     Page,
     Request,
     Response,
@@ -402,43 +401,18 @@ def module_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Pa
 
 def _record(visit: Visit, base: str) -> None:
     ours = urlsplit(base)
-    leaving = False  # another document is asked for, and this one still stands
-    given_up: list[Request] = []  # of those that failed
-
-    def leads_away(request: Request) -> bool:
-        return request.is_navigation_request() and request.frame == visit.page.main_frame
 
     def on_request(request: Request) -> None:
-        nonlocal leaving
-        leaving = leaving or leads_away(request)
         url = urlsplit(request.url)
         local = url.scheme in ("blob", "data")
         if not local and (url.scheme, url.netloc) != (ours.scheme, ours.netloc):
             visit.external.append(request.url)
 
     def on_failed(request: Request) -> None:
-        nonlocal leaving
-        # A document that is left gets no more of what it asked for: the tab's icon, say, for which
-        # a browser asks only when all the rest is there.
-        aborted = request.failure == "net::ERR_ABORTED"
-        if leads_away(request):
-            leaving = False
-        elif aborted and (leaving or request.frame.is_detached()):
-            return
-        if aborted:
-            given_up.append(request)
-        visit.failed.append(request.url)
-
-    def on_detached(frame: Frame) -> None:
-        # Nor does a frame that is taken away, with its Workers: code may be stopped while modules
-        # of it are still being read.
-        for request in [each for each in given_up if each.frame == frame]:
-            given_up.remove(request)
-            visit.failed.remove(request.url)
-
-    def on_navigated(frame: Frame) -> None:
-        nonlocal leaving
-        leaving = leaving and frame != visit.page.main_frame
+        # A page or a frame that is left gets no more of what it asked for: the tab's icon, say, for
+        # which a browser asks only when all the rest is there.
+        if request.failure != "net::ERR_ABORTED":
+            visit.failed.append(request.url)
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -450,8 +424,6 @@ def _record(visit: Visit, base: str) -> None:
             visit.failed.append(f"{response.status} {response.url}")
 
     visit.page.on("request", on_request)
-    visit.page.on("framenavigated", on_navigated)
-    visit.page.on("framedetached", on_detached)
     visit.page.on("console", on_console)
     visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
     visit.page.on("response", on_response)
