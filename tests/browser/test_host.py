@@ -1,20 +1,17 @@
 """The host that mounts anywidgets on a static page, on pages made for each case, read from disk."""
 
 import base64
-import json
-import threading
-from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route, expect
 
-from .conftest import HANGS, OpenPage, Visit
+from .conftest import OpenPage, Visit, serve
+from .widget_page import write_page
 
-Mount = OpenPage
+Mount = Callable[..., Visit]
 
 COUNTER = """
 export default {
@@ -54,26 +51,11 @@ def render(body: str) -> str:
 
 @pytest.fixture
 def mount(tmp_path: Path, open_page: OpenPage) -> Mount:
-    """Open a page from disk with these models and a view of each id in `views`."""
-    host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
-    (tmp_path / "host.js").write_text(host, "utf-8")
+    """Open a page from disk with these models, and views of those that are named."""
 
-    def mount(
-        models: dict[str, Any], views: list[str], script: str = "script", **beside: Any
-    ) -> Visit:
-        mime = "application/vnd.jupyter.widget-"
-        state = json.dumps({"state": models, **beside}).replace("</", r"<\/")
-        places = "".join(
-            f'<div id="view{i}"><script type="{mime}view+json">'
-            f'{{"model_id": "{escape(view)}"}}</script></div>'
-            for i, view in enumerate(views)
-        )
-        (tmp_path / "page.html").write_text(
-            '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
-            f'<script type="{mime}state+json">{state}</script>'
-            f'<{script} src="host.js"></script><body>{places}',
-            "utf-8",
-        )
+    def mount(models: dict[str, Any], views: str, script: str = "script", **beside: Any) -> Visit:
+        body = "".join(f"{{{view}}}" for view in views.split())
+        write_page(tmp_path, models, body, script, **beside)
         return open_page("page.html", base=tmp_path.as_uri() + "/")
 
     return mount
@@ -86,54 +68,35 @@ def texts(page: Page) -> list[str]:
 @pytest.mark.parametrize("script", ["script", "script defer", "script async"])
 def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
     models = {"a": model(COUNTER, n=2), "b": model(COUNTER, n=7)}
-    visit = mount(models, ["a", "b", "a"], script)
-    visit.page.locator("#view0 button").click()
+    visit = mount(models, "a b a", script)
+    visit.page.locator("button").first.click()
     assert texts(visit.page) == ["3", "7", "3"]
     assert visit.page.evaluate("window.initialized") == 2
     visit.assert_clean()
 
 
-def test_a_widget_does_not_wait_for_the_rest_of_its_page(open_page: OpenPage) -> None:
-    """Below it stands a script that does not come before the widget has asked for something."""
-    mime = "application/vnd.jupyter.widget-"
-    state = json.dumps(
-        {"state": {"a": model(render('await fetch("asked"); el.textContent = "on";'))}}
-    )
-    page = (
-        '<!DOCTYPE html><html lang="en"><title>A page</title><script src="host.js"></script><body>'
-        f'<script type="{mime}state+json">{state}</script>'
-        f'<script type="{mime}view+json">{{"model_id": "a"}}</script><p>Text.</p>'
-        '<script src="slow.js"></script><p>The end.</p>'
-    )
-    asked = threading.Event()
-    waited = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
-            if self.path == "/asked":
-                asked.set()
-            elif self.path == "/slow.js":
-                waited.append(asked.wait(HANGS / 1000))
-            kind = "text/html" if self.path == "/" else "text/javascript"
-            content = {"/": page, "/host.js": host}.get(self.path, "// nothing").encode()
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    with server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        visit = open_page("", base=f"http://127.0.0.1:{server.server_port}/")
-        assert texts(visit.page) == ["on"]
-        server.shutdown()
-    assert waited == [True]
-    visit.assert_clean()
+def test_a_widget_does_not_wait_for_the_rest_of_its_page(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    """Below it stands a script that does not come before the widget is there."""
+    write_page(tmp_path, {}, "")
+    with serve(tmp_path) as address:
+        visit = open_page("page.html", base=address)
+        page = visit.page
+        held: list[Route] = []
+        page.route("**/slow.js", lambda route: held.append(route))
+        write_page(
+            tmp_path,
+            {"a": model(render("el.textContent = 'on';"))},
+            '{a}<p>Text.</p><script src="slow.js"></script><p>The end.</p>',
+        )
+        with page.expect_request("**/slow.js"):
+            page.reload(wait_until="commit")
+        expect(page.locator(".live-widget-view")).to_have_text("on")
+        (slow,) = held
+        slow.fulfill(body="")
+        expect(page.get_by_text("The end.")).to_be_visible()
+        visit.assert_clean()
 
 
 def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None:
@@ -143,20 +106,12 @@ def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None
             .map((v) => `${v.constructor.name} ${v.getFloat32(0, true)}`).join();
     """)
     one, two, three = b"\0\0\x80\x3f", b"\0\0\0\x40", b"\0\0\x40\x40"
-    visit = mount(
-        {
-            "a": model(
-                esm,
-                [
-                    (["bias"], one),
-                    (["runs", "gated", "weights"], two),
-                    (["runs", "gated", "layers", 1, "data"], three),
-                ],
-                runs={"gated": {"layers": [{}, {}]}},
-            )
-        },
-        ["a"],
-    )
+    buffers: list[Any] = [
+        (["bias"], one),
+        (["runs", "gated", "weights"], two),
+        (["runs", "gated", "layers", 1, "data"], three),
+    ]
+    visit = mount({"a": model(esm, buffers, runs={"gated": {"layers": [{}, {}]}})}, "a")
     assert texts(visit.page) == ["DataView 1,DataView 2,DataView 3"]
 
 
@@ -177,7 +132,7 @@ def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
         "a text ": [["a", "state", "runs", "one", 1], ["b", "state", "runs", "one", 1]],
     }
     shared = [{"text": text, "at": at} for text, at in texts_at.items()]
-    visit = mount(models, ["a", "b"], shared=shared)
+    visit = mount(models, "a b", shared=shared)
     assert texts(visit.page) == ["a text 1//!"] * 2
     colours = visit.page.locator(".coloured").evaluate_all(
         "(all) => all.map((e) => getComputedStyle(e).color)"
@@ -203,13 +158,13 @@ def test_listeners_hear_changes_until_they_are_taken_off(mount: Mount) -> None:
         model.set("n", 17);
         el.textContent = heard.join(" ");
     """)
-    visit = mount({"a": model(esm, n=2, m=2)}, ["a"])
+    visit = mount({"a": model(esm, n=2, m=2)}, "a")
     assert texts(visit.page) == ["3 any 5 any any any"]
 
 
 def test_a_module_may_export_a_function_and_bring_a_style(mount: Mount) -> None:
     esm = "export default async () => ({ render({ el }) { el.textContent = 'made'; } });"
-    visit = mount({"a": model(esm, _css=".live-widget-view { color: rgb(1, 2, 3); }")}, ["a", "a"])
+    visit = mount({"a": model(esm, _css=".live-widget-view { color: rgb(1, 2, 3); }")}, "a a")
     assert texts(visit.page) == ["made", "made"]
     color = "getComputedStyle(document.querySelector('.live-widget-view')).color"
     assert visit.page.evaluate(color) == "rgb(1, 2, 3)"
@@ -217,7 +172,7 @@ def test_a_module_may_export_a_function_and_bring_a_style(mount: Mount) -> None:
 
 
 def test_cleanup_runs_when_the_page_goes_away(mount: Mount) -> None:
-    page = mount({"a": model(COUNTER, n=2)}, ["a", "a"]).page
+    page = mount({"a": model(COUNTER, n=2)}, "a a").page
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
     assert page.evaluate("window.left") is None
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: false }))")
@@ -237,7 +192,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_widget_says_so_and_spares_the_others(name: str, mount: Mount) -> None:
     broken, reason = BROKEN[name]
-    visit = mount({"a": broken, "b": model(COUNTER, n=2)}, ["a", "b"])
+    visit = mount({"a": broken, "b": model(COUNTER, n=2)}, "a b")
     sentence = "This widget could not be shown. The browser's console says why."
     assert texts(visit.page) == [sentence, "2"]
     (message,) = visit.console
@@ -248,5 +203,5 @@ def test_a_broken_widget_says_so_and_spares_the_others(name: str, mount: Mount) 
 
 
 def test_a_view_without_a_state_says_so(mount: Mount) -> None:
-    visit = mount({}, ["lost"])
+    visit = mount({}, "lost")
     assert "no state of the widget model lost" in visit.console[0]

@@ -3,7 +3,6 @@
 What they do where all are there is `tests/widgets/scripts.py`.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,14 +12,14 @@ from playwright.sync_api import Page, expect
 from attn_notes.widgets import _source
 
 from .conftest import OpenPage
+from .widget_page import write_page
 
-MIME = "application/vnd.jupyter.widget-"
 FOLDERS = (Path(__file__).parents[1] / "widgets", *_source.FOLDERS)
 MODULE = _source.javascript("opening", FOLDERS) + "export default { render };"
 # Far from one another, and the one above farther from the words than the one below.
 BODY = """
-<main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
-<p>One that <a id="far" href="#open-a">does not</a>.</p><div style="height: 100rem"></div>{1}
+<main><h1>A page</h1>{a}<p id="top">Top</p><div style="height: 300rem"></div>
+<p>One that <a id="far" href="#open-a">does not</a>.</p><div style="height: 100rem"></div>{b}
 <div style="height: 100rem"></div></main>
 """
 Show = Callable[..., Page]
@@ -29,7 +28,6 @@ Show = Callable[..., Page]
 @pytest.fixture
 def show(tmp_path: Path, open_page: OpenPage) -> Show:
     """Open the page with two widgets, of which the second or none comes late."""
-    (tmp_path / "host.js").write_text((_source.HERE / "_host.js").read_text("utf-8"), "utf-8")
 
     def show(address: str = "", late: int = 0) -> Page:
         models = {
@@ -39,15 +37,8 @@ def show(tmp_path: Path, open_page: OpenPage) -> Show:
             }
             for name, wait in {"a": late, "b": 0}.items()
         }
-        views = [f'<script type="{MIME}view+json">{{"model_id": "{m}"}}</script>' for m in models]
-        (tmp_path / "page.html").write_text(
-            '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
-            f'<script type="{MIME}state+json">{json.dumps({"state": models})}</script>'
-            f'<script src="host.js"></script><body>{BODY.format(*views)}',
-            "utf-8",
-        )
-        visit = open_page(f"page.html{address}", base=tmp_path.as_uri() + "/")
-        return visit.page
+        write_page(tmp_path, models, BODY)
+        return open_page(f"page.html{address}", base=tmp_path.as_uri() + "/").page
 
     return show
 
