@@ -252,15 +252,13 @@ def site() -> Path:
 
 
 @contextmanager
-def empty_page(browser: Browser, folder: Path) -> Iterator[Page]:
+def empty_page(browser: Browser, folder: Path, policy: str | None = None) -> Iterator[Page]:
     """A page with nothing in it, served from a folder."""
     (folder / "index.html").write_text("<!DOCTYPE html><title>empty</title>", "utf-8")
-    context = browser.new_context()
-    with serve(folder) as address:
+    with serve(folder, policy=policy) as address, browser.new_context() as context:
         page = context.new_page()
         page.goto(address)
         yield page
-    context.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,15 +15,14 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from attn_notes import programs
-from attn_notes.programs import forward, initial, source, training
+from attn_notes.programs import forward, initial, training
 from attn_notes.training import ensemble
 from attn_notes.training.schedules import warmup_cosine
-from attn_notes.widgets import _source
 
 from ..dependent import FOLLOWS, READS
 from . import program_page
 from .chapter_steps import STEPS, Step
-from .conftest import STRICT_POLICY, empty_page, serve
+from .conftest import STRICT_POLICY, empty_page
 from .torch_layers import LAYERS, TEXT, InALanguageModel, next_token
 
 Tensors = dict[str, Tensor]
@@ -291,15 +291,8 @@ def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
     def function(tensors: Tensors) -> Tensors:
         x = tensors["x"]
         y = x.exp()
-        return {
-            "x": x,
-            "again": x,
-            "y": y,
-            "y too": y,
-            "turned": y.mT,
-            "part": y[1:],
-            "two": x * 0 + 2,
-        }
+        same = {"x": x, "again": x, "y": y, "y too": y}
+        return {**same, "turned": y.mT, "part": y[1:], "two": x * 0 + 2}
 
     inputs = {"x": torch.arange(6.0).reshape(2, 3)}
     found = program_page.outputs(page, programs.export(function, inputs), inputs)
@@ -316,8 +309,8 @@ def trained(
     """In torch: the first gradients, and the last loss and weights."""
     descend = ensemble.gradient(model, step.loss, 1.0)
     weights = {name: p.detach().clone() for name, p in model.named_parameters()}
-    optimizer = torch.optim.AdamW(list(weights.values()), **adamw)
     first, loss = descend(weights, dict(model.named_buffers()), step.batch)
+    optimizer = torch.optim.AdamW(list(weights.values()), **adamw)
     schedule = warmup_cosine(count, 3)
     for i in range(count):
         grads, loss = descend(weights, dict(model.named_buffers()), step.batch)
@@ -343,33 +336,37 @@ def inputs_of(model: torch.nn.Module, step: Step) -> Tensors:
 
 
 ADAMW = dict(lr=3e-3, weight_decay=0.1, betas=(0.9, 0.95), eps=1e-7)
-IN_PAGE = "{ rate: 3e-3, decay: 0.1, beta1: 0.9, beta2: 0.95, eps: 1e-7 }"
+TRAIN = """(count) => {
+  const how = { rate: 3e-3, decay: 0.1, beta1: 0.9, beta2: 0.95, eps: 1e-7 };
+  const [step, factor] = [tools.adamw(H, program, how), tools.warmupCosine(count, 3)];
+  for (let i = 0; i < count; i++) { run(); step(factor(i)); }
+}"""
+
+
+def assert_trains_as_torch(
+    page: Page, model: torch.nn.Module, step: Step, program: programs.Program, count: int
+) -> Tensors:
+    """Fail unless so many steps of training are torch's; gives the gradients of the first."""
+    found = program_page.outputs(page, program, inputs_of(model, step))
+    first, loss, weights = trained(model, step, count, **ADAMW)
+    for parameter, gradient in first.items():
+        assert gradient.isfinite().all()
+        assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
+    page.evaluate(TRAIN, count)
+    torch.testing.assert_close(program_page.read(page)["loss"], loss.double(), rtol=0, atol=1e-9)
+    after = program_page.read(page, "inputs")
+    for parameter, weight in weights.items():
+        off = (after[parameter] - weight).abs().max()
+        assert off <= 1e-9, f"{parameter} is {off:.1e} off after {count} steps"
+    return first
 
 
 @pytest.mark.by_day(5)
 @pytest.mark.parametrize("name", STEPS)
 def test_a_chapters_step_is_torchs_and_ten_of_them_are(page: Page, name: str) -> None:
     step, model, program = exported(name)
-    inputs = inputs_of(model, step)
-    found = program_page.outputs(page, program, inputs)
-    count = 10 if step.tame else 1
-    first, loss, weights = trained(model, step, count, **ADAMW)
-    for parameter, gradient in first.items():
-        assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
-        assert gradient.isfinite().all()
+    first = assert_trains_as_torch(page, model, step, program, 10 if step.tame else 1)
     assert any(bool(gradient.abs().max() > 1e-4) for gradient in first.values())
-    page.evaluate(
-        f"""(count) => {{
-          const [step, factor] = [tools.adamw(H, program, {IN_PAGE}), tools.warmupCosine(count, 3)];
-          for (let i = 0; i < count; i++) {{ run(); step(factor(i)); }}
-        }}""",
-        count,
-    )
-    torch.testing.assert_close(program_page.read(page)["loss"], loss.double(), rtol=0, atol=1e-9)
-    for parameter, tensor in program_page.read(page, "inputs").items():
-        if parameter in weights:
-            off = (tensor - weights[parameter]).abs().max()
-            assert off <= 1e-9, f"{parameter} is {off:.1e} off after {count} steps"
 
 
 @pytest.mark.by_day(4)
@@ -382,24 +379,10 @@ def test_a_layer_of_torch_is_torchs_and_trains_in_the_page(page: Page, name: str
     program = forward.forward(model.eval(), {"x": TEXT}, ("y",))
     found = program_page.outputs(page, program, inputs)
     torch.testing.assert_close(found["y"], model(TEXT), rtol=0, atol=1e-12)
-
     step = Step(lambda _: model, next_token, {"x": TEXT})
     program = training.step(model.train(), next_token, step.batch, clip=1.0)
-    found = program_page.outputs(page, program, inputs_of(model, step))
-    first, loss, weights = trained(model, step, 5, **ADAMW)
-    for parameter, gradient in first.items():
-        assert (found[f"gradient.{parameter}"] - gradient).abs().max() <= 1e-12, parameter
+    for parameter, gradient in assert_trains_as_torch(page, model, step, program, 5).items():
         assert gradient.abs().max() > 1e-6 or parameter.endswith("bias"), parameter
-    page.evaluate(
-        f"""() => {{
-          const [step, factor] = [tools.adamw(H, program, {IN_PAGE}), tools.warmupCosine(5, 3)];
-          for (let i = 0; i < 5; i++) {{ run(); step(factor(i)); }}
-        }}"""
-    )
-    found = program_page.read(page)
-    torch.testing.assert_close(found["loss"], loss.double(), rtol=0, atol=1e-9)
-    after = program_page.read(page, "inputs")
-    assert max(float((after[n] - w).abs().max()) for n, w in weights.items()) <= 1e-9
 
 
 @pytest.mark.parametrize("wasm", [False, True])
@@ -418,46 +401,31 @@ def test_a_step_in_single_precision_is_close(page: Page, name: str, wasm: bool) 
 # --- What a page has around programs
 
 
-def test_adamw_with_its_own_settings_is_torchs(page: Page) -> None:
-    inputs = {"w": torch.tensor([0.3, -1.2, 0.0], dtype=torch.float64)}
+@pytest.mark.parametrize("rates", [{}, {"fast": 15}])
+def test_adamw_is_torchs_also_at_a_rate_of_a_parameters_own(
+    page: Page, rates: dict[str, float]
+) -> None:
+    start = torch.tensor([0.3, -1.2, 0.0], dtype=torch.float64)
+    inputs = {name: start.clone() for name in ("slow", "fast")}
 
-    def quartic(tensors: Tensors) -> Tensors:
-        w = tensors["w"]
-        return {"gradient.w": w**3 - 0.1 * w.square(), "other": w}
+    def quartics(tensors: Tensors) -> Tensors:
+        slopes = {f"gradient.{n}": w**3 - 0.1 * w.square() for n, w in tensors.items()}
+        return {**slopes, "other": tensors["slow"]}
 
-    program_page.make(page, programs.export(quartic, inputs), inputs)
+    program_page.make(page, programs.export(quartics, inputs), inputs)
     page.evaluate(
-        "() => { const step = tools.adamw(H, program, { rate: 1e-2 });"
-        " for (let i = 0; i < 50; i++) { run(); step(); } }"
+        "(rates) => { const step = tools.adamw(H, program, { rate: 1e-2, rates });"
+        " for (let i = 0; i < 50; i++) { run(); step(0.5); } }",
+        rates,
     )
-    weight = inputs["w"].clone()
-    optimizer = torch.optim.AdamW([weight], lr=1e-2)
+    groups = [{"params": [w], "lr": rates.get(n, 1) * 0.5e-2} for n, w in inputs.items()]
+    optimizer = torch.optim.AdamW(groups)
     for _ in range(50):
-        weight.grad = quartic({"w": weight})["gradient.w"]
+        for name, weight in inputs.items():
+            weight.grad = quartics(inputs)[f"gradient.{name}"]
         optimizer.step()
-    torch.testing.assert_close(program_page.read(page, "inputs")["w"], weight, rtol=0, atol=1e-14)
-
-
-def test_a_parameter_may_learn_at_a_rate_of_its_own(page: Page) -> None:
-    inputs = {name: torch.tensor([0.3, -1.2], dtype=torch.float64) for name in ("slow", "fast")}
-
-    def cubes(tensors: Tensors) -> Tensors:
-        return {f"gradient.{name}": tensors[name] ** 3 for name in inputs}
-
-    program_page.make(page, programs.export(cubes, inputs), inputs)
-    page.evaluate(
-        "() => { const step = tools.adamw(H, program, { rate: 1e-2, rates: { fast: 15 } });"
-        " for (let i = 0; i < 50; i++) { run(); step(0.5); } }"
-    )
-    slow, fast = (inputs[name].clone() for name in ("slow", "fast"))
-    groups = [{"params": [slow]}, {"params": [fast], "lr": 15 * 0.5e-2}]
-    optimizer = torch.optim.AdamW(groups, lr=0.5e-2)
-    for _ in range(50):
-        slow.grad, fast.grad = slow**3, fast**3
-        optimizer.step()
-    found = program_page.read(page, "inputs")
-    for name, weight in (("slow", slow), ("fast", fast)):
-        torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-14)
+    for name, weight in program_page.read(page, "inputs").items():
+        torch.testing.assert_close(weight, inputs[name], rtol=0, atol=1e-14)
 
 
 def test_what_is_frozen_is_not_moved(page: Page) -> None:
@@ -489,11 +457,8 @@ def test_the_fast_exponential_is_close_over_its_range(page: Page) -> None:
     found = page.evaluate("(x) => x.map(tools.fastExp)", x.tolist())
     off = (torch.tensor(found, dtype=torch.float64) / x.exp() - 1).abs().max()
     assert off < 1e-6
-    assert page.evaluate("[-Infinity, -200, 200, Infinity, 0].map(tools.fastExp)") == [
-        *(0, 0),
-        *(math.inf, math.inf),
-        1,
-    ]
+    ends = page.evaluate("[-Infinity, -200, 200, Infinity, 0].map(tools.fastExp)")
+    assert ends == [0, 0, math.inf, math.inf, 1]
     assert page.evaluate("Number.isNaN(tools.fastExp(NaN))")
 
 
@@ -528,25 +493,23 @@ def test_random_numbers_have_their_distribution(page: Page) -> None:
 
 
 def test_starting_weights_are_drawn_as_they_are_described(page: Page) -> None:
-    specs = {
+    normal = {"draw": "normal", "mean": 0.0, "std": 1.0}
+    term = {"of": 0, "count": 4, "from": 0, "step": 2, "advance": 1}
+    terms = [{**term, "factor": 0.5, "start": 0}, {**term, "factor": -0.5, "start": 1}]
+    specs: dict[str, dict[str, Any]] = {
         "uniform": {"shape": [50, 40], "draw": "uniform", "low": -0.3, "high": 0.1},
-        "normal": {"shape": [2000], "draw": "normal", "mean": 2.0, "std": 0.5},
+        "normal": {"shape": [2000], **normal, "mean": 2.0, "std": 0.5},
         "ones": {"shape": [3], "draw": "constant", "value": 1.0},
-        "cut": {
-            **{"shape": [2000], "draw": "truncated normal"},
-            **{"mean": 0.0, "std": 2.0, "low": -2.0, "high": 4.0},
-        },
+        "cut": {"shape": [2000], **normal, "std": 2.0, "low": -2.0, "high": 4.0},
         "pair": {
-            **{"shape": [4, 2], "draw": "sum"},
-            "of": [{"shape": [4, 1], "draw": "normal", "mean": 0.0, "std": 1.0}],
-            "terms": [
-                dict(of=0, factor=0.5, count=4, start=0, step=2, advance=1, **{"from": 0}),
-                dict(of=0, factor=-0.5, count=4, start=1, step=2, advance=1, **{"from": 0}),
-            ],
+            "shape": [4, 2],
+            "draw": "sum",
+            "of": [{"shape": [4, 1], **normal}],
+            "terms": terms,
         },
     }
-    shapes = {name: torch.zeros(spec["shape"]) for name, spec in specs.items() if name != "absent"}
-    inputs = {name: tensor.double() for name, tensor in shapes.items()}
+    specs["cut"]["draw"] = "truncated normal"
+    inputs = {name: torch.zeros(spec["shape"]).double() for name, spec in specs.items()}
     program = programs.export(lambda t: {"sum": sum(x.sum() for x in t.values())}, inputs)
     program_page.make(page, program, inputs)
     absent = {"absent": specs["ones"]}  # what a program does not read is left out
@@ -677,14 +640,9 @@ def test_a_long_row_of_sigmoids_is_the_same_with_vectors_and_without(
 
 
 def test_there_are_no_vectors_where_webassembly_may_not_be(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+    browser: Browser, tmp_path: Path
 ) -> None:
-    folder = tmp_path_factory.mktemp("strict")
-    (folder / "index.html").write_text("<!DOCTYPE html><title>strict</title>", "utf-8")
-    context = browser.new_context()
-    with serve(folder, policy=STRICT_POLICY) as address:
-        page = context.new_page()
-        page.goto(address)
+    with empty_page(browser, tmp_path, STRICT_POLICY) as page:
         program_page.load_tools(page)
         assert page.evaluate("tools.loadVectors(100)") is None
         # and a program needs nothing that such a policy forbids
@@ -695,10 +653,3 @@ def test_there_are_no_vectors_where_webassembly_may_not_be(
         torch.testing.assert_close(found["y"], wanted, rtol=1e-12, atol=0)
         page.evaluate("delete window.WebAssembly")
         assert page.evaluate("tools.loadVectors(100)") is None
-    context.close()
-
-
-def test_the_tools_stand_beside_the_other_parts_of_a_widget(page: Page) -> None:
-    names = ("_model.js", "_page.js", "program.js", "vectors.js")
-    joined = "".join(source.read(name, _source.FOLDERS) for name in names)
-    assert page.evaluate(f"async (text) => Object.keys(await ({program_page.LOAD})(text))", joined)
