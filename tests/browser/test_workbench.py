@@ -215,22 +215,24 @@ def test_what_runs_reaches_nothing(open_page: OpenPage) -> None:
     assert visit.errors == []
 
 
-OUT = [
-    "import js",
-    "from js import fetch",
-    "import jsffi",
-    "import _page",
-    "import sys",
-    "import builtins",
-    "__import__('js')",
-    "exec('import js')",
-    "torch.zeros.__globals__['Way'].js.op.constructor('return fetch(1)')()",
-]
+OUT = """\
+import js
+from js import fetch
+import jsffi
+import os
+import _page
+import sys
+import builtins
+__import__('js')
+__import__('jsffi')
+from attn_notes.cell.page import bridge
+exec('import js')
+torch.zeros.__globals__['Way'].js.op.constructor('return fetch(1)')()"""
 
 
 def test_python_finds_no_way_out(shared: Page) -> None:
     cell = bench(shared)
-    for text in OUT:
+    for text in OUT.splitlines():
         write(cell, text)
         assert run(cell)["code"] == "failed", text
         words = said(cell)
