@@ -224,11 +224,11 @@ class Scene:
     awake: dict[str, Any] = field(default_factory=dict)
 
 
-def light_and_dark(page: Page, axe: "CheckPage") -> list[str]:
-    """What axe finds wrong with a bare page's widget as it is, and with its colours in the dark."""
-    findings = axe(page, ".attn-widget")
+def light_and_dark(page: Page, axe: "CheckPage", within: str = ".attn-widget") -> list[str]:
+    """What axe finds wrong there, as it is and with its colours in the dark."""
+    findings = axe(page, within)
     page.emulate_media(color_scheme="dark")
-    findings += axe(page, ".attn-widget", contrast=True)
+    findings += axe(page, within, contrast=True)
     page.emulate_media(color_scheme="light")
     return findings
 
