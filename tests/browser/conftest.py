@@ -351,8 +351,7 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPag
             stack.callback(page.close)
             page.set_viewport_size(ViewportSize(width=width, height=WINDOW["height"]))
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-            visit = Visit(page)
-            _record(visit, base)
+            visit = recorded(page, base)
             page.goto(base + path)
             visit.settle()
             return visit
@@ -397,8 +396,9 @@ def module_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Pa
         visit.assert_clean()
 
 
-def _record(visit: Visit, base: str) -> None:
-    ours = urlsplit(base)
+def recorded(page: Page, base: str) -> Visit:
+    """A page that has asked for nothing yet; all but what stands at that address is another's."""
+    visit, ours = Visit(page), urlsplit(base)
 
     def on_request(request: Request) -> None:
         url = urlsplit(request.url)
@@ -421,11 +421,12 @@ def _record(visit: Visit, base: str) -> None:
         if response.status >= 400:
             visit.failed.append(f"{response.status} {response.url}")
 
-    visit.page.on("request", on_request)
-    visit.page.on("console", on_console)
-    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    visit.page.on("response", on_response)
-    visit.page.on("requestfailed", on_failed)
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    page.on("response", on_response)
+    page.on("requestfailed", on_failed)
+    return visit
 
 
 # Whether text stands out from what is behind it takes axe most of its time, and where style and

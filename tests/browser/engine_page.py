@@ -1,6 +1,6 @@
 """An empty page with the engine of the lessons' cells beside it: `ask` as an editor does."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,3 @@ def printed(page: Page, source: str) -> str:
     assert answer == {"error": None}, answer
     found: str = page.evaluate("printed.join('\\n')")
     return found.rstrip("\n")
-
-
-Evaluate = Callable[..., dict[str, Tensor]]

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, expect
 from . import cell_page
 from .conftest import ROOT, SITE, STRICT_POLICY, CheckPage, OpenPage, Visit, opened, serve
 from .training_page import UNABLE
+from .widget_page import light_and_dark
 
 
 @dataclass(frozen=True)
@@ -171,15 +172,14 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
 
 
 @pytest.mark.by_day
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits_a_phone_and_axe_finds_nothing(
-    open_page: OpenPage, axe: CheckPage, theme: str, stem: str
+    open_page: OpenPage, axe: CheckPage, stem: str
 ) -> None:
-    page = open_page(f"book/{stem}.html", width=390, theme=theme).page
+    page = open_page(f"book/{stem}.html", width=390).page
     cell = cell_page.editor(page)
     cell_page.run(cell)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    assert axe(page, ".attn-cell") == []
+    assert light_and_dark(page, axe, ".attn-cell") == []
 
 
 @pytest.mark.parametrize("page", ["deep_qkv", "workbench"])

@@ -15,9 +15,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
 from .. import exercises
-from .conftest import STEMS
+from .conftest import ROOT, STEMS, recorded
 
-ROOT = Path(__file__).parents[2]
 SLIDE = {"width": 1280, "height": 720}
 LETTERS = 18  # px, the smallest; an exponent of a figure's scale may be a hair smaller
 # Whatever of a slide, or of the widget in its frame, can be seen lies in it, and so do its letters;
@@ -75,16 +74,10 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page that may ask for files only, and in which nothing may go wrong."""
-    page = browser.new_page(viewport=SLIDE)
-    asked: list[str] = []
-    wrong: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    yield page
-    assert [one for one in asked if not one.startswith(("file:", "blob:", "data:"))] == []
-    assert wrong == []
-    page.close()
+    visit = recorded(browser.new_page(viewport=SLIDE), "file:")
+    yield visit.page
+    visit.assert_clean()
+    visit.page.close()
 
 
 def opened(page: Page, path: Path) -> Page:

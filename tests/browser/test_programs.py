@@ -73,7 +73,22 @@ def assert_same(page: Page, function: Callable[..., Tensor], inputs: Tensors) ->
 # --- Every operation
 
 Shaped = Callable[..., Tensor]
+ANY: list[Callable[[Tensor], Tensor]] = [
+    *(torch.neg, torch.exp, torch.expm1, torch.tanh, torch.sigmoid, torch.erf, torch.abs),
+    *(torch.floor, torch.ceil, torch.trunc, torch.sign, torch.sin, torch.cos),
+    *(F.silu, F.relu, F.softplus, F.logsigmoid, F.gelu, F.elu),
+]
+POSITIVE = [torch.log, torch.log1p, torch.sqrt, torch.rsqrt, torch.reciprocal]
+
+
+def of(entrywise: Callable[[Tensor], Tensor]) -> Shaped:
+    if entrywise in POSITIVE:
+        return lambda x: entrywise(x * x + 0.1)
+    return lambda x: entrywise(4 * x) + x
+
+
 X: dict[str, Shaped] = {
+    **{each.__name__: of(each) for each in (*ANY, *POSITIVE)},
     # entry by entry
     "add": lambda x, y: x + 2 * y,
     "sub": lambda x, y: torch.sub(x, y, alpha=3),
@@ -81,37 +96,15 @@ X: dict[str, Shaped] = {
     "mul": lambda x, y: x * y,
     "div": lambda x, y: x / (y * y + 1),
     "rounded": lambda x, y: torch.div(x * 5, y * y + 1, rounding_mode="floor") + x,
-    "truncated": lambda x: (x * 3).trunc() * x,
     "remainder": lambda x, y: (x * 5) % (y * y + 0.5),
     "broadcast": lambda x, y: x[:, :1] * y[0] + y[..., -1:],
-    "neg": lambda x: -x,
-    "exp": lambda x: x.exp(),
-    "expm1": lambda x: x.expm1(),
-    "log": lambda x: (x * x + 0.1).log(),
-    "log1p": lambda x: (x * x).log1p(),
-    "sqrt": lambda x: (x * x + 1).sqrt(),
-    "rsqrt": lambda x: (x * x + 1).rsqrt(),
-    "reciprocal": lambda x: (x * x + 1).reciprocal(),
     "powers": lambda x: x**2 + (x * x + 1) ** -1 + (x * x + 1) ** 1.7 + x**3,
     "power of": lambda x, y: (x * x + 1) ** y,
-    "tanh": lambda x: x.tanh(),
-    "sin and cos": lambda x: x.sin() * x.cos(),
-    "sigmoid": lambda x: x.sigmoid(),
-    "silu": lambda x: F.silu(x),
-    "relu": lambda x: F.relu(x),
     "leaky relu": lambda x: F.leaky_relu(x, 0.1),
-    "softplus": lambda x: F.softplus(x),
-    "log sigmoid": lambda x: F.logsigmoid(x),
-    "gelu": lambda x: F.gelu(3 * x),
     "gelu by tanh": lambda x: F.gelu(3 * x, approximate="tanh"),
-    "elu": lambda x: F.elu(x),
-    "erf": lambda x: torch.erf(4 * x),
-    "abs": lambda x: x.abs(),
-    "sign": lambda x: x.sign() * x,
     "clamp": lambda x: x.clamp(-0.5, 0.7),
     "clamp to tensors": lambda x, y: torch.clamp(x, y - 1, y + 1),
     "maximum": lambda x, y: torch.maximum(x, y) * torch.minimum(x, y),
-    "floor and ceil": lambda x: x.floor() + 2 * x.ceil() + x,
     "comparisons": lambda x, y: (x < y).double() + 2 * (x >= 0) + 4 * (y == y) + 8 * (x != y) + x,
     "logic": lambda x, y: ((x > 0) & ~(y > 0) | (x > y)).double() * x,
     "where": lambda x, y: torch.where(x > y, x, 2.0),

@@ -16,7 +16,7 @@ from attn_notes.training import ensemble
 from attn_notes.training.checkpoint import load_weights
 from attn_notes.training.schedules import warmup_cosine
 
-from .conftest import CheckPage, serve
+from .conftest import CheckPage, Visit, recorded, serve
 from .torch_layers import LAYERS, TEXT, InALanguageModel, V, next_token
 from .training_page import NO_BLOBS, UNABLE
 
@@ -34,24 +34,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def opened(context: BrowserContext) -> Iterator[Callable[[str], Page]]:
     """Opens a page that nothing goes wrong in, and that asks for nothing but itself."""
-    pages: list[Page] = []
-    wrong: list[str] = []
-    asked: list[str] = []
+    visits: list[Visit] = []
 
     def open_page(address: str) -> Page:
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(address)
-        pages.append(page)
-        return page
+        visits.append(recorded(context.new_page(), address))
+        visits[-1].page.goto(address)
+        return visits[-1].page
 
     yield open_page
-    for page in pages:
-        page.close()
-    assert wrong == []
-    assert [url for url in asked if not url.startswith("blob:")] == asked[:1]
+    for visit in visits:
+        visit.assert_clean()
+        asked = [answer.url for answer in visit.responses if not answer.url.startswith("blob:")]
+        assert asked == [visit.page.url]
+        visit.page.close()
 
 
 def train(page: Page) -> tuple[float, Path]:

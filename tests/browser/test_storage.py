@@ -117,12 +117,3 @@ def test_what_fills_up_while_a_page_is_open_stops_nothing(open_page: OpenPage) -
     page.reload()
     expect(page.locator(".attn-guesses input[type=text]").first).to_have_value("50")
     visit.assert_clean()
-
-
-def test_where_it_is_kept_it_is_said_so(open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html", fresh=True)
-    for place in (".attn-guesses .attn-note", ".attn-cell > .attn-hint"):
-        for said in visit.page.locator(place).all():
-            if "Reached" not in said.inner_text():
-                expect(said).to_contain_text("stays in this browser.")
-    assert FOR_NOW not in visit.page.locator("main").inner_text()
