@@ -167,38 +167,6 @@ def test_a_reader_answers_in_the_page(
     expect(node).to_contain_text(f"Reached: {found.points} points of {found.points} here")
 
 
-def test_an_answer_of_a_few_values_is_typed_in_fields(open_page: OpenPage) -> None:
-    """They write the code, and follow it: what was kept, what begins anew, what is no such line."""
-    page = open_page("book/attention.html", fresh=True).page
-    node = exercise_of(page, "disagree")
-    code, (word, letter) = node.locator("textarea"), node.locator("input").all()
-    word.fill("cab")
-    assert code.input_value() == 'answer = ("cab", ...)'
-    letter.fill("1")
-    letter.press("Enter")
-    expect(node).to_contain_text("for cab it reads an a and an a is written")
-    page.reload()
-    assert [field.input_value() for field in node.locator("input").all()] == ["cab", "1"]
-    word.fill('"b\\')
-    assert code.input_value() == r'answer = ("\"b\\", 1)'
-    word.fill("baa")
-    letter.fill("2")
-    cell_page.run(node)
-    expect(node).to_have_attribute("data-passed", "true")
-    node.get_by_role("button", name="Begin anew").click()
-    assert word.input_value() == letter.input_value() == ""
-    node.locator("summary").click()
-    code.fill("answer = None")
-    word.fill("baa")
-    assert code.input_value() == 'answer = ("baa", ...)'
-    softmax = exercise_of(page, "softmax")
-    softmax.get_by_label("all three").fill("1 / 5,367")
-    assert '"all three": 1 / 5.367, "masked": ...' in softmax.locator("textarea").input_value()
-    softmax.get_by_label("verdict").select_option("it does not double")
-    assert '"verdict": "it does not double"}' in softmax.locator("textarea").input_value()
-    assert exercise_of(page, "triangle").locator("input").count() == 0
-
-
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", STEMS)
 def test_every_exercise_has_an_editor_or_a_reason(open_page: OpenPage, stem: str) -> None:

@@ -112,9 +112,8 @@ def editor() -> list[Beside]:
     return [hosted(html, {"coins.json": data, "_lesson_coins.js": means})]
 
 
-def answer() -> list[Beside]:
-    """Two exercises of a lesson, each with the notebook's stub and its check."""
-    stem = "deep_qkv"
+def answer(stem: str = "deep_qkv") -> list[Beside]:
+    """The exercises of a lesson, each with the notebook's stub and its check."""
     all_of_them, made = answers.of_lesson([ROOT / "book" / f"{stem}.ipynb"], stem)
     found = [x for x in all_of_them if not x.why_not]
     points = json.dumps({x.name: x.points for x in found})
@@ -223,6 +222,25 @@ press Begin anew
 press Save
 """
 
+FIELDS = r"""
+# an answer of a few values is typed in fields, which write the code and follow it
+type "cab" into [data-name=disagree] input 0
+type "1" into [data-name=disagree] input 1
+keys Enter
+# what was kept is there again; a quote is a letter, a comma is a point
+reload
+press [data-name=disagree] summary
+type ""b\" into [data-name=disagree] input 0
+press [data-name=disagree] button 2
+press [data-name=disagree] summary
+js answer("disagree", "answer = None")
+type "baa" into [data-name=disagree] input 0
+type "2" into [data-name=disagree] input 1
+keys Enter
+press [data-name=softmax] summary
+type "1 / 5,367" into all three
+choose "it does not double" of verdict
+"""
 
 FOREIGN = {
     "code": f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}",
@@ -289,5 +307,6 @@ SCRIPTS = {
     "editor": (editor, EDITOR),
     "trained": (editor, TRAINING),
     "answers": (answer, ANSWERS),
+    "fields": (partial(answer, "attention"), FIELDS),
     "bench": (bench, BENCH),
 }
