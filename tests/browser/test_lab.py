@@ -45,7 +45,7 @@ from dataclasses import replace
 if hasattr(recipe, "train_kind"):
     recipe.train_kind.__defaults__ = (replace(recipe.LIVE, steps=60),)
 """
-CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells].map((cell) => ({
+CELLS = """(of = jupyterapp.shell.currentWidget) => [...of.content.model.cells].map((cell) => ({
     id: cell.id, type: cell.type, tags: cell.getMetadata('tags') ?? [],
     count: cell.executionCount ?? null, outputs: cell.outputs?.toJSON() ?? [],
 }))"""
@@ -234,21 +234,23 @@ def test_a_figure_is_drawn_whether_the_notebook_is_trusted_or_not(
 
 @pytest.mark.long
 def test_the_books_own_lesson_runs_to_its_end(page: Page) -> None:
-    page.evaluate(
-        """async (path) => {
-            const other = await jupyterapp.commands.execute('docmanager:open', {path});
+    cells = page.evaluate(
+        f"""async (path) => {{
+            const other = await jupyterapp.commands.execute('docmanager:open', {{path}});
             await other.context.ready;
             await other.sessionContext.ready;
             await jupyterapp.commands.execute('notebook:run-all-cells');
-        }""",
+            const cells = ({CELLS})(other);
+            other.dispose();
+            return cells;
+        }}""",
         OWN.name,
     )
-    code = [cell for cell in page.evaluate(CELLS) if cell["type"] == "code"]
+    code = [cell for cell in cells if cell["type"] == "code"]
     assert all(cell["count"] for cell in code)
     outputs = [output for cell in code for output in cell["outputs"]]
     assert not [each for each in outputs if each["output_type"] == "error"]
     assert sum("image/png" in each.get("data", {}) for each in outputs) == 3
-    page.evaluate("() => jupyterapp.shell.currentWidget.dispose()")
 
 
 def test_jupyterlab_accepts_its_extensions(folder: Path) -> None:
