@@ -306,59 +306,47 @@ def test_what_torch_has_and_the_page_lacks_is_no_error_of_the_reader(
 # --- Where the page's smaller Python would do otherwise, without a word
 
 
-def of_python(source: str) -> str:
-    """What a cell prints by torch."""
+HANDLED = """
+# a number times a tensor is a tensor, of which Python's own functions know
+x = torch.tensor(2.0)
+print(0.5 * x, 1 - x, 3 / x, float(torch.tensor(2.5)), int(torch.tensor(7)))
+print(max(0.0, x), min(x, 5.0), max([x, 3 * x]))
+# sorted keeps equals in order, backwards too; zip may be strict
+print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1]))
+print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1], reverse=True))
+print(list(zip([1, 2], 'ab', strict=True)))
+# another dtype, and whole numbers beyond 32 bits
+print(torch.arange(3).softmax(0, torch.float64), torch.ones(2).log_softmax(0, torch.float64))
+print(F.softmax(torch.arange(4).view(2, 2), 0, dtype=torch.float32))
+print(torch.tensor(2**40).item(), 2**40)
+# what is so already is the same tensor, and what is made anew another
+x = torch.zeros(3)
+for y in (x.flatten(), x.float(), x.to(torch.float32), x.view(1, 3).flatten(0, 1)):
+    y[0] += 1
+print(x)
+for y in (torch.tensor(x, dtype=x.dtype), x.clone(), x.double(), torch.stack([x, x]).flatten()):
+    y[0] += 1
+print(x)
+# masks are combined
+keep = torch.tensor([True, False, True])
+past = torch.ones(3, 3, dtype=torch.bool).tril_()
+print(past ^ keep, torch.logical_and(past, keep), past.logical_or(keep[:, None]))
+print((past & keep).fill_diagonal_(True), past.long().logical_xor(keep).logical_not_())
+print(keep.new_ones(2), keep.new_zeros(1, 2), keep.new_full((2,), True))
+# a tensor is printed as torch prints it
+print(torch.tensor([[1.0, 20.5], [-3.0, 4.0]]), torch.arange(3), torch.eye(2) > 0)
+print(torch.tensor([1e-6, 1.0]), torch.tensor([float('inf'), 1.0]), torch.zeros(2, 2, 2))
+"""
+
+
+def test_what_the_page_does_as_python_does(page: Page) -> None:
     lines: list[str] = []
 
     def show(*values: object) -> None:
         lines.append(" ".join(map(str, values)))
 
-    exec(source, NAMES | {"print": show})
-    return "\n".join(lines)
-
-
-HANDLED = {
-    "a number times a tensor is a tensor": "x = torch.tensor(2.0)\nprint(0.5 * x, 1 - x, 3 / x)",
-    "float of a tensor": "print(float(torch.tensor(2.5)), int(torch.tensor(7)))",
-    "max of tensors": "x = torch.tensor(2.0)\nprint(max(0.0, x), min(x, 5.0), max([x, 3 * x]))",
-    "sorted keeps equals in order": "print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1]))",
-    "sorted backwards, too": (
-        "print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1], reverse=True))"
-    ),
-    "zip may be strict": "print(list(zip([1, 2], 'ab', strict=True)))",
-    "softmax in another dtype": (
-        "print(torch.arange(3).softmax(0, torch.float64))\n"
-        "print(torch.ones(2).log_softmax(0, torch.float64))\n"
-        "print(F.softmax(torch.arange(4).view(2, 2), 0, dtype=torch.float32))"
-    ),
-    "whole numbers beyond 32 bits": "print(torch.tensor(2**40).item(), 2**40)",
-    "what is so already is the same tensor": (
-        "x = torch.zeros(3)\n"
-        "for y in (x.flatten(), x.float(), x.to(torch.float32), x.view(1, 3).flatten(0, 1)):\n"
-        "    y[0] += 1\n"
-        "print(x)\n"
-        "again = torch.tensor(x, dtype=x.dtype)\n"
-        "for y in (again, x.clone(), x.double(), torch.stack([x, x]).flatten()):\n"
-        "    y[0] += 1\n"
-        "print(x)"
-    ),
-    "masks are combined": (
-        "keep = torch.tensor([True, False, True])\n"
-        "past = torch.ones(3, 3, dtype=torch.bool).tril_()\n"
-        "print(past ^ keep, torch.logical_and(past, keep), past.logical_or(keep[:, None]))\n"
-        "print((past & keep).fill_diagonal_(True), past.long().logical_xor(keep).logical_not_())\n"
-        "print(keep.new_ones(2), keep.new_zeros(1, 2), keep.new_full((2,), True))"
-    ),
-    "a tensor is printed as torch prints it": (
-        "print(torch.tensor([[1.0, 20.5], [-3.0, 4.0]]), torch.arange(3), torch.eye(2) > 0)\n"
-        "print(torch.tensor([1e-6, 1.0]), torch.tensor([float('inf'), 1.0]), torch.zeros(2, 2, 2))"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HANDLED)
-def test_what_the_page_does_as_python_does(page: Page, name: str) -> None:
-    assert engine_page.printed(page, HANDLED[name]) == of_python(HANDLED[name])
+    exec(HANDLED, NAMES | {"print": show})
+    assert engine_page.printed(page, HANDLED) == "\n".join(lines)
 
 
 SAID = {

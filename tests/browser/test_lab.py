@@ -45,7 +45,7 @@ from dataclasses import replace
 if hasattr(recipe, "train_kind"):
     recipe.train_kind.__defaults__ = (replace(recipe.LIVE, steps=60),)
 """
-CELLS = """(of = jupyterapp.shell.currentWidget) => [...of.content.model.cells].map((cell) => ({
+CELLS = """(of) => [...(of ?? jupyterapp.shell.currentWidget).content.model.cells].map((cell) => ({
     id: cell.id, type: cell.type, tags: cell.getMetadata('tags') ?? [],
     count: cell.executionCount ?? null, outputs: cell.outputs?.toJSON() ?? [],
 }))"""
