@@ -19,7 +19,6 @@ from attn_notes.programs import forward, training
 from attn_notes.training import ensemble
 from attn_notes.training.schedules import warmup_cosine
 
-from ..dependent import FOLLOWS, READS
 from . import program_page
 from .chapter_steps import STEPS, Step
 from .conftest import STRICT_POLICY, empty_page
@@ -251,33 +250,6 @@ def test_operations_after_one_another_are_torchs(
     g = Generator().manual_seed(len(steps))
     inputs = {name: torch.randn(shape, generator=g, dtype=torch.float64) for name in "xy"}
     assert_same(page, function, inputs)
-
-
-@quick(max_examples=FEW)
-@given(
-    functions=st.lists(st.sampled_from([*FOLLOWS, *(f for _, f in READS.values())]), max_size=3),
-    one=st.lists(st.floats(-3, 3, width=16), min_size=4, max_size=4),
-    other=st.lists(st.floats(-3, 3, width=16), min_size=4, max_size=4),
-)
-@example(functions=FOLLOWS, one=[1, 1, 1, 1], other=[1, -1, -1, -1])
-@example(functions=[READS["length"][1]], one=[1, 1, 1, 1], other=[1, -1, -1, -1])
-def test_what_is_exported_with_one_example_is_torchs_with_another_or_refused(
-    page: Page, functions: list[Callable[[Tensor], Tensor]], one: list[float], other: list[float]
-) -> None:
-    def function(tensors: Tensors) -> Tensors:
-        x = tensors["x"]
-        for each in functions:
-            x = each(x)
-        return {"y": x}
-
-    first, second = ({"x": torch.tensor(numbers, dtype=torch.float64)} for numbers in (one, other))
-    try:
-        program = programs.export(function, first)
-    except programs.UnknownOperationError:
-        assert not set(functions) <= set(FOLLOWS)
-        return
-    found = program_page.outputs(page, program, second)["y"]
-    torch.testing.assert_close(found, function(second)["y"], rtol=1e-11, atol=1e-12)
 
 
 def test_several_outputs_may_be_one_tensor_and_an_input(page: Page) -> None:
