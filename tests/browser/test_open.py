@@ -106,18 +106,3 @@ def test_the_address_says_which_of_two_widgets(open_page: OpenPage) -> None:
     visit.settle()
     expect(page.locator(".attn-widget").nth(1)).to_be_focused()
     page.wait_for_function(f"({IN_VIEW})() === 1")
-
-
-def test_a_seed_that_failed_stays(open_page: OpenPage) -> None:
-    """From a seed that sorts everything to one that does not, and no further at a second click."""
-    visit = open_page("book/deep_qkv.html?bare")
-    score = visit.page.locator(".abc-score").first
-    expect(score).to_have_text("27 of 27 sorted")
-    visit.page.evaluate("location.hash = '#open-failed'")
-    expect(score).not_to_have_text("27 of 27 sorted")
-    failed = score.text_content() or ""
-    visit.page.evaluate("location.hash = ''")
-    visit.page.evaluate("location.hash = '#open-failed'")
-    expect(visit.page.locator(".attn-widget")).to_be_focused()
-    expect(score).to_have_text(failed)
-    visit.assert_clean()

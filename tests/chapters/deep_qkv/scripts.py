@@ -137,6 +137,12 @@ press Show a seed that failed
 # where nobody does, nobody is said to have failed; nor where all do
 js window.all = models[0].get("runs"); models[0].set("runs", { gated: all.gated });
 js models[0].set("runs", { strict: all.strict });
+js models[0].set("runs", all);
+press Show a seed that sorts all 27
+# an address opens a seed that failed, and goes no further the second time
+js location.hash = "#open-failed";
+js location.hash = "";
+js location.hash = "#open-failed";
 """
 
 RUNS = """
