@@ -17,7 +17,6 @@ from attn_notes.training.checkpoint import load_weights
 from attn_notes.training.schedules import warmup_cosine
 
 from .conftest import CheckPage, Visit, recorded, serve
-from .torch_layers import LAYERS, TEXT, InALanguageModel, V, next_token
 from .training_page import NO_BLOBS, UNABLE
 
 Tensors = dict[str, Tensor]
@@ -79,26 +78,6 @@ def assert_as_torch(
         torch.testing.assert_close(p.double(), weights[name], rtol=0, atol=1e-6)
 
 
-@pytest.mark.by_day(2)
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_of_torch_trains_in_a_saved_page(
-    name: str, opened: Callable[[str], Page], tmp_path: Path
-) -> None:
-    """On three batches in turn, from a disk."""
-    torch.manual_seed(5)
-    model = InALanguageModel(LAYERS[name]()).double()
-    batches = [{"x": (TEXT + i) % V} for i in range(3)]
-    program = training.step(model, next_token, batches[0])
-    page = program.save(
-        tmp_path / "saved",
-        training.inputs(model, batches[0]),
-        batches=[training.named(batch) for batch in batches],
-        double=True,
-        **HOW,
-    )
-    assert_as_torch(opened(page.as_uri()), model, next_token, batches)
-
-
 class Line(nn.Module):
     """Two layers, the first of which is as it was."""
 
@@ -117,31 +96,33 @@ def squares(model: Any, batch: Tensor) -> Tensor:
     return (model(batch) - batch[:, :1]).square().mean()
 
 
-Trained = tuple[Path, nn.Module, Tensor]
+Trained = tuple[Path, nn.Module, list[Tensor]]
 
 
 @pytest.fixture
 def line(tmp_path: Path) -> Trained:
-    """A page that trains a line, its model, and its only batch."""
+    """A page that trains a line, its model, and three batches that it takes in turn."""
     model = Line(Generator().manual_seed(1)).double()
-    batch = torch.randn(8, 3, generator=Generator().manual_seed(2)).double()
-    program = training.step(model, squares, batch)
-    page = program.save(
+    batches = [torch.randn(8, 3, generator=Generator().manual_seed(i)).double() for i in range(3)]
+    page = training.step(model, squares, batches[0]).save(
         tmp_path / "line",
-        training.inputs(model, batch),
+        training.inputs(model, batches[0]),
+        batches=[training.named(batch) for batch in batches],
         draws=initial.draws(Line),
         double=True,
         title="A line, <b>half</b> of it & more",
         **HOW,
     )
-    return page, model, batch
+    return page, model, batches
 
 
-def test_it_trains_on_a_server_as_well(line: Trained, opened: Callable[[str], Page]) -> None:
-    page, model, batch = line
+@pytest.mark.parametrize("disk", [False, True])
+def test_it_trains_as_torch_does(disk: bool, line: Trained, opened: Callable[[str], Page]) -> None:
+    page, model, batches = line
     before = model.fixed.weight.detach().clone()
     with serve(page.parent) as address:
-        assert_as_torch(opened(f"{address}index.html"), model, squares, [batch])
+        at = page.as_uri() if disk else f"{address}index.html"
+        assert_as_torch(opened(at), model, squares, batches)
     assert torch.equal(model.fixed.weight.double(), before)
 
 
