@@ -32,12 +32,13 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    Route,
     ViewportSize,
     expect,
     sync_playwright,
 )
 
-from .widget_page import READ_PAGE
+from .widget_page import READ_PAGE, write_page
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
@@ -252,10 +253,12 @@ def site() -> Path:
 
 
 @contextmanager
-def empty_page(browser: Browser, folder: Path, policy: str | None = None) -> Iterator[Page]:
+def empty_page(
+    browser: Browser, folder: Path, policy: str | None = None, **options: Any
+) -> Iterator[Page]:
     """A page with nothing in it, served from a folder."""
     (folder / "index.html").write_text("<!DOCTYPE html><title>empty</title>", "utf-8")
-    with serve(folder, policy=policy) as address, browser.new_context() as context:
+    with serve(folder, policy=policy) as address, browser.new_context(**options) as context:
         page = context.new_page()
         page.goto(address)
         yield page
@@ -316,12 +319,9 @@ def profile(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
     One page, an empty one, stays open for as long, since a process ends with its last page.
     """
-    context = browser.new_context(viewport=WINDOW, reduced_motion="reduce")
-    with serve(tmp_path_factory.mktemp("empty")) as address:
-        page = context.new_page()
-        page.goto(address)
-        yield context.new_cdp_session(page)
-    context.close()
+    folder = tmp_path_factory.mktemp("empty")
+    with empty_page(browser, folder, viewport=WINDOW, reduced_motion="reduce") as page:
+        yield page.context.new_cdp_session(page)
 
 
 @contextmanager
@@ -370,6 +370,21 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Open
     """
     with opened(browser, request) as open_page:
         yield open_page
+
+
+@contextmanager
+def still_read(open_page: OpenPage, folder: Path, models: Any, body: str) -> Iterator[Visit]:
+    """A page of models, of which what stands below `slow.js` comes at the end of this context."""
+    write_page(folder, {}, "")
+    with serve(folder) as address:
+        visit = open_page("page.html", base=address)
+        held: list[Route] = []
+        visit.page.route("**/slow.js", lambda route: held.append(route))
+        write_page(folder, models, body)
+        with visit.page.expect_request("**/slow.js"):
+            visit.page.reload(wait_until="commit")
+        yield visit
+        held[0].fulfill(body="")
 
 
 @pytest.fixture

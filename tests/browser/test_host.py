@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from .conftest import OpenPage, Visit, serve
+from .conftest import OpenPage, Visit, still_read
 from .widget_page import write_page
 
 Mount = Callable[..., Visit]
@@ -78,25 +78,12 @@ def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
 def test_a_widget_does_not_wait_for_the_rest_of_its_page(
     tmp_path: Path, open_page: OpenPage
 ) -> None:
-    """Below it stands a script that does not come before the widget is there."""
-    write_page(tmp_path, {}, "")
-    with serve(tmp_path) as address:
-        visit = open_page("page.html", base=address)
-        page = visit.page
-        held: list[Route] = []
-        page.route("**/slow.js", lambda route: held.append(route))
-        write_page(
-            tmp_path,
-            {"a": model(render("el.textContent = 'on';"))},
-            '{a}<p>Text.</p><script src="slow.js"></script><p>The end.</p>',
-        )
-        with page.expect_request("**/slow.js"):
-            page.reload(wait_until="commit")
-        expect(page.locator(".live-widget-view")).to_have_text("on")
-        (slow,) = held
-        slow.fulfill(body="")
-        expect(page.get_by_text("The end.")).to_be_visible()
-        visit.assert_clean()
+    models = {"a": model(render("el.textContent = 'on';"))}
+    body = '{a}<p>Text.</p><script src="slow.js"></script><p>The end.</p>'
+    with still_read(open_page, tmp_path, models, body) as visit:
+        expect(visit.page.locator(".live-widget-view")).to_have_text("on")
+    expect(visit.page.get_by_text("The end.")).to_be_visible()
+    visit.assert_clean()
 
 
 def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None:

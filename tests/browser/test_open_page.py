@@ -5,13 +5,14 @@ What they do where all are there is `tests/widgets/scripts.py`.
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from attn_notes.widgets import _source
 
-from .conftest import OpenPage
+from .conftest import OpenPage, still_read
 from .widget_page import write_page
 
 FOLDERS = (Path(__file__).parents[1] / "widgets", *_source.FOLDERS)
@@ -25,18 +26,17 @@ BODY = """
 Show = Callable[..., Page]
 
 
+def model(name: str, late: int = 0) -> dict[str, Any]:
+    state = {"_esm": MODULE, "states": ["both", name], "late": late, "opened": ""}
+    return {"model_module": "anywidget", "state": state}
+
+
 @pytest.fixture
 def show(tmp_path: Path, open_page: OpenPage) -> Show:
     """Open the page with two widgets, of which the second or none comes late."""
 
     def show(address: str = "", late: int = 0) -> Page:
-        models = {
-            name: {
-                "model_module": "anywidget",
-                "state": {"_esm": MODULE, "states": ["both", name], "late": wait, "opened": ""},
-            }
-            for name, wait in {"a": late, "b": 0}.items()
-        }
+        models = {"a": model("a", late), "b": model("b")}
         write_page(tmp_path, models, BODY)
         return open_page(f"page.html{address}", base=tmp_path.as_uri() + "/").page
 
@@ -84,26 +84,13 @@ def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> No
     expect(page.locator("#far")).to_be_in_viewport()
 
 
-def test_words_that_are_read_after_their_widget_is_there_are_a_button(show: Show) -> None:
+def test_words_that_are_read_after_their_widget_is_there_are_a_button(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
     """As on a long page over a slow line: the widget lives while the rest is still to come."""
-    page = show()
-    begun = page.evaluate(
-        """async (module) => {
-          const blob = new Blob([module], { type: "text/javascript" });
-          const { opens } = await import(URL.createObjectURL(blob));
-          document.open();
-          delete document[Symbol.for("attn_notes.opens")];
-          document.write('<main><p><a id="early" href="#open-a">one</a></p><div></div>');
-          const model = { on() {}, off() {}, get() {} };
-          opens(document.querySelector("div"), { a() {} }, { model, chosen: {} });
-          await null; // drawn
-          const begun = [document.readyState, document.querySelector("#early").role];
-          document.write('<p><a id="late" href="#open-a">another</a></p></main>');
-          document.close();
-          return begun;
-        }""",
-        (_source.HERE / "_open.js").read_text("utf-8"),
-    )
-    assert begun == ["loading", "button"]
-    expect(page.locator("#late")).to_have_role("button")
-    expect(page.locator("#late")).to_have_attribute("aria-pressed", "false")
+    body = """<main>{a}<p><a id="early" href="#open-a">one</a></p><script src="slow.js"></script>
+<p><a id="late" href="#open-a">another</a></p></main>"""
+    with still_read(open_page, tmp_path, {"a": model("a")}, body) as visit:
+        expect(visit.page.locator("#early")).to_have_role("button")
+    expect(visit.page.locator("#late")).to_have_role("button")
+    expect(visit.page.locator("#late")).to_have_attribute("aria-pressed", "false")
