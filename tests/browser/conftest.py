@@ -5,6 +5,7 @@ and is installed the platform's way where there is none.
 """
 
 import io
+import json
 import os
 import re
 import shutil
@@ -38,7 +39,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from .widget_page import READ_PAGE, write_page
+from attn_notes.widgets import _source
+
+from .widget_page import READ_PAGE
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
@@ -75,6 +78,7 @@ def _patient(make: Callable[..., Any]) -> Callable[..., Any]:
 for _name in ("new_context", "new_page"):
     setattr(Browser, _name, _patient(getattr(Browser, _name)))
 
+MIME = "application/vnd.jupyter.widget-"
 WINDOW = ViewportSize(width=1280, height=900)
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.
 STRICT_POLICY = (
@@ -370,6 +374,20 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Open
     """
     with opened(browser, request) as open_page:
         yield open_page
+
+
+def write_page(folder: Path, models: Any, body: str, script: str = "script", **beside: Any) -> None:
+    """A page with saved models, `{a}` of the body a view of the model `a`, and its host."""
+    host = (_source.HERE / "_host.js").read_text("utf-8")
+    (folder / "host.js").write_text(host, "utf-8")
+    state = json.dumps({"state": models, **beside}).replace("</", r"<\/")
+    view = f'<div><script type="{MIME}view+json">{{"model_id": "\\1"}}</script> </div>'
+    (folder / "page.html").write_text(
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
+        f'<script type="{MIME}state+json">{state}</script>'
+        f'<{script} src="host.js"></script><body>{re.sub(r"{(.*?)}", view, body)}',
+        "utf-8",
+    )
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import OpenPage, Visit, still_read
-from .widget_page import write_page
+from .conftest import OpenPage, Visit, still_read, write_page
 
 Mount = Callable[..., Visit]
 

@@ -12,8 +12,7 @@ from playwright.sync_api import Page, expect
 
 from attn_notes.widgets import _source
 
-from .conftest import OpenPage, still_read
-from .widget_page import write_page
+from .conftest import OpenPage, still_read, write_page
 
 FOLDERS = (Path(__file__).parents[1] / "widgets", *_source.FOLDERS)
 MODULE = _source.javascript("opening", FOLDERS) + "export default { render };"

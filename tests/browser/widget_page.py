@@ -2,25 +2,20 @@
 
 import base64
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from playwright.sync_api import Locator, Page
 
-from attn_notes.widgets import _source
-
 from ..packed import whole
 
 if TYPE_CHECKING:
-    from .conftest import CheckPage, Visit
+    from .conftest import Visit
 
-MIME = "application/vnd.jupyter.widget-"
-STATE = f'script[type="{MIME}state+json"]'
-VIEW = f'script[type="{MIME}view+json"]'
+STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
+VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 OWN = f".live-widget:not(.guess, .scored) > {VIEW}"
 """The views that a lesson is about: in front of the first stand the fields of a guess."""
 
@@ -93,20 +88,6 @@ FAKE_MODEL = """async (given) => {
   document.querySelector('.attn-widget').parentElement.append(el);
   window.leave = await window.widget.default.render({ model: window.fake, el });
 }"""
-
-
-def write_page(folder: Path, models: Any, body: str, script: str = "script", **beside: Any) -> None:
-    """A page with saved models, `{a}` of the body a view of the model `a`, and its host."""
-    host = (_source.HERE / "_host.js").read_text("utf-8")
-    (folder / "host.js").write_text(host, "utf-8")
-    state = json.dumps({"state": models, **beside}).replace("</", r"<\/")
-    view = f'<div><script type="{MIME}view+json">{{"model_id": "\\1"}}</script> </div>'
-    (folder / "page.html").write_text(
-        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
-        f'<script type="{MIME}state+json">{state}</script>'
-        f'<{script} src="host.js"></script><body>{re.sub(r"{(.*?)}", view, body)}',
-        "utf-8",
-    )
 
 
 def centre(locator: Locator) -> tuple[float, float]:
@@ -224,7 +205,9 @@ class Scene:
     awake: dict[str, Any] = field(default_factory=dict)
 
 
-def light_and_dark(page: Page, axe: "CheckPage", within: str = ".attn-widget") -> list[str]:
+def light_and_dark(
+    page: Page, axe: Callable[..., list[str]], within: str = ".attn-widget"
+) -> list[str]:
     """What axe finds wrong there, as it is and with its colours in the dark."""
     findings = axe(page, within)
     page.emulate_media(color_scheme="dark")
