@@ -24,7 +24,6 @@ LISTS = {
     "tests/widgets/test_each.py": "asks the same of each widget that shows models",
     "tests/browser/test_alone.py": "knows what can be chosen in each widget",
     "tests/browser/test_cells.py": "tries what each text says of changing its model",
-    "tests/browser/test_answers.py": "has an answer of each kind for an example",
     "tests/browser/test_one_screen.py": "knows what is to be seen together in each widget",
     "tests/browser/chapter_steps.py": "has a training step of each model",
     "tests/browser/test_programs.py": "names some of these steps",
