@@ -4,7 +4,7 @@ Shapes in signatures are checked while the tests run. Matplotlib, IPython and Ju
 the user's settings nor the user's home: what they keep lies in the tree's `.cache/tests`, or in a
 temporary folder where that cannot be written. `slow` is not in `make check`, `long` is in
 `make test-all` only. Of the cases of a test that is marked `by_day` one is asked in every run, or
-as many as it says; all at night.
+as many as it says; all at night. `in_short` says how many `make check` asks; `make test` asks all.
 """
 
 import gc
@@ -93,24 +93,28 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return os.environ | {"PYTHONPATH": str(folder), "WHEEL": str(folder), "PATH": path}
 
 
+OTHERS = {"by_day": "long", "in_short": "slow"}
+
+
 @pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of the cases of a test marked `by_day` all are `long` but one, or as many as it says.
 
-    Which these are follows from the test's name: each lesson is asked by day of some tests, one
-    that is new as the others.
+    Of one marked `in_short` they are `slow`. Which these are follows from the test's name: each
+    lesson is asked by day of some tests, one that is new as the others.
     """
-    cases: dict[tuple[str, str], list[pytest.Item]] = {}
+    cases: dict[tuple[str, str, str], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("by_day"):
-            name = item.name.partition("[")[0]
-            cases.setdefault((item.nodeid.partition("::")[0], name), []).append(item)
-    for (path, name), found in cases.items():
-        mark = found[0].get_closest_marker("by_day")
+        for kind in OTHERS:
+            if item.get_closest_marker(kind):
+                place = (item.nodeid.partition("::")[0], item.name.partition("[")[0])
+                cases.setdefault((kind, *place), []).append(item)
+    for (kind, path, name), found in cases.items():
+        mark = found[0].get_closest_marker(kind)
         assert mark
         count = mark.args[0] if mark.args else 1
         first = zlib.crc32(f"{path} {name}".encode())
         chosen = {(first + i * len(found) // count) % len(found) for i in range(count)}
         for i, item in enumerate(found):
             if i not in chosen:
-                item.add_marker("long")
+                item.add_marker(OTHERS[kind])

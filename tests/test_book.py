@@ -47,6 +47,7 @@ def test_every_exercise_is_tried(page: Path) -> None:
     assert (3 if page in CHAPTERS else 0) <= len(asked) <= 5
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
     """Work on one chapter does not make another one run again. A model may serve several."""

@@ -277,6 +277,7 @@ def test_an_exercise_where_drawing_suggests_itself_says_what_counts() -> None:
     assert told == {f"exercise-{name}" for name in named} and TRIES == 3
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
 def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> None:
     """The time is up as soon as it is called."""
@@ -304,6 +305,7 @@ def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
 
 
 @pytest.mark.page
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("page", [*CHAPTERS, *EVIDENCE], ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_a_wrong_answer_is_told_by_its_symptom(page: Path) -> None:
     wrong = exercises.wrong(page.stem)

@@ -23,6 +23,7 @@ assert len(JUDGED) == len(lesson_stems(ROOT))
 every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
 
 
+@pytest.mark.in_short(2)
 @every_one
 def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
     solved = [judged.solved(case) for case in range(1, 61)]

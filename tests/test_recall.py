@@ -105,6 +105,7 @@ def test_a_kept_run_takes_the_place_of_training(run: Any, monkeypatch: Patch) ->
     assert isinstance(found.member(1), nn.Linear) and found.seconds == pytest.approx(run.seconds)
 
 
+@pytest.mark.in_short(4)
 @pytest.mark.parametrize(
     "other",
     [
@@ -311,6 +312,7 @@ def test_one_more_model_task_or_lesson_makes_no_run_another(copied: Path) -> Non
     assert after == before == reached(copied)
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "others"),
     [

@@ -19,6 +19,7 @@ def lesson(stem: str) -> dict:
     return json.loads(answers.of_lesson(pages, stem)[1]())
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("stem", STEMS)
 def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
     """It is made without a refusal, and has no construct that MicroPython lacks."""

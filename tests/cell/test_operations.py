@@ -39,6 +39,7 @@ UNARY = [name for name, gradient in SLOPED.items() if gradient.__code__.co_argco
 assert SLOPED.keys() == {*UNARY, *BINARY, "where"}  # which the page tries: it has tensors' methods
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 @given(seed=st.integers(0, 2**31 - 1), size=st.sampled_from([1, 3, 7, 13]))
 def test_a_gradient_is_torchs(name: str, seed: int, size: int) -> None:

@@ -3,38 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from torch import Generator
-from torch.func import stack_module_state
 
-from attn_notes.models.dialectical import PUBLISHED as AS_PUBLISHED
-from attn_notes.models.dialectical import Config, LanguageModel
+from attn_notes.models.dialectical import PUBLISHED
 from attn_notes.tasks.brackets import Brackets
 from attn_notes.widgets.dialectical import BracketGenerator
-
-from .. import packed
-
-SIZES = dict(context=13, width=11, head_dim=5, steps=2)
-PUBLISHED = replace(AS_PUBLISHED, **SIZES)
-
-
-def models(config: Config, first: int = 0) -> list[LanguageModel]:
-    return [LanguageModel(config, Generator().manual_seed(first + i)) for i in range(3)]
-
-
-def test_weights_and_settings_arrive_exactly_and_loading_again_replaces_them() -> None:
-    widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
-    assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
-    one, two = PUBLISHED, Config(**SIZES, streams=1, tension_gate=False)
-    for name, config, first in (("one", one, 0), (" two ", two, 0), ("one", one, 7)):
-        sent = models(config, first)
-        widget.load(name, stack_module_state(sent)[0], config)
-        run = widget.runs[name.strip()]
-        assert Config(**run["config"]) == config and len(widget.runs) <= 2
-        packed.assert_holds(run, sent)
-        widget.run, widget.selected = name.strip(), 4
-    packed.assert_holds(widget.runs["two"], models(two))
-    assert (widget.run, widget.selected) == ("one", 4)
-
 
 # fmt: off
 REFUSED = [
@@ -47,6 +19,11 @@ REFUSED = [
     *((name, "(x", "only the characters '.*' are known, not ") for name in ("prompt", "text")),
 ]
 # fmt: on
+
+
+def test_it_has_the_settings_of_its_task() -> None:
+    widget = BracketGenerator(Brackets(pairs=3, max_length=20, filler=0.1))
+    assert widget.task == dict(pairs=3, max_length=20, filler=0.1, fewest=1)
 
 
 @pytest.mark.parametrize(("name", "value", "sentence"), REFUSED)

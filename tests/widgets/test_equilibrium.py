@@ -3,15 +3,12 @@
 from dataclasses import replace
 
 import pytest
-import torch
 from torch import Generator
 from torch.func import stack_module_state
 
 from attn_notes.models.equilibrium import PUBLISHED, Config, LanguageModel, Relaxation
 from attn_notes.tasks.text import Text
 from attn_notes.widgets.equilibrium import EquilibriumExplorer
-
-from .. import packed
 
 CHARACTERS = "\n Tbeo,"
 FIXED = replace(PUBLISHED, vocabulary=len(CHARACTERS), context=5, width=10, heads=2)
@@ -26,18 +23,6 @@ def load(name="one", config=FIXED, characters=CHARACTERS, into=None, times=1.0):
     return widget, models
 
 
-def test_weights_and_all_settings_arrive_exactly():
-    widget, models = load()
-    run = widget.runs["one"]
-    relaxation = Relaxation(**run["config"]["relaxation"])
-    assert Config(**run["config"] | {"relaxation": relaxation}) == FIXED
-    for i, model in enumerate(models):
-        found = packed.parameters(run, i)
-        assert found.keys() == model.state_dict().keys()  # with token and position, if fixed
-        for name, tensor in model.state_dict().items():
-            assert torch.equal(found[name].float(), tensor)
-
-
 @pytest.mark.by_day
 @pytest.mark.slow
 @pytest.mark.parametrize("context", [1, 16, 17, 32, 70])
@@ -47,18 +32,6 @@ def test_every_text_has_a_program_at_most_twice_as_long(context):
     assert lengths == sorted(lengths) and lengths[-1] == context
     for n in range(1, context + 1):
         assert next(length for length in lengths if length >= n) <= max(16, 2 * n)
-
-
-def test_loading_again_replaces_and_keeps_the_others_and_what_the_reader_chose():
-    widget, _ = load()
-    load(" two ", into=widget)
-    before = widget.runs["two"]
-    widget.text, widget.run, widget.selected, widget.step = "bee", "two", 1, 4
-    load(into=widget, times=2)
-    doubled = 2 * packed.parameters(before, 1)["token"]
-    assert torch.equal(packed.parameters(widget.runs["one"], 1)["token"], doubled)
-    assert widget.runs["two"] is before
-    assert (widget.text, widget.run, widget.selected, widget.step) == ("bee", "two", 1, 4)
 
 
 def test_what_a_reader_trains_learns_from_the_training_part_alone():

@@ -119,6 +119,7 @@ def drawn() -> tuple[Tensor, Tensor]:
     return recipe.TASK.sample(10, Generator().manual_seed(0), "minimal", held_out=True)
 
 
+@pytest.mark.in_short(4)
 @pytest.mark.parametrize(
     ("answer", "needs", "said"),
     [

@@ -92,8 +92,7 @@ def live(right: Tensor, halt: Tensor) -> Live:
 
 
 @pytest.mark.parametrize(
-    ("held", "right", "verdict"),
-    [(100, 99, True), (100, 98, False), (0, 0, None)],
+    ("held", "right", "verdict"), [(100, 99, True), (100, 98, False), (0, 0, None)]
 )
 def test_of_the_live_run_what_is_held_to_be_right_counts(
     held: int, right: int, verdict: bool | None

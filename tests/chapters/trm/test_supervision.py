@@ -130,6 +130,7 @@ def by_hand(settings: Settings, steps: int) -> TRM:
     return model
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize(
     "change", [{}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}]
 )
