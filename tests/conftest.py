@@ -54,7 +54,14 @@ torch.set_num_threads(1)
 # The same examples in every run; `--hypothesis-profile thorough` looks at others, and much further.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=60, derandomize=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
+hypothesis.settings.register_profile("short", deadline=None, max_examples=20, derandomize=True)
 hypothesis.settings.load_profile("quick")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In `make check` fewer examples are tried; before hypothesis looks which are asked for."""
+    if "not slow" in config.getoption("markexpr"):
+        hypothesis.settings.load_profile("short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

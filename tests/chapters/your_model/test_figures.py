@@ -1,4 +1,4 @@
-"""The figures, read back, of results that are made up."""
+"""Titles that turn with results, which the page as it was read does not show."""
 
 import pytest
 import torch
@@ -13,12 +13,8 @@ THROUGH = [(0, 2.0, 2.0), (10, 0.25, 8.0)]
 
 
 def test_a_training_below_the_floor_is_said_and_one_above_is_not() -> None:
-    picture = figures.training(THROUGH, DOWN, floor=0.5)
-    assert picture.title == "Too good as it trains, useless when asked"
-    assert "0.250 as it trains and at 8.000 on held-out texts" in picture.alt
-    lines = {line.get_label(): line.get_ydata() for line in picture.fig.axes[0].get_lines()}
-    assert list(lines["as it trains"]) == [2.0, 0.25] and list(lines["held out"]) == [2.0, 8.0]
-    assert list(lines["mended, held out"]) == [2.0, 1.5]
+    below = figures.training(THROUGH, DOWN, floor=0.5)
+    assert below.title == "Too good as it trains, useless when asked"
     honest = figures.training(DOWN, DOWN, floor=0.5)
     assert "Too good" not in honest.title and "below the floor" not in honest.caption
 
@@ -27,9 +23,7 @@ def test_who_reads_whom_is_counted_above_the_line() -> None:
     past = torch.ones(5, 5).tril()
     ahead = past.clone()
     ahead[1, 4] = 1.0
-    picture = figures.influences(ahead, past)
-    assert picture.title == "In training it reads ahead, and only then"
-    assert "1 cells stand out in training mode, 0 in evaluation mode" in picture.alt
+    assert "1 cells stand out in training mode, 0 in eval" in figures.influences(ahead, past).alt
     for both in ((past, past), (ahead, ahead), (past, ahead)):
         assert figures.influences(*both).title == "Who reads whom"
 
@@ -44,20 +38,11 @@ def compared(ours: float, p: float) -> Compared:
     ("ours", "p", "wins"), [(1.5, 0.5, True), (2.5, 0.5, False), (1.5, 0.01, False)]
 )
 def test_a_factor_that_was_a_rate_is_told(ours: float, p: float, wins: bool) -> None:
-    picture = figures.rates(compared(ours, p))
-    assert picture.title.startswith("At a low rate the factor wins") is wins
-    assert f"at 0.1 the one with the factor ends at {ours:.3f}" in picture.alt
-    assert "medians 1.500 and 1.750" in picture.alt
-    left, right = picture.fig.axes
-    assert [list(line.get_ydata()) for line in left.get_lines()] == [[ours, 1.0], [2.0, 1.0]]
-    assert [len(line.get_ydata()) for line in right.get_lines()] == [3, 3]
+    title = figures.rates(compared(ours, p)).title
+    assert title.startswith("At a low rate the factor wins") is wins
 
 
 def test_the_example_reads_what_it_may_and_nothing_ahead() -> None:
     model, texts, vocabulary = example.make()
     moved = leaks.influence(model, texts[:1, :7], vocabulary)
     assert float(moved.triu(1).max()) == 0 and bool((moved.diagonal() > 0).all())
-
-
-def test_the_landing_page_has_its_picture() -> None:
-    assert figures.emblem().alt.startswith("A triangle")
