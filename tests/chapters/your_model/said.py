@@ -5,7 +5,10 @@ import re
 
 from ...pages.said import COUNT, Reading
 
-MACHINE = {"proper": r"(?<=at position )\d+"}  # of two that are as wrong
+MACHINE = {
+    "proper": r"(?<=at position )\d+",  # of two that are as wrong
+    "causal-planted": r"(?<=  \()\d+$",  # rows that are read at once hang on how busy it is
+}
 
 
 def said(page: Reading) -> None:
