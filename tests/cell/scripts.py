@@ -164,7 +164,7 @@ js edit("# the", "import js #")
 press Run
 # by the keyboard: Control and Enter run it, and Tab leads on; the focus is there again
 focus Code of this cell
-keys Control+End Enter p a s s Control+Enter
+keys Control+End Enter i f Space 1 : Enter p a s s Control+Enter
 keys Tab Enter
 # it can be stopped, and what is changed while it runs is told of other code
 js edit("# the", "while True: pass #"); press("Run"); await wait(300); press("Stop")
@@ -265,8 +265,9 @@ choose "copying" of Task
 js press("Train"); await until("[data-training=running]"); press("Stop")
 press Run
 # a link is to this code, until that is changed
-press Link to this
 js write("mine = 1")
+press Link to this
+js write("mine = 2")
 # code that comes by an address waits, is a text, and is not kept; it is foreign on whatever task
 go to #bench={SENT}
 choose "sorting" of Task

@@ -79,7 +79,13 @@ def view(widget: Widget) -> str:
     """Where it is shown; one that can be shown alone has a `place` of its kind, as on the site."""
     there = VIEW % widget.model_id
     place = getattr(widget, "place", None)
-    return f'<div class="{place}">{there}</div>' if place else there
+    return f'<div class="{place}">{there}</div>' if isinstance(place, str) else there
+
+
+def on_site(widget: Widget, *states: str) -> list[Any]:
+    """A widget as on the site, where it can be shown alone, below words that open its states."""
+    words = " ".join(f'<a href="#open-{state}">{state}</a>' for state in states)
+    return [f'<p>{words}</p><div class="live-widget">', widget, "</div>"]
 
 
 Trouble = partial(pytest.fail.Exception, pytrace=False)
@@ -211,6 +217,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     r"point away": lambda page, root: page.mouse.move(0, 0),
     r"keys (.+)": lambda page, root, keys: [page.keyboard.press(key) for key in keys.split()],
     r"drag (.+) by (-?\d+ -?\d+)": drag,
+    r"width (\d+)": lambda page, root, px: root.evaluate(f"it => it.style.width = '{px}px'"),
     r"reload": lambda page, root: page.reload(),
     r"go to (\S+)": lambda page, root, address: page.goto(ADDRESS + address),
     r"js (.+)": lambda page, root, code: page.evaluate(f"async () => {{ {code} }}"),

@@ -180,6 +180,8 @@ keys Enter
 # or carried along
 drag .attn-guesses li 0 by 120 0
 drag .attn-guesses li 0 by 5 0
+# a class gets them as a file
+press Save for the class
 # a kernel may ask of other parts
 js models[1].set("parts", models[1].get("parts").slice(0, 1))
 js models[1].set("parts", [{ ...models[1].get("parts")[0], best: null, came: -0.5 }])
@@ -236,6 +238,9 @@ press Train
 # it can be paused, and goes on
 js press("Train", "Pause")
 press Train
+# in a tab that nobody sees it rests, and goes on when it is seen
+js press("Train"); see(false)
+js see(true)
 """
 
 KEPT = """

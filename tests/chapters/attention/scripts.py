@@ -5,6 +5,8 @@ from functools import partial
 from attn_notes.chapters.attention import evidence, figures, recipe
 from attn_notes.widgets.attention import SeenWhole
 
+from ...transcripts.played import on_site
+
 
 def page(*pictures: str) -> list[SeenWhole]:
     """The lesson's models, and some of the pictures of them."""
@@ -16,6 +18,11 @@ def page(*pictures: str) -> list[SeenWhole]:
 
 
 WORD = """
+# alone, what is chosen stands in the address and is read from there; what cannot be is said
+press Show alone
+reload
+go to ?show=attention&word=abd&place=6
+press Back to the page
 # another word, and all that follows from it
 type "bca" into your word
 # what is no word says so, and leaves the pictures as they are
@@ -35,6 +42,8 @@ point at [data-picture=rows] [data-at="1,0"]
 press [data-picture=rows] .whole-token 0
 # a kernel has its say
 js await models[0].set("word", "aab")
+# as wide as a phone
+width 360
 """
 
 SCORES = """
@@ -61,6 +70,13 @@ point at [data-picture=query] [data-at="4,0"]
 point at [data-picture=shares] [data-at="1,0"]
 point at [data-picture=shares] [data-at="0,6"]
 press place 6, b
+# what was dragged is undone by keys as well
+focus .whole-drag
+keys ArrowUp
+focus .whole-undo
+keys Space
+# as wide as a phone
+width 360
 """
 
 WRITING = """
@@ -82,6 +98,11 @@ point at [data-picture=price] [data-at="0,0"]
 press ccc becomes ccc.
 # the map leads to a picture
 press loss
+# words open another word, and give back what was there
+press aab
+press aab
+# as wide as a phone
+width 360
 """
 
 TRAINING = """
@@ -94,16 +115,22 @@ press back
 press without the mask
 point at [data-picture=unmasked] [data-at="2,9"]
 point at [data-picture=unmasked] [data-at="8,26"]
-# once more is another seed
+# once more is another seed; what was dragged in the one before is not in it
+drag number 1 of the query at place 5 by 66 0
 press Train one without a mask
+# as wide as a phone
+width 360
 """
 
 SCRIPTS = {
-    "word": (partial(page, "rows"), WORD),
+    "word": (lambda: on_site(*page()) + page("rows")[1:], WORD),
     "scores": (partial(page, "query", "scores", "shares"), SCORES),
     "writing": (
-        partial(page, "triangle", "mixtures", "stream", "chances", "writing", "price"),
+        lambda: [
+            '<p><a href="#open-aab">aab</a></p>',
+            *page("triangle", "mixtures", "stream", "chances", "writing", "price"),
+        ],
         WRITING,
     ),
-    "training": (partial(page, "race", "unmasked"), TRAINING),
+    "training": (partial(page, "race", "unmasked", "scores"), TRAINING),
 }

@@ -10,6 +10,8 @@ from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.widgets.deep_qkv import ABCSorter
 from attn_notes.widgets.guess import Guess
 
+from ...transcripts.played import on_site
+
 ALL = slice(None)
 
 
@@ -48,6 +50,11 @@ def mine() -> list[Any]:
 
 
 WORD = """
+# alone, what is chosen stands in the address and is read from there; what cannot be is said
+press Show alone
+reload
+go to ?show=sorter&variant=x&seed=99&text=abd
+press Back to the page
 # another word; capital letters and spaces around are forgiven
 type " bCa " into Type three letters
 # what is not finished is not wrong; no verdict on the word before stands beside it
@@ -67,8 +74,8 @@ keys ArrowRight ArrowDown
 keys Home ArrowLeft
 keys End
 press Next word
-press A random word
 press Previous word
+press A random word
 # a kernel has its say; what is no word is the first one
 js models[0].set("text", "aba")
 js models[0].set("text", "<b>")
@@ -94,6 +101,8 @@ type "xyz" into Type three letters
 choose "gated" of Model
 press .abc-cell 9
 point away
+choose "3" of Seed
+choose "9" of Seed
 choose "plain" of Model
 type "cab" into Type three letters
 # as the lesson asks for: without positions it writes one word whatever it reads
@@ -127,6 +136,9 @@ keys Enter
 """
 
 SEEDS = """
+# words open one that failed, on a word that it gets wrong, and give back what was there
+press failed
+press failed
 # of these plain ones the second failed, and the one shown before is found again
 press Show a seed that failed
 press Show a seed that sorts all 27
@@ -237,10 +249,13 @@ press Take back
 """
 
 SCRIPTS: dict[str, tuple[Any, str]] = {
-    "word": (lambda: [opened(plain=ALL)], WORD),
+    "word": (lambda: on_site(opened(plain=ALL)), WORD),
     "weights": (lambda: [opened(plain=ALL, gated=ALL)], WEIGHTS),
     "keys": (lambda: [opened(plain=ALL)], KEYS),
-    "seeds": (lambda: [opened(plain=[9, 2, 10], gated=[2, 12], strict=[0])], SEEDS),
+    "seeds": (
+        lambda: on_site(opened(plain=[9, 2, 10], gated=[2, 12], strict=[0]), "failed"),
+        SEEDS,
+    ),
     "runs": (beside_another, RUNS),
     "training": (taught, TRAINING),
     "learning": (taught, LEARNING),

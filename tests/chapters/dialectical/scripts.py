@@ -14,6 +14,7 @@ from attn_notes.tasks.brackets import Brackets
 from attn_notes.widgets.dialectical import BracketGenerator
 
 from ...browser.bracket_models import SMALL, far_from_start, wanting
+from ...transcripts.played import on_site
 
 
 def lesson(**traits: Any) -> list[Any]:
@@ -50,10 +51,16 @@ def trained() -> list[Any]:
     leaks = dict.fromkeys(ends, torch.zeros(3))
     live = evidence.Live(torch.tensor([0, 100]), curves, ends, leaks, {})
     table = claims.table(claims.lesson(live, evidence.recorded())[:3], lesson="dialectical")
-    return [widget, figures.falling(live), table.data]
+    return [*on_site(widget, "mended"), figures.falling(live), table.data]
 
 
 LOSSES = """
+# alone, what is chosen stands in the address and is read from there; what cannot be is said
+press Show alone
+reload
+go to ?show=brackets&view=x&run=x&seed=9&text=(x&place=9&replacement=x&prompt=)&budget=61\
+&temperature=2.1&constrained=x&stop_on_closed=x&draw=-1
+press Back to the page
 # one character more, less, or another: who reads ahead is found out by what moves before it
 type "(a()b" into Your string
 press mask mended
@@ -123,6 +130,9 @@ type "0" into Temperature
 press Grammar
 press .dh-tension
 press as published
+# what is looked at is the last where the text ends before it
+press [aria-label="Written characters"] > span 2
+type "2" into Budget
 # a space outside of brackets is the end, or one more filler
 type "()" into Prompt
 press Stop when closed
@@ -181,6 +191,10 @@ choose "0.04" of Learning rate
 choose "25" of Steps
 press 3 seeds
 press Another seed
+press One step
+press mended
+press mended
+press One step
 js models[0].set("run", "mask mended")
 press One step
 js models[0].set("runs", {})
@@ -188,7 +202,7 @@ js const m = models[0], { "as published": _, ...rest } = m.get("lessons"); m.set
 js models[0].set("lessons", {})
 """
 SCRIPTS = {
-    "losses": (partial(lesson, text="(a()"), LOSSES),
+    "losses": (lambda: on_site(*lesson(text="(a()")), LOSSES),
     "strings": (partial(odd, text="()"), STRINGS),
     "writing": (partial(lesson, view="writing", prompt="((", budget=4), WRITING),
     "requests": (partial(odd, view="writing", prompt="(", budget=2), REQUESTS),

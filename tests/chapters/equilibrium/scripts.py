@@ -13,6 +13,8 @@ from attn_notes.models.equilibrium import LanguageModel, Relaxation
 from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.widgets.equilibrium import EquilibriumExplorer
 
+from ...transcripts.played import on_site
+
 
 @patch.dict(os.environ, FAST="1")
 def network() -> list[Any]:
@@ -54,6 +56,9 @@ keys ArrowDown
 press Mutual
 press One way
 press With the clip
+# words do it, too, and give back what was there
+press mutual
+press mutual
 # all learn, side by side; the figures are those of where one has come to
 press Opposed
 press Learn
@@ -88,6 +93,8 @@ keys End
 focus Nudged steps
 keys Home
 keys End
+# the plane ends on its other sides, too
+drag .eq-handle.eq-x by -400 400
 """
 
 NOTHING = f"""
@@ -112,6 +119,12 @@ keys ArrowLeft
 """
 
 NETWORK = f"""
+# alone, what is chosen stands in the address and is read from there; what cannot be is said
+press Show alone
+reload
+go to ?show=equilibrium&panel=x&weights=4,1&input=1&target=x&method=x&beta=4&steps=401&learned=31\
+&run=x&seed=1&text=5&step=-2&selected=8
+press Back to the page
 # a text comes to rest, step by step
 type "0" into Relaxation step
 press Play
@@ -177,9 +190,9 @@ js put({{ lesson: {{}} }})
 """
 
 SCRIPTS = {
-    "plane": (lambda: [EquilibriumExplorer()], PLANE),
+    "plane": (lambda: on_site(EquilibriumExplorer(), "mutual"), PLANE),
     "moving": (lambda: [EquilibriumExplorer()], MOVING),
     "nothing": (lambda: [EquilibriumExplorer()], NOTHING),
-    "network": (network, NETWORK),
+    "network": (lambda: on_site(*network()), NETWORK),
     "training": (panel, TRAINING),
 }

@@ -7,6 +7,8 @@ from unittest.mock import patch
 
 from attn_notes.chapters.triple_product import evidence, explorer, figures
 
+from ...transcripts.played import on_site
+
 WHOLE = ("g.tp-space", "g.tp-names", "g.tp-handle", "td", "span.tp-token", "select")
 
 
@@ -59,6 +61,12 @@ type "2" into q, x
 """
 
 HEAD = """
+# alone, what is chosen stands in the address and is read from there; what cannot be is said
+press Show alone
+reload
+go to ?show=arrows&mode=x&selected=5&run=x&seed=9&layer=9&head=9&text=abz&position=99&key=99\
+&loudness=101
+press Back to the page
 # it opens on the bars alone; the vectors behind them are folded
 press .tp-vectors summary
 # to ask from another letter, by keys and by the pointer
@@ -81,6 +89,12 @@ press .tp-bar 6
 focus .tp-mode:not([hidden]) .tp-scene
 keys ArrowLeft ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown
 press By hand
+# words open models and their texts, and the other view
+press twelve
+press eleven
+press two-layers
+press space
+press space
 """
 
 TEXTS = """
@@ -148,7 +162,7 @@ SCRIPTS = {
     "drawn": (partial(page, "hand"), "press q along r"),
     "moved": (partial(page, "hand"), MOVED, WHOLE),
     "numbers": (partial(page, "hand"), NUMBERS, WHOLE),
-    "head": (page, HEAD, WHOLE),
+    "head": (lambda: on_site(*page(), "twelve", "eleven", "two-layers", "space"), HEAD, WHOLE),
     "texts": (page, TEXTS, WHOLE),
     "training": (partial(page, figure=True), TRAINING, WHOLE),
     "own": (partial(page, steps=40, figure=True), OWN, WHOLE),

@@ -16,6 +16,8 @@ from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.widgets.trm import SudokuExplorer
 
+from ...transcripts.played import on_site
+
 FAILURES = [".2.1.....2.3.1..5.6.....53...11.....", "..1.....3.62.263.5.......5...4...2.."]
 SMALL = replace(recipe.LIVE.config, width=8, multiple=4, layers=1, latent_steps=1)
 SQUARE, SQUARES = replace(SMALL, vocabulary=5, cells=16), Sudoku(2, 2, held_out_share=0.3)
@@ -66,6 +68,16 @@ def taught() -> list[Any]:
 
 
 THINKING = """
+# alone, what is chosen stands in the address and is read from there; what cannot be is said
+press Show alone
+reload
+go to ?show=sudoku&run=x&seed=9&puzzle=1&step=25&shown=x&selected=36
+press Back to the page
+# words open what is in mind, from the first look on, and a failure; and give back what was there
+press mind
+press mind
+press fails
+press fails
 # a look is a step: what came of it is said, drawn and heard; back is not thought again
 press Step
 press Back
@@ -81,6 +93,9 @@ press its answer
 press Play
 # another network thinks about the same puzzle
 choose "untrained" of Model
+# who does not mind motion sees look by look
+js matchMedia = () => ({ matches: false })
+press Play
 """
 BOARDS = f"""
 # before the first look a cell is a clue or a blank; keys lead from cell to cell
@@ -232,7 +247,7 @@ press Keep
 press Take back
 """
 SCRIPTS = {
-    "thinking": (lambda: [explorer()], THINKING),
+    "thinking": (lambda: on_site(explorer(), "fails", "mind"), THINKING),
     "boards": (lambda: [explorer()], BOARDS),
     "arriving": (lambda: [small()], ARRIVING),
     "keys": (lambda: [small()], KEYS),
