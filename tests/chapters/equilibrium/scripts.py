@@ -127,6 +127,11 @@ go to ?show=equilibrium&panel=x&weights=4,1&input=1&target=x&method=x&beta=4&ste
 press Back to the page
 # a text comes to rest, step by step
 type "0" into Relaxation step
+# who does not mind motion sees step by step, and stops it by taking hold of the slider
+js matchMedia = () => ({{ matches: false }}); \
+  [...document.querySelectorAll("button")].find((each) => each.textContent === "Play").click(); \
+  const it = document.querySelector("[id$=-step]"); \
+  it.value = 3; it.dispatchEvent(new Event("input"))
 press Play
 # a character is chosen, by pointer in any row, and by keys
 press [role=radio] 2

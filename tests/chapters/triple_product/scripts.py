@@ -104,6 +104,7 @@ type "abcdefghijklabcdef" into Text
 type "ABCabcab" into Text
 type "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb" into Text
 # what cannot be read says so, and leaves what is shown
+type "" into Text
 type "abz" into Text
 type "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" into Text
 type "<img src=x onerror="alert(1)">" into Text
@@ -112,6 +113,7 @@ press another sequence
 press .tp-vectors summary
 choose "2" of Head
 choose "angle, two layers" of Model
+choose "1" of Layer
 choose "volume, one layer" of Model
 # all runs go; some come of another kind, which does not know these letters
 js window.all = models[0].get("runs"); models[0].set("runs", {})

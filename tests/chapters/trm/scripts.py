@@ -93,9 +93,11 @@ press its answer
 press Play
 # another network thinks about the same puzzle
 choose "untrained" of Model
-# who does not mind motion sees look by look
+# who does not mind motion sees look by look, and goes on from one by hand
 js matchMedia = () => ({ matches: false })
 press Play
+js for (const name of ["Play", "Step"]) \
+  [...document.querySelectorAll("button")].find((each) => each.textContent === name).click()
 """
 BOARDS = f"""
 # before the first look a cell is a clue or a blank; keys lead from cell to cell
