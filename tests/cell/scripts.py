@@ -129,7 +129,7 @@ def answer() -> list[Beside]:
 
 def bench() -> list[Beside]:
     """The workbench, with two tasks, and less training than on the site."""
-    told = bench_told.told() | {"rates": [0.01], "swept": [0], "seeds": 4}
+    told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
     for task in ("sorting", "brackets"):
         told["tasks"][task] |= {"steps": 12}
     return [hosted('<div class="attn-bench-place"></div>', {"workbench.json": json.dumps(told)})]
@@ -260,10 +260,12 @@ choose "ordinary" of Begin with
 press Train
 choose "published mask" of Begin with
 press Train
-# stopped, nothing is left of it
+# stopped, nothing is left of it, and another time it trains
 choose "copying" of Task
 js press("Train"); await until("[data-training=running]"); press("Stop")
 press Run
+choose "sorting" of Task
+press Train
 # a link is to this code, until that is changed
 js write("mine = 1")
 press Link to this

@@ -56,9 +56,11 @@ keys ArrowDown
 press Mutual
 press One way
 press With the clip
-# words do it, too, and give back what was there
+# words do it, too, and give back what was there, as long as nothing of it is changed
 press mutual
 press mutual
+press mutual
+press AEP
 # all learn, side by side; the figures are those of where one has come to
 press Opposed
 press Learn

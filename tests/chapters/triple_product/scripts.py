@@ -142,6 +142,7 @@ press Take back
 # a loaded model takes the place of the one in training; another choice starts anew
 choose "dot, two layers" of Model
 press 6 to 12
+press One step
 """
 
 OWN = """

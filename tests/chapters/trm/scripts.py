@@ -98,6 +98,8 @@ js matchMedia = () => ({ matches: false })
 press Play
 js for (const name of ["Play", "Step"]) \
   [...document.querySelectorAll("button")].find((each) => each.textContent === name).click()
+# after the last that it fails comes the first again
+press See it fail
 """
 BOARDS = f"""
 # before the first look a cell is a clue or a blank; keys lead from cell to cell
