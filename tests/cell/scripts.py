@@ -267,7 +267,7 @@ press Run
 choose "sorting" of Task
 press Train
 # a link is to this code, until that is changed
-js write("mine = 1")
+js write("# >>>>>>>>>")
 press Link to this
 js write("mine = 2")
 # code that comes by an address waits, is a text, and is not kept; it is foreign on whatever task
