@@ -49,7 +49,7 @@ const { default: made } = await import(url);
 URL.revokeObjectURL(url);
 const widget = typeof made === "function" ? await made() : made;
 function initialize(given) {
-  (window.models ??= []).push(given.model);
+  (window.models ??= [])[%d] = given.model;
   return widget.initialize?.(given);
 }
 export default { ...widget, initialize };
@@ -62,9 +62,9 @@ def page_of(*shown: Any, own: str = OWN) -> str:
     saved: dict[str, Any] = {"state": {}}
     if widgets:
         saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
-    for model in saved["state"].values():
-        if "_esm" in model["state"]:
-            model["state"]["_esm"] = REACHED % json.dumps(model["state"]["_esm"])
+    for i, widget in enumerate(widgets):
+        state = saved["state"][widget.model_id]["state"]
+        state["_esm"] = REACHED % (json.dumps(state["_esm"]), i)
     others = (each if isinstance(each, (Widget, str)) else each.html() for each in shown)
     parts = [view(each) if isinstance(each, Widget) else each for each in others]
     return EMPTY.format(

@@ -74,8 +74,10 @@ reload
 go to ?show=sudoku&run=x&seed=9&puzzle=1&step=25&shown=x&selected=36
 press Back to the page
 # words open what is in mind, from the first look on, and a failure; and give back what was there
+press Back
 press mind
 press mind
+press Step
 press fails
 press fails
 # a look is a step: what came of it is said, drawn and heard; back is not thought again
