@@ -158,6 +158,7 @@ js edit("# the", "raise ValueError('<img src=x onerror=document.title=1>') #")
 press Run
 js edit("# the", "print('<b>', tokens.shape) #")
 press Run
+press Run
 js edit("# the", "tokens *= 1 #")
 press Run
 js edit("# the", "import js #")
