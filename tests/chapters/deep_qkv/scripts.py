@@ -128,7 +128,7 @@ keys Shift+Enter
 # undone and redone, and the place stays; before the weights come the buttons
 keys Control+z
 keys Control+z Meta+z
-keys Control+Shift+z
+keys Control+Shift+Z
 keys Meta+Shift+z z
 keys Shift+Enter
 keys Shift+Tab
