@@ -1,6 +1,7 @@
 // Training a reader's sorter: every step reads all 27 inputs, and the criterion is to sort them.
 
 import { WORDS, score, sortAll } from "./_sorter.js";
+import { seriesOf } from "./_deep_qkv_series.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
 
 const SEEDS = 8;
@@ -16,7 +17,7 @@ export default {
     const right = score(sortAll(forward, weights));
     return { score: right / WORDS.length, words: `${right} of ${WORDS.length} sorted` };
   },
-  series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]) }),
+  series: seriesOf,
   outcome(history, { floor, below }) {
     const { step, loss, words } = history.at(-1);
     const where = `the loss is ${loss.toFixed(4)}, the floor ${floor.toFixed(4)}`;

@@ -58,7 +58,7 @@ class Cell:
     Attributes:
         name: of the cell on its page.
         of: the id of the notebook's cell, whose code the reader changes.
-        setup: Python that stands before it: names that other cells of the lesson have made.
+        needs: the id of another cell, whose code a reader leaves as it is, and which runs before.
         task: Python that defines `task(cell, given)`, from what the cell has defined and named
             tensors to named tensors, `logits` among them, and `loss` where it is trained; torch's
             own runs it as well. Without one the cell is only run.
@@ -72,28 +72,28 @@ class Cell:
 
     name: str
     of: str
-    setup: str = ""
+    needs: str = ""
     task: str = ""
     given: Mapping[str, Tensor] = field(default_factory=dict)
     outputs: Mapping[str, Tensor] = field(default_factory=dict)
     ahead: tuple[str, int] | None = None
     training: Training | None = None
 
-    def told(self, source: str) -> Numbers:
-        """As JSON has it, of a cell with this code in the notebook."""
+    def told(self, source: str, setup: str = "") -> Numbers:
+        """As JSON has it, of a cell with this code in the notebook, and the one it needs with that."""
         return {
-            "setup": self.setup,
+            "setup": setup,
             "task": self.task,
             "inputs": [{"name": name, **_packed(x)} for name, x in self.given.items()],
             "outputs": {
                 name: {**numbers(x.flatten()[:COMPARED]), "shape": list(x.shape)}
-                for name, x in (self.outputs or self._by_torch(source)).items()
+                for name, x in (self.outputs or self._by_torch(setup, source)).items()
             },
             "ahead": self.ahead and dict(zip(AHEAD, self.ahead, strict=True)),
             "train": self.training and self.training.told(),
         }
 
-    def _by_torch(self, source: str) -> dict[str, Tensor]:
+    def _by_torch(self, *code: str) -> dict[str, Tensor]:
         """What the book's own cell makes of the given tensors, in double precision."""
         if not self.task:
             return {}
@@ -106,8 +106,8 @@ class Cell:
         usual = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            for code in (self.setup, source, self.task):
-                exec(compile(code, "<cell>", "exec"), space)
+            for each in (*code, self.task):
+                exec(compile(each, "<cell>", "exec"), space)
             found: dict[str, Tensor] = space["task"](space, given)
         finally:
             torch.set_default_dtype(usual)

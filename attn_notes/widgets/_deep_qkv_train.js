@@ -6,6 +6,7 @@ import { trainPanel } from "./_train_panel.js";
 import { machines } from "./_machines.js";
 import { PARTS, partOf, settled } from "./_train_guess.js";
 import { VARIANTS, WORDS, score, sortAll } from "./_sorter.js";
+import { seriesOf } from "./_deep_qkv_series.js";
 
 const ORDER = ["plain", "fixed_gate", "gated", "strict", "plain_third"]; // the control beside what it controls
 const COUNTED = ["all", "knowable", "answer"];
@@ -94,6 +95,7 @@ export function sorterTraining({ uid, root, model, follow }) {
       floor,
       top: TOP_LOSS,
       criterion: "below, the share of the 27 words that it sorts",
+      lasts: choice.speed === "watch" ? "some ten seconds" : "",
       words: floor > 0 ? `the floor, ${floor.toFixed(4)}: no predictor is lower` : "the floor, 0",
     };
   }
@@ -129,7 +131,7 @@ export function sorterTraining({ uid, root, model, follow }) {
     challenge,
     plan,
     judge,
-    series: (history) => ({ loss: history.map(({ step, loss }) => [step, loss]) }),
+    series: seriesOf,
     follow: (weights) => follow(choice.variant, lesson(), weights, steps),
     guesses: GUESSES,
     outcome,

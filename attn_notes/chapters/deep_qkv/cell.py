@@ -26,7 +26,7 @@ def task(cell, given):
 
 
 def cells() -> list[Cell]:
-    """The model, written out: the gated sorter with recorded weights, on all 27 inputs."""
+    """The gate, written out; in the gated sorter with recorded weights, on all 27 inputs."""
     sequences = sorting.all_sequences()
     tokens, targets = sequences[:, :-1], sequences[:, 1:]
     weights: dict[str, Tensor] = {
@@ -46,11 +46,11 @@ def cells() -> list[Cell]:
         Cell(
             "model",
             "model-cell",
+            needs="rest-cell",
             task=TASK,
             given={**weights, "tokens": tokens, "targets": targets},
             outputs={"logits": model(tokens)},
             ahead=("tokens", len(sorting.VOCABULARY)),
             training=training,
         ),
-        Cell("blackboard", "blackboard"),
     ]

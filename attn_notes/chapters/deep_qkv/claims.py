@@ -1,4 +1,4 @@
-"""The chapter's claims, and the sentence on its pages that depends on the live run."""
+"""The chapter's claims."""
 
 from collections.abc import Mapping
 
@@ -70,6 +70,7 @@ def above_floor(crowds: Crowds) -> Finding:
 
 
 CAPACITY = "“Retains capacity”: some gated seed sorts all 27"
+SAFER = "“Safer”: more gated seeds than strict converge"
 GATE = "Gated converges before plain"
 THIRD = "Divided by three converges before plain"
 CHOICE = "Gated converges before divided by three"
@@ -137,45 +138,45 @@ def every(bodies: Bodies) -> list[Claim]:
         for name, crowds in bodies.items()
         if {"gated", "strict"} <= crowds.keys()
     }
-    claims.append(
-        Claim("“Safer”: more gated seeds than strict converge", safer, "source", "weights")
-    )
+    claims.append(Claim(SAFER, safer, "source", "weights"))
     claims += _pairs(bodies)
     floor = {name: above_floor(crowds) for name, crowds in bodies.items()}
     claims.append(Claim("No loss lies below the floor", floor))
     return corrected(claim for claim in claims if claim.findings)
 
 
-def lesson(bodies: Bodies) -> list[Claim]:
-    """The lesson's lines, corrected with all that their evidence is asked."""
-    wanted = (CAPACITY, GATE, THIRD, CHOICE, LOSS, LOSS_OF_GATED)
-    return [claim for claim in every(bodies) if claim.text in wanted]
+DEEP = "Its name: “deep” weights are worth having"
+SAFE = "Gated is “safer” than strict, the softmax alone"
 
 
-QUESTIONS = {
-    "gated before plain": ("gated", "plain"),
-    "divided by three\nbefore plain": ("fixed_gate", "plain"),
-    "gated before\ndivided by three": ("gated", "fixed_gate"),
-}
-LOSS_QUESTIONS = {
-    "two letters out\nbefore plain": ("plain, knowable", "plain"),
-    "two letters out\nbefore gated": ("plain, knowable", "gated"),
-    "two letters out\nbefore divided by three": ("plain, knowable", "fixed_gate"),
-}
-
-
-def comparisons(
-    bodies: Bodies, questions: Mapping[str, tuple[str, str]] = QUESTIONS
-) -> dict[str, dict[str, Comparison]]:
-    """Question → evidence → comparison, for `figures.effects`."""
-    return {
-        question: {
-            name: evidence.compare(crowds[ours], crowds[theirs])
-            for name, crowds in bodies.items()
-            if {ours, theirs} <= crowds.keys()
-        }
-        for question, (ours, theirs) in questions.items()
+def lesson(own: Crowds) -> list[Claim]:
+    """What the program says, a sentence and a stamp each; verdicts as they are after correction."""
+    found = {claim.text: claim.findings["own"] for claim in every({"own": own})}
+    gated, strict = own["gated"], own["strict"]
+    seeds = len(gated.arrivals)
+    words = {
+        CAPACITY.partition(":")[0]: (
+            found[CAPACITY].verdict,
+            f"{gated.arrived} of {seeds} gated sorters learn to sort every word",
+            Mine("any", ("gated",)),
+        ),
+        SAFE: (
+            found[SAFER].verdict,
+            f"{gated.arrived} of {seeds} gated sorters get there, and {strict.arrived} of "
+            f"{len(strict.arrivals)} strict ones. That leans the other way",
+            None,
+        ),
+        DEEP: (
+            found[CHOICE].verdict,
+            "They are sooner than plain weights, each at its own rate. They show no lead over a "
+            "division by three",
+            Mine("before", PAIRS["weights"][CHOICE]),
+        ),
     }
+    return [
+        Claim(text, {"we found": Finding(verdict, said)}, mine=mine)
+        for text, (verdict, said, mine) in words.items()
+    ]
 
 
 PULL = {
@@ -232,15 +233,3 @@ def rank_claims(crowds: Crowds) -> list[Claim]:
             found = {f"recorded, {len(gap)} seeds": statistics.sign_test(gap, words)}
             claims.append(Claim(f"{variant.capitalize()}: {text}", found, family="rank"))
     return corrected(claims)
-
-
-# What the widget opens on
-
-
-def finder_words(found: evidence.Finder) -> str:
-    """What the head that the widget opens on does."""
-    return (
-        f"{NAMES[found.variant].capitalize()}, seed {found.seed}: when it writes the first letter, "
-        f"head {found.head + 1} spends {100 * found.share:.0f} % of its attention on the "
-        f"{found.letter}'s of the word (mean over the {found.words} words that have one)."
-    )

@@ -16,11 +16,13 @@ from torch.func import functional_call, vmap
 from attn_notes.analysis import results, statistics
 from attn_notes.chapters.deep_qkv import measure, pull, recipe
 from attn_notes.models.deep_qkv import VARIANTS, Config, Sorter
-from attn_notes.predictions import Number, Order, Part
+from attn_notes.predictions import Order, Part
 from attn_notes.tasks import sorting
 from attn_notes.training.ensemble import Run
 
 NEVER = math.inf
+NEVER_AT = 1.07
+"""Where a figure has them that never do, in trainings; as _sorter.js has it."""
 
 
 @dataclass(frozen=True, eq=False)  # so that `compare` can keep what it found of two
@@ -121,18 +123,10 @@ ORDER = Order(
     "Your order, soonest first: drag them, or use the arrows",
     tuple(ASKED.values()),
 )
-LOWEST = Number(
-    "lowest loss of plain",
-    0,
-    1.1,  # each letter a third
-    "The lowest loss of a plain one",
-    unit="nats",
-    best=sorting.FLOOR,
-)
 
 
 def predicted(crowds: Live) -> list[Part]:
-    """What became of what the lesson asks: who is first, and how low a loss can get.
+    """What became of what the lesson asks: who is first.
 
     Two next to each other share their ranks where it cannot be told who is sooner.
     """
@@ -143,8 +137,7 @@ def predicted(crowds: Live) -> list[Part]:
             alike[-1].append(later)
         else:
             alike.append([later])
-    ranked = ORDER.came([[ASKED[kind] for kind in kinds] for kinds in alike])
-    return [*ranked, LOWEST.came(crowds["plain"].lowest)]
+    return ORDER.came([[ASKED[kind] for kind in kinds] for kinds in alike])
 
 
 def crowd(run: results.Record) -> Crowd:
@@ -177,11 +170,6 @@ def crowd(run: results.Record) -> Crowd:
 def recorded(name: str) -> dict[str, Crowd]:
     """A record's runs: `published`, `rank_temperature`, `rates`, `chosen` or `positions`."""
     return {kind: crowd(run) for kind, run in results.load(f"deep_qkv_{name}")["runs"].items()}
-
-
-def beside(live: Live) -> dict[str, Crowds]:
-    """What the lesson has just trained, and what is on record."""
-    return {f"live, {len(recipe.LIVE.seeds)} seeds": live, **on_record()}
 
 
 def on_record() -> dict[str, Crowds]:
@@ -296,11 +284,6 @@ def scores(kind: str) -> Int[Tensor, " m"]:
         return vmap(of_one)(weights(kind))
 
 
-def stacks(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Tensor]]:
-    """The trained weights of those kinds that differ in their weights only, for `finder`."""
-    return {kind: run.parameters for kind, run in runs.items() if kind in VARIANTS}
-
-
 class Finder(NamedTuple):
     """A head that, when the first letter is written, attends to one letter of the alphabet."""
 
@@ -312,18 +295,14 @@ class Finder(NamedTuple):
     words: int  # that hold it
 
 
-def finder(stacks: Mapping[str, Mapping[str, Tensor]] | None = None) -> Finder:
-    """The clearest such head among the sorters that sort most inputs.
+def finder() -> Finder:
+    """The clearest such head among the recorded plain and gated sorters that sort most inputs.
 
     The letter has to be the one that is written first wherever it occurs: `a`.
-
-    Args:
-        stacks: variant → weights of its seeds, name → [seeds, ...]; the recorded plain and gated
-            ones if none are given.
     """
     found = []
-    for variant, stack in (stacks or {v: weights(v) for v in ("plain", "gated")}).items():
-        for seed, model in enumerate(members(variant, stack)):
+    for variant in ("plain", "gated"):
+        for seed, model in enumerate(trained(variant)):
             share = measure.attention_by_letter(model)[:, 0, 0]  # [heads], writing the first, on a
             head = int(share.argmax())
             solved = int(sorting.probe(model)["solved"])

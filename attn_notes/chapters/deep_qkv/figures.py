@@ -1,37 +1,27 @@
 """The chapter's figures: results in, a picture with title, caption and alternative text out.
 
-The title of a live run is computed from it. What recordings show is titled by hand, and
+What recordings show is titled by hand, and
 tests/chapters/deep_qkv/said.py holds each title to its record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from textwrap import fill
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from torch import Generator, Tensor
 
 from attn_notes import figures
 from attn_notes.analysis import statistics
-from attn_notes.analysis.words import listed, number, span
+from attn_notes.analysis.words import listed
 from attn_notes.cell.lesson import WRITTEN
-from attn_notes.chapters.deep_qkv import evidence, measure, pull, recipe
-from attn_notes.chapters.deep_qkv.claims import (
-    LOSS_QUESTIONS,
-    NAMES,
-    NTH,
-    comparisons,
-    step_or_never,
-)
-from attn_notes.chapters.deep_qkv.evidence import NEVER, Along, Bodies, Crowd, Crowds, Live
+from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
+from attn_notes.chapters.deep_qkv.evidence import NEVER, NEVER_AT, Crowd, Crowds, Live
 from attn_notes.figures import Picture, Yours
 from attn_notes.models.deep_qkv import VARIANTS, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
 
-PREDICTED = ("letter 2", "letter 3", "|", *NTH)
 _BLUE, _, _, _MAUVE, _VIOLET = figures.COLOURS
 COLOUR = dict(
     zip(
@@ -46,260 +36,165 @@ STYLE = {"all": "-", "knowable": "--", "answer": ":"}
 
 # The lesson
 
+TEXT = 6.3
+"""Inches, as wide as the text; letters of 11.5 points are then read on a phone as well."""
+LETTERS = 11.5
 
-def floor_bars() -> Picture:
-    """What each of the six predictions costs the best predictor."""
-    entropies = sorting.entropies(sorting.all_sequences())
-    mean = float(entropies.mean())
-    with figures.figure(5.5, 2.3) as (fig, ax):
-        ax.bar(range(6), entropies.tolist(), color=figures.GREY, width=0.7)
-        ax.axhline(mean, color=figures.INK, linewidth=1, linestyle="--")
-        ax.text(5.4, mean + 0.04, f"mean {mean:.4f}", ha="right", va="bottom")
-        ax.set_xticks(range(6), PREDICTED)
-        ax.set(ylabel="least loss, nats", xlabel="predicted token")
+
+def lower_curve(crowds: Crowds) -> Picture:
+    """A curve that lies lower: the median loss of gated sorters, and of plain ones."""
+    with figures.figure(TEXT, 2.6) as (fig, ax):
+        ax.axhline(sorting.FLOOR, color=figures.INK, linewidth=1.2, linestyle="--")
+        for kind, name, at in (
+            ("plain", "plain", (112, 0.7)),
+            ("gated", "with the\nnew part", (4, 0.41)),
+        ):
+            here = crowds[kind]
+            ax.plot(here.steps, here.curves[:, 1], color=COLOUR[kind])
+            ax.text(*at, name, color=COLOUR[kind], fontsize=LETTERS, va="bottom")
+        said = "the lowest possible"
+        ax.text(395, sorting.FLOOR - 0.02, said, ha="right", va="top", fontsize=LETTERS)
+        ax.set(xlim=(0, 400), ylim=(0.22, 1.25))
+        ax.set_xlabel("step of training", fontsize=LETTERS)
+        ax.set_ylabel("loss, nats", fontsize=LETTERS)
+        ax.set_yticks([0.4, 0.8, 1.2])
+        ax.tick_params(labelsize=LETTERS)
+    plain, gated = (
+        float(crowds[kind].curves[crowds[kind].steps == 100, 1]) for kind in ("plain", "gated")
+    )
     return Picture(
         fig,
-        "Two of the six predictions cost something, whoever makes them",
-        "The least possible loss of each prediction, counted over the 27 inputs. Their mean is "
-        "the floor.",
-        "Bars of the least possible loss: "
-        + ", ".join(f"{n} {h:.4f}" for n, h in zip(PREDICTED, entropies.tolist(), strict=True))
-        + f"; their mean is {mean:.4f} nats.",
+        "With the new part the loss falls sooner",
+        f"The middle one of {len(crowds['plain'].arrivals)} losses at each step, each kind at the "
+        "learning rate that suits it.",
+        "Two falling curves of the loss above a dashed floor. At step 100 plain sorters are at "
+        f"{plain:.2f} nats and gated ones at {gated:.2f}; at step 400 both lie close to the floor.",
     )
 
 
 @torch.no_grad()
-def weight_parts(weight: ProjectionWeight) -> Picture:
-    """How a gated weight of one head is made, part by part."""
-    parts = {
-        "A": weight.A[0], "B": weight.B[0], "AB": (weight.A @ weight.B)[0],
-        "softmax(AB)": weight.gate()[0], "base": weight.base[0], "W": weight()[0],
-    }  # fmt: skip
-    gate = parts["softmax(AB)"]
-    low, high = float(gate.min()), float(gate.max())
-    tallest = max(len(matrix) for matrix in parts.values())
-    with figures.figure(5.5, 3.7, rows=2, columns=3) as (fig, axes):
-        for ax, (name, matrix) in zip(axes.flat, parts.items(), strict=True):
-            figures.heat_map(ax, matrix, signed=name != "softmax(AB)", numbers=True, size=10.0)
-            above = (tallest - len(matrix)) / 2  # cells of one size in all six
-            ax.set(aspect="auto", ylim=(tallest - above, -above))
-            ax.set_title(name, fontsize=10)
+def weight_parts(before: ProjectionWeight, after: ProjectionWeight) -> Picture:
+    """How the weights of one head are made of shares and base: at first, and trained."""
+    names = ("shares", "learnt weights", "what it works with")
+    with figures.figure(TEXT, 4.9, rows=2, columns=3) as (fig, axes):
+        fig.get_layout_engine().set(wspace=0.1, hspace=0.06)
+        whens = ("before", "after")
+        for row, when, weight in zip(axes, whens, (before, after), strict=True):
+            parts = (weight.gate()[0], weight.base[0], weight()[0])
+            for ax, name, sign, matrix in zip(row, names, ("", "×", "="), parts, strict=True):
+                signed = name != names[0]
+                figures.heat_map(ax, matrix, signed=signed, numbers=True, size=LETTERS)
+                ax.set(aspect="auto")
+                if when == whens[0]:
+                    ax.set_title(name, fontsize=LETTERS + 0.5, loc="center")
+                ax.annotate(
+                    sign, (0, 0.5), (-12, 0), xycoords="axes fraction",
+                    textcoords="offset points", ha="center", va="center", fontsize=18,
+                )  # fmt: skip
+            row[0].set_ylabel(f"{when} training", fontsize=LETTERS + 0.5, labelpad=6)
+    first, last = (float(each.gate()[0].amax(-1).mean()) for each in (before, after))
+    gate = before.gate()[0]
     return Picture(
         fig,
-        "Untrained, the gate does not choose: it divides by three",
-        "The query weights of one untrained head, blue below zero and orange above. The softmax's "
-        f"entries lie between {low:.2f} and {high:.2f}.",
-        "Six heat maps of one head: A, B, their product, its row softmax, base, and base times "
-        f"softmax. The softmax lies between {low:.2f} and {high:.2f}, so W looks like base, only "
-        "paler.",
+        "At first all shares are a third, and training makes the gate choose",
+        "The query weights of one head; in the two columns on the right orange is above zero and "
+        "blue below.",
+        "Two rows of three grids: shares, times learnt weights, gives what the head works with. "
+        f"Before training every share lies between {gate.min():.2f} and {gate.max():.2f}. The "
+        f"largest share of a row is {first:.2f} on average before training and {last:.2f} after.",
     )
 
 
-def one_seed(losses: Sequence[float]) -> Picture:
-    """The loss of a single sorter, step by step, above the floor that was drawn first."""
-    above = losses[-1] - sorting.FLOOR
-    with figures.figure(5.5, 2.4) as (fig, ax):
-        ax.axhline(sorting.FLOOR, color=figures.INK, linewidth=1.2, linestyle="--")
-        ax.text(len(losses), sorting.FLOOR * 0.93, "floor", ha="right", va="top")
-        ax.plot(range(len(losses)), losses, color=COLOUR["plain"])
-        ax.set(xlabel="step", ylabel="loss, nats", yscale="log")
-        ax.set_ylim(0.25, max(*losses, 1) * 1.1)
-        ax.set_yticks([0.3, 1, 3], ["0.3", "1", "3"], minor=False)
-        ax.minorticks_off()
-    return Picture(
-        fig,
-        f"One plain sorter ends {max(above, 0):.3f} nats above the floor"
-        if above > -1e-5
-        else "A loss below the floor: something leaks",
-        "The loss over all 27 inputs. Broken line: the floor.",
-        f"The loss falls from {losses[0]:.2f} to {losses[-1]:.4f} nats in {len(losses)} steps; the "
-        f"floor is {sorting.FLOOR:.4f}.",
-        lesson="deep_qkv",
-        yours=[
-            Yours(
-                ax,
-                {"plain": "plain", **WRITTEN},
-                series="loss",
-                guesses={evidence.LOWEST.name: (None, None)},
-                reads={"ends at": None},
-                unit=" nats",
-            )
-        ],
-    )
+DOT = 4.2  # points across
 
 
-class Curve(NamedTuple):
-    """How a kind is drawn: its seeds, its colour and its line."""
-
-    crowd: Crowd
-    colour: str
-    style: str = "-"
-
-
-def curves(crowds: Crowds) -> dict[str, Curve]:
-    """Each kind by its name, in the colour of its weights and the line of its loss."""
-    specs = {kind: recipe.KINDS[kind] for kind in crowds}
-    return {
-        NAMES[kind]: Curve(crowds[kind], COLOUR[spec.variant], STYLE[spec.part])
-        for kind, spec in specs.items()
-    }
-
-
-def draw_race(ax: Axes, drawn: Mapping[str, Curve], *, medians: bool = True) -> None:
-    """Survival curves, each with its name to the right of where it ends."""
-    order = sorted(drawn, key=lambda name: (drawn[name].crowd.arrived, -drawn[name].crowd.delay))
-    heights = torch.linspace(0.97, 0.03, len(order)).tolist() if len(order) > 1 else [0.5]
-    for name, height in zip(order, heights, strict=True):
-        here, colour, style = drawn[name]
-        share = 100 * statistics.not_yet(here.arrivals, here.steps)
-        ax.step(here.steps, share, where="post", color=colour, linestyle=style)
-        ax.annotate(
-            fill(f"{name}: {step_or_never(here.median)}" if medians else name, 20),
-            xy=(float(here.steps[-1]), float(share[-1])),
-            xytext=(1.07, height),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            fontsize=10,
-            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour, "linewidth": 0.7,
-                        "linestyle": style, "shrinkA": 1, "shrinkB": 1},
-        )  # fmt: skip
-    ax.set(ylim=(-2, 102), xlabel="step", ylabel="% of seeds not converged")
-    ax.set_xlim(0, max(float(each.crowd.steps[-1]) for each in drawn.values()))
-    ax.locator_params(axis="x", nbins=4)
-
-
-def race(crowds: Crowds, title: str, *, medians: bool = True) -> Picture:
-    """Who has not yet sorted all 27 inputs for good, against steps.
+def when_sorted(
+    crowds: Crowds, title: str, rates: Mapping[str, float], *, live: Live | None = None
+) -> Picture:
+    """From which step on each seed sorts every word: a row of dots for each kind.
 
     Args:
         crowds: the kinds.
         title: what they show.
-        medians: whether the step by which half of its seeds have stands beside each name.
+        rates: the learning rate of each.
+        live: what the lesson has just trained; then the reader's own are drawn in as well, each
+            below its row.
     """
-    return _race(curves(crowds), title, medians=medians)
-
-
-def live_race(crowds: Live) -> Picture:
-    """Who of the lesson's own has not yet sorted all 27 inputs for good, and of the reader's."""
-    picture = race(crowds, race_title(crowds), medians=False)
-    recorded = {
-        kind: f"Of the {len(here.arrivals)} seeds trained with this page {here.arrived} do, the "
-        f"median {'never' if here.median == NEVER else f'from step {here.median:,.0f} on'}."
-        for kind, here in crowds.items()
-    }
-    names = {kind: NAMES[kind] for kind in crowds}
-    return replace(
-        picture,
-        lesson="deep_qkv",
-        yours=[Yours(picture.fig.axes[0], {**names, **WRITTEN}, "arrivals", recorded=recorded)],
-    )
-
-
-def _race(drawn: Mapping[str, Curve], title: str, *, medians: bool = True) -> Picture:
-    first = next(iter(drawn.values())).crowd
-    with figures.figure(5.5, 0.9 + 0.45 * max(4, len(drawn))) as (fig, ax):
-        draw_race(ax, drawn, medians=medians)
-    caption = (
-        f"The share of {len(first.arrivals)} seeds that have not converged. Lower is better; "
-        "who ends above zero has seeds that never do."
-    )
-    if medians:
-        caption += " Beside each name: the step by which half have."
-    said = "; ".join(
-        f"{name} {here.arrived} of {len(here.arrivals)}, median {step_or_never(here.median)}"
-        for name, (here, *_) in drawn.items()
-    )
-    return Picture(fig, title, caption, f"Survival curves. Seeds that converge: {said}.")
-
-
-def race_title(crowds: Live) -> str:
-    """Who never converges, most first; where everybody does, who is first, by the mean step."""
-    lost = {kind: len(here.arrivals) - here.arrived for kind, here in crowds.items()}
-    never = sorted((kind for kind, n in lost.items() if n), key=lambda kind: -lost[kind])
-    if not never:
-        first = min(crowds, key=lambda kind: crowds[kind].delay)
-        return f"Every seed converges; {NAMES[first]} is first"
-    seeds = len(crowds[never[0]].arrivals)
-    others = "; of the other kinds all do" if len(never) < len(crowds) else ""
-    each = listed([f"{lost[kind]} {NAMES[kind]}" for kind in never])
-    return f"Of {seeds} seeds each, {each} never converge{others}"
-
-
-MARKS = (("o", figures.INK), ("s", figures.GREY), ("D", figures.GREY))
-"""By which the evidence is told apart: live, at its own rate, as published."""
-
-
-def gate_effects(bodies: Bodies) -> Picture:
-    """What the gate does, and what its control does."""
-    caption = (
-        "The chance that a random seed of the first converges before one of the second. Grey: "
-        "where 19 of 20 comparisons of a kind with itself would lie."
-    )
-    return _effects(comparisons(bodies), GATE_TITLE, caption)
-
-
-def loss_effects(bodies: Bodies) -> Picture:
-    """What leaving two letters out of the loss does, beside every way to make the weights."""
-    caption = "The chances of being first, as above; grey, what chance does."
-    return _effects(comparisons(bodies, LOSS_QUESTIONS), LOSS_TITLE, caption)
-
-
-GATE_TITLE = (
-    "At its own rate the gate helps, and so does its control; as published, neither can be told"
-)
-LOSS_TITLE = "With two letters out of the loss the plain sorter is before all three others"
-
-
-def _effects(
-    found: Mapping[str, Mapping[str, statistics.Comparison]], title: str, caption: str
-) -> Picture:
-    """For each question, by each body of evidence, the chance that the first kind is first.
-
-    Around one half stands what chance makes of it.
-    """
-    bodies = list(dict.fromkeys(body for each in found.values() for body in each))
-    with figures.figure(5.5, 1.3 + max(0.5, 0.27 * len(bodies)) * len(found)) as (fig, ax):
-        ax.axvline(0.5, color=figures.GREY, linewidth=1)
-        for row, each in enumerate(found.values()):
-            for body, c in each.items():
-                i = bodies.index(body)
-                y = row + 0.26 * (i - (len(bodies) - 1) / 2)
-                mark, colour = MARKS[i]
-                ax.barh(y, c.high - c.low, 0.2, c.low, color=figures.GREY, alpha=0.25)
-                label = None if row else body
-                ax.plot(c.first, y, mark, color=colour, markersize=6, label=label)
-        ax.set_yticks(range(len(found)), list(found))
-        ax.set(xlim=(0, 1.02), ylim=(len(found) - 0.4, -0.6))
-        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0\nnever", ".25", ".5\neven", ".75", "1\nalways"])
-        ax.spines["left"].set_visible(False)
+    first = next(iter(crowds.values()))
+    end, seeds = float(first.steps[-1]), len(first.arrivals)
+    never = NEVER_AT * end
+    labels = [f"{fill(NAMES[kind], 18)}\nrate {rates[kind]:g}" for kind in crowds]
+    places = [i - 0.35 for i in range(len(crowds))]
+    rows = len(crowds) + (live is not None)
+    with figures.figure(TEXT, 0.75 + 0.82 * len(crowds) + 0.35 * (live is not None)) as (fig, ax):
+        for row, (kind, here) in enumerate(crowds.items()):
+            x, y = _swarm(here.arrivals.clamp(max=never), end / 50)
+            colour = COLOUR[recipe.KINDS[kind].variant]
+            apart = min(0.068, 0.76 / float(y.max() + 1))
+            ax.plot(x, row - 0.12 - apart * y, "o", color=colour, markersize=DOT, alpha=0.75)
+            if here.median < NEVER:
+                ax.vlines(here.median, row - 0.9, row, color=figures.INK, linewidth=1, zorder=0)
+            ax.text(
+                0.985 * end, row - 0.5, f"half by step {step_or_never(here.median)}",
+                ha="right", va="center", color=colour, fontsize=LETTERS,
+            )  # fmt: skip
+            ax.axhline(row, color=figures.GREY, linewidth=0.6, zorder=0)
+        if live is not None:
+            ax.axhline(rows - 1, color=figures.GREY, linewidth=0.6, zorder=0)
+            labels, places = [*labels, *WRITTEN.values()], [*places, rows - 1]
+        ax.axvline((end + never) / 2, color=figures.GREY, linewidth=0.6)
+        ax.set(xlim=(0, 2 * never - end), ylim=(rows - 0.75, -0.98))
+        ax.set_yticks(places, labels)
+        quarters = [0, end // 4, end // 2, 3 * end // 4]
+        ax.set_xticks([*quarters, never], [*(f"{x:,.0f}" for x in quarters), "never"])
         ax.tick_params(axis="y", length=0)
-        figures.legend_below(fig)
-    said = " ".join(
-        f"{question}, {body}: {c.first:.2f}; chance alone {c.low:.2f} to {c.high:.2f}."
-        for question, each in found.items()
-        for body, c in each.items()
+        ax.tick_params(labelsize=LETTERS)
+        ax.set_xlabel("step from which on it sorts every word", fontsize=LETTERS)
+        ax.spines["left"].set_visible(False)
+    said = "; ".join(
+        f"{NAMES[kind]}: {here.arrived} of {seeds}, half by step {step_or_never(here.median)}"
+        for kind, here in crowds.items()
     )
+    caption = f"Each dot is one of {seeds} seeds; “never” is never within {end:,.0f} steps"
+    alt = f"Rows of dots, a dot for each seed. Seeds that sort every word: {said}."
+    if live is None:
+        return Picture(fig, title, f"{caption}.", alt)
+    found = [
+        f"{step_or_never(live[kind].median)} ({NAMES[kind].removeprefix('plain, ')})"
+        for kind in crowds
+    ]
+    again = len(next(iter(live.values())).arrivals)
+    names = {kind: NAMES[kind] for kind in crowds}
     return Picture(
         fig,
         title,
-        caption,
-        said,
+        f"{caption}. Of the {again} that this page has trained again, half sort every word by step "
+        f"{listed(found)}.",
+        alt,
+        lesson="deep_qkv",
+        yours=[Yours(fig.axes[0], {**names, **WRITTEN}, "dots", "sorts")],
     )
 
 
-PULL_TITLE = "Taking the pull of the two letters out shows no help; asking to repeat a letter does"
+def lesson_race(own: Crowds, live: Live) -> Picture:
+    """The gate, what it is said to beat, and its control."""
+    crowds = {kind: own[kind] for kind in ("plain", "gated", "fixed_gate")}
+    title = "Dividing by three beats the plain sorter as well"
+    return when_sorted(crowds, title, recipe.RATE, live=live)
 
 
-def pulled(ways: Crowds) -> Picture:
-    """Sorters on all six predictions, and what becomes of them with two of these changed."""
-    drawn = {
-        pull.ALL_SIX: Curve(ways[pull.ALL_SIX], COLOUR["plain"]),
-        pull.YIELDING: Curve(ways[pull.YIELDING], _MAUVE),
-        pull.REPEAT: Curve(ways[pull.REPEAT], figures.GREY),
-        pull.OUT: Curve(ways[pull.OUT], COLOUR["plain"], STYLE["knowable"]),
-    }
-    return _race(drawn, PULL_TITLE)
+def lesson_loss(own: Crowds, live: Live) -> Picture:
+    """The same, and plain sorters whose loss leaves two letters out."""
+    crowds = {kind: own[kind] for kind in ("plain", "gated", "fixed_gate", "plain, knowable")}
+    title = "Two letters out of the loss help more than the gate does"
+    return when_sorted(crowds, title, recipe.RATE, live=live)
+
+
+def _swarm(values: Float[Tensor, " n"], width: float) -> tuple[Tensor, Tensor]:
+    """Places for dots: each stands on those before it that are about as large."""
+    x = values.sort().values
+    bins = (x / width).floor()
+    return x, torch.stack([(bins[:i] == each).sum() for i, each in enumerate(bins)])
 
 
 def emblem() -> Picture:
@@ -324,31 +219,34 @@ def emblem() -> Picture:
 # The evidence
 
 
-def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> Picture:
+INSIDE = "Every kind has its best rate inside the sweep"
+ORDER_OF_RATES = "Which kind is ahead depends on the learning rate"
+
+
+def rates(
+    sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str], title: str = INSIDE
+) -> Picture:
     """How soon each kind is done at each learning rate."""
     best = {kind: evidence.best_rate(sweep[kind]) for kind in kinds}
-    with figures.figure(5.5, 3.2) as (fig, ax):
-        ends = sorted(kinds, key=lambda kind: -list(sweep[kind].values())[-1].delay)
-        heights = dict(zip(ends, torch.linspace(0.97, 0.03, len(ends)).tolist(), strict=True))
+    with figures.figure(TEXT, 3.2) as (fig, ax):
         for kind in kinds:
             spec, crowds = recipe.KINDS[kind], sweep[kind]
             colour, delays = COLOUR[spec.variant], [c.delay for c in crowds.values()]
-            ax.plot(list(crowds), delays, STYLE[spec.part], color=colour, marker=".")
+            name, style = fill(NAMES[kind], 20), STYLE[spec.part]
+            ax.plot(list(crowds), delays, style, color=colour, marker=".", label=name)
             ax.plot(best[kind], crowds[best[kind]].delay, "o", color=colour, markersize=8)
-            ax.annotate(
-                fill(NAMES[kind], 20), (list(crowds)[-1], delays[-1]), (1.07, heights[kind]),
-                textcoords="axes fraction", va="center", color=colour, fontsize=10,
-                arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), "color": colour,
-                            "linewidth": 0.7},
-            )  # fmt: skip
-        ax.set(xscale="log", xlabel="learning rate", ylabel="mean step")
+        ax.set_xscale("log")
+        ax.set_xlabel("learning rate", fontsize=LETTERS)
+        ax.set_ylabel("mean step", fontsize=LETTERS)
         ax.set_xticks(recipe.RATES, [f"{r:g}" for r in recipe.RATES])
         ax.minorticks_off()
+        ax.tick_params(labelsize=LETTERS)
+        figures.label_lines(ax, LETTERS)
     return Picture(
         fig,
-        "Every kind has its best rate inside the sweep",
-        "The mean step at which a seed sorts everything for good, one that never does counted as "
-        "the last. A large dot is the rate that was chosen.",
+        title,
+        f"The mean step from which on {len(recipe.SWEEP.seeds)} sorters sort every word, with "
+        f"{recipe.SWEEP.steps:,} for one that never does; large dots are the rates that we chose.",
         "Mean step by learning rate. "
         + " ".join(
             f"{NAMES[kind]}: "
@@ -356,74 +254,6 @@ def rates(sweep: Mapping[str, Mapping[float, Crowd]], kinds: Sequence[str]) -> P
             + f"; chosen {best[kind]:g}."
             for kind in kinds
         ),
-    )
-
-
-OWN_RATE = (
-    "Of 32 seeds each, 5 gated, 4 plain and 2 plain started at a third never converge; of the "
-    "other kinds all do"
-)
-PARTS = "With two letters out of the loss both kinds of weights converge sooner"
-AS_PUBLISHED = (
-    "As published, no way to make the weights can be told from plain; what the loss counts can"
-)
-
-
-def pulling(along: Along) -> Picture:
-    """How the gradient of the two letters stands to that of the other four, beside other pairs."""
-    two, *others = map(along.cosines, pull.PAIRS)
-    steps = along.steps[1:]
-    with figures.figure(5.5, 2.6, columns=2) as (fig, axes):
-        for each in others:
-            middle = each.quantile(0.5, dim=1)
-            axes[0].plot(along.steps, middle, color=figures.GREY, linewidth=0.8, alpha=0.6)
-        figures.band(axes[0], along.steps, two, _BLUE)
-        axes[0].axhline(0, color=figures.INK, linewidth=0.8)
-        axes[0].set(ylim=(-1, 1), ylabel="cosine of the gradients", xlabel="step")
-        for i, share in reversed([*enumerate(along.opposed.T)]):
-            colour, width = (figures.GREY, 0.8) if i else (_BLUE, 1.8)
-            axes[1].plot(steps, 100 * share, color=colour, linewidth=width)
-        axes[1].set(ylim=(0, 62), ylabel="% of steps opposed", xlabel="step")
-        for ax in axes:
-            ax.set_xlim(0, 400)
-    rest = [along.middle(pair, 30, 100) for pair in pull.PAIRS[1:]]
-    return Picture(
-        fig,
-        "The two letters pull against the other four, and so do any two of the six",
-        "Plain sorters on all six predictions. Left: the gradient of letters two and three beside "
-        "that of the other four, median and middle half of the seeds (blue); grey, the medians of "
-        "the 14 other ways to split six predictions into two and four. Right: the steps that help "
-        "one side of a split and hurt the other.",
-        "Two plots. Of steps 30 to 100 the median cosine is "
-        f"{number(along.middle(pull.PAIRS[0], 30, 100), 2)} for the two letters and from "
-        f"{span(rest, 2)} for other pairs.",
-    )
-
-
-def loss_curves(crowds: Crowds) -> Picture:
-    """The loss above the floor, median and middle half of the seeds."""
-    with figures.figure(6.2, 2.4, columns=len(crowds), sharex=True, sharey=True) as (fig, axes):
-        ends = {}
-        for ax, (kind, here) in zip(axes, crowds.items(), strict=True):
-            low, middle, high = (here.curves - sorting.FLOOR).T
-            colour = COLOUR[recipe.KINDS[kind].variant]
-            ax.fill_between(here.steps, low, high, color=colour, alpha=0.22, linewidth=0)
-            ax.plot(here.steps, middle, color=colour)
-            ax.set_yscale("log")
-            ax.set_title(fill(NAMES[kind], 15), fontsize=10)
-            ax.set_xticks([0, int(here.steps[-1])])
-            ends[kind] = float(middle[-1])
-        axes[0].set_ylabel("nats above the floor")
-        axes[len(axes) // 2].set_xlabel("step")
-    return Picture(
-        fig,
-        "The median seed of every kind ends within 0.002 nats of the floor",
-        "Loss above the floor: median, and the band between the quartiles. The bands show who "
-        "stays behind.",
-        "Loss above the floor against steps. Medians at the end: "
-        + ", ".join(f"{NAMES[kind]} {end:.4f}" for kind, end in ends.items())
-        + " nats.",
-        wide=True,
     )
 
 

@@ -117,7 +117,10 @@ def _write(app: Sphinx) -> None:
         shutil.copyfile(path, folder / path.name)
     for stem in _lessons(app):
         sources = sources_of(Path(app.srcdir) / "book" / f"{stem}.ipynb")
-        told = {cell.name: cell.told(sources[cell.of]) for cell in cells_of(stem)}
+        told = {
+            cell.name: cell.told(sources[cell.of], sources[cell.needs] if cell.needs else "")
+            for cell in cells_of(stem)
+        }
         text = json.dumps(told, separators=(",", ":"))
         (folder / f"{stem}.json").write_text(text, "utf-8")
 
