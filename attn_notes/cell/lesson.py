@@ -80,7 +80,7 @@ class Cell:
     training: Training | None = None
 
     def told(self, source: str, setup: str = "") -> Numbers:
-        """As JSON has it, of a cell with this code in the notebook, and the one it needs with that."""
+        """As JSON has it, of a cell and of the one it needs, with their code in the notebook."""
         return {
             "setup": setup,
             "task": self.task,

@@ -213,14 +213,11 @@ class Along:
         steps: at which they were probed.
         products: of any two of the six predictions' gradients.
         noise: of one input's gradient: of the two letters, of the four others.
-        opposed: for each of `pull.PAIRS` the share of steps since the last probe, over all seeds,
-            that help it and hurt the other four, or the other way round.
     """
 
     steps: Int[Tensor, " n"]
     products: Float[Tensor, "n m 6 6"]
     noise: Float[Tensor, "n m 2"]
-    opposed: Float[Tensor, "k 15"]
 
     def cosines(self, two: tuple[int, ...] = pull.PAIRS[0]) -> Float[Tensor, "n m"]:
         """Of the gradient of two predictions and that of the other four, of each seed."""
@@ -236,10 +233,8 @@ class Along:
 def along() -> Along:
     """The recorded training along which gradients were taken."""
     record = results.load("deep_qkv_gradients")["runs"]["along"]
-    steps, upper, noise, opposed = (
-        torch.tensor(record[name]) for name in ("steps", "products", "noise", "opposed")
-    )
-    return Along(steps, pull.whole(upper), noise, opposed)
+    steps, upper, noise = (torch.tensor(record[name]) for name in ("steps", "products", "noise"))
+    return Along(steps, pull.whole(upper), noise)
 
 
 @cache

@@ -132,12 +132,12 @@ def when_sorted(
             colour = COLOUR[recipe.KINDS[kind].variant]
             apart = min(0.068, 0.76 / float(y.max() + 1))
             ax.plot(x, row - 0.12 - apart * y, "o", color=colour, markersize=DOT, alpha=0.75)
+            half = "fewer than half"
             if here.median < NEVER:
+                half = f"half by step {step_or_never(here.median)}"
                 ax.vlines(here.median, row - 0.9, row, color=figures.INK, linewidth=1, zorder=0)
-            ax.text(
-                0.985 * end, row - 0.5, f"half by step {step_or_never(here.median)}",
-                ha="right", va="center", color=colour, fontsize=LETTERS,
-            )  # fmt: skip
+            at = (0.985 * end, row - 0.5)
+            ax.text(*at, half, ha="right", va="center", color=colour, fontsize=LETTERS)
             ax.axhline(row, color=figures.GREY, linewidth=0.6, zorder=0)
         if live is not None:
             ax.axhline(rows - 1, color=figures.GREY, linewidth=0.6, zorder=0)
@@ -255,6 +255,16 @@ def rates(
             for kind in kinds
         ),
     )
+
+
+OWN_RATE = (
+    "Of 32 seeds each, 5 gated, 4 plain and 2 plain started at a third never converge; of the "
+    "other kinds all do"
+)
+PARTS = "With two letters out of the loss both kinds of weights converge sooner"
+AS_PUBLISHED = (
+    "As published, no way to make the weights can be told from plain; what the loss counts can"
+)
 
 
 def prediction_losses(crowds: Crowds, kind: str) -> Picture:

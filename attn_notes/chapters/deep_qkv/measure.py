@@ -1,12 +1,10 @@
 """What the chapter measures on sorters: their gates, spectra, lost direction and attention."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
-from torch.func import functional_call, vmap
 
 from attn_notes.models.deep_qkv import Config, ProjectionWeight, Sorter
 from attn_notes.tasks import sorting
@@ -67,44 +65,11 @@ def attention_on_written_letter(model: Sorter) -> Float[Tensor, "h 3"]:
     return torch.einsum("bhoi,boi->ho", attention_on_letters(model), same) / len(same)
 
 
-def share_of_written_letter() -> Float[Tensor, " 3"]:
-    """What `attention_on_written_letter` is for a head that attends evenly to all it has read."""
-    read = torch.arange(sorting.LETTERS_PER_WORD + 1, sorting.LENGTH)
-    return _same_letter().sum(-1).float().mean(0) / read
-
-
 def _same_letter() -> Bool[Tensor, "27 3 3"]:
     """Whether each sorted letter equals each letter of the word, [sequence, written, read]."""
     sequences = sorting.all_sequences()
     written = sequences[:, 1:][:, sorting.OUTPUTS]
     return sequences[:, None, : sorting.LETTERS_PER_WORD] == written[:, :, None]
-
-
-class Mistake(NamedTuple):
-    """One input that a model gets wrong, and its first wrong letter."""
-
-    word: str
-    written: str
-    right: str
-    position: int  # of the first wrong letter, 0 to 2
-    probability_written: float
-    probability_right: float
-
-
-def mistakes(model: Sorter) -> list[Mistake]:
-    """Every input that a model gets wrong, in alphabetical order."""
-    found = []
-    for row in sorting.all_sequences().tolist():
-        word = sorting.decode(row[: sorting.LETTERS_PER_WORD])
-        right = row[sorting.LETTERS_PER_WORD + 1 :]
-        steps = model.trace(word)
-        written = [step.choice for step in steps]
-        if written != right:
-            i = next(i for i in range(len(right)) if written[i] != right[i])
-            probabilities = steps[i].probabilities[[written[i], right[i]]].tolist()
-            answer = (sorting.decode(written), sorting.decode(right))
-            found.append(Mistake(word, *answer, i, *probabilities))
-    return found
 
 
 @torch.no_grad()
@@ -142,28 +107,6 @@ def sensitivity(model: Callable[[Tensor], Tensor]) -> Float[Tensor, "3 3"]:
             moved.append(change.abs().sum(-1).mean(0) / 2)
         columns.append(torch.stack(moved).mean(0))
     return torch.stack(columns, 1)
-
-
-@torch.no_grad()
-def scores_without(model: Sorter) -> dict[str, Int[Tensor, "..."]]:
-    """How many of the 27 inputs a model still sorts with one weight at zero, for every weight.
-
-    Parameter's name → scores in the parameter's own shape.
-    """
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
-
-    def score(name: str, changed: Tensor) -> Tensor:
-        def call(x: Tensor) -> Tensor:
-            return functional_call(model, {**parameters, name: changed}, (x,))
-
-        return sorting.probe(call)["solved"]
-
-    found = {}
-    for name, p in parameters.items():
-        one_at_zero = p.flatten() * (1 - torch.eye(p.numel()))
-        scores = vmap(lambda row, name=name: score(name, row))(one_at_zero.view(-1, *p.shape))
-        found[name] = scores.view(p.shape)
-    return found
 
 
 @torch.no_grad()

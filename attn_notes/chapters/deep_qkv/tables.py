@@ -1,6 +1,6 @@
 """The chapter's tables, which its evidence page shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from IPython.display import HTML
@@ -9,7 +9,7 @@ from torch import Tensor
 from attn_notes import notebook
 from attn_notes.analysis.statistics import NO_BREAK
 from attn_notes.analysis.words import listed, median, number
-from attn_notes.chapters.deep_qkv import evidence, measure, recipe
+from attn_notes.chapters.deep_qkv import evidence, measure
 from attn_notes.chapters.deep_qkv.claims import NAMES, NTH, step_or_never
 from attn_notes.chapters.deep_qkv.evidence import NEVER, Crowds
 from attn_notes.models.deep_qkv import Sorter
@@ -76,73 +76,8 @@ def heads(model: Sorter) -> HTML:
     )
 
 
-def letters(models: Mapping[str, Sequence[Sorter]], best: int) -> HTML:
-    """Attention on the letter about to be written: of the clearest head, the seeds, and chance."""
-    rows = []
-    for name, group in models.items():
-        values = torch.stack([measure.attention_on_written_letter(m) for m in group])
-        if name == next(iter(models)):
-            rows.append(
-                [f"seed {best}, the harder of two heads", *_digits(values[best].amax(0), 2)]
-            )
-        rows.append(
-            [
-                f"{name}, the harder of two heads, median",
-                *_digits(values.amax(1).median(0).values, 2),
-            ]
-        )
-        rows.append([f"{name}, both heads, median", *_digits(values.mean(1).median(0).values, 2)])
-    rows.append(
-        ["even attention to all that was read", *_digits(measure.share_of_written_letter(), 2)]
-    )
-    return notebook.table(["attention on the letter being written", *NTH], rows)
-
-
 def _digits(values: Tensor, digits: int = 3) -> list[str]:
     return [number(x, digits) for x in values.tolist()]
-
-
-PART_OF = {
-    "token.weight": "token embedding",
-    "position.weight": "position embedding",
-    "block.attention.q": "query weights",
-    "block.attention.k": "key weights",
-    "block.attention.v": "value weights",
-    "block.attention.o": "attention's output",
-    "block.feed_forward": "feed-forward",
-    "block.ln1": "LayerNorm before attention",
-    "block.ln2": "LayerNorm before feed-forward",
-    "norm": "last LayerNorm",
-}
-
-
-def spared(scores: Mapping[str, Tensor]) -> HTML:
-    """Part by part, what `measure.scores_without` found."""
-    rows = []
-    for prefix, label in PART_OF.items():
-        here = [x.flatten() for name, x in scores.items() if name.startswith(prefix)]
-        if here:
-            rows.append(_part(label, torch.cat(here)))
-    rows.append(_part("the whole model", torch.cat([x.flatten() for x in scores.values()])))
-    return notebook.table(
-        ["part", "weights", "spared: still 27", "worst score for one weight"], rows
-    )
-
-
-def _part(label: str, scores: Tensor) -> list[object]:
-    return [label, len(scores), int((scores == recipe.SOLVED).sum()), int(scores.min())]
-
-
-def mistakes(model: Sorter, most: int = 8) -> HTML:
-    """The first mistakes of a sorter, with its probabilities."""
-    return notebook.table(
-        ["input", "writes", "right", "first wrong", "p(written)", "p(right)"],
-        [
-            [m.word, m.written, m.right, NTH[m.position],
-             f"{m.probability_written:.2f}", f"{m.probability_right:.2f}"]
-            for m in measure.mistakes(model)[:most]
-        ],
-    )  # fmt: skip
 
 
 def positions(crowds: Crowds) -> HTML:

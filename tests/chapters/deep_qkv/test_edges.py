@@ -11,6 +11,7 @@ from attn_notes.chapters.deep_qkv import claims, evidence, figures, pull, recipe
 from attn_notes.chapters.deep_qkv.evidence import Crowd
 from attn_notes.tasks import sorting
 
+from ...exercises import ROOT
 from ...tables import rows
 
 EARLY = torch.arange(100.0, 220, 10)
@@ -42,10 +43,6 @@ def test_of_whom_more_arrive() -> None:
 def test_a_loss_below_the_floor_but_for_rounding(above: float, held: bool) -> None:
     last = sorting.FLOOR + above
     assert claims.above_floor({"plain": crowd(EARLY, last), "gated": crowd(EARLY)}).verdict is held
-    said = "One plain sorter ends 0.000 nats above the floor"
-    assert figures.one_seed([2.0, last]).title == (
-        said if held else "A loss below the floor: something leaks"
-    )
 
 
 def test_what_a_correction_takes_back() -> None:
@@ -94,26 +91,25 @@ def test_who_is_sooner_is_what_a_guess_is_held_to() -> None:
     assert [parts[name] for name in evidence.ASKED.values()] == [4, 2, 2, 2]
 
 
-def test_a_race_in_which_every_seed_converges_names_the_first() -> None:
-    assert (
-        figures.live_race(crowds(plain=EARLY - 50)).title == "Every seed converges; plain is first"
-    )
-
-
 def test_where_fewer_than_half_converge_it_says_never() -> None:
     some = evidence.Live({"gated": crowd(HALF), "plain": crowd(FEW)})
-    assert figures.race_title(some) == "Of 12 seeds each, 9 plain and 6 gated never converge"
-    (ax,) = figures.race(some, "").fig.axes
-    assert [text.get_text() for text in ax.texts] == ["plain: never", "gated: 150"]
-    (yours,) = figures.live_race(some).yours
-    assert yours.recorded["plain"].endswith("3 do, the median never.")
+    rate = dict.fromkeys(some, 0.02)
+    picture = figures.when_sorted(some, "", rate, live=some)
+    (ax,) = picture.fig.axes
+    assert [text.get_text() for text in ax.texts] == ["half by step 150", "fewer than half"]
+    assert "by step 150 (gated) and never (plain)." in picture.caption
     # Quartiles are seeds' own steps; 24 s for 12 seeds and 1,000 steps is 2 ms a seed and step.
-    assert [row[2:] for row in rows(tables.arrivals(some, dict.fromkeys(some, 0.02)))[1:]] == [
+    assert [row[2:] for row in rows(tables.arrivals(some, rate))[1:]] == [
         ["6 of 12", "150 (120 to never)", "0.30 s"],
         ["3 of 12", "never (120 to never)", "never"],
     ]
     ways = {0.02: dict.fromkeys(pull.WAYS, crowd(NEVER))}
     assert rows(tables.pulled(ways))[1] == [pull.ALL_SIX, "0 of 12", "never"]
+
+
+def test_those_that_never_do_have_one_place_in_figure_and_page() -> None:
+    text = (ROOT / "attn_notes" / "widgets" / "_deep_qkv_series.js").read_text("utf-8")
+    assert f"NEVER = {evidence.NEVER_AT * recipe.LIVE.steps:g};" in text
 
 
 def test_the_emblem_hides_the_answer() -> None:

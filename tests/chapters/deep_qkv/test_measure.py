@@ -1,14 +1,12 @@
 """What is measured on sorters, by hand."""
 
-import copy
 import itertools
 
-import pytest
 import torch
 from torch import Generator, Tensor
 from torch.testing import assert_close
 
-from attn_notes.chapters.deep_qkv import evidence, measure
+from attn_notes.chapters.deep_qkv import measure
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 
@@ -62,13 +60,6 @@ def test_attention_by_hand() -> None:
     assert (place[0] - place[1]).abs().max() > 1e-3  # the heads differ, or flips would pass
 
 
-def test_even_share_by_hand() -> None:
-    # Expected number of inputs equal to the smallest, middle and largest of three letters:
-    # three alike give 3 × 3; xxy gives 2, 2, 1 and xyy 1, 2, 2 (nine inputs each); abc 6 × 1.
-    expected = torch.tensor([42, 51, 42]) / 27 / torch.tensor([4, 5, 6])
-    assert_close(measure.share_of_written_letter(), expected)
-
-
 def test_greedy_choices() -> None:
     model = sorter()
     chosen = measure.greedy_choices(model, forbid_sep=True).tolist()
@@ -93,25 +84,3 @@ def test_sensitivity_of_the_best_predictor() -> None:
     # the words and replacements; so for the largest; the middle one for 14 of 27.
     moved = measure.sensitivity(sorting.ideal)
     assert_close(moved, torch.tensor([[1 / 3], [14 / 27], [1 / 3]]).expand(3, 3))
-
-
-@pytest.mark.slow
-def test_scores_without_each_weight() -> None:
-    model = evidence.trained("gated")[0]
-    scores = measure.scores_without(model)
-    assert all(scores[name].shape == p.shape for name, p in model.named_parameters())
-    for name, index in (
-        ("token.weight", (2, 3)),
-        ("block.attention.q.base", (1, 4, 0)),
-        ("block.ln2.bias", (5,)),
-        ("position.weight", (6, 1)),
-    ):
-        by_hand = copy.deepcopy(model)
-        with torch.no_grad():
-            by_hand.get_parameter(name)[index] = 0.0
-        assert scores[name][index] == sorting.probe(by_hand)["solved"]
-
-
-def test_the_finder_goes_by_the_score_first() -> None:
-    pair = {name: values[1:3] for name, values in evidence.weights("plain").items()}
-    assert evidence.finder({"plain": pair})[:2] == ("plain", 0)  # 27, though the other is clearer
