@@ -113,7 +113,7 @@ def test_every_entry_says_what_is_so() -> None:
 HOUSE = {
     **{rf"{word}s?": word for word in (
         "nat", "logit", "mask", "seed", "governor", "seat", "friend", "stranger", "filler", "leak",
-        "yardstick", "supervision step", "survival curve", "induction head",
+        "yardstick", "supervision step", "induction head",
     )},
     **{word: word for word in (
         "softmax", "recorded", "tension", "credit", "stablemax", "plain recursion",
@@ -139,11 +139,11 @@ STRESSED = {
     "later", "learn", "mostly", "neither", "past",
     "published, masked", "random", "sampled", "share",
     "square of its length", "started at a third", "step", "the answer only", "trained",
-    "two letters out of the loss", "vector", "one of the two heads looks for a letter; which?",
+    "two letters out of the loss", "vector",
     "divided by three", "deep supervision", "halting",
     "fall", "one", "which way loses ground, and when?",
     "which letter does it look at, and at which should it look?",
-    "train", "16 seeds", "another seed", "clear", "play",  # buttons of the page
+    "train", "8 seeds", "another seed", "clear", "play",  # buttons of the page
     # what the picture of seats says, one after another
     "one set of weights", "every look has a loss", "who is done leaves", "some have to stay",
     "it learns to know", "the average is judged",
@@ -157,7 +157,7 @@ STRESSED = {
 }  # fmt: skip
 BENT = {
     "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
-    "gates": "gated", "halts": "halt", "induction heads": "induction head",
+    "halts": "halt", "induction heads": "induction head",
     "readings": "reading", "thinks": "think", "units": "unit",
 }  # fmt: skip
 

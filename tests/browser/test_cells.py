@@ -37,8 +37,7 @@ OPEN = Change(
 CHANGES = {
     "deep_qkv": [
         Change("`return base / 3`", "base * (A @ B).softmax(-1)", "base / 3", score=1),
-        OPEN,
-        Change("No `/ q.shape[-1] ** 0.5`", " / q.shape[-1] ** 0.5", "", score=1),
+        Change("`return base`, the plain sorter", "base * (A @ B).softmax(-1)", "base"),
     ],
     "triple_product": [
         Change("`/ 3` in the place of `/ d**0.5`", "/ d**0.5", "/ 3", score=1),
@@ -65,7 +64,6 @@ CHANGES = {
 NO_ORDER = {"trm"}
 """Lessons whose model reads a board, not from left to right."""
 SMALL = {
-    "deep_qkv": ["blackboard"],
     "triple_product": ["score"],
     "dialectical": ["blackboard"],
 }

@@ -42,8 +42,8 @@ def mine() -> list[Any]:
     """The lesson's question, the panel, the figures that draw what a reader trains, the score."""
     chosen = evidence.recorded("chosen")
     live = evidence.Live({kind: chosen[kind] for kind in claims.LESSON})
-    guess = Guess("deep_qkv", (evidence.ORDER, evidence.LOWEST))
-    pictures = (figures.one_seed(chosen["plain"].curves[:, 1].tolist()), figures.live_race(live))
+    guess = Guess("deep_qkv", (evidence.ORDER,))
+    pictures = (figures.lesson_race(chosen, live), figures.lesson_loss(chosen, live))
     return [guess, *taught(), *pictures, guess.score(evidence.predicted(live))]
 
 
@@ -210,12 +210,8 @@ js (await begin()).click();
 """
 
 MINE = """
-# a guess is noted, and stands in the picture
+# a guess is noted
 press plain: later
-type "about one" into The lowest loss of a plain one, in nats
-keys Tab
-type "0,4" into The lowest loss of a plain one, in nats
-keys Tab
 # a run is drawn, and another; the panel leads to the picture
 press .attn-settings summary
 choose "36" of Steps
