@@ -146,8 +146,9 @@ def the_race(lesson: Says, _: Says) -> None:
     smaller = [told("A smaller start alone converges before plain")]
     lesson("Plain weights that only start smaller show no lead over plain", untold=smaller)
     lesson("for all, no lead over plain shows either", untold=AS_PUBLISHED)
-    lesson("nothing shows that its choosing helps", untold=[*CHOOSES, *AS_PUBLISHED])
-    lesson("We have no sign that it was", untold=[*CHOOSES, *AS_PUBLISHED])
+    lesson("Nothing shows that it was", untold=[*CHOOSES, *AS_PUBLISHED])
+    tell = "A division by three does as well, as far as thirty-two seeds can tell"
+    lesson(tell, held=HELPS, untold=CHOOSES)
     lesson("and it learnt sooner", "divided by three did as well", held=HELPS, untold=CHOOSES)
     lesson("We saw no difference between the gate and the division", untold=CHOOSES)
 
