@@ -7,7 +7,7 @@ const percent = (value) => Math.round(100 * value);
 const tokenName = (id) => (id === SEP ? "the separator" : VOCABULARY[id]);
 
 const PITCH = 44;
-const TILE = { width: 36, height: 46, top: 34 };
+const TILE = { width: 36, height: 50, top: 32 };
 const STRIP = { width: 7 * PITCH - 8, height: 2 * TILE.top + TILE.height };
 
 function tile(column, text, { className = "", above = "", below = "" }) {
@@ -19,9 +19,9 @@ function tile(column, text, { className = "", above = "", below = "" }) {
     "g",
     { class: `abc-tile ${className}` },
     svg("rect", { x: x + 0.5, y: top + 0.5, width: width - 1, height: height - 1, rx: 3 }),
-    svg("text", { ...small, y: top + 11 }, above),
-    svg("text", { x: centre, y: top + 29, class: "abc-letter", "text-anchor": "middle" }, text),
-    svg("text", { ...small, y: top + height - 5 }, below),
+    svg("text", { ...small, y: top + 13 }, above),
+    svg("text", { x: centre, y: top + 31, class: "abc-letter", "text-anchor": "middle" }, text),
+    svg("text", { ...small, y: top + height - 7 }, below),
   );
 }
 

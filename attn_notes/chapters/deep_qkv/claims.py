@@ -145,8 +145,9 @@ def every(bodies: Bodies) -> list[Claim]:
     return corrected(claim for claim in claims if claim.findings)
 
 
-DEEP = "Its name: “deep” weights are worth having"
-SAFE = "Gated is “safer” than strict, the softmax alone"
+ABLE = "Gated sorters can still learn (“retains capacity”)"
+SAFE = "They are “safer” than strict ones, whose weights are the shares alone"
+DEEP = "Such weights are worth having (the title, “Deep Attention”)"
 
 
 def lesson(own: Crowds) -> list[Claim]:
@@ -155,21 +156,21 @@ def lesson(own: Crowds) -> list[Claim]:
     gated, strict = own["gated"], own["strict"]
     seeds = len(gated.arrivals)
     words = {
-        CAPACITY.partition(":")[0]: (
+        ABLE: (
             found[CAPACITY].verdict,
             f"{gated.arrived} of {seeds} gated sorters learn to sort every word",
             Mine("any", ("gated",)),
         ),
         SAFE: (
             found[SAFER].verdict,
-            f"{gated.arrived} of {seeds} gated sorters get there, and {strict.arrived} of "
-            f"{len(strict.arrivals)} strict ones. That leans the other way",
+            f"{gated.arrived} of {seeds} gated sorters learn to, and {strict.arrived} of "
+            f"{len(strict.arrivals)} strict ones, which may be chance",
             None,
         ),
         DEEP: (
             found[CHOICE].verdict,
-            "They are sooner than plain weights, each at its own rate. They show no lead over a "
-            "division by three",
+            "no lead over a division by three shows, though at their own rates both are mostly "
+            "sooner than plain weights",
             Mine("before", PAIRS["weights"][CHOICE]),
         ),
     }

@@ -56,7 +56,7 @@ def lower_curve(crowds: Crowds) -> Picture:
         ax.text(395, sorting.FLOOR - 0.02, said, ha="right", va="top", fontsize=LETTERS)
         ax.set(xlim=(0, 400), ylim=(0.22, 1.25))
         ax.set_xlabel("step of training", fontsize=LETTERS)
-        ax.set_ylabel("loss, nats", fontsize=LETTERS)
+        ax.set_ylabel("loss", fontsize=LETTERS)
         ax.set_yticks([0.4, 0.8, 1.2])
         ax.tick_params(labelsize=LETTERS)
     plain, gated = (
@@ -65,8 +65,8 @@ def lower_curve(crowds: Crowds) -> Picture:
     return Picture(
         fig,
         "With the new part the loss falls sooner",
-        f"The middle one of {len(crowds['plain'].arrivals)} losses at each step, each kind at the "
-        "learning rate that suits it.",
+        f"The middle one of {len(crowds['plain'].arrivals)} losses at each step, each kind "
+        "learning at the speed that suits it.",
         "Two falling curves of the loss above a dashed floor. At step 100 plain sorters are at "
         f"{plain:.2f} nats and gated ones at {gated:.2f}; at step 400 both lie close to the floor.",
     )
@@ -96,9 +96,9 @@ def weight_parts(before: ProjectionWeight, after: ProjectionWeight) -> Picture:
     gate = before.gate()[0]
     return Picture(
         fig,
-        "At first all shares are a third, and training makes the gate choose",
-        "The query weights of one head; in the two columns on the right orange is above zero and "
-        "blue below.",
+        "At first shares are near a third, and training makes this gate choose",
+        "The query weights of one head, a row for each number that comes in and a column for each "
+        "that goes out; orange is above zero and blue below, on each grid’s own scale.",
         "Two rows of three grids: shares, times learnt weights, gives what the head works with. "
         f"Before training every share lies between {gate.min():.2f} and {gate.max():.2f}. The "
         f"largest share of a row is {first:.2f} on average before training and {last:.2f} after.",
@@ -220,7 +220,7 @@ def emblem() -> Picture:
 
 
 INSIDE = "Every kind has its best rate inside the sweep"
-ORDER_OF_RATES = "Which kind is ahead depends on the learning rate"
+ORDER_OF_RATES = "Which kind looks ahead depends on the learning rate"
 
 
 def rates(

@@ -66,7 +66,7 @@ def test_the_row_of_small_numbers_by_hand() -> None:
     small, weights = torch.tensor([[0.05, 0, -0.05], [0.3, -0.6, 0.9]])
     shares = small.softmax(0)
     for label, row, digits in (
-        ("their shares", shares, 2),
+        ("their shares", shares, 3),
         ("**times their shares**", weights * shares, 3),
         ("**divided by three**", weights / 3, 3),
     ):
