@@ -220,7 +220,7 @@ def emblem() -> Picture:
 
 
 INSIDE = "Every kind has its best rate inside the sweep"
-ORDER_OF_RATES = "Which kind looks ahead depends on the learning rate"
+ORDER_OF_RATES = "Which kind seems to be ahead depends on the learning rate"
 
 
 def rates(

@@ -106,7 +106,8 @@ def the_gate(lesson: Says, proof: Says) -> None:
     lesson("for none is that the lowest or the highest", where=inside)
     sooner = {r: sweep["gated"][r].delay < sweep["plain"][r].delay for r in recipe.RATES}
     lesson(
-        "Which kind looks ahead depends on the learning rate", where=len({*sooner.values()}) == 2
+        "Which kind seems to be ahead depends on the learning rate",
+        where=len({*sooner.values()}) == 2,
     )
     apart = {r: sweep["gated"][r].delay - sweep["plain"][r].delay for r in (0.02, 0.08)}
     behind = "At 0.02 the plain sorters look a little ahead of the gated ones, and at 0.08 they"
