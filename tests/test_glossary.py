@@ -141,7 +141,7 @@ STRESSED = {
     "square of its length", "started at a third", "step", "the answer only", "trained",
     "two letters out of the loss", "vector", "one of the two heads looks for a letter; which?",
     "divided by three", "deep supervision", "halting",
-    "fall", "one", "which way loses ground, and when?",
+    "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
     "which letter does it look at, and at which should it look?",
     "train", "16 seeds", "another seed", "clear", "play",  # buttons of the page
     # what the picture of seats says, one after another

@@ -163,8 +163,8 @@ export const PRESETS = [
   ["Mutual", "mutual", { weights: [-0.5, -0.5], input: [0.1, 0.3], target: [-1.3, 1.5] }],
   ["One way", "oneway", { weights: [0, 1.3], input: [0.4, -0.2], target: [1.4, -0.7] }],
   [
-    "With the clip",
-    "clip",
+    "With the limit",
+    "limit",
     {
       weights: [2.8, 0.1],
       input: [2, -0.4],

@@ -61,7 +61,7 @@ export const NAMES_OF = {
   exact: "exact",
   none: "naive",
   full: "AEP",
-  clipped: "AEP, clipped",
+  clipped: "AEP, limited",
 };
 
 /** Two digits of a number that may be very small. */

@@ -116,7 +116,7 @@ async function render({ model, el }) {
     }),
   };
   const settle = alone({ name: "equilibrium", root, el, model, chosen: traits });
-  const shut = opens(root, views.plane.opens, { model, chosen: traits });
+  const shut = opens(root, { ...views.plane.opens, network: () => save({ panel: "network" }) }, { model, chosen: traits });
   return () => {
     shut();
     settle();

@@ -154,6 +154,23 @@ def equilibrium_gradients() -> None:
     results.save("equilibrium_gradients", how, runs)
 
 
+@experiment
+def equilibrium_limit() -> None:
+    """At the published sizes: the share of AEP's force that the limit lets through, by T2."""
+    text, steps = Text.read(FALLBACK), recipe.GRADIENT_STEPS
+    relaxation = Relaxation(max(steps), recipe.GRADIENT_STEP)
+    nudged, runs = Nudged("clipped", recipe.GRADIENT_BETA, relaxation), []
+    for seed in range(recipe.GRADIENT_SEEDS):
+        model = LanguageModel(recipe.published(text), Generator().manual_seed(seed)).double()
+        batch = text.sample(
+            recipe.PUBLISHED_BATCH, recipe.PUBLISHED_LENGTH, Generator().manual_seed(seed)
+        )
+        shares = measure.let_through(model, batch, nudged)
+        runs.append(digits([shares[step - 1] for step in steps]))
+    how = {"seeds": recipe.GRADIENT_SEEDS, "steps": steps, "step": recipe.GRADIENT_STEP}
+    results.save("equilibrium_limit", how, {"shares": runs})
+
+
 def digits(value: Any, keep: int = 4) -> Any:
     """A number, or all in a list or a record, in so many digits; None for what is not finite."""
     if isinstance(value, dict):

@@ -334,7 +334,7 @@ def test_a_finger_drags_the_target(browser: Browser, server: str) -> None:
     for kind, dy in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60), ("touchEnd", None)):
         points = [] if dy is None else [{"x": x, "y": y + dy}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    expect(target).to_have_attribute("aria-label", re.compile("at 1.80, −2"))
+    expect(target).to_have_attribute("aria-label", re.compile("at 1.40, −1"))
     assert page.evaluate("scrollY") == scrolled
     context.close()
 
@@ -383,7 +383,7 @@ def test_tracks_stand_under_their_characters(module_page: Page) -> None:
 def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
     widget.get_by_role("tab", name="Two numbers").click()
-    for name in ("Mutual", "Opposed", "One way", "With the clip"):
+    for name in ("Mutual", "Opposed", "One way", "With the limit"):
         widget.get_by_role("button", name=name, exact=True).click()
         yield name, name == "Opposed"
     widget.get_by_role("button", name="Learn").click()

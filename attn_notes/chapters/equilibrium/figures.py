@@ -4,8 +4,10 @@ A title that speaks of a record stands here as it is, and a test holds it: said.
 """
 
 import math
+from itertools import pairwise
 
 import torch
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
@@ -38,6 +40,18 @@ KINDS = {
 }
 """The colour of each kind of estimator, in every figure."""
 CORRECTIONS = {"none": "naive EP", "clipped": "AEP, clipped", "full": "AEP"}
+LABELS = {
+    "BPTT": "BPTT",
+    "AEP": "AEP",
+    "AEP, clipped": "AEP with the limit",
+    "naive EP": "naive",
+    "frozen": "attention frozen",
+}
+"""What each kind is called in a figure."""
+
+
+ONE_WAY = {"weights": [0.0, 1.3], "input": [0.4, -0.2], "target": [1.4, -0.7]}
+"""How the lesson's two numbers begin: as the widget's own *One way*."""
 
 
 def teach(widget: EquilibriumExplorer, text: Text) -> None:
@@ -104,6 +118,59 @@ def emblem() -> Picture:
     )
 
 
+SPREAD, HEIGHT = (0, 7.5, 15, 22.5), 1.1
+"""Where the walls and the rings are while nothing pushes, and how far a row is from the next."""
+
+
+def springs() -> Picture:
+    """Two rings between two walls, one of them pushed by 3: each row the other one."""
+    moved = {"right": (1, 2), "left": (2, 1)}  # stiffness 1: the inverse of [[2, −1], [−1, 2]] by 3
+    with house.figure(5.5, 2.5) as (fig, ax):
+        for row, (pushed, (left, right)) in enumerate(moved.items()):
+            y = -HEIGHT * row
+            rings = SPREAD[1] + left, SPREAD[2] + right
+            places = SPREAD[0], *rings, SPREAD[3]
+            for start, end in pairwise(places):
+                coil(ax, start, end, y)
+            for wall in (SPREAD[0], SPREAD[3]):
+                ax.plot([wall, wall], [y - 0.3, y + 0.3], color=INK, linewidth=3)
+            for before, ring, far in zip(SPREAD[1:3], rings, (left, right), strict=True):
+                ax.plot(before, y, "o", color=GREY, markersize=11, mfc="none", alpha=0.7)
+                ax.plot(ring, y, "o", color=INK, markersize=11, zorder=3)
+                other = far == 1
+                ax.text(
+                    (before + ring) / 2, y - 0.24, f"moves by {far}", ha="center", va="top",
+                    fontsize=10, color=KINDS["AEP"] if other else INK,
+                    fontweight="bold" if other else "normal",
+                )  # fmt: skip
+            ring = rings[pushed == "right"]
+            ax.annotate(
+                "", (ring + 0.2, y + 0.26), (ring - 3, y + 0.26),
+                arrowprops={"arrowstyle": "-|>", "color": PUBLISHED, "linewidth": 2},
+            )  # fmt: skip
+            ax.text(ring - 3.2, y + 0.26, "pushed by 3", fontsize=10, color=PUBLISHED, ha="right",
+                    va="center")  # fmt: skip
+        ax.set(xlim=(-0.5, 23), ylim=(-HEIGHT - 0.55, 0.5), xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return Picture(
+        fig,
+        "Push either ring, and the other moves as far",
+        "Pale, where a ring was before the push.",
+        "Two rows, in each two rings between two walls, joined by three springs. In the upper row "
+        "the right ring is pushed by 3 and moves by 2, and the left one by 1. In the lower row the "
+        "left ring is pushed by 3 and moves by 2, and the right one by 1.",
+    )
+
+
+def coil(ax: Axes, start: float, end: float, y: float) -> None:
+    """A spring between two places."""
+    turns = 8
+    x = torch.linspace(start + 0.6, end - 0.6, 2 * turns + 1)
+    up = torch.tensor([0.0, *[0.11, -0.11] * turns])[: len(x)]
+    up[-1] = 0
+    ax.plot([start, *x.tolist(), end], [y, *(y + up).tolist(), y], color=GREY, linewidth=1.1)
+
+
 def idea(board: evidence.Board) -> Picture:
     """Two numbers, of which one hears the other: who gets which credit, and where a nudge goes."""
     with house.figure(5.5, 2.9, columns=2, width_ratios=[1, 1.15]) as (fig, axes):
@@ -111,23 +178,24 @@ def idea(board: evidence.Board) -> Picture:
         nudged(axes[1], board)
     return Picture(
         fig,
-        "Nudged naively the state goes straight to its target, and the cause gets no credit",
-        "Right: which way each nudge moves the state, against its credit.",
-        "Left, two circles, 1 and 2, with an arrow from the first to the second. True credit, and "
-        "AEP's: 2 for the first, 1 for the second; naive: 0 and 1. Right, a plane: from the state "
-        "at rest at (1, 2) the naive arrow leads straight down to the target (1, 1), that of AEP "
-        "to the left and down, by (2, 1).",
+        "On this one-way street the naive credit has the wrong sign",
+        "Neither arrow leads to the target. Nobody goes there: an arrow is only read, and a number "
+        "that moves down by 1 has a credit of 1.",
+        "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 2 "
+        "and 1. True credit, and AEP's: 1 and 1; naive: −1 and −1. Right, a plane: from the state "
+        "at rest at (1, 2) the naive arrow leads to (2, 3), that of AEP to (0, 1). The target is "
+        "at (2, 1).",
     )
 
 
 def heard(ax: Axes, board: evidence.Board) -> None:
     """The two numbers, what they should be, and the credit of each."""
-    ax.set(xlim=(-1.15, 1.55), ylim=(-1.75, 1.1), xticks=[], yticks=[])
+    ax.set(xlim=(-1.2, 1.5), ylim=(-1.75, 1.1), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    for at, z in enumerate(board.rest.tolist()):
+    for at, (z, name) in enumerate(zip(board.rest.tolist(), ("first", "second"), strict=True)):
         ax.text(at, 0.35, f"{z:g}", ha="center", va="center", fontsize=13,
                 bbox={"boxstyle": "circle,pad=0.45", "fc": "none", "ec": INK})  # fmt: skip
-        ax.text(at, 1.0, f"z{'₁₂'[at]}", ha="center", va="center", fontsize=10)
+        ax.text(at, 1.0, name, ha="center", va="center", fontsize=10)
     ax.annotate("", (0.74, 0.35), (0.26, 0.35), arrowprops={"arrowstyle": "-|>", "color": INK})
     ax.text(0.5, 0.5, "× 2", ha="center", fontsize=10)
     rows = (
@@ -137,15 +205,15 @@ def heard(ax: Axes, board: evidence.Board) -> None:
     )
     for row, (words, values, colour) in enumerate(rows):
         height = -0.5 - 0.5 * row
-        ax.text(-0.2, height, words, ha="right", fontsize=10, color=colour)
+        ax.text(-0.25, height, words, ha="right", fontsize=10, color=colour)
         for at, value in enumerate(values.tolist()):
-            ax.text(at, height, f"{value:g}", ha="center", fontsize=12, color=colour)
+            ax.text(at, height, signed(f"{value:g}"), ha="center", fontsize=12, color=colour)
 
 
 def nudged(ax: Axes, board: evidence.Board) -> None:
     """The plane of both: where they rest, where they should, and which way each nudge leads."""
     x, y = board.rest.tolist()
-    arrows = (("AEP", board.true, "AEP", (-8, 8)), ("naive EP", board.naive, "naive", (6, 0)))
+    arrows = (("AEP", board.true, "AEP", (-8, 8)), ("naive EP", board.naive, "naive", (-8, 8)))
     for kind, credit, words, off in arrows:
         end = (board.rest - credit).tolist()
         ax.annotate(
@@ -154,116 +222,59 @@ def nudged(ax: Axes, board: evidence.Board) -> None:
         )  # fmt: skip
         middle = ((x + end[0]) / 2, (y + end[1]) / 2)
         ax.annotate(words, middle, off, textcoords="offset points", fontsize=10, color=KINDS[kind],
-                    ha="right" if off[0] < 0 else "left", va="center")  # fmt: skip
+                    ha="right", va="center")  # fmt: skip
     ax.plot(x, y, "o", color=INK, markersize=6)
     ax.plot(*board.target, "x", color=MAUVE, markersize=9, markeredgewidth=2.5)
-    ax.annotate("at rest", (x, y), (7, 4), textcoords="offset points", fontsize=10)
-    ax.annotate("target", board.target.tolist(), (8, -10), textcoords="offset points",
+    ax.annotate("at rest", (x, y), (9, -4), textcoords="offset points", fontsize=10)
+    ax.annotate("target", board.target.tolist(), (9, -4), textcoords="offset points",
                 fontsize=10, color=MAUVE)  # fmt: skip
-    ax.set(xlim=(-1.4, 2.2), ylim=(0.3, 2.6), xlabel="z₁", ylabel="z₂", aspect="equal")
-    ax.set_xticks([-1, 0, 1, 2])
-    ax.set_yticks([1, 2])
-
-
-def yardsticks(found: evidence.Yardsticks) -> Picture:
-    """What counting comes to, before anything is trained."""
-    which = "the excerpt" if found.excerpt else "the whole text"
-    values = {"nothing": found.nothing} | {
-        recipe.KNOWS[n]: nats for n, nats in found.counted.items()
-    }
-    with house.figure(5.5, 2.4) as (fig, ax):
-        rows = range(len(values))
-        ax.barh(rows, list(values.values()), color=FLOOR, height=0.55)
-        for row, nats in zip(rows, values.values(), strict=True):
-            ax.annotate(
-                f"{nats:.2f}", (nats, row), (5, 0), textcoords="offset points",
-                va="center", fontsize=10,
-            )  # fmt: skip
-        ax.set_yticks(rows, list(values))
-        ax.set(xlim=(0, 4.8), ylim=(len(values) - 0.5, -0.5), xlabel="nats a character")
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-    pairs, fives = found.counted["pairs"], found.counted["fives"]
-    return Picture(
-        fig,
-        f"On {which}, counting pairs comes to {pairs:.2f}, four characters of context "
-        f"to {fives:.2f}",
-        "What a predictor loses that knows so much.",
-        "Bars, in nats a character: "
-        + "; ".join(f"{name} {nats:.3f}" for name, nats in values.items())
-        + ".",
-    )
-
-
-SHORTLY = {"one": "frequencies", "pairs": "pairs", "threes": "threes", "fives": "fives"}
-"""Names of yardsticks beside a line."""
-
-
-def live(found: evidence.Live) -> Picture:
-    """The loss of the page's own run, over the yardsticks of the same text."""
-    counted = found.yardsticks.counted
-    which = "the excerpt" if found.excerpt else "the whole text"
-    with house.figure(5.5, 3.0) as (fig, ax):
-        for name, nats in counted.items():
-            ax.axhline(nats, color=FLOOR, linestyle=":", linewidth=1)
-            ax.annotate(
-                f"{SHORTLY[name]} {nats:.2f}", (1, nats), (6, 0), va="center", fontsize=10,
-                xycoords=ax.get_yaxis_transform(), textcoords="offset points",
-            )  # fmt: skip
-        ax.plot(found.steps, found.losses, "o-", color=KINDS["AEP"], markersize=4)
-        ax.set(xlabel="step", ylabel="nats a character", xlim=(0, None), ylim=(1.5, 4.4))
-    end, pairs = found.end, counted["pairs"]
-    gets = "gets" if end < pairs else "does not get"
-    return Picture(
-        fig,
-        f"Trained by AEP, the model {gets} below counting pairs",
-        f"The model that the cell above has trained, on {which}; dotted, the yardsticks.",
-        f"The loss goes from {found.losses[0]:.2f} to {end:.3f} nats a character in "
-        f"{found.steps[-1]} steps. Dotted lines: "
-        + ", ".join(f"{SHORTLY[name]} {nats:.3f}" for name, nats in counted.items())
-        + ".",
-    )
+    ax.set(xlim=(-0.6, 3.2), ylim=(0.5, 3.3), xlabel="the first number",
+           ylabel="the second number", aspect="equal")  # fmt: skip
+    ax.set_xticks([0, 1, 2, 3])
+    ax.set_yticks([1, 2, 3])
 
 
 def ends(found: evidence.Training, page: evidence.Page) -> Picture:
-    """Where each kind ends, seed by seed, between the yardsticks of counting; and in the page."""
+    """Where each kind ends, seed by seed, beside counting pairs; and in the page."""
     kinds, pairs = list(KINDS), found.counted["pairs"]
-    ways = {way: kind for way, kind in recipe.IN_PAGE_WAYS.items() if way in page.ends}
+    ways = sorted(page.ends, key=lambda way: kinds.index(recipe.IN_PAGE_WAYS[way]))
     *_, (goal, least) = page.yardsticks.items()
-    with house.figure(5.5, 2.8, columns=2, width_ratios=[5, 4]) as (fig, axes):
+    with house.figure(5.5, 3.0, columns=2, width_ratios=[5, 4]) as (fig, axes):
         here, there = axes
         for ax, nats, words in (
-            (here, pairs, f"the whole text:\ncounting pairs {pairs:.2f}"),
-            (there, least, f"the page's text:\n{goal} {least:.3f}"),
+            (here, pairs, "the whole text:\ncounting pairs"),
+            (there, least, f"the page's text:\n{goal}"),
         ):
             ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
             ax.annotate(
                 words, (nats, 1), (0, 4), ha="center", fontsize=10,
                 xycoords=ax.get_xaxis_transform(), textcoords="offset points",
             )  # fmt: skip
-            ax.set(xlabel="nats a character")
+            ax.set(xlabel="loss, nats a letter")
             ax.tick_params(axis="y", length=0)
         drawn = [(here, row, kind, found.ends[kind]) for row, kind in enumerate(kinds)]
-        drawn += [(there, row, ways[way], page.ends[way]) for row, way in enumerate(ways)]
+        drawn += [
+            (there, row, recipe.IN_PAGE_WAYS[way], page.ends[way]) for row, way in enumerate(ways)
+        ]
         for ax, row, kind, values in drawn:
             ax.plot(values, [row] * len(values), "o", color=KINDS[kind], markersize=6, alpha=0.6)
-        here.set_yticks(range(len(kinds)), kinds)
+        here.set_yticks(range(len(kinds)), [LABELS[kind] for kind in kinds])
         here.set_xticks([2.4, 2.5, 2.6])
         here.set(xlim=(2.4, 2.6), ylim=(len(kinds) - 0.5, -0.5))
-        there.set_yticks(range(len(ways)), list(ways))
+        there.set_yticks(range(len(ways)), ways)
         there.set(xlim=IN_PAGE_ENDS, ylim=(len(ways) - 0.5, -0.5))
     return Picture(
         fig,
-        "AEP teaches what BPTT does; the naive gradient, less than none",
-        f"{found.seeds} recorded seeds of each kind, a dot each, on text never seen. Counting with "
-        f"four characters of context comes to {found.counted['fives']:.2f}. Right: the smaller "
-        "model that trains in the page, on its easier text.",
-        "Ends in nats a character, from the best seed to the worst: "
-        + "; ".join(f"{k} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds)
-        + ". Counting: "
-        + ", ".join(f"{SHORTLY[name]} {nats:.3f}" for name, nats in found.counted.items())
-        + ". In the page: "
-        + "; ".join(f"{way} {span(losses, 3)}" for way, losses in page.ends.items())
+        "AEP teaches what BPTT does, and the naive way less than nothing",
+        f"Left, {found.seeds} recorded models of each kind, a dot each, on text never seen. Right, "
+        "the smaller model of the page, on its easier text. Further left is better; counting pairs "
+        "is to count which letter follows which.",
+        "Ends in nats a letter, from the best model to the worst: "
+        + "; ".join(
+            f"{LABELS[k]} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds
+        )
+        + f"; counting pairs {pairs:.3f}. In the page: "
+        + "; ".join(f"{way} {span(page.ends[way], 3)}" for way in ways)
         + f"; {goal} {least:.3f}.",
         lesson="equilibrium",
         yours=[
@@ -275,9 +286,9 @@ def ends(found: evidence.Training, page: evidence.Page) -> Picture:
                 reads={"ends at": None},
                 unit=" nats",
                 recorded={
-                    way: f"The {len(losses)} recorded by {way} end at {median(losses):.3f} nats, "
-                    "by their median."
-                    for way, losses in page.ends.items()
+                    way: f"The {len(page.ends[way])} recorded by {way} end at "
+                    f"{median(page.ends[way]):.3f} nats, by their median."
+                    for way in ways
                 },
             )
         ],
@@ -294,7 +305,7 @@ def training(found: evidence.Training) -> Picture:
     with house.figure(5.5, 3.3, columns=2, width_ratios=[3, 2]) as (fig, axes):
         left, right = axes
         for kind, colour in KINDS.items():
-            house.band(left, torch.tensor(found.steps), found.curves[kind], colour, kind)
+            house.band(left, torch.tensor(found.steps), found.curves[kind], colour, LABELS[kind])
         left.set(
             xlabel="step", ylabel="nats a character", ylim=(2.36, 2.9), xlim=(50, found.steps[-1])
         )
@@ -315,7 +326,7 @@ def training(found: evidence.Training) -> Picture:
         "frame is ±0.02 nats. Where a curve leaves the frame, seeds had run away and were caught "
         "again (by the governor, see below).",
         "Left: validation loss against steps. Medians at the end: "
-        + ", ".join(f"{kind} {median(found.curves[kind][-1]):.3f}" for kind in KINDS)
+        + ", ".join(f"{LABELS[kind]} {median(found.curves[kind][-1]):.3f}" for kind in KINDS)
         + ". Right: the difference between AEP and BPTT for each seed, at the end at most "
         f"{most} thousandths of a nat.",
     )
@@ -337,15 +348,16 @@ def rates(found: probes.Rates) -> Picture:
         left.set_xticks(betas, [f"{beta:g}" for beta in betas])
         left.minorticks_off()
         for name, errors in found.by_steps.items():
-            right.plot(found.steps, errors, "o", color=KINDS[name], markersize=4, label=name)
+            label = LABELS[name]
+            right.plot(found.steps, errors, "o", color=KINDS[name], markersize=4, label=label)
         if falling:
             last, error = falling[-1]
             lowest = min(found.by_steps["AEP"]) / 30
             powers = {t: error * found.radius ** (t - last) for t in found.steps}
             seen = {t: value for t, value in powers.items() if value > lowest}
-            label = "ρ to the power of T₂"
+            label = "ρ to the power of the steps"
             right.plot([*seen], [*seen.values()], color=CORRECTED, linewidth=0.9, label=label)
-        right.set(yscale="log", xlabel="nudged steps T₂")
+        right.set(yscale="log", xlabel="nudged steps")
         house.legend_below(fig)
     one, both = orders["one side"], orders["both sides"]
     stays, clipped = found.by_steps["naive EP"][-1], found.by_steps["AEP, clipped"]
@@ -357,7 +369,7 @@ def rates(found: probes.Rates) -> Picture:
         "Left: the relative error of the gradient against β between logarithmic axes; "
         f"slope {one:.2f} with one side, {both:.2f} with both. "
         f"Right: against nudged steps; AEP's falls by a factor of {found.factor:.3f} a step "
-        f"between 1e-6 and 5e-10, the spectral radius is {found.radius:.3f}; clipped never falls "
+        f"between 1e-6 and 5e-10, the spectral radius is {found.radius:.3f}; limited never falls "
         f"below {min(clipped):.2g} and ends at {clipped[-1]:.2g}; naive stays at {stays:.2f}.",
     )
 
@@ -393,51 +405,35 @@ def nudges(found: evidence.Gradients) -> Picture:
     )
 
 
-def clip(found: evidence.Gradients) -> Picture:
-    """Cosine and length of the gradient against nudged steps, by correction."""
+def clip(found: evidence.Gradients, shares: Float[Tensor, "m n"]) -> Picture:
+    """The gradient's cosine against nudged steps, and how much of AEP's force the limit leaves."""
     few, many = recipe.FEW, recipe.MANY
+    steps = torch.tensor(found.steps)
     with house.figure(5.5, 3.1, columns=2) as (fig, axes):
         for correction, name in CORRECTIONS.items():
-            for ax, values in zip(axes, (found.cosines, found.lengths), strict=True):
-                house.band(ax, torch.tensor(found.steps), values[correction].T, KINDS[name], name)
+            house.band(axes[0], steps, found.cosines[correction].T, KINDS[name], LABELS[name])
+        house.band(axes[1], steps, shares.T, KINDS["AEP, clipped"])
         for ax in axes:
             ax.axvline(few, color=GREY, linestyle=":", linewidth=1.2)
-            ax.set(xscale="log", xlabel="nudged steps T₂")
+            ax.set(xscale="log", xlabel="nudged steps", ylim=(0, 1.05))
             ax.set_xticks([5, 20, 80, 320], ["5", "20", "80", "320"])
             ax.minorticks_off()
-        axes[0].set(ylim=(0, 1.05))
-        axes[0].set_title("cosine to the exact gradient", fontsize=10)
-        axes[1].set(yscale="log")
-        axes[1].set_yticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
-        axes[1].minorticks_off()
-        axes[1].set_title("length of the credit, exact = 1", fontsize=10)
+        axes[0].set_title("cosine to the true gradient", fontsize=10)
+        axes[1].set_title("share of the force let through", fontsize=10)
         house.legend_below(fig)
     medians = {
         name: [f"{median(found.at(correction, steps)):.3f} at {steps}" for steps in (few, many)]
         for correction, name in CORRECTIONS.items()
     }
-    said = "; ".join(f"{name}: {', '.join(each)}" for name, each in medians.items())
-    clipped = [
-        f"{span(found.at('clipped', steps), 3)} at {steps} steps "
-        f"({span(found.whole('clipped', steps), 3)} as one vector)"
-        for steps in (few, recipe.AFTER)
-    ]
+    said = "; ".join(f"{LABELS[name]}: {', '.join(each)}" for name, each in medians.items())
+    left = [f"{median(shares[:, found.steps.index(at)]):.2f} after {at}" for at in (few, many)]
     return Picture(
         fig,
-        "With more steps the published gradient turns away from the true one",
-        f"{found.seeds} seeds, median and middle half; dotted, the published {few} steps. The "
-        f"cosine is the mean of four, for Q, K, V and O. Clipped: {', '.join(clipped)}.",
-        f"Left: cosine to the exact gradient against nudged steps. {said}. "
-        "Right: length of the credit over the exact one's; clipped it grows to the last of them.",
-        lesson="equilibrium",
-        yours=[
-            Yours(
-                axes[0],
-                guesses={
-                    asked.name: (float(steps), None) for steps, asked in evidence.COSINES.items()
-                },
-            )
-        ],
+        "With more steps the script's gradient turns away from the true one",
+        f"{found.seeds} untrained models, their median and middle half; dotted, the {few} steps of "
+        "the script.",
+        f"Left: cosine to the true gradient against nudged steps. {said}. Right: the share of "
+        f"AEP's force that the limit lets through, 1 at first, {' steps and '.join(left)}.",
     )
 
 
@@ -467,7 +463,7 @@ def spectrum(found: probes.Spectrum) -> Picture:
         "J is stable, and its symmetric part is not",
         f"The published block at rest on {recipe.SHORT} characters. No eigenvalue of J lies right "
         f"of {signed(f'{right:.2f}')}, so free and AEP's nudged states settle. The symmetric part "
-        f"alone reaches {signed(f'{reach:+.2f}')}, so a half-clipped state flees. The "
+        f"alone reaches {signed(f'{reach:+.2f}')}, so a state limited to half flees. The "
         f"antisymmetric part turns as fast as {fastest:.1f}.",
         f"Eigenvalues in the complex plane. Those of J lie left of {right:.2f}; those of its "
         f"symmetric part reach {reach:+.2f}, those of its antisymmetric part lie on the imaginary "
@@ -539,7 +535,7 @@ def memory(found: probes.Memory) -> Picture:
         for kind, values in found.peaks.items():
             colour = KINDS.get(kind, MAUVE)
             ax.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
-        ax.set(xlabel="steps, T₁ (and T₂)", ylabel="MiB at the peak", ylim=(0, None))
+        ax.set(xlabel="steps to rest, and nudged", ylabel="MiB at the peak", ylim=(0, None))
         house.legend_below(fig)
     bptt, aep, adjoint = (found.peaks[kind] for kind in ("BPTT", "AEP", "adjoint"))
     return Picture(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
-from torch.func import vjp, vmap
+from torch.func import grad, vjp, vmap
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
@@ -28,7 +28,14 @@ from attn_notes.chapters.equilibrium.estimators import (
     with_credit,
 )
 from attn_notes.chapters.equilibrium.governor import Governor, force_left
-from attn_notes.models.equilibrium import Config, Field, LanguageModel, Relaxation, residual
+from attn_notes.models.equilibrium import (
+    Config,
+    Field,
+    LanguageModel,
+    Relaxation,
+    asymmetry,
+    residual,
+)
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import Text
 from attn_notes.training.comparison import train_kinds
@@ -230,6 +237,23 @@ def gradients_by_steps(
         gradient = of_attention(model, with_credit(force, cost, z, credit))
         found[step] = (gradient, credit.norm().item())
     return found
+
+
+def let_through(model: LanguageModel, sequences: Int[Tensor, "b n"], nudged: Nudged) -> list[float]:
+    """At each nudged step, the share of AEP's force that the limit leaves, 1 being all of it."""
+    force, cost, z = at_rest(model, sequences)
+    shares = []
+    with torch.no_grad():
+        curl = asymmetry(force, z)
+
+        def field(state: Tensor) -> Tensor:
+            pushed, extra = force(state) - nudged.beta * grad(cost)(state), curl(state - z)
+            shares.append(min(1.0, (pushed.norm() / extra.norm()).item()))  # at first over 0
+            return pushed - shares[-1] * extra
+
+        for _ in nudged.relaxation.path(field, z):
+            pass
+    return shares
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -38,7 +38,7 @@ def parts(published: Config, corrected: Config) -> HTML:
             ["damping c", f"{published.damping:g}", f"{corrected.damping:g}"],
             ["relaxation", steps(published), steps(corrected)],
             ["at rest if", "the last step is short", "the force is small"],
-            ["correction", "clipped", "whole"],
+            ["correction", "limited", "whole"],
             ["nudge β, and its share for one prediction", *shares],
             ["nudged relaxation", steps(source), steps(ours)],
             ["while training", "(it does not train)", "a governor keeps it settling"],
@@ -46,7 +46,7 @@ def parts(published: Config, corrected: Config) -> HTML:
     )
 
 
-CORRECTIONS = {"none": "naive", "clipped": "AEP, clipped, as published", "full": "AEP"}
+CORRECTIONS = {"none": "naive", "clipped": "AEP, limited, as published", "full": "AEP"}
 
 WHERE = {
     "BPTT": "from nowhere: the whole relaxation is remembered and differentiated",
@@ -66,7 +66,7 @@ def training(found: evidence.Training) -> HTML:
         apart = statistics.typical(ends - found.ends["frozen"])
         middle, low, high = (signed(f"{nats:+.3f}") for nats in apart)
         return [
-            kind,
+            kind.replace("clipped", "limited"),
             where,
             f"{median(ends):.4f}",
             f"{ends.max():.4f}",
@@ -162,12 +162,4 @@ def costs(found: probes.Costs) -> HTML:
             ]
             for way, seconds in found.seconds.items()
         ],
-    )
-
-
-def written(found: evidence.Training) -> HTML:
-    """How the first seed of each kind goes on from the prompt, its lines in a row."""
-    return notebook.table(
-        ["kind", f"after {recipe.PROMPT.strip()}"],
-        [[kind, " / ".join(filter(None, text.split("\n")))] for kind, text in found.texts.items()],
     )

@@ -30,7 +30,7 @@ PAGE = "book/reference/glossary"
 
 # Said in another sense as well, in the lessons that their entries lead to.
 ALSO_ENGLISH = {
-    "angle", "answer", "class", "clip", "corrected", "could not be told", "cycle", "did not hold",
+    "angle", "answer", "class", "corrected", "could not be told", "cycle", "did not hold",
     "family", "friend", "frozen", "held", "interval", "kind", "line", "live", "look", "minimal",
     "mix", "mixed", "naive", "period", "piece", "plain", "position", "probe", "reading", "recorded",
     "reference", "round", "score", "source", "straight", "strict", "think", "twin", "unit",

@@ -9,6 +9,7 @@ from attn_notes.analysis.words import median, span
 from attn_notes.chapters.equilibrium import claims, estimators, evidence, measure, recipe
 from attn_notes.chapters.equilibrium.claims import RECORDED, at_most
 from attn_notes.chapters.equilibrium.probes import NOT_AEP, QUICKEST
+from attn_notes.models.equilibrium import PUBLISHED as PUBLISHED_BLOCK
 from attn_notes.models.equilibrium import Config
 
 from ...pages.said import COUNT, Reading, Says, Told
@@ -27,12 +28,12 @@ told = Told(
     RECORDED,
 )
 PUBLISHED, NAIVE_OFF = told("As published"), told("Naive equilibrium propagation's")
-MORE, WHOLE = told("More nudged steps"), told("Without the clip")
+MORE, WHOLE = told("More nudged steps"), told("Without the limit")
 ORDERS, EVENLY = told("Its error"), told("After the first")
 DAMPED, TESTED = told("Damping, c > 0"), told("The published test")
 AS_BPTT, AS_FREE = told("Trained by"), told("The same where")
 AS_PUBLISHED, BELOW_PAIRS = told("The same with"), told("AEP ends below")
-TAUGHT, CLIP = told("AEP teaches"), told("The clip costs")
+TAUGHT, LIMIT = told("AEP teaches"), told("The limit costs")
 NAIVE, FLAT = told("Naive equilibrium propagation teaches"), told("AEP's memory")
 QUICK, QUICKEST_IS_AEP = told("A gradient at least"), told("AEP is the quickest")
 
@@ -54,10 +55,9 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     later &= every(naive.tril(-1) < 1e-6, exact.triu(1) < 1e-6)
     grey = "The grey letters come too late to have had a part in the answer"
     lesson("The naive way gives credit to letters that come later", grey, where=later)
-    harm = "why the naive gradient does harm"
-    lesson("from earlier letters gets no credit at all", harm, failed=[NAIVE], where=later)
+    lesson("for it gives no credit to earlier letters", failed=[NAIVE], where=later)
     same = every((aep - exact).abs() < 0.01 * exact.max())
-    lesson("One more force mends this, exactly", held=[WHOLE, ORDERS], where=same)
+    lesson("One more force mends this", held=[WHOLE, ORDERS], where=same)
     proof("The naive method sends credit to the future", where=later)
     itself = later and CREDIT.shares["naive EP"][1] > 0.5
     teaching("most of its credit goes to the predicting state", failed=[NAIVE], where=itself)
@@ -65,31 +65,40 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
 
 
 def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
-    lesson("AEP's error falls as the theorem says: with β, and with β²", held=[ORDERS])
-    lesson("each step leaves the same share of it, $\\rho$", held=[EVENLY])
+    proof("AEP's error falls as the theorem says: with β, and with β²", held=[ORDERS, EVENLY])
     naive, clipped = (torch.tensor(RATES.by_steps[kind]) for kind in ("naive EP", "AEP, clipped"))
     floor = bool(naive.min() > 0.9 and naive[-5:].std() < 1e-6)
-    lesson("it settles as well, but on something else", held=[NAIVE_OFF], where=floor)
     proof("has a floor under its error, and no slope", held=[NAIVE_OFF], where=floor)
-    lesson(f"on this trained model, is worst after {RATES.steps[int(clipped.argmax())]} steps")
-    proof("The clipped one errs tenfold on the way", where=10 < clipped.max() < 12)
+    proof("The one with the limit errs tenfold on the way", where=10 < clipped.max() < 12)
     closer = bool(clipped[-1] == clipped.min())
     proof(f"at {RATES.steps[-1]} steps, the last recorded, it is still coming closer", where=closer)
     proof("on untrained ones it does not arrive", failed=[MORE])
-    lesson("how the error falls does", held=[ORDERS, EVENLY], failed=[MORE])
+    at_eight, last = (clipped[RATES.steps.index(at)] for at in (AEP.relaxation.steps, 40))
+    by = f"then off by {COUNT[round(at_eight.item())]} times the true one's length"
+    lesson(f"{by}, and after 40 steps by {100 * last:.0f} %")
 
     at, whole = GRADIENTS.at, GRADIENTS.whole
     away = every(
         *(of("clipped", later) < of("clipped", sooner)
           for of in (at, whole) for sooner, later in pairwise((FEW, AFTER, MANY)))
     )  # fmt: skip
-    lesson("With more steps the published gradient turns away", failed=[MORE], where=away)
-    lesson("take the published gradient away from the true one", failed=[MORE], where=away)
-    there = every(at("full", AFTER) > at("full", FEW), at("full", AFTER) > 0.99999)
-    lesson("without the clip they bring it there", held=[WHOLE], where=there)
-    small = every(whole("clipped", FEW) > 0.98)
-    lesson(f"At the published {FEW} steps the harm is small", held=[PUBLISHED], where=small)
-    lesson("changed how the state settles, and whether it does", held=[CLIP], failed=[MORE])
+    lesson("With more steps the script's gradient turns away", failed=[MORE], where=away)
+    how_many = f"in each of {COUNT[GRADIENTS.seeds]} untrained models"
+    lesson(f"It is farther away, {how_many}", failed=[MORE], where=away)
+    few, after, many = (f"{at('clipped', steps).mean():.2f}" for steps in (FEW, AFTER, MANY))
+    lesson(f"After {AFTER} steps the cosine is {after}, and after {MANY} it is {many}")
+    near = every(at("clipped", FEW) > 0.985, whole("clipped", FEW) > 0.98)
+    lesson(f"Their *cosine* is {few}", f"After {FEW} steps under the nudge", where=near)
+    stays = every(at("full", AFTER) > 0.99999, at("full", MANY) > 0.999999)
+    lesson("Without the limit it goes to 1 and stays", held=[WHOLE], where=stays)
+    lesson("it only looks so at 20 steps", held=[PUBLISHED, LIMIT], failed=[MORE], where=FEW == 20)
+    lesson("So with more settling the gradient got worse", failed=[MORE], where=away)
+    shares, at_15 = evidence.let_through(), list(recipe.GRADIENT_STEPS).index(15)
+    never_all = every(shares[:, at_15:] < 0.95, shares[:, at_15 - 1] > 0.99)
+    lesson("From 15 steps on the limit never lets all of the extra", where=never_all)
+    fifths = every((shares[:, -1] - 0.8).abs() < 0.06)
+    lesson("and in the end about four fifths", where=fifths)
+    proof(f"In the five blocks {span(shares[:, -1], 2)} of the correction", where=never_all)
     runs = every(GRADIENTS.lengths["clipped"].diff() > 0)
     proof("Why does the published gradient run away with more", failed=[MORE], where=runs)
     farther = every(whole("clipped", FEW) < at("clipped", FEW))
@@ -108,19 +117,29 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     proof("the published nudge drowns in rounding", where=bool(loss > 100))
     proof("a tiny nudge drowns in rounding", where=bool(single[0] > single[2] > single.min()))
     stable = bool(SPECTRUM.free.real.max() < 0 < SPECTRUM.symmetric.max())
-    lesson("settles under each of the two need not settle under their mean", where=stable)
+    lesson("The published attention has an eigenvalue above 0 there", where=stable)
     proof("J is stable, and its symmetric part is not", where=stable)
 
 
 def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
-    lesson("AEP teaches what BPTT does; the naive", held=[AS_BPTT, TAUGHT], failed=[NAIVE])
+    lesson(
+        "AEP teaches what BPTT does, and the naive way less than nothing",
+        held=[AS_BPTT, TAUGHT],
+        failed=[NAIVE],
+    )
     share = median(ENDS["frozen"] - ENDS["AEP, clipped"]) / median(ENDS["frozen"] - ENDS["AEP"])
-    steps = f"With the clip, at our {COUNT[AEP.relaxation.steps]} steps, the model gains about a"
+    steps = COUNT[AEP.relaxation.steps]
     fifth = 0.15 < share < 0.25
-    lesson(f"{steps} fifth of what AEP", "and cost most of the learning", held=[CLIP], where=fifth)
+    lesson("attention never learns is about a fifth as large", held=[LIMIT, TAUGHT], where=fifth)
+    times = COUNT[round(MODEL.damping / PUBLISHED_BLOCK.damping)]
+    lesson(f"the nudge lasted {steps} steps, under {times} times the script's damping")
+    lesson("Without the limit, AEP trains as well as BPTT", held=[AS_BPTT])
+    lesson("The naive way is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     level = abs(end - PAIRS) < 0.05
-    lesson("The level is that of counting pairs", failed=[BELOW_PAIRS], where=level)
+    lesson(
+        "about as good as counting which letter follows which", failed=[BELOW_PAIRS], where=level
+    )
     proof("As well as by the exact gradient at rest", held=[AS_BPTT])
     proof("and only as long as there is rest", failed=[AS_PUBLISHED])
     counted = f"where counting pairs comes to {PAIRS:.2f} and counting with four characters of"
@@ -128,7 +147,7 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     within = statistics.within(*(TRAINING.curves[kind][-1] for kind in ("AEP", "BPTT")), 0.02)
     proof("AEP ends within two hundredths of a nat of BPTT", held=[AS_BPTT], where=within)
     below = every(*(ENDS["AEP"] < ENDS[kind] for kind in ("frozen", "AEP, clipped")))
-    proof("and lower than with the clip, in all eight seeds", held=[TAUGHT, CLIP], where=below)
+    proof("and lower than with the limit, in all eight seeds", held=[TAUGHT, LIMIT], where=below)
     above = every(ENDS["naive EP"] > ENDS["frozen"])
     proof("ends higher than the frozen block in all eight", failed=[NAIVE], where=above)
     cosines, apart = TRAINING.cosines["naive EP"], TRAINING.apart
@@ -182,8 +201,10 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
     proof(takes, beside, held=[QUICK], failed=[QUICKEST_IS_AEP])
     few = MEMORY.peaks["adjoint"][-1] < 1.1 * MEMORY.peaks["adjoint"][0]
     quicker = few and COSTS.seconds[NOT_AEP[1]] < COSTS.seconds[QUICKEST]
-    lesson("J^{\\top} a + g$, and is quicker", failed=[QUICKEST_IS_AEP], where=quicker)
-    lesson("AEP a few states, however long it relaxes", held=[FLAT])
+    proof("On a computer AEP is not the quickest way", failed=[QUICKEST_IS_AEP], where=quicker)
+    ours, theirs = (f"{COSTS.seconds[way]:.2f}" for way in (QUICKEST, NOT_AEP[0]))
+    lesson("That saves memory and no time", failed=[QUICKEST_IS_AEP], held=[FLAT])
+    lesson(f"for what took AEP {ours} seconds took BPTT {theirs}", failed=[QUICKEST_IS_AEP])
     proof("adjoint relaxation keep a few states, whatever the steps", held=[FLAT], where=few)
     proof("BPTT's memory grows with the steps, AEP's does not", held=[FLAT])
     times = evidence.settling().needed("ε = 0.1") / evidence.settling().needed("ε = 0.5")
@@ -193,16 +214,12 @@ def of_costs(lesson: Says, proof: Says, teaching: Says) -> None:
 def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
     free, nudged = MODEL.relaxation.steps, AEP.relaxation.steps
     lesson(
-        f"it, for {FEW} steps.",
-        f"{COUNT[MODEL.heads]} heads, width {MODEL.width}",
-        f"The model reads {READS} characters",
-        f"($T_1 = {free}$ steps) and is nudged both ways ($T_2 = {nudged}$ steps each)",
-        f"Even $\\beta = {AEP.beta:g}$ is a weak nudge",
-        f"over {EACH} predictions, and each gets its share, {AEP.beta / EACH:.2f}",
-        f"it makes the block's weights {100 * (1 - HOLDS.factor):.0f} % smaller",
-        f"One layer, {READS} characters, {STEPS} steps",
-        f"so is the damping of {MODEL.damping:g}",
+        f"Each has a state of {MODEL.width} numbers",
+        f"After {free} steps along $F$ it is nearly at rest",
+        f"The model reads {READS} letters of Shakespeare",
+        f"One layer, {READS} letters, {STEPS} steps",
         f"own settings take {free + 2 * nudged} and err",
+        "+ \\operatorname{attend}(z) - " + f"{MODEL.damping:g}z",
     )
     left = f"where the force that is left exceeds {HOLDS.tolerance:g} of the state"
     kinds = len(evidence.trained()[1])
@@ -214,12 +231,11 @@ def of_settings(lesson: Says, proof: Says, teaching: Says) -> None:
         f"{STEPS} steps of {recipe.BATCH} pieces",
         f"Judged on up to {recipe.JUDGED:,} pieces",
         f"are on up to {recipe.JUDGED:,} pieces, in the figure on up to {recipe.PROBED}",
-        f"the same for all, at a temperature of {recipe.TEMPERATURE}",
         f"after each step, {left}, the block's weights are multiplied by {HOLDS.factor}",
         f"multiplies the block's weights by {HOLDS.factor} after a step {left}",
         f"{TRAINING.seeds} for each kind under the governor, {FREE.seeds} where nothing holds",
         f"{GRADIENTS.seeds} untrained blocks for the recorded gradients",
         f"Ungoverned runs were left at {FREE.seeds} seeds",
     )
-    lesson("Take forty more", where=AFTER == FEW + 40)
+    lesson("Let the nudged state settle for 40 more steps", where=AFTER == FEW + 40)
     proof("the read-out at fifteen times the block's rate", where=measure.READ_OUT == 15)

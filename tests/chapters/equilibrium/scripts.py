@@ -48,12 +48,12 @@ js window.put = (all) => Object.entries(all).forEach(([name, value]) => models[0
 PLANE = """
 # the naive arrow goes uphill; the others do not
 press AEP
-press AEP, clipped
+press AEP, limited
 keys ArrowDown
 # each pair of weights makes its point
 press Mutual
 press One way
-press With the clip
+press With the limit
 # all learn, side by side; the figures are those of where one has come to
 press Opposed
 press Learn
@@ -62,7 +62,7 @@ press AEP
 focus Start over
 keys Enter
 keys Enter
-press With the clip
+press With the limit
 """
 
 MOVING = """
