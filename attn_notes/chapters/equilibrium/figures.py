@@ -118,7 +118,7 @@ def emblem() -> Picture:
     )
 
 
-SPREAD, HEIGHT = (0, 7.5, 15, 22.5), 1.1
+SPREAD, HEIGHT = (0.0, 7.5, 15.0, 22.5), 1.1
 """Where the walls and the rings are while nothing pushes, and how far a row is from the next."""
 
 

@@ -28,6 +28,8 @@ TRAINED = {"length": recipe.LENGTH}
         ("gradients", {"seeds": recipe.GRADIENT_SEEDS, "batch": recipe.PUBLISHED_BATCH,
                        "length": recipe.PUBLISHED_LENGTH, "steps": [*recipe.GRADIENT_STEPS],
                        "betas": [*recipe.NUDGES], "step": recipe.GRADIENT_STEP}),
+        ("limit", {"seeds": recipe.GRADIENT_SEEDS, "steps": [*recipe.GRADIENT_STEPS],
+                   "step": recipe.GRADIENT_STEP}),
     ],
 )  # fmt: skip
 def test_a_record_is_of_the_recipe(name: str, settings: dict[str, Any]) -> None:
@@ -58,6 +60,17 @@ def test_a_recorded_gradient_comes_out_again() -> None:
     found, record = measure.attention_gradient(model, batch, PUBLISHED), evidence.gradients()
     for of, kept in ((measure.cosine, record.at), (measure.cosine_of_whole, record.whole)):
         assert of(found, true) == pytest.approx(kept("clipped", 20)[0].item(), abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_recorded_share_of_the_limit_comes_out_again() -> None:
+    """Of seed 0; and with that share of the force, the state goes where the limited one does."""
+    model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
+    found = measure.let_through(model, batch, PUBLISHED)
+    steps = [step for step in recipe.GRADIENT_STEPS if step <= len(found)]
+    kept = evidence.let_through()[0, : len(steps)].tolist()
+    assert [found[step - 1] for step in steps] == pytest.approx(kept, abs=1e-4)
+    assert found[0] == 1 and max(found) == 1 and found[-1] < 0.9
 
 
 @pytest.mark.long
