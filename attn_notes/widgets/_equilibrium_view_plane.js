@@ -354,8 +354,13 @@ export function planeView({ uid, model, save, say }) {
         html(
           "p",
           { class: "attn-help", id: help },
-          "Drag the target y or the pull x, or move them with the arrow keys, with Shift farther. " +
-            "Rings: the cost. Arrows: where a step of the weights by each method takes the state, " +
+          "Drag the target y or the pull x, or move them with the arrow keys, with Shift farther.",
+        ),
+        html(
+          "details",
+          { class: "attn-help" },
+          html("summary", {}, "What is drawn"),
+          "Rings: the cost. Arrows: where a step of the weights by each method takes the state, " +
             `${SHOWN} times as far, from where the chosen one has come to. Dotted: the nudged path, ` +
             "1/β as large. Length: of the gradient, beside the true one's. Cost: where each method " +
             "has come to by itself. A weight of 0 is no connection and stays 0; two equal ones are " +

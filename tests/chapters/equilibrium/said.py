@@ -55,7 +55,7 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     later &= every(naive.tril(-1) < 1e-6, exact.triu(1) < 1e-6)
     grey = "The grey letters come too late to have had a part in the answer"
     lesson("The naive way gives credit to letters that come later", grey, where=later)
-    lesson("for it gives no credit to earlier letters", failed=[NAIVE], where=later)
+    lesson("It gives no credit to the earlier letters that attention", failed=[NAIVE], where=later)
     same = every((aep - exact).abs() < 0.01 * exact.max())
     lesson("One more force mends this", held=[WHOLE, ORDERS], where=same)
     proof("The naive method sends credit to the future", where=later)

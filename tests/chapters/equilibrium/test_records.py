@@ -64,7 +64,7 @@ def test_a_recorded_gradient_comes_out_again() -> None:
 
 @pytest.mark.slow
 def test_the_recorded_share_of_the_limit_comes_out_again() -> None:
-    """Of seed 0; and with that share of the force, the state goes where the limited one does."""
+    """Of seed 0, at the published steps."""
     model, batch = probes.untrained(TEXT).double(), probes.published_batch(TEXT)
     found = measure.let_through(model, batch, PUBLISHED)
     steps = [step for step in recipe.GRADIENT_STEPS if step <= len(found)]
