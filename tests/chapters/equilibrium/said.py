@@ -61,7 +61,7 @@ def of_credit(lesson: Says, proof: Says, teaching: Says) -> None:
     proof("The naive method sends credit to the future", where=later)
     itself = later and CREDIT.shares["naive EP"][1] > 0.5
     teaching("most of its credit goes to the predicting state", failed=[NAIVE], where=itself)
-    teaching("The one with credit to the right of the diagonal", where=later)
+    teaching("The one with credit for later letters", where=later)
 
 
 def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
