@@ -117,7 +117,6 @@ def of_gradients(lesson: Says, proof: Says, teaching: Says) -> None:
     proof("the published nudge drowns in rounding", where=bool(loss > 100))
     proof("a tiny nudge drowns in rounding", where=bool(single[0] > single[2] > single.min()))
     stable = bool(SPECTRUM.free.real.max() < 0 < SPECTRUM.symmetric.max())
-    lesson("The published attention has an eigenvalue above 0 there", where=stable)
     proof("J is stable, and its symmetric part is not", where=stable)
 
 
