@@ -133,11 +133,11 @@ export function settlingTraining({ uid, root, model }) {
 
   const { seeds, steps: within } = CHALLENGE;
   const challenge = ofSeeds({
-    text: () => `without a way back, all ${seeds} seeds end below the dashed line within ${within} steps.`,
+    text: () => `without BPTT, all ${seeds} seeds end below the dashed line within ${within} steps.`,
     seeds,
     passed: (run, { step, end }) => step <= within && end < yardsticks().goal.nats,
     done: `end below the dashed line within ${within} steps`,
-    refused: () => (choice.way === WITH_A_WAY_BACK ? "it is to be done without a way back" : null),
+    refused: () => (choice.way === WITH_A_WAY_BACK ? "it is to be done without BPTT" : null),
   });
 
   const panel = trainPanel({

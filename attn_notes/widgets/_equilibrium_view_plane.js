@@ -65,6 +65,7 @@ export function planeView({ uid, model, save, say }) {
   // --- the plane itself
 
   const ground = svg("g", { "aria-hidden": "true" });
+  const front = svg("g", { class: "eq-front", "aria-hidden": "true" }); // what a handle must not cover
   const help = `${uid}-plane-help`;
 
   /** Something to drag: `get` says where it is, `put` takes where it should be. */
@@ -139,6 +140,7 @@ export function planeView({ uid, model, save, say }) {
     ground,
     handles.x,
     handles.y,
+    front,
   );
 
   /** An arrow at the state, in the plane's own units, cut where the plane ends. */
@@ -178,7 +180,8 @@ export function planeView({ uid, model, save, say }) {
       disc(target, (UNIT * (i + 1)) / 2, "eq-cost"),
     );
     const system = plane({ ...setting(), weights: seen.weights });
-    const parts = [...circles, svg("path", { class: "eq-flow", d: flow(system.force) })];
+    ground.replaceChildren(...circles, svg("path", { class: "eq-flow", d: flow(system.force) }));
+    const parts = [];
     if (count > 0) {
       for (const name of WAYS.filter((each) => each !== method).concat(method)) {
         const way = courses[name].slice(0, count + 1).map((lesson) => lesson.z);
@@ -205,10 +208,11 @@ export function planeView({ uid, model, save, say }) {
       );
     }
     if (seen.left < AT_REST) {
-      const label = svg("text", { class: "eq-name", x: across(z[0]) - 12, y: below(z[1]) + 22 }, "z*");
+      const at = { x: across(z[0]) - 12, y: below(z[1]) + 5, "text-anchor": "end" };
+      const label = svg("text", { class: "eq-name", ...at }, "rest");
       parts.push(disc(z, 6, "eq-rest"), label);
     }
-    ground.replaceChildren(...parts);
+    front.replaceChildren(...parts);
     for (const [id, at] of Object.entries({ x, y: target })) {
       const [a, b] = Array.from(at, inside);
       handles[id].setAttribute("transform", `translate(${across(a)} ${below(b)})`);
@@ -362,7 +366,8 @@ export function planeView({ uid, model, save, say }) {
           html("summary", {}, "What is drawn"),
           "Rings: the cost. Arrows: where a step of the weights by each method takes the state, " +
             `${SHOWN} times as far, from where the chosen one has come to. Dotted: the nudged path, ` +
-            "1/β as large. Length: of the gradient, beside the true one's. Cost: where each method " +
+            "1/β as large. Angle: between a step by the method and the true one. Length: of its gradient, " +
+            "beside the true one's. Cost: where each method " +
             "has come to by itself. A weight of 0 is no connection and stays 0; two equal ones are " +
             "one weight.",
         ),

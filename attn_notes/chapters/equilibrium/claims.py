@@ -294,7 +294,7 @@ def lesson(training: evidence.Training, gradients: evidence.Gradients) -> list[C
         )
         for claim, text, where in (
             (published, "After its own 20 steps the gradient points along the true one", blocks),
-            (more, "More settling brings it nearer", blocks),
+            (more, "In an untrained model, more settling brings it nearer", blocks),
             (trained, "Without the limit, AEP trains a model as well as BPTT", models),
         )
     ]
@@ -329,7 +329,9 @@ def goes_on(text: str) -> str:
 def told(live: evidence.Live) -> Markdown:
     """What the live model came to, and how it goes on from a prompt."""
     gets = "below" if live.end < live.pairs else "and not below"
-    counted = f"{live.pairs:.2f}, which one gets by counting which letter follows which"
+    counted = (
+        f"the {live.pairs:.2f} that counting which letter follows which gets on the same letters"
+    )
     return Markdown(
         f"It ends at {live.end:.2f} nats a letter, {gets} {counted}. Asked to go on, it writes:\n\n"
         f"{goes_on(live.text)}"

@@ -96,9 +96,9 @@ def one_prediction(found: probes.Credit) -> Picture:
     return Picture(
         fig,
         "The naive way gives credit to letters that come later",
-        f"What comes after “{read}”? A bar is a letter's share of the credit for the answer, in a "
-        f"trained model. The letters before have {before} of it in truth; the naive way gives "
-        f"those after {later}.",
+        f"What comes after “{read}”? A bar, up or down, is a letter's share of the credit for the "
+        "answer, in a trained model. The largest is the last letter's own. Those before have "
+        f"{before} of it in truth; the naive way gives those after {later}.",
         f"Bars over and under the letters {''.join(found.letters)}. For the prediction after the "
         f"{row + 1}th, true credit lies on it and on those before, {before} on these; the naive "
         f"way's lies on it and on those after, {later} on these.",
@@ -179,7 +179,7 @@ def idea(board: evidence.Board) -> Picture:
     return Picture(
         fig,
         "On this one-way street the naive credit has the wrong sign",
-        "Neither arrow leads to the target. Nobody goes there: an arrow is only read, and a number "
+        "An arrow is where the nudge moves the numbers. It need not lead to the target. A number "
         "that moves down by 1 has a credit of 1.",
         "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 2 "
         "and 1. True credit, and AEP's: 1 and 1; naive: −1 and −1. Right, a plane: from the state "
@@ -265,10 +265,10 @@ def ends(found: evidence.Training, page: evidence.Page) -> Picture:
         there.set(xlim=IN_PAGE_ENDS, ylim=(len(ways) - 0.5, -0.5))
     return Picture(
         fig,
-        "AEP teaches what BPTT does, and the naive way less than nothing",
-        f"Left, {found.seeds} recorded models of each kind, a dot each, on text never seen. Right, "
-        "the smaller model of the page, on its easier text. Further left is better; counting pairs "
-        "is to count which letter follows which.",
+        "The limit costs AEP most of what it gains",
+        f"Left, {found.seeds} recorded models of each kind, a dot each, on text never seen, "
+        "more of it than above. Right, the smaller model of the page, on its easier text. Further "
+        "left is better; counting pairs is to count which letter follows which.",
         "Ends in nats a letter, from the best model to the worst: "
         + "; ".join(
             f"{LABELS[k]} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds
@@ -430,8 +430,8 @@ def clip(found: evidence.Gradients, shares: Float[Tensor, "m n"]) -> Picture:
     return Picture(
         fig,
         "With more steps the script's gradient turns away from the true one",
-        f"{found.seeds} untrained models, their median and middle half; dotted, the {few} steps of "
-        "the script.",
+        f"{found.seeds} untrained models: a line for their median, a band for the middle half of "
+        f"them; dotted, the {few} steps of the script.",
         f"Left: cosine to the true gradient against nudged steps. {said}. Right: the share of "
         f"AEP's force that the limit lets through, 1 at first, {' steps and '.join(left)}.",
     )
