@@ -131,14 +131,14 @@ def of_training(lesson: Says, proof: Says, teaching: Says) -> None:
     most = "The limit costs AEP most of what it gains"
     less = "attention never learns is about a fifth as large, by the medians"
     lesson(most, less, held=[LIMIT, TAUGHT], where=fifth)
-    apart = TRAINING.apart.abs().max().item()
-    most_apart = f"AEP ends within {at_most(apart)} nats of BPTT, seed by seed"
+    farthest = TRAINING.apart.abs().max().item()
+    most_apart = f"AEP ends within {at_most(farthest)} nats of BPTT, seed by seed"
     lesson(most_apart, held=[AS_BPTT])
     lesson("The naive way is worse than leaving attention alone", failed=[NAIVE])
     end = median(ENDS["AEP"])
     both = {round(PAIRS - median(ENDS[kind]), 2) for kind in ("AEP", "BPTT")}
-    below = f"end about {PAIRS - end:.2f} nats below counting which letter follows which"
-    lesson(below, failed=[BELOW_PAIRS], where=len(both) == 1)
+    under = f"end about {PAIRS - end:.2f} nats below counting which letter follows which"
+    lesson(under, failed=[BELOW_PAIRS], where=len(both) == 1)
     proof("As well as by the exact gradient at rest", held=[AS_BPTT])
     proof("and only as long as there is rest", failed=[AS_PUBLISHED])
     counted = f"where counting pairs comes to {PAIRS:.2f} and counting with four characters of"
