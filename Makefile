@@ -8,15 +8,15 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 # Where `make serve` listens.
 PORT ?= 8000
-# Where `make editions` makes them, if elsewhere; see book/editions.py.
+# Where `make editions` makes them, if elsewhere; see book/editions/editions.py.
 INTO =
-# The course's folder, which no command overwrites, and what is chosen for it; see book/course.py.
+# The course's folder, which no command overwrites, and what is chosen for it; see book/course/course.py.
 COURSE =
 SEED =
 START =
 DAY =
 HINTS =
-# Which week of it `make grade` grades, and what was handed in; see book/grading.py.
+# Which week of it `make grade` grades, and what was handed in; see book/course/grading.py.
 WEEK =
 IN =
 # Which differences of a page from what was read of it `make pages` takes over: `all`, or words of them.
@@ -57,7 +57,7 @@ print: $(INSTALLED)
 
 # The picture on top of the README.
 picture: $(INSTALLED)
-	@$(RUN) book/picture.py
+	@$(RUN) book/paper/picture.py
 
 CHOSEN = $(SEED:%=--seed %) $(START:%=--start %) $(DAY:%=--day %) $(HINTS:%=--hints %)
 
@@ -105,7 +105,7 @@ test-all:
 test-excerpt: export ATTN_NOTES_DATA = $(CURDIR)/Makefile/none
 test-excerpt: $(INSTALLED)
 	$(RUN) book/build.py book
-	$(PYTEST) -m "$(SOME)" -k equilibrium tests/chapters/equilibrium tests/browser/test_equilibrium.py tests/browser/test_widgets.py tests/browser/test_measures.py
+	$(PYTEST) -m "$(SOME)" -k equilibrium book/lessons/equilibrium/tests tests/browser/test_equilibrium.py tests/browser/test_widgets.py tests/browser/test_measures.py
 
 # A JupyterHub on this machine with two students: see hub/trial.py.
 trial: $(INSTALLED)
@@ -116,7 +116,7 @@ experiments: $(INSTALLED)
 	$(RUN) book/experiments
 
 benchmark: $(INSTALLED)
-	@for file in benchmarks/$(or $(CHAPTER),[!_]*).py; do $(RUN) $$file || exit; done
+	@for file in book/lessons/$(or $(CHAPTER),*)/benchmark.py; do $(RUN) $$file || exit; done
 
 # All that is a matter of time, which no test asserts: what a reader waits for, beside its bound; a
 # training step in a page, beside torch's own; what each lesson costs, as recorded; and what doubt

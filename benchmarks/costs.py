@@ -7,14 +7,10 @@ time, on one thread, its processor time and the most memory that it held. book/t
 shows the same table.
 """
 
-import sys
 from pathlib import Path
 
-from attn_notes.analysis import results
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
-
-from dependencies import lesson_stems, read_notebook
+from book.kit import results
+from book.site.dependencies import lesson_stems, read_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDENTS = 80

@@ -15,14 +15,14 @@ from typing import Any
 import torch
 from torch import Generator
 
-from attn_notes.analysis import results
+from book.kit import results
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 
 import trm_full_size
-from dependencies import lesson_stems
-from experiments import _lessons
+
+from book.experiments import _lessons
+from book.site.dependencies import lesson_stems
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS, EVERY = 200, 20

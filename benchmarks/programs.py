@@ -24,12 +24,6 @@ import torch
 from playwright.sync_api import CDPSession, Page, sync_playwright
 from torch import Generator, Tensor, nn
 
-from attn_notes.chapters.dialectical import recipe as heads
-from attn_notes.chapters.equilibrium import lesson as settling
-from attn_notes.chapters.equilibrium import recipe as settlers
-from attn_notes.chapters.triple_product import recipe as copiers
-from attn_notes.chapters.trm import recipe as thinkers
-from attn_notes.chapters.trm.supervision import step_loss
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.models.equilibrium import LanguageModel as Settled
@@ -38,11 +32,15 @@ from attn_notes.programs import Program, training
 from attn_notes.tasks import brackets, copying, sorting
 from attn_notes.tasks.text import FALLBACK, Text
 from attn_notes.training import ensemble
+from book.lessons.dialectical import recipe as heads
+from book.lessons.equilibrium import lesson as settling
+from book.lessons.equilibrium import recipe as settlers
+from book.lessons.triple_product import recipe as copiers
+from book.lessons.trm import recipe as thinkers
+from book.lessons.trm.supervision import step_loss
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
-from browser import FLAGS, find_browser
-
+from book.paper.browser import FLAGS, find_browser
 from tests.browser import program_page
 
 SHORTEST = 0.25  # seconds that are timed at once

@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from torch import Generator
 
-from attn_notes.chapters.trm.supervision import Settings, Supervision
 from attn_notes.models.trm import OFFICIAL, TRM, Config
 from attn_notes.tasks.sudoku import Batch, Sudoku
+from book.lessons.trm.supervision import Settings, Supervision
 
 PUZZLES = 1000
 TASK = Sudoku(3, 3)

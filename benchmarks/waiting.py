@@ -20,12 +20,10 @@ import nbformat
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 
-from browser import FLAGS, find_browser
-from dependencies import notebook_paths, read_chapter
-from execution import executed_copies
-
+from book.paper.browser import FLAGS, find_browser
+from book.site.dependencies import notebook_paths, read_chapter
+from book.site.execution import executed_copies
 from tests.browser.conftest import ROOT, SITE, STEMS, TRAINING, serve
 from tests.browser.training_page import unfold
 from tests.browser.widget_page import READ_PAGE

@@ -30,23 +30,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import course
-import deck_pages
-import decks
-import dependencies
-import editions
-import execution
-import files
-import folding
-import grading
-import manifest
-import micropython
 import nbformat
-import printing
-import running
-import version
-from dependencies import BookError, Chapter
 from nbformat import NotebookNode
+
+from book.course import course, grading
+from book.editions import editions, manifest, version
+from book.paper import deck_pages, decks, printing
+from book.site import dependencies, execution, files, folding, micropython, running
+from book.site.dependencies import BookError, Chapter
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
@@ -99,7 +90,8 @@ def site_sources(root: Path) -> dict[str, bytes]:
         else:
             content = path.read_bytes()
         sources[name.as_posix()] = content
-    sources[version.SAYS] = version.stamped(sources[version.SAYS], version.version(root))
+    for first in ("attn_notes/__init__.py", "book/__init__.py"):
+        sources[first] = version.stamped(sources[first], version.version(root))
     return sources | micropython.files(root)
 
 
@@ -108,7 +100,7 @@ def visible_files(root: Path) -> list[Path]:
 
     def visible(path: Path) -> bool:
         parts = path.relative_to(root).parts
-        return not any(part.startswith(".") or part == "__pycache__" for part in parts)
+        return not any(part[0] == "." or part in ("__pycache__", "tests") for part in parts)
 
     paths = [path for folder in ("book", "attn_notes") for path in (root / folder).rglob("*")]
     return sorted(path for path in paths if path.is_file() and visible(path))

@@ -34,16 +34,12 @@ import nbformat
 import psutil
 from playwright.sync_api import Page, expect, sync_playwright
 
+from book.course import course, grading, homework
+from book.editions.editions import editions, solutions
+from book.site.dependencies import BookError, lesson_stems
+from book.site.extension.repository import BRANCH, launches
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
-
-import course  # noqa: E402
-import grading  # noqa: E402
-import homework  # noqa: E402
-from dependencies import BookError, lesson_stems  # noqa: E402
-from editions import editions, solutions  # noqa: E402
-from notes_site.repository import BRANCH, launches  # noqa: E402
-
 SCRIPTS = Path(sys.executable).parent  # of this environment, which is not activated
 STUDENTS = ("ada", "bob")
 CHAPTER, EXERCISE = "deep_qkv", "floor"

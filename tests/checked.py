@@ -19,6 +19,13 @@ from jaxtyping import jaxtyped
 TYPED = beartype.beartype(conf=beartype.BeartypeConf(violation_type=jaxtyping.TypeCheckError))
 SIZED = jaxtyped(typechecker=None)  # slower, and knows an argument's value: `"{n} {self.cells}"`
 
+ROOT = Path(__file__).parents[1]
+CHECKED = ["attn_notes", "book.kit", "book.page"] + [
+    f"book.lessons.{module.parent.name}.{module.stem}"  # and not their tests
+    for module in ROOT.glob("book/lessons/*/*.py")
+]
+
+
 WRITTEN: dict[Any, Any] = {}
 """Of each function that is looked at, the one that stands in the package."""
 
@@ -51,12 +58,12 @@ def recalled(patch: pytest.MonkeyPatch) -> None:
 
     Functions count as they were written, whatever looks at their types here.
     """
-    from attn_notes import recall
+    from attn_notes.training import recorded
 
-    said = recall._said
+    said = recorded._said
     patch.setenv("FAST", "1")
     patch.setenv("ATTN_NOTES_DATA", str(Path(__file__) / "none"))  # no folder can be made there
-    patch.setattr(recall, "_said", lambda what, within: said(as_written(what), within))
+    patch.setattr(recorded, "_said", lambda what, within: said(as_written(what), within))
 
 
 def scoped(typed: Any) -> Any:
@@ -73,4 +80,4 @@ def scoped(typed: Any) -> Any:
 def install() -> None:
     """Look at the types of all that is imported of the package from now on."""
     jaxtyping.jaxtyped = checked  # type: ignore[assignment]
-    jaxtyping.install_import_hook("attn_notes", "beartype.beartype")
+    jaxtyping.install_import_hook(CHECKED, "beartype.beartype")

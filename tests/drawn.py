@@ -17,7 +17,7 @@ from matplotlib.spines import Spine
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from attn_notes.figures import ON_CELL, house_style
+from book.kit.figures import ON_CELL, house_style
 
 SEEN = 32  # of 255: what differs from white by less is a grid line or the shade of a region
 MARGIN = 0.15  # of a line's height: above and below most letters it is empty

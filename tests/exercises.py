@@ -17,12 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import editions
 import nbformat
 import pytest
-from dependencies import lesson_stems
 
-from attn_notes.exercises import Outcome
+from book.editions import editions
+from book.kit.exercises import Outcome
+from book.site.dependencies import lesson_stems
 
 from .checked import recalled
 
@@ -59,7 +59,7 @@ def wrong(stem: str) -> dict[str, list[tuple[str, str]]]:
     """
     with contextlib.suppress(ModuleNotFoundError):
         found: dict[str, list[tuple[str, str]]]
-        found = import_module(f"tests.chapters.{stem}.wrong").WRONG
+        found = import_module(f"book.lessons.{stem}.tests.wrong").WRONG
         return found
     return {}
 
@@ -118,15 +118,15 @@ def leaks(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def little_book(folder: Path) -> Path:
-    """A book of one page and one exercise, whose package is next to nothing."""
+    """A book of one page and one exercise, whose packages are next to nothing."""
     root = folder / "book of one"
+    package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
     for name in ("book", "attn_notes"):
         (root / name).mkdir(parents=True)
-    for name in ("LICENSE", "README.md", "pyproject.toml"):
+        (root / name / "__init__.py").write_text(package, "utf-8")
+    for name in ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml"):
         shutil.copy(ROOT / name, root / name)
     (root / "_toc.yml").write_text("format: jb-book\nroot: book/tiny\n", "utf-8")
-    package = '"""Tiny."""\n\n__version__ = "0.2.0"\n'
-    (root / "attn_notes" / "__init__.py").write_text(package, "utf-8")
     lesson = nbformat.read(ROOT / "book" / "deep_qkv.ipynb", as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]
     nbformat.write(lesson, root / "book" / "tiny.ipynb")

@@ -31,10 +31,10 @@ def parameters(run: Mapping[str, Any], seed: int) -> dict[str, Tensor]:
 
 
 def assert_holds(run: Mapping[str, Any], models: Sequence[nn.Module]) -> None:
-    """A run holds exactly the parameters of these models, one a seed."""
+    """A run holds exactly the numbers of these models, one a seed."""
     assert run["seeds"] == len(models)
     for i, model in enumerate(models):
         found = parameters(run, i)
-        assert set(found) == {name for name, _ in model.named_parameters()}
-        for name, parameter in model.named_parameters():
-            assert torch.equal(found[name].float(), parameter)
+        assert found.keys() == model.state_dict().keys()
+        for name, tensor in model.state_dict().items():
+            assert torch.equal(found[name].float(), tensor)

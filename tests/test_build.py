@@ -17,18 +17,15 @@ import time
 import urllib.request
 from pathlib import Path
 
-import build
-import dependencies
-import execution
-import files
 import matplotlib
 import nbformat
 import pooch
 import pytest
-import running
-from dependencies import BookError
 
 from attn_notes.tasks import text
+from book import build
+from book.site import dependencies, execution, files, running
+from book.site.dependencies import BookError
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,8 +34,8 @@ FILES = {
     "_toc.yml": "format: jb-book\nroot: book/index\nchapters:\n- file: book/tiny\n",
     "requirements.txt": "# pins\nnumpy==2.4.6\n",
     "book/index.md": "# Tiny\n",
-    "attn_notes/results/tiny_rates.json": "[1, 2]",
-    "attn_notes/results/other.json": "[3]",
+    "book/lessons/tiny/records/tiny_rates.json": "[1, 2]",
+    "book/lessons/other/records/other_rates.json": "[3]",
     "attn_notes/__init__.py": '__version__ = "1.0"\n',
     "attn_notes/models/__init__.py": "",
     "attn_notes/models/tiny.py": (
@@ -49,20 +46,21 @@ FILES = {
     "attn_notes/tasks/__init__.py": "",
     "attn_notes/tasks/letters.py": "",
     "attn_notes/tasks/unrelated.py": "",
-    "attn_notes/widgets/__init__.py": "",
-    "attn_notes/widgets/tiny.py": (
+    "book/__init__.py": '__version__ = "1.0"\n',
+    "book/page/__init__.py": "",
+    "book/page/tiny.py": (
         "import pathlib\nimport anywidget\nimport traitlets\n"
         "class Tiny(anywidget.AnyWidget):\n"
         "    _esm = pathlib.Path(__file__).with_suffix('.js')\n"
         "    weights = traitlets.Bytes(b'abc').tag(sync=True)\n"
     ),
-    "attn_notes/widgets/tiny.js": "export default { render() {} }",
-    "attn_notes/widgets/_theme.css": "",
-    "attn_notes/widgets/unrelated.css": "",
+    "book/page/tiny.js": "export default { render() {} }",
+    "book/page/_theme.css": "",
+    "book/page/unrelated.css": "",
 }
 CODE = [
-    "%%time\nfrom attn_notes.models.tiny import answer\nimport attn_notes.widgets.tiny as widgets",
-    "print(answer(), len(open('../attn_notes/results/tiny_rates.json').read()))",
+    "%%time\nfrom attn_notes.models.tiny import answer\nimport book.page.tiny as widgets",
+    "print(answer(), len(open('lessons/tiny/records/tiny_rates.json').read()))",
     "import os, sys\nprint(sys.executable, os.environ['OMP_NUM_THREADS'], answer.__module__)",
     "import matplotlib\nprint(matplotlib.matplotlib_fname(), 'mine' in globals())",
     "from IPython.display import SVG, display\n"
@@ -211,8 +209,7 @@ def built(tmp_path_factory):
 def test_chapter_depends_on_what_its_imports_reach_and_its_key_follows_that_alone(project):
     unreached = {
         "attn_notes/tasks/unrelated.py",
-        "attn_notes/widgets/unrelated.css",
-        "attn_notes/results/other.json",
+        "book/lessons/other/records/other_rates.json",
     }
     others = {"_config.yml", "_toc.yml", "requirements.txt", "book/index.md"}
     reached = {*FILES} - unreached - others
@@ -261,14 +258,12 @@ def test_key_follows_code_tags_pins_versions_and_how_it_runs(project, tmp_path, 
     assert is_another()
 
 
-def test_a_part_of_another_widget_is_not_part_of_the_key(project):
-    """`_STEM_part.js` belongs to STEM; what is named after no module belongs to all."""
-    widgets = project / "attn_notes/widgets"
-    (widgets / "other.py").touch()
-    for part in ("_other_view.js", "_tiny_view.js", "_any_view.js", "any.js"):
+def test_what_a_widget_is_made_of_is_part_of_the_key(project):
+    """What stands beside its module, but for pages and what else is read by people."""
+    for name in ("_view.js", "view.css", "view.md", "view.yml"):
         before = chapter(project).key
-        (widgets / part).write_text("1")
-        assert (chapter(project).key == before) == (part == "_other_view.js")
+        (project / "book" / "page" / name).write_text("1")
+        assert (chapter(project).key != before) == (name[-3:] in (".js", "css"))
 
 
 @pytest.mark.slow
@@ -282,7 +277,10 @@ def test_reaches_all_that_python_loads():
         reachable.append(set(dependencies.reachable_modules(ROOT, code)))
         nodes = ast.walk(ast.parse(code))
         program += [ast.unparse(n) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        program += ["ours = [m for m in sys.modules if m.startswith('attn_notes')]", "print(*ours)"]
+        program += [
+            "ours = [m for m in sys.modules if m.split('.')[0] in ('attn_notes', 'book')]",
+            "print(*ours)",
+        ]
         program += ["for m in ours: del sys.modules[m]"]  # the next chapter starts from nothing
     command = [sys.executable, "-c", "\n".join(program)]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -337,7 +335,7 @@ def test_nothing_is_executed_again_and_outputs_meet_todays_prose(built, capsys):
     view = notebook.cells[-1].outputs[0].data["application/vnd.jupyter.widget-view+json"]
     states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"].state
     state = states[view.model_id]
-    assert state.state["_esm"] == FILES["attn_notes/widgets/tiny.js"]
+    assert state.state["_esm"] == FILES["book/page/tiny.js"]
     assert [buffer["data"] for buffer in state["buffers"]] == ["YWJj"]  # b"abc"
     write_notebook(root, code=[*CODE, "1"])
     with pytest.raises(BookError, match="execute it first"):
@@ -430,7 +428,7 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
 def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
     """What fails is to read what the key does not cover: no output can depend on it unwatched."""
     last = "nonsense = importlib.import_module('attn_notes.tasks.unrelated')"
-    listed = "assert os.listdir('../attn_notes/results') == ['tiny_rates.json']"
+    listed = "assert os.listdir('lessons/tiny/records') == ['tiny_rates.json']"
     write_notebook(project, ["import importlib, os", listed, "import attn_notes", last])
     with pytest.raises(BookError, match=r"tiny\.ipynb"):
         execution.execute(project)
@@ -569,7 +567,7 @@ def test_site_is_rendered_when_something_changed(instant, monkeypatch, capsys):
         assert (html / "book/more.md").exists() == more.exists()
     assert commit in (html / "attn_notes/__init__.py").read_text()
     key, sources = chapter(instant).key, build.site_sources(instant)
-    for folder in ("attn_notes", "attn_notes/widgets", "book", "attn_notes/results"):
+    for folder in ("attn_notes", "book/page", "book", "book/lessons"):
         (instant / folder / "__pycache__").mkdir()
         (instant / folder / "__pycache__/tiny.cpython-311.pyc").write_bytes(b"\x80")
     assert chapter(instant).key == key and build.site_sources(instant) == sources

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from dependencies import evidence_stems, lesson_stems
 from torch import Generator
 
-from attn_notes.analysis import results
-from attn_notes.chapters.trm.supervision import Settings
 from attn_notes.models.trm import OFFICIAL, Config
 from attn_notes.tasks.sudoku import Sudoku
+from book.kit import results
+from book.lessons.trm.supervision import Settings
+from book.site.dependencies import evidence_stems, lesson_stems
 
 ROOT = Path(__file__).parents[1]
 TINY: dict[str, Any] = {

@@ -11,20 +11,17 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-import build
-import course
-import execution
-import homework
 import icalendar
-import manifest
 import nbformat
-import papers
 import pytest
-import questions
 import yaml
-from dependencies import BookError, evidence_stems, lesson_stems
 
-from attn_notes.cell import answers
+from book import build
+from book.course import course, homework, papers, questions
+from book.editions import manifest
+from book.page.code import answers
+from book.site import execution
+from book.site.dependencies import BookError, evidence_stems, lesson_stems
 
 from . import exercises
 
@@ -224,8 +221,9 @@ def test_no_line_of_a_solution_is_in_what_students_get(made: Path, tmp_path: Pat
     telling = {line for lines in SOLUTIONS for line in lines}
     assert len(telling) > 50 and all(SOLUTIONS)
     found = {text: path for path, text in exercises.texts(tmp_path / "students")}
-    package = [text for text, path in found.items() if "/attn_notes/" in path]
-    others = [(path, text) for text, path in found.items() if "/attn_notes/" not in path]
+    ours = re.compile(r"\.whl-inside/(?:attn_notes|book)/")
+    package = [text for text, path in found.items() if ours.search(path)]
+    others = [(path, text) for text, path in found.items() if not ours.search(path)]
     assert exercises.leaks(others) == []
     assert not [all_ for all_ in SOLUTIONS if any(all(x in text for x in all_) for text in package)]
     assert len(package) > 100 and len(others) > 3 * len(WEEKS)
@@ -289,7 +287,7 @@ def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Pat
     for week in WEEKS:
         there = made / "students" / week.name
         assert f"{week.name}.zip" in start and f"site/book/{week.stem}.html" in start
-        wheel, *names = sorted(p.name for p in there.iterdir() if p.suffix in (".ipynb", ".whl"))
+        wheel, _, *names = sorted(p.name for p in there.iterdir() if p.suffix in (".ipynb", ".whl"))
         kinds = [*["evidence"] * (week.stem in evidence_stems(ROOT)), "homework", "lesson"]
         assert names == [f"week-{week.number}-{kind}.ipynb" for kind in kinds]
         sheet = nbformat.read(there / f"week-{week.number}-homework.ipynb", as_version=4)
@@ -333,7 +331,7 @@ def test_questions_are_where_no_student_looks(made: Path) -> None:
     for name in ("questions-moodle.xml", "questions-canvas.zip", "self-test.html"):
         assert len(list(private.glob(f"week-*/{name}"))) == len(WEEKS)
     assert len(list(private.glob("exams/*.html"))) == 4
-    paths = [TEACHING / "questions" / f"{week.stem}.yml" for week in WEEKS]
+    paths = [ROOT / "book" / "lessons" / week.stem / "questions.yml" for week in WEEKS]
     asked = [one for path in paths for one in questions.read(path, SEED)]
     text = "".join(path.read_text("utf-8") for path in students.rglob("*.html"))
     assert asked and not [one.why for one in asked if html.escape(one.why) in text]

@@ -7,20 +7,16 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-import browser
-import deck_pages
-import decks
-import homework
 import nbformat
-import packages
-import printing
 import pytest
-import questions
-import slides
 import yaml
 from bs4 import BeautifulSoup
-from dependencies import BookError, evidence_stems, lesson_stems
 from nbformat import NotebookNode
+
+from book.course import homework, questions
+from book.paper import browser, deck_pages, decks, printing, slides
+from book.site import packages
+from book.site.dependencies import BookError, evidence_stems, lesson_stems
 
 from . import exercises
 
@@ -50,7 +46,7 @@ class Lecture(NamedTuple):
 
 
 def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Question]:
-    path = ROOT / decks.TEACHING / "questions" / f"{stem}.yml"
+    path = ROOT / decks.LESSONS / stem / "questions.yml"
     return {one.name: one for one in questions.read(path, seed)}
 
 
@@ -179,8 +175,9 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
 
 
 def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
-    there = tmp_path / decks.DECKS
-    there.mkdir(parents=True)
+    there = tmp_path / decks.LESSONS / "one"
+    for folder in (there, tmp_path / decks.TEACHING):
+        folder.mkdir(parents=True)
     (tmp_path / decks.TEACHING / "one.md").write_text("| 90 | All of it | here |\n", "utf-8")
     for entry, problem in (
         ({"title": "A", "plan": 1}, "it is one of question"),
@@ -188,8 +185,8 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
         ({"plan": 1, "board": "x"}, "it needs a title"),
         ({"title": "A", "plan": 1, "board": "x", "ask": "y"}, "it says ask"),
     ):
-        (there / "one.yml").write_text(yaml.safe_dump([entry]), "utf-8")
-        with pytest.raises(BookError, match=rf"one\.yml, slide 1: {problem}"):
+        (there / "deck.yml").write_text(yaml.safe_dump([entry]), "utf-8")
+        with pytest.raises(BookError, match=rf"The deck of one, slide 1: {problem}"):
             decks.read(tmp_path, "one")
     notebook = lecture("deep_qkv").notebook  # and what the lesson has not
     for call, problem in (

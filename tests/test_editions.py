@@ -10,13 +10,14 @@ import sys
 import zipfile
 from pathlib import Path
 
-import build
-import editions
 import nbformat
 import pytest
-from dependencies import notebook_paths
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+
+from book import build
+from book.editions import editions
+from book.site.dependencies import notebook_paths
 
 from . import exercises
 
@@ -32,7 +33,7 @@ RAW = re.compile(r":::|^```\{|\{[a-z:]+\}`", re.MULTILINE)  # MyST that Markdown
 AWAY = f"import sys\nsys.path[:] = [place for place in sys.path if place != {str(ROOT)!r}]\n"
 NOT_ASTRAY = f"""\
 import os, sys
-ours = [m.__file__ for name, m in sys.modules.items() if name.split(".")[0] == "attn_notes"]
+ours = [m.__file__ for name, m in sys.modules.items() if name in ("attn_notes", "book")]
 assert ours and all(f.startswith(os.environ["WHEEL"]) for f in ours), ours
 assert {str(ROOT)!r} not in sys.path
 """
@@ -72,8 +73,9 @@ def test_an_edition_is_whole_and_leads_nowhere_else(edition: str, made: Path, re
     """Every page, and the wheel whose version each ends with; no Makefile, no page of the site."""
     folder = made / f"attention-notes-{edition}"
     assert {path.relative_to(folder) for path in folder.rglob("*.ipynb")} == {*NOTEBOOKS}
-    (wheel,) = folder.glob("*.whl")
-    assert "attn_notes/results/deep-qkv.safetensors" in zipfile.ZipFile(wheel).namelist()
+    wheel, other = sorted(folder.glob("*.whl"))
+    assert "attn_notes/weights/deep-qkv.safetensors" in zipfile.ZipFile(wheel).namelist()
+    assert "book/lessons/trm/widget.py" in zipfile.ZipFile(other).namelist()
     version, readme = wheel.name.split("-")[1], (folder / "README.txt").read_text("utf-8")
     assert edition in readme and version in readme.splitlines()[-1]
     assert not ELSEWHERE.search(readme) and (folder / "LICENSE").is_file()
@@ -155,7 +157,7 @@ class Installed:
 
     def run(self, command: list[str], check: bool) -> None:
         assert check and command[:4] == [sys.executable, "-m", "pip", "install"]
-        self.asked.append(command[-1])
+        self.asked += command[5:]
 
 
 @pytest.fixture
@@ -173,12 +175,16 @@ def first_cell(version: str, repository: str = "") -> str:
 OLD, NEW = "0.2.0+20261124.g1234567", "0.2.0+20261201.gabcdef0"
 
 
-def wheel_of(version: str, folder: Path, written: float | None = None) -> Path:
-    path = folder / f"attn_notes-{version}-py3-none-any.whl"
-    path.touch()
-    if written:
-        os.utime(path, (written, written))
-    return path
+def wheels_of(version: str, folder: Path, written: float | None = None) -> list[str]:
+    """What pip is asked for, of the wheels of both packages."""
+    asked = []
+    for name in ("attn_notes", "attn_notes_book"):
+        path = folder / f"{name}-{version}-py3-none-any.whl"
+        path.touch()
+        if written:
+            os.utime(path, (written, written))
+        asked.append(f"{name.replace('_', '-')} @ {path.as_uri()}")
+    return asked
 
 
 @pytest.mark.parametrize("folder", ["", "evidence"])
@@ -188,13 +194,12 @@ def test_the_first_cell_installs_the_wheel_beside_it(
     """Unless it is there."""
     (tmp_path / "evidence").mkdir()
     monkeypatch.chdir(tmp_path / folder)
-    for version in (OLD, NEW):  # two wheels beside a notebook: the newer
-        wheel = wheel_of(version, tmp_path)
+    for version in (OLD, NEW):  # of two versions beside a notebook the newer
+        wheels = wheels_of(version, tmp_path)
         for there in (None, "0.2.0", OLD, NEW):
             installed.version = there
             exec(first_cell(OLD), {})
-            wanted = [f"attn-notes[book] @ {wheel.as_uri()}"] if there != version else []
-            assert installed.asked == wanted
+            assert installed.asked == (wheels if there != version else [])
             installed.asked.clear()
     # This process has imported the package, as somebody may have who put the new wheel there.
     assert capsys.readouterr().out.count("restart the kernel") == 6
@@ -212,7 +217,7 @@ def test_of_two_wheels_of_a_day_the_later_is_installed(
         (tmp_path / commit).mkdir()
         os.chdir(tmp_path / commit)
         for version, written in ((NEW, 1e9), (later, 1e9 + 60), (OLD, 2e9)):
-            wheel_of(version, tmp_path / commit, written)
+            wheels_of(version, tmp_path / commit, written)
         exec(first_cell(OLD), {})
         assert commit in installed.asked[-1].rpartition("/")[2]
 
@@ -221,7 +226,9 @@ def test_without_a_wheel_the_first_cell_takes_a_commit(installed: Installed, cap
     address = "https://github.com/somebody/notes"
     for installed.version in (None, "0.2.0", OLD):
         exec(first_cell(OLD, address), {})
-    assert installed.asked == [f"attn-notes[book] @ git+{address}@1234567"] * 2
+    source = f"git+{address}@1234567"
+    both = [f"attn-notes @ {source}", f"attn-notes-book @ {source}#subdirectory=book"]
+    assert installed.asked == both * 2
     for cell in (first_cell(OLD), first_cell("0.2.0+d1234567", address)):  # no place, no commit
         installed.version = "0.2.0"
         exec(cell, {})
@@ -229,7 +236,7 @@ def test_without_a_wheel_the_first_cell_takes_a_commit(installed: Installed, cap
         installed.version = None
         with pytest.raises(FileNotFoundError, match="beside this notebook"):
             exec(cell, {})
-    assert len(installed.asked) == 2
+    assert len(installed.asked) == 4
 
 
 ALONE = """\
@@ -244,20 +251,22 @@ importlib.metadata.distribution = distribution
 
 
 @pytest.mark.slow
-def test_pip_installs_what_the_first_cell_asks_for(wheel: Path, tmp_path: Path) -> None:
-    """Once: then it is there, wheel or no wheel."""
-    version, target, beside = wheel.name.split("-")[1], tmp_path / "target", tmp_path / wheel.name
-    shutil.copy(wheel, beside)
+def test_pip_installs_what_the_first_cell_asks_for(wheels: list[Path], tmp_path: Path) -> None:
+    """Once: then it is there, wheels or no wheels."""
+    version, target = wheels[0].name.split("-")[1], tmp_path / "target"
+    beside = [Path(shutil.copy(wheel, tmp_path)) for wheel in wheels]
     settings = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
     for _ in range(2):
         command = [sys.executable, "-c", ALONE + first_cell(version)]
         env = os.environ | settings
         said = subprocess.run(command, cwd=tmp_path, env=env, check=True, stdout=subprocess.PIPE)
         assert said.stdout == b""
-        beside.unlink(missing_ok=True)
-    (found,) = target.glob("*.dist-info")
-    assert found.name == f"attn_notes-{version}.dist-info"
-    assert f'"{version}"' in (target / "attn_notes" / "__init__.py").read_text("utf-8")
+        for wheel in beside:
+            wheel.unlink(missing_ok=True)
+    found = {path.name for path in target.glob("*.dist-info")}
+    assert found == {f"{name}-{version}.dist-info" for name in ("attn_notes", "attn_notes_book")}
+    for package in ("attn_notes", "book"):
+        assert f'"{version}"' in (target / package / "__init__.py").read_text("utf-8")
 
 
 # An edition that somebody has begun

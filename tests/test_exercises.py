@@ -19,10 +19,10 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes import exercises as shared
-from attn_notes import trying
-from attn_notes.exercises import SECONDS, TRIES, Outcome, Score, check, need
-from attn_notes.trying import LateError, at_most
+from book.kit import exercises as shared
+from book.kit import trying
+from book.kit.exercises import SECONDS, TRIES, Outcome, Score, check, need
+from book.kit.trying import LateError, at_most
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -277,6 +277,7 @@ def test_an_exercise_where_drawing_suggests_itself_says_what_counts() -> None:
     assert told == {f"exercise-{name}" for name in named} and TRIES == 3
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize(("page", "name"), EXERCISES)
 def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> None:
     """The time is up as soon as it is called."""
@@ -287,7 +288,7 @@ def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> No
     limit = partial(at_most, processor=lambda: math.inf if endless.is_set() else 0.0)
     monkeypatch.setattr(shared, "at_most", limit)
     answer = f"def {called[1]}(*_):\n    endless.set()\n    while True:\n        pass"
-    scope = {"checks": import_module(f"attn_notes.chapters.{page.stem}.checks"), "endless": endless}
+    scope = {"checks": import_module(f"book.lessons.{page.stem}.checks"), "endless": endless}
     exec(answer, scope)
     outcome = eval(cells[f"exercise-{name}-check"], scope)
     assert outcome.share == 0 and "Does it ever end?" in outcome.message
@@ -295,7 +296,7 @@ def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> No
 
 def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
     """Or runs a network four hundred times, as that of `budget` does."""
-    checks = (ROOT / "attn_notes" / "chapters").rglob("checks.py")
+    checks = (ROOT / "book" / "lessons").rglob("checks.py")
     told = re.findall(
         r"^@(check\(.*)\ndef (\w+)", "".join(p.read_text("utf-8") for p in checks), re.M
     )
@@ -304,6 +305,7 @@ def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
 
 
 @pytest.mark.page
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("page", [*CHAPTERS, *EVIDENCE], ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_a_wrong_answer_is_told_by_its_symptom(page: Path) -> None:
     wrong = exercises.wrong(page.stem)

@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from matplotlib.text import Text
 from PIL import Image
 
-from attn_notes import figures
+from book.kit import figures
 
 from .drawn import crowded, place
 

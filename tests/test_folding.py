@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import nbformat
-from folding import elsewhere, fold, only_calls
+
+from book.site.folding import elsewhere, fold, only_calls
 
 BOOK = Path(__file__).parents[1] / "book"
 
@@ -46,7 +47,7 @@ def test_a_cell_that_only_calls_the_package_is_folded_and_one_that_does_somethin
 def test_whose_calls_are_worth_reading() -> None:
     cells = [
         "import torch\nfrom torch.nn import functional as F\nfrom IPython.display import display",
-        "from attn_notes import figures\nimport attn_notes.notebook\nfrom einops import pack",
+        "from book.kit import figures\nimport book.kit.notebook\nfrom einops import pack",
     ]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     assert elsewhere(made) == {"torch", "F", "pack"}

@@ -22,23 +22,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import answers
-import build
-import course
-import grading
-import homework
 import hypothesis
 import nbformat
 import pytest
-import reports
-import submissions
 import torch
-import worker
-from dependencies import BookError, lesson_stems
-from homework import Exercise, Week
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
-from reports import Grade
+
+from book import build
+from book.course import answers, course, grading, homework, reports, submissions, worker
+from book.course.homework import Exercise, Week
+from book.course.reports import Grade
+from book.site.dependencies import BookError, lesson_stems
 
 from .test_course import ROOT, WEEKS, pretend_site
 
@@ -109,7 +104,7 @@ def test_a_published_solution_and_a_stub_may_be_run() -> None:
         ("import attn_notes.os", "imports attn_notes.os"),
         ("from torch import sys", "imports torch.sys"),
         ("from math import *", "imports math.*"),
-        ("from attn_notes.exercises import _x", "imports attn_notes.exercises._x"),
+        ("from book.kit.exercises import _x", "imports book.kit.exercises._x"),
         ("exercises.need = print", "changes exercises"),
         ("exercises.need.x[0] += 1", "changes exercises"),
         ("del checks.floor", "changes checks"),
@@ -183,7 +178,7 @@ def test_a_course_has_a_case_of_its_own_and_a_published_solution_does_not_fit() 
         assert own.stub != published.stub and f"case = {own.case}\n" in own.stub
         assert homework.week(ROOT, week.stem, week.number, seed=7) == week
         asked = grading.question(grading.Trial(own, own.solution), week, 7, [own.setup])
-        scope: dict[str, Any] = {"checks": import_module(f"attn_notes.chapters.{week.stem}.checks")}
+        scope: dict[str, Any] = {"checks": import_module(f"book.lessons.{week.stem}.checks")}
         assert worker.tried(dict(scope), asked, {})["share"] == 1.0
         for source in (published.solution, own.stub, "x = 1"):
             assert worker.tried(dict(scope), {**asked, "source": source}, {})["share"] == 0.0
@@ -904,7 +899,7 @@ def test_an_answer_that_ends_what_runs_it_costs_its_own_row_and_is_tried_again(
 
 
 def test_what_has_changed_in_a_module_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attn_notes import exercises
+    from book.kit import exercises
 
     before = worker.standing()
     assert worker.changed(before) == [] and len(before) > 1000
@@ -912,7 +907,7 @@ def test_what_has_changed_in_a_module_is_seen(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(torch.linalg, "svdvals", print)
     monkeypatch.setattr(torch.Tensor, "abs", print)
     assert worker.changed(before) == [
-        "attn_notes.exercises.need", "torch.abs", "torch.linalg.svdvals",
+        "book.kit.exercises.need", "torch.abs", "torch.linalg.svdvals",
     ]  # fmt: skip
 
 
@@ -1093,7 +1088,7 @@ HANDED_IN = {
     "Part": {"floor": MINE.replace("1.0", "2 * torch.tensor(letters).log() / 6")},
     "Wrong": {"floor": "def floor(letters, length):\n    return letters", "rank": "answer = 1, 2"},
     "Patched": {
-        "floor": "from attn_notes import exercises\nexercises.need = lambda *_: None\n" + MINE,
+        "floor": "from book.kit import exercises\nexercises.need = lambda *_: None\n" + MINE,
         "rank": "answer = (torch.ones(6, 1), torch.ones(1, 3))\n"
         "ours = torch.linalg\nours.svdvals = lambda gate: torch.ones(2)",
         "leak": "from attn_notes.analysis.leaks import future_leak",

@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dependencies import lesson_stems
 from scipy import stats
 
-from attn_notes.judgement import Judged
+from book.kit.judgement import Judged
+from book.site.dependencies import lesson_stems
 
 from .exercises import ROOT
 
 JUDGED: dict[str, Judged] = {
     name: value
     for stem in lesson_stems(ROOT)
-    for name, value in vars(import_module(f"attn_notes.chapters.{stem}.checks")).items()
+    for name, value in vars(import_module(f"book.lessons.{stem}.checks")).items()
     if isinstance(value, Judged)
 }
 assert len(JUDGED) == len(lesson_stems(ROOT))
 every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
 
 
+@pytest.mark.in_short(2)
 @every_one
 def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
     solved = [judged.solved(case) for case in range(1, 61)]

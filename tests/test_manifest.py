@@ -3,9 +3,10 @@
 import shutil
 from pathlib import Path
 
-import manifest
 import pytest
-from dependencies import BookError
+
+from book.editions import manifest
+from book.site.dependencies import BookError
 
 FILES = {"a/b/one": "1", "a/two": "2", "three": "3"}
 

@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from attn_notes import notebook
 from attn_notes.models.attention import causal_attention
+from book.kit import notebook
 
 
 def test_table_escapes_and_marks_headings() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from notes_site import citations
+
+from book.site.extension import citations
 
 ROOT = Path(__file__).parents[1]
 

@@ -100,10 +100,6 @@ for room in ("tasks", "models", "training", "analysis", "programs"):
             importlib.import_module(f"attn_notes.{room}.{module.name}")
         except ModuleNotFoundError as error:
             asked.append(f"{module.name}: {error}")
-try:
-    importlib.import_module("attn_notes.widgets.guess")
-except ModuleNotFoundError as error:
-    asked.append(f"guess: {error}")
 import torch
 from attn_notes.models.deep_qkv import Config
 print(attn_notes.Sorter(Config(), torch.Generator()).sort("cab"))
@@ -140,8 +136,6 @@ except ModuleNotFoundError as error:
     wanted, written, saved, *asked, missing = done.stdout.splitlines()
     said = "this needs {}, which comes with: pip install 'attn-notes[{}]'"
     assert asked == [
-        f"claims: {said.format('IPython', 'book')}",
-        f"guess: {said.format('anywidget', 'book')}",
         said.format("rapidfuzz", "doubt"),
         said.format("scipy", "doubt"),
     ]

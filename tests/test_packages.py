@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import deck_pages
-import micropython
-import packages
 import pytest
+
+from book.paper import deck_pages
+from book.site import micropython, packages
 
 ROOT = Path(__file__).parents[1]
 

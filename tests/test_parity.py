@@ -17,7 +17,6 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from attn_notes.chapters.equilibrium.estimators import PUBLISHED, Estimator, bptt
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.models.deep_qkv import Sorter
 from attn_notes.models.dialectical import LanguageModel, Observed
@@ -25,6 +24,7 @@ from attn_notes.models.equilibrium import LanguageModel as EquilibriumModel
 from attn_notes.models.equilibrium import Relaxation, residual
 from attn_notes.models.triple_product import VOLUMES, AttentionOnly
 from attn_notes.models.trm import TRM
+from book.lessons.equilibrium.estimators import PUBLISHED, Estimator, bptt
 
 GOLDEN = Path(os.environ.get("ATTN_NOTES_GOLDEN", Path(__file__).parent / "golden"))
 

@@ -12,14 +12,14 @@ from functools import cache
 from itertools import combinations
 from pathlib import Path
 
-import exams
 import pytest
-import questions
 import torch
 import yaml
-from dependencies import BookError, lesson_stems
 from moodle_xml_parser.parser import parse_string
-from questions import Question
+
+from book.course import exams, questions
+from book.course.questions import Question
+from book.site.dependencies import BookError, lesson_stems
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "teaching"
@@ -29,7 +29,13 @@ QTI = {"q": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
 
 @cache
 def of(stem: str, seed: int = 7) -> list[Question]:
-    return questions.read(FOLDER / "questions" / f"{stem}.yml", seed)
+    return questions.read(path_of(stem), seed)
+
+
+def path_of(stem: str) -> Path:
+    """Where the questions of a lesson stand, or those of what is needed before."""
+    own = ROOT / "book" / "lessons" / stem / "questions.yml"
+    return FOLDER / "needed.yml" if stem == "needed" else own
 
 
 @pytest.mark.parametrize("stem", STEMS)
@@ -229,10 +235,11 @@ def test_a_page_for_self_test_has_every_option_and_no_script(stem: str) -> None:
     ],
 )
 def test_an_entry_that_is_not_whole_is_named(change, said: str, tmp_path: Path) -> None:
-    entries = yaml.safe_load((FOLDER / "questions" / "deep_qkv.yml").read_text("utf-8"))
+    entries = yaml.safe_load(path_of("deep_qkv").read_text("utf-8"))
     (entry,) = (each for each in entries if each["id"] == "control")
     change(entry)
-    path = tmp_path / "deep_qkv.yml"
+    path = tmp_path / "deep_qkv" / "questions.yml"
+    path.parent.mkdir()
     path.write_text(yaml.safe_dump(entries), "utf-8")
     if said:
         with pytest.raises(BookError, match=f"question control: .*{said}"):
@@ -298,7 +305,11 @@ def test_numbers_of_an_exams_tasks_agree_with_another_way(seed: int) -> None:
 
 
 def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
-    shutil.copytree(FOLDER / "questions", tmp_path / "questions")
+    for stem in STEMS:
+        there = tmp_path / path_of(stem).relative_to(ROOT)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path_of(stem), there)
+    folder = tmp_path / FOLDER.relative_to(ROOT)
     for change, said in (
         (lambda exam: exam["questions"].pop(), "takes"),
         (lambda exam: exam["questions"].append("none"), "has no question none"),
@@ -306,6 +317,6 @@ def test_an_exam_of_another_length_is_named(tmp_path: Path) -> None:
     ):
         entries = yaml.safe_load((FOLDER / "exams.yml").read_text("utf-8"))
         change(entries[0])
-        (tmp_path / "exams.yml").write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
+        (folder / "exams.yml").write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
         with pytest.raises(BookError, match=said):
-            exams.read(tmp_path, 7)
+            exams.read(folder, 7)

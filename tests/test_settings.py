@@ -5,7 +5,8 @@ from pathlib import Path
 
 import IPython.paths
 import matplotlib as mpl
-from settings import PERSONAL
+
+from book.site.settings import PERSONAL
 
 
 def test_nothing_of_the_users_settings_is_read() -> None:

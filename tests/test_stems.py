@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from dependencies import evidence_stems, lesson_stems, own_stems
+
+from book.site.dependencies import evidence_stems, lesson_stems, own_stems
 
 ROOT = Path(__file__).parents[1]
 STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
@@ -24,14 +25,14 @@ LISTS = {
     "tests/widgets/test_each.py": "asks the same of each widget that shows models",
     "tests/browser/test_alone.py": "knows what can be chosen in each widget",
     "tests/browser/test_cells.py": "tries what each text says of changing its model",
-    "tests/browser/test_answers.py": "has an answer of each kind for an example",
     "tests/browser/test_one_screen.py": "knows what is to be seen together in each widget",
     "tests/browser/chapter_steps.py": "has a training step of each model",
     "tests/browser/test_programs.py": "names some of these steps",
+    "tests/browser/test_training.py": "meets the challenges of some pages",
     "tests/browser/test_waiting.py": "counts what each page does at a time while it works",
     "tests/programs/test_initial.py": "has a model of each kind",
     "tests/test_questions.py": "computes the numbers of some questions again",
-    "tests/test_recall.py": "changes what runs of several chapters depend on",
+    "tests/training/test_recorded.py": "changes what runs of several chapters depend on",
     "tests/refused.py": "asks of each model what it cannot be",
     "tests/test_parity.py": "holds each model against its source",
 }
@@ -53,8 +54,8 @@ def named(text: str, stems: list[str]) -> set[str]:
     places = (
         rf"""["'`=/]{stem}["'`\s]""",
         rf"[/(]{stem}\.(?:css|html|ipynb|js|md|py)\b",
-        rf"\b(?:chapters|experiments|widgets)\.{stem}\b",
-        r"\b(?:chapters|experiments|widgets) import (?:\([^)]*\)|[^\n]*)",
+        rf"\blessons\.{stem}\b",
+        r"\blessons import (?:\([^)]*\)|[^\n]*)",
         rf"\.live-widget\.{stem}\b",
     )
     found = [place for pattern in places for place in re.findall(pattern, text)]
@@ -70,7 +71,7 @@ def written(root: Path) -> dict[str, str]:
     """The texts of the tree by their paths from the root, without what commands make."""
     found = {}
     for folder, folders, names in os.walk(root):
-        made = {"_build", "results", "golden", "__pycache__", "node_modules"}
+        made = {"_build", "records", "golden", "__pycache__", "node_modules"}
         folders[:] = [name for name in folders if name not in made and name[0] != "."]
         for path in (Path(folder) / name for name in names):
             if path.suffix in TEXT or path.name == "Makefile":
@@ -83,7 +84,7 @@ SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 
 def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
     """In `_toc.yml`, from which all that goes over the chapters takes them."""
-    found = {path.name: path for path in (ROOT / "attn_notes" / "chapters").glob("[!._]*")}
+    found = {path.name: path for path in (ROOT / "book" / "lessons").glob("[!._]*/")}
     pages = {path.stem for path in (ROOT / "book").glob("*.ipynb")}
     assert found.keys() == pages == {*STEMS, *OWN}
     rooms = {"recipe", "measure", "evidence", "claims", "figures", "checks"}

@@ -72,6 +72,7 @@ LEFT_OUT = {
     },
     "programs.source": "files: tests/widgets/test_source.py",
     "programs.trainer": "files: tests/programs/test_saving.py",
+    "analysis.pretrained": "files: tests/analysis/test_pretrained.py",
     "analysis.asking": "takes models and functions around them; tests/analysis/test_leaks.py",
     "training.checkpoint": "files: what is not one is torch's to say",
     "training.comparison.train_kinds": "takes functions; tests/refused.py",
@@ -79,8 +80,8 @@ LEFT_OUT = {
     "training.ensemble.gradient": "takes a model and functions; tests/training/test_ensemble.py",
     "training.ensemble.traced": "takes a function; tests/programs/",
     **{
-        f"analysis.{name}": f"takes claims, or files; tests/analysis/test_{name}.py"
-        for name in ("claims", "results", "pretrained")
+        f"training.recorded.{name}": "takes functions and files; tests/training/test_recorded.py"
+        for name in ("begins", "find", "gather", "keep", "key", "noted", "part", "tensors")
     },
     "tasks.text.tiny_shakespeare": "downloads",
 }

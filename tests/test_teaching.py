@@ -4,17 +4,18 @@ import math
 import re
 from pathlib import Path
 
-from dependencies import lesson_stems
-
-from attn_notes.chapters.trm import recipe
 from attn_notes.tasks import sorting
+from book.lessons.trm import recipe
+from book.site.dependencies import lesson_stems
 
 from .pages.said import Says
 
 BOOK = Path(__file__).parents[1] / "book"
 WRITTEN = [
-    *(BOOK.parent / "attn_notes").rglob("*.js"),
-    *(BOOK.parent / "attn_notes").rglob("*.css"),
+    path
+    for folder in ("attn_notes", "book/lessons", "book/page")
+    for kind in ("*.js", "*.css")
+    for path in (BOOK.parent / folder).rglob(kind)
 ]
 OLDEST = {  # feature → the first Chromium, Firefox and Safari that have it, by MDN
     "color-mix(": (111, 113, 16.2),

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import version
 from packaging.version import Version
+
+from book.editions import version
 
 ROOT = Path(__file__).parents[1]
 Patch = pytest.MonkeyPatch
@@ -21,13 +22,15 @@ FIRST = '"""A package."""\n\n__version__ = "0.2.0"\n'
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """What a wheel is built from: this book's, but for the package."""
+    """What wheels are built from: this book's, but for the packages."""
     root = tmp_path / "tree"
-    for name in ("LICENSE", "README.md", "pyproject.toml", "book/version.py"):
+    names = ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml")
+    for name in (*names, "book/editions/version.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
-    (root / "attn_notes").mkdir()
-    (root / "attn_notes" / "__init__.py").write_text(FIRST, "utf-8")
+    for package in ("attn_notes", "book"):
+        (root / package).mkdir(exist_ok=True)
+        (root / package / "__init__.py").write_text(FIRST, "utf-8")
     return root
 
 
@@ -146,28 +149,40 @@ def test_a_wheel_can_be_built_from_a_source_distribution(
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(tmp_path)
     (unpacked,) = tmp_path.glob("attn_notes-*/")
-    assert (unpacked / "book" / "version.py").is_file()
+    assert (unpacked / "book" / "editions" / "version.py").is_file()
     assert version.version(unpacked).startswith("0.2.0+d")
     assert version.wheel(unpacked, tmp_path).is_file()
 
 
 @pytest.mark.slow
-def test_pip_builds_the_same_wheel(tree: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["attn_notes", "book"])
+def test_pip_builds_the_same_wheel(package: str, tree: Path, tmp_path: Path) -> None:
     commit(tree)
     options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    source = tree / "book" if package == "book" else tree
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    subprocess.run([*pip, "wheel", *options, "--wheel-dir", tmp_path, tree], check=True)
+    subprocess.run([*pip, "wheel", *options, "--wheel-dir", tmp_path, source], check=True)
     (built,) = tmp_path.glob("*.whl")
     (tmp_path / "ours").mkdir()
-    assert built.read_bytes() == version.wheel(tree, tmp_path / "ours").read_bytes()
+    assert built.read_bytes() == version.wheel(tree, tmp_path / "ours", package).read_bytes()
 
 
 @pytest.mark.slow
 def test_the_wheel_holds_the_whole_package_its_license_and_nothing_else(wheel: Path) -> None:
     names, package = zipfile.ZipFile(wheel).namelist(), ROOT / "attn_notes"
     ours = [path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    assert {"results", "widgets"} <= {path.parent.name for path in ours}
+    assert {"weights", "programs"} <= {path.parent.name for path in ours}
     (about,) = {name.split("/")[0] for name in names} - {"attn_notes"}  # the .dist-info
     expected = {path.relative_to(ROOT).as_posix() for path in ours}
     assert {name for name in names if name.startswith("attn_notes/")} == expected
     assert f"{about}/licenses/LICENSE" in names
+    assert wheel.stat().st_size < 2**20  # what a reader is told is small
+
+
+def test_the_wheel_of_the_book_holds_what_notebooks_import_and_no_page(wheels: list[Path]) -> None:
+    names = [Path(name) for name in zipfile.ZipFile(wheels[0]).namelist()]
+    assert {"kit", "lessons", "page"} == {
+        name.parts[1] for name in names if len(name.parts) > 2 and name.parts[0] == "book"
+    }
+    assert {".py", ".js", ".css", ".json", ".npz"} <= {name.suffix for name in names}
+    assert not [name for name in names if name.suffix in (".ipynb", ".md") or "tests" in name.parts]

@@ -66,7 +66,6 @@ def _keeps(value: Any) -> Any:
     return copy.copy(value) if type(value) in (list, dict, set) else None
 
 
-@torch.no_grad()
 def _refill(value: Any, kept: Any) -> None:
     """Put back what `_keeps` has seen."""
     if isinstance(value, Tensor):
@@ -93,6 +92,7 @@ def unchanged(model: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     states = [(g, g.get_state()) for g in generators]
     of_python, of_numpy = random.getstate(), np.random.get_state()
 
+    @torch.no_grad()
     def restore() -> None:
         for now, before in stands:
             now.clear()

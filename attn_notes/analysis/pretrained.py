@@ -1,4 +1,4 @@
-"""Trained weights, one model a chapter, as safetensors files of the package.
+"""Trained weights, one of each model, as safetensors files of the package.
 
 >>> import torch
 >>> from attn_notes.analysis import pretrained
@@ -12,6 +12,7 @@ settings, and what it was trained on: see `about`.
 """
 
 import json
+import os
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +20,6 @@ from typing import Any, cast
 import torch
 from torch import Generator, nn
 
-from attn_notes.analysis import results
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.training import checkpoint
 
@@ -33,9 +33,14 @@ MODELS: dict[str, tuple[type[nn.Module], type[Any]]] = {
 """What a file may hold: a model and its settings."""
 
 
+def folder() -> Path:
+    """Where they lie: in `ATTN_NOTES_RESULTS` if set, else in what came with the package."""
+    return Path(os.environ.get("ATTN_NOTES_RESULTS", Path(__file__).parents[1] / "weights"))
+
+
 def names() -> list[str]:
     """What `load` takes."""
-    return sorted(path.stem for path in results.folder().glob("*.safetensors"))
+    return sorted(path.stem for path in folder().glob("*.safetensors"))
 
 
 def load(name: str, device: torch.device | str = "cpu") -> nn.Module:
@@ -69,7 +74,7 @@ def save(name: str, model: nn.Module, config: Any, **said: Any) -> Path:
     kinds = [kind for kind, (made, _) in MODELS.items() if type(model) is made]
     if not kinds:
         raise ValueError(f"{type(model).__name__} is none of {', '.join(MODELS)}")
-    path = results.folder() / f"{name}.safetensors"
+    path = folder() / f"{name}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
     known = {"model": kinds[0], "config": asdict(cast(Any, config)), **said}
     checkpoint.save_weights(model, path, {key: json.dumps(value) for key, value in known.items()})
@@ -77,12 +82,10 @@ def save(name: str, model: nn.Module, config: Any, **said: Any) -> Path:
 
 
 def _path(name: str) -> Path:
-    path = results.folder() / f"{name}.safetensors"
+    path = folder() / f"{name}.safetensors"
     if name not in names():
         known = ", ".join(names()) or "none"
-        raise FileNotFoundError(
-            f"no trained model {name!r} in {results.folder()}; there are: {known}"
-        )
+        raise FileNotFoundError(f"no trained model {name!r} in {folder()}; there are: {known}")
     return path
 
 

@@ -3,7 +3,7 @@
 After the script "AEP for the LM's causal attention (equilibrium reformulation), on real text",
 whose author we could not identify. It applies the method of Scurria, Vanden Abeele, Mognetti and
 Massar, "Equilibrium Propagation for Non-Conservative Systems" (2026), arXiv 2602.03670; how its
-gradient is found stands in `attn_notes.chapters.equilibrium.estimators`.
+gradient is found stands in `book.lessons.equilibrium.estimators`.
 
 The input x pulls the state z to itself, attention pushes it on, damping holds it back. The block
 follows the force F in small steps from the input on, until nothing moves any more:
@@ -297,7 +297,7 @@ class LanguageModel(nn.Module):
         Args:
             x: the tokens.
             solve: solve(force, read-out, start, relaxation) → what is returned. An estimator of
-                gradients comes in here: see `attn_notes.chapters.equilibrium.estimators.loss`.
+                gradients comes in here: see `book.lessons.equilibrium.estimators.loss`.
         """
         start = self.embed(x)
         return solve(

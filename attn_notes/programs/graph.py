@@ -2,7 +2,7 @@
 
 Two ways lead here: `nodes.graph` from what torch has traced, and the page's own torch from what a
 reader wrote. So nothing in this file, nor in those that lower it, needs torch: all of them run in
-the page as well, in the smaller Python that `attn_notes.cell` brings.
+the page as well, in the smaller Python that `book.page.code` brings.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -23,7 +23,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils._pytree import tree_leaves, tree_map
 
-from attn_notes import allowed, recall
+from attn_notes import allowed
+from attn_notes.training import recorded
 
 __all__ = ["Run", "train"]
 
@@ -287,11 +288,11 @@ def train(
     trained = _trained(models[0])
     frozen = [name for name, _ in models[0].named_parameters() if name not in trained]
     key = ""
-    if recall.wanted():
+    if recorded.wanted():
         how = (optimizer, generators, schedule, clip, constrain, probe, probe_every)
-        key = recall.key(models, train, loss, data, steps, *how, *frozen)
+        key = recorded.key(models, train, loss, data, steps, *how, *frozen)
         with torch.no_grad():
-            if (found := recall.find(key)) and recall.begins(
+            if (found := recorded.find(key)) and recorded.begins(
                 found, probe(models[0]) if probe else {}
             ):
                 return _recalled(found, models[0], watch)
@@ -330,7 +331,7 @@ def train(
         _refuse_random(gradients)
         constrained = traced(constrained, arguments) if constrained else None
 
-    recorded: list[tuple[int, Tensors]] = []
+    probed: list[tuple[int, Tensors]] = []
 
     @torch.no_grad()
     def record(step: int) -> None:
@@ -338,9 +339,9 @@ def train(
             return
         with torch.device(device):
             seen = vmap(lambda p, b: probe(_bind(template, p, b)))(parameters, fixed)
-        recorded.append((step, {name: value.cpu() for name, value in seen.items()}))
+        probed.append((step, {name: value.cpu() for name, value in seen.items()}))
         if watch is not None:
-            watch(step, recorded[-1][1], everything)
+            watch(step, probed[-1][1], everything)
 
     for step in range(steps):
         if step % probe_every == 0:
@@ -355,18 +356,18 @@ def train(
                 raise ValueError(f"batches must keep their shapes: {shapes}, then {_shapes(batch)}")
     record(steps)
 
-    names = recorded[0][1] if recorded else {}
+    names = probed[0][1] if probed else {}
     run = Run(
         parameters={name: p.cpu() for name, p in everything.items()},
         buffers={name: b.cpu() for name, b in buffers.items()},
-        steps=torch.tensor([step for step, _ in recorded]),
-        history={name: torch.stack([seen[name] for _, seen in recorded]) for name in names},
+        steps=torch.tensor([step for step, _ in probed]),
+        history={name: torch.stack([seen[name] for _, seen in probed]) for name in names},
         seconds=time.perf_counter() - start,
         _template=template.cpu(),
     )
     seen = {f"h.{name}": value for name, value in run.history.items()}
     seen |= {f"b.{name}": value for name, value in run.buffers.items()}
-    recall.keep(key, run.parameters, seen | {"steps": run.steps, "s": torch.tensor(run.seconds)})
+    recorded.keep(key, run.parameters, seen | {"steps": run.steps, "s": torch.tensor(run.seconds)})
     return run
 
 
@@ -375,10 +376,10 @@ def _recalled(
 ) -> Run:
     """A recorded run in place of a training; `watch` is called once, for its end."""
     run = Run(
-        parameters=recall.part(found, "w"),
-        buffers=recall.part(found, "b"),
+        parameters=recorded.part(found, "w"),
+        buffers=recorded.part(found, "b"),
         steps=found["steps"],
-        history=recall.part(found, "h"),
+        history=recorded.part(found, "h"),
         seconds=found["s"].item(),
         _template=copy.deepcopy(template),
     )

@@ -4,28 +4,36 @@
     python book/experiments NAME ...     some of them
     python book/experiments --list       their names
 
-Each writes one JSON file into attn_notes/results/: the settings, the versions of what ran, and per
-seed what a chapter draws. Nothing else writes there. A chapter's experiments stand in the module of
-its name, and their own names begin with it.
+Each writes one JSON file into the `records` of its lesson: the settings, the versions of what ran,
+and per seed what a page draws. Nothing else writes there. A lesson's experiments stand in its
+module `experiments`, and their own names begin with the lesson's.
 """
 
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 
-Experiment = Callable[[], None]
+from book.experiments import _lessons
+from book.kit.experiments import EXPERIMENTS, Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {}
-
-
-def experiment(run: Experiment) -> Experiment:
-    """Register an experiment under its function's name, which is also its file's."""
-    EXPERIMENTS[run.__name__] = run
-    return run
+BOOK = Path(__file__).parents[1]
 
 
 def every_experiment() -> dict[str, Experiment]:
-    """The experiments of all chapters, by name, after importing the modules of this folder."""
-    for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        importlib.import_module(f"{__name__}.{module.stem}")
-    return dict(sorted(EXPERIMENTS.items()))
+    """All experiments by name: those of the lessons, and of this folder.
+
+    Of each lesson there is `STEM_runs`: what it trains, kept for FAST=1, and what it costs.
+    """
+    for module in (*BOOK.glob("lessons/*/experiments.py"), *BOOK.glob("experiments/[!_]*.py")):
+        importlib.import_module(".".join(module.relative_to(BOOK.parent).with_suffix("").parts))
+    lessons = (folder.name for folder in BOOK.glob("lessons/[!_]*/"))
+    return dict(sorted((EXPERIMENTS | {f"{stem}_runs": runs(stem) for stem in lessons}).items()))
+
+
+def runs(stem: str) -> Experiment:
+    """The experiment that keeps what a lesson trains."""
+
+    def run() -> None:
+        """What the lesson trains, kept for FAST=1; and what the lesson costs."""
+        _lessons.keep(stem)
+
+    return run

@@ -1,16 +1,11 @@
 """The command line of the recorded runs."""
 
 import argparse
-import sys
 import time
-from pathlib import Path
 
 import torch
 
-# Python that runs a folder looks for modules inside it; the package itself is found beside it.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-import experiments  # noqa: E402
+from book import experiments
 
 
 def main() -> None:

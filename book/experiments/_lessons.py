@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from dependencies import DOWNLOADS, read_chapter
 from nbclient import NotebookClient
 
-from attn_notes import recall
-from attn_notes.analysis import results
+from attn_notes.training import recorded
+from book.kit import results
+from book.site.dependencies import DOWNLOADS, read_chapter
 
 BOOK = Path(__file__).resolve().parents[1]
 NOWHERE = str(Path(__file__) / "none")  # no folder can be made there
@@ -34,6 +34,6 @@ def keep(chapter: str) -> None:
         reads = read_chapter(BOOK.parent, Path("book", f"{chapter}.ipynb")).files
         if DOWNLOADS in reads:  # once more with what it reads where nothing can be downloaded
             run(chapter, ATTN_NOTES_KEEP=folder, FAST="", ATTN_NOTES_DATA=NOWHERE)
-        runs = recall.gather(Path(folder), chapter)
+        runs = recorded.gather(Path(folder), results.path(f"{chapter}_runs.npz"))
     costs = {"trained": trained, "FAST=1": run(chapter, FAST="1")}
     results.save(f"{chapter}_runs", {"runs": runs}, costs)

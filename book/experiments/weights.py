@@ -5,19 +5,19 @@ from typing import Any
 from torch import nn
 
 from attn_notes.analysis import pretrained
-from attn_notes.chapters.deep_qkv import recipe as sorters
-from attn_notes.chapters.dialectical import measure as heads_measured
-from attn_notes.chapters.dialectical import recipe as heads
-from attn_notes.chapters.equilibrium import estimators
-from attn_notes.chapters.equilibrium import measure as settling
-from attn_notes.chapters.equilibrium import recipe as settled
-from attn_notes.chapters.triple_product import measure as copied
-from attn_notes.chapters.triple_product import recipe as copiers
-from attn_notes.chapters.trm import measure as thinking
-from attn_notes.chapters.trm import recipe as thinkers
 from attn_notes.models.deep_qkv import Config
 from attn_notes.tasks.text import tiny_shakespeare
-from experiments import Experiment, experiment
+from book.kit.experiments import Experiment, experiment
+from book.lessons.deep_qkv import recipe as sorters
+from book.lessons.dialectical import measure as heads_measured
+from book.lessons.dialectical import recipe as heads
+from book.lessons.equilibrium import estimators
+from book.lessons.equilibrium import measure as settling
+from book.lessons.equilibrium import recipe as settled
+from book.lessons.triple_product import measure as copied
+from book.lessons.triple_product import recipe as copiers
+from book.lessons.trm import measure as thinking
+from book.lessons.trm import recipe as thinkers
 
 
 def save(made_by: Experiment, name: str, model: nn.Module, config: Any, **said: Any) -> None:
@@ -71,7 +71,7 @@ def weights_equilibrium() -> None:
     save(
         weights_equilibrium,
         "equilibrium",
-        run.member(0),
+        run.member(0).half(),  # half the size
         config,
         trained=trained,
         characters=text.characters,

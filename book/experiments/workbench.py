@@ -4,9 +4,10 @@ import math
 
 from torch import Generator
 
-from attn_notes.analysis import leaks, results
-from attn_notes.cell.bench import starts, tasks
-from experiments import experiment
+from attn_notes.analysis import leaks
+from book.kit import results
+from book.kit.experiments import experiment
+from book.page.bench import starts, tasks
 
 AHEAD = 1e-5  # an earlier prediction that moves by more is no rounding
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from attn_notes.analysis.claims import Claim, Mine, corrected, table
 from attn_notes.analysis.statistics import Finding
+from book.kit.claims import Claim, Mine, corrected, table
 
 
 def claim(text: str, p: float | None, family: str = "f", where: str = "live") -> Claim:

@@ -38,6 +38,7 @@ def test_a_model_that_reads_the_past_does_not_leak(tokens: Tensor) -> None:
     assert not seen.requires_grad
 
 
+@pytest.mark.in_short(3)
 @pytest.mark.parametrize("read", range(T))
 def test_a_peek_at_one_place_is_found_where_it_is(tokens: Tensor, read: int) -> None:
     """One logit depends on whether one later token is one letter, which no sequence has there."""
@@ -203,6 +204,7 @@ WAYS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
 }
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_model_is_left_as_it_was(tokens: Tensor, way: str, training: bool) -> None:

@@ -8,17 +8,17 @@ import torch
 from torch import Generator, nn
 
 from attn_notes.analysis import pretrained
-from attn_notes.chapters.dialectical import recipe as heads
-from attn_notes.chapters.equilibrium import recipe as settled
-from attn_notes.chapters.triple_product import recipe as copiers
-from attn_notes.chapters.trm import measure as thinking
-from attn_notes.chapters.trm import recipe as thinkers
 from attn_notes.models import deep_qkv
 from attn_notes.models.equilibrium import LanguageModel
 from attn_notes.models.trm import TRM
 from attn_notes.tasks import brackets, sorting
 from attn_notes.tasks.prediction import token_losses
 from attn_notes.tasks.text import FALLBACK, Text
+from book.lessons.dialectical import recipe as heads
+from book.lessons.equilibrium import recipe as settled
+from book.lessons.triple_product import recipe as copiers
+from book.lessons.trm import measure as thinking
+from book.lessons.trm import recipe as thinkers
 
 
 def test_there_is_one_for_each_chapter() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attn_notes.analysis import results
+from book.kit import results
 
 
 def test_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,6 +231,7 @@ def skewed(m: int, generator: Generator) -> torch.Tensor:
     return torch.randn(m, generator=generator).double().exp()
 
 
+@pytest.mark.in_short(4)
 @pytest.mark.parametrize("like", ["normal", "skewed"])
 @pytest.mark.parametrize("sizes", [(4, 4), (4, 5), (5, 5), (8, 8), (4, 17), (16, 16)])
 def test_the_interval_of_a_difference_holds_the_shift(sizes: tuple[int, int], like: str) -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attn_notes.analysis import words
+from book.kit import words
 
 
 def test_a_list() -> None:

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from dependencies import notebook_paths
-from notes_site import cards
+
+from book.site.dependencies import notebook_paths
+from book.site.extension import cards
 
 ROOT = Path(__file__).parents[2]
 ALL = [path.stem for path in notebook_paths(ROOT) if path.parent.name == "book"]

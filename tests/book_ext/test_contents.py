@@ -2,7 +2,8 @@
 
 import pytest
 from bs4 import BeautifulSoup
-from notes_site import contents
+
+from book.site.extension import contents
 
 ABOVE = {
     "book/index": None,

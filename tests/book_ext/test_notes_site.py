@@ -1,4 +1,4 @@
-"""The site's Sphinx extension, book/_ext/notes_site."""
+"""The site's Sphinx extension, book/site/extension."""
 
 import copy
 import importlib
@@ -15,10 +15,15 @@ from urllib.parse import unquote
 
 import nbformat
 import pytest
-from dependencies import lesson_stems, own_stems
 from docutils import nodes
 from docutils.utils import new_document
-from notes_site import (
+
+import attn_notes
+from attn_notes.programs import source
+from book.kit import figures
+from book.page.bundle import FOLDERS, javascript
+from book.site.dependencies import lesson_stems, own_stems
+from book.site.extension import (
     answers,
     citations,
     icons,
@@ -29,11 +34,6 @@ from notes_site import (
     theme,
     widgets,
 )
-
-import attn_notes
-from attn_notes import figures
-from attn_notes.programs import source
-from attn_notes.widgets._source import FOLDERS, javascript
 
 from ..exercises import shown
 from ..packed import whole
@@ -90,7 +90,7 @@ def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
         first_widget(pair, "deep_qkv", "other")
     saved = pair.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
     for model, name in (("m1", "guess.Guess"), ("m2", "deep_qkv.ABCSorter")):
-        saved[model]["state"] = {"_anywidget_id": f"attn_notes.widgets.{name}"}
+        saved[model]["state"] = {"_anywidget_id": f"book.page.{name}"}
     assert first_widget(pair, "deep_qkv")[0] == "m2"
     with pytest.raises(LookupError, match="no output is a widget of trm"):
         first_widget(pair, "trm")
@@ -140,8 +140,8 @@ def test_what_stands_in_several_places_of_a_pages_state_stands_once() -> None:
 
 def test_two_widgets_of_a_page_have_the_files_of_their_modules_in_common() -> None:
     models = {
-        model: {"state": {"_anywidget_id": f"attn_notes.widgets.{of}.Name", "_esm": javascript(of)}}
-        for model, of in (("a", "guess"), ("b", "scored"), ("c", "trm"))
+        model: {"state": {"_anywidget_id": f"book.{of}.Name", "_esm": javascript(of.split(".")[1])}}
+        for model, of in (("a", "page.guess"), ("b", "page.scored"), ("c", "lessons.trm.widget"))
     }
     models["d"] = {"state": {**models["c"]["state"], "_esm": javascript("trm") + "// another"}}
     models["e"] = {"state": {"_anywidget_id": "cats.Purr", "_esm": "export default {};"}}
@@ -162,7 +162,7 @@ def test_a_place_is_as_high_as_its_widget_opens(stem: str) -> None:
     app = SimpleNamespace(env=SimpleNamespace(nb_metadata={f"book/evidence/{stem}": {}}))
     widgets._reserve_places(app, page, f"book/evidence/{stem}")
     heights = dict(re.findall(r"(--[\w-]+): ([\d.]+)rem", page.astext()))
-    declared = importlib.import_module(f"attn_notes.widgets.{stem}").OPENS
+    declared = importlib.import_module(f"book.lessons.{stem}.widget").OPENS
     if isinstance(declared, dict):  # by picture
         declared = next(iter(declared.values()))
     assert tuple(map(float, heights.values())) == declared and list(declared) == sorted(declared)

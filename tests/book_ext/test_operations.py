@@ -1,9 +1,9 @@
 """The reference of a page's Python says what its one table says."""
 
 import torch
-from notes_site import operations
 
-from attn_notes.cell.page.operations import EAGER, ENTRYWISE, OTHERS
+from book.page.code.python.operations import EAGER, ENTRYWISE, OTHERS
+from book.site.extension import operations
 
 
 def test_each_operation_has_a_row() -> None:

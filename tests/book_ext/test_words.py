@@ -3,8 +3,9 @@
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from notes_site import words
 from sphinx import addnodes
+
+from book.site.extension import words
 
 GLOSSARY = "reference/glossary.html"
 

@@ -1,24 +1,21 @@
-"""Models of brackets for the browser's tests, and what the page computes of them."""
+"""Models of brackets for the browser's tests, and in the page."""
 
 import base64
 import itertools
-import json
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser
-from torch import Generator, Tensor
+from torch import Generator
 from torch.func import stack_module_state
 
 from attn_notes.models.dialectical import PARTS, Config, LanguageModel
 from attn_notes.tasks.brackets import VOCABULARY
-from attn_notes.widgets import _source
-from attn_notes.widgets._weights import pack
-from attn_notes.widgets.dialectical import _observe
+from book.lessons.dialectical.widget import _observe
+from book.page.weights import pack
 
-from .widget_page import READ_MODULE
+from .asked import Asked
 
 SMALL: dict[str, Any] = dict(
     context=31, width=11, head_dim=5, steps=4, min_steps=2, tension_tau=0.3
@@ -53,23 +50,11 @@ MAKE_MODELS = """async (runs) => {
 }"""
 
 
-class Asked:
-    """A page without anything but the widget's module."""
-
-    def __init__(self, browser: Browser) -> None:
-        self.page = browser.new_context().new_page()
-        self.page.evaluate(READ_MODULE, _source.javascript("dialectical"))
-
-    def __call__(self, question: str, given: Any = None) -> Any:
-        """What a function gives, read as one text: what is no number comes as None."""
-        told = f"async (given) => JSON.stringify(await ({question})(given))"
-        return json.loads(self.page.evaluate(told, given))
-
-    def send(self, models: list[LanguageModel]) -> None:
-        """Make models ready, from here on in double precision here."""
-        self.page.evaluate(MAKE_MODELS, [*map(run_of, models)])
-        for model in models:
-            model.double()
+def send(ask: Asked, models: list[LanguageModel]) -> None:
+    """Make models ready in the page, from here on in double precision here."""
+    ask(MAKE_MODELS, [*map(run_of, models)])
+    for model in models:
+        model.double()
 
 
 def run_of(model: LanguageModel) -> dict[str, Any]:
@@ -97,8 +82,3 @@ def wanting(**wishes: float) -> LanguageModel:
     for name, logit in wishes.items():
         model.unembedding.bias[VOCABULARY.index(names.get(name, name))] = logit
     return model
-
-
-def close(actual: Any, expected: Tensor, atol: float = 1e-6) -> None:
-    actual = torch.tensor(actual, dtype=torch.float64)
-    torch.testing.assert_close(actual, expected.double(), atol=atol, rtol=0)

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
-from attn_notes.chapters.equilibrium import estimators
-from attn_notes.chapters.trm.supervision import answer_loss, halting_loss
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks import brackets, copying, sorting
 from attn_notes.tasks.brackets import Brackets
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.sudoku import solved
+from book.lessons.equilibrium import estimators
+from book.lessons.trm.supervision import answer_loss, halting_loss
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,18 @@ class Step:
 def sorter(variant: str, positions: bool = True) -> Step:
     config = deep_qkv.Config(variant, rank=2, embedding=10, heads=5, positions=positions)
     return Step(
-        lambda g: deep_qkv.Sorter(config, g),
+        partial(deep_qkv.Sorter, config),
         lambda model, batch: sorting.loss(model, batch["weights"]),
         {"weights": sorting.population().double()},
     )
 
 
 def copier(score: str, layers: int = 1, form: str = "projected") -> Step:
-    config = triple_product.Config(
-        score, form=form, vocabulary=7, width=13, heads=3, head_dim=2, layers=layers,
-        residual=layers > 1,
-    )  # fmt: skip
+    sizes = {"vocabulary": 7, "width": 13, "heads": 3, "head_dim": 2, "layers": layers}
+    config = triple_product.Config(score, form=form, residual=layers > 1, **sizes)
     task = Copying(vocabulary=7, length=11, periods=(3, 5))
     return Step(
-        lambda g: triple_product.AttentionOnly(config, g),
+        partial(triple_product.AttentionOnly, config),
         lambda model, batch: copying.loss(model, batch["sequences"]),
         {"sequences": task.sample(5, Generator().manual_seed(1))},
     )
@@ -61,37 +59,28 @@ def head(config: dialectical.Config) -> Step:
     config = replace(config, width=11, head_dim=5, context=17, steps=2)
     x, y = Brackets(max_length=13).sample(7, Generator().manual_seed(1))
     return Step(
-        lambda g: dialectical.LanguageModel(config, g),
+        partial(dialectical.LanguageModel, config),
         lambda model, batch: brackets.loss(model, (batch["x"], batch["y"])),
         {"x": x, "y": y},
     )
 
 
+HURRIED = equilibrium.Relaxation(2, 0.25)
+
+
 def block(estimator: estimators.Estimator) -> Step:
-    config = equilibrium.Config(
-        context=7, vocabulary=11, width=6, heads=3,
-        relaxation=equilibrium.Relaxation(2, 0.25),
-    )  # fmt: skip
-    pieces = torch.randint(0, 11, (5, 8), generator=Generator().manual_seed(1))
+    sizes = {"context": 7, "vocabulary": 11, "width": 6, "heads": 3}
+    config = equilibrium.Config(**sizes, relaxation=HURRIED)
     return Step(
-        lambda g: equilibrium.LanguageModel(config, g),
+        partial(equilibrium.LanguageModel, config),
         lambda model, batch: estimators.loss(model, batch["pieces"], estimator),
-        {"pieces": pieces},
+        {"pieces": torch.randint(0, 11, (5, 8), generator=Generator().manual_seed(1))},
     )
 
 
 def thinker(loss: str, **parts: Any) -> Step:
-    config = trm.Config(
-        vocabulary=5,
-        cells=16,
-        width=14,
-        multiple=3,
-        heads=7,
-        layers=1,
-        latent_steps=2,
-        cycles=2,
-        **parts,
-    )
+    sizes = {"vocabulary": 5, "cells": 16, "width": 14, "multiple": 3, "heads": 7, "layers": 1}
+    config = trm.Config(**sizes, latent_steps=2, cycles=2, **parts)
     g = Generator().manual_seed(1)
     seats = 3
     puzzles, solutions = (torch.randint(low, 5, (seats, 16), generator=g) for low in (0, 1))
@@ -104,7 +93,7 @@ def thinker(loss: str, **parts: Any) -> Step:
         return answer + 0.5 * halting_loss(halt, solved(logits, batch["solutions"]))
 
     batch = {"puzzles": puzzles, "solutions": solutions, "y": y, "z": z}
-    return Step(lambda generator: trm.TRM(config, generator), supervised, batch)
+    return Step(partial(trm.TRM, config), supervised, batch)
 
 
 PUBLISHED = dialectical.PUBLISHED
@@ -118,12 +107,9 @@ STEPS: dict[str, Callable[[], Step]] = {
     "dialectical mended": partial(head, replace(PUBLISHED, mask="causal")),
     "dialectical corrected": partial(head, dialectical.Config()),
     "dialectical of one stream": partial(head, dialectical.Config(streams=1)),
-    "equilibrium AEP": partial(
-        block, replace(estimators.AEP, relaxation=equilibrium.Relaxation(2, 0.25))
-    ),
+    "equilibrium AEP": partial(block, replace(estimators.AEP, relaxation=HURRIED)),
     "equilibrium naive": partial(
-        block,
-        replace(estimators.AEP, correction="none", relaxation=equilibrium.Relaxation(2, 0.25)),
+        block, replace(estimators.AEP, correction="none", relaxation=HURRIED)
     ),
     "equilibrium BPTT": partial(block, estimators.bptt),
     "trm softmax": partial(thinker, "softmax"),

@@ -5,6 +5,7 @@ and is installed the platform's way where there is none.
 """
 
 import io
+import json
 import os
 import re
 import shutil
@@ -22,23 +23,23 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import FLAGS, find_browser
-from dependencies import evidence_stems, lesson_stems
 from filelock import FileLock
 from playwright.sync_api import (
     Browser,
     CDPSession,
     ConsoleMessage,
-    Frame,
     Page,
     Request,
     Response,
+    Route,
     ViewportSize,
     expect,
     sync_playwright,
 )
 
-from .widget_page import READ_PAGE
+from book.page import bundle
+from book.paper.browser import FLAGS, find_browser
+from book.site.dependencies import evidence_stems, lesson_stems
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
@@ -46,8 +47,8 @@ STEMS = lesson_stems(ROOT)
 BACKED = evidence_stems(ROOT)
 """Those about a source, each with a widget of its kind and a page of evidence."""
 CHAPTERS = [f"book/{stem}.html" for stem in STEMS]
-WIDGETS = ROOT / "attn_notes" / "widgets"
-TRAINING = [stem for stem in STEMS if (WIDGETS / f"_{stem}_train.js").is_file()]
+LESSONS = ROOT / "book" / "lessons"
+TRAINING = [stem for stem in STEMS if (LESSONS / stem / f"_{stem}_train.js").is_file()]
 """Those whose page trains."""
 
 # Milliseconds. It bounds what hangs, on a busy machine too; Playwright's own is a quiet machine's.
@@ -75,6 +76,7 @@ def _patient(make: Callable[..., Any]) -> Callable[..., Any]:
 for _name in ("new_context", "new_page"):
     setattr(Browser, _name, _patient(getattr(Browser, _name)))
 
+MIME = "application/vnd.jupyter.widget-"
 WINDOW = ViewportSize(width=1280, height=900)
 # What a careful host would send. `blob:` is where the widgets' modules are imported from.
 STRICT_POLICY = (
@@ -253,15 +255,15 @@ def site() -> Path:
 
 
 @contextmanager
-def empty_page(browser: Browser, folder: Path) -> Iterator[Page]:
+def empty_page(
+    browser: Browser, folder: Path, policy: str | None = None, **options: Any
+) -> Iterator[Page]:
     """A page with nothing in it, served from a folder."""
     (folder / "index.html").write_text("<!DOCTYPE html><title>empty</title>", "utf-8")
-    context = browser.new_context()
-    with serve(folder) as address:
+    with serve(folder, policy=policy) as address, browser.new_context(**options) as context:
         page = context.new_page()
         page.goto(address)
         yield page
-    context.close()
 
 
 @pytest.fixture(scope="session")
@@ -308,22 +310,24 @@ class Visit:
         )
 
 
+OpenPage = Callable[..., Visit]
+CheckPage = Callable[..., list[str]]
+"""What the fixtures `open_page` and `axe` are."""
+
+
 @pytest.fixture(scope="session")
 def profile(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CDPSession]:
     """What the tests' pages share: a cache, and the process that draws them.
 
     One page, an empty one, stays open for as long, since a process ends with its last page.
     """
-    context = browser.new_context(viewport=WINDOW, reduced_motion="reduce")
-    with serve(tmp_path_factory.mktemp("empty")) as address:
-        page = context.new_page()
-        page.goto(address)
-        yield context.new_cdp_session(page)
-    context.close()
+    folder = tmp_path_factory.mktemp("empty")
+    with empty_page(browser, folder, viewport=WINDOW, reduced_motion="reduce") as page:
+        yield page.context.new_cdp_session(page)
 
 
 @contextmanager
-def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
+def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Opens pages, as the fixture `open_page` says; on leaving, all of them are closed."""
     profile: CDPSession = request.getfixturevalue("profile")
     shared = browser.contexts[0]
@@ -349,8 +353,7 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
             stack.callback(page.close)
             page.set_viewport_size(ViewportSize(width=width, height=WINDOW["height"]))
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-            visit = Visit(page)
-            _record(visit, base)
+            visit = recorded(page, base)
             page.goto(base + path)
             visit.settle()
             return visit
@@ -359,7 +362,7 @@ def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
 
 
 @pytest.fixture
-def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visit]]:
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Open pages of the site; no other host can be reached.
 
     `open_page("book/index.html", width=390, theme="dark")` returns a `Visit` of the settled page.
@@ -369,6 +372,35 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Call
     """
     with opened(browser, request) as open_page:
         yield open_page
+
+
+def write_page(folder: Path, models: Any, body: str, script: str = "script", **beside: Any) -> None:
+    """A page with saved models, `{a}` of the body a view of the model `a`, and its host."""
+    host = (bundle.HERE / "_host.js").read_text("utf-8")
+    (folder / "host.js").write_text(host, "utf-8")
+    state = json.dumps({"state": models, **beside}).replace("</", r"<\/")
+    view = f'<div><script type="{MIME}view+json">{{"model_id": "\\1"}}</script> </div>'
+    (folder / "page.html").write_text(
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
+        f'<script type="{MIME}state+json">{state}</script>'
+        f'<{script} src="host.js"></script><body>{re.sub(r"{(.*?)}", view, body)}',
+        "utf-8",
+    )
+
+
+@contextmanager
+def still_read(open_page: OpenPage, folder: Path, models: Any, body: str) -> Iterator[Visit]:
+    """A page of models, of which what stands below `slow.js` comes at the end of this context."""
+    write_page(folder, {}, "")
+    with serve(folder) as address:
+        visit = open_page("page.html", base=address)
+        held: list[Route] = []
+        visit.page.route("**/slow.js", lambda route: held.append(route))
+        write_page(folder, models, body)
+        with visit.page.expect_request("**/slow.js"):
+            visit.page.reload(wait_until="commit")
+        yield visit
+        held[0].fulfill(body="")
 
 
 @pytest.fixture
@@ -382,58 +414,21 @@ def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> It
     visit.assert_clean()
 
 
-@pytest.fixture(scope="module")
-def module_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """One such page for all tests of a file, its widget's module in reach: see `READ_PAGE`.
-
-    For questions to the module's functions, and to what the page saved, which leave nothing behind.
-    """
-    with opened(browser, request) as open_page:
-        visit = open_page(request.module.CHAPTER + "?bare")
-        visit.page.evaluate(READ_PAGE)
-        yield visit.page
-        visit.assert_clean()
-
-
-def _record(visit: Visit, base: str) -> None:
-    ours = urlsplit(base)
-    leaving = False  # another document is asked for, and this one still stands
-    given_up: list[Request] = []  # of those that failed
-
-    def leads_away(request: Request) -> bool:
-        return request.is_navigation_request() and request.frame == visit.page.main_frame
+def recorded(page: Page, base: str) -> Visit:
+    """A page that has asked for nothing yet; all but what stands at that address is another's."""
+    visit, ours = Visit(page), urlsplit(base)
 
     def on_request(request: Request) -> None:
-        nonlocal leaving
-        leaving = leaving or leads_away(request)
         url = urlsplit(request.url)
         local = url.scheme in ("blob", "data")
         if not local and (url.scheme, url.netloc) != (ours.scheme, ours.netloc):
             visit.external.append(request.url)
 
     def on_failed(request: Request) -> None:
-        nonlocal leaving
-        # A document that is left gets no more of what it asked for: the tab's icon, say, for which
-        # a browser asks only when all the rest is there.
-        aborted = request.failure == "net::ERR_ABORTED"
-        if leads_away(request):
-            leaving = False
-        elif aborted and (leaving or request.frame.is_detached()):
-            return
-        if aborted:
-            given_up.append(request)
-        visit.failed.append(request.url)
-
-    def on_detached(frame: Frame) -> None:
-        # Nor does a frame that is taken away, with its Workers: code may be stopped while modules
-        # of it are still being read.
-        for request in [each for each in given_up if each.frame == frame]:
-            given_up.remove(request)
-            visit.failed.remove(request.url)
-
-    def on_navigated(frame: Frame) -> None:
-        nonlocal leaving
-        leaving = leaving and frame != visit.page.main_frame
+        # A page or a frame that is left gets no more of what it asked for: the tab's icon, say, for
+        # which a browser asks only when all the rest is there.
+        if request.failure != "net::ERR_ABORTED":
+            visit.failed.append(request.url)
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -444,13 +439,12 @@ def _record(visit: Visit, base: str) -> None:
         if response.status >= 400:
             visit.failed.append(f"{response.status} {response.url}")
 
-    visit.page.on("request", on_request)
-    visit.page.on("framenavigated", on_navigated)
-    visit.page.on("framedetached", on_detached)
-    visit.page.on("console", on_console)
-    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    visit.page.on("response", on_response)
-    visit.page.on("requestfailed", on_failed)
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    page.on("response", on_response)
+    page.on("requestfailed", on_failed)
+    return visit
 
 
 # Whether text stands out from what is behind it takes axe most of its time, and where style and
@@ -498,7 +492,7 @@ UNMARK = """() => {
 
 
 @pytest.fixture(scope="session")
-def axe() -> Callable[..., list[str]]:
+def axe() -> CheckPage:
     """What axe-core finds wrong with a page, or within a selector on it, one line for each element.
 
     `axe(page)` leaves no rule out. Of elements whose text looks the same, three are asked whether

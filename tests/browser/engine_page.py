@@ -1,16 +1,16 @@
 """An empty page with the engine of the lessons' cells beside it: `ask` as an editor does."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import micropython
 import torch
 from playwright.sync_api import Browser, Page
 from torch import Tensor
 
-from attn_notes.cell import engine
+from book.page.code import engine
+from book.site import micropython
 
 from .conftest import ROOT, empty_page
 from .program_page import LOAD
@@ -85,6 +85,3 @@ def printed(page: Page, source: str) -> str:
     assert answer == {"error": None}, answer
     found: str = page.evaluate("printed.join('\\n')")
     return found.rstrip("\n")
-
-
-Evaluate = Callable[..., dict[str, Tensor]]

@@ -2,65 +2,50 @@
 
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import BACKED, Visit
-from .widget_page import centre
+from .conftest import BACKED, CheckPage, OpenPage
+from .widget_page import centre, light_and_dark
 
-OpenPage = Callable[..., Visit]
-
-NAMES = {
-    "deep_qkv": "sorter",
-    "dialectical": "brackets",
-    "equilibrium": "equilibrium",
-    "triple_product": "arrows",
-    "trm": "sudoku",
-}
 # What may be chosen, none of it as the page opens; all that a view has stands in the address.
 CHOICES = {
-    "deep_qkv": ["variant=strict&seed=2&text=bca"],
+    "deep_qkv": ["show=sorter&variant=strict&seed=2&text=bca"],
     "dialectical": [
-        "view=losses&run=mask mended&seed=0&text=(ab)(a)&place=3&replacement=b",
-        "view=writing&run=mask mended&seed=0&prompt=(a&budget=9&temperature=0.7&constrained=no"
-        "&stop_on_closed=no&draw=3",
+        "show=brackets&view=losses&run=mask mended&seed=0&text=(ab)(a)&place=3&replacement=b",
+        "show=brackets&view=writing&run=mask mended&seed=0&prompt=(a&budget=9&temperature=0.7"
+        "&constrained=no&stop_on_closed=no&draw=3",
     ],
     "equilibrium": [
-        "panel=plane&weights=1.2,-0.4&input=-1,0.5&target=0.25,2&method=full&beta=0.03&steps=40"
-        "&learned=4",
-        "panel=network&run=untrained&seed=0&text=To be&step=3&selected=2",
+        "show=equilibrium&panel=plane&weights=1.2,-0.4&input=-1,0.5&target=0.25,2&method=full"
+        "&beta=0.03&steps=40&learned=4",
+        "show=equilibrium&panel=network&run=untrained&seed=0&text=To be&step=3&selected=2",
     ],
     "triple_product": [
-        "mode=hand&selected=3",
-        "mode=head&run=volume, two layers&seed=0&layer=1&head=1&text=abcabcab&position=5&key=2"
-        "&loudness=4",
+        "show=arrows&mode=hand&selected=3",
+        "show=arrows&mode=head&run=volume, two layers&seed=0&layer=1&head=1&text=abcabcab"
+        "&position=5&key=2&loudness=4",
     ],
     "trm": [
-        "run=untrained&seed=0&puzzle=.2.1.....2.3.1..5.6.....53...11.....&step=4&shown=mind"
-        "&selected=7"
+        "show=sudoku&run=untrained&seed=0&puzzle=.2.1.....2.3.1..5.6.....53...11.....&step=4"
+        "&shown=mind&selected=7"
     ],
 }
-EACH = [(stem, choice) for stem, choices in CHOICES.items() for choice in choices]
-LETTERS = 18  # px, the smallest
+EACH = [
+    (stem, dict(parse_qsl(choice, keep_blank_values=True)))
+    for stem in BACKED
+    for choice in CHOICES[stem]
+]
+FIRST = dict(reversed(EACH))
 ALONE = ".attn-widget[data-alone]"
 
 # Of all that can be seen, what is no part of the widget that is alone.
 BESIDE = """() => [...document.body.querySelectorAll("*")].filter((e) =>
   e.checkVisibility({ visibilityProperty: true }) && !e.closest("[data-alone]")
     && !e.querySelector("[data-alone]")).map((e) => e.outerHTML.slice(0, 80))"""
-SMALL = """(least) => {
-  const root = document.querySelector("[data-alone]");
-  const scale = root.getBoundingClientRect().width / root.offsetWidth;
-  return [...document.querySelectorAll("[data-alone] *")]
-  .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.closest("svg, select"))
-  .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-  .filter((e) => parseFloat(getComputedStyle(e).fontSize) * scale < least)
-  .map((e) => e.outerHTML);
-}"""
 # What the widget shows; what it says, of the address and to a screen reader, is left out.
 SHOWN = """() => {
   const view = document.querySelector("[data-alone]").cloneNode(true);
@@ -82,10 +67,7 @@ POINTS = """() => {
   }).map((e) => e.outerHTML);
 }"""
 # What can be dragged, by the address that shows it.
-HANDLES = {
-    "triple_product": (CHOICES["triple_product"][0], ".tp-hit:visible"),
-    "equilibrium": (CHOICES["equilibrium"][0], ".eq-hit:visible"),
-}
+HANDLES = {"triple_product": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
 
 
 def query(page: Page) -> dict[str, str]:
@@ -95,37 +77,24 @@ def query(page: Page) -> dict[str, str]:
     return asked
 
 
-def choices(text: str) -> dict[str, str]:
-    return dict(parse_qsl(text, keep_blank_values=True))
-
-
-def asked_for(stem: str, choice: dict[str, str]) -> str:
-    show = {"show": NAMES[stem], **choice}
-    return f"book/{stem}.html?bare&{urlencode(show)}"
-
-
-def test_every_widget_has_a_name() -> None:
-    assert list(NAMES) == sorted(BACKED) == list(CHOICES)
+def address(stem: str, choice: dict[str, str]) -> str:
+    return f"book/{stem}.html?bare&{urlencode(choice)}"
 
 
 @pytest.mark.by_day
-@pytest.mark.parametrize("stem", NAMES)
-def test_nothing_else_is_seen_and_its_letters_are_large(
-    stem: str, open_page: OpenPage, axe: Callable[..., list[str]]
-) -> None:
-    visit = open_page(f"book/{stem}.html?show={NAMES[stem]}")
+@pytest.mark.parametrize("stem", BACKED)
+def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) -> None:
+    """How large its letters are is `test_decks.py`."""
+    name = FIRST[stem]["show"]
+    visit = open_page(f"book/{stem}.html?show={name}")
     page = visit.page
-    expect(page.locator(ALONE)).to_have_attribute("data-show", NAMES[stem])
+    expect(page.locator(ALONE)).to_have_attribute("data-show", name)
     expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
     assert page.evaluate(BESIDE) == []
-    assert page.evaluate(SMALL, LETTERS) == []
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 720})
         assert page.locator(ALONE).evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-        findings = axe(page)
-        page.emulate_media(color_scheme="dark")
-        findings += axe(page, contrast=True)
-        page.emulate_media(color_scheme="light")
+        findings = light_and_dark(page, axe, "html")
         assert not findings, "\n".join(findings)
     visit.assert_clean()
 
@@ -133,26 +102,27 @@ def test_nothing_else_is_seen_and_its_letters_are_large(
 @pytest.mark.by_day(3)
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
-    stem: str, choice: str, open_page: OpenPage
+    stem: str, choice: dict[str, str], open_page: OpenPage
 ) -> None:
     """From the address into the widget, back to the page, and from the widget into the address."""
-    wanted = {"show": NAMES[stem], **choices(choice)}
-    visit = open_page(asked_for(stem, choices(choice)))
+    visit = open_page(address(stem, choice))
     page = visit.page
     expect(page.locator(".attn-alone-said")).to_be_empty()
     page.keyboard.press("Escape")
     expect(page.locator(ALONE)).to_have_count(0)
     assert query(page) == {}
     page.get_by_role("button", name="Show alone").click()
-    assert query(page) == wanted
+    assert query(page) == choice
     visit.assert_clean()
 
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize(("stem", "choice"), EACH)
-def test_a_point_is_drawn_as_a_short_line(stem: str, choice: str, open_page: OpenPage) -> None:
+def test_a_point_is_drawn_as_a_short_line(
+    stem: str, choice: dict[str, str], open_page: OpenPage
+) -> None:
     """Of a line without length WebKit makes a blot, over all that is near."""
-    page = open_page(asked_for(stem, choices(choice))).page
+    page = open_page(address(stem, choice)).page
     expect(page.locator(ALONE)).to_be_visible()
     assert page.evaluate(POINTS) == []
 
@@ -163,11 +133,11 @@ def test_what_is_dragged_stays_under_the_pointer(
     stem: str, width: int, open_page: OpenPage
 ) -> None:
     """Large or not, to a pixel or two; not by zoom, under which engines differ in where it is."""
-    choice, handles = HANDLES[stem]
-    page = open_page(asked_for(stem, choices(choice)), width=width).page
+    page = open_page(address(stem, FIRST[stem]), width=width).page
     assert page.locator(ALONE).evaluate("e => e.currentCSSZoom") == 1
-    assert page.locator(handles).count() >= 2
-    for handle in page.locator(handles).all():
+    handles = page.locator(HANDLES[stem])
+    assert handles.count() >= 2
+    for handle in handles.all():
         handle.scroll_into_view_if_needed()
         x, y = centre(handle)
         page.mouse.move(x, y)
@@ -181,17 +151,13 @@ def test_what_is_dragged_stays_under_the_pointer(
 @pytest.mark.by_day(3)
 @pytest.mark.parametrize(("stem", "choice"), EACH)
 def test_nonsense_in_the_address_changes_nothing_and_is_told(
-    stem: str, choice: str, open_page: OpenPage
+    stem: str, choice: dict[str, str], open_page: OpenPage
 ) -> None:
     """Whatever can be chosen there, each with a sentence, as of what is typed."""
-    names = list(choices(choice))
-    view = names[:1] if names[0] in ("view", "panel", "mode") else []
-    kept = {name: choices(choice)[name] for name in view}
-    rest = [name for name in names if name not in view]
-    visit = open_page(asked_for(stem, kept))
-    page = visit.page
+    rest = {*choice} - {"show", "view", "panel", "mode"}
+    page = open_page(address(stem, {k: x for k, x in choice.items() if k not in rest})).page
     before = page.evaluate(SHOWN)
-    visit = open_page(asked_for(stem, kept | dict.fromkeys(rest, "§ <b>1</b>")))
+    visit = open_page(address(stem, choice | dict.fromkeys(rest, "§ <b>1</b>")))
     page = visit.page
     said = page.locator(".attn-alone-said")
     told = said.inner_text()
@@ -202,8 +168,8 @@ def test_nonsense_in_the_address_changes_nothing_and_is_told(
     visit.assert_clean()
 
 
-@pytest.mark.parametrize("by", ["button", "Escape", "Back"])
-def test_one_is_back_where_one_was(by: str, open_page: OpenPage) -> None:
+def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
+    """By whatever leads back (`transcript_alone.txt`): as far down the page, at the same button."""
     visit = open_page("book/dialectical.html")
     page = visit.page
     second = page.locator(".attn-widget").nth(1)
@@ -215,14 +181,8 @@ def test_one_is_back_where_one_was(by: str, open_page: OpenPage) -> None:
     go.press("Enter")
     expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
     assert query(page)["show"] == "brackets-2"
-    back = page.get_by_role("button", name="Back to the page")
-    expect(back).to_be_focused()
-    if by == "button":
-        back.click()
-    elif by == "Escape":
-        page.keyboard.press("Escape")
-    else:
-        page.go_back()
+    expect(page.get_by_role("button", name="Back to the page")).to_be_focused()
+    page.keyboard.press("Escape")
     expect(page.locator(ALONE)).to_have_count(0)
     assert query(page) == {}
     assert page.evaluate("scrollY") == was
@@ -246,8 +206,7 @@ def test_a_state_opens_there_too(open_page: OpenPage) -> None:
 
 def test_escape_belongs_first_to_what_is_in_the_widget(open_page: OpenPage) -> None:
     """A changed character is put back by it; the next time it leads back to the page."""
-    choice = choices("view=losses&text=(ab)(a)&place=3&replacement=b")
-    page = open_page(asked_for("dialectical", choice)).page
+    page = open_page(address("dialectical", FIRST["dialectical"])).page
     cell = page.get_by_role("button", name=re.compile("at 4: "))
     cell.press("Escape")
     page.wait_for_function("Boolean(location.search.match(/replacement=(&|$)/))")

@@ -13,7 +13,7 @@ from torch import Generator, nn
 from torch.func import grad, jvp, vjp
 from torch.nn import functional as F
 
-from attn_notes.cell.page import lowered
+from book.page.code.python import lowered
 
 from . import engine_page
 from .engine_page import ask
@@ -48,6 +48,16 @@ def task(cell, given):
 """
 
 
+def evaluated(page: Page, source: str, inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """What the page makes of `f`."""
+    assert ask(page, "run", source=source) == {"error": None}
+    tensors = [engine_page.given(name, x) for name, x in inputs.items()]
+    made = ask(page, "evaluate", task=TASK, inputs=tensors)
+    assert made["error"] is None, made["error"]
+    made["nodes"] = {name: out["node"] for name, out in made["outputs"].items()}
+    return made
+
+
 def assert_agrees(page: Page, source: str, shapes: dict[str, list[int]], seed: int = 0) -> None:
     """Fail unless `f` gives what it gives by torch, with gradients, at once and as a program."""
     draw = Generator().manual_seed(seed)
@@ -65,14 +75,10 @@ def assert_agrees(page: Page, source: str, shapes: dict[str, list[int]], seed: i
         for (name, x), slope in zip(inputs.items(), slopes, strict=True):
             true[f"gradient.{name}"] = torch.zeros_like(x) if slope is None else slope
 
-    assert ask(page, "run", source=source) == {"error": None}
-    tensors = [engine_page.given(name, x) for name, x in inputs.items()]
-    made = ask(page, "evaluate", task=TASK, inputs=tensors)
-    assert made["error"] is None, made["error"]
-    nodes = {name: out["node"] for name, out in made["outputs"].items()}
-    program = ask(page, "program", outputs=nodes)
+    made = evaluated(page, source, inputs)
+    program = ask(page, "program", outputs=made["nodes"])
     assert program["error"] is None, program["error"]
-    values = {each["name"]: each["values"] for each in tensors}
+    values = {name: x.detach().flatten().tolist() for name, x in inputs.items()}
     ran = page.evaluate(engine_page.RUN, {"text": program["text"], "values": values})
     assert {*made["outputs"]} == {*true}
     for name, tensor in true.items():
@@ -89,6 +95,8 @@ def assert_agrees(page: Page, source: str, shapes: dict[str, list[int]], seed: i
 
 
 A, B3, TWO = {"a": [3, 5]}, {"a": [2, 3, 5]}, {"a": [5, 3], "b": [3, 7]}
+SQUARE, WIDE = {"a": [5, 5], "b": [5, 7]}, {"a": [1, 6, 5]}
+LINEAR = {"a": [2, 5], "b": [3, 5], "c": [3]}
 EXPRESSIONS: dict[str, dict[str, list[int]]] = {
     "a.exp() * a.sigmoid() - a.tanh() / (a.square() + 1)": A,
     "F.silu(a) + F.relu(a) + a.abs() + (a * a + 1).rsqrt() + (a * a + 2).log().sqrt()": B3,
@@ -109,11 +117,7 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
     "F.cosine_similarity(a, b, dim=-1)": {"a": [2, 3, 5], "b": [2, 3, 5]},
     "F.cross_entropy(a.mT, torch.tensor([[0, 4, 2], [1, 1, 3]]))": B3,
     "F.cross_entropy(a, torch.tensor([4, -100, 0]), ignore_index=-100)": A,
-    "F.linear(a, b, c) + F.mse_loss(a, 2 * a) + F.softplus(a).sum()": {
-        "a": [2, 5],
-        "b": [3, 5],
-        "c": [3],
-    },
+    "F.linear(a, b, c) + F.mse_loss(a, 2 * a) + F.softplus(a).sum()": LINEAR,
     "torch.cat([x for x in a.chunk(3, -1)][::-1], -1) + a": {"a": [2, 3, 7]},
     "a.unflatten(-1, (2, -1)).permute(2, 0, 3, 1).flatten(2)": {"a": [3, 5, 6]},
     "a[:, None] * a[..., None, 1:4].transpose(-1, -2)": A,
@@ -125,22 +129,15 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
     "a.sum(0, keepdim=True) * a.mean(1)[:, None] + a.clamp(-0.5, 0.5) + a.prod(0)": A,
     "torch.stack(a.unbind(1), 0).roll(2, 0).flip(1) + a.T.tril()": A,
     "torch.maximum(a, b) + torch.minimum(a, b * 2) + a.outer(b)": {"a": [5], "b": [5]},
-    "a.expand(4, -1, -1).reshape(2, -1) + a.flatten()[:6].view(1, 6).repeat(2, 10)": {
-        "a": [1, 6, 5]
-    },
+    "a.expand(4, -1, -1).reshape(2, -1) + a.flatten()[:6].view(1, 6).repeat(2, 10)": WIDE,
     "a.logsumexp(-1) + a.diff().square().sum() + a.diagonal().sum() + a.norm()": A,
-    "a.diagonal().sum(0) + a.diagonal(-1, 2, 0).sum(0) * a.diagonal(2, -1, 1)[:, 0]": {
-        "a": [2, 3, 5]
-    },
+    "a.diagonal().sum(0) + a.diagonal(-1, 2, 0).sum(0) * a.diagonal(2, -1, 1)[:, 0]": B3,
     "torch.func.grad(lambda z: (z.tanh() @ z).exp())(a)": {"a": [5]},
     "torch.func.jvp(lambda u: (u @ b).softmax(-1), (a,), (a * a,))[1]": {"a": [3, 5], "b": [5, 4]},
     "F.one_hot(torch.tensor([3, 0, 1]), 5) * a": A,
     "(a * 1).tril_().fill_diagonal_(2.0) + a.index_fill(1, torch.tensor([0, -2]), 0.5)": A,
     "(a.T * 1).fill_diagonal_(2, wrap=True).square_().clamp_(max=3)": A,
-    "a.clone()[:, 1:4].fill_diagonal_(7).sub_(a[:, :3]) + (a @ b).triu_(1)[:, :3]": {
-        "a": [5, 5],
-        "b": [5, 7],
-    },
+    "a.clone()[:, 1:4].fill_diagonal_(7).sub_(a[:, :3]) + (a @ b).triu_(1)[:, :3]": SQUARE,
     "(lambda x: (x[::2].square_(), x[1::2, ::2].zero_(), x.diagonal(1).fill_(2), x)[-1])(a * 1)": A,
     "(lambda x: (x.fill_diagonal_(fill_value=torch.nan), x.fill_(3), x)[-1])(a * 1)": A,
     "a[::2, 1::2] + a[..., ::2, torch.tensor([0, 3])]": A,
@@ -151,9 +148,7 @@ EXPRESSIONS: dict[str, dict[str, list[int]]] = {
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_values_and_gradients_are_torchs_at_once_and_as_a_program(
-    page: Page, expression: str
-) -> None:
+def test_values_and_slopes_are_torchs_at_once_and_as_a_program(page: Page, expression: str) -> None:
     shapes = EXPRESSIONS[expression]
     assert_agrees(page, f"def f({', '.join(sorted(shapes))}):\n    return {expression}", shapes)
 
@@ -174,31 +169,22 @@ def test_what_is_changed_in_place_is_seen_through_its_views(page: Page) -> None:
     assert_agrees(page, IN_PLACE, A)
 
 
-STEPS = (
-    *(
-        "x.exp().sqrt()",
-        "x.softmax({d})",
-        "x - x.mean({d}, True)",
-        "x.tanh() * y",
-        "x + y.sum({d}, True)",
-    ),
-    *(
-        "x.flip({d})",
-        "torch.maximum(x, y)",
-        "torch.where(x > y, x, -y)",
-        "x.transpose(0, {d}).reshape(x.shape)",
-    ),
-    *(
-        "x.clamp(-1, 1)",
-        "x.square() / (1 + y.abs())",
-        "(x @ y.mT).softmax(-1) @ x",
-        "x.cumsum({d})",
-    ),
-    *(
-        "torch.cat([x, y], {d}).narrow({d}, 1, x.shape[{d}])",
-        "x[torch.arange(x.shape[0] - 1, -1, -1)]",
-    ),
-)
+STEPS = """\
+x.exp().sqrt()
+x.softmax({d})
+x - x.mean({d}, True)
+x.tanh() * y
+x + y.sum({d}, True)
+x.flip({d})
+torch.maximum(x, y)
+torch.where(x > y, x, -y)
+x.transpose(0, {d}).reshape(x.shape)
+x.clamp(-1, 1)
+x.square() / (1 + y.abs())
+(x @ y.mT).softmax(-1) @ x
+x.cumsum({d})
+torch.cat([x, y], {d}).narrow({d}, 1, x.shape[{d}])
+x[torch.arange(x.shape[0] - 1, -1, -1)]""".splitlines()
 
 
 @quick(max_examples=15)
@@ -218,13 +204,9 @@ def test_random_graphs_agree(
 def test_the_page_lowers_to_the_text_that_python_lowers_to(page: Page) -> None:
     """One lowering: the same nodes give the same program, wherever it runs."""
     source = "def f(a, b):\n    return (F.layer_norm(a @ b, (7,)).relu() @ b.T).softmax(-1)"
-    assert ask(page, "run", source=source) == {"error": None}
-    tensors = [
-        engine_page.given(name, torch.zeros(shape, dtype=torch.float64))
-        for name, shape in (("a", [5, 3]), ("b", [3, 7]))
-    ]
-    made = ask(page, "evaluate", task=TASK, inputs=tensors)
-    nodes = {name: out["node"] for name, out in made["outputs"].items()}
+    shapes = {"a": [5, 3], "b": [3, 7]}
+    given_ = {name: torch.zeros(shape, dtype=torch.float64) for name, shape in shapes.items()}
+    nodes = evaluated(page, source, given_)["nodes"]
     graph = ask(page, "graph", ends=[nodes[name] for name in sorted(nodes)])["graph"]
 
     class Way:
@@ -321,70 +303,50 @@ def test_what_torch_has_and_the_page_lacks_is_no_error_of_the_reader(
     assert answer["lines"][0] >= 2
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["import js", "import os", "__import__('jsffi')", "from attn_notes.cell.page import bridge"],
-)
-def test_nothing_that_leads_out_of_the_page_is_imported(page: Page, code: str) -> None:
-    assert "this page has no module" in ask(page, "run", source=code)["error"]["message"]
-
-
 # --- Where the page's smaller Python would do otherwise, without a word
 
 
-def of_python(source: str) -> str:
-    """What a cell prints by torch."""
+HANDLED = """
+# a number times a tensor is a tensor, of which Python's own functions know
+x = torch.tensor(2.0)
+print(0.5 * x, 1 - x, 3 / x, float(torch.tensor(2.5)), int(torch.tensor(7)))
+print(max(0.0, x), min(x, 5.0), max([x, 3 * x]))
+# sorted keeps equals in order, backwards too; zip may be strict
+print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1]))
+print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1], reverse=True))
+print(list(zip([1, 2], 'ab', strict=True)))
+# another dtype, and whole numbers beyond 32 bits
+print(torch.arange(3).softmax(0, torch.float64), torch.ones(2).log_softmax(0, torch.float64))
+print(F.softmax(torch.arange(4).view(2, 2), 0, dtype=torch.float32))
+print(torch.tensor(2**40).item(), 2**40)
+# what is so already is the same tensor, and what is made anew another
+x = torch.zeros(3)
+for y in (x.flatten(), x.float(), x.to(torch.float32), x.view(1, 3).flatten(0, 1)):
+    y[0] += 1
+print(x)
+for y in (torch.tensor(x, dtype=x.dtype), x.clone(), x.double(), torch.stack([x, x]).flatten()):
+    y[0] += 1
+print(x)
+# masks are combined
+keep = torch.tensor([True, False, True])
+past = torch.ones(3, 3, dtype=torch.bool).tril_()
+print(past ^ keep, torch.logical_and(past, keep), past.logical_or(keep[:, None]))
+print((past & keep).fill_diagonal_(True), past.long().logical_xor(keep).logical_not_())
+print(keep.new_ones(2), keep.new_zeros(1, 2), keep.new_full((2,), True))
+# a tensor is printed as torch prints it
+print(torch.tensor([[1.0, 20.5], [-3.0, 4.0]]), torch.arange(3), torch.eye(2) > 0)
+print(torch.tensor([1e-6, 1.0]), torch.tensor([float('inf'), 1.0]), torch.zeros(2, 2, 2))
+"""
+
+
+def test_what_the_page_does_as_python_does(page: Page) -> None:
     lines: list[str] = []
 
     def show(*values: object) -> None:
         lines.append(" ".join(map(str, values)))
 
-    exec(source, NAMES | {"print": show})
-    return "\n".join(lines)
-
-
-HANDLED = {
-    "a number times a tensor is a tensor": "x = torch.tensor(2.0)\nprint(0.5 * x, 1 - x, 3 / x)",
-    "float of a tensor": "print(float(torch.tensor(2.5)), int(torch.tensor(7)))",
-    "max of tensors": "x = torch.tensor(2.0)\nprint(max(0.0, x), min(x, 5.0), max([x, 3 * x]))",
-    "sorted keeps equals in order": "print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1]))",
-    "sorted backwards, too": (
-        "print(sorted(['b1', 'c0', 'a1'], key=lambda p: p[1], reverse=True))"
-    ),
-    "zip may be strict": "print(list(zip([1, 2], 'ab', strict=True)))",
-    "softmax in another dtype": (
-        "print(torch.arange(3).softmax(0, torch.float64))\n"
-        "print(torch.ones(2).log_softmax(0, torch.float64))\n"
-        "print(F.softmax(torch.arange(4).view(2, 2), 0, dtype=torch.float32))"
-    ),
-    "whole numbers beyond 32 bits": "print(torch.tensor(2**40).item(), 2**40)",
-    "what is so already is the same tensor": (
-        "x = torch.zeros(3)\n"
-        "for y in (x.flatten(), x.float(), x.to(torch.float32), x.view(1, 3).flatten(0, 1)):\n"
-        "    y[0] += 1\n"
-        "print(x)\n"
-        "again = torch.tensor(x, dtype=x.dtype)\n"
-        "for y in (again, x.clone(), x.double(), torch.stack([x, x]).flatten()):\n"
-        "    y[0] += 1\n"
-        "print(x)"
-    ),
-    "masks are combined": (
-        "keep = torch.tensor([True, False, True])\n"
-        "past = torch.ones(3, 3, dtype=torch.bool).tril_()\n"
-        "print(past ^ keep, torch.logical_and(past, keep), past.logical_or(keep[:, None]))\n"
-        "print((past & keep).fill_diagonal_(True), past.long().logical_xor(keep).logical_not_())\n"
-        "print(keep.new_ones(2), keep.new_zeros(1, 2), keep.new_full((2,), True))"
-    ),
-    "a tensor is printed as torch prints it": (
-        "print(torch.tensor([[1.0, 20.5], [-3.0, 4.0]]), torch.arange(3), torch.eye(2) > 0)\n"
-        "print(torch.tensor([1e-6, 1.0]), torch.tensor([float('inf'), 1.0]), torch.zeros(2, 2, 2))"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HANDLED)
-def test_what_the_page_does_as_python_does(page: Page, name: str) -> None:
-    assert engine_page.printed(page, HANDLED[name]) == of_python(HANDLED[name])
+    exec(HANDLED, NAMES | {"print": show})
+    assert engine_page.printed(page, HANDLED) == "\n".join(lines)
 
 
 SAID = {
@@ -400,22 +362,25 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_what_it_cannot_do_is_said_before_with_its_line(page: Page, name: str) -> None:
     code, line, words = SAID[name]
-    found = page.evaluate("async (code) => (await import('./_traps.js')).traps(code)", code)
-    assert [each["line"] for each in found] == [line]
-    assert words in found[0]["words"]
+    (found,) = traps(page, code)
+    assert found["line"] == line and words in found["words"]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_what_is_as_in_python_is_not_said(page: Page) -> None:
+    for code in (
         "for x in [1, 2]:\n    pass",
         "'y *= 2'  # y *= 2\n'''\ny *= 2\n'''",
         "y = x * 2\nz = y == 2\nw = x @ y\nprint(sorted(a.items()))",
         "x += 1\nx -= 1",
-    ],
-)
-def test_what_is_as_in_python_is_not_said(page: Page, code: str) -> None:
-    assert page.evaluate("async (code) => (await import('./_traps.js')).traps(code)", code) == []
+    ):
+        assert traps(page, code) == []
+
+
+def traps(page: Page, code: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.evaluate(
+        "async (code) => (await import('./_traps.js')).traps(code)", code
+    )
+    return found
 
 
 # --- Reading ahead
@@ -483,27 +448,24 @@ def test_a_model_is_judged_alike_at_once_and_by_its_program(
 # --- Limits
 
 
+ONES = {"a": torch.ones(3, dtype=torch.float64)}
+
+
 def test_what_looks_at_a_number_is_told(page: Page) -> None:
     source = "def f(a):\n    return a * 2 if a.sum() > 0 else a"
-    assert ask(page, "run", source=source) == {"error": None}
-    tensors = [engine_page.given("a", torch.ones(3, dtype=torch.float64))]
-    assert ask(page, "evaluate", task=TASK, inputs=tensors)["looked"] is True
+    assert evaluated(page, source, ONES)["looked"] is True
 
 
-def test_random_numbers_are_no_part_of_a_program(page: Page) -> None:
-    assert ask(page, "run", source="def f(a):\n    return a + torch.rand(3)") == {"error": None}
-    tensors = [engine_page.given("a", torch.ones(3, dtype=torch.float64))]
-    made = ask(page, "evaluate", task=TASK, inputs=tensors)
-    answer = ask(page, "program", outputs={"y": made["outputs"]["y"]["node"]})
-    assert "random numbers cannot be part of a program" in answer["error"]["message"]
-
-
-def test_an_operation_without_a_program_is_named(page: Page) -> None:
-    assert ask(page, "run", source="def f(a):\n    return a.argsort()") == {"error": None}
-    tensors = [engine_page.given("a", torch.ones(3, dtype=torch.float64))]
-    made = ask(page, "evaluate", task=TASK, inputs=tensors)
-    answer = ask(page, "program", outputs={"y": made["outputs"]["y"]["node"]})
-    assert "argsort is not among the operations of a program" in answer["error"]["message"]
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("a + torch.rand(3)", "random numbers cannot be part of a program"),
+        ("a.argsort()", "argsort is not among the operations of a program"),
+    ],
+)
+def test_what_no_program_can_have_is_named(page: Page, value: str, words: str) -> None:
+    nodes = evaluated(page, f"def f(a):\n    return {value}", ONES)["nodes"]
+    assert words in ask(page, "program", outputs=nodes)["error"]["message"]
 
 
 def test_a_heap_that_fills_is_said_and_the_next_run_works(page: Page) -> None:

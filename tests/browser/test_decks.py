@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
-import build
-import deck_pages
-import decks
-import printing
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
-from .. import exercises
-from .conftest import STEMS
+from book import build
+from book.paper import deck_pages, decks, printing
 
-ROOT = Path(__file__).parents[2]
+from .. import exercises
+from .conftest import ROOT, STEMS, recorded
+
 SLIDE = {"width": 1280, "height": 720}
 LETTERS = 18  # px, the smallest; an exponent of a figure's scale may be a hair smaller
 # Whatever of a slide, or of the widget in its frame, can be seen lies in it, and so do its letters;
@@ -75,16 +73,10 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page that may ask for files only, and in which nothing may go wrong."""
-    page = browser.new_page(viewport=SLIDE)
-    asked: list[str] = []
-    wrong: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    yield page
-    assert [one for one in asked if not one.startswith(("file:", "blob:", "data:"))] == []
-    assert wrong == []
-    page.close()
+    visit = recorded(browser.new_page(viewport=SLIDE), "file:")
+    yield visit.page
+    visit.assert_clean()
+    visit.page.close()
 
 
 def opened(page: Page, path: Path) -> Page:
@@ -94,7 +86,10 @@ def opened(page: Page, path: Path) -> Page:
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_every_slide_fits_and_its_letters_are_large(stem: str, folder: Path, page: Page) -> None:
+def test_every_slide_fits_its_letters_are_large_and_its_models_alive(
+    stem: str, folder: Path, page: Page
+) -> None:
+    """A model that answers shows something else once it is used; a clicker leads on."""
     opened(page, folder / f"{stem}.html")
     slides = decks.read(ROOT, stem).slides
     assert page.evaluate("Reveal.getTotalSlides()") == len(slides)
@@ -105,11 +100,17 @@ def test_every_slide_fits_and_its_letters_are_large(stem: str, folder: Path, pag
         assert present.evaluate(AMISS, LETTERS) == [], said
         page.evaluate(SHOW_ALL)
         assert present.evaluate(AMISS, LETTERS) == [], f"{said}, all shown"
-        if slide.kind == "widget":
-            widget = page.frame_locator("section.present iframe").locator(IN_WIDGET)
-            assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside"
-            ACTS[act(slide)](widget)
-            assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside, used"
+        if slide.kind != "widget":
+            continue
+        widget = page.frame_locator("section.present iframe").locator(IN_WIDGET)
+        expect(widget).to_have_attribute("data-show", slide.content)
+        assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside"
+        before = widget.inner_html()
+        ACTS[act(slide)](widget)
+        expect(widget).not_to_have_js_property("innerHTML", before)
+        assert widget.evaluate(AMISS, LETTERS) == [], f"{said}, inside, used"
+        widget.locator(":is(button, input):visible").first.press("PageDown")
+        page.wait_for_function("(number) => Reveal.getIndices().h === number + 1", arg=number)
 
 
 def test_what_others_made_goes_with_its_licence(folder: Path) -> None:
@@ -121,25 +122,6 @@ def test_no_line_of_a_solution_is_in_the_folder(folder: Path) -> None:
     """Slides, handouts, widgets with their state."""
     found = list(exercises.texts(folder))
     assert len(found) > 3 * len(STEMS) and exercises.leaks(found) == []
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_its_models_are_alive_and_a_clicker_leads_on(stem: str, folder: Path, page: Page) -> None:
-    """One that answers shows other words or numbers after something was chosen in it."""
-    opened(page, folder / f"{stem}.html")
-    slides = decks.read(ROOT, stem).slides
-    for number, slide in enumerate(slides):
-        if slide.kind != "widget":
-            continue
-        page.evaluate("(number) => Reveal.slide(number)", number)
-        frame = page.frame_locator("section.present iframe")
-        widget = frame.locator(IN_WIDGET)
-        expect(widget).to_have_attribute("data-show", slide.content)
-        before = widget.inner_html()
-        ACTS[act(slide)](widget)
-        expect(widget).not_to_have_js_property("innerHTML", before)
-        widget.locator(":is(button, input):visible").first.press("PageDown")
-        page.wait_for_function("(number) => Reveal.getIndices().h === number + 1", arg=number)
 
 
 def test_a_cover_hides_its_figure_until_the_next_key(folder: Path, page: Page) -> None:

@@ -12,55 +12,58 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser, CDPSession, Locator, expect
+from playwright.sync_api import Locator, expect
+from scipy import stats
 from torch import Generator, Tensor
 
-from attn_notes.chapters.dialectical import evidence, recipe
-from attn_notes.chapters.dialectical.decoding import BRACKETS, Step, faults, generate
 from attn_notes.models.dialectical import Config, LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, SPACE, VOCABULARY, Brackets, decode, depth, encode
-from attn_notes.training import checkpoint
+from book.lessons.dialectical import evidence, recipe
+from book.lessons.dialectical.decoding import BRACKETS, Step, faults, generate
 
 from ..tasks.test_brackets import generator_enumerated
-from .bracket_models import KINDS, SMALL, SOME_OR_ALL, Asked, close, far_from_start, wanting
+from .asked import UNLIKELY, Asked, asking, assert_under
+from .asked import close as closely
+from .bracket_models import KINDS, SMALL, SOME_OR_ALL, far_from_start, send, wanting
 from .conftest import Visit
-from .training_page import choose, downloaded, pick, train, unfold
+from .training_page import trained
 from .widget_page import Field, Scene
 
 CHAPTER = "book/dialectical.html"
-HTML = '<img src=x onerror="alert(1)">'
 PROMPTS = ("((", "a", "(a(b)", "() ", "(((c")
 TASK = Brackets(max_length=23)
+close = partial(closely, atol=1e-6)
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser, profile: CDPSession) -> Iterator[Asked]:
-    asked = Asked(browser)
-    yield asked
-    asked.page.context.close()
+ask = asking("dialectical")
 
 
-def recorded() -> list[LanguageModel]:
-    return [evidence.model(kind).requires_grad_(False) for kind in ("published", "corrected")]
+@pytest.fixture(scope="module", params=SOME_OR_ALL)
+def every(ask: Asked, request: pytest.FixtureRequest) -> list[LanguageModel]:
+    """Some kinds have both of each part; all of them take minutes, a program each.
+
+    And the recorded ones, one with a cosine of next to nothing, and one that would end.
+    """
+    models = [far_from_start(config, i) for i, config in enumerate(request.param)]
+    faint = far_from_start(request.param[0], 0)
+    faint.block.head.poles.weight.mul_(1e-7)
+    models += [evidence.model(kind).requires_grad_(False) for kind in ("published", "corrected")]
+    models += [faint, wanting(space=3.0, open=2.0)]
+    send(ask, models)
+    ask("() => { window.every = models; }")
+    return models
 
 
 # What a model gives, and what it writes
 
 
-@pytest.mark.parametrize("kinds", SOME_OR_ALL)
-def test_every_number_of_every_kind_is_torchs(kinds: list[Config], page: Asked) -> None:
-    """Some kinds have both of each part; all of them take minutes, a program each."""
-    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
-    faint = far_from_start(kinds[0], 0)
-    faint.block.head.poles.weight.mul_(1e-7)  # a cosine of next to nothing
-    models += [faint, *recorded()]
-    page.send(models)
+def test_every_number_of_every_kind_is_torchs(every: list[LanguageModel], ask: Asked) -> None:
     x = torch.randint(len(VOCABULARY), (3, 7), generator=Generator().manual_seed(5))
     x[1, 4:] = PAD
     halted = 0
-    ask = "(texts) => models.map((model) => texts.map((text) => widget.forward(model, text)))"
-    for model, by_text in zip(models, page(ask, x.tolist()), strict=True):
+    told = "(texts) => every.map((model) => texts.map((text) => widget.forward(model, text)))"
+    for model, by_text in zip(every, ask(told, x.tolist()), strict=True):
         for text, here in zip(x, by_text, strict=True):
             logits, seen = model.observe(text)
             close(here["logits"], logits)
@@ -68,13 +71,13 @@ def test_every_number_of_every_kind_is_torchs(kinds: list[Config], page: Asked) 
             close([step["tension"] for step in here["steps"]], seen.tension)
             assert [step["active"] for step in here["steps"]] == seen.active.tolist()
             halted += int((~seen.active[-1] & (text != PAD)).sum())
-    assert halted > len(models)  # halting is among what is compared
+    assert halted > len(every)  # halting is among what is compared
 
 
-def written(page: Asked, requests: list[tuple[int, str, dict[str, Any]]]) -> list[dict[str, Any]]:
+def written(ask: Asked, requests: list[tuple[int, str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """What the page writes: with which model, after what, and what else is wished for."""
     plain = {"budget": 9, "temperature": 0, "constrained": True, "draw": 0}
-    found: list[dict[str, Any]] = page(
+    found: list[dict[str, Any]] = ask(
         """(requests) => requests.map(([model, prompt, request]) => {
           const found = widget.generate(models[model], prompt, request);
           return { ...found, faults: widget.faults(found.text) };
@@ -103,43 +106,40 @@ def freely(model: LanguageModel, prompt: str, budget: int = 9) -> str:
     return text
 
 
-@pytest.mark.parametrize("kinds", SOME_OR_ALL)
-def test_what_is_written_is_what_python_writes(kinds: list[Config], page: Asked) -> None:
+def test_what_is_written_is_what_python_writes(every: list[LanguageModel], ask: Asked) -> None:
     """Within the grammar, which stops when all is closed or writes on, and without one."""
-    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
-    models += [*recorded(), wanting(space=3.0, open=2.0)]
-    page.send(models)
-    pairs, broken = [*itertools.product(range(len(models)), PROMPTS)], set[str]()
+    ask("() => { window.models = every; }")
+    pairs, broken = [*itertools.product(range(len(every)), PROMPTS)], set[str]()
     for wish in ({}, {"stop": False}, {"constrained": False}):
-        texts = written(page, [(i, prompt, wish) for i, prompt in pairs])
+        texts = written(ask, [(i, prompt, wish) for i, prompt in pairs])
         for (i, prompt), found in zip(pairs, texts, strict=True):
             if "constrained" in wish:
-                assert found["text"] == freely(models[i], prompt)
+                assert found["text"] == freely(every[i], prompt)
                 assert found["faults"] == [*faults(found["text"], prompt, 9)]
                 assert {step["removed"] for step in found["steps"]} == {0}
                 broken |= {*found["faults"]}
                 continue
-            expected = generate(models[i], prompt, 9, stop_on_closed="stop" not in wish)
+            expected = generate(every[i], prompt, 9, stop_on_closed="stop" not in wish)
             assert (found["text"], found["ended"]) == (expected.text, expected.ended)
             for step, other in zip(found["steps"], expected.steps, strict=True):
                 same(step, other)
             for n, step in enumerate(found["steps"]):  # what was seen where it was chosen
-                seen = models[i].observe(encode(found["text"][: len(prompt) + n]))[1]
+                seen = every[i].observe(encode(found["text"][: len(prompt) + n]))[1]
                 close([s["tension"] for s in step["seen"]], seen.tension[:, -1])
                 close([s["attention"] for s in step["seen"]], seen.attention[..., -1, :])
                 assert [s["active"] for s in step["seen"]] == seen.active[:, -1].tolist()
     assert broken == {"goes below zero", "leaves brackets open", "contains PAD"}
 
 
-def test_draws_are_as_likely_as_they_should_be_and_come_again(page: Asked) -> None:
+def test_draws_are_as_likely_as_they_should_be_and_come_again(ask: Asked) -> None:
     """At two temperatures; and each further choice is from Python's probabilities."""
     model = far_from_start(KINDS[0], 1)
-    page.send([model])
+    send(ask, [model])
     for temperature in (0.5, 1.5):
         wish = {"temperature": temperature, "budget": 4}
         requests = [(0, "((", wish | {"draw": draw}) for draw in range(500)]
-        found = written(page, requests)
-        assert [text["text"] for text in written(page, requests)] == [t["text"] for t in found]
+        found = written(ask, requests)
+        assert [text["text"] for text in written(ask, requests)] == [t["text"] for t in found]
         p = generate(model, "((", 4, temperature=temperature).steps[0].allowed
         tokens = torch.tensor([text["steps"][0]["token"] for text in found])
         shares = torch.bincount(tokens, minlength=len(VOCABULARY)) / len(found)
@@ -151,10 +151,10 @@ def test_draws_are_as_likely_as_they_should_be_and_come_again(page: Asked) -> No
             close(step["allowed"], other.allowed)
 
 
-def test_with_the_grammar_no_logits_can_write_anything_illegal(page: Asked) -> None:
+def test_with_the_grammar_no_logits_can_write_anything_illegal(ask: Asked) -> None:
     """Infinite, no numbers at all, beyond all bounds: as in Python, and always legal."""
     pairs = [(depth, left) for left in range(1, 12) for depth in range(left + 1)]
-    found = page("(pairs) => pairs.map((pair) => widget.allowed(...pair))", pairs)
+    found = ask("(pairs) => pairs.map((pair) => widget.allowed(...pair))", pairs)
     assert found == [BRACKETS.allowed(*pair).tolist() for pair in pairs]
     values = torch.tensor([math.nan, math.inf, -math.inf, 3e38, -3e38, 0.0, 1.0])
     models = [wanting() for _ in range(30)]
@@ -164,9 +164,9 @@ def test_with_the_grammar_no_logits_can_write_anything_illegal(page: Asked) -> N
     broken, huge = far_from_start(KINDS[0], 0), far_from_start(Config(**SMALL), 0)
     broken.block.head.up.weight.fill_(math.nan)
     huge.block.head.qkv.weight.mul_(1e30)
-    page.send([*models, broken, huge])
+    send(ask, [*models, broken, huge])
     asked = [(i, "(()", {"temperature": t, "draw": i}) for i in range(32) for t in (0, 0.1, 1.0)]
-    for (i, prompt, wish), text in zip(asked, written(page, asked), strict=True):
+    for (i, prompt, wish), text in zip(asked, written(ask, asked), strict=True):
         assert faults(text["text"], prompt, 9) == ()
         assert text["ended"] or len(text["text"]) == len(prompt) + 9
         if i < len(models) and not wish["temperature"]:
@@ -175,11 +175,11 @@ def test_with_the_grammar_no_logits_can_write_anything_illegal(page: Asked) -> N
                 same(step, expected)
 
 
-def test_a_request_is_refused_where_python_refuses_it(page: Asked) -> None:
+def test_a_request_is_refused_where_python_refuses_it(ask: Asked) -> None:
     texts = ["", "(", ")", "a)", "((()", "(x", "(_", "() a", "c" * 20, "(" * 9, " ", "(🙂", "( )("]
     requests = [*itertools.product(texts, (0, 1, 3, 11))]
-    ask = "([prompt, budget]) => widget.objection({ prompt, budget, constrained: true }, 23)"
-    objections = page(f"(requests) => requests.map({ask})", requests)
+    objection = "([prompt, budget]) => widget.objection({ prompt, budget, constrained: true }, 23)"
+    objections = ask(f"(requests) => requests.map({objection})", requests)
     for (prompt, budget), found in zip(requests, objections, strict=True):
         try:
             generate(wanting(space=1).double(), prompt, budget, context=23)
@@ -232,13 +232,11 @@ TASKS = [TASK, Brackets(), Brackets(3, 14, 0.45), Brackets(1, 5, 0.0), Brackets(
 
 @pytest.mark.by_day(2)
 @pytest.mark.parametrize("task", TASKS)
-def test_the_best_predictor_is_pythons(page: Asked, task: Brackets) -> None:
-    """All its probabilities, after every beginning of many strings that the task can write."""
+def test_the_best_predictor_is_pythons(ask: Asked, task: Brackets) -> None:
+    """All its probabilities, after every beginning of many strings; and what it pays for some."""
     texts, counts = strings(task, 150, seed=3), [0, 0]
-    found = page(
-        "([task, texts]) => texts.map(widget.bestPredictor(task))",
-        [asdict(task), [encode(text).tolist() for text in texts]],
-    )
+    tokens = [encode(text).tolist() for text in texts]
+    found = ask("(task, texts) => texts.map(widget.bestPredictor(task))", asdict(task), tokens)
     for text, here in zip(texts, found, strict=True):
         expected, steps = task.ideal(encode(text)[None])[0].exp(), best_losses(task, text)
         for t, probabilities in enumerate(here):
@@ -249,27 +247,28 @@ def test_the_best_predictor_is_pythons(page: Asked, task: Brackets) -> None:
                 close(probabilities, expected[t])
             counts[possible] += 1
     assert counts[1] > 300 and counts[0]
+    drawn = held_out(ask, task, 40)
+    found = ask("(drawn, task) => widget.bestCosts(drawn, task)", drawn, asdict(task))
+    best = float(brackets.loss(task.ideal, batched(drawn, task)))
+    assert found["nats"] / found["count"] == pytest.approx(best, abs=1e-5)
 
 
-@pytest.mark.parametrize("kinds", SOME_OR_ALL)
 def test_losses_are_torchs_and_who_reads_only_the_past_moves_none(
-    kinds: list[Config], page: Asked
+    every: list[LanguageModel], ask: Asked
 ) -> None:
     """Not by rounding either, before the character that is changed; who reads ahead moves some."""
-    models = [far_from_start(config, i) for i, config in enumerate(kinds)]
-    page.send(models)
     place, changed = 7, ["(a(b)( )a)", "(a(b)( (a)"]
     texts = [*changed, *(text for text in strings(TASK, 20, seed=5) if len(text) > 1)]
     texts += ["))", "(c)", " (", "((((((((", "(" * 25, "()" * 12]
-    found, moved = page(
-        """([task, texts, place]) => {
-          const losses = models.map((model) => texts.map((text) =>
+    found, moved = ask(
+        """(task, texts, place) => {
+          const losses = every.map((model) => texts.map((text) =>
             widget.losses(model, widget.bestPredictor(task), text, task.max_length - 1)));
           return [losses, losses.map(([was, is]) => widget.moves(was.model, is.model, place))];
         }""",
-        [asdict(TASK), [encode(text).tolist() for text in texts], place],
+        *(asdict(TASK), [encode(text).tolist() for text in texts], place),
     )
-    for model, by_text, by in zip(models, found, moved, strict=True):
+    for model, by_text, by in zip(every, found, moved, strict=True):
         for text, here in zip(texts, by_text, strict=True):
             assert here["model"][0] is here["best"][0] is None
             y = following(text, TASK.length)
@@ -284,11 +283,11 @@ def test_losses_are_torchs_and_who_reads_only_the_past_moves_none(
             assert any(by), model.config  # else two streams may agree, and rest
 
 
-def test_one_character_that_differs_is_found(page: Asked) -> None:
+def test_one_character_that_differs_is_found(ask: Asked) -> None:
     """Every substitution, insertion and removal of short strings, and nothing else."""
     every = ["".join(s) for n in range(4) for s in itertools.product("(a ", repeat=n)]
     pairs = [*itertools.product(every, every)]
-    told = page("(pairs) => pairs.map((pair) => widget.difference(...pair))", pairs)
+    told = ask("(pairs) => pairs.map((pair) => widget.difference(...pair))", pairs)
     for (before, now), found in zip(pairs, told, strict=True):
         changed = {
             before[:i] + middle + before[i + taken :]
@@ -307,8 +306,8 @@ def test_one_character_that_differs_is_found(page: Asked) -> None:
 # What is learnt in the page
 
 
-def held_out(page: Asked, task: Brackets, count: int) -> list[list[int]]:
-    found: list[list[int]] = page("([task, n]) => widget.heldOut(task, n)", [asdict(task), count])
+def held_out(ask: Asked, task: Brackets, count: int) -> list[list[int]]:
+    found: list[list[int]] = ask("(task, n) => widget.heldOut(task, n)", asdict(task), count)
     return found
 
 
@@ -322,31 +321,22 @@ def batched(strings: list[list[int]], task: Brackets) -> brackets.Batch:
     return x, y
 
 
-def test_strings_follow_the_tasks_law(page: Asked) -> None:
+def test_strings_follow_the_tasks_law(ask: Asked) -> None:
     """Every string of a small task, as often as it should come, and fillers alike."""
     task, n = Brackets(pairs=2, max_length=6), 8000
-    texts = [decode(tokens) for tokens in held_out(page, task, n)]
+    texts = [decode(tokens) for tokens in held_out(ask, task, n)]
     found = Counter(text.translate(str.maketrans("ab ", "fff")) for text in texts)
     expected: Counter[str] = Counter()
     for text, p in generator_enumerated(task).items():
         expected[text[: task.length]] += n * p
     assert found.keys() <= expected.keys()
     likely = {text: count for text, count in expected.items() if count > 5}
-    squares = sum((found[text] - count) ** 2 / count for text, count in likely.items())
-    # Five deviations of the chi-square law.
-    assert squares < len(likely) + 5 * (2 * len(likely)) ** 0.5
+    rest = n - sum(likely.values())
+    often = [found[text] for text in likely]
+    law = [*likely.values(), rest]
+    assert stats.chisquare([*often, n - sum(often)], law).pvalue > UNLIKELY
     fillers = Counter("".join(texts))
-    mean = sum(fillers[one] for one in "ab ") / 3
-    assert all(abs(fillers[one] - mean) < 5 * (mean * 2 / 3) ** 0.5 for one in "ab ")
-
-
-@pytest.mark.parametrize("task", [recipe.TASK, Brackets(pairs=3, max_length=11)])
-def test_the_best_predictor_pays_what_torchs_does(page: Asked, task: Brackets) -> None:
-    drawn = held_out(page, task, 40)
-    found = page("(given) => widget.bestCosts(...given)", [drawn, asdict(task)])
-    best = float(brackets.loss(task.ideal, batched(drawn, task)))
-    assert found["nats"] / found["count"] == pytest.approx(best, abs=1e-5)
-    assert len({tuple(tokens) for tokens in drawn}) > 20
+    assert stats.chisquare([fillers[one] for one in "ab "]).pvalue > UNLIKELY
 
 
 @pytest.mark.parametrize(("name", "share"), [
@@ -354,24 +344,20 @@ def test_the_best_predictor_pays_what_torchs_does(page: Asked, task: Brackets) -
     *(pytest.param("mask mended", share, marks=pytest.mark.long) for share in (0.25, 1.0)),
 ])  # fmt: skip
 def test_what_is_said_of_a_trained_model_is_torchs(
-    name: str, share: float, visit: Visit, page: Asked, tmp_path: Path
+    name: str, share: float, visit: Visit, ask: Asked, tmp_path: Path
 ) -> None:
     """How far it is from the best predictor on the same strings, and how much it reads ahead.
 
     After a quarter of the steps the mended one is on the way to the criterion, after all it is met.
     """
-    widget = visit.page.locator(".dialectical.attn-widget").first
-    unfold(widget)
-    pick(widget.get_by_role("radiogroup", name="What learns"), name)
-    choose(widget, steps=str(round(share * recipe.IN_PAGE.steps)))
-    score = float(train(widget)["score"])
     model = LanguageModel(recipe.LESSON[name], Generator())
-    checkpoint.load_weights(model, downloaded(visit.page, widget, tmp_path))
-    model.requires_grad_(False)
-    judged = held_out(page, recipe.TASK, 512)
+    steps = str(round(share * recipe.IN_PAGE.steps))
+    widget, end = trained(visit, model, tmp_path, name, steps=steps)
+    score = float(end["score"])
+    judged = held_out(ask, recipe.TASK, 512)
     batch = batched(judged, recipe.TASK)
     above = float(brackets.loss(model, batch) - brackets.loss(recipe.TASK.ideal, batch))
-    like = page("(tokens) => widget.changed(tokens)", max(judged, key=len))
+    like = ask("(tokens) => widget.changed(tokens)", max(judged, key=len))
     x, y = batched([each["tokens"] for each in like], recipe.TASK)
     costs = brackets.token_losses(model(x), y[:1].expand_as(y).contiguous())
     moved = [(costs[i] - costs[0])[: each["place"]].abs().max() for i, each in enumerate(like)]
@@ -394,13 +380,12 @@ def view(widget: Locator, name: str) -> None:
     widget.get_by_role("radio", name=name).check()
 
 
-def first(visit: Visit, name: str) -> Locator:
-    widget = visit.page.locator(".dialectical.attn-widget").first
-    view(widget, name)
-    return widget
+def look_inside(widget: Locator) -> None:
+    if not widget.locator(".dh-steps").is_visible():
+        widget.locator(".dh-inside > summary").click()
 
 
-def ask(widget: Locator, **fields: str | int | float) -> None:
+def ask_for(widget: Locator, **fields: str | int | float) -> None:
     """Fill in what has a label: Prompt, Budget, Temperature."""
     for name, value in fields.items():
         widget.get_by_label(name.capitalize(), exact=True).fill(str(value))
@@ -412,14 +397,12 @@ def take(widget: Locator, name: str) -> None:
 
 
 def test_tracks_stand_under_their_characters(visit: Visit) -> None:
-    widget = first(visit, "Writing")
-    widget.locator(".dh-inside > summary").click()
-    ask(widget, prompt="((a(", budget=11)
-    boxes = [line.bounding_box() for line in widget.locator(".dh-writing-view .attn-track").all()]
-    assert len(boxes) == 6 and len({(box["x"], box["width"]) for box in boxes if box}) == 1
-    cell, here = widget.locator(".dh-cells [role=radio]").first.bounding_box(), boxes[0]
-    assert cell and here
-    assert cell["x"] == pytest.approx(here["x"] + 4 * here["width"] / 15, abs=0.5)
+    widget = visit.page.locator(".dialectical.attn-widget").first
+    view(widget, "Writing")
+    look_inside(widget)
+    ask_for(widget, prompt="((a(", budget=11)
+    tracks = widget.locator(".dh-writing-view .attn-track")
+    assert_under(tracks, 6, widget.locator(".dh-cells [role=radio]").first, 4 / 15)
 
 
 # As test_widgets.py tries it
@@ -428,31 +411,28 @@ def test_tracks_stand_under_their_characters(visit: Visit) -> None:
 def writes(widget: Locator) -> Iterator[tuple[str, bool]]:
     """What a reader may come to see, one after another."""
     grammar = widget.get_by_role("switch", name="Grammar")
-    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)  # all that is left is to close
-    grammar.check()
-    yield "removed", True
-    requests = (("((", 20, 0, True), ("((a(b)(((", 12, 0, True), ("a", 60, 2, False))
+    long = "((a(b)((("
+    requests = (long, 5, 0, True), ("((", 20, 0, True), (long, 12, 0, True), ("a", 60, 2, False)
     requests += (("(" * 15, 15, 1, True), ("()", 0, 0, False))
-    for name, some in (("as published", requests), ("mask mended", requests[::2])):
+    for name, some in (("as published", requests), ("mask mended", requests[1::2])):
         take(widget, name)
         for prompt, budget, temperature, constrained in some:
-            ask(widget, prompt=prompt, budget=budget, temperature=temperature)
+            ask_for(widget, prompt=prompt, budget=budget, temperature=temperature)
             grammar.set_checked(constrained)
-            yield f"{name}, {prompt}, {budget}", False
-    ask(widget, prompt="() a)")
+            yield f"{name}, {prompt}, {budget}", budget == 5  # all that is left is to close
+    ask_for(widget, prompt="() a)")
     yield "refused", True
 
 
 def looks_inside(widget: Locator) -> Iterator[tuple[str, bool]]:
     """With what is folded away at first, and of a model whose text breaks."""
     take(widget, "as published")
-    ask(widget, prompt="((a(b)(((", budget=5, temperature=0)
+    ask_for(widget, prompt="((a(b)(((", budget=5, temperature=0)
     widget.get_by_role("switch", name="Grammar").check()
-    if not widget.locator(".dh-steps").is_visible():
-        widget.locator(".dh-inside > summary").click()
+    look_inside(widget)
     yield "removed", True
     widget.get_by_role("switch", name="Grammar").uncheck()
-    ask(widget, temperature=2)
+    ask_for(widget, temperature=2)
     expect(widget.locator(".dh-writing-view .dh-verdict")).to_contain_text("✗ It ")
     yield "broken", True
 
@@ -460,52 +440,25 @@ def looks_inside(widget: Locator) -> Iterator[tuple[str, bool]]:
 def predicts(widget: Locator) -> Iterator[tuple[str, bool]]:
     """Strings, and each with another last character."""
     texts = ("(a(b)( )a)", "()", "(c", "(((a)b)(a))", "(" * 30)
+    box = widget.get_by_label("Your string", exact=True)
     for name, those in (("as published", texts), ("mask mended", texts[::2])):
         take(widget, name)
         for text in those:
-            widget.get_by_label("Your string", exact=True).fill(text)
+            box.fill(text)
             yield f"{name}, {text}", text == "(c"
             widget.locator(".dh-typed > button").last.click()
             widget.get_by_role("button", name="Put a there", exact=True).click()
             yield f"{name}, {text}, changed", text == texts[0]
-    widget.get_by_label("Your string", exact=True).fill("nonsense")
+    box.fill("nonsense")
     yield "refused", True
 
 
-def field(name: str, part: str, label: str, refused: dict[str, str]) -> Field:
-    """A box in a view, and what is said of what cannot be."""
-    sentences = {typed: f"{said} What is shown is from before." for typed, said in refused.items()}
-    board = f"{part} .attn-board >> nth=0"
-    return Field(
-        partial(first, name=name),
-        label,
-        "(a",
-        sentences,
-        lambda widget: widget.locator(board).inner_html(),
-        f"{part} .attn-message",
-    )
-
-
-LETTERS = "Write with ( ) a b and spaces;"
-NO_LETTER = {"x": "x", "🙂": "🙂", HTML: "<", "<script>alert(1)</script>": "<"}
-STRANGE = {typed: f"{LETTERS} {one} is none of them." for typed, one in NO_LETTER.items()}
-STRANGE |= {"(_": f"{LETTERS} _ is padding."}
-OPEN_FIRST = "Open a bracket before you close it; character {} closes one that is not open."
-REFUSED_PROMPTS = STRANGE | {
-    "": "Write at least one character: a model predicts from what came before.",
-    ")": OPEN_FIRST.format(1),
-    "() a)": OPEN_FIRST.format(5),
-}
-TWO = "Write at least two characters: nothing comes before the first to predict it from."
-LONG = {"a" * 10_000: "Write at most 64 characters: the model reads no more."}
-REFUSED_TEXTS = {f"({typed}": said for typed, said in STRANGE.items()} | {"": TWO, "(": TWO} | LONG
 PART = ".dh-explorer"  # what stands above the panel for training
 WRITES, COSTS = partial(view, name="Writing"), partial(view, name="Losses")
-PROMPT = field("Writing", ".dh-writing-view", "Prompt", REFUSED_PROMPTS)
-STRING = field("Losses", ".dh-losses-view", "Your string", REFUSED_TEXTS)
-WRITING = Scene("dialectical, writing", writes, (PROMPT,), {1280: 46.5, 390: 74}, PART, WRITES)
+PROMPT = (Field("Prompt", "(a"),)
+WRITING = Scene("dialectical, writing", writes, PROMPT, {1280: 46.5, 390: 74}, PART, WRITES)
 SCENES = [
     replace(WRITING, awake={"view": "writing"}),
     Scene("dialectical, the head", looks_inside, (), open=WRITES),
-    Scene("dialectical, losses", predicts, (STRING,), {1280: 40.25, 390: 56}, PART, COSTS),
+    Scene("dialectical, losses", predicts, (), {1280: 40.25, 390: 56}, PART, COSTS),
 ]

@@ -4,17 +4,15 @@ The browser takes away backgrounds and shadows. What is chosen, what is painted 
 are found on the pages by themselves.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page
 
-from .conftest import CHAPTERS, Visit
+from .conftest import CHAPTERS, OpenPage
 from .test_widgets import SCENES
 from .widget_page import Scene
 
-OpenPage = Callable[..., Visit]
 SCHEMES = ("light", "dark")
 PAGES = ["book/index.html", "book/workbench.html", *CHAPTERS]
 """Those with a widget, or an editor that looks like one."""

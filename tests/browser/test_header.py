@@ -1,12 +1,9 @@
 """What stands above a page's text: its buttons, and the one that takes a search's marks away."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import expect
 
-from .conftest import Visit
+from .conftest import OpenPage
 
-OpenPage = Callable[..., Visit]
 PAGE = "book/reference/glossary.html"
 
 # What surrounds each button of the header that is there, while it has the focus.

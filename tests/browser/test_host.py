@@ -1,19 +1,14 @@
 """The host that mounts anywidgets on a static page, on pages made for each case, read from disk."""
 
 import base64
-import json
-import threading
 from collections.abc import Callable
-from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from .conftest import HANGS, Visit
+from .conftest import OpenPage, Visit, still_read, write_page
 
 Mount = Callable[..., Visit]
 
@@ -54,27 +49,12 @@ def render(body: str) -> str:
 
 
 @pytest.fixture
-def mount(tmp_path: Path, open_page: Callable[..., Visit]) -> Mount:
-    """Open a page from disk with these models and a view of each id in `views`."""
-    host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
-    (tmp_path / "host.js").write_text(host, "utf-8")
+def mount(tmp_path: Path, open_page: OpenPage) -> Mount:
+    """Open a page from disk with these models, and views of those that are named."""
 
-    def mount(
-        models: dict[str, Any], views: list[str], script: str = "script", **beside: Any
-    ) -> Visit:
-        mime = "application/vnd.jupyter.widget-"
-        state = json.dumps({"state": models, **beside}).replace("</", r"<\/")
-        places = "".join(
-            f'<div id="view{i}"><script type="{mime}view+json">'
-            f'{{"model_id": "{escape(view)}"}}</script></div>'
-            for i, view in enumerate(views)
-        )
-        (tmp_path / "page.html").write_text(
-            '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
-            f'<script type="{mime}state+json">{state}</script>'
-            f'<{script} src="host.js"></script><body>{places}',
-            "utf-8",
-        )
+    def mount(models: dict[str, Any], views: str, script: str = "script", **beside: Any) -> Visit:
+        body = "".join(f"{{{view}}}" for view in views.split())
+        write_page(tmp_path, models, body, script, **beside)
         return open_page("page.html", base=tmp_path.as_uri() + "/")
 
     return mount
@@ -87,53 +67,21 @@ def texts(page: Page) -> list[str]:
 @pytest.mark.parametrize("script", ["script", "script defer", "script async"])
 def test_views_of_one_model_share_it(mount: Mount, script: str) -> None:
     models = {"a": model(COUNTER, n=2), "b": model(COUNTER, n=7)}
-    visit = mount(models, ["a", "b", "a"], script)
-    visit.page.locator("#view0 button").click()
+    visit = mount(models, "a b a", script)
+    visit.page.locator("button").first.click()
     assert texts(visit.page) == ["3", "7", "3"]
     assert visit.page.evaluate("window.initialized") == 2
     visit.assert_clean()
 
 
-def test_a_widget_does_not_wait_for_the_rest_of_its_page(open_page: Callable[..., Visit]) -> None:
-    """Below it stands a script that does not come before the widget has asked for something."""
-    mime = "application/vnd.jupyter.widget-"
-    state = json.dumps(
-        {"state": {"a": model(render('await fetch("asked"); el.textContent = "on";'))}}
-    )
-    page = (
-        '<!DOCTYPE html><html lang="en"><title>A page</title><script src="host.js"></script><body>'
-        f'<script type="{mime}state+json">{state}</script>'
-        f'<script type="{mime}view+json">{{"model_id": "a"}}</script><p>Text.</p>'
-        '<script src="slow.js"></script><p>The end.</p>'
-    )
-    asked = threading.Event()
-    waited = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            host = files("attn_notes.widgets").joinpath("_host.js").read_text("utf-8")
-            if self.path == "/asked":
-                asked.set()
-            elif self.path == "/slow.js":
-                waited.append(asked.wait(HANGS / 1000))
-            kind = "text/html" if self.path == "/" else "text/javascript"
-            content = {"/": page, "/host.js": host}.get(self.path, "// nothing").encode()
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    with server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        visit = open_page("", base=f"http://127.0.0.1:{server.server_port}/")
-        assert texts(visit.page) == ["on"]
-        server.shutdown()
-    assert waited == [True]
+def test_a_widget_does_not_wait_for_the_rest_of_its_page(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    models = {"a": model(render("el.textContent = 'on';"))}
+    body = '{a}<p>Text.</p><script src="slow.js"></script><p>The end.</p>'
+    with still_read(open_page, tmp_path, models, body) as visit:
+        expect(visit.page.locator(".live-widget-view")).to_have_text("on")
+    expect(visit.page.get_by_text("The end.")).to_be_visible()
     visit.assert_clean()
 
 
@@ -144,20 +92,12 @@ def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None
             .map((v) => `${v.constructor.name} ${v.getFloat32(0, true)}`).join();
     """)
     one, two, three = b"\0\0\x80\x3f", b"\0\0\0\x40", b"\0\0\x40\x40"
-    visit = mount(
-        {
-            "a": model(
-                esm,
-                [
-                    (["bias"], one),
-                    (["runs", "gated", "weights"], two),
-                    (["runs", "gated", "layers", 1, "data"], three),
-                ],
-                runs={"gated": {"layers": [{}, {}]}},
-            )
-        },
-        ["a"],
-    )
+    buffers: list[Any] = [
+        (["bias"], one),
+        (["runs", "gated", "weights"], two),
+        (["runs", "gated", "layers", 1, "data"], three),
+    ]
+    visit = mount({"a": model(esm, buffers, runs={"gated": {"layers": [{}, {}]}})}, "a")
     assert texts(visit.page) == ["DataView 1,DataView 2,DataView 3"]
 
 
@@ -178,7 +118,7 @@ def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
         "a text ": [["a", "state", "runs", "one", 1], ["b", "state", "runs", "one", 1]],
     }
     shared = [{"text": text, "at": at} for text, at in texts_at.items()]
-    visit = mount(models, ["a", "b"], shared=shared)
+    visit = mount(models, "a b", shared=shared)
     assert texts(visit.page) == ["a text 1//!"] * 2
     colours = visit.page.locator(".coloured").evaluate_all(
         "(all) => all.map((e) => getComputedStyle(e).color)"
@@ -204,13 +144,13 @@ def test_listeners_hear_changes_until_they_are_taken_off(mount: Mount) -> None:
         model.set("n", 17);
         el.textContent = heard.join(" ");
     """)
-    visit = mount({"a": model(esm, n=2, m=2)}, ["a"])
+    visit = mount({"a": model(esm, n=2, m=2)}, "a")
     assert texts(visit.page) == ["3 any 5 any any any"]
 
 
 def test_a_module_may_export_a_function_and_bring_a_style(mount: Mount) -> None:
     esm = "export default async () => ({ render({ el }) { el.textContent = 'made'; } });"
-    visit = mount({"a": model(esm, _css=".live-widget-view { color: rgb(1, 2, 3); }")}, ["a", "a"])
+    visit = mount({"a": model(esm, _css=".live-widget-view { color: rgb(1, 2, 3); }")}, "a a")
     assert texts(visit.page) == ["made", "made"]
     color = "getComputedStyle(document.querySelector('.live-widget-view')).color"
     assert visit.page.evaluate(color) == "rgb(1, 2, 3)"
@@ -218,7 +158,7 @@ def test_a_module_may_export_a_function_and_bring_a_style(mount: Mount) -> None:
 
 
 def test_cleanup_runs_when_the_page_goes_away(mount: Mount) -> None:
-    page = mount({"a": model(COUNTER, n=2)}, ["a", "a"]).page
+    page = mount({"a": model(COUNTER, n=2)}, "a a").page
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
     assert page.evaluate("window.left") is None
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: false }))")
@@ -228,17 +168,16 @@ def test_cleanup_runs_when_the_page_goes_away(mount: Mount) -> None:
 BROKEN = {
     "throws": (model(render("throw new Error('out of order');")), "out of order"),
     "does not parse": (model("export default {"), "SyntaxError"),
-    "classic": (
-        {"model_module": "@jupyter-widgets/controls", "state": {}},
-        "@jupyter-widgets/controls needs a kernel",
-    ),
+    "classic": ({"model_module": "@jupyter-widgets/controls", "state": {}}, "needs a kernel"),
+    "lost": (None, "no state of the widget model a"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_widget_says_so_and_spares_the_others(name: str, mount: Mount) -> None:
     broken, reason = BROKEN[name]
-    visit = mount({"a": broken, "b": model(COUNTER, n=2)}, ["a", "b"])
+    models = {"a": broken, "b": model(COUNTER, n=2)}
+    visit = mount({name: each for name, each in models.items() if each}, "a b")
     sentence = "This widget could not be shown. The browser's console says why."
     assert texts(visit.page) == [sentence, "2"]
     (message,) = visit.console
@@ -246,8 +185,3 @@ def test_a_broken_widget_says_so_and_spares_the_others(name: str, mount: Mount) 
     assert reason in message
     with pytest.raises(AssertionError, match="console"):
         visit.assert_clean()
-
-
-def test_a_view_without_a_state_says_so(mount: Mount) -> None:
-    visit = mount({}, ["lost"])
-    assert "no state of the widget model lost" in visit.console[0]

@@ -5,19 +5,19 @@ The limits are those of a twenty-minute read.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import nbformat
 import pytest
-from dependencies import read_chapter
 from playwright.sync_api import Browser, Page
+
+from book.site.dependencies import read_chapter
 
 from .conftest import BACKED, ROOT, WINDOW, opened
 
 WORDS = 2_400  # about 2,200, of which no two counts agree to the last
 FIGURES, TABLES, LINES = 8, 2, 160
 ROWS, COLUMNS = 8, 5  # of a small table
-LEAST, MOST = 3, 6  # cells of code that are open on the page, besides those that wait for an answer
+LEAST, MOST = 2, 6  # cells of code that are open on the page, besides those that wait for an answer
 
 
 COUNT = """() => {
@@ -38,11 +38,6 @@ COUNT = """() => {
 }"""
 
 
-def lines(source: str) -> int:
-    """Lines of code in a cell that are not blank."""
-    return sum(bool(line.strip()) for line in source.splitlines())
-
-
 @pytest.fixture(scope="module", params=BACKED)
 def stem(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -55,11 +50,6 @@ def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Itera
         yield open_page(f"book/{stem}.html").page
 
 
-def code_cells(stem: str) -> list[Any]:
-    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
 def test_a_lesson_is_short(lesson: Page) -> None:
     found = lesson.evaluate(COUNT)
     assert 1_000 < found["words"] <= WORDS, found
@@ -70,43 +60,32 @@ def test_a_lesson_is_short(lesson: Page) -> None:
 
 def test_its_code_is_worth_reading(stem: str) -> None:
     """What only calls the package is folded (tests/test_folding.py); few cells are left open."""
-    cells = [
-        cell
-        for cell in code_cells(stem)
-        if not {"remove-cell", "remove-input"} & {*cell.metadata.get("tags", [])}
-    ]
-    assert sum(lines(cell.source) for cell in cells) <= LINES
-    shown = [
-        cell.id
-        for cell in cells
-        if not cell.metadata.get("tags") and not re.fullmatch(r"exercise-.+-answer", cell.id)
-    ]
-    assert LEAST <= len(shown) <= MOST, shown
+    lines = shown = 0
+    for cell in nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4).cells:
+        tags = {*cell.metadata.get("tags", [])}
+        if cell.cell_type == "code" and not {"remove-cell", "remove-input"} & tags:
+            lines += sum(bool(line.strip()) for line in cell.source.splitlines())
+            shown += not tags and not re.fullmatch(r"exercise-.+-answer", cell.id)
+    assert lines <= LINES
+    assert LEAST <= shown <= MOST
 
 
-def test_its_code_is_not_cut(lesson: Page) -> None:
-    """On a laptop's screen no line has to be scrolled to, folded cells and solutions included."""
-    cut = lesson.evaluate(
-        """() => {
-          document.querySelectorAll("details").forEach((details) => (details.open = true));
-          const blocks = [...document.querySelectorAll("article.bd-article pre")];
-          return blocks.filter((pre) => pre.scrollWidth > pre.clientWidth + 1)
-            .map((pre) => pre.innerText.split("\\n").sort((a, b) => b.length - a.length)[0]);
-        }"""
-    )
-    assert not cut, "lines over 84 characters, or 80 in a solution"
+def test_its_code_is_not_cut_and_its_figures_fit_a_phone(lesson: Page) -> None:
+    """On a laptop's screen no line has to be scrolled to, folded cells and solutions included.
 
-
-def test_its_figures_fit_a_phone(lesson: Page) -> None:
-    """Whole, with letters that can be read: `attn_notes.figures` lets none become smaller."""
+    On a phone a figure is whole: `book.kit.figures` lets no letter become too small for that.
+    """
+    cut = """(selector) => {
+      document.querySelectorAll("details").forEach((details) => (details.open = true));
+      return [...document.querySelectorAll(`article.bd-article ${selector}`)]
+        .filter((part) => part.scrollWidth > part.clientWidth + 1).map((part) => part.innerText);
+    }"""
+    code = lesson.evaluate(cut, "pre")
     lesson.set_viewport_size({"width": 390, "height": WINDOW["height"]})
-    scrolled = lesson.evaluate(
-        """() => [...document.querySelectorAll("article.bd-article .attn-figure")]
-          .filter((figure) => figure.scrollWidth > figure.clientWidth)
-          .map((figure) => figure.querySelector(".attn-figure-title")?.textContent)"""
-    )
+    figures = lesson.evaluate(cut, ".attn-figure")
     lesson.set_viewport_size(WINDOW)
-    assert not scrolled, "at most 5.5 inches wide, letters of at least 10 points"
+    assert not code, "lines over 84 characters, or 80 in a solution"
+    assert not figures, "at most 5.5 inches wide, letters of at least 10 points"
 
 
 def test_its_evidence_trains_nothing(stem: str) -> None:

@@ -1,13 +1,9 @@
 """What is asked, what one does and what comes of it are on one screen, in a page's first widget."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Locator
 
-from .conftest import Visit
-
-OpenPage = Callable[..., Visit]
+from .conftest import OpenPage, Visit
 
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
@@ -97,21 +93,3 @@ def test_the_contents_of_the_page_come_up_from_under_a_widget(open_page: OpenPag
     assert not link.evaluate(over)
     link.evaluate("e => e.focus({ preventScroll: true })")
     assert link.evaluate(over)
-
-
-@pytest.mark.parametrize("stem", TRAINED)
-def test_the_settings_are_named_while_they_are_folded(stem: str, open_page: OpenPage) -> None:
-    widget = open_page(f"book/{stem}.html?bare").page.locator(".attn-widget")
-    made, menus = widget.locator(".attn-settings-made"), widget.locator(".attn-settings select")
-    assert not menus.first.is_visible()
-    widget.locator(".attn-settings > summary").click()
-    menu = menus.first
-    menu.select_option(index=menu.locator("option").count() - 1)
-    chosen = menu.evaluate("e => e.selectedOptions[0].textContent")
-    every = menus.evaluate_all("all => all.map((e) => e.selectedOptions[0].textContent)")
-    every += widget.locator(".attn-settings input:checked").evaluate_all(
-        "all => all.map((e) => e.labels[0].textContent)"
-    )
-    text = made.text_content() or ""
-    assert chosen in every and all(each in text for each in every)
-    assert len(text) == len(", ".join(every))

@@ -3,56 +3,41 @@
 What they do where all are there is `tests/widgets/scripts.py`.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from attn_notes.widgets import _source
+from book.page import bundle
 
-from .conftest import Visit
+from .conftest import OpenPage, still_read, write_page
 
-MIME = "application/vnd.jupyter.widget-"
-FOLDERS = (Path(__file__).parents[1] / "widgets", *_source.FOLDERS)
-MODULE = _source.javascript("opening", FOLDERS) + "export default { render };"
+FOLDERS = (Path(__file__).parents[1] / "widgets", *bundle.FOLDERS)
+MODULE = bundle.javascript("opening", FOLDERS) + "export default { render };"
 # Far from one another, and the one above farther from the words than the one below.
 BODY = """
-<main><h1>A page</h1>{0}<p id="top">Top</p><div style="height: 300rem"></div>
-<p>One that <a id="far" href="#open-a">does not</a>.</p><div style="height: 100rem"></div>{1}
+<main><h1>A page</h1>{a}<p id="top">Top</p><div style="height: 300rem"></div>
+<p>One that <a id="far" href="#open-a">does not</a>.</p><div style="height: 100rem"></div>{b}
 <div style="height: 100rem"></div></main>
 """
 Show = Callable[..., Page]
 
 
+def model(name: str, late: int = 0) -> dict[str, Any]:
+    state = {"_esm": MODULE, "states": ["both", name], "late": late, "opened": ""}
+    return {"model_module": "anywidget", "state": state}
+
+
 @pytest.fixture
-def show(tmp_path: Path, open_page: Callable[..., Visit]) -> Show:
+def show(tmp_path: Path, open_page: OpenPage) -> Show:
     """Open the page with two widgets, of which the second or none comes late."""
-    (tmp_path / "host.js").write_text((_source.HERE / "_host.js").read_text("utf-8"), "utf-8")
 
     def show(address: str = "", late: int = 0) -> Page:
-        models = {
-            name: {
-                "model_module": "anywidget",
-                "state": {
-                    "_esm": MODULE,
-                    "states": ["both", name],
-                    "late": wait,
-                    "opened": "",
-                },
-            }
-            for name, wait in {"a": late, "b": 0}.items()
-        }
-        views = [f'<script type="{MIME}view+json">{{"model_id": "{m}"}}</script>' for m in models]
-        (tmp_path / "page.html").write_text(
-            '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
-            f'<script type="{MIME}state+json">{json.dumps({"state": models})}</script>'
-            f'<script src="host.js"></script><body>{BODY.format(*views)}',
-            "utf-8",
-        )
-        visit = open_page(f"page.html{address}", base=tmp_path.as_uri() + "/")
-        return visit.page
+        models = {"a": model("a", late), "b": model("b")}
+        write_page(tmp_path, models, BODY)
+        return open_page(f"page.html{address}", base=tmp_path.as_uri() + "/").page
 
     return show
 
@@ -98,26 +83,13 @@ def test_a_widget_that_is_still_to_come_opens_when_it_is_there(show: Show) -> No
     expect(page.locator("#far")).to_be_in_viewport()
 
 
-def test_words_that_are_read_after_their_widget_is_there_are_a_button(show: Show) -> None:
+def test_words_that_are_read_after_their_widget_is_there_are_a_button(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
     """As on a long page over a slow line: the widget lives while the rest is still to come."""
-    page = show()
-    begun = page.evaluate(
-        """async (module) => {
-          const blob = new Blob([module], { type: "text/javascript" });
-          const { opens } = await import(URL.createObjectURL(blob));
-          document.open();
-          delete document[Symbol.for("attn_notes.opens")];
-          document.write('<main><p><a id="early" href="#open-a">one</a></p><div></div>');
-          const model = { on() {}, off() {}, get() {} };
-          opens(document.querySelector("div"), { a() {} }, { model, chosen: {} });
-          await null; // drawn
-          const begun = [document.readyState, document.querySelector("#early").role];
-          document.write('<p><a id="late" href="#open-a">another</a></p></main>');
-          document.close();
-          return begun;
-        }""",
-        (_source.HERE / "_open.js").read_text("utf-8"),
-    )
-    assert begun == ["loading", "button"]
-    expect(page.locator("#late")).to_have_role("button")
-    expect(page.locator("#late")).to_have_attribute("aria-pressed", "false")
+    body = """<main>{a}<p><a id="early" href="#open-a">one</a></p><script src="slow.js"></script>
+<p><a id="late" href="#open-a">another</a></p></main>"""
+    with still_read(open_page, tmp_path, {"a": model("a")}, body) as visit:
+        expect(visit.page.locator("#early")).to_have_role("button")
+    expect(visit.page.locator("#late")).to_have_role("button")
+    expect(visit.page.locator("#late")).to_have_attribute("aria-pressed", "false")

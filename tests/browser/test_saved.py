@@ -16,12 +16,11 @@ from attn_notes.training import ensemble
 from attn_notes.training.checkpoint import load_weights
 from attn_notes.training.schedules import warmup_cosine
 
-from .conftest import serve
-from .torch_layers import LAYERS, TEXT, InALanguageModel, V, next_token
+from .conftest import CheckPage, Visit, recorded, serve
 from .training_page import NO_BLOBS, UNABLE
 
 Tensors = dict[str, Tensor]
-HOW = dict(rate=0.01, steps=6, warmup=2, decay=0.1)
+HOW: dict[str, Any] = dict(rate=0.01, steps=6, warmup=2, decay=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -34,24 +33,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def opened(context: BrowserContext) -> Iterator[Callable[[str], Page]]:
     """Opens a page that nothing goes wrong in, and that asks for nothing but itself."""
-    pages: list[Page] = []
-    wrong: list[str] = []
-    asked: list[str] = []
+    visits: list[Visit] = []
 
     def open_page(address: str) -> Page:
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(address)
-        pages.append(page)
-        return page
+        visits.append(recorded(context.new_page(), address))
+        visits[-1].page.goto(address)
+        return visits[-1].page
 
     yield open_page
-    for page in pages:
-        page.close()
-    assert wrong == []
-    assert [url for url in asked if not url.startswith("blob:")] == asked[:1]
+    for visit in visits:
+        visit.assert_clean()
+        asked = [answer.url for answer in visit.responses if not answer.url.startswith("blob:")]
+        assert asked == [visit.page.url]
+        visit.page.close()
 
 
 def train(page: Page) -> tuple[float, Path]:
@@ -63,54 +57,25 @@ def train(page: Page) -> tuple[float, Path]:
     return float(page.locator("body").get_attribute("data-loss") or "nan"), found.value.path()
 
 
-def trained(
-    model: nn.Module, loss: Callable[..., Tensor], batches: list[Any], **how: Any
-) -> tuple[float, nn.Module]:
-    """The loss of the last step, and the model after it."""
-    optimizer = torch.optim.AdamW(
-        [p for p in model.parameters() if p.requires_grad], how["rate"], weight_decay=how["decay"]
-    )
-    factor = warmup_cosine(how["steps"], how["warmup"])
-    for i in range(how["steps"]):
-        optimizer.param_groups[0]["lr"] = how["rate"] * factor(i)
+def assert_as_torch(
+    page: Page, model: nn.Module, loss: Callable[..., Tensor], batches: list[Any]
+) -> None:
+    """Fail unless the page ends with torch's loss and weights; it is trained here, too."""
+    ended, file = train(page)
+    learnt = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(learnt, HOW["rate"], weight_decay=HOW["decay"])
+    factor = warmup_cosine(HOW["steps"], HOW["warmup"])
+    for i in range(HOW["steps"]):
+        optimizer.param_groups[0]["lr"] = HOW["rate"] * factor(i)
         optimizer.zero_grad()
         value = loss(model, batches[i % len(batches)])
         value.backward()
         optimizer.step()
-    return value.item(), model
-
-
-def assert_as_torch(
-    page: Page, model: nn.Module, loss: Callable[..., Tensor], batches: Any
-) -> None:
-    """Fail unless the page ends with torch's loss and weights; it is trained here, too."""
-    ended, file = train(page)
-    wanted, after = trained(model, loss, batches, **HOW)
-    assert ended == pytest.approx(wanted, abs=1e-9)
-    weights = {name: p.detach().clone() for name, p in after.named_parameters()}
-    load_weights(after.float(), file)
-    for name, p in after.named_parameters():
+    assert ended == pytest.approx(value.item(), abs=1e-9)
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    load_weights(model.float(), file)
+    for name, p in model.named_parameters():
         torch.testing.assert_close(p.double(), weights[name], rtol=0, atol=1e-6)
-
-
-@pytest.mark.by_day(2)
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_of_torch_trains_in_a_saved_page(
-    name: str, opened: Callable[[str], Page], tmp_path: Path
-) -> None:
-    """On three batches in turn, from a disk."""
-    torch.manual_seed(5)
-    model = InALanguageModel(LAYERS[name]()).double()
-    batches = [{"x": (TEXT + i) % V} for i in range(3)]
-    program = training.step(model, next_token, batches[0])
-    page = program.save(
-        tmp_path / "saved",
-        training.inputs(model, batches[0]),
-        batches=[training.named(batch) for batch in batches],
-        double=True,
-        **HOW,
-    )
-    assert_as_torch(opened(page.as_uri()), model, next_token, batches)
 
 
 class Line(nn.Module):
@@ -131,35 +96,38 @@ def squares(model: Any, batch: Tensor) -> Tensor:
     return (model(batch) - batch[:, :1]).square().mean()
 
 
+Trained = tuple[Path, nn.Module, list[Tensor]]
+
+
 @pytest.fixture
-def line(tmp_path: Path) -> tuple[Path, nn.Module, Tensor]:
-    """A page that trains a line, its model, and its only batch."""
+def line(tmp_path: Path) -> Trained:
+    """A page that trains a line, its model, and three batches that it takes in turn."""
     model = Line(Generator().manual_seed(1)).double()
-    batch = torch.randn(8, 3, generator=Generator().manual_seed(2)).double()
-    program = training.step(model, squares, batch)
-    page = program.save(
+    batches = [torch.randn(8, 3, generator=Generator().manual_seed(i)).double() for i in range(3)]
+    page = training.step(model, squares, batches[0]).save(
         tmp_path / "line",
-        training.inputs(model, batch),
+        training.inputs(model, batches[0]),
+        batches=[training.named(batch) for batch in batches],
         draws=initial.draws(Line),
         double=True,
         title="A line, <b>half</b> of it & more",
         **HOW,
     )
-    return page, model, batch
+    return page, model, batches
 
 
-def test_it_trains_on_a_server_as_well(
-    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
-) -> None:
-    page, model, batch = line
+@pytest.mark.parametrize("disk", [False, True])
+def test_it_trains_as_torch_does(disk: bool, line: Trained, opened: Callable[[str], Page]) -> None:
+    page, model, batches = line
     before = model.fixed.weight.detach().clone()
     with serve(page.parent) as address:
-        assert_as_torch(opened(f"{address}index.html"), model, squares, [batch])
+        at = page.as_uri() if disk else f"{address}index.html"
+        assert_as_torch(opened(at), model, squares, batches)
     assert torch.equal(model.fixed.weight.double(), before)
 
 
 def test_another_seed_starts_elsewhere_and_keeps_what_is_frozen(
-    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+    line: Trained, opened: Callable[[str], Page]
 ) -> None:
     """The loss at the end of a short training, seed by seed."""
     page = opened(line[0].as_uri())
@@ -176,9 +144,7 @@ def test_another_seed_starts_elsewhere_and_keeps_what_is_frozen(
 
 
 def test_what_is_typed_is_text_and_what_cannot_be_is_said(
-    line: tuple[Path, nn.Module, Tensor],
-    opened: Callable[[str], Page],
-    axe: Callable[..., list[str]],
+    line: Trained, opened: Callable[[str], Page], axe: CheckPage
 ) -> None:
     page = opened(line[0].as_uri())
     expect(page.get_by_role("heading")).to_have_text("A line, <b>half</b> of it & more")
@@ -213,15 +179,12 @@ AT_REST = """async () => {
 
 
 def test_it_pauses_goes_on_and_starts_again_at_any_time(
-    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
+    line: Trained, opened: Callable[[str], Page]
 ) -> None:
     page = opened(line[0].as_uri())
     body, train_it = page.locator("body"), page.locator("#train")
     again = page.get_by_role("button", name="Start again")
     expect(page.get_by_role("button", name="Download")).to_be_disabled()
-
-    def step() -> int:
-        return int(body.get_attribute("data-step") or 0)
 
     page.get_by_role("textbox", name="Steps").fill("100000000")
     train_it.click()
@@ -236,16 +199,15 @@ def test_it_pauses_goes_on_and_starts_again_at_any_time(
     again.click()  # while it trains
     expect(body).to_have_attribute("data-training", "idle")
     page.wait_for_timeout(200)
-    assert step() == 0 and page.locator("#now").inner_text() == ""
+    expect(body).to_have_attribute("data-step", "0")
+    expect(page.locator("#now")).to_be_empty()
     page.get_by_role("textbox", name="Steps").fill("3")
     train_it.click()
     expect(body).to_have_attribute("data-training", "done")
-    assert step() == 3
+    expect(body).to_have_attribute("data-step", "3")
 
 
-def test_a_loss_that_is_lost_is_told(
-    line: tuple[Path, nn.Module, Tensor], opened: Callable[[str], Page]
-) -> None:
+def test_a_loss_that_is_lost_is_told(line: Trained, opened: Callable[[str], Page]) -> None:
     page = opened(line[0].as_uri())
     page.get_by_role("textbox", name="Rate").fill("1e308")
     page.locator("#train").click()
@@ -253,26 +215,18 @@ def test_a_loss_that_is_lost_is_told(
     expect(page.locator("#now")).to_contain_text("A smaller rate may keep it finite.")
 
 
-@pytest.mark.parametrize("why", UNABLE)
-def test_a_worker_that_does_not_begin_is_told(
-    why: str, line: tuple[Path, nn.Module, Tensor], context: BrowserContext
+@pytest.mark.parametrize("why", [*UNABLE, "no blobs"])
+def test_a_worker_that_does_not_begin_is_told_and_one_that_imports_no_blob_trains(
+    why: str, line: Trained, context: BrowserContext
 ) -> None:
     page = context.new_page()
-    page.add_init_script(UNABLE[why])
+    page.add_init_script(UNABLE.get(why, NO_BLOBS))
     page.goto(line[0].as_uri())
     page.locator("#train").click()
-    expect(page.locator("#now")).to_have_text("This browser does not train here.")
-    page.close()
-
-
-def test_a_worker_that_imports_no_blob_trains(
-    line: tuple[Path, nn.Module, Tensor], context: BrowserContext
-) -> None:
-    page = context.new_page()
-    page.add_init_script(NO_BLOBS)
-    page.goto(line[0].as_uri())
-    page.locator("#train").click()
-    expect(page.locator("body")).to_have_attribute("data-training", "done")
+    if why in UNABLE:
+        expect(page.locator("#now")).to_have_text("This browser does not train here.")
+    else:
+        expect(page.locator("body")).to_have_attribute("data-training", "done")
     page.close()
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import FLAGS, find_browser
 from playwright.sync_api import Browser, Page, expect
+
+from book.paper.browser import FLAGS, find_browser
 
 from .conftest import CHAPTERS, Visit, by_day
 from .test_site import PAGES
@@ -35,9 +36,7 @@ AMISS = """() => {
 def roomy(browser: Browser) -> Iterator[Browser]:
     """The same browser, with scroll bars that take room."""
     found = browser.browser_type.launch(
-        executable_path=find_browser(),
-        args=list(FLAGS),
-        ignore_default_args=["--hide-scrollbars"],
+        executable_path=find_browser(), args=list(FLAGS), ignore_default_args=["--hide-scrollbars"]
     )
     yield found
     found.close()

@@ -1,13 +1,9 @@
 """Where a browser keeps nothing, or no more: the site goes on, and says what is true."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from .conftest import Visit
-
-OpenPage = Callable[..., Visit]
+from .conftest import OpenPage
 
 # The largest texts that still fit, until none does; by a frame, where nothing stands in for it.
 FILL = """() => {
@@ -31,46 +27,31 @@ WAYS = {"barred": BARRED, "not there": NONE, "full": FULL}
 FOR_NOW = "lasts as long as this page is open: this browser keeps nothing of it"
 
 
-@pytest.fixture(params=WAYS)
-def unkept(request: pytest.FixtureRequest, open_page: OpenPage) -> Callable[[str], Visit]:
-    """Opens a page in a browser that keeps nothing."""
-
-    def unkept(path: str) -> Visit:
-        visit = open_page(path, fresh=True)
-        visit.page.add_init_script(WAYS[request.param])
-        visit.page.reload()
-        visit.settle()
-        return visit
-
-    return unkept
-
-
-def themes(page: Page | Frame) -> set[str]:
-    """The modes that the theme's switch goes through."""
-    found = set()
-    for _ in range(3):
-        page.get_by_role("button", name="Color mode").click()
-        found.add(page.evaluate("document.documentElement.dataset.mode"))
-    return found
-
-
 def assert_alive(page: Page | Frame) -> None:
     """Theme and search do what they do, as does the menu of a phone."""
-    assert themes(page) == {"auto", "dark", "light"}
+    modes = set()
+    for _ in range(3):
+        page.get_by_role("button", name="Color mode").click()
+        modes.add(page.evaluate("document.documentElement.dataset.mode"))
+    assert modes == {"auto", "dark", "light"}
     page.locator(".search-button__button:visible").first.click()
     expect(page.locator("input[type=search]:focus")).to_be_visible()
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("path", ["book/index.html", "book/trm.html"])
-def test_theme_search_and_menu_go_on(path: str, unkept: Callable[[str], Visit]) -> None:
-    visit = unkept(path)
+def test_theme_search_and_menu_go_on(path: str, way: str, open_page: OpenPage) -> None:
+    """In a browser that keeps nothing."""
+    visit = open_page(path, fresh=True)
+    visit.page.add_init_script(WAYS[way])
+    visit.page.reload()
+    visit.settle()
     assert_alive(visit.page)
     visit.page.keyboard.press("Escape")
     visit.page.set_viewport_size({"width": 390, "height": 800})
     visit.page.locator("button.primary-toggle:visible").first.click()
-    expect(
-        visit.page.locator(".bd-sidebar-primary, #pst-primary-sidebar-modal").first
-    ).to_be_visible()
+    menu = visit.page.locator(".bd-sidebar-primary, #pst-primary-sidebar-modal").first
+    expect(menu).to_be_visible()
     visit.assert_clean()
 
 
@@ -119,12 +100,3 @@ def test_what_fills_up_while_a_page_is_open_stops_nothing(open_page: OpenPage) -
     page.reload()
     expect(page.locator(".attn-guesses input[type=text]").first).to_have_value("50")
     visit.assert_clean()
-
-
-def test_where_it_is_kept_it_is_said_so(open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html", fresh=True)
-    for place in (".attn-guesses .attn-note", ".attn-cell > .attn-hint"):
-        for said in visit.page.locator(place).all():
-            if "Reached" not in said.inner_text():
-                expect(said).to_contain_text("stays in this browser.")
-    assert FOR_NOW not in visit.page.locator("main").inner_text()

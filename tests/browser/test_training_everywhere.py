@@ -24,18 +24,6 @@ AMISS = """(widget) => {
 }"""
 
 
-@pytest.fixture(params=TRAINING)
-def running(
-    request: pytest.FixtureRequest, open_page: Callable[..., Visit]
-) -> tuple[Visit, Locator]:
-    """A chapter's widget on a phone, a few steps after Train was pressed."""
-    visit = open_page(f"book/{request.param}.html?bare", width=390)
-    widget = visit.page.locator(".attn-widget").first
-    widget.get_by_role("button", name="Train", exact=True).click()
-    steps(visit, widget)
-    return visit, widget
-
-
 def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
     """Wait until so many further steps are taken, or the training is over."""
     until = int(told(widget)["step"]) + more
@@ -49,33 +37,28 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
     )
 
 
-@pytest.mark.by_day
-def test_it_can_be_used_by_everybody_while_it_trains(
-    running: tuple[Visit, Locator], axe: Callable[..., list[str]]
+@pytest.mark.by_day(2)
+@pytest.mark.parametrize("stem", TRAINING)
+def test_it_can_be_used_by_everybody_while_it_trains_and_nonsense_changes_nothing(
+    stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
 ) -> None:
-    visit, widget = running
+    visit = open_page(f"book/{stem}.html?bare", width=390)
+    widget = visit.page.locator(".attn-widget").first
+    widget.get_by_role("button", name="Train", exact=True).click()
+    steps(visit, widget)
     assert light_and_dark(visit.page, axe) == []
     buttons, faults = widget.evaluate(AMISS)
     assert buttons >= 3 and faults == []
-    pause = widget.get_by_role("button", name="Pause")
-    if told(widget)["training"] == "running":
-        pause.focus()
-        visit.page.keyboard.press("Enter")
-        expect(widget).not_to_have_attribute("data-training", "running")
-    visit.assert_clean()
-
-
-@pytest.mark.by_day
-def test_nonsense_typed_meanwhile_changes_nothing(running: tuple[Visit, Locator]) -> None:
-    visit, widget = running
-    boxes = widget.locator("input[type=text]")
-    for i in range(boxes.count()):
+    for box in widget.locator("input[type=text]").all():
         for text in NONSENSE:
-            if boxes.nth(i).is_visible():
-                boxes.nth(i).fill(text)
-                boxes.nth(i).press("Enter")
+            if box.is_visible():
+                box.fill(text)
+                box.press("Enter")
     steps(visit, widget)
     assert widget.locator("img").count() == 0
     assert visit.page.title() != "run"
     assert told(widget)["loss"] not in ("", "NaN")
+    if told(widget)["training"] == "running":
+        widget.get_by_role("button", name="Pause").press("Enter")
+        expect(widget).not_to_have_attribute("data-training", "running")
     visit.assert_clean()

@@ -3,17 +3,15 @@
 How long it takes is another matter: `make bench` prints that.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from .conftest import TRAINING, Visit
+from .conftest import TRAINING, OpenPage
 from .training_page import PATIENCE, told
 from .widget_page import READ_PAGE
 
-OpenPage = Callable[..., Visit]
 MOST = 12  # programs to show what has changed: one by one the 27 words of a sorter would be 81
 TICK = 4  # milliseconds, on a clock that moves only when it is read
 SLICE = 12  # milliseconds that a page, or the Worker between two answers, may go on for

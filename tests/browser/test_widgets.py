@@ -1,27 +1,24 @@
 """What holds for every widget; the scenes of each stand in its own file, with what it alone has."""
 
 import re
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, expect
+from playwright.sync_api import Browser, expect
 
-from attn_notes.widgets import _source
+from book.page import bundle
 
-from .conftest import BACKED, Visit
+from .conftest import BACKED, CheckPage, OpenPage
 from .widget_page import (
     FAKE_MODEL,
     READ_PAGE,
-    Field,
     Scene,
     assert_large_enough,
     assert_nothing_left,
     light_and_dark,
 )
 
-OpenPage = Callable[..., Visit]
 FILES = {stem: sorted(Path(__file__).parent.glob(f"test_{stem}*.py")) for stem in BACKED}
 SCENES: list[tuple[str, Scene]] = [
     (stem, scene)
@@ -29,7 +26,6 @@ SCENES: list[tuple[str, Scene]] = [
     for path in FILES[stem]
     for scene in import_module(f"{__package__}.{path.stem}").SCENES
 ]
-FIELDS = [(stem, field) for stem, scene in SCENES for field in scene.fields]
 FIRST = dict(reversed(SCENES))
 """A widget's first scene."""
 STEADY = 1.5  # rem: a scroll bar, a line
@@ -54,7 +50,7 @@ FIRST_VIEW = """async () => {
 @pytest.mark.parametrize("where", ["bare", pytest.param("lesson", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("stem", "scene"), SCENES, ids=[s.name for _, s in SCENES])
 def test_every_state_is_for_everybody(
-    stem: str, scene: Scene, where: str, open_page: OpenPage, axe: Callable[..., list[str]]
+    stem: str, scene: Scene, where: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
     """At a desk and on a phone: no wider than the page, always as high, large enough letters.
 
@@ -80,37 +76,6 @@ def test_every_state_is_for_everybody(
         if limit:
             assert max(heights.values()) <= limit, heights
             assert max(heights.values()) - min(heights.values()) <= STEADY, heights
-    visit.assert_clean()
-
-
-@pytest.mark.by_day(3)
-@pytest.mark.parametrize(("stem", "field"), FIELDS, ids=[f"{s}: {f.label}" for s, f in FIELDS])
-def test_what_cannot_be_gets_one_sentence_and_changes_nothing(
-    stem: str, field: Field, open_page: OpenPage
-) -> None:
-    visit = open_page(f"book/{stem}.html?bare")
-    dialogs: list[Dialog] = []
-    visit.page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    widget = field.open(visit)
-    box = widget.get_by_label(field.label, exact=True)
-    for typed, sentence in field.refused.items():
-        box.fill(field.good)
-        field.ready(widget)
-        before, elements = field.shown(widget), widget.locator("*").count()
-        box.fill(typed)
-        expect(box).to_have_accessible_description(sentence)
-        expect(box).to_have_attribute("aria-invalid", "true")
-        expect(box).to_have_value(typed)
-        if field.message:
-            expect(widget.locator(field.message)).to_have_text(sentence)
-        assert field.shown(widget) == before
-        assert widget.locator("*").count() == elements
-    box.fill(field.good)
-    field.ready(widget)
-    expect(widget.locator("[aria-invalid]")).to_have_count(0)
-    expect(box).not_to_have_accessible_description(sentence)
-    assert field.shown(widget) == before
-    assert not dialogs
     visit.assert_clean()
 
 
@@ -167,7 +132,7 @@ def test_what_is_hidden_is_not_shown_where_no_sheet_of_the_site_stands_by(
     browser: Browser, stem: str
 ) -> None:
     """As in JupyterLab, whatever display its class asks for."""
-    sheet = _source.style(stem)
+    sheet = bundle.style(stem)
     classes = sorted(set(re.findall(r"\.([a-z][\w-]*)", sheet)))
     assert "attn-choice" in classes
     page = browser.new_page()

@@ -1,13 +1,12 @@
 """The card of a word of the glossary: under the pointer, at the focus, at the first tap."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from .conftest import CHAPTERS, Visit
+from .conftest import CHAPTERS, CheckPage, OpenPage
 
-OpenPage = Callable[..., Visit]
 PAGE = "book/dialectical.html"
 
 # Where an element reaches over the window's edges, in pixels.
@@ -112,7 +111,7 @@ def test_a_first_tap_shows_it_and_a_second_follows_the_link(phone: Page) -> None
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_stays_in_the_window_and_axe_finds_nothing(
-    theme: str, open_page: OpenPage, axe: Callable[..., list[str]]
+    theme: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
     page = open_page(PAGE, width=390, theme=theme).page
     for word in words(page).filter(visible=True).all()[::6]:  # others are in folded hints

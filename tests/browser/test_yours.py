@@ -4,17 +4,17 @@ What fields, figures and verdicts do is `tests/widgets/scripts.py`.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from attn_notes import predictions
-from attn_notes.predictions import Part
+from book.kit import predictions
+from book.kit.predictions import Part
 
-from .conftest import BACKED, TRAINING, Visit
+from .conftest import BACKED, TRAINING, CheckPage, OpenPage
 from .widget_page import READ_PAGE
 
 # A run as a panel keeps it, for figures whose training takes too long to wait for.
@@ -33,22 +33,13 @@ def axes(figure: Locator) -> list[dict[str, Any]]:
     return found
 
 
-def series_of(figure: Locator) -> list[tuple[int, str, str]]:
-    """Which axes draw runs: their number, the first kind, and the series that they draw of it."""
-    return [
-        (i, next(iter(each["runs"])), each["series"])
-        for i, each in enumerate(axes(figure))
-        if each["runs"]
-    ]
-
-
 @pytest.fixture(params=BACKED)
 def stem(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def page(stem: str, open_page: Callable[..., Visit]) -> Iterator[Page]:
+def page(stem: str, open_page: OpenPage) -> Iterator[Page]:
     visit = open_page(f"book/{stem}.html")
     visit.page.evaluate(READ_PAGE)
     yield visit.page
@@ -72,9 +63,7 @@ def guess_something(page: Page) -> dict[str, float]:
     return found
 
 
-def test_what_is_still_being_read_is_drawn_into_once_it_is_there(
-    open_page: Callable[..., Visit],
-) -> None:
+def test_what_is_still_being_read_is_drawn_into_once_it_is_there(open_page: OpenPage) -> None:
     visit = open_page("book/deep_qkv.html")
     page = visit.page
     page.evaluate(READ_PAGE)
@@ -205,42 +194,42 @@ def points_of(part: Part, guess: float) -> float:
 
 @pytest.mark.parametrize("stem", TRAINING)
 def test_see_it_below_is_there_where_there_is_something_to_see(
-    stem: str, open_page: Callable[..., Visit]
+    stem: str, open_page: OpenPage
 ) -> None:
     """A figure of this page that draws such runs; it can be pressed as soon as there is one."""
     visit = open_page(f"book/{stem}.html")
     page = visit.page
     page.evaluate(READ_PAGE)
-    kinds = {
-        kind for figure in figures(page).all() for axis in axes(figure) for kind in axis["runs"]
-    }
     see = page.locator(".attn-widget").first.get_by_role("button", name="See it below")
     assert see.is_disabled()
-    page.evaluate(ADD, [stem, [{"kind": kind, "seed": 1} for kind in kinds]])
-    assert see.is_enabled()
+    drawn = [axis for figure in figures(page).all() for axis in axes(figure)]
+    runs = [{"kind": kind, "seed": 1} for axis in drawn for kind in axis["runs"]]
+    page.evaluate(ADD, [stem, runs])
     see.click()
-    page.wait_for_function(
-        """() => [...document.querySelectorAll("figure[data-listens]")].some((figure) => {
-          const { top, bottom } = figure.getBoundingClientRect();
-          return Number(figure.dataset.yours) && top < innerHeight && bottom > 0;
-        })"""
-    )
+    mine = page.locator("figure[data-listens][data-yours]:not([data-yours='0'])")
+    expect(mine.first).to_be_in_viewport()
     page.locator(".attn-widget").first.get_by_role("button", name="Show alone").click()
     expect(see).to_have_count(0)  # alone, there is nothing below
     visit.assert_clean()
 
 
+SHORT = [[7, 0.5], [12, 1.5]]
+
+
 @pytest.mark.by_day
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_can_be_used_by_everybody_on_a_phone(
-    theme: str, stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
+    theme: str, stem: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
     visit = open_page(f"book/{stem}.html", width=390, theme=theme)
     visit.page.evaluate(READ_PAGE)
     guess_something(visit.page)
     for figure in figures(visit.page).all():
-        runs = [{"kind": kind, "seed": 1, "series": {key: [[7, 0.5], [12, 1.5]]}}
-                for _, kind, key in series_of(figure)]  # fmt: skip
+        runs = [
+            {"kind": next(iter(of["runs"])), "seed": 1, "series": {of["series"]: SHORT}}
+            for of in axes(figure)
+            if of["runs"]
+        ]
         visit.page.evaluate(ADD, [stem, runs])
     for part in (".attn-guesses", "figure[data-listens]", "table[data-listens]"):
         assert axe(visit.page, part, every=True) == []

@@ -3,7 +3,12 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
+from torch import nn
+
+from attn_notes.training import checkpoint
+
+from .conftest import Visit
 
 PATIENCE = 600_000  # milliseconds: it bounds what hangs, and says nothing of how fast it is
 
@@ -61,56 +66,18 @@ def choose(widget: Locator, **boxes: str) -> None:
         widget.get_by_label(label.capitalize(), exact=True).select_option(value)
 
 
-def pick(widget: Locator, option: str) -> None:
-    """Take one of a row of choices."""
+def pick(widget: Locator, *options: str) -> None:
+    """Take some of the rows of choices."""
     unfold(widget)
-    widget.get_by_role("radio", name=option, exact=True).check()
+    for option in options:
+        settings = widget.locator(".attn-settings")
+        settings.get_by_role("radio", name=option, exact=True).check()
 
 
 def train(widget: Locator) -> dict[str, str]:
     """Press Train and wait for the end."""
     widget.get_by_role("button", name="Train", exact=True).click()
     expect(widget).to_have_attribute("data-training", "done", timeout=PATIENCE)
-    return told(widget)
-
-
-def watch_workers(page: Page) -> None:
-    """From here on `window.owed` is how many messages its Workers have not answered yet."""
-    page.evaluate(
-        """() => {
-          window.owed = 0;
-          const Plain = Worker;
-          window.Worker = class extends Plain {
-            constructor(...given) {
-              super(...given);
-              this.addEventListener("message", () => { owed -= 1; });
-            }
-            postMessage(...given) {
-              owed += 1;
-              super.postMessage(...given);
-            }
-          };
-        }"""
-    )
-
-
-def pause(widget: Locator) -> int:
-    """Press Pause; the step that it stays at. Its Worker has been watched from before it began."""
-    widget.get_by_role("button", name="Pause").click()
-    expect(widget).to_have_attribute("data-training", "paused")
-    widget.page.wait_for_function("owed === 0")  # what the Worker had in hand is shown yet
-    paused = int(told(widget)["step"])
-    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    widget.page.evaluate(frames)  # in which the next steps would be asked for
-    assert widget.page.evaluate("owed") == 0
-    assert int(told(widget)["step"]) == paused
-    return paused
-
-
-def one_step(widget: Locator) -> dict[str, str]:
-    """Press One step, which nothing came before."""
-    widget.get_by_role("button", name="One step").click()
-    expect(widget).to_have_attribute("data-step", "1")
     return told(widget)
 
 
@@ -124,10 +91,23 @@ def tallied(widget: Locator, seeds: int, most: int) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def downloaded(page: Page, widget: Locator, folder: Path) -> Path:
-    """The weights in training, as a file."""
-    with page.expect_download() as download:
+def load(model: nn.Module, widget: Locator, folder: Path) -> None:
+    """Give a model the weights in training, from the file that the page hands out."""
+    with widget.page.expect_download() as download:
         widget.get_by_role("button", name="Download").click()
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
-    return path
+    checkpoint.load_weights(model, path)
+    model.requires_grad_(False)
+
+
+def trained(
+    visit: Visit, model: nn.Module, folder: Path, *options: str, **menus: str
+) -> tuple[Locator, dict[str, str]]:
+    """Train in a lesson's first widget; the model has the weights, and what is said comes back."""
+    widget = visit.page.locator(".attn-widget").first
+    pick(widget, *options)
+    choose(widget, **menus)
+    said = train(widget)
+    load(model, widget, folder)
+    return widget, said

@@ -1,18 +1,10 @@
 """What a built page has saved of its first widget, a model that stands in for it, shared checks."""
 
-import base64
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from playwright.sync_api import Locator, Page
-
-from ..packed import whole
-
-if TYPE_CHECKING:
-    from .conftest import Visit
 
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
@@ -97,61 +89,7 @@ def centre(locator: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def asked(page: Page, question: str, *given: Any) -> Any:
-    """What `page.evaluate` gives, read as one text: of many numbers that is several times as fast.
-
-    What is no number comes as None.
-    """
-    return json.loads(
-        page.evaluate(f"async (given) => JSON.stringify(await ({question})(given))", *given)
-    )
-
-
-# After READ_PAGE: the weights of a run that the page draws, by name.
-DRAWN = """(run) => Object.fromEntries(
-  Object.entries(window.widget.unpack(run, 0)).map(([name, numbers]) => [name, [...numbers]]))"""
-
-
-def lesson_runs(page: Page) -> dict[str, Any]:
-    """The runs that the page saved, the weights as bytes; those that it draws have none."""
-    saved = [whole(json.loads(text)) for text in page.locator(STATE).all_text_contents()]
-    models = {model: entry for each in saved for model, entry in each.items()}
-    entry = models[json.loads(page.locator(OWN).first.text_content() or "")["model_id"]]
-    runs: dict[str, Any] = entry["state"]["runs"]
-    for buffer in entry["buffers"]:
-        _, name, key = buffer["path"]
-        runs[name][key] = base64.b64decode(buffer["data"])
-    return runs
-
-
-def saved_runs(page: Page) -> dict[str, Any]:
-    """The runs that the page saved, all with weights; READ_PAGE has read it."""
-    runs = lesson_runs(page)
-    for run in runs.values():
-        if "draws" in run:
-            numbers = page.evaluate(DRAWN, run)
-            run["format"] = "<f4"
-            arrays = [np.array(numbers[name], "<f4") for name in run["names"]]
-            run["weights"] = b"".join(array.tobytes() for array in arrays)
-    return runs
-
-
 # After FAKE_MODEL ------------------------------------------------------------------------------
-
-
-def zero_weights(page: Page, name: str | None = None) -> None:
-    """Give the fake model all runs that the page saved, the weights of one, the first, all zero."""
-    page.evaluate(
-        """(given) => {
-          const name = given ?? Object.keys(saved.runs)[0];
-          const run = saved.runs[name];
-          const sizes = run.shapes.map((shape) => shape.reduce((all, n) => all * n, run.seeds));
-          const zeros = new DataView(new ArrayBuffer(4 * sizes.reduce((all, n) => all + n)));
-          const none = { ...run, draws: null, format: "<f4", weights: zeros };
-          return fake.set('runs', { ...saved.runs, [name]: none });
-        }""",
-        name,
-    )
 
 
 def assert_nothing_left(page: Page) -> None:
@@ -168,20 +106,10 @@ def assert_nothing_left(page: Page) -> None:
 
 @dataclass(frozen=True)
 class Field:
-    """Where a reader types, and what is said of what cannot be."""
+    """Where a reader types."""
 
-    open: Callable[["Visit"], Locator]
-    """Shows it; gives the widget that it stands in."""
     label: str
     good: str
-    refused: dict[str, str]
-    """What is typed → the sentence that describes the box then."""
-    shown: Callable[[Locator], Any]
-    """All that a text of no use may not change."""
-    message: str = ".attn-message"
-    """Selects what says the sentence, if anything besides the box's description does."""
-    ready: Callable[[Locator], object] = lambda widget: None
-    """Waits until what was typed is shown."""
 
 
 @dataclass(frozen=True)
@@ -205,11 +133,13 @@ class Scene:
     awake: dict[str, Any] = field(default_factory=dict)
 
 
-def light_and_dark(page: Page, axe: Callable[..., list[str]]) -> list[str]:
-    """What axe finds wrong with a bare page's widget as it is, and with its colours in the dark."""
-    findings = axe(page, ".attn-widget")
+def light_and_dark(
+    page: Page, axe: Callable[..., list[str]], within: str = ".attn-widget"
+) -> list[str]:
+    """What axe finds wrong there, as it is and with its colours in the dark."""
+    findings = axe(page, within)
     page.emulate_media(color_scheme="dark")
-    findings += axe(page, ".attn-widget", contrast=True)
+    findings += axe(page, within, contrast=True)
     page.emulate_media(color_scheme="light")
     return findings
 

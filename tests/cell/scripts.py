@@ -6,18 +6,18 @@ from functools import partial
 from pathlib import Path
 
 import anywidget
-import micropython
 import torch
 import traitlets
 
-from attn_notes.analysis import results
-from attn_notes.cell import answers, engine
-from attn_notes.cell.bench import told as bench_told
-from attn_notes.cell.bench.starts import STARTS
-from attn_notes.cell.bench.told import RECORD
-from attn_notes.cell.engine import FOLDERS
-from attn_notes.cell.lesson import Cell, Training
-from attn_notes.widgets import _source
+from book.kit import results
+from book.page import bundle
+from book.page.bench import told as bench_told
+from book.page.bench.starts import STARTS
+from book.page.bench.told import RECORD
+from book.page.code import answers, engine
+from book.page.code.engine import FOLDERS
+from book.page.code.lesson import Cell, Training
+from book.site import micropython
 
 from ..transcripts.played import BESIDE
 
@@ -41,7 +41,7 @@ export default { render({ model, el }) {
 class Compared(anywidget.AnyWidget):
     """The table, of the recorded layers of a task and of how far above the best ours ends."""
 
-    _esm = _source.javascript("_bench_table", FOLDERS) + SHOW
+    _esm = bundle.javascript("_bench_table", FOLDERS) + SHOW
     layers = traitlets.Dict().tag(sync=True)
     above = traitlets.List().tag(sync=True)
     ahead = traitlets.Bool(False).tag(sync=True)
@@ -112,9 +112,8 @@ def editor() -> list[Beside]:
     return [hosted(html, {"coins.json": data, "_lesson_coins.js": means})]
 
 
-def answer() -> list[Beside]:
-    """Two exercises of a lesson, each with the notebook's stub and its check."""
-    stem = "deep_qkv"
+def answer(stem: str = "deep_qkv") -> list[Beside]:
+    """The exercises of a lesson, each with the notebook's stub and its check."""
     all_of_them, made = answers.of_lesson([ROOT / "book" / f"{stem}.ipynb"], stem)
     found = [x for x in all_of_them if not x.why_not]
     points = json.dumps({x.name: x.points for x in found})
@@ -129,7 +128,7 @@ def answer() -> list[Beside]:
 
 def bench() -> list[Beside]:
     """The workbench, with two tasks, and less training than on the site."""
-    told = bench_told.told() | {"rates": [0.01], "swept": [0], "seeds": 4}
+    told = bench_told.told() | {"rates": [1e-6, 0.01, 1e-5], "swept": [0, 1], "seeds": 4}
     for task in ("sorting", "brackets"):
         told["tasks"][task] |= {"steps": 12}
     return [hosted('<div class="attn-bench-place"></div>', {"workbench.json": json.dumps(told)})]
@@ -158,13 +157,14 @@ js edit("# the", "raise ValueError('<img src=x onerror=document.title=1>') #")
 press Run
 js edit("# the", "print('<b>', tokens.shape) #")
 press Run
+press Run
 js edit("# the", "tokens *= 1 #")
 press Run
 js edit("# the", "import js #")
 press Run
 # by the keyboard: Control and Enter run it, and Tab leads on; the focus is there again
 focus Code of this cell
-keys Control+End Enter p a s s Control+Enter
+keys Control+End Enter i f Space 1 : Enter p a s s Control+Enter
 keys Tab Enter
 # it can be stopped, and what is changed while it runs is told of other code
 js edit("# the", "while True: pass #"); press("Run"); await wait(300); press("Stop")
@@ -223,6 +223,25 @@ press Begin anew
 press Save
 """
 
+FIELDS = r"""
+# an answer of a few values is typed in fields, which write the code and follow it
+type "cab" into [data-name=disagree] input 0
+type "1" into [data-name=disagree] input 1
+keys Enter
+# what was kept is there again; a quote is a letter, a comma is a point
+reload
+press [data-name=disagree] summary
+type ""b\" into [data-name=disagree] input 0
+press [data-name=disagree] button 2
+press [data-name=disagree] summary
+js answer("disagree", "answer = None")
+type "baa" into [data-name=disagree] input 0
+type "2" into [data-name=disagree] input 1
+keys Enter
+press [data-name=softmax] summary
+type "1 / 5,367" into all three
+choose "it does not double" of verdict
+"""
 
 FOREIGN = {
     "code": f"# é <img src=x onerror=document.title=1>\nprint('it ran')\n{STARTS['ordinary']}",
@@ -260,13 +279,16 @@ choose "ordinary" of Begin with
 press Train
 choose "published mask" of Begin with
 press Train
-# stopped, nothing is left of it
+# stopped, nothing is left of it, and another time it trains
 choose "copying" of Task
 js press("Train"); await until("[data-training=running]"); press("Stop")
 press Run
+choose "sorting" of Task
+press Train
 # a link is to this code, until that is changed
+js write("# >>>>>>>>>")
 press Link to this
-js write("mine = 1")
+js write("mine = 2")
 # code that comes by an address waits, is a text, and is not kept; it is foreign on whatever task
 go to #bench={SENT}
 choose "sorting" of Task
@@ -289,5 +311,6 @@ SCRIPTS = {
     "editor": (editor, EDITOR),
     "trained": (editor, TRAINING),
     "answers": (answer, ANSWERS),
+    "fields": (partial(answer, "attention"), FIELDS),
     "bench": (bench, BENCH),
 }

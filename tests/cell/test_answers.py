@@ -4,9 +4,9 @@ import ast
 import json
 
 import pytest
-from dependencies import lesson_stems
 
-from attn_notes.cell import answers, dialect, engine
+from book.page.code import answers, dialect, engine
+from book.site.dependencies import lesson_stems
 
 from ..exercises import ROOT
 from .test_dialect import unsaid
@@ -19,6 +19,7 @@ def lesson(stem: str) -> dict:
     return json.loads(answers.of_lesson(pages, stem)[1]())
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("stem", STEMS)
 def test_all_that_checks_need_can_be_said_in_a_page(stem: str) -> None:
     """It is made without a refusal, and has no construct that MicroPython lacks."""
@@ -51,6 +52,6 @@ def test_what_a_page_lacks_is_named(
 def test_what_nobody_reaches_stays_at_home() -> None:
     """Neither the check that trains nor the tasks' drawing of samples."""
     files = lesson("deep_qkv")["files"]
-    assert "rescue" not in files["attn_notes/chapters/deep_qkv/checks.py"]
+    assert "rescue" not in files["book/lessons/deep_qkv/checks.py"]
     assert "def sample" not in files["attn_notes/tasks/sorting.py"]
     assert "attn_notes/models/deep_qkv.py" not in files

@@ -7,15 +7,16 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from attn_notes.analysis import leaks, results
-from attn_notes.cell.bench import model as bench
-from attn_notes.cell.bench.starts import STARTS
-from attn_notes.cell.bench.tasks import RATES, SEEDS, TASKS
-from attn_notes.cell.bench.told import RECORD, told
+from attn_notes.analysis import leaks
 from attn_notes.models import deep_qkv
 from attn_notes.models.attention import causal_softmax
 from attn_notes.models.dialectical import published_mask
 from attn_notes.models.triple_product import BETA, cos2_to_plane, projected_volume
+from book.kit import results
+from book.page.bench import model as bench
+from book.page.bench.starts import STARTS
+from book.page.bench.tasks import RATES, SEEDS, TASKS
+from book.page.bench.told import RECORD, told
 
 SIZES = {"vocabulary": 5, "length": 7, "layers": 2}
 

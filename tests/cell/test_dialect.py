@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from attn_notes.cell import dialect, engine
+from book.page.code import dialect, engine
 
 SAID = """
 def f(a, *b, **c):
@@ -97,7 +97,7 @@ def unsaid(text: str) -> list[ast.AST]:
 def test_all_that_travels_to_a_page_can_be_said_there() -> None:
     """Nothing of it needs torch."""
     there = engine.python()
-    assert {"attn_notes/programs/lowering.py", "attn_notes/cell/page/running.py"} <= {*there}
+    assert {"attn_notes/programs/lowering.py", "book/page/code/python/running.py"} <= {*there}
     modules = {name.removesuffix(".py").removesuffix("/__init__") for name in there}
     for name, text in there.items():
         assert not unsaid(text), name

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator
 
-from attn_notes.cell import engine
-from attn_notes.cell.page.operations import EAGER, ENTRYWISE, OTHERS
 from attn_notes.programs.operations import TABLE
+from book.page.code import engine
+from book.page.code.python.operations import EAGER, ENTRYWISE, OTHERS
 
 CELL = Path(engine.__file__).parent
 TENSORS = (CELL / "_tensors.js").read_text("utf-8")
@@ -39,6 +39,7 @@ UNARY = [name for name, gradient in SLOPED.items() if gradient.__code__.co_argco
 assert SLOPED.keys() == {*UNARY, *BINARY, "where"}  # which the page tries: it has tensors' methods
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 @given(seed=st.integers(0, 2**31 - 1), size=st.sampled_from([1, 3, 7, 13]))
 def test_a_gradient_is_torchs(name: str, seed: int, size: int) -> None:

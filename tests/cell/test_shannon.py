@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Generator
 
-from attn_notes.cell.bench.shannon import Ring
+from book.page.bench.shannon import Ring
 
 RING = Ring("abracadabra", 5)
 LETTERS = "abcdr"

@@ -51,6 +51,7 @@ def answer(report: Report, check: str, verdict: str) -> doubt.Answer:
     return next(a for a in report.answers if a.check == check and a.verdict == verdict)
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda p: p.name)
 def test_a_planted_bug_is_found_and_named(planted: Planted) -> None:
     report = asked(planted, 70 if "64" in planted.name else 20)
@@ -60,6 +61,7 @@ def test_a_planted_bug_is_found_and_named(planted: Planted) -> None:
     assert planted.report.partition("#")[2].isdigit()
 
 
+@pytest.mark.in_short(4)
 @pytest.mark.parametrize("honest", HONEST, ids=lambda p: p.name)
 def test_an_honest_double_is_left_alone(honest: Planted) -> None:
     report = asked(honest, 12)
@@ -75,6 +77,7 @@ def test_an_honest_double_is_left_alone_where_it_is_long(honest: Planted) -> Non
     assert report.ok and not report.warnings, str(report)
 
 
+@pytest.mark.in_short(6)
 @pytest.mark.parametrize("name", MORE)
 def test_further_models(name: str) -> None:
     make, leaks = MORE[name]
@@ -84,6 +87,7 @@ def test_further_models(name: str) -> None:
     assert leaks or not report.warnings
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_whatever_is_around_a_model(way: str) -> None:
     torch.manual_seed(3)
@@ -150,6 +154,7 @@ def test_one_that_looks_for_one_token_is_found_where_it_is(data: st.DataObject) 
     assert asked_of(read, reader).ok
 
 
+@pytest.mark.in_short(2)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_in_every_precision(dtype: torch.dtype) -> None:
     torch.manual_seed(3)

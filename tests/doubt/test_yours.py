@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from dependencies import imported_names
 
 from attn_notes import doubt
 from attn_notes.analysis.statistics import Effect
 from attn_notes.doubt.audits import Audit
 from attn_notes.doubt.comparing import Compared
 from attn_notes.doubt.reports import WIDTH, Answer, Report
+from book.site.dependencies import imported_names
 
 MODEL = """
 from dataclasses import dataclass

@@ -65,14 +65,6 @@ def test_rotary_positions_are_complex_multiplication(base: float, generator: Gen
     assert_close(rotate(q)[:, 0], q[:, 0, [*range(0, 14, 2), *range(1, 14, 2)]])
 
 
-def test_rotary_products_depend_on_the_offset_only(generator: Generator) -> None:
-    q, k = torch.randn(2, 1, 14, generator=generator, dtype=torch.float64)
-    products = rotate(q.expand(13, 14)) @ rotate(k.expand(13, 14)).mT
-    for offset in range(-12, 13):
-        diagonal = products.diagonal(offset)
-        assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
-
-
 def test_what_goes_on_from_an_offset_is_turned_as_the_whole(generator: Generator) -> None:
     x = torch.randn(2, 13, 14, generator=generator, dtype=torch.float64)
     for offset in (0, 1, 5, 12):

@@ -30,6 +30,7 @@ CAUSAL: dict[ModuleType, Callable[..., nn.Module]] = {
     dialectical: dialectical.LanguageModel,
     equilibrium: equilibrium.LanguageModel,
 }
+MODELS = CAUSAL | {trm: trm.TRM}
 
 
 def name(module: Any) -> str:
@@ -51,6 +52,18 @@ def leak(module: Any, config: Any) -> float:
 def test_the_defaults_are_corrected_and_the_published_parts_have_a_name(module: Any) -> None:
     ours, published = asdict(module.Config()), asdict(module.PUBLISHED)
     assert {part: ours[part] for part in ours if ours[part] != published[part]} == CORRECTED[module]
+
+
+@pytest.mark.parametrize("module", MODELS, ids=name)
+def test_a_model_comes_from_its_generator_alone(module: Any) -> None:
+    before = torch.get_rng_state()
+    one, same, other = (
+        MODELS[module](module.Config(), Generator().manual_seed(seed)).state_dict()
+        for seed in (9, 9, 10)
+    )
+    assert torch.equal(before, torch.get_rng_state())
+    assert all(one[part].equal(same[part]) for part in one)
+    assert not all(one[part].equal(other[part]) for part in one)
 
 
 @pytest.mark.parametrize("module", CAUSAL, ids=name)

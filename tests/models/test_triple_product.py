@@ -270,32 +270,6 @@ def test_forward_equals_an_independent_one(config: Config, length: int, seed: in
     assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_no_logit_reads_a_later_token(score: str, generator: Generator) -> None:
-    model = AttentionOnly(Config(score=score, layers=2, residual=True), generator)
-    x = torch.randint(16, (3, 11), generator=generator)
-    for t in range(1, 11):
-        changed = x.clone()
-        changed[:, t:] = (changed[:, t:] + 5) % 16
-        assert torch.equal(model(x)[:, :t], model(changed)[:, :t])
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_scores_depend_on_offsets_only(score: str, generator: Generator) -> None:
-    """RoPE turns q, k and r alike: a sequence of one token attends by distance alone."""
-    layer = AttentionOnly(Config(score=score), generator).double().layers[0]
-    x = torch.randn(32, generator=generator, dtype=torch.float64).expand(11, 32)
-    if score in ("dot", "line"):
-        q, k, _ = layer.qkv(x).unflatten(-1, (3, 2, 16)).permute(1, 2, 0, 3)
-        scores = layer.scores(rotate(q), rotate(k))
-    else:
-        q, k, r, _ = layer.project(x)
-        scores = layer.scores(q, k, r)
-    for offset in range(-10, 1):
-        diagonal = scores.diagonal(offset, -2, -1)
-        assert_close(diagonal, diagonal[:, :1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("score", "more"), [("dot", 0), ("volume", 64**2), ("angle", 64**2 + 4), ("line", 4)]
 )
@@ -303,16 +277,6 @@ def test_parameter_counts(score: str, more: int, generator: Generator) -> None:
     """32 letters of 64 numbers twice, four or five square matrices, a β a head or none."""
     model = AttentionOnly(Config(score=score, vocabulary=32, width=64, heads=4), generator)
     assert sum(p.numel() for p in model.parameters()) == 2 * 32 * 64 + 4 * 64**2 + more
-
-
-def test_the_form_changes_no_answer(generator: Generator) -> None:
-    x = torch.randint(16, (2, 13), generator=generator)
-    logits = [
-        AttentionOnly(Config("volume", form), Generator().manual_seed(1)).double()(x)
-        for form in VOLUMES
-    ]
-    for other in logits[1:]:
-        assert_close(other, logits[0])
 
 
 def test_the_angle_is_the_default_and_the_volume_the_published_score(generator: Generator) -> None:
@@ -342,13 +306,6 @@ def test_loudness_multiplies_the_embedding_once(generator: Generator) -> None:
     louder = copy.deepcopy(model)
     louder.embedding.weight.data *= loudness[0, :, None]
     assert_close(model(x, loudness), louder(x))
-
-
-def test_attention_is_listed_from_the_first_layer_to_the_last(generator: Generator) -> None:
-    model = AttentionOnly(Config(layers=2, residual=True), generator)
-    x = torch.randint(16, (3, 7), generator=generator)
-    _, first = model.layers[0].observe(model.norms[0](model.embedding(x)))
-    assert_close(model.observe(x)[1][:, 0], first)
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -14,9 +14,9 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.contour import ContourSet
 from matplotlib.text import Annotation
 
-from attn_notes import figures as house
-from attn_notes.figures import Picture
-from attn_notes.notebook import Cost
+from book.kit import figures as house
+from book.kit.figures import Picture
+from book.kit.notebook import Cost
 
 from ..drawn import crowded
 from ..tables import rows, words

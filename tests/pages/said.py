@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from attn_notes.analysis.claims import Claim
 from attn_notes.analysis.statistics import Finding, Verdict
+from book.kit.claims import Claim
 
 COUNT = (
     *("no", "one", "two", "three", "four", "five", "six"),

@@ -13,11 +13,11 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from dependencies import python_code, read_notebook
 from IPython.core.interactiveshell import InteractiveShell
 from torch import nn
 
-from attn_notes import recall
+from attn_notes.training import recorded
+from book.site.dependencies import python_code, read_notebook
 
 from ..checked import recalled
 from .described import described, inwards, sentences, timeless
@@ -38,7 +38,7 @@ def shown(
     at: list[str] = []
     only_recorded(patch, path, at)
     now = displayed(patch)
-    # What a cell defines is found by its source, and is not the tests' own: `recall.key` asks.
+    # What a cell defines is found by its source, and is not the tests' own: `recorded.key` asks.
     patch.setitem(sys.modules, "__main__", main := ModuleType("__main__"))
     for cell in read_notebook(path).cells:
         yield cell.id
@@ -62,7 +62,7 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
 
     Evidence reads other records, and may draw puzzles anew.
     """
-    key, find, begins = recall.key, recall.find, recall.begins
+    key, find, begins = recorded.key, recorded.find, recorded.begins
     asked = ""
 
     def named(models: Sequence[nn.Module], *settings: object) -> str:
@@ -79,9 +79,9 @@ def only_recorded(patch: pytest.MonkeyPatch, path: Path, cell: Sequence[str]) ->
         return found
 
     recalled(patch)
-    patch.setattr(recall, "key", named)
-    patch.setattr(recall, "find", lambda key: known(find(key)))
-    patch.setattr(recall, "begins", lambda found, seen: known(begins(found, seen)))
+    patch.setattr(recorded, "key", named)
+    patch.setattr(recorded, "find", lambda key: known(find(key)))
+    patch.setattr(recorded, "begins", lambda found, seen: known(begins(found, seen)))
 
 
 def run(code: str, name: str, scope: dict[str, Any], now: list[Any]) -> None:

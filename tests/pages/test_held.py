@@ -7,8 +7,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from attn_notes import figures
-from attn_notes.figures import Picture
+from book.kit import figures
+from book.kit.figures import Picture
 
 from .described import described
 from .held import differences, hold
@@ -83,7 +83,7 @@ def test_of_a_figure_nothing_changes_unseen(changed: dict[str, object], said: st
 
 CELLS = """
 from IPython.display import Markdown, display
-from attn_notes import notebook
+from book.kit import notebook
 handle = display(Markdown("Nothing yet. *Wait.*"), display_id=True)
 display(notebook.table(["a"], [["0.25"]], **{"data-listens": "x"}))
 print("took 0.25 s")
@@ -114,7 +114,7 @@ def test_all_that_a_cell_shows_is_told(page: Callable[[str], list[str]]) -> None
 
 
 def test_what_is_not_recorded_is_named_and_not_trained(page: Callable[[str], list[str]]) -> None:
-    code = "from attn_notes.chapters.deep_qkv.recipe import LIVE, SWEEP, train_kind\n{}"
+    code = "from book.lessons.deep_qkv.recipe import LIVE, SWEEP, train_kind\n{}"
     assert page(code.format("train_kind('plain', LIVE)"))  # it is recorded
     with pytest.raises(
         LookupError, match=r"^page, cell cell: 16 × Sorter is .*experiments page_runs$"

@@ -1,8 +1,8 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
-The text of `book/STEM.ipynb` is `tests/chapters/STEM/page.txt`, that of its evidence `evidence.txt`
-beside it; `said.py` has its sentences that rest on records, and in `MACHINE`, by cell, patterns of
-what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
+The text of `book/STEM.ipynb` is `page.txt` of its lesson's tests, that of its evidence
+`evidence.txt`; `said.py` there has its sentences that rest on records, and in `MACHINE`, by cell,
+patterns of what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
 """
 
 import re
@@ -10,32 +10,43 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from dependencies import notebook_paths
+
+from book.site.dependencies import notebook_paths
 
 from .held import WRITTEN, hold, indent, place
 from .said import Says
 from .shown import shown
 
 ROOT = Path(__file__).parents[2]
-CHAPTERS = ROOT / "tests" / "chapters"
+LESSONS = ROOT / "book" / "lessons"
 STEMS = sorted({path.stem for path in notebook_paths(ROOT)})
 
 
 @pytest.mark.page
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_is_what_was_read_of_it(
-    stem: str, monkeypatch: pytest.MonkeyPatch, take: str | None
+    stem: str, monkeypatch: pytest.MonkeyPatch, take: str | None, request: pytest.FixtureRequest
 ) -> None:
-    """One test a lesson: whatever is changed in it, this one fails, and names the place."""
-    table = CHAPTERS / stem / "said.py"
-    lesson = import_module(f"tests.chapters.{stem}.said") if table.exists() else None
+    """One test a lesson: whatever is changed in it, this one fails, and names the place.
+
+    In `make check` the evidence is not run again: what was read of it is held to its records.
+    """
+    in_short = "not slow" in request.config.getoption("markexpr")
+    tests = LESSONS / stem / "tests"
+    lesson = (
+        import_module(f"book.lessons.{stem}.tests.said") if (tests / "said.py").exists() else None
+    )
     wrong: list[str] = []
     pages: dict[str, Says] = {}
     for path in (path for path in notebook_paths(ROOT) if path.stem == stem):
         evidence = path.parent.name == "evidence"
-        with monkeypatch.context() as patch:
-            now = list(shown(ROOT / path, patch, getattr(lesson, "MACHINE", {})))
-        wrong += hold(CHAPTERS / stem / ("evidence.txt" if evidence else "page.txt"), now, take)
+        file = tests / ("evidence.txt" if evidence else "page.txt")
+        if evidence and in_short and not take:
+            now = file.read_text("utf-8").splitlines()
+        else:
+            with monkeypatch.context() as patch:
+                now = list(shown(ROOT / path, patch, getattr(lesson, "MACHINE", {})))
+        wrong += hold(file, now, take)
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
         pages[f"evidence/{stem}" if evidence else stem] = Says(str(path), read(now))
 

@@ -5,9 +5,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from dependencies import evidence_stems, lesson_stems
 
 from attn_notes.analysis.statistics import Finding
+from book.site.dependencies import evidence_stems, lesson_stems
 
 from .said import Says
 
@@ -67,9 +67,9 @@ def test_a_passage_that_could_stand_anywhere_is_refused() -> None:
 
 def test_only_a_live_run_is_told_by_code() -> None:
     """What is said of a recording is prose; a sentence that code writes is about a run of now."""
-    for path in (ROOT / "attn_notes" / "chapters").glob("*/*.py"):
+    for path in (ROOT / "book" / "lessons").glob("*/*.py"):
         stem = path.parent.name
-        module = import_module(f"attn_notes.chapters.{stem}.{path.stem}")
+        module = import_module(f"book.lessons.{stem}.{path.stem}")
         for name, found in inspect.getmembers(module, inspect.isfunction):
             told = getattr(returns := found.__annotations__.get("return"), "__name__", returns)
             if found.__module__ != module.__name__ or told != "Markdown":

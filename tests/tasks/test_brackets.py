@@ -139,11 +139,6 @@ def test_samples_follow_the_enumerated_distribution(task: Brackets) -> None:
     assert chi2 <= freedom + 5 * math.sqrt(2 * freedom) + 1e-9
 
 
-def test_a_task_may_have_one_number_of_pairs_only() -> None:
-    x, _ = Brackets(pairs=4, fewest=4).sample(500, Generator().manual_seed(0))
-    assert ((x == OPEN).sum(1) == 4).all() and brackets.is_balanced(x).all()
-
-
 def test_filler_is_even_among_its_letters() -> None:
     x, _ = Brackets().sample(20_000, Generator().manual_seed(1))
     counts = torch.bincount(x.flatten(), minlength=len(VOCABULARY)).double()
@@ -164,11 +159,6 @@ def test_the_best_predictor_reaches_the_floor_and_its_entropies_say_so() -> None
         excess = nats.double().sum(1) - task.floor * lengths
         assert abs(excess.mean().item()) < 4 * excess.std().item() / n**0.5
     assert_close(brackets.loss(task.ideal, (x, y)), losses.sum() / lengths.sum())
-
-
-def test_a_cut_that_cuts_nothing_leaves_the_floor() -> None:
-    assert Brackets(max_length=64).floor == pytest.approx(Brackets().floor, abs=1e-8)
-    assert Brackets(max_length=16).floor < Brackets().floor - 0.01  # its end is certain
 
 
 def test_the_best_predictor_reads_no_future() -> None:

@@ -81,15 +81,6 @@ def test_the_formula_is_above_by_what_sequences_of_two_periods_save() -> None:
     assert 0 < many.floor < one_period_each(many)
 
 
-def test_the_chapters_floors() -> None:
-    assert Copying(16, 24, (12,)).floor == pytest.approx(11 / 23 * math.log(16))
-    task = Copying(16, 24, tuple(range(6, 13)))
-    assert task.floor == pytest.approx((8 * math.log(16) + math.log(7)) / 23)
-    x = task.sample(4000, Generator().manual_seed(0))
-    loss = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(1)
-    assert abs(loss.mean().item() - task.floor) < 4 * loss.std().item() / 4000**0.5
-
-
 @pytest.mark.parametrize("task", SMALL)
 def test_samples_follow_the_enumerated_distribution(task: Copying) -> None:
     n = 20_000

@@ -148,6 +148,7 @@ def test_every_sub_puzzle_of_a_4_by_4_grid_is_counted_right() -> None:
     assert torch.equal(task.solve(boards, limit=1000)[0], agree)
 
 
+@pytest.mark.in_short(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_puzzle_has_its_one_solution(shape: tuple[int, int], kind: str) -> None:
@@ -221,14 +222,6 @@ def rounds_by_hand(task: Sudoku, puzzle: list[int]) -> int:
 def test_rounds_are_those_done_by_hand(shape: tuple[int, int], kind: str) -> None:
     task, puzzles, _ = drawn(*shape, kind)
     assert task.rounds(puzzles).tolist() == [rounds_by_hand(task, p) for p in puzzles.tolist()]
-
-
-@pytest.mark.slow
-def test_rounds_fall_short_of_some_minimal_puzzles() -> None:
-    """That is why digging by rounds alone does not end at a minimal puzzle."""
-    task = Sudoku(2, 3)
-    puzzles, _ = task.sample(120, seeded(6), "minimal")
-    assert (task.rounds(puzzles) == -1).any()
 
 
 def test_a_known_puzzle_of_9_by_9() -> None:

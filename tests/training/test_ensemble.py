@@ -8,9 +8,9 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.testing import assert_close
 
-from attn_notes import recall
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import prediction, sorting
+from attn_notes.training import recorded
 from attn_notes.training.ensemble import ELEMENTWISE, Run, train
 from attn_notes.training.schedules import warmup_cosine
 
@@ -74,13 +74,6 @@ def test_members_equal_an_ordinary_loop(steps: int) -> None:
             assert_close(crowd.parameters[name][i], p.detach(), rtol=0, atol=1e-9)
 
 
-def test_a_member_does_not_depend_on_its_company() -> None:
-    crowd, alone = (run(seeds, steps=10, probe_every=5) for seeds in (SEEDS, (5,)))
-    for name, p in alone.parameters.items():
-        assert_close(crowd.parameters[name][2], p[0], rtol=0, atol=1e-9)
-    assert_close(crowd.history["losses"][:, 2], alone.history["losses"][:, 0], rtol=0, atol=1e-9)
-
-
 USUAL = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "ASGD", "Adafactor")
 OPTIMIZERS = {
     **{name: dict(lr=1e-2) for name in USUAL},
@@ -105,6 +98,7 @@ class Curve(nn.Module):
         return (x @ self.inner).tanh() @ self.outer
 
 
+@pytest.mark.in_short(5)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_any_optimizer(name: str) -> None:
     x = torch.randn(8, 6, generator=Generator().manual_seed(1), dtype=torch.float64)
@@ -347,9 +341,9 @@ def test_what_is_frozen_stays_and_the_rest_trains_as_by_itself(
 def test_runs_of_what_is_frozen_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same numbers, other parts of which are trained, are another run."""
     keys: list[str] = []
-    key = recall.key
+    key = recorded.key
     monkeypatch.setenv("FAST", "1")
-    monkeypatch.setattr(recall, "key", lambda *how: keys.append(key(*how)) or keys[-1])
+    monkeypatch.setattr(recorded, "key", lambda *how: keys.append(key(*how)) or keys[-1])
     settings = {"steps": 0, "optimizer": partial(torch.optim.SGD, lr=0.1)}
     for model in (sorters((1,))[0], probing(1)):
         train([model], sorting.loss, sorting.population().double(), **settings)

@@ -33,7 +33,8 @@ class Pages(BaseHTTPRequestHandler):
         """In a process of its own, which reads the files as they are now."""
         name = self.path.strip("/")
         if name == "changed":
-            files = (path for path in ROOT.glob("attn_notes/**/*.*") if path.suffix != ".pyc")
+            places = (*ROOT.glob("attn_notes/**/*.*"), *ROOT.glob("book/**/*.*"))
+            files = (path for path in places if path.suffix != ".pyc")
             said, kind = str(max(path.stat().st_mtime for path in files)), "text/plain"
         else:
             command = [sys.executable, "-m", __package__, self.folder, name]
@@ -50,13 +51,14 @@ class Pages(BaseHTTPRequestHandler):
 
 
 def main(folder: str, name: str | None = None) -> None:
-    """Serve the pages of `tests/FOLDER/scripts.py`, or of `tests/chapters/FOLDER`; or print one."""
+    """Serve the pages of a lesson's scripts, or of those in `tests/FOLDER`; or print one."""
     if name is None:
         with ThreadingHTTPServer(("localhost", 0), partial(Pages, folder)) as server:
             print(f"http://localhost:{server.server_port}")
             server.serve_forever()
-    inside = folder if (ROOT / "tests" / folder).is_dir() else f"chapters.{folder}"
-    scripts = import_module(f"tests.{inside}.scripts").SCRIPTS
+    shared = (ROOT / "tests" / folder).is_dir()
+    inside = f"tests.{folder}" if shared else f"book.lessons.{folder}.tests"
+    scripts = import_module(f"{inside}.scripts").SCRIPTS
     if name in scripts:
         print(page_of(*scripts[name][0](), own=""))
     else:

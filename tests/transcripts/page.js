@@ -27,17 +27,53 @@ Worker.prototype.terminate = function () {
 // Modules that are on their way.
 const coming = new Set();
 const { createObjectURL, revokeObjectURL } = URL;
+const blobs = new Map();
 URL.createObjectURL = (blob) => {
   const url = createObjectURL(blob);
+  blobs.set(url, blob);
   if (blob.type === "text/javascript") coming.add(url);
   return url;
 };
 URL.revokeObjectURL = (url) => (coming.delete(url), revokeObjectURL(url));
 
+// What is no part of the page: the file that was given last, and how many keys the browser was left to scroll by.
+let file = null;
+let scrolled = 0;
+const { click } = HTMLAnchorElement.prototype;
+HTMLAnchorElement.prototype.click = function () {
+  const [name, blob] = [this.download, blobs.get(this.href)];
+  if (name) {
+    coming.add(blob);
+    blob.text().then((text) => {
+      file = [name, blob.type ? `"${text.replace(/\s+/g, " ")}"` : `bytes=${blob.size}`];
+      coming.delete(blob);
+    });
+  }
+  click.call(this);
+};
+addEventListener("keydown", ({ key, target, defaultPrevented }) => {
+  const own = target.matches("a, button, input, select, summary, textarea");
+  if (/^(Arrow|Page|Home|End| )/.test(key) && !own && !defaultPrevented) scrolled++;
+});
+
 /** Whether something goes on that no timer of the page waits for. */
 window.busy = () => coming.size > 0 || owing.size > 0
   || document.querySelector('[data-training="running"], [data-code="running"], [data-hosted]:empty') !== null
   || [...document.querySelectorAll(".live-widget-view")].some((view) => !view.dataset.state);
+
+/** Press a button and see it move; as soon as this is said there, press once more or do something else. */
+window.moving = (name, place, words, act = (button) => button.click()) => {
+  window.matchMedia = () => ({ matches: false });
+  const button = [...document.querySelectorAll("button")].find((each) => each.textContent === name);
+  const saying = document.querySelector(place);
+  const watch = new MutationObserver(() => {
+    if (!saying.textContent.startsWith(words)) return;
+    watch.disconnect();
+    act(button);
+  });
+  watch.observe(saying, { childList: true, characterData: true, subtree: true });
+  button.click();
+};
 
 /** Bring something to the middle of the window, unless a pointer reaches it where it is. */
 window.reach = (it) => {
@@ -84,6 +120,11 @@ window.seen = () => {
     if (style.fontWeight !== above.fontWeight) found.push(`weight=${style.fontWeight}`);
     if (style.opacity !== "1") found.push(`opaque=${style.opacity}`);
     if (style.textDecorationLine !== "none") found.push(style.textDecorationLine);
+    for (const side of node.ownerSVGElement ? [] : ["before", "after"]) {
+      const { content, visibility } = getComputedStyle(node, `::${side}`);
+      const [, words = ""] = /^"(.*?)"/.exec(content) ?? [];
+      if (words.trim() && visibility === "visible") found.push(`${side}=${words.trim()}`);
+    }
     return found;
   }
 
@@ -108,12 +149,15 @@ window.seen = () => {
     if (node.checked) found.push("checked");
     if (node.disabled) found.push("disabled");
     if (node.open) found.push("open");
-    if (node === document.activeElement) found.push("FOCUS");
+    const all = node.value && node.selectionEnd - node.selectionStart === node.value.length;
+    if (node === document.activeElement) found.push(all ? "FOCUS ALL" : "FOCUS");
     return found;
   }
 
   const { search, hash } = location;
   const lines = search || hash ? [[0, "address", decodeURIComponent(search + hash)]] : [];
+  if (file) lines.push([0, "file", ...file]);
+  if (scrolled) lines.push([0, "page", `scrolled=${scrolled}`]);
   function walk(node, depth) {
     const style = getComputedStyle(node);
     if (style.display === "none" && !node.matches("title, desc")) return;

@@ -19,7 +19,7 @@ from ipywidgets import Widget
 from ipywidgets.embed import embed_data
 from playwright.sync_api import Browser, Error, Locator, Page, Route
 
-from attn_notes.widgets import _source
+from book.page import bundle
 
 from ..pages.held import NUMBER, aligned, masked, number
 
@@ -49,7 +49,7 @@ const { default: made } = await import(url);
 URL.revokeObjectURL(url);
 const widget = typeof made === "function" ? await made() : made;
 function initialize(given) {
-  (window.models ??= []).push(given.model);
+  (window.models ??= [])[%d] = given.model;
   return widget.initialize?.(given);
 }
 export default { ...widget, initialize };
@@ -62,16 +62,16 @@ def page_of(*shown: Any, own: str = OWN) -> str:
     saved: dict[str, Any] = {"state": {}}
     if widgets:
         saved = embed_data(views=widgets, drop_defaults=False)["manager_state"]
-    for model in saved["state"].values():
-        if "_esm" in model["state"]:
-            model["state"]["_esm"] = REACHED % json.dumps(model["state"]["_esm"])
+    for i, widget in enumerate(widgets):
+        state = saved["state"][widget.model_id]["state"]
+        state["_esm"] = REACHED % (json.dumps(state["_esm"]), i)
     others = (each if isinstance(each, (Widget, str)) else each.html() for each in shown)
     parts = [view(each) if isinstance(each, Widget) else each for each in others]
     return EMPTY.format(
         own=own,
         state=json.dumps(saved).replace("</", "<\\/"),
         shown="\n".join(parts),
-        host=(_source.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),
+        host=(bundle.HERE / "_host.js").read_text("utf-8").replace("</script", "<\\/script"),
     )
 
 
@@ -79,7 +79,13 @@ def view(widget: Widget) -> str:
     """Where it is shown; one that can be shown alone has a `place` of its kind, as on the site."""
     there = VIEW % widget.model_id
     place = getattr(widget, "place", None)
-    return f'<div class="{place}">{there}</div>' if place else there
+    return f'<div class="{place}">{there}</div>' if isinstance(place, str) else there
+
+
+def on_site(widget: Widget, *states: str) -> list[Any]:
+    """A widget as on the site, where it can be shown alone, below words that open its states."""
+    words = " ".join(f'<a href="#open-{state}">{state}</a>' for state in states)
+    return [f'<p>{words}</p><div class="live-widget">', widget, "</div>"]
 
 
 Trouble = partial(pytest.fail.Exception, pytrace=False)
@@ -211,6 +217,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     r"point away": lambda page, root: page.mouse.move(0, 0),
     r"keys (.+)": lambda page, root, keys: [page.keyboard.press(key) for key in keys.split()],
     r"drag (.+) by (-?\d+ -?\d+)": drag,
+    r"width (\d+)": lambda page, root, px: root.evaluate(f"it => it.style.width = '{px}px'"),
     r"reload": lambda page, root: page.reload(),
     r"go to (\S+)": lambda page, root, address: page.goto(ADDRESS + address),
     r"js (.+)": lambda page, root, code: page.evaluate(f"async () => {{ {code} }}"),

@@ -1,9 +1,9 @@
 """What widgets show to somebody who uses them is what was read of it, line by line of a script.
 
-A lesson's scripts stand in `tests/chapters/STEM/scripts.py`, those of code cells, answers and the
-workbench in `tests/cell`, those of what all widgets share in `tests/widgets`: `SCRIPTS` has by name
-what is on the page, what is done there, and perhaps of what one line tells the whole, as of a
-drawing with many parts. Their transcripts stand beside them. CONTRIBUTING says how they are held.
+A lesson's scripts stand in its `tests/scripts.py`, those of code cells, answers and the workbench
+in `tests/cell`, those of what all widgets share in `tests/widgets`: `SCRIPTS` has by name what is
+on the page, what is done there, and perhaps of what one line tells the whole, as of a drawing with
+many parts. Their transcripts stand beside them. CONTRIBUTING says how they are held.
 """
 
 from importlib import import_module
@@ -16,10 +16,11 @@ from playwright.sync_api import Browser
 from ..pages.held import hold
 from .played import transcript
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+PLACES = (*ROOT.glob("book/lessons/*/tests/scripts.py"), *ROOT.glob("tests/*/scripts.py"))
 MODULES = {
-    path.parent: import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
-    for path in sorted(TESTS.rglob("scripts.py"))
+    path.parent: import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    for path in sorted(PLACES)
 }
 SCRIPTS: dict[tuple[Path, str], Any] = {
     (folder, name): script
@@ -28,7 +29,13 @@ SCRIPTS: dict[tuple[Path, str], Any] = {
 }
 
 
-@pytest.mark.parametrize("at", SCRIPTS, ids=lambda at: f"{at[0].name}-{at[1]}")
+def named(at: tuple[Path, str]) -> str:
+    """What a script is called: by its lesson, or its folder of tests."""
+    folder, name = at
+    return f"{(folder.parent if folder.name == 'tests' else folder).name}-{name}"
+
+
+@pytest.mark.parametrize("at", SCRIPTS, ids=named)
 def test_a_widget_does_what_was_read_of_it(
     at: tuple[Path, str], browser: Browser, take: str | None
 ) -> None:

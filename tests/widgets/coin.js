@@ -70,6 +70,11 @@ Object.assign(globalThis, {
     Storage.prototype.setItem = refuse("QuotaExceededError");
   },
   barred: () => Object.defineProperty(globalThis, "localStorage", { get: refuse("SecurityError") }),
+  /** As if the tab came into sight, or went out of it. */
+  see: (seen) => {
+    Object.defineProperty(document, "hidden", { value: !seen, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  },
   /** A Worker that does not begin, by what goes wrong with it. */
   hire: (how) => {
     globalThis.Worker = HOWS[how](URL.createObjectURL(new Blob([])));

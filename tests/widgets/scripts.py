@@ -13,14 +13,14 @@ import torch
 import traitlets
 from torch import Generator, Tensor, nn
 
-from attn_notes.analysis.claims import Claim, Mine, table
-from attn_notes.figures import Picture, Yours, figure
-from attn_notes.predictions import Choice, Number, Order
 from attn_notes.programs import initial, source, training
-from attn_notes.widgets import _source
-from attn_notes.widgets.guess import Guess
+from book.kit.claims import Claim, Mine, table
+from book.kit.figures import Picture, Yours, figure
+from book.kit.predictions import Choice, Number, Order
+from book.page import bundle
+from book.page.guess import Guess
 
-FOLDERS = (Path(__file__).parent, *_source.FOLDERS)
+FOLDERS = (Path(__file__).parent, *bundle.FOLDERS)
 RATE, STEPS = 0.4, 40
 
 
@@ -50,8 +50,8 @@ def lesson() -> dict[str, Any]:
 class Coins(anywidget.AnyWidget):
     """The panel, in a widget that can be shown alone."""
 
-    _esm = _source.javascript("coin", FOLDERS)
-    _css = source.read("_theme.css", _source.FOLDERS)
+    _esm = bundle.javascript("coin", FOLDERS)
+    _css = source.read("_theme.css", bundle.FOLDERS)
     place = "live-widget coin"
     lesson = traitlets.Dict().tag(sync=True)
     rate = traitlets.Float(RATE).tag(sync=True)
@@ -130,7 +130,7 @@ def mine() -> list[Any]:
 class Opening(anywidget.AnyWidget):
     """A widget with states that words open."""
 
-    _esm = _source.javascript("opening_told", FOLDERS)
+    _esm = bundle.javascript("opening_told", FOLDERS)
     states = traitlets.List().tag(sync=True)
     opened = traitlets.Unicode().tag(sync=True)
 
@@ -180,6 +180,8 @@ keys Enter
 # or carried along
 drag .attn-guesses li 0 by 120 0
 drag .attn-guesses li 0 by 5 0
+# a class gets them as a file
+press Save for the class
 # a kernel may ask of other parts
 js models[1].set("parts", models[1].get("parts").slice(0, 1))
 js models[1].set("parts", [{ ...models[1].get("parts")[0], best: null, came: -0.5 }])
@@ -236,6 +238,9 @@ press Train
 # it can be paused, and goes on
 js press("Train", "Pause")
 press Train
+# in a tab that nobody sees it rests, and goes on when it is seen
+js press("Train"); see(false)
+js see(true)
 """
 
 KEPT = """

@@ -1,7 +1,7 @@
 """What holds for every widget that shows models: what it takes, refuses, sends and prints."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,11 +14,13 @@ from traitlets import TraitError
 from attn_notes.models import deep_qkv, dialectical, equilibrium, triple_product, trm
 from attn_notes.tasks.copying import Copying
 from attn_notes.tasks.sudoku import Sudoku
-from attn_notes.widgets.deep_qkv import ABCSorter
-from attn_notes.widgets.dialectical import BracketGenerator
-from attn_notes.widgets.equilibrium import EquilibriumExplorer
-from attn_notes.widgets.triple_product import TripleProductExplorer
-from attn_notes.widgets.trm import SudokuExplorer
+from book.lessons.deep_qkv.widget import ABCSorter
+from book.lessons.dialectical.widget import BracketGenerator
+from book.lessons.equilibrium.widget import EquilibriumExplorer
+from book.lessons.triple_product.widget import TripleProductExplorer
+from book.lessons.trm.widget import SudokuExplorer
+
+from .. import packed
 
 SEEDS = 3
 
@@ -34,11 +36,18 @@ class Kind(NamedTuple):
     bytes: int = 2  # of a number
     named: bool = True  # as one likes
 
-    def load(self, widget: Any, name: str = "one", seeds: int = SEEDS, change: Any = None) -> None:
-        models = [self.model(self.config, Generator().manual_seed(i)) for i in range(seeds)]
+    def load(
+        self, widget: Any, name: str = "one", seeds: int = SEEDS, change: Any = None, first: int = 0
+    ) -> list[nn.Module]:
+        """Models of half precision, which are sent."""
+        models = [
+            self.model(self.config, Generator().manual_seed(first + i)).half().float()
+            for i in range(seeds)
+        ]
         parameters, buffers = stack_module_state(models)
         given = (change or dict)(parameters | buffers)
         widget.load(name if self.named else "gated", given, self.config, *self.more)
+        return models
 
 
 EACH = {
@@ -71,6 +80,7 @@ EACH = {
 each = pytest.mark.parametrize("kind", EACH.values(), ids=EACH)
 
 
+@pytest.mark.in_short(2)
 @each
 def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
     widget = kind.widget()
@@ -88,6 +98,25 @@ def test_models_are_counted_and_sent_as_a_binary_buffer(kind: Kind) -> None:
     assert repr(widget) == f"{name}: 2 {one}s, 1 to 5 seeds"
     widget.runs = {"two": widget.runs["two"], first: widget.runs["two"]}
     assert repr(widget) == f"{name}: 2 {one}s, 5 seeds"
+
+
+@each
+def test_models_and_settings_arrive_exactly_and_loading_again_replaces_those_alone(
+    kind: Kind,
+) -> None:
+    """What was chosen stays. A copier's settings are fewer, and a sorter's are in its program."""
+    widget = kind.widget()
+    kind.load(widget, first=7)
+    first = next(iter(widget.runs))
+    if kind.named:
+        kind.load(widget, " two ")
+        before, widget.run = widget.runs["two"], "two"
+    models = kind.load(widget)
+    packed.assert_holds(widget.runs[first], models)
+    if kind.named:
+        assert widget.runs["two"] is before and widget.run == "two"
+        told = asdict(kind.config) if kind.model is not triple_product.AttentionOnly else {"d": 2}
+        assert told.items() <= before["config"].items()
 
 
 @each

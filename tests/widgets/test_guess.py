@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from attn_notes.predictions import Choice, Number, Order, Part
-from attn_notes.widgets.guess import Guess
-from attn_notes.widgets.scored import Scored
+from book.kit.predictions import Choice, Number, Order, Part
+from book.page.guess import Guess
+from book.page.scored import Scored
 
 QUESTIONS = (
     Number("cats", 0, 100, "Cats", unit="%"),

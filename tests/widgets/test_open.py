@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from attn_notes.widgets import _source
+from book.page import bundle
 
 from ..exercises import CHAPTERS, ROOT
 
 
 def names(stem: str) -> set[str]:
     """The states that links open, in the lesson and in sentences that its chapter computes."""
-    chapter = ROOT / "attn_notes" / "chapters" / stem
+    chapter = ROOT / "book" / "lessons" / stem
     files = [ROOT / "book" / f"{stem}.ipynb", *chapter.glob("*.py")]
     text = "".join(path.read_text("utf-8") for path in files)
     return set(re.findall(r'#open-([\w-]+?)(?:-\d+)?\\?"', text))
@@ -23,7 +23,7 @@ def test_some_are_found() -> None:
 
 def known(stem: str) -> set[str]:
     """The states of a widget: the names in what it gives `opens`, or in its list of presets."""
-    module = _source.javascript(stem)
+    module = bundle.javascript(stem)
     given = module.rpartition("opens(root, ")[2].partition(");\n  return")[0]
     if given.startswith("states,"):
         given = module.rpartition("const states = ")[2].partition("};\n")[0] + "}"

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from attn_notes.programs import source
-from attn_notes.widgets import _source
+from book.page import bundle
 
-STEMS = sorted(path.stem for path in Path(_source.HERE).glob("[!_]*.js"))
+FILES = [path for folder in bundle.FOLDERS[:-1] for path in folder.glob("*.js")]
+STEMS = sorted(path.stem for path in FILES if path.name[0] != "_")
 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_module_has_all_of_its_own(stem: str) -> None:
-    module = _source.javascript(stem)
-    for path in _source.HERE.glob(f"_{stem}_*.js"):
+    module = bundle.javascript(stem)
+    for path in (path for path in FILES if path.name.startswith(f"_{stem}_")):
         assert module.count(f"const ${path.stem} =") == 1
 
 
@@ -23,18 +24,18 @@ def test_what_one_file_calls_its_own_is_nothing_to_another(tmp_path: Path) -> No
     (tmp_path / "one.js").write_text("const most = 1;\nexport const one = () => most;\n", "utf-8")
     own = 'import { one as first } from "./one.js";\nconst most = 2;\n'
     (tmp_path / "two.js").write_text(own, "utf-8")
-    assert _source.javascript("two", [tmp_path]).split("\n") == [
+    assert bundle.javascript("two", [tmp_path]).split("\n") == [
         *("const $one = (() => {", "const most = 1;", "const one = () => most;"),
         *("return { one };", "})();", "const { one: first } = $one;", "const most = 2;", ""),
     ]
     (tmp_path / "one.js").write_text("export const [other, another] = [1, 2];\n", "utf-8")
     with pytest.raises(ImportError, match=r"two.js imports {'one'}, which one.js does not export"):
-        _source.javascript("two", [tmp_path])
+        bundle.javascript("two", [tmp_path])
 
 
 def test_what_is_in_several_files_is_used_and_a_file_is_short_enough_to_read() -> None:
     """Each name of the shared files and of a widget's parts, by another line of some module."""
-    paths = [*_source.HERE.glob("*.js"), *source.HERE.glob("*.js")]
+    paths = [*FILES, *source.HERE.glob("*.js")]
     texts = {path.name: path.read_text("utf-8") for path in paths}
     assert not [name for name, text in texts.items() if len(text.splitlines()) > 530]
     shared = "".join(text for name, text in texts.items() if name.removesuffix(".js") not in STEMS)

@@ -1,0 +1,1 @@
+"""A course made of the lessons: homework, questions, exams, and grading."""

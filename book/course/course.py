@@ -1,0 +1,564 @@
+"""A course in a folder of the teacher's own: dated, frozen, and without answers for students.
+
+    make course COURSE=~/seminar SEED=7 START=2027-02-01 DAY=tuesday HINTS=no
+
+students/       to hand out, all of it or a week at a time
+    index.html      where to start: weeks, days, exercises with points and minutes
+    site/           the book without solutions and without notes for teachers
+    week-1-…/       a week's lesson, evidence and homework, and the package; a zip of it beside
+    project/        the notebook that a project begins with; a zip of it beside
+    calendar.ics    the days, for calendars and as a table
+private/        not for students
+    week-1-…/       the homework with its answers, the notes for the session, concept questions
+                    for Moodle and Canvas and as a page for self-test
+    teaching/       syllabus, readings, boards, announcements, grading, the project's rubric
+    decks/          the slides of each week, as pages with live models and as PDF: decks.py
+    exams/          two, of sixty minutes, with their keys
+course.yml      what was chosen, the seed that draws hidden cases among it
+
+Nothing there needs the book any more; a week is graded with its own copy of the package, so that
+what is mended in the book reaches a course only when this is called again. Then what is new is
+added, what has changed is replaced and named, and a part of the folder in which somebody has
+changed or added a file is left whole, and named as well. `course.yml` is written once.
+"""
+
+import csv
+import io
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from html import escape
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import icalendar
+import nbformat
+import yaml
+from nbformat import NotebookNode
+
+from book.course import exams, homework, papers, questions
+from book.course.course_page import page
+from book.course.homework import Week
+from book.course.questions import Question
+from book.editions import manifest
+from book.editions.editions import (
+    LINK,
+    exercise,
+    for_students,
+    in_plain,
+    solutions,
+    wheels_of,
+    without_dead_links,
+    write,
+)
+from book.editions.version import told, version, wheels
+from book.page.code import answers
+from book.site import files
+from book.site.dependencies import BookError, lesson_stems
+
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SITE = Path("students") / "site"
+DECKS = Path("private") / "decks"
+EXERCISES = "exercises.json"
+"""A week's exercises as `grading.py` reads them: a course is graded as it was handed out."""
+
+NEEDED = "before-the-course.html"
+"""A self-test, beside the students' index."""
+
+PROJECT = "audit-a-claim"
+"""A notebook for those who audit a claim of their own choice."""
+
+TEACHING = "book/teaching/"
+"""What of the book no student's site has, from the root."""
+
+SETTINGS = """\
+# Chosen when the course was made, and yours to change: `make course` reads this and never writes
+# it again. Keep it to yourself: the seed draws the numbers and the hidden cases of the exercises.
+seed: {seed}
+start: {start}  # the first day of the course, as 2027-02-01, or null for a course without dates
+day: {day}  # of the session, each week; homework is due a week later
+hints: {hints}  # whether students get them
+"""
+NBGRADER = """\
+# For a hub: nbgrader hands out and collects, `make grade` gives the points.
+c = get_config()
+c.CourseDirectory.course_id = "attention-notes"
+c.CourseDirectory.release_directory = "students"
+"""
+READ_ME = """\
+A course from Attention Notes. Begin with students/index.html: it is what your students see.
+
+students/   to hand out: put it on a web server or the learning platform, all of it or week by week.
+            It has no solutions. Each week has a zip.
+private/    for you: each week's answers, the notes for its session, and ten concept questions: for
+            Moodle (import XML), for Canvas (import QTI zip), and as a page with their answers,
+            which you may hand out if you do not ask them; two exams, with keys and rubrics;
+            teaching/: syllabus, readings, boards, announcements, grading, a rubric for projects,
+            and AGENTS.md, to put beside the notebooks if you like;
+            slides in private/decks, a page a lesson, to be opened in a browser (S: your notes).
+course.yml  what was chosen. The seed draws hidden cases; keep it to yourself.
+
+An hour for a week: read the lesson on the site and guess at its top (20 minutes); notes.html of the
+week has the plan, what to leave out in a hall stands in the syllabus (15); choose two of the ten
+questions to ask in the session (10); solve the exercise of judgement yourself (10); send the
+announcement, and copy the board of the week (5). Once, before week 1: put students/ where they
+reach it, try site/ on a phone and the week's zip on one laptop of the room.
+
+A week is graded, in a copy of the book's source, by
+
+    make grade COURSE=… WEEK=1 IN=handed-in.zip
+
+with the zip that Moodle or Canvas gives, or nbgrader's folder `submitted`. On a hub, nbgrader hands
+out, collects and gives back, from this folder: `nbgrader release_assignment {week}`,
+then `collect`, then, when graded, `release_feedback`.
+
+To take over what was mended in the book since, and to see what it was: `make course COURSE=…` once
+more. What you have changed is left as it is. To get a part anew, move yours away first.
+
+{told}
+"""
+
+
+# What is chosen
+
+
+class Settings(NamedTuple):
+    """What a teacher has chosen; `course.yml`."""
+
+    seed: int
+    start: date | None = None
+    day: str = DAYS[0]
+    hints: bool = True
+
+
+def settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
+    """What a course's file says, or, for a new course, what was chosen.
+
+    Raises:
+        BookError: something is not what it should be, or the file says otherwise than was chosen.
+    """
+    path = folder / "course.yml"
+    if not path.exists():
+        return checked({"seed": secrets.randbelow(2**31), **chosen}, "")
+    try:
+        said = yaml.safe_load(path.read_text("utf-8"))
+    except yaml.YAMLError as error:
+        raise BookError(f"{path} cannot be read: {error}") from error
+    if not isinstance(said, dict) or "seed" not in said:
+        raise BookError(f"{path} has no seed. It is the file of a course.")
+    found = checked(said, f"{path}: ")
+    wanted = checked({**said, **chosen}, "")
+    for name in Settings._fields:
+        if getattr(wanted, name) != getattr(found, name):
+            raise BookError(
+                f"{path} says {name}: {getattr(found, name)}. It is yours, so no command changes "
+                f"it: write {getattr(wanted, name)} there, and call again."
+            )
+    return found
+
+
+def checked(said: Mapping[str, Any], where: str) -> Settings:
+    """Settings as they may be.
+
+    Raises:
+        BookError: one is not; says which, and where it was said.
+    """
+    if unknown := {*said} - {*Settings._fields}:
+        raise BookError(f"{where}there is no setting {sorted(unknown)[0]!r}.")
+    found = Settings(**said)
+    start = found.start
+    if isinstance(start, str):
+        try:
+            start = date.fromisoformat(start)
+        except ValueError:
+            raise BookError(f"{where}start is a day as 2027-02-01, not {start}.") from None
+    if not isinstance(found.seed, int) or found.seed not in range(2**63):
+        raise BookError(
+            f"{where}the seed is a whole number from 0 to {2**63 - 1}, not {found.seed}."
+        )
+    if str(found.day).lower() not in DAYS:
+        raise BookError(f"{where}day is one of {', '.join(DAYS)}, not {found.day}.")
+    if not isinstance(found.hints, bool):
+        raise BookError(f"{where}hints is true or false, not {found.hints}.")
+    return found._replace(start=start, day=found.day.lower())
+
+
+# The course
+
+
+def make(
+    root: Path,
+    folder: Path,
+    chosen: Mapping[str, Any],
+    render: Callable[[Path, Path, bool], bool],
+    present: Callable[[Path, Path, Path, int], None] | None = None,
+) -> None:
+    """Make a course, or bring one up to date; prints what that did.
+
+    Args:
+        root: of the project.
+        folder: the teacher's own.
+        chosen: settings, by name; what is not chosen stays, or is as it is where nothing is said.
+        render: writes the site for students into a folder, unless the one that it is given is made
+            of the same; with hints or without. Says whether it did.
+        present: writes the slides, given the site, a folder for them, the one that they may have
+            been written to before, and the seed; none where nothing is given.
+
+    Raises:
+        BookError: a setting is none, or `folder` is something else's. Nothing has been changed.
+    """
+    begun = folder / "course.yml"
+    if folder.exists() and not begun.exists() and any(folder.iterdir()):
+        raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
+    of = settings(folder, chosen)
+    weeks = [homework.week(root, stem, i, of.seed) for i, stem in enumerate(lesson_stems(root), 1)]
+    with tempfile.TemporaryDirectory() as name:
+        new, made_of = Path(name), version(root)
+        packages = wheels(root, new)
+        for week in weeks:
+            write_week(root, new, week, of, made_of, packages)
+        papers.write(root / TEACHING, new / "private", weeks)
+        write_project(root, new / "students", made_of, packages)
+        for path in packages:
+            path.unlink()
+        fresh = render(new / SITE, folder / SITE, of.hints)
+        if present:
+            site = (new if fresh else folder) / SITE
+            present(site, new / DECKS, folder / DECKS, of.seed)
+        students = new / "students"
+        write_exams(root, new, of)
+        (students / "index.html").write_text(index(weeks, of, made_of, students), "utf-8")
+        if of.start:
+            (students / "calendar.csv").write_bytes(as_table(weeks, of).encode())
+            (students / "calendar.ics").write_bytes(as_calendar(weeks, of, made_of))
+        shutil.copy(root / "LICENSE", students)
+        (new / "nbgrader_config.py").write_text(NBGRADER, "utf-8")
+        text = READ_ME.format(week=weeks[0].name, told=told(made_of))
+        (new / "README.txt").write_text(text, "utf-8")
+        if not begun.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            files.write_whole(begun, in_words(of).encode())
+        said = manifest.merge(new, folder, () if fresh else (SITE.as_posix(),))
+        print(*said, sep="\n")
+
+
+def in_words(of: Settings) -> str:
+    """The file `course.yml`."""
+    start = of.start.isoformat() if of.start else "null"
+    return SETTINGS.format(seed=of.seed, start=start, day=of.day, hints=str(of.hints).lower())
+
+
+def write_week(
+    root: Path, new: Path, week: Week, of: Settings, made_of: str, packages: list[Path]
+) -> None:
+    """A week's folders, for students and private, and the students' zip."""
+    students, private = new / "students" / week.name, new / "private" / week.name
+    sheet = f"week-{week.number}-homework.ipynb"
+    titles = ("lesson", "evidence")
+    names = {
+        path.relative_to(root / "book"): f"week-{week.number}-{title}.ipynb"
+        for path, title in zip(homework.pages(root, week.stem), titles, strict=False)
+    }
+    instead = f"## Exercises\n\nThe exercises of this week stand in `{sheet}`."
+    for path, name in names.items():
+        lesson = nbformat.read(root / "book" / path, as_version=4)
+        lesson = homework.without_exercises(lesson, instead)
+        hand_out(relinked(lesson, path, names), students / name, made_of)
+    asked = homework.sheet(week, made_of, hints=of.hints)
+    hand_out(relinked(asked, Path(), {}), students / sheet, made_of)
+    for path in (*packages, root / "LICENSE"):
+        shutil.copy(path, students)
+    (students / "README.txt").write_text(read_me(week, of, made_of), "utf-8")
+    zipped(students)
+    answers = homework.sheet(week, made_of, solved=True)
+    hand_out(relinked(answers, Path(), {}), private / "answers.ipynb", made_of)
+    (private / EXERCISES).write_text(homework.as_json(week), "utf-8")
+    asked_of = root / "book" / "lessons" / week.stem / "questions.yml"
+    if asked_of.is_file():
+        write_questions(questions.read(asked_of, of.seed), week, private, made_of)
+
+
+def write_project(root: Path, students: Path, made_of: str, packages: list[Path]) -> None:
+    """What a project begins with: a notebook that runs, and its packages beside it."""
+    source = root / TEACHING / f"{papers.TEMPLATE}.md"
+    if not source.is_file():
+        return
+    hand_out(papers.template(source), students / "project" / f"{PROJECT}.ipynb", made_of)
+    for path in (*packages, root / "LICENSE"):
+        shutil.copy(path, students / "project")
+    zipped(students / "project")
+
+
+def write_questions(found: list[Question], week: Week, private: Path, made_of: str) -> None:
+    """A week's concept questions, for platforms and as a page."""
+    title = f"Week {week.number}: {week.title}"
+    (private / "questions-moodle.xml").write_text(questions.moodle_xml(found, title), "utf-8")
+    made = questions.canvas_qti(found, title, day_of(made_of).isoformat())
+    (private / "questions-canvas.zip").write_bytes(made)
+    (private / "self-test.html").write_text(questions.self_test(found, title), "utf-8")
+
+
+def write_exams(root: Path, new: Path, of: Settings) -> None:
+    """The exams with their keys, and what students can try before the course."""
+    if not (root / TEACHING / "exams.yml").is_file():
+        return
+    there = new / "private" / "exams"
+    there.mkdir(parents=True)
+    for exam in exams.read(root / TEACHING, of.seed):
+        name = exam.title.lower().replace(" ", "-")
+        (there / f"{name}.html").write_text(exams.paper(exam), "utf-8")
+        (there / f"{name}-key.html").write_text(exams.key(exam), "utf-8")
+    needed = questions.read(root / TEACHING / "needed.yml", of.seed)
+    text = questions.self_test(needed, "Before the course")
+    (new / "students" / NEEDED).write_text(text, "utf-8")
+
+
+def hand_out(notebook: NotebookNode, path: Path, made_of: str) -> None:
+    """Write a notebook that runs anywhere, with its package beside it."""
+    write(in_plain(notebook, made_of), path, made_of)
+
+
+def relinked(notebook: NotebookNode, here: Path, names: Mapping[Path, str]) -> NotebookNode:
+    """A page of the book whose links lead to the files of its week, and to no other page."""
+
+    def renamed(link: re.Match[str]) -> str:
+        target, mark, place = link[2].partition("#")
+        path = Path(os.path.normpath(here.parent / target))
+        return f"[{link[1]}]({names[path]}{mark}{place})" if path in names else link[0]
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            text = without_dead_links(cell.source, here, names.__contains__)
+            cell.source = LINK.sub(renamed, text)
+    return notebook
+
+
+def read_me(week: Week, of: Settings, made_of: str) -> str:
+    """What stands in a week's folder."""
+    due = f" It is due on {in_full(days(week, of)[1])}." if of.start else ""
+    return f"""\
+Week {week.number}: {week.title}
+
+week-{week.number}-lesson.ipynb     to read and run
+week-{week.number}-homework.ipynb   {week.points} points, about {week.minutes} minutes.{due}
+
+In an environment of Python 3.11 to 3.13:
+
+    pip install {wheels_of(made_of)} jupyterlab
+    jupyter lab
+
+In Colab or elsewhere, put both wheels beside the notebooks, and run their first cell.
+
+{told(made_of)}
+"""
+
+
+def zipped(folder: Path, inside: bool = False) -> None:
+    """A zip of a folder beside it, the same as long as the folder is; or of what is inside only."""
+    start = folder if inside else folder.parent
+    with zipfile.ZipFile(f"{folder}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                entry = zipfile.ZipInfo(path.relative_to(start).as_posix())
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, path.read_bytes())
+
+
+# The site
+
+
+def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
+    """The sources of a site for students, by path from the root.
+
+    Without the notes for teachers and what leads to them, without solutions, and without hints
+    where the teacher wants none.
+    """
+    found = {}
+    for name, content in sources.items():
+        path = PurePosixPath(name)
+        if name.startswith(TEACHING):
+            continue
+        if name == "_toc.yml":
+            content = without_teaching(content)
+        elif path.suffix == ".ipynb":
+            notebook = for_students(with_uses(nbformat.reads(content.decode(), as_version=4)))
+            if not hints:
+                notebook.cells = [c for c in notebook.cells if not exercise(c, "hint")]
+            for cell in notebook.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = without_dead_links(cell.source, Path(name), is_no_note)
+            content = nbformat.writes(notebook).encode()
+        elif path.suffix == ".md":
+            content = without_sections(content.decode(), "](teaching/").encode()
+        found[name] = content
+    return found
+
+
+def with_uses(notebook: NotebookNode) -> NotebookNode:
+    """A page that says of each exercise what its solution takes of the package.
+
+    The page lets an answer use that, which can no longer be seen where there is no solution.
+    """
+    setup = "".join(cell.source for cell in notebook.cells if cell.id == "setup")
+    codes = solutions(notebook)
+    for cell in notebook.cells:
+        if told := cell.metadata.get("exercise"):
+            told["uses"] = list(answers.uses(codes[told["name"]], setup))
+    return notebook
+
+
+def is_no_note(path: Path) -> bool:
+    """Whether a page stays where teachers' notes go."""
+    return not path.as_posix().startswith(TEACHING)
+
+
+def without_sections(source: str, telling: str) -> str:
+    r"""A page without the sections that say something.
+
+    >>> without_sections("# Book\n\n## One\n\nA.\n\n## Two\n\nB.\n", "B.")
+    '# Book\n\n## One\n\nA.\n\n'
+    """
+    parts = re.split(r"^(?=## )", source, flags=re.MULTILINE)
+    return "".join(part for part in parts if telling not in part)
+
+
+def without_teaching(contents: bytes) -> bytes:
+    """A table of contents without the notes for teachers."""
+
+    def kept(node: Any) -> Any:
+        if isinstance(node, list):
+            return [kept(each) for each in node if not is_note(each)]
+        return {name: kept(value) for name, value in node.items()} if is_dict(node) else node
+
+    def is_note(node: Any) -> bool:
+        return is_dict(node) and f"{node.get('file')}".startswith(TEACHING)
+
+    def is_dict(node: Any) -> bool:
+        return isinstance(node, dict)
+
+    toc = kept(yaml.safe_load(contents))
+    if "parts" in toc:
+        toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
+    return yaml.safe_dump(toc, sort_keys=False).encode()
+
+
+# Days
+
+
+def days(week: Week, of: Settings) -> tuple[date, date]:
+    """When a week's session is and when its homework is due, in a course that has a start.
+
+    >>> one = Week(2, "", "", "", ())
+    >>> [day.isoformat() for day in days(one, Settings(7, date(2027, 2, 3), "tuesday"))]
+    ['2027-02-16', '2027-02-23']
+    """
+    assert of.start
+    first = of.start + timedelta((DAYS.index(of.day) - of.start.weekday()) % 7)
+    session = first + timedelta(weeks=week.number - 1)
+    return session, session + timedelta(weeks=1)
+
+
+def in_full(day: date) -> str:
+    """A day as one says it.
+
+    >>> in_full(date(2027, 2, 2))
+    'Tuesday, 2 February 2027'
+    """
+    return f"{day:%A}, {day.day} {day:%B %Y}"
+
+
+def as_table(weeks: list[Week], of: Settings) -> str:
+    """The days as a table that spreadsheets open."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(("week", "title", "session", "homework due", "points", "minutes"))
+    for week in weeks:
+        session, due = days(week, of)
+        row = (week.title, session.isoformat(), due.isoformat(), week.points, week.minutes)
+        table.writerow((week.number, *row))
+    return out.getvalue()
+
+
+def as_calendar(weeks: list[Week], of: Settings, made_of: str) -> bytes:
+    """The days as a calendar: of each week the session, and when its homework is due."""
+    found = icalendar.Calendar()
+    found.add("prodid", f"-//Attention Notes//{made_of}//EN")
+    found.add("version", "2.0")
+    for week in weeks:
+        session, due = days(week, of)
+        for what, day in ((f"Week {week.number}: {week.title}", session), (due_title(week), due)):
+            event = icalendar.Event()
+            event.add("uid", f"{week.name}-{'due' if day == due else 'session'}@attention-notes")
+            event.add("dtstamp", datetime.combine(session, time(), UTC))
+            event.add("dtstart", day)
+            event.add("summary", what)
+            found.add_component(event)
+    return found.to_ical()
+
+
+def due_title(week: Week) -> str:
+    """What a calendar says on the day on which a week's homework is due."""
+    return f"Due: homework of week {week.number} ({week.points} points)"
+
+
+def day_of(made_of: str) -> date:
+    """The day of a version; that of the oldest zip where it says none.
+
+    >>> day_of("0.2.0+20261124.g1234567").isoformat(), day_of("0.2.0+d89abcde").year
+    ('2026-11-24', 1980)
+    """
+    found = re.search(r"\+(\d{8})\.", made_of)
+    return date.fromisoformat(found[1]) if found else date(1980, 1, 1)
+
+
+# Where to start
+
+
+def index(weeks: list[Week], of: Settings, made_of: str, students: Path) -> str:
+    """Where students start: the weeks, with what is to be read, done and handed in."""
+    body = "\n".join(index_body(weeks, of, made_of, students))
+    return page("Attention Notes: the course", body)
+
+
+def index_body(weeks: list[Week], of: Settings, made_of: str, students: Path) -> Iterator[str]:
+    """Its elements, in their order."""
+    calendar = ' The days are in <a href="calendar.ics">a calendar</a>.' if of.start else ""
+    yield "<h1>Attention Notes: the course</h1>"
+    yield (
+        "<p>A week is a lesson to read, with a model to play with in the page, and a notebook of "
+        f'exercises to hand in. All lessons: <a href="site/index.html">the book</a>.{calendar}</p>'
+    )
+    if (students / NEEDED).is_file():
+        yield f'<p>What you need for it, in ten minutes: <a href="{NEEDED}">a self-test</a>.</p>'
+    for week in weeks:
+        yield f"<h2>Week {week.number}. {escape(week.title)}</h2>"
+        yield f"<p>{escape(week.question)}</p>"
+        if of.start:
+            session, due = days(week, of)
+            yield f"<p>{in_full(session)}. Homework due on {in_full(due)}.</p>"
+        yield (
+            f'<p><a href="site/book/{week.stem}.html">Read the lesson</a> · '
+            f'<a href="{week.name}.zip" download>Download the notebooks</a></p>'
+        )
+        yield '<table><thead><tr><th class="number"></th><th>exercise</th>'
+        yield '<th class="number">points</th><th class="number">minutes</th></tr></thead><tbody>'
+        for one in week.exercises:
+            numbers = [f'<td class="number">{n}</td>' for n in (one.points, one.minutes)]
+            yield (
+                f'<tr><td class="number">{one.number}</td><td>{escape(one.title)}</td>'
+                f"{''.join(numbers)}</tr>"
+            )
+        yield f'<tr><td></td><td>in all</td><td class="number">{week.points}</td>'
+        yield f'<td class="number">{week.minutes}</td></tr></tbody></table>'
+    if (students / "project").is_dir():
+        yield "<h2>The project: audit a claim</h2>"
+        yield (
+            "<p>A paper says that a new part helps. Does it? Floor, control, rate, seeds, verdict. "
+            '<a href="project.zip" download>Download the notebook</a></p>'
+        )
+    yield f"<footer>{escape(told(made_of))}</footer>"

@@ -1,0 +1,252 @@
+"""A week of a course: its lesson's exercises as one notebook to hand in, numbered through.
+
+A sheet has the exercises of a lesson and of the evidence below it, each with its points and its
+minutes, and a setup before those that need another. Who grades knows a sheet by its metadata and
+an answer by its cell's, whatever the file is called now: the names are nbgrader's, whose extensions
+then leave students the answers to change and nothing else.
+"""
+
+import copy
+import importlib
+import json
+import random
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+from nbformat import NotebookNode
+
+from book.editions.editions import folds, solutions
+from book.site.dependencies import BookError
+
+TITLE = re.compile(r"Exercise \d+(?P<open>, open)?: (?P<title>.+) \(\d+ points, \d+ minutes\)$")
+"""Of a question in the book; points and minutes the metadata say, too."""
+
+CASE = re.compile(r"^case = 0$", re.MULTILINE)
+"""In a stub: which numbers are to be judged."""
+
+SHEET = "attention-notes"
+"""A sheet's own metadata: which week's it is, and the version it was made from."""
+
+
+class Exercise(NamedTuple):
+    """An exercise of a week, by what its cells hold."""
+
+    name: str
+    number: int
+    title: str
+    points: int
+    minutes: int
+    outcome: str
+    question: str
+    hint: str
+    stub: str
+    check: str
+    solution: str
+    setup: str
+    open: bool = False
+    """Whether it asks for the best that one can find, and not for the one right answer."""
+    case: int = 0
+    """Which numbers are to be judged, where a course has its own; 0 is the book's."""
+
+    def head(self) -> str:
+        """What stands above the question.
+
+        >>> one = Exercise("sum", 2, "add", 3, 10, "", "", "", "", "", "", "")
+        >>> one.head()
+        'Exercise 2: add (3 points, 10 minutes)'
+        """
+        return (
+            f"Exercise {self.number}: {self.title} ({self.points} points, {self.minutes} minutes)"
+        )
+
+
+class Week(NamedTuple):
+    """A lesson of a course."""
+
+    number: int
+    stem: str
+    title: str
+    question: str
+    exercises: tuple[Exercise, ...]
+
+    @property
+    def name(self) -> str:
+        """What its folder is called, so that weeks sort and say what they are.
+
+        >>> Week(1, "deep_qkv", "Was it the new part?", "", ()).name
+        'week-1-was-it-the-new-part'
+        """
+        words = re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+        return f"week-{self.number}-{words}"
+
+    @property
+    def points(self) -> int:
+        """Of all exercises."""
+        return sum(one.points for one in self.exercises)
+
+    @property
+    def minutes(self) -> int:
+        """Of all exercises."""
+        return sum(one.minutes for one in self.exercises)
+
+
+def pages(root: Path, stem: str) -> list[Path]:
+    """A lesson's notebook and, where there is one, its evidence's."""
+    found = [root / "book" / f"{stem}.ipynb", root / "book" / "evidence" / f"{stem}.ipynb"]
+    return [path for path in found if path.is_file()]
+
+
+def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
+    """A lesson as a week of a course, with the cases of its seed; with the book's if none is given.
+
+    Raises:
+        BookError: an exercise's title is not one.
+    """
+    exercises: list[Exercise] = []
+    notebooks = [nbformat.read(path, as_version=4) for path in pages(root, stem)]
+    for notebook in notebooks:
+        cells = {cell.id: cell.source for cell in notebook.cells}
+        codes = solutions(notebook)
+        for cell in notebook.cells:
+            told = cell.metadata.get("exercise")
+            if not told:
+                continue
+            name = told["name"]
+            title, question, is_open = asked(cell.source)
+            one = Exercise(
+                name=name,
+                number=len(exercises) + 1,
+                title=title,
+                points=told["points"],
+                minutes=told["minutes"],
+                outcome=told["outcome"],
+                question=question,
+                hint=cells.get(f"exercise-{name}-hint", ""),
+                stub=cells[f"exercise-{name}-answer"],
+                check=cells[f"exercise-{name}-check"],
+                solution=codes[name],
+                setup="\n\n".join(cells[need] for need in told["needs"]),
+                open=is_open,
+            )
+            exercises.append(one if seed is None else with_case(one, stem, seed))
+    first = notebooks[0]
+    top = re.match(r"# (.+)", first.cells[0].source)
+    shown = top[1].strip() if top else stem
+    return Week(number, stem, shown, first.metadata.get("question", ""), tuple(exercises))
+
+
+def with_case(one: Exercise, stem: str, seed: int) -> Exercise:
+    """An exercise whose numbers are the course's own, if there are any to be judged."""
+    if not CASE.search(one.stub):
+        return one
+    case = random.Random(f"{seed} {stem} {one.name}").randrange(1, 10**6)
+    checks = importlib.import_module(f"book.lessons.{stem}.checks")
+    judged = getattr(checks, one.check.removeprefix("checks.").partition("(")[0])
+    solution = f"case = {case}\nanswer = {judged.solved(case)!r}"
+    return one._replace(stub=CASE.sub(f"case = {case}", one.stub), solution=solution, case=case)
+
+
+def asked(source: str) -> tuple[str, str, bool]:
+    r"""The title and the text of a question, from the directive that holds both; is it open?
+
+    >>> title = "Exercise 3, open: hide a leak (4 points, 60 minutes)"
+    >>> asked(f":::{{admonition}} {title}\n:class: exercise\n\nWrite.\n:::")
+    ('hide a leak', 'Write.', True)
+
+    Raises:
+        BookError: the title is not one of an exercise.
+    """
+    found = folds(source)
+    head = TITLE.match(found[0].title) if found else None
+    if head is None:
+        raise BookError(f"This is no exercise's title: {found[0].title if found else source!r}")
+    return head["title"], found[0].body, bool(head["open"])
+
+
+def as_json(week: Week) -> str:
+    """A week as a file, from which it can be graded when the book is another."""
+    told = week._asdict() | {"exercises": [one._asdict() for one in week.exercises]}
+    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def from_json(text: str) -> Week:
+    """The week of such a file."""
+    told = json.loads(text)
+    return Week(**told | {"exercises": tuple(Exercise(**one) for one in told["exercises"])})
+
+
+def sheet(week: Week, version: str, *, hints: bool = True, solved: bool = False) -> NotebookNode:
+    """A week's exercises as a notebook: for students or, solved, for those who teach."""
+    cells, ready = [text(overview(week), "overview")], ""
+    for one in week.exercises:
+        if one.setup != ready:
+            cells.append(code(one.setup, f"{one.name}-setup"))
+            cells[-1].metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}
+            ready = one.setup
+        cells.append(text(f"## {one.head()}\n\n{one.question}", f"{one.name}-question"))
+        if hints and one.hint:
+            cells.append(text(one.hint, f"{one.name}-hint"))
+        cells.append(code(one.solution if solved else one.stub, one.name))
+        cells[-1].metadata["nbgrader"] |= {"solution": True, "locked": False}
+        cells.append(code(one.check, f"{one.name}-check"))
+    found = nbformat.v4.new_notebook(cells=cells)
+    found.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
+    found.metadata[SHEET] = {"week": week.name, "version": version}
+    return found
+
+
+def overview(week: Week) -> str:
+    """What stands on top of a sheet."""
+    rows = [f"| {e.number} | {e.title} | {e.points} | {e.minutes} |" for e in week.exercises]
+    table = "\n".join(["| | exercise | points | minutes |", "|---:|---|---:|---:|", *rows])
+    return (
+        f"# Week {week.number}: {week.title}\n\n"
+        "Homework. Write each answer into its cell and run the cell below it, which says whether "
+        "it is right and, if not, by which symptom. Hand in this notebook, under whatever name; "
+        "or, where you have answered on the site, the file that *Save* gives under an exercise."
+        "\n\n"
+        f"{table}\n\n{week.points} points and about {week.minutes} minutes in all."
+    )
+
+
+def text(source: str, name: str) -> NotebookNode:
+    """A cell of text that students leave as it is."""
+    return marked(nbformat.v4.new_markdown_cell(source), name)
+
+
+def code(source: str, name: str) -> NotebookNode:
+    """A cell of code that students leave as it is."""
+    return marked(nbformat.v4.new_code_cell(source), name)
+
+
+def marked(cell: NotebookNode, name: str) -> NotebookNode:
+    """A cell with a name by which a sheet that comes back is read; in nbgrader's third format."""
+    cell["id"] = re.sub(r"\W", "-", name)[:64]
+    cell.metadata["nbgrader"] = {
+        "grade_id": name,
+        "schema_version": 3,
+        "grade": False,
+        "solution": False,
+        "locked": True,
+        "task": False,
+    }
+    return cell
+
+
+def without_exercises(notebook: NotebookNode, instead: str) -> NotebookNode:
+    """A lesson whose exercises stand elsewhere: where the first stood, what is said instead."""
+    found, said = copy.deepcopy(notebook), False
+    found.cells = []
+    for cell in copy.deepcopy(notebook.cells):
+        if not cell.id.startswith("exercise"):
+            found.cells.append(cell)
+        elif not said:
+            said = True
+            found.cells.append(nbformat.v4.new_markdown_cell(instead, id="exercises"))
+    return found

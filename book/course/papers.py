@@ -1,0 +1,126 @@
+"""Pages for those who give a course, from the book's own, which read without the book.
+
+`notes.html` of a week and `teaching/` of a course's private folder are made from the Markdown in
+`book/teaching/`; links that led through the book lead into the course.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from markdown_it import MarkdownIt
+from mdit_py_plugins.deflist import deflist_plugin
+from myst_nb.core.read import read_myst_markdown_notebook
+from nbformat import NotebookNode
+from pybtex.database import parse_file
+
+from book.course.course_page import page
+from book.course.homework import Week
+
+SITE = "../../students/site/book"
+"""From a folder in the private one."""
+
+TEMPLATE = "audit"
+"""What a project begins with: no page, but a notebook for students."""
+
+AGENTS = "AGENTS.md"
+"""A request to programs that assist, as it is, for whoever puts it beside the notebooks."""
+
+NOT_HERE = ("index", "AGENTS")
+"""Pages of that folder that a course has in another form."""
+
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+CITED = re.compile(r"\{cite:t\}`(\w+)`")
+INCLUDED = re.compile(r"```\{literalinclude\} (\S+)\n(?::.*\n)*```")
+
+
+def write(teaching: Path, private: Path, weeks: Sequence[Week]) -> None:
+    """All pages for teachers, into the private folder of a course.
+
+    Args:
+        teaching: the book's folder.
+        private: the course's; has a folder for each week.
+        weeks: of the course.
+    """
+    titles = {week.stem: week.title for week in weeks}
+    names = {week.stem: week.name for week in weeks}
+    for path in sorted(teaching.glob("*.md")):
+        if path.stem in names:
+            there = private / names[path.stem] / "notes.html"
+        elif path.stem in (*NOT_HERE, TEMPLATE):
+            continue
+        else:
+            there = private / "teaching" / f"{path.stem}.html"
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.write_text(rendered(path, titles, names), "utf-8")
+    if (teaching / AGENTS).is_file():
+        shutil.copy(teaching / AGENTS, private / "teaching")
+
+
+def rendered(path: Path, titles: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """A page for teachers as HTML that needs nothing beside the course's folder.
+
+    Args:
+        path: of the page, in the book's folder `teaching`.
+        titles: of the lessons, by their stems.
+        names: what a week's folder is called, by the stem of its lesson.
+    """
+    text = path.read_text("utf-8")
+    text = INCLUDED.sub(lambda found: fenced(path.with_name(found[1]).read_text("utf-8")), text)
+    text = CITED.sub(cited(path.parents[1] / "references.bib"), text)
+    text = LINK.sub(lambda found: relinked(found[1], found[2], titles, names), text)
+    top = re.match(r"# (?:Teaching: )?(.+)", text)
+    made = MarkdownIt("js-default").use(deflist_plugin).render(text)
+    return page(top[1] if top else path.stem, made)
+
+
+def fenced(text: str) -> str:
+    """A text as it is written."""
+    return f"```text\n{text}```"
+
+
+def cited(bibliography: Path) -> Callable[[re.Match[str]], str]:
+    """What puts a link to a work in the place of a citation."""
+    entries = parse_file(str(bibliography)).entries
+
+    def link(found: re.Match[str]) -> str:
+        entry = entries[found[1]]
+        first, *others = (" ".join(each.last_names) for each in entry.persons["author"])
+        name = f"{first} and others" if others else first
+        return f"[{name} ({entry.fields['year']})]({entry.fields['url']})"
+
+    return link
+
+
+def relinked(shown: str, target: str, titles: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """A link of the book's pages for teachers, from a folder of the private one.
+
+    >>> weeks = {"deep_qkv": "week-1-was-it"}
+    >>> relinked("", "../deep_qkv.ipynb", {"deep_qkv": "Was it?"}, weeks)
+    '[Was it?](../../students/site/book/deep_qkv.html)'
+    >>> relinked("notes", "deep_qkv.md", {}, weeks), relinked("costs", "costs.md#one", {}, weeks)
+    ('[notes](../week-1-was-it/notes.html)', '[costs](../teaching/costs.html#one)')
+    """
+    if re.match(r"[a-z]+:|#", target):
+        return f"[{shown}]({target})"
+    place, mark, anchor = target.partition("#")
+    path = PurePosixPath(place)
+    stem, shown = path.stem, shown or titles.get(path.stem, path.stem)
+    if path.parts[0] == "..":
+        there = f"{SITE}/{path.relative_to('..').with_suffix('.html')}"
+    elif stem in names:
+        there = f"../{names[stem]}/notes.html"
+    elif stem == "index":
+        return shown
+    else:
+        there = f"../teaching/{stem}.html"
+    return f"[{shown}]({there}{mark}{anchor})"
+
+
+def template(path: Path) -> NotebookNode:
+    """The notebook that a project begins with, written as MyST Markdown."""
+    found = read_myst_markdown_notebook(path.read_text("utf-8"), path=path)
+    for number, cell in enumerate(found.cells):
+        cell.id = f"audit-{number}"
+    return found

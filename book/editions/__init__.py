@@ -1,0 +1,1 @@
+"""The notebooks for other places, and the wheels that they need."""

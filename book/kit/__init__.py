@@ -1,0 +1,1 @@
+"""What any lesson is made with: records, claims, figures, tables, guesses and exercises."""

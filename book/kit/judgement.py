@@ -1,0 +1,96 @@
+"""Exercises that ask for a judgement: numbers are seen, and one thing may be said of them.
+
+A case is drawn by its number, so that a course has its own and a solution that is published fits no
+other. What is given is a dictionary of what was computed and a verdict. Half of the points are for
+the numbers, and the verdict is looked at only where they are right: it has to rest on them.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Generator
+
+from book.kit.exercises import Outcome, WrongError, check, need, number
+
+NEAR = 0.005
+"""By which share of itself a number may be off, for what a reader may round away."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is seen, and what may be said of it.
+
+    Args:
+        seen: the numbers, by what they are.
+        numbers: what is to be computed from them.
+        verdict: the right one.
+        verdicts: all, each with what is wrong with it where it is not the right one.
+        mistakes: number → values that a typical mistake gives, with its symptom.
+        digits: after the point, to which a number may be rounded.
+    """
+
+    seen: Mapping[str, Any]
+    numbers: Mapping[str, float]
+    verdict: str
+    verdicts: Mapping[str, str]
+    mistakes: Mapping[str, tuple[tuple[float, str], ...]]
+    digits: int | None = None
+
+
+class Judged:
+    """A check of `(case, answer)`, as `exercises.check` makes one; made by decorating `draw`."""
+
+    def __init__(self, draw: Callable[[Generator], Case]) -> None:
+        self._draw = draw
+        self.__doc__ = getattr(draw, "__doc__", None)  # a page's Python keeps none
+        self._check = check(self._judge)
+
+    def __repr__(self) -> str:
+        return f"{self._draw.__name__}((case, answer))"
+
+    def __call__(self, given: object, *, seed: int | None = None) -> Outcome:
+        return self._check(given, seed=seed)
+
+    def _case(self, number: int) -> Case:
+        """The case of a number, the same each time."""
+        return self._draw(Generator().manual_seed(number))
+
+    def seen(self, number: int) -> dict[str, Any]:
+        """The numbers that are to be judged."""
+        return dict(self._case(number).seen)
+
+    def solved(self, number: int) -> dict[str, Any]:
+        """The right answer to a case, for whoever makes a course."""
+        case = self._case(number)
+        return {**case.numbers, "verdict": case.verdict}
+
+    def _judge(self, given: tuple[int, Any], _: Generator) -> str:
+        which, answer = given
+        case = self._case(which)
+        wanted = [*sorted(case.numbers), "verdict"]  # a page's dictionaries have no order
+        need(answer is not ... and answer is not None, "there is no answer yet.")
+        if not isinstance(answer, dict) or {*answer} != {*wanted}:
+            raise WrongError(f"give a dictionary with {', '.join(wanted)}.")
+        need(all(answer[name] is not ... for name in wanted), "there is no answer yet.")
+        for name in wanted[:-1]:
+            value, right = number(answer[name]), case.numbers[name]
+            rounded = case.digits is not None and value == round(right, case.digits)
+            for wrong, symptom in case.mistakes.get(name, ()):
+                other = rounded or not near(value, wrong) or near(wrong, right)
+                need(other, f"{name}: {symptom}")
+            need(rounded or near(value, right), f"{name} is not {value:.4g} in these numbers.")
+        said = answer["verdict"]
+        listed = ", ".join(f"“{each}”" for each in sorted(case.verdicts))
+        need(said in case.verdicts, f"the numbers are right; the verdict is one of {listed}.", 0.5)
+        if said != case.verdict:
+            raise WrongError(
+                f"the numbers are right, but not the verdict: {case.verdicts[said]}", 0.5
+            )
+        return "the numbers are right, and so is the verdict."
+
+
+def near(one: float, other: float) -> bool:
+    """Whether two numbers agree to what a reader may round away."""
+    return math.isclose(one, other, rel_tol=NEAR, abs_tol=1e-9)

@@ -1,0 +1,69 @@
+"""The lesson's figures: results in, a picture with title, caption and alternative text out."""
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+
+from attn_notes.tasks import sorting
+from book.kit import figures
+from book.kit.figures import Picture, Yours
+from book.lessons.attention import recipe
+from book.lessons.attention.evidence import Crowd, recorded
+
+COLOUR = {"mask": figures.INK, "no mask": figures.PUBLISHED}
+NAMES = {"mask": "with the mask", "no mask": "without the mask"}
+
+
+def _curves(ax: Axes, crowds: Mapping[str, Crowd]) -> None:
+    ax.axhspan(0, sorting.FLOOR, facecolor="none", edgecolor=figures.GREY, hatch="///", linewidth=0)
+    ax.axhline(sorting.FLOOR, color=figures.FLOOR, linewidth=2.4)
+    for mask, crowd in crowds.items():
+        ax.plot(crowd.steps, crowd.losses, color=COLOUR[mask], linewidth=1, alpha=0.7)
+
+
+def losses(crowds: Mapping[str, Crowd]) -> Picture:
+    """The loss of every seed in training, with the mask and without, and the floor."""
+    below = {mask: crowd.below for mask, crowd in crowds.items()}
+    seeds = len(crowds["mask"].right)
+    with figures.figure(5.5, 3.0) as (fig, ax):
+        _curves(ax, crowds)
+        ax.set(xlabel="step", ylabel="loss, nats", ylim=(0, 1.4), xlim=(0, recipe.STEPS))
+        for mask, y in {"mask": sorting.FLOOR, "no mask": 0.0}.items():  # beside where they end
+            ax.text(
+                1.02,
+                y,
+                NAMES[mask],
+                va="center",
+                color=COLOUR[mask],
+                transform=ax.get_yaxis_transform(),
+            )
+    return Picture(
+        fig,
+        f"{below['mask']} of {seeds} seeds fall through the floor with the mask, "
+        f"{below['no mask']} of {seeds} without",
+        "Each line is a seed. The thick line is the floor, 0.366 nats.",
+        f"The loss of {seeds} seeds each. With the mask they end between "
+        f"{crowds['mask'].losses[-1].min():.3f} and {crowds['mask'].losses[-1].max():.3f} nats, "
+        f"without it between {crowds['no mask'].losses[-1].min():.4f} and "
+        f"{crowds['no mask'].losses[-1].max():.3f}; the floor is {sorting.FLOOR:.3f}.",
+        lesson="attention",
+        yours=[Yours(ax, NAMES, series="loss", reads={"ends at": None}, unit=" nats")],
+    )
+
+
+def emblem() -> Picture:
+    """The lesson in a small picture: a loss that falls through the floor, and one that does not."""
+    crowds = recorded()
+    with figures.figure(2.6, 1.7) as (fig, ax):
+        ax.axhspan(0, sorting.FLOOR, facecolor="none", edgecolor=figures.GREY, hatch="///", lw=0)
+        ax.axhline(sorting.FLOOR, color=figures.FLOOR, linewidth=2.4)
+        for mask, crowd in crowds.items():
+            curve = crowd.losses[:, recipe.RECORDED.index(recipe.SHOWN)]
+            ax.plot(crowd.steps, curve, color=COLOUR[mask], linewidth=2.4)
+        ax.set(xlim=(0, 400), ylim=(0, 1.5), xticks=[], yticks=[])
+    return Picture(
+        fig,
+        "",
+        "",
+        "Two losses and a floor: one comes to rest on it, the other falls through.",
+    )

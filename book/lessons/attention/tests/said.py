@@ -1,0 +1,158 @@
+"""What the lesson and its teaching page say of the recorded sorters."""
+
+import math
+
+import torch
+
+from attn_notes.tasks import sorting
+from book.lessons.attention import evidence, measure, recipe
+from tests.pages.said import Reading, Says
+
+MASK, OPEN = recipe.MASKS["mask"], recipe.MASKS["no mask"]
+SHOWN, PEEKS = evidence.model("mask"), evidence.model("no mask")
+HONEST, LEAKY = evidence.recorded().values()
+WORDS = [sorting.decode(ids) for ids in measure.texts()[:, :3].tolist()]
+
+
+def said(page: Reading) -> None:
+    lesson, teaching = page("attention"), page("teaching/attention")
+    the_models_of_the_pictures(lesson)
+    cab_in_the_middle_of_its_work(lesson)
+    a_query_turned_to_another_letter_writes_it(lesson)
+    why_some_letters_are_written_whatever_head_1_reads(lesson)
+    the_second_exercise(lesson, teaching)
+    what_a_teacher_is_told(teaching)
+
+
+def the_models_of_the_pictures(lesson: Says) -> None:
+    first, second, third = measure.pushes(SHOWN)
+    lesson(
+        f"lies in {sum(p.numel() for p in SHOWN.parameters())} numbers, its weights",
+        f"{second[1]} wrong letters can be pressed there, and {second[0]} of them are written",
+        f"gets its letter in {first[0]} and in {third[0]} of {first[1]} trials",
+        where=measure.right(SHOWN, MASK) == 27 and first[1] == third[1],
+    )
+    below = LEAKY.losses[-1, recipe.RECORDED.index(recipe.SHOWN)] < sorting.FLOOR - 0.3
+    lesson("it gets simple words wrong", where=measure.right(PEEKS, OPEN) < 20)
+    lesson("its loss falls below the floor", where=bool(below))
+    lesson("it reads its answers in training", where=measure.peeked(PEEKS).max() > 0.5)
+    tangled = SHOWN.whole(measure.texts()[WORDS.index("bba")]).attention[0, 3:].amax(-1).min()
+    lesson("Head 1 looks for the next letter", where=measure.found(SHOWN).sum() > 60)
+    lesson("`bba` is a tangle", where=tangled < 0.75)
+    two, three = math.log(2), math.log(3)
+    lesson(f"Sure costs 0, one in two {two:.3f}, one in three {three:.3f}")
+    lesson(
+        f"each costs at least {math.log(3):.3f}", f"2 × {math.log(3):.3f} / 6 = {sorting.FLOOR:.3f}"
+    )
+
+
+def cab_in_the_middle_of_its_work(lesson: Says) -> None:
+    """What is said of the place that looks, in `cab|a`."""
+    cab, aab = (measure.texts()[WORDS.index(word)] for word in ("cab", "aab"))
+    scores = SHOWN.whole(cab).score[0, 4].tolist()
+    lesson("The b’s score lies 7 points above the c’s", where=abs(scores[2] - scores[0] - 7) < 0.1)
+    lesson("about a thousand times", where=abs(math.exp(scores[2] - scores[0]) - 1000) < 100)
+    most = SHOWN.whole(cab).attention[0, 3:].argmax(-1).tolist()
+    lesson("it looks most of all at the letter that it must write", where=most == [1, 2, 0])
+    alone, first = (
+        measure.without(measure.without(SHOWN, part), "network") for part in ("heads", "head 2")
+    )
+    would = [sorting.decode([int(each(cab)[4].argmax())]) for each in (alone, first)]
+    lesson(
+        "From the a’s row alone it would write one more a. With what head 1 adds, it would write",
+        where=would == ["a", "b"],
+    )
+    made, here = SHOWN.whole(aab), SHOWN.whole(cab)
+    lesson("nearly all of the look goes to the b", where=here.attention[0, 4, 2] > 0.99)
+    lesson(
+        "head 1 reads the b as well, but an a must follow",
+        where=made.attention[0, 4, 2] > 0.99 and torch.equal(made.row[4], here.row[4]),
+    )
+    out = SHOWN.block.attention.o.weight
+    middle = made.row + made.mixture[0] @ out[:, :3].T + here.mixture[1] @ out[:, 3:].T
+    end = middle + SHOWN.block.feed_forward(SHOWN.block.ln2(middle))
+    given = sorting.decode([int((SHOWN.norm(end) @ SHOWN.token.weight.T)[4].argmax())])
+    lesson(
+        "From head 2, which reads both a’s. Give it what head 2 brought in `cab`, and it writes",
+        where=given == "b" and made.attention[1, 4, :2].min() > 0.1,
+    )
+    silent = [measure.right(measure.without(SHOWN, f"head {h}"), MASK) for h in (2, 1)]
+    lesson(
+        "If head 2 adds nothing, the model writes {} of the 27 words right, and if head 1 adds "
+        "nothing, {}".format(*silent)
+    )
+
+
+def a_query_turned_to_another_letter_writes_it(lesson: Says) -> None:
+    turned, cab = torch.zeros(2, 6, 3), measure.texts()[WORDS.index("cab")]
+    turned[0, 4, 2] = 4 - SHOWN.whole(cab).query[0, 4, 2]
+    made = SHOWN.whole(cab, turned=turned)
+    here = sorting.decode(cab[made.attention[0, 4].argmax()][None].tolist()) == "a"
+    lesson(
+        "drag the query’s third number to 4. Now it looks at the a, and writes an a",
+        where=here and sorting.decode([int(made.logits[4].argmax())]) == "a",
+    )
+
+
+def why_some_letters_are_written_whatever_head_1_reads(lesson: Says) -> None:
+    """The bar writes an a by itself; where two a's stand in a word, head 2 reads more of them."""
+    free, texts = measure.written(SHOWN, MASK)[:, 1], measure.texts()
+    pushed = [measure.written(SHOWN, MASK, (1, 0, place))[:, 1] for place in range(3)]
+    failed = {
+        word
+        for place in range(3)
+        for row, word in enumerate(WORDS)
+        if texts[row, place] not in (free[row], pushed[place][row])
+    }
+    shares = SHOWN.whole(texts).attention[:, 1, 4, :3]
+    read = dict(zip(WORDS, (shares * (texts[:, :3] == 1)).sum(-1).tolist(), strict=True))
+    twice = min(read[word] for word in WORDS if word.count("a") == 2)
+    at_bar = dict(zip(WORDS, measure.written(SHOWN, MASK, (1, 1, 3))[:, 1].tolist(), strict=True))
+    lesson(
+        "Three of the 30 presses fail, in `aab`, `aba` and `baa`. Head 1 reads the b, and still an "
+        "a is written, since head 2 reads both a’s. Made to read the bar, it lets the b pass",
+        where=failed == {"aab", "aba", "baa"}
+        and twice > max(read[word] for word in WORDS if word.count("a") < 2)
+        and {at_bar[word] for word in failed} == {2},
+    )
+    alone = measure.written(measure.without(SHOWN, "heads"), MASK)[:, 0]
+    lesson(
+        f"an a for every word, and {sum('a' in word for word in WORDS)} of the 27 do begin with",
+        where=bool((alone == 1).all()),
+    )
+
+
+def the_second_exercise(lesson: Says, teaching: Says) -> None:
+    lesson(f"In {81 - measure.found(SHOWN).sum()} of the 81 cases the largest share of head 1")
+    for page, word, b, words in (
+        (lesson, "baa", 0, "of `baa` is written, {:.3f} of head 1 lies on the b"),
+        (lesson, "aab", 2, "Head 1 reads the b, and still an a is written"),
+        (teaching, "aab", 2, "head 1 reads the b, with a share of {:.3f}, and a is written"),
+    ):
+        text = sorting.complete(sorting.prompt(word)[:3])
+        share = SHOWN.whole(text[:-1]).attention[0, 4]
+        written = measure.written(SHOWN, MASK)[(sorting.all_sequences() == text).all(1), 1]
+        where = int(share.argmax()) == b and written.tolist() == [1]
+        page(words.format(share.max()), where=where)
+
+
+def what_a_teacher_is_told(teaching: Says) -> None:
+    half, seeds = int(LEAKY.right.median()), len(LEAKY.right)
+    teaching(
+        f"Of {seeds} seeds without the mask none writes all; they write {LEAKY.right.min()} to "
+        f"{LEAKY.right.max()}, and half of them {half} or fewer",
+        f"With the mask {(HONEST.right == 27).sum()} of {seeds} seeds write all 27",
+        f"The one in the pictures writes {measure.right(PEEKS, OPEN)}",
+        where=LEAKY.right.max() < 27,
+    )
+    teaching(
+        f"all {seeds} seeds end below 0.05 nats. The floor is {sorting.FLOOR:.3f}",
+        "With the mask none is below",
+        where=LEAKY.losses[-1].max() < 0.05 and HONEST.below == 0,
+    )
+    shares = SHOWN.whole(measure.texts()).attention[:, 0, 3:].argmax(-1)
+    bars = (shares == 3).sum()
+    teaching(f"There are {81 - measure.found(SHOWN).sum()} such cases of 81, in {bars} of them")
+    pushed = torch.tensor(measure.pushes(SHOWN)).sum(0).tolist()
+    teaching("Mostly it is written ({} of {})".format(*pushed))
+    teaching(f"a sixth of it in the mean: {math.log(3) / 6:.2f}")

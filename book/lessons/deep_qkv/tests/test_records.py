@@ -1,0 +1,86 @@
+"""The lesson's recorded runs: made with the recipe's settings, and to be made again."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+from torch import Generator
+from torch.testing import assert_close
+
+from attn_notes.models.deep_qkv import Config, Sorter
+from attn_notes.tasks import sorting
+from attn_notes.training.ensemble import train
+from attn_notes.training.schedules import warmup_cosine
+from book.kit import results
+from book.lessons.deep_qkv import evidence, pull, recipe
+from book.lessons.deep_qkv import experiments as recorded
+
+RECORDS = {
+    "published": (recipe.PUBLISHED, {}, 7),
+    "rank_temperature": (recipe.LIVE, {}, 18),
+    "rates": (recipe.SWEEP, {"lr": [*recipe.RATES]}, len(recipe.KINDS) * len(recipe.RATES)),
+    "chosen": (recipe.CHOSEN, {"lr": recipe.RATE}, len(recipe.KINDS)),
+    "positions": (recipe.LIVE, {"lr": recipe.RATE}, 2),
+    "gradients": (recipe.LIVE, {"lr": [*pull.RATES]}, 1 + len(pull.WAYS) * len(pull.RATES)),
+}
+
+
+def test_what_a_loss_leaves_out() -> None:
+    counted = [kind.predictions for name, kind in recipe.KINDS.items() if "," in name]
+    assert counted == [slice(2, None), slice(3, None)] * 2
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_has_the_recipes_settings_and_no_loss_below_the_floor(name: str) -> None:
+    (setting, more, runs), record = RECORDS[name], results.load(f"deep_qkv_{name}")
+    assert record["settings"] == recorded.settings(setting, **more)
+    assert len(record["runs"]) == runs
+    exact = sorting.entropies(sorting.all_sequences(), sorting.proportions).mean()
+    floor = float(exact) if name == "positions" else sorting.FLOOR
+    record["runs"].pop("along", None)
+    for crowd in map(evidence.crowd, record["runs"].values()):
+        assert len(crowd.arrivals) == len(setting.seeds) and int(crowd.steps[-1]) == setting.steps
+        assert crowd.lowest >= floor - 1e-5
+
+
+def test_the_usual_way_begins_as_the_plain_sorters_of_another_record() -> None:
+    usual = evidence.ways()[recipe.RATE["plain"]][pull.ALL_SIX].losses
+    plain = evidence.recorded("chosen")["plain"].losses
+    assert usual is not None and plain is not None
+    assert_close(usual[0], plain[0, : len(recipe.LIVE.seeds)], rtol=0, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_seeds_draw_their_own_batches() -> None:
+    """The sampled branch of the recorded run: a seed alone is the seed in company."""
+    setting = recipe.Setting((0, 1), steps=3, lr=1e-3, warmup=1, batch=5, probe_every=1)
+    two = recipe.train_sorters(Config("gated"), setting).history["losses"]
+    alone = train(
+        [Sorter(Config("gated"), Generator().manual_seed(1))],
+        sorting.loss,
+        partial(sorting.sample_weights, 5),
+        generators=[Generator().manual_seed(10_001)],
+        optimizer=partial(torch.optim.AdamW, lr=1e-3),
+        schedule=warmup_cosine(3, 1),
+        **{"steps": 3, "clip": 1.0, "probe": sorting.probe, "probe_every": 1},
+    )
+    assert_close(two[:, 1], alone.history["losses"][:, 0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [70, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_run_can_be_made_again(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first steps, and all of them: rounding differs between processors, and grows."""
+    whole = warmup_cosine(recipe.LIVE.steps, recipe.LIVE.warmup)
+    monkeypatch.setattr(recipe, "warmup_cosine", lambda *_: whole)
+    live = replace(recipe.LIVE, steps=steps)
+    there = results.load("deep_qkv_rank_temperature")["runs"]["strict 1 1.0"]
+    config = Config("strict", rank=1, temperature=1.0)
+    again = recorded.summary(recipe.train_sorters(config, live))
+    end = there["steps"].index(steps)
+    assert again["steps"] == there["steps"][: end + 1]
+    losses = [torch.tensor(run["mean_loss"][:8]) for run in (again, there)]
+    assert_close(*losses, rtol=0, atol=2e-3)
+    right = [run["solved"][end].count(recipe.SOLVED) for run in (again, there)]
+    assert abs(right[0] - right[1]) <= 4

@@ -1,0 +1,599 @@
+"""The chapter's figures: results → what is drawn, with its conclusion, caption and description."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from attn_notes.models.dialectical import LanguageModel
+from attn_notes.tasks import brackets
+from attn_notes.tasks.brackets import Brackets
+from attn_notes.training.ensemble import Run
+from book.kit import figures as house
+from book.kit.figures import COLOURS, FLOOR, GREY, INK, PAPER, Picture, Yours
+from book.kit.words import median, number, span
+from book.lessons.dialectical import claims, decoding, evidence, measure, recipe
+from book.lessons.dialectical.evidence import Live, Recorded
+from book.lessons.dialectical.widget import BracketGenerator
+
+BLUE, VERMILION, GREEN, MAUVE, VIOLET = COLOURS
+COLOUR = {
+    "as published": VERMILION,
+    "mask mended": BLUE,
+    "corrected": GREEN,
+    "no tension gate": MAUVE,
+    "plain recursion": VIOLET,
+}
+"""A colour is a kind of model, on both pages and in the widget. Everything else is drawn in ink or
+grey: the floor, the best predictor, other kinds, a rule that needs no head, one reading of two."""
+
+
+def teach(widget: BracketGenerator) -> None:
+    """Let the reader train the lesson's models, and the one with all parts mended, in the page."""
+    for name, config in {**recipe.LESSON, "all five mended": recipe.WHOLE}.items():
+        widget.teach(
+            name,
+            config,
+            recipe.TASK,
+            rate=recipe.IN_PAGE.rate(name),
+            steps=recipe.IN_PAGE.steps,
+            batch=recipe.IN_PAGE.batch,
+            warmup=recipe.IN_PAGE.warmup,
+            near=recipe.NEAR_IN_PAGE,
+        )
+
+
+def put_in(runs: Mapping[str, Run], *widgets: BracketGenerator) -> None:
+    """Let widgets show the first seed of what the lesson has trained."""
+    for name, run in runs.items():
+        first = {key: p[:1] for key, p in run.parameters.items()}
+        for widget in widgets:
+            widget.load(name, first, recipe.LESSON[name])
+
+
+def shown(text: str) -> list[str]:
+    """The characters of a text, a space as ␣."""
+    return list(text.replace(" ", "␣"))
+
+
+def quoted(text: str, values: Sequence[float], digits: int = 2) -> str:
+    """The characters of a text in quotation marks, each with its number."""
+    pairs = zip(shown(text), values, strict=True)
+    return ", ".join(f"“{c}” {number(v, digits)}" for c, v in pairs)
+
+
+def listed(parts: Iterable[str], separator: str = "; ") -> str:
+    """Some parts as one sentence."""
+    return separator.join(parts) + "."
+
+
+# --- The landing page
+
+
+def emblem() -> Picture:
+    """A loss that goes on falling where none can be: the median of the published model's seeds."""
+    run = evidence.recorded().parts["runs"]["published"]
+    middle = torch.tensor(run["excess"]).quantile(0.5, 1)
+    with house.figure(2.6, 1.7) as (fig, ax):
+        ax.axhspan(-0.4, 0, color=GREY, alpha=0.16, linewidth=0)
+        ax.axhline(0, color=FLOOR, linewidth=1)
+        ax.plot(run["steps"], middle, color=COLOUR["as published"], linewidth=2.4)
+        ax.plot(run["steps"][-1], middle[-1], "o", color=COLOUR["as published"], markersize=6)
+        ax.text(run["steps"][-1], 0.03, "the best possible", ha="right", fontsize=10)
+        ax.set(ylim=(-0.4, 0.6), xlim=(-15, run["steps"][-1] + 30), xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return Picture(
+        fig,
+        title="",
+        caption="",
+        alt="A curve of a loss that falls steeply, crosses the line of the best possible loss, and "
+        "goes on falling.",
+    )
+
+
+# --- The lesson
+
+
+def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
+    """What cannot be known of the next character, along one string, and the mean over all."""
+    cannot = task.entropies(brackets.encode(text)[None])[0].tolist()
+    hardest = cannot.index(max(cannot))
+    with house.figure(5.5, 2.3) as (fig, ax):
+        ax.bar(range(len(text)), cannot, color=GREY, width=0.7)
+        ax.axhline(task.floor, color=FLOOR, linestyle=":")
+        ax.annotate(
+            f"the floor, {task.floor:.2f}: the mean over all strings",
+            (len(text) - 0.5, 1.7), xytext=(0, 4), textcoords="offset points",
+            ha="right", va="bottom", fontsize=10, color=FLOOR,
+        )  # fmt: skip
+        ax.set_xticks(range(len(text)), shown(text))
+        ax.set(xlabel="after this character", ylabel="nats unknown", ylim=(0, 2.1))
+    return Picture(
+        fig,
+        title="Even the best predictor cannot know everything",
+        caption="What cannot be known of the next character of one string. A certain one costs 0; "
+        f"the most is open after character {hardest + 1}.",
+        alt=f"Bars: nats unknown after each character of {text}: {quoted(text, cannot)}. "
+        f"A dotted line at {task.floor:.3f}, the mean over all strings.",
+    )
+
+
+def falling(live: Live) -> Picture:
+    """The loss of each kind against the floor, while it learns."""
+    ends = {kind: curve[-1] for kind, curve in live.curves.items()}
+    below = [kind for kind, end in ends.items() if claims.falls_below(end)]
+    above = [kind for kind, end in ends.items() if claims.never_below(end).verdict]
+    last, seeds = int(live.steps[-1]), len(next(iter(ends.values())))
+    lowest = min(-0.3, 1.15 * min(float(end.min()) for end in ends.values()))
+    with house.figure(5.5, 3.2) as (fig, ax):
+        ax.axhspan(lowest, 0, color=GREY, alpha=0.13, linewidth=0)
+        ax.axhline(0, color=FLOOR, linewidth=1)
+        ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=10)
+        for kind, curve in live.curves.items():
+            house.band(ax, live.steps, curve, COLOUR[kind], kind)
+        ax.set(xlabel="step", ylabel="nats above the floor", ylim=(lowest, 0.5), xlim=(0, last))
+        house.label_lines(ax)
+    if below and above:
+        title = f"{' and '.join(below).capitalize()} the loss falls through the floor; " + (
+            f"{' and '.join(above)} it does not"
+        )
+    elif below:
+        title = "Every loss falls through the floor"
+    else:
+        title = "No loss ends below the floor"
+    return Picture(
+        fig,
+        title=title,
+        caption=f"Loss on {recipe.PROBED} strings that no model was trained on, less the best "
+        f"predictor's on the same strings; median and middle half of {seeds} seeds.",
+        alt="Loss above the floor against steps. "
+        + listed(
+            f"{kind} it begins at {number(median(live.curves[kind][0]), 2)} and ends at "
+            f"{number(median(end))} nats"
+            for kind, end in ends.items()
+        ),
+        lesson="dialectical",
+        yours=[
+            Yours(
+                ax,
+                {kind: kind for kind in ends},
+                series="above",
+                reads={"ends": None},
+                unit=" nats above the floor",
+                guesses={question.name: (float(last), None) for question in evidence.ASKED},
+                recorded={
+                    kind: f"The {seeds} seeds trained with this page end after {last} steps, by "
+                    f"their median, {_off(median(end))} it."
+                    for kind, end in ends.items()
+                },
+            )
+        ],
+    )
+
+
+def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Picture:
+    """How far each prediction moves when each character is another one."""
+    leaky = [name for name, moved in maps.items() if float(moved.triu(1).max()) > 0]
+    with house.figure(5.5, 2.9, columns=len(maps), squeeze=False) as (fig, axes):
+        for ax, (name, moved) in zip(axes[0], maps.items(), strict=True):
+            scaled = (moved / moved.max()).sqrt()
+            house.heat_map(ax, scaled, x=shown(letters), y=shown(letters))
+            for colour, width in ((PAPER, 3), (INK, 1)):  # seen on dark cells and on light ones
+                ax.plot([0, len(letters)], [0, len(letters)], color=colour, linewidth=width)
+            ax.set_title(name, fontsize=10)
+            ax.set_xlabel("character that is changed")
+        axes[0, 0].set_ylabel("prediction after")
+    clean = [name for name in maps if name not in leaky]
+    if leaky and clean:
+        title = f"{' and '.join(leaky).capitalize()}, predictions read the future; " + (
+            f"{' and '.join(clean)}, none does"
+        )
+    else:
+        title = "Predictions read the future" if leaky else "No prediction reads the future"
+    return Picture(
+        fig,
+        title=title,
+        caption="The more a cell stands out, the farther a prediction moves when a character is "
+        "replaced. Right of "
+        "the line lies the future.",
+        alt=listed(
+            f"{name}: right of the diagonal {(moved.triu(1) > 0).sum()} of "
+            f"{len(letters) * (len(letters) - 1) // 2} cells are above zero"
+            for name, moved in maps.items()
+        ),
+    )
+
+
+def _off(nats: float) -> str:
+    return f"{number(abs(nats))} nats {'below' if nats < 0 else 'above'}"
+
+
+def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
+    """Loss against moves kept, or steps computed: halting by tension, and stopping all alike."""
+    swept = {
+        rule: (
+            torch.tensor([[getattr(row, equal) for row in t[rule]] for t in recorded.tradeoffs]),
+            torch.tensor([[row.excess for row in t[rule]] for t in recorded.tradeoffs]),
+        )
+        for rule in ("depth", "tension")
+    }
+    taus = [row.at for row in recorded.tradeoffs[0]["tension"]]
+    with house.figure(5.5, 3.1) as (fig, ax):
+        for rule, colour, label in (
+            ("depth", GREY, "all tokens alike"),
+            ("tension", COLOUR["corrected"], "halting by tension"),
+        ):
+            count, excess = swept[rule]
+            for seed in range(len(count)):
+                ax.plot(count[seed], excess[seed], color=colour, alpha=0.4, linewidth=0.7)
+            ax.plot(count.quantile(0.5, 0), excess.quantile(0.5, 0), "o-", color=colour,
+                    markersize=3.5, label=label)  # fmt: skip
+        # Where no curve comes, with a line to the dot that is meant.
+        for tau, place in ((recipe.WHOLE.tension_tau, (0.83, 0.62)), (0.25, (0.66, 0.9))):
+            at = [median(values[:, taus.index(tau)]) for values in swept["tension"]]
+            ax.annotate(
+                f"τ₀ = {tau}", at, xytext=place, textcoords="axes fraction", fontsize=10,
+                ha="left", va="center", arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 3},
+            )  # fmt: skip
+        what = {"moves": "moves that a token keeps, mean", "steps": "steps computed, mean"}[equal]
+        ax.set(xlabel=what, ylabel="nats above the floor", yscale="log")
+        ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set_ylim(0.01, 0.6)  # one seed begins at 0.57
+        fig.legend(
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
+        )
+    depth = swept["depth"][1].quantile(0.5, 0).tolist()
+    rows = zip(
+        taus, *(values.quantile(0.5, 0).tolist() for values in swept["tension"]), strict=True
+    )
+    return Picture(
+        fig,
+        title=f"At equal {equal}, halting by tension helps some seeds and harms others",
+        caption=f"Recorded: {len(recorded.tradeoffs)} seeds (thin) and their median (dots). One "
+        "curve sweeps the threshold τ₀ below which a token halts, the other stops all tokens after "
+        "0 to 6 moves.",
+        alt=f"Loss above the floor against {what}. All alike, after 0 to 6: "
+        + ", ".join(number(e) for e in depth)
+        + ". By tension: "
+        + listed(
+            (
+                f"{number(e)} at {number(c, 1)} (τ₀ = {tau})"
+                for tau, c, e in rows
+                if tau in (0.0, *recipe.TOLD)
+            ),
+            ", ",
+        ),
+    )
+
+
+def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
+    """How much of a model's wish the grammar takes away, choice by choice."""
+    means = {name: sum(taken) / len(taken) for name, taken in writers.items()}
+    with house.figure(5.5, 2.5) as (fig, ax):
+        for (name, taken), colour in zip(
+            writers.items(), (COLOUR["mask mended"], GREY), strict=False
+        ):
+            ax.plot(range(1, len(taken) + 1), taken, "o-", color=colour, markersize=3.5, label=name)
+        ax.set(xlabel="character written", ylabel="probability removed", ylim=(-0.03, 1.03))
+        fig.legend(
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
+        )
+    least = min(means, key=means.__getitem__)
+    others = [name for name in means if name != least]
+    if all(means[least] < 0.5 * means[name] for name in others) and others:
+        title = f"The grammar takes little from the {least} model, more from the {others[0]} one"
+    else:
+        title = "The grammar takes about as much from either model"
+    return Picture(
+        fig,
+        title=title,
+        caption=f"Of what a model would have written after “{prompt}”, the share that the grammar "
+        "forbids, at each character. All texts balance.",
+        alt="Probability removed at each character. "
+        + listed(
+            f"{name}: mean {number(means[name], 2)}, most {number(max(taken), 2)}"
+            for name, taken in writers.items()
+        ),
+    )
+
+
+# --- The evidence
+
+
+def readings(
+    scores: Sequence[float] = (0.3, 1.2, 0.1, 0.9, -0.4, 0.5),
+    biases: Sequence[float] = (0.9, -0.8, 0.3, 1.0, -0.6, -0.7),
+) -> Picture:
+    """Two attentions over the same keys, and their tension."""
+    score, bias = torch.tensor(scores), torch.tensor(biases)
+    plus, minus = (score + bias).softmax(0), (score - bias).softmax(0)
+    more = (plus - minus).abs()
+    places = range(len(score))
+    with house.figure(5.5, 2.4) as (fig, ax):
+        ax.bar([j - 0.19 for j in places], plus.tolist(), 0.36, color=INK, label="a⁺")
+        ax.bar([j + 0.19 for j in places], minus.tolist(), 0.36, color=GREY, label="a⁻")
+        ax.bar(
+            [j - 0.19 if plus[j] >= minus[j] else j + 0.19 for j in places],
+            more.tolist(),
+            0.36,
+            bottom=torch.minimum(plus, minus).tolist(),
+            fill=False,
+            hatch="////",
+            edgecolor=PAPER,
+            linewidth=0,
+        )
+        ax.set_xticks(places, [f"key {j + 1}" for j in places])
+        ax.set_ylabel("attention")
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper", fontsize=10)
+    tau = more.sum().item() / 2
+    return Picture(
+        fig,
+        title="Tension is the share of attention that one reading has elsewhere",
+        caption="Two readings of six keys, biased in opposite ways. What one has more than the "
+        f"other is hatched; half of all hatching, {number(tau, 2)}, is the tension.",
+        alt="Paired bars over six keys. a⁺: " + ", ".join(number(v, 2) for v in plus.tolist())
+        + "; a⁻: " + ", ".join(number(v, 2) for v in minus.tolist()) + ".",
+    )  # fmt: skip
+
+
+def _pair(maps: Mapping[str, Tensor], letters: str, numbers: bool = False, height: float = 2.9):  # type: ignore[no-untyped-def]
+    """Heat maps side by side, of who attends to whom."""
+    with house.figure(5.5, height, columns=len(maps)) as (fig, axes):
+        for ax, (name, values) in zip(axes, maps.items(), strict=True):
+            house.heat_map(ax, values, x=shown(letters), y=shown(letters), numbers=numbers)
+            ax.set_title(name, fontsize=10)
+            ax.set_xlabel("character attended to")
+        axes[0].set_ylabel("character that attends")
+    return fig
+
+
+@torch.no_grad()
+def masks(model: LanguageModel, letters: str = recipe.LEAK_TEXT) -> Picture:
+    """The first step's attention of one model, by the mask as published and by one that masks."""
+    ids = brackets.encode(letters)[None]
+    maps = {}
+    for mask, title in {"published": "as published", "causal": "mended"}.items():
+        other = measure.with_weights_of(model, replace(model.config, mask=mask))
+        maps[title] = other.observe(ids)[1].attention[0, 0, 0]
+    ahead = float(maps["mended"].triu(1).max())
+    return Picture(
+        _pair(maps, letters, numbers=True),
+        title="The published mask makes attention even; the mended one keeps it to the past",
+        caption="Attention at the first step with the same trained weights, before and after the "
+        "mask is mended. (The model was not trained with the second one.)",
+        alt=f"As published the cells hold {span(maps['as published'], 2)}; with the mended mask "
+        f"what lies right of the diagonal holds {number(ahead, 2)} at most.",
+    )
+
+
+@torch.no_grad()
+def streams(model: LanguageModel, letters: str = "(a()(b))") -> Picture:
+    """The two readings of one trained model on one string."""
+    _, seen = model.observe(brackets.encode(letters)[None])
+    plus, minus = seen.attention[0, 0]
+    tension = seen.tension[0, 0].tolist()
+    return Picture(
+        _pair({"a⁺": plus, "a⁻": minus}, letters, height=3.3),
+        title="Once mended, the two readings differ",
+        caption="Attention of both readings at the first step. The tension, by character: "
+        f"{quoted(letters, tension)}. The first has only itself to read, so it halts at once.",
+        alt=f"Attention of two readings on {letters}. Tension: {quoted(letters, tension)}.",
+    )
+
+
+def tension(recorded: Recorded, model: LanguageModel, strings: Tensor) -> Picture:
+    """Tension along the recursion, and against what is uncertain."""
+    moving, every = recorded.tension("corrected").T, recorded.tension("no halting").T
+    here, entropy = measure.tension_and_entropy(model, recipe.TASK, strings)
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
+        steps = torch.arange(1, len(moving) + 1)
+        house.band(axes[0], steps, moving, COLOUR["corrected"], "that still move")
+        house.band(axes[0], steps, every, GREY, "all, none halts")
+        axes[0].set(xlabel="step", ylabel="mean tension", ylim=(0, None))
+        axes[0].set_title("along the recursion", fontsize=10)
+        axes[1].scatter(entropy, here, s=5, alpha=0.3, color=COLOUR["corrected"], linewidth=0)
+        axes[1].set(xlabel="nats unknown", ylabel="tension, first step", ylim=(0, None))
+        axes[1].set_title("against what is uncertain", fontsize=10)
+        fig.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=10
+        )
+    return Picture(
+        fig,
+        title="Tension goes with doubt in some seeds and against it in others",
+        caption="Recorded. Left: mean tension of the tokens that still move, and of all tokens in "
+        "models trained without halting. Right: each dot is a token, of one model; its "
+        "uncertainty is the best predictor's. Their correlation over "
+        f"{len(recorded.doubt())} seeds: {span(recorded.doubt(), 2)}.",
+        alt=f"Left: the median goes from {number(median(moving[0]), 2)} to "
+        f"{number(median(moving[-1]), 2)} for tokens that move, from {number(median(every[0]), 2)} "
+        f"to {number(median(every[-1]), 2)} without halting. Right: tension against entropy, "
+        f"correlation {number(measure.correlation(here, entropy), 2)}.",
+    )
+
+
+def training(recorded: Recorded) -> Picture:
+    """Steps taken and tension while the models learn: two of the source's four plots."""
+    names = {"published": "as published", "corrected": "corrected"}
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
+        for kind, name in names.items():
+            steps, seen = recorded.at_work(kind)
+            house.band(axes[0], steps, seen[..., 0], COLOUR[name], name)
+            house.band(axes[1], steps, seen[..., 1], COLOUR[name])
+            axes[1].plot(steps, seen[..., 2].quantile(0.5, 1), "--", color=COLOUR[name])
+        axes[0].set(xlabel="training step", ylabel="steps that a token takes", ylim=(0, 6.3))
+        axes[1].set(xlabel="training step", ylabel="mean tension", ylim=(0, 1.05))
+        fig.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=10
+        )
+    ends = {name: recorded.at_work(kind)[1][-1] for kind, name in names.items()}
+    return Picture(
+        fig,
+        title="As published hardly a token halts; corrected, some do",
+        caption=f"Recorded, {len(ends['corrected'])} seeds: two plots that the source draws. "
+        "Right, the tension at the first step (solid, with its middle half) and at the last "
+        "(dashed), over the tokens that had not halted.",
+        alt=listed(
+            f"{name}: at the end {number(median(e[:, 0]), 2)} steps, tension at the first "
+            f"{number(median(e[:, 1]), 2)}, at the last {number(median(e[:, 2]), 2)}"
+            for name, e in ends.items()
+        ),
+    )
+
+
+ORDER = (
+    "published, masked", "corrected", "no tension gate", "no halting", "neither", "one stream",
+    "plain recursion", "one step",
+)  # fmt: skip
+
+
+def ablations(recorded: Recorded) -> Picture:
+    """The loss of each kind without the future, a dot for each seed."""
+    with house.figure(5.5, 3.2) as (fig, ax):
+        for row, kind in enumerate(ORDER):
+            ends = recorded.ends[kind]
+            colour = COLOUR[kind] if kind == "corrected" else GREY
+            ax.plot(ends, [row] * len(ends), "o", color=colour, alpha=0.55, markersize=5,
+                    markeredgewidth=0)  # fmt: skip
+            ax.plot([median(ends)] * 2, [row - 0.32, row + 0.32], color=colour, linewidth=2)
+        ax.set_yticks(range(len(ORDER)), ORDER)
+        ax.invert_yaxis()
+        ax.axvline(recipe.NEAR, color=INK, linestyle=":", linewidth=1.2)
+        ax.set(xscale="log", xlabel="nats above the floor")
+        ticks = [0.01, 0.02, 0.03, 0.05, 0.1, 0.2]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+    medians = {kind: median(recorded.ends[kind]) for kind in ORDER}
+    return Picture(
+        fig,
+        title="By their medians all kinds but one end within 6 thousandths of a nat of each other",
+        caption=f"Recorded: loss above the floor on {recipe.HELD_OUT:,} strings, a dot a seed, a "
+        f"bar at the median. Dotted: {recipe.NEAR} nats.",
+        alt="Medians of the loss above the floor: "
+        + listed((f"{kind} {number(m, 4)}" for kind, m in medians.items()), ", "),
+    )
+
+
+def rates(recorded: Recorded) -> Picture:
+    """The loss at three learning rates, and of the published size."""
+    sweep, full = recorded.rates, recorded.published
+    tried = sweep["settings"]["rates"]
+    drawn = {"published, masked": COLOUR["mask mended"], "one step": GREY}
+    drawn |= {kind: COLOUR[kind] for kind in ("corrected", "no tension gate", "plain recursion")}
+    with house.figure(5.5, 3.5, columns=2) as (fig, axes):
+        for kind, colour in drawn.items():
+            ends = torch.tensor([sweep["runs"][f"{kind} {rate}"]["excess"][-1] for rate in tried])
+            house.band(axes[0], torch.tensor(tried), ends, colour, kind)
+        axes[0].set(xscale="log", yscale="log", xlabel="learning rate")
+        axes[0].set_ylabel("nats above the floor")
+        axes[0].set_xticks(tried, [f"{rate:g}" for rate in tried])
+        axes[0].set_yticks([0.02, 0.05, 0.1], ["0.02", "0.05", "0.1"])
+        axes[0].minorticks_off()
+        axes[0].set_title(f"{sweep['settings']['steps']} steps", fontsize=10)
+        for kind, name in (("published", "as published"), ("corrected", "corrected")):
+            run = full["runs"][kind]
+            curves = torch.tensor(run["excess"])
+            house.band(axes[1], torch.tensor(run["steps"]), curves, COLOUR[name])
+        axes[1].axhline(0, color=FLOOR, linewidth=1)
+        axes[1].set(xlabel="step", ylim=(-0.25, 0.5))
+        axes[1].set_title("the published size", fontsize=10)
+        fig.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
+        )
+    large = {kind: torch.tensor(run["excess"][-1]) for kind, run in full["runs"].items()}
+    return Picture(
+        fig,
+        title="At the published size, too, the loss ends below the floor",
+        caption=f"Recorded. Left: three learning rates, {sweep['settings']['seeds']} seeds. Right: "
+        f"{full['runs']['published']['parameters']:,} parameters, batch, rate and steps as "
+        f"published, {full['settings']['seeds']} seeds; vermilion as published, green corrected.",
+        alt="Left: loss above the floor against the learning rate. Right: after "
+        f"{full['settings']['steps']} steps the published model is at "
+        f"{number(median(large['published']), 2)} nats, the corrected one at "
+        f"{number(median(large['corrected']), 2)}.",
+    )
+
+
+def depths(recorded: Recorded) -> list[str]:
+    """The depths of nesting at which one prediction in two hundred is made, or more."""
+    found = recorded.members("corrected", "depth")[0]
+    return [depth for depth, (_, share) in found.items() if share > 0.005]
+
+
+def by_depth(recorded: Recorded) -> Picture:
+    """The loss above the floor by brackets open, and how often each number of them occurs."""
+    drawn = depths(recorded)
+
+    def above(kind: str) -> Tensor:
+        found = recorded.members(kind, "depth")
+        return torch.tensor([[member[d][0] for member in found] for d in drawn])
+
+    shares = [recorded.members("corrected", "depth")[0][d][1] for d in drawn]
+    lines = {kind: COLOUR.get(kind, GREY) for kind in ("corrected", "plain recursion", "one step")}
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
+        for kind, colour in lines.items():
+            house.band(axes[0], torch.arange(len(drawn)), above(kind), colour, kind)
+        axes[0].axhline(0, color=FLOOR, linewidth=0.8)
+        axes[0].set(xlabel="brackets open", ylabel="nats above the floor")
+        axes[1].bar(range(len(drawn)), shares, color=GREY, width=0.7)
+        axes[1].set(xlabel="brackets open", ylabel="share of predictions")
+        fig.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
+        )
+    medians = above("corrected").quantile(0.5, 1)
+    return Picture(
+        fig,
+        title="A prediction loses most where no bracket is open: there a string may end",
+        caption=f"Recorded, {len(recorded.ends['corrected'])} seeds: loss above the best "
+        "predictor's by the number of brackets open, and the share of predictions made there. "
+        f"Corrected, the medians go from {number(float(medians.min()))} to "
+        f"{number(float(medians.max()))} nats. Depths with fewer than one prediction in two "
+        "hundred are left out: chance decides there.",
+        alt="Corrected, medians: "
+        + ", ".join(f"{number(e)} at {d}" for d, e in zip(drawn, medians.tolist(), strict=True))
+        + ". Shares: "
+        + listed((f"{100 * share:.1f} %" for share in shares), ", "),
+    )
+
+
+def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Picture:
+    """The states that a text may pass through, and one text that does and one that does not."""
+    drawn = decoding.generate(
+        model, prompt, budget, generator=Generator().manual_seed(3), temperature=1.5
+    ).text
+    forbidden = prompt + "()(((())"[: budget - 1]
+
+    def path(text: str) -> tuple[list[int], list[int]]:
+        opened = brackets.depth(brackets.encode(text)).tolist()[len(prompt) - 1 :]
+        return [budget - i for i in range(len(opened))], opened
+
+    with house.figure(5.5, 3.7) as (fig, ax):
+        left = torch.arange(0, budget + 1)
+        ax.fill_between(left, left, budget, color=GREY, alpha=0.16, linewidth=0)
+        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=10, ha="center")
+        for remaining in range(budget + 1):
+            for d in range(min(remaining, 6) + 1):
+                ax.plot(remaining, d, "o", color=GREY, markersize=2.5)
+        for text, style, colour, label in (
+            (drawn, "o-", COLOUR["corrected"], "with the grammar"),
+            (forbidden, "s--", INK, "what it forbids"),
+        ):
+            name = f"{label}: {''.join(shown(text))}"
+            ax.plot(*path(text), style, color=colour, markersize=4.5, linewidth=1.4, label=name)
+        ax.set(xlim=(budget + 0.4, -0.4), ylim=(-0.3, 6.5), xlabel="characters left",
+               ylabel="brackets open")  # fmt: skip
+        ax.set_xticks(range(budget, -1, -1))
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=10)
+    left_, opened = path(forbidden)
+    crossed = next(r for r, d in zip(left_, opened, strict=True) if d > r)
+    return Picture(
+        fig,
+        title="A text stays balanced if it never opens more than it has characters left to close",
+        caption=f"Where a text of at most {budget} more characters may be, from the prompt "
+        f"“{prompt}”.",
+        alt=f"Brackets open against characters left. “{drawn}” stays below the diagonal; "
+        f"“{forbidden}” crosses it with {crossed} characters left.",
+    )

@@ -1,0 +1,182 @@
+"""What the records do not reach: verdicts and titles that turn, a tie, and what no page prints."""
+
+import inspect
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from math import nan
+from typing import Any
+from unittest.mock import Mock, call
+
+import pytest
+import torch
+from torch import Generator
+
+from attn_notes.models.dialectical import LanguageModel
+from attn_notes.training.ensemble import Run
+from book.lessons.dialectical import claims, evidence, figures, recipe, tables
+from book.lessons.dialectical.evidence import Live, Recorded
+from book.lessons.dialectical.widget import BracketGenerator
+from tests.pages.said import COUNT
+from tests.tables import rows
+
+EIGHT = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+MINUS, MIXED = [-x for x in EIGHT], [0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.4, -0.4]
+LOWER = "logits lower by 30"
+
+
+# fmt: off
+FINDINGS = [
+    *((claims.never_below, [0.2, x], ok) for x, ok in (
+        (-9e-4, True), (-2e-3, False), (nan, False))),
+    *((claims.near, [0.01, x], ok) for x, ok in (
+        (0.029, True), (0.031, False), (-0.2, False), (nan, False))),
+    *((claims.reads_no_future, [0.0, x], False) for x in (1e-9, nan)),
+    *((claims.streams_differ, [0.2, x], False) for x in (0.0, nan)),
+    *((claims.halts, [4.0, x], False) for x in (6.0, nan)),
+    *((claims.follows_doubt, v, ok) for v, ok in (
+        (EIGHT, True), (MINUS, False), (MIXED, None), ([*EIGHT[1:], nan], None))),
+    *((claims.loses_less, v, ok) for v, ok in (
+        (MINUS, True), (EIGHT, False), (MIXED, None), ([*MINUS[1:], nan], None))),
+    *((claims.falls, [[0.5, 0.9, 0.5 - x] for x in v], ok) for v, ok in (
+        (EIGHT, True), (MINUS, False), (MIXED, None), (EIGHT[:5], None))),
+]
+PROMISES = [
+    ("as trained", "published", "unbalanced", ["“a constrained decoder"]),
+    *((logits, "grammar", fault, [f"By the grammar: {said}"]) for logits in ("as trained", LOWER)
+      for fault, said in (("unbalanced", "balanced"), ("contain PAD", "no PAD"),
+                          ("exceed the budget", "within"))),
+    (LOWER, "published", "unbalanced", []),
+]
+RUNS = [
+    ({}, [False, True, True], "As published the loss falls through the floor; mask mended"),
+    ({"published": 0.2}, [True, True, True], "No loss ends below the floor"),
+    ({"mended": 0.04}, [False, False, True], "As published the loss falls"),
+    ({"mended": -0.1}, [False, False, True], "Every loss falls through the floor"),
+    ({"leak": 0.1}, [False, True, False], "As published the loss falls"),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("finding", "values", "verdict"), FINDINGS)
+def test_a_finding_follows_its_numbers(finding: Callable, values: list, verdict: Any) -> None:
+    assert finding(torch.tensor(values)).verdict is verdict
+
+
+def live(published: float = -0.2, mended: float = 0.02, leak: float = 0.0) -> Live:
+    """A reader's runs: where one of three seeds ends, and how far the mended one leaks."""
+    numbers = {
+        "as published": ([published, published, published - 0.1], [3.0, 3.0, 3.0]),
+        "mask mended": ([0.02, mended, 0.01], [0.0, leak, 0.0]),
+    }
+    ends = {kind: torch.tensor(found) for kind, (found, _) in numbers.items()}
+    leaks = {kind: torch.tensor(found) for kind, (_, found) in numbers.items()}
+    curves = {kind: torch.stack([torch.full((3,), 0.7), end]) for kind, end in ends.items()}
+    return Live(torch.tensor([0, 50]), curves, ends, leaks, {})
+
+
+@pytest.mark.parametrize(("run", "here", "title"), RUNS)
+def test_the_lesson_follows_the_readers_own_runs(run: dict, here: list[bool], title: str) -> None:
+    told = claims.lesson(live(**run), evidence.recorded())
+    assert [line.findings["here"].verdict for line in told[:3]] == here
+    assert figures.falling(live(**run)).title.startswith(title)
+    assert not claims.falls_below(torch.tensor([nan, -0.1]))
+
+
+def test_a_title_says_what_is_drawn() -> None:
+    free, held = torch.ones(3, 3), torch.ones(3, 3).tril()
+    for maps, title in (
+        ({"free": free, "held": held}, "Free, predictions read the future; held, none does"),
+        ({"free": free}, "Predictions read the future"),
+        ({"held": held}, "No prediction reads the future"),
+    ):
+        assert figures.influences(maps, "( )").title == title
+    alike = figures.removals({"trained": [0.5, 0.4], "untrained": [0.5, 0.6]}, "((")
+    assert "takes about as much from either model" in alike.title
+
+
+def changed(where: str, *path: Any, to: Any) -> Recorded:
+    """The records with something else in one place of one of them."""
+    found = evidence.recorded()
+    record = at = deepcopy(getattr(found, where))
+    for key in ("runs", *path[:-1]):
+        at = at[key]
+    at[path[-1]] = to
+    return replace(found, **{where: record})
+
+
+def moved(after: Recorded) -> list[str]:
+    """The claims of which something else is found than in the records."""
+    pairs = zip(claims.evidence(evidence.recorded()), claims.evidence(after), strict=True)
+    return [old.text for old, new in pairs if old.findings != new.findings]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("published", "As published"), ("published, masked", "Mask mended"), ("corrected", "Corr")],
+)
+def test_what_is_said_of_a_model_is_read_off_that_model(kind: str, name: str) -> None:
+    for what, said in (("leak", "a prediction depends"), ("streams apart", "“Opposed streams”")):
+        (text,) = moved(made := changed("inside", kind, "members", 3, what, to=99.0))
+        assert text.startswith(name) and said in text
+        line = claims.lesson(live(), made)[2].findings["recorded"]
+        assert line.verdict is not ((kind, what) == ("published, masked", "leak"))
+
+
+@pytest.mark.parametrize("kind", ["published", "corrected"])
+@pytest.mark.parametrize(("logits", "decoder", "fault", "told"), PROMISES)
+def test_one_wrong_text_turns_one_promise(
+    kind: str, logits: str, decoder: str, fault: str, told: list[str]
+) -> None:
+    texts = moved(changed("inside", kind, "written", 1, logits, "40", decoder, fault, to=99))
+    assert [text[: len(said)] for text, said in zip(texts, told, strict=True)] == told
+
+
+def test_kinds_that_end_alike_cannot_be_told_apart() -> None:
+    runs = evidence.recorded().parts["runs"]
+    made = changed("parts", "one step", "members", to=runs["corrected"]["members"])
+    tie = claims.about_parts(made)["corrected", "one step"].findings["recorded"]
+    assert tie.verdict is None and tie.found == "lower in 32 of 64 pairs of seeds"
+    (row,) = (row for row in rows(tables.compared(made)) if row[:2] == ["corrected", "one step"])
+    assert row[2] == "0.0" and row[4] == "p = 1"
+
+
+def test_a_depth_is_drawn_if_one_prediction_in_two_hundred_is_made_there() -> None:
+    for share, drawn in ((0.0051, "012345"), (0.0049, "01234")):
+        made = changed("parts", "corrected", "members", 0, "depth", "5", to=[0.1, share])
+        assert figures.depths(made) == [*drawn]
+
+
+def test_the_emblem_is_a_loss_that_crosses_the_floor() -> None:
+    picture = figures.emblem()
+    floor, curve, end = picture.fig.axes[0].lines
+    falls = [float(y) for y in curve.get_ydata()]
+    assert {*floor.get_ydata()} == {0} and falls[0] > 0 > falls[-1] == float(end.get_ydata()[0])
+    assert picture.alt and not picture.title + picture.caption
+
+
+def test_a_widget_gets_the_first_seed_and_trains_as_the_recipe_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    load, teach = Mock(), Mock()
+    monkeypatch.setattr(BracketGenerator, "load", load)
+    monkeypatch.setattr(BracketGenerator, "teach", teach)
+    widget, model = BracketGenerator(), LanguageModel(recipe.MENDED, Generator())
+    seeds = {name: torch.stack([p, p + 1]).detach() for name, p in model.named_parameters()}
+    figures.put_in({"mask mended": Run(seeds, {}, torch.tensor([0]), {}, 0.0, model)}, widget)
+    name, first, config = load.call_args.args
+    assert (name, config) == ("mask mended", recipe.MENDED)
+    assert all(first[key].equal(p[:1]) for key, p in seeds.items())
+    figures.teach(widget)
+    kinds = {**recipe.LESSON, "all five mended": recipe.WHOLE}
+    asked = {key: getattr(recipe.IN_PAGE, key) for key in ("steps", "batch", "warmup")}
+    asked |= {"rate": recipe.IN_PAGE.lr, "near": recipe.NEAR_IN_PAGE}
+    assert teach.mock_calls == [call(*each, recipe.TASK, **asked) for each in kinds.items()]
+
+
+def test_no_sentence_in_a_module_has_a_setting_in_words() -> None:
+    """A number of seeds or strings is computed there."""
+    words = rf"\b(?:{'|'.join(COUNT[3:])}|\d[\d,]*) (?:recorded )?(?:seeds|strings)\b"
+    for room in (claims, figures, tables):
+        assert not re.findall(rf"{words}|{recipe.NEAR} nats", inspect.getsource(room))

@@ -1,0 +1,217 @@
+from collections import Counter
+from dataclasses import replace
+from math import comb, isnan
+
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from attn_notes.models.dialectical import Config, LanguageModel, Observed
+from attn_notes.tasks import brackets
+from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets
+from attn_notes.training import comparison
+from attn_notes.training.ensemble import Run
+from book.lessons.dialectical import decoding, evidence, measure, recipe
+from book.lessons.dialectical.measure import Stopping
+
+V = len(VOCABULARY)
+TASK = Brackets(pairs=3, max_length=13)
+SMALL = Config(width=11, head_dim=5, steps=3, context=13)
+
+
+@pytest.fixture
+def batch() -> brackets.Batch:
+    return brackets.trim(TASK.sample(31, Generator().manual_seed(3)))
+
+
+@pytest.fixture
+def model() -> LanguageModel:
+    """Its states move a good deal, so that steps and tensions differ from token to token."""
+    generator = Generator().manual_seed(5)
+    model = LanguageModel(SMALL, generator)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.4 * torch.randn(p.shape, generator=generator))
+    return model
+
+
+def test_excess_is_put_where_it_belongs(batch: brackets.Batch) -> None:
+    """A model that is right but for a known price where two brackets are open."""
+    x, y = batch
+    depths, real = brackets.depth(x), x != PAD
+
+    def dear_at_two(x: Tensor) -> Tensor:
+        p = TASK.ideal(x).exp()
+        return torch.where((depths == 2)[..., None], p * 0.5 + 0.5 / V, p).log()
+
+    found = measure.excess_by_depth(dear_at_two, TASK, batch)
+    assert list(found) == list(range(int(depths[real].max()) + 1))
+    for d, (above, share) in found.items():
+        here = real & (depths == d)
+        assert share == pytest.approx((here.sum() / real.sum()).item())
+        p = TASK.ideal(x).exp().gather(-1, y.clamp(max=V - 1)[..., None])[..., 0][here]
+        price = (p.log() - (0.5 * p + 0.5 / V).log()).mean().item() if d == 2 else 0
+        assert above == pytest.approx(price, abs=1e-6)
+    assert found[2][0] != 0
+
+
+def observed() -> Observed:
+    """Two strings of three tokens, the last of the second PAD, and three steps."""
+    tension = torch.tensor([[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]]] * 2)
+    active = [[[1, 1, 1], [0, 1, 1], [0, 0, 1]], [[1, 1, 0], [1, 0, 0], [0, 0, 0]]]
+    moved = [[[0, 1, 1], [0, 0, 1], [0, 0, 0]], [[1, 0, 1], [0, 0, 1], [0, 0, 1]]]  # the PAD too
+    steps = (torch.tensor(each).bool() for each in (active, moved))
+    return Observed(torch.zeros(2, 3, 2, 3, 3), tension, *steps)
+
+
+def test_steps_moves_and_tension_are_means_over_what_moves() -> None:
+    """By hand. Moves are the steps that a token keeps; the first tokens save 2 + 1 of 6 steps."""
+    assert observed().moves.tolist() == [[0, 1, 2], [1, 0, 0]]
+    assert measure.mean_moves(observed()) == pytest.approx(4 / 5)
+    assert measure.mean_steps(observed()) == pytest.approx((1 + 2 + 3 + 2 + 1) / 5)
+    means = [(0.1 + 0.2 + 0.3 + 0.1 + 0.2) / 5, (0.5 + 0.6 + 0.4) / 3, 0.9]
+    assert_close(measure.tension_by_step(observed()), torch.tensor(means))
+    assert measure.share_saved_by_first(observed()) == pytest.approx(3 / 6)
+
+
+def test_of_nothing_there_is_no_number() -> None:
+    """Nothing saved, all halted, all padding, nothing that varies."""
+    every = torch.ones(2, 3, 3).bool()
+    still, empty = replace(observed(), active=every), replace(observed(), active=~every)
+    values = [measure.share_saved_by_first(still), *measure.tension_by_step(empty).tolist()]
+    values += [measure.mean_steps(empty), measure.mean_moves(empty)]
+    values += [measure.correlation(torch.ones(3), torch.arange(3.0))]
+    assert all(map(isnan, values))
+
+
+def test_correlation_is_pearsons() -> None:
+    """By hand: deviations −1, 0, 1 and 1, −2, 1 share nothing."""
+    a = torch.tensor([1.0, 2.0, 3.0])
+    for b, shared in ((3 * a - 1, 1), (-a, -1), (torch.tensor([4.0, 1.0, 4.0]), 0)):
+        assert measure.correlation(a, b) == pytest.approx(shared)
+
+
+@pytest.mark.slow
+def test_tension_and_entropy_belong_to_the_same_tokens(
+    model: LanguageModel, batch: brackets.Batch
+) -> None:
+    x, _ = batch
+    tension, entropy = measure.tension_and_entropy(model, TASK, x)
+    places = (x != PAD).nonzero().tolist()
+    assert len(places) == len(tension) == len(entropy)
+    for k, (row, i) in enumerate(places):
+        assert entropy[k] == TASK.entropies(x)[row, i]
+        positive, negative = model.observe(x[row : row + 1])[1].attention[0, 0, :, i]
+        assert_close(tension[k], (positive - negative).abs().sum() / 2, atol=1e-5, rtol=1e-5)
+
+
+def test_halting_is_swept_and_compared_with_equal_depth(
+    model: LanguageModel, batch: brackets.Batch
+) -> None:
+    found = measure.halting_tradeoff(model, TASK, batch, (0.0, 0.3, 1.1))
+    never, sometimes, always = found["tension"]
+    assert (never.at, sometimes.at, always.at) == (0.0, 0.3, 1.1)
+    for row, depth in zip(found["depth"], range(4), strict=True):
+        assert (row.at, row.steps, row.moves) == (depth, depth, depth)
+    assert never[1:] == found["depth"][-1][1:]  # no tension is below 0
+    assert 1 < sometimes.steps < 3 and sometimes.steps - 1 < sometimes.moves < sometimes.steps
+    assert (always.steps, always.moves) == (1, 0) and always.excess == found["depth"][0].excess
+    x = torch.randn(2, 5, SMALL.width, generator=Generator().manual_seed(1))
+    still = measure.with_weights_of(model, replace(SMALL, tension_tau=1.1))
+    assert still.block.head(x).equal(x)  # above every tension: none ever moves
+    best = brackets.loss(TASK.ideal, batch)
+    for steps in (1, 2, 3):
+        config = replace(SMALL, steps=steps, tension_tau=0.0, halt_eps=0.0)
+        loss = (brackets.loss(measure.with_weights_of(model, config), batch) - best).item()
+        assert found["depth"][steps].excess == pytest.approx(loss, abs=1e-6)
+
+
+def test_a_threshold_is_weighed_against_equal_moves_or_steps() -> None:
+    depth = [(n, n, n, loss) for n, loss in enumerate((1.0, 0.8, 0.4, 0.2))]
+    tension = [(0.1, 3.0, 3.0, 0.7), (0.2, 1.25, 0.5, 0.9), (0.4, 2.5, 1.5, 0.0)]
+    found = {
+        rule: [Stopping(*map(float, row)) for row in rows]
+        for rule, rows in {"depth": depth, "tension": tension}.items()
+    }
+    for tau, moves, steps in ((0.1, 0.5, 0.5), (0.2, 0.0, 0.9 - 0.7), (0.4, -0.6, -0.3)):
+        assert measure.against_depth(found, tau) == pytest.approx(moves)
+        assert measure.against_depth(found, tau, "steps") == pytest.approx(steps)
+
+
+def test_a_model_that_remembers_is_asked_once() -> None:
+    asked: list[str] = []
+
+    def counting(x: Tensor) -> Tensor:
+        asked.append(brackets.decode(x[0].tolist()))
+        return torch.zeros(*x.shape, V)
+
+    writer = measure.remembered(counting)
+    for text in ("(", "()", "("):
+        assert writer(brackets.encode(text)[None]).shape == (1, len(text), V)
+    assert asked == ["(", "()"]
+    assert (measure.lowered(counting)(torch.zeros(1, 2).long()) == -30).all()
+
+
+def test_faults_are_counted_for_each_decoder() -> None:
+    """What is open the one closes beyond the budget, the other within it."""
+    none = dict.fromkeys(("unbalanced", "contain PAD", "exceed the budget"), 0)
+    for wants, budget, fillers in (("a", 12, 2), ("(", 7, 0), ("a", 9, 0)):
+        only = 9.0 * F.one_hot(torch.tensor(VOCABULARY.index(wants)), V).float()
+        writer = lambda x, only=only: only.expand(*x.shape, V)  # noqa: E731
+        found = measure.written_faults(writer, ["(", "(("], budget)
+        filled = {"ten fillers in a row": fillers}
+        assert found["published"] == none | {"exceed the budget": 2} | filled
+        assert found["grammar"] == none | filled
+
+
+def test_faults_are_counted_by_kind_and_the_longest_run_of_filler_is_found() -> None:
+    kinds = ("leaves brackets open", "contains PAD", "goes below zero", "exceeds the budget")
+    assert measure.count_faults({"(": "()", "((": "((_", "(a": "(a))a"}, 2) == Counter(kinds)
+    assert measure.count_faults({"(": "(", "((": "(("}, 2) == {"leaves brackets open": 2}
+    for text, longest in {"": 0, "()": 0, "(a)ab  ": 4, "( ab )a": 4, "(a_b ": 2}.items():
+        assert measure.longest_filler(text) == longest
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("streams", [1, 2])
+def test_operations_are_counted_by_hand(steps: int, streams: int) -> None:
+    e, d, t, n = 11, 5, 7, streams
+    config = replace(SMALL, steps=steps, streams=streams)
+    synthesis = (5 if n == 2 else 2) * d * d
+    # The streams share their scores, and each weighs values of its own; tilts but for rounding.
+    step = t * (3 * e * d + synthesis + d * e + d + d * n) + t * t * d * (1 + n)
+    rest = t * (e * e + 4 * e * e + e * V)
+    assert measure.operations(config, t) == 2 * (steps * step + rest)
+
+
+def test_open_prompts_are_all_of_them() -> None:
+    """Counted another way: paths that never dip below 0, less those that end there (Catalan's).
+
+    And the places of the a's after the first bracket.
+    """
+    assert measure.open_prompts(2) == ["(", "((", "(a"]
+    prompts, closed = measure.open_prompts(5), {2: 1, 4: 2}
+    assert all(prompt[0] == "(" and decoding.BRACKETS.read(prompt) > 0 for prompt in prompts)
+    assert len({*prompts}) == len(prompts) == sum(
+        (comb(m, m // 2) - closed.get(m, 0)) * comb(length - 1, length - m)
+        for length in range(1, 6)
+        for m in range(1, length + 1)
+    )  # fmt: skip
+
+
+def test_what_is_live_is_judged_beside_the_best_predictor() -> None:
+    """On the same strings: nats that a model loses more, token by token, untrained here."""
+    model = LanguageModel(SMALL, Generator().manual_seed(1))
+    stacked = {name: p.detach()[None] for name, p in model.named_parameters()}
+    run = Run(stacked, {}, torch.tensor([0]), {"excess": torch.zeros(1, 1)}, 0.0, model)
+    task = Brackets(pairs=2, max_length=9)
+    x, y = brackets.trim(task.sample(recipe.STRINGS, comparison.held_out()))
+    with torch.no_grad():
+        lost, best = (
+            F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index=PAD)
+            for logits in (model(x), task.ideal(x))
+        )
+    found = evidence.live({"as published": run}, task).ends["as published"]
+    assert_close(found, (lost - best)[None], rtol=0, atol=1e-4)

@@ -1,0 +1,568 @@
+"""The chapter's figures: functions of its evidence, each with its conclusion as title.
+
+A title that speaks of a record stands here as it is, and a test holds it: said.py.
+"""
+
+import math
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from attn_notes.models.equilibrium import TOLERANCE
+from attn_notes.tasks.text import Text
+from book.kit import figures as house
+from book.kit.figures import (
+    CONTROL,
+    CORRECTED,
+    FLOOR,
+    GREY,
+    INK,
+    MAUVE,
+    PUBLISHED,
+    VIOLET,
+    Picture,
+    Yours,
+)
+from book.kit.words import median, signed, span
+from book.lessons.equilibrium import estimators, evidence, lesson, probes, recipe
+from book.lessons.equilibrium.claims import at_most
+from book.lessons.equilibrium.widget import EquilibriumExplorer
+
+KINDS = {
+    "BPTT": GREY,
+    "AEP": CORRECTED,
+    "AEP, clipped": PUBLISHED,
+    "naive EP": VIOLET,
+    "frozen": CONTROL,
+}
+"""The colour of each kind of estimator, in every figure."""
+CORRECTIONS = {"none": "naive EP", "clipped": "AEP, clipped", "full": "AEP"}
+LABELS = {
+    "BPTT": "BPTT",
+    "AEP": "AEP",
+    "AEP, clipped": "AEP with the limit",
+    "naive EP": "naive",
+    "frozen": "attention frozen",
+}
+"""What each kind is called in a figure."""
+
+
+ONE_WAY = {"weights": [0.0, 1.3], "input": [0.4, -0.2], "target": [1.4, -0.7]}
+"""How the lesson's two numbers begin: as the widget's own *One way*."""
+
+
+def teach(widget: EquilibriumExplorer, text: Text) -> None:
+    """Let the reader train a small model by three of them in the page."""
+    widget.teach(**lesson.settings(text))
+
+
+def butterfly(ax: Axes, found: probes.Credit, row: int) -> list[Tensor]:
+    """Of the credit for one prediction, the share of each letter: true above, naive below."""
+    shares = [found.maps[way][row] / found.maps[way][row].sum() for way in ("exact", "naive EP")]
+    for side, share, kind in zip((1, -1), shares, ("AEP", "naive EP"), strict=True):
+        ax.bar(
+            range(len(share)),
+            (side * share).tolist(),
+            bottom=side * GAP,
+            color=KINDS[kind],
+            width=0.72,
+        )
+    for at, letter in enumerate(found.letters):
+        weight = "bold" if at == row else "normal"
+        ink = INK if at <= row else GREY
+        ax.text(at, 0, letter, color=ink, ha="center", va="center", fontsize=11, fontweight=weight)
+    ax.set(xlim=(-0.6, len(found.letters) - 0.4), ylim=(-0.85, 0.85), xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    return shares
+
+
+GAP = 0.1  # between the bars and the middle, where the letters stand
+
+
+def one_prediction(found: probes.Credit) -> Picture:
+    """Where the credit for one prediction goes, in truth and by the naive way."""
+    row = recipe.ASKED
+    with house.figure(5.5, 3.0) as (fig, ax):
+        true, naive = butterfly(ax, found, row)
+        ax.text(row + 0.6, 0.62, "the true credit: this letter\nand those before it", fontsize=10,
+                color=KINDS["AEP"], va="center")  # fmt: skip
+        ax.text(row - 0.6, -0.62, "the naive way: this letter\nand those that come later",
+                fontsize=10, color=KINDS["naive EP"], va="center", ha="right")  # fmt: skip
+    read = "".join(found.letters[: row + 1]).replace("␣", " ")
+    before, later = (f"{100 * share:.0f} %" for share in (true[:row].sum(), naive[row + 1 :].sum()))
+    return Picture(
+        fig,
+        "The naive way gives credit to letters that come later",
+        f"What comes after “{read}”? A bar, up or down, is a letter's share of the credit for the "
+        "answer, in a trained model. The largest is the last letter's own. Those before have "
+        f"{before} of it in truth; the naive way gives those after {later}.",
+        f"Bars over and under the letters {''.join(found.letters)}. For the prediction after the "
+        f"{row + 1}th, true credit lies on it and on those before, {before} on these; the naive "
+        f"way's lies on it and on those after, {later} on these.",
+    )
+
+
+def emblem() -> Picture:
+    """Two heaps of credit over one row of letters, one looking back and one ahead."""
+    with house.figure(2.6, 1.7) as (fig, ax):
+        butterfly(ax, evidence.credit(), recipe.ASKED)
+    return Picture(
+        fig,
+        "",
+        "",
+        "A row of letters. Blue bars rise over one letter and those before it, violet bars hang "
+        "from the same letter and those after it.",
+    )
+
+
+SPREAD, HEIGHT = (0.0, 7.5, 15.0, 22.5), 1.1
+"""Where the walls and the rings are while nothing pushes, and how far a row is from the next."""
+
+
+def springs() -> Picture:
+    """Two rings between two walls, one of them pushed by 3: each row the other one."""
+    moved = {"right": (1, 2), "left": (2, 1)}  # stiffness 1: the inverse of [[2, −1], [−1, 2]] by 3
+    with house.figure(5.5, 2.5) as (fig, ax):
+        for row, (pushed, (left, right)) in enumerate(moved.items()):
+            y = -HEIGHT * row
+            rings = SPREAD[1] + left, SPREAD[2] + right
+            places = SPREAD[0], *rings, SPREAD[3]
+            for start, end in pairwise(places):
+                coil(ax, start, end, y)
+            for wall in (SPREAD[0], SPREAD[3]):
+                ax.plot([wall, wall], [y - 0.3, y + 0.3], color=INK, linewidth=3)
+            for before, ring, far in zip(SPREAD[1:3], rings, (left, right), strict=True):
+                ax.plot(before, y, "o", color=GREY, markersize=11, mfc="none", alpha=0.7)
+                ax.plot(ring, y, "o", color=INK, markersize=11, zorder=3)
+                other = far == 1
+                ax.text(
+                    (before + ring) / 2, y - 0.24, f"moves by {far}", ha="center", va="top",
+                    fontsize=10, color=KINDS["AEP"] if other else INK,
+                    fontweight="bold" if other else "normal",
+                )  # fmt: skip
+            ring = rings[pushed == "right"]
+            ax.annotate(
+                "", (ring + 0.2, y + 0.26), (ring - 3, y + 0.26),
+                arrowprops={"arrowstyle": "-|>", "color": PUBLISHED, "linewidth": 2},
+            )  # fmt: skip
+            ax.text(ring - 3.2, y + 0.26, "pushed by 3", fontsize=10, color=PUBLISHED, ha="right",
+                    va="center")  # fmt: skip
+        ax.set(xlim=(-0.5, 23), ylim=(-HEIGHT - 0.55, 0.5), xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return Picture(
+        fig,
+        "Push either ring, and the other moves as far",
+        "Pale, where a ring was before the push.",
+        "Two rows, in each two rings between two walls, joined by three springs. In the upper row "
+        "the right ring is pushed by 3 and moves by 2, and the left one by 1. In the lower row the "
+        "left ring is pushed by 3 and moves by 2, and the right one by 1.",
+    )
+
+
+def coil(ax: Axes, start: float, end: float, y: float) -> None:
+    """A spring between two places."""
+    turns = 8
+    x = torch.linspace(start + 0.6, end - 0.6, 2 * turns + 1)
+    up = torch.tensor([0.0, *[0.11, -0.11] * turns])[: len(x)]
+    up[-1] = 0
+    ax.plot([start, *x.tolist(), end], [y, *(y + up).tolist(), y], color=GREY, linewidth=1.1)
+
+
+def idea(board: evidence.Board) -> Picture:
+    """Two numbers, of which one hears the other: who gets which credit, and where a nudge goes."""
+    with house.figure(5.5, 2.9, columns=2, width_ratios=[1, 1.15]) as (fig, axes):
+        heard(axes[0], board)
+        nudged(axes[1], board)
+    return Picture(
+        fig,
+        "On this one-way street the naive credit has the wrong sign",
+        "An arrow is where the nudge moves the numbers. It need not lead to the target. A number "
+        "that moves down by 1 has a credit of 1.",
+        "Left, two circles, 1 and 2, with an arrow from the first to the second. They should be 2 "
+        "and 1. True credit, and AEP's: 1 and 1; naive: −1 and −1. Right, a plane: from the state "
+        "at rest at (1, 2) the naive arrow leads to (2, 3), that of AEP to (0, 1). The target is "
+        "at (2, 1).",
+    )
+
+
+def heard(ax: Axes, board: evidence.Board) -> None:
+    """The two numbers, what they should be, and the credit of each."""
+    ax.set(xlim=(-1.2, 1.5), ylim=(-1.75, 1.1), xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    for at, (z, name) in enumerate(zip(board.rest.tolist(), ("first", "second"), strict=True)):
+        ax.text(at, 0.35, f"{z:g}", ha="center", va="center", fontsize=13,
+                bbox={"boxstyle": "circle,pad=0.45", "fc": "none", "ec": INK})  # fmt: skip
+        ax.text(at, 1.0, name, ha="center", va="center", fontsize=10)
+    ax.annotate("", (0.74, 0.35), (0.26, 0.35), arrowprops={"arrowstyle": "-|>", "color": INK})
+    ax.text(0.5, 0.5, "× 2", ha="center", fontsize=10)
+    rows = (
+        ("should be", board.target, MAUVE),
+        ("true credit", board.true, KINDS["AEP"]),
+        ("naive credit", board.naive, KINDS["naive EP"]),
+    )
+    for row, (words, values, colour) in enumerate(rows):
+        height = -0.5 - 0.5 * row
+        ax.text(-0.25, height, words, ha="right", fontsize=10, color=colour)
+        for at, value in enumerate(values.tolist()):
+            ax.text(at, height, signed(f"{value:g}"), ha="center", fontsize=12, color=colour)
+
+
+def nudged(ax: Axes, board: evidence.Board) -> None:
+    """The plane of both: where they rest, where they should, and which way each nudge leads."""
+    x, y = board.rest.tolist()
+    arrows = (("AEP", board.true, "AEP", (-8, 8)), ("naive EP", board.naive, "naive", (-8, 8)))
+    for kind, credit, words, off in arrows:
+        end = (board.rest - credit).tolist()
+        ax.annotate(
+            "", end, (x, y),
+            arrowprops={"arrowstyle": "-|>", "color": KINDS[kind], "linewidth": 2, "shrinkA": 4},
+        )  # fmt: skip
+        middle = ((x + end[0]) / 2, (y + end[1]) / 2)
+        ax.annotate(words, middle, off, textcoords="offset points", fontsize=10, color=KINDS[kind],
+                    ha="right", va="center")  # fmt: skip
+    ax.plot(x, y, "o", color=INK, markersize=6)
+    ax.plot(*board.target, "x", color=MAUVE, markersize=9, markeredgewidth=2.5)
+    ax.annotate("at rest", (x, y), (9, -4), textcoords="offset points", fontsize=10)
+    ax.annotate("target", board.target.tolist(), (9, -4), textcoords="offset points",
+                fontsize=10, color=MAUVE)  # fmt: skip
+    ax.set(xlim=(-0.6, 3.2), ylim=(0.5, 3.3), xlabel="the first number",
+           ylabel="the second number", aspect="equal")  # fmt: skip
+    ax.set_xticks([0, 1, 2, 3])
+    ax.set_yticks([1, 2, 3])
+
+
+def ends(found: evidence.Training, page: evidence.Page) -> Picture:
+    """Where each kind ends, seed by seed, beside counting pairs; and in the page."""
+    kinds, pairs = list(KINDS), found.counted["pairs"]
+    ways = sorted(page.ends, key=lambda way: kinds.index(recipe.IN_PAGE_WAYS[way]))
+    *_, (goal, least) = page.yardsticks.items()
+    with house.figure(5.5, 3.0, columns=2, width_ratios=[5, 4]) as (fig, axes):
+        here, there = axes
+        for ax, nats, words in (
+            (here, pairs, "the whole text:\ncounting pairs"),
+            (there, least, f"the page's text:\n{goal}"),
+        ):
+            ax.axvline(nats, color=FLOOR, linestyle=":", linewidth=1)
+            ax.annotate(
+                words, (nats, 1), (0, 4), ha="center", fontsize=10,
+                xycoords=ax.get_xaxis_transform(), textcoords="offset points",
+            )  # fmt: skip
+            ax.set(xlabel="loss, nats a letter")
+            ax.tick_params(axis="y", length=0)
+        drawn = [(here, row, kind, found.ends[kind]) for row, kind in enumerate(kinds)]
+        drawn += [
+            (there, row, recipe.IN_PAGE_WAYS[way], page.ends[way]) for row, way in enumerate(ways)
+        ]
+        for ax, row, kind, values in drawn:
+            ax.plot(values, [row] * len(values), "o", color=KINDS[kind], markersize=6, alpha=0.6)
+        here.set_yticks(range(len(kinds)), [LABELS[kind] for kind in kinds])
+        here.set_xticks([2.4, 2.5, 2.6])
+        here.set(xlim=(2.4, 2.6), ylim=(len(kinds) - 0.5, -0.5))
+        there.set_yticks(range(len(ways)), ways)
+        there.set(xlim=IN_PAGE_ENDS, ylim=(len(ways) - 0.5, -0.5))
+    return Picture(
+        fig,
+        "The limit costs AEP most of what it gains",
+        f"Left, {found.seeds} recorded models of each kind, a dot each, on text never seen, "
+        "more of it than above. Right, the smaller model of the page, on its easier text. Further "
+        "left is better; counting pairs is to count which letter follows which.",
+        "Ends in nats a letter, from the best model to the worst: "
+        + "; ".join(
+            f"{LABELS[k]} {found.ends[k].min():.3f} to {found.ends[k].max():.3f}" for k in kinds
+        )
+        + f"; counting pairs {pairs:.3f}. In the page: "
+        + "; ".join(f"{way} {span(page.ends[way], 3)}" for way in ways)
+        + f"; {goal} {least:.3f}.",
+        lesson="equilibrium",
+        yours=[
+            Yours(
+                there,
+                {way: way for way in ways},
+                "dots",
+                "end",
+                reads={"ends at": None},
+                unit=" nats",
+                recorded={
+                    way: f"The {len(page.ends[way])} recorded by {way} end at "
+                    f"{median(page.ends[way]):.3f} nats, by their median."
+                    for way in ways
+                },
+            )
+        ],
+    )
+
+
+IN_PAGE_ENDS = (2.2, 2.4)
+"""Nats, from side to side."""
+
+
+def training(found: evidence.Training) -> Picture:
+    """Loss along training by each kind, and how far AEP is from BPTT."""
+    apart = 1000 * (found.curves["AEP"] - found.curves["BPTT"])
+    with house.figure(5.5, 3.3, columns=2, width_ratios=[3, 2]) as (fig, axes):
+        left, right = axes
+        for kind, colour in KINDS.items():
+            house.band(left, torch.tensor(found.steps), found.curves[kind], colour, LABELS[kind])
+        left.set(
+            xlabel="step", ylabel="nats a character", ylim=(2.36, 2.9), xlim=(50, found.steps[-1])
+        )
+        left.set_title("loss on text never seen", fontsize=10)
+        for one in apart.T:
+            right.plot(found.steps, one, color=CORRECTED, alpha=0.6, linewidth=1)
+        right.axhline(0, color=GREY, linewidth=1)
+        right.set(xlabel="step", ylim=(-21, 21), xlim=(0, found.steps[-1]))
+        right.set_title("AEP − BPTT, thousandths", fontsize=10)
+        house.legend_below(fig)
+    most = at_most(apart[-1].abs().max().item(), 3)
+    return Picture(
+        fig,
+        "Seed by seed AEP ends within two hundredths of a nat of BPTT",
+        f"Left: {found.seeds} recorded seeds of each way to the gradient (median and middle half), "
+        f"on up to {recipe.PROBED} pieces of the whole text. "
+        "Right: each recorded seed by AEP less the same seed by BPTT, on the same batches; the "
+        "frame is ±0.02 nats. Where a curve leaves the frame, seeds had run away and were caught "
+        "again (by the governor, see below).",
+        "Left: validation loss against steps. Medians at the end: "
+        + ", ".join(f"{LABELS[kind]} {median(found.curves[kind][-1]):.3f}" for kind in KINDS)
+        + ". Right: the difference between AEP and BPTT for each seed, at the end at most "
+        f"{most} thousandths of a nat.",
+    )
+
+
+def rates(found: probes.Rates) -> Picture:
+    """The error of a gradient against β and against nudged steps."""
+    orders, betas, falling = found.orders, found.betas, found.falling
+    styles = {"one side": (MAUVE, "s", 1), "both sides": (CORRECTED, "o", 2)}
+    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
+        left, right = axes
+        for name, (colour, marker, power) in styles.items():
+            errors = found.by_beta[name]
+            label = f"{name}: slope {orders[name]:.2f}"
+            left.plot(betas, errors, marker, color=colour, markersize=5, label=label)
+            line = [errors[0] * (beta / betas[0]) ** power for beta in betas]
+            left.plot(betas, line, color=colour, linewidth=0.9)
+        left.set(xscale="log", yscale="log", xlabel="nudge β", ylabel="relative error")
+        left.set_xticks(betas, [f"{beta:g}" for beta in betas])
+        left.minorticks_off()
+        for name, errors in found.by_steps.items():
+            label = LABELS[name]
+            right.plot(found.steps, errors, "o", color=KINDS[name], markersize=4, label=label)
+        if falling:
+            last, error = falling[-1]
+            lowest = min(found.by_steps["AEP"]) / 30
+            powers = {t: error * found.radius ** (t - last) for t in found.steps}
+            seen = {t: value for t, value in powers.items() if value > lowest}
+            label = "ρ to the power of the steps"
+            right.plot([*seen], [*seen.values()], color=CORRECTED, linewidth=0.9, label=label)
+        right.set(yscale="log", xlabel="nudged steps")
+        house.legend_below(fig)
+    one, both = orders["one side"], orders["both sides"]
+    stays, clipped = found.by_steps["naive EP"][-1], found.by_steps["AEP, clipped"]
+    return Picture(
+        fig,
+        "AEP's error falls as the theorem says: with β, and with β²",
+        f"How much of the gradient is wrong. Right: each step leaves {found.factor:.3f} of AEP's "
+        f"error; in the end it would be ρ, {found.radius:.3f}.",
+        "Left: the relative error of the gradient against β between logarithmic axes; "
+        f"slope {one:.2f} with one side, {both:.2f} with both. "
+        f"Right: against nudged steps; AEP's falls by a factor of {found.factor:.3f} a step "
+        f"between 1e-6 and 5e-10, the spectral radius is {found.radius:.3f}; limited never falls "
+        f"below {min(clipped):.2g} and ends at {clipped[-1]:.2g}; naive stays at {stays:.2f}.",
+    )
+
+
+def nudges(found: evidence.Gradients) -> Picture:
+    """The error against β, in two precisions."""
+    betas, published = list(found.betas), estimators.PUBLISHED.beta
+    with house.figure(5.5, 2.9) as (fig, ax):
+        house.band(ax, torch.tensor(betas), found.double.T, CORRECTED, "double precision")
+        house.band(ax, torch.tensor(betas), found.single.T, MAUVE, "single precision")
+        ax.axvline(published, color=GREY, linestyle=":", linewidth=1.2)
+        ax.text(
+            published, 1.02, "as published",
+            transform=ax.get_xaxis_transform(), fontsize=10, ha="center",
+        )  # fmt: skip
+        ax.set(xscale="log", yscale="log", xlabel="nudge β", ylabel="relative error")
+        ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+        ax.minorticks_off()
+        house.legend_below(fig)
+    single = found.single.quantile(0.5, 0)
+    best = betas[int(single.argmin())]
+    worse = single[betas.index(published)] / single.min()
+    return Picture(
+        fig,
+        "In single precision the published nudge drowns in rounding",
+        f"Recorded: the published block (untrained, {found.batch} × {found.length} characters, "
+        f"{found.seeds} seeds), AEP with both sides; what 40 nudged steps of 0.5 leave is the "
+        f"floor in double precision. In single precision the best of these is β = {best:g}; at the "
+        f"published one the error is {worse:.0f} times as large.",
+        "Relative error of AEP's gradient against β. In double precision it falls with β squared "
+        f"to a floor; in single precision it is least, {single.min():.0e}, at β = {best:g}, and "
+        "grows again below.",
+    )
+
+
+def clip(found: evidence.Gradients, shares: Float[Tensor, "m n"]) -> Picture:
+    """The gradient's cosine against nudged steps, and how much of AEP's force the limit leaves."""
+    few, many = recipe.FEW, recipe.MANY
+    steps = torch.tensor(found.steps)
+    with house.figure(5.5, 3.1, columns=2) as (fig, axes):
+        for correction, name in CORRECTIONS.items():
+            house.band(axes[0], steps, found.cosines[correction].T, KINDS[name], LABELS[name])
+        house.band(axes[1], steps, shares.T, KINDS["AEP, clipped"])
+        for ax in axes:
+            ax.axvline(few, color=GREY, linestyle=":", linewidth=1.2)
+            ax.set(xscale="log", xlabel="nudged steps", ylim=(0, 1.05))
+            ax.set_xticks([5, 20, 80, 320], ["5", "20", "80", "320"])
+            ax.minorticks_off()
+        axes[0].set_title("cosine to the true gradient", fontsize=10)
+        axes[1].set_title("share of the force let through", fontsize=10)
+        house.legend_below(fig)
+    medians = {
+        name: [f"{median(found.at(correction, steps)):.3f} at {steps}" for steps in (few, many)]
+        for correction, name in CORRECTIONS.items()
+    }
+    said = "; ".join(f"{LABELS[name]}: {', '.join(each)}" for name, each in medians.items())
+    left = [f"{median(shares[:, found.steps.index(at)]):.2f} after {at}" for at in (few, many)]
+    return Picture(
+        fig,
+        "With more steps the script's gradient turns away from the true one",
+        f"{found.seeds} untrained models: a line for their median, a band for the middle half of "
+        f"them; dotted, the {few} steps of the script.",
+        f"Left: cosine to the true gradient against nudged steps. {said}. Right: the share of "
+        f"AEP's force that the limit lets through, 1 at first, {' steps and '.join(left)}.",
+    )
+
+
+def spectrum(found: probes.Spectrum) -> Picture:
+    """Eigenvalues of the Jacobian and of its two parts."""
+    free, stretch, turn = found.free, found.symmetric, found.antisymmetric
+    with house.figure(5.5, 3.0) as (fig, ax):
+        ax.axvspan(0, 1, color=GREY, alpha=0.13, linewidth=0)
+        ax.plot(free.real, free.imag, ".", color=CORRECTED, markersize=3, alpha=0.5, label="of J")
+        ax.plot(
+            stretch, torch.zeros_like(stretch), "|", color=MAUVE, markersize=12, alpha=0.35,
+            label="of its symmetric part",
+        )  # fmt: skip
+        ax.plot(
+            torch.zeros_like(turn), turn, "_", color=VIOLET, markersize=10, alpha=0.35,
+            label="of its antisymmetric part",
+        )  # fmt: skip
+        ax.set(xlabel="real part", ylabel="imaginary part", xlim=(-4.6, 1), ylim=(-2.5, 2.5))
+        ax.text(
+            0.5, 1.02, "moves away",
+            transform=ax.get_xaxis_transform(), fontsize=10, ha="center",
+        )  # fmt: skip
+        house.legend_below(fig)
+    right, reach, fastest = free.real.max().item(), stretch.max().item(), turn.max().item()
+    return Picture(
+        fig,
+        "J is stable, and its symmetric part is not",
+        f"The published block at rest on {recipe.SHORT} characters. No eigenvalue of J lies right "
+        f"of {signed(f'{right:.2f}')}, so free and AEP's nudged states settle. The symmetric part "
+        f"alone reaches {signed(f'{reach:+.2f}')}, so a state limited to half flees. The "
+        f"antisymmetric part turns as fast as {fastest:.1f}.",
+        f"Eigenvalues in the complex plane. Those of J lie left of {right:.2f}; those of its "
+        f"symmetric part reach {reach:+.2f}, those of its antisymmetric part lie on the imaginary "
+        f"axis up to {fastest:.2f}.",
+    )
+
+
+def credit(found: probes.Credit) -> Picture:
+    """Which states are told of each prediction, by AEP and by the naive method."""
+    letters = list(found.letters)
+    with house.figure(5.5, 3.3, columns=2) as (fig, axes):
+        for ax, name in zip(axes, ("AEP", "naive EP"), strict=True):
+            values = found.maps[name]
+            house.heat_map(ax, (values / values.max()).sqrt(), x=letters, y=letters)
+            ax.tick_params(labelsize=8)
+            ax.set_title(name, fontsize=10)
+            ax.set_xlabel("state that is told")
+        axes[0].set_ylabel("predicting after")
+    return Picture(
+        fig,
+        "The naive method sends credit to the future",
+        "The trained model: how much credit each state gets for each prediction (the more a cell "
+        "stands out, the more, by the square root of the share).",
+        "Two maps of credit, prediction by state. AEP: on the diagonal and left of it, in the "
+        "past. Naive: on the diagonal and right of it, in the future.",
+    )
+
+
+def rest(found: probes.Scaled, ungoverned: evidence.Ungoverned) -> Picture:
+    """What is left of the force as weights grow, and training with nothing held."""
+    colours = dict(zip(found.left, (GREY, PUBLISHED, CORRECTED, MAUVE), strict=True))
+    with house.figure(5.5, 3.3, columns=2) as (fig, axes):
+        left, right = axes
+        for c, values in found.left.items():
+            shown = [max(v, 1e-7) if math.isfinite(v) else 1e3 for v in values]
+            label = f"c = {c:g}"
+            left.plot(found.scales, shown, "o-", color=colours[c], markersize=3.5, label=label)
+        left.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
+        left.set(
+            yscale="log", xlabel="weights, times as large", ylabel="force left", ylim=(5e-8, 20)
+        )
+        left.set_title("weights grow", fontsize=10)
+        for (kind, c), curves in ungoverned.curves.items():
+            style = "-" if c == recipe.DAMPINGS[0] else "--"
+            right.plot(ungoverned.steps, curves, style, color=KINDS[kind], linewidth=1.1)
+        right.set(xlabel="step", ylabel="nats a character", ylim=(2.3, 4.3))
+        right.set_title("training, nothing held", fontsize=10)
+        house.legend_below(fig)
+    away = ", ".join(
+        f"{kind}, c = {c} {ungoverned.ran_away(kind, c)} of {ungoverned.seeds}"
+        for kind, c in ungoverned.curves
+    )
+    return Picture(
+        fig,
+        "Damping buys room, and no certainty that a state comes to rest",
+        "Left: an untrained block after 150 steps of 1 / 2(1 + c); below the dotted line it is at "
+        "rest. Right, recorded: training without a governor, three seeds, colours as in the figure "
+        "of the training; dashed with the published damping of 1.",
+        "Left: what is left of the force against the scale of the weights, for four dampings; the "
+        "more damping, the larger the weights at which the state no longer settles. Right: "
+        "training without a governor. Seeds whose loss ever exceeds "
+        f"{recipe.RUN_AWAY} nats or is no number: {away}.",
+    )
+
+
+def memory(found: probes.Memory) -> Picture:
+    """Memory against steps."""
+    with house.figure(5.5, 2.7) as (fig, ax):
+        for kind, values in found.peaks.items():
+            colour = KINDS.get(kind, MAUVE)
+            ax.plot(found.counts, values, "o-", color=colour, markersize=4, label=kind)
+        ax.set(xlabel="steps to rest, and nudged", ylabel="MiB at the peak", ylim=(0, None))
+        house.legend_below(fig)
+    bptt, aep, adjoint = (found.peaks[kind] for kind in ("BPTT", "AEP", "adjoint"))
+    return Picture(
+        fig,
+        "BPTT's memory grows with the steps, AEP's does not",
+        f"Recorded: one gradient of the block on 4 pieces of {recipe.LENGTH} characters.",
+        "Memory at the peak against steps. BPTT goes from "
+        f"{bptt[0]:.1f} to {bptt[-1]:.1f} MiB, AEP from {aep[0]:.1f} to {aep[-1]:.1f}, the adjoint "
+        f"relaxation from {adjoint[0]:.1f} to {adjoint[-1]:.1f}.",
+    )
+
+
+def settling(found: probes.Settling) -> Picture:
+    """How soon the published block rests."""
+    ways = dict(zip(found.left, (GREY, MAUVE, CORRECTED), strict=True))
+    with house.figure(5.5, 2.7) as (fig, ax):
+        for way, colour in ways.items():
+            shown = found.left[way].clamp(min=1e-7)
+            ax.plot(shown, color=colour, linewidth=1.4, label=way)
+        ax.axhline(TOLERANCE["force"], color=INK, linestyle=":", linewidth=1)
+        ax.set(yscale="log", xlabel="evaluations of the force", ylabel="force left")
+        house.legend_below(fig)
+    needed = ", ".join(f"{found.needed(way)} with {way}" for way in ways)
+    return Picture(
+        fig,
+        "A longer step comes to rest nearly four times as soon",
+        "Recorded: the published block comes to rest. Below the dotted line a thousandth of the "
+        f"force is left: after {needed}, where the last three states are mixed.",
+        f"Force left against evaluations; below a thousandth after {needed}.",
+    )

@@ -1,0 +1,52 @@
+"""Right answers pass however they are written, and a table of the known cases does not.
+
+Wrong ones stand in wrong.py.
+"""
+
+import pytest
+import torch
+
+from book.lessons.equilibrium import checks
+
+solve = torch.linalg.solve
+
+
+def settles(J, eps):
+    return torch.linalg.eigvals(torch.eye(len(J)) + eps * J).abs().max() < 1
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        (checks.credits, lambda J, g: [-g @ J.inverse(), -(J.inverse() @ g)]),
+        (checks.credits, lambda J, g: (solve(J.T.float(), -g.float()), solve(J, -g))),
+        (checks.settles, settles),
+        (checks.best_nudge, lambda c, r: torch.tensor(r / c / 2).pow(1 / 3)),
+    ],
+)
+def test_a_right_answer_passes_however_it_is_written(check, answer) -> None:
+    outcome = check(answer)
+    assert outcome.passed, outcome.message
+
+
+KNOWN = [
+    ([[-1.0, 0.0], [0.0, -2.0]], 0.5),
+    ([[-1.0, 4.0], [0.0, -1.0]], 0.5),
+    ([[-1.0, 1.5], [-1.5, -1.0]], 0.4),
+    ([[-1.0, 3.0], [-3.0, -1.0]], 0.1),
+]
+
+
+def test_a_table_of_the_known_cases_earns_nothing() -> None:
+    outcome = checks.settles(lambda J, eps: (J.tolist(), eps) in KNOWN)
+    assert outcome.share == 0 and outcome.message.startswith("right so far")
+    best = {2.0: 0.5, 0.03: (1e-4 / 0.06) ** (1 / 3)}
+    outcome = checks.best_nudge(lambda c, r: best.get(c, 0.7))
+    assert outcome.share == 0 and "it should be" in outcome.message
+
+
+def test_a_slope_of_one_tells_of_a_nudge_on_one_side() -> None:
+    """As in no case of wrong.py, which has the book's own."""
+    case = next(case for case in range(8) if round(checks.falls.solved(case)["slope"]) == 1)
+    taken = checks.falls.solved(case) | {"verdict": "right, with a nudge on both sides"}
+    assert "as β², with a slope of 2" in checks.falls((case, taken)).message

@@ -1,0 +1,129 @@
+"""The lesson's own code: cells that a reader runs and changes, and what trains in the page."""
+
+import re
+
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.testing import assert_close
+
+from attn_notes.models.equilibrium import Config, LanguageModel, residual
+from attn_notes.tasks.text import FALLBACK, Text
+from book.lessons.equilibrium import evidence, lesson, measure, recipe
+from tests import exercises
+
+NOTEBOOK = exercises.ROOT / "book" / "equilibrium.ipynb"
+CELLS = exercises.cells(NOTEBOOK)
+
+
+def off_the_start(config: Config) -> tuple[LanguageModel, dict[str, Tensor]]:
+    """A model with other weights, and these by their names."""
+    model = LanguageModel(config, Generator().manual_seed(5))
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(1.2)
+    return model, dict(model.named_parameters())
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in `jvp`
+def test_the_lessons_model_and_its_aep_are_the_packages() -> None:
+    """Its cells, as they stand: the force, and the gradient."""
+    scope = exercises.after_setup(NOTEBOOK, CELLS["model-cell"] + "\n\n" + CELLS["credit-cell"])
+    config = scope["config"]
+    assert config == recipe.corrected(scope["text"])
+    model, p = off_the_start(config)
+    pieces = scope["text"].sample(1, recipe.LENGTH, Generator().manual_seed(0))
+    x = model.embed(pieces[:, :-1])
+    z = torch.randn(1, recipe.LENGTH, config.width, generator=Generator().manual_seed(6))
+    force = x - z + scope["attend"](p, z) - config.damping * z
+    assert_close(force, model.block(z, x), rtol=1e-4, atol=1e-4)
+
+    def cost(z: Tensor) -> Tensor:
+        logits = z @ p["unembedding.weight"].T
+        return torch.nn.functional.cross_entropy(logits.mT, pieces[:, 1:])
+
+    ours = measure.of_attention(model, scope["loss"](p, x, cost))
+    package, naive = (
+        measure.attention_gradient(model, pieces, recipe.ESTIMATORS[k]) for k in ("AEP", "naive EP")
+    )
+    assert measure.relative_error(ours, package) < 1e-3 < 0.1 < measure.relative_error(ours, naive)
+
+
+def test_three_changes_of_the_model_do_what_the_lesson_says_of_them() -> None:
+    text = Text.read(FALLBACK)
+    model, p = off_the_start(recipe.corrected(text))
+    x = model.embed(text.sample(1, 32, Generator().manual_seed(0))[:, :-1]).detach()
+
+    def rest(was: str = "", now: str = "") -> tuple[Tensor, float]:
+        """Where it ends, and what is left of the force there."""
+        code = exercises.after_setup(NOTEBOOK, CELLS["model-cell"].replace(was, now))
+
+        def force(z: Tensor) -> Tensor:
+            return x - z + code["attend"](p, z) - 3 * z
+
+        with torch.no_grad():
+            z = code["settle"](force, x, 60)
+            return z, residual(force, z).item()
+
+    z, left = rest()
+    assert left < 1e-3 < 0.1 < rest("0.25 *", "0.5 *")[1]  # it flies apart
+    elsewhere, left = rest(" / 32**0.5")
+    assert left < 1e-3 < 0.01 < measure.relative_error(elsewhere, z)  # another rest
+    ahead, _ = rest("    scores[..., later > 0] = -torch.inf\n")
+    assert measure.relative_error(ahead[:, 0], z[:, 0]) > 0.01  # it reads ahead
+
+
+@pytest.mark.parametrize("cell", ["blackboard", "part", "model-cell", "clip"])
+def test_lines_that_carry_the_point_fit_a_phone(cell: str) -> None:
+    code = "".join(re.findall(r"```python\n(.*?)```", CELLS[cell], re.S)) or CELLS[cell]
+    assert max(map(len, code.splitlines())) <= 39
+
+
+def printed(code: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[float]]:
+    """The credits that a version of the example finds."""
+    exec(code, {"torch": torch})
+    found = re.findall(r"(\w+) credit tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
+    return {name: [float(x) for x in pair] for name, *pair in found}
+
+
+def test_the_example_does_what_the_lesson_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Near the credits of the figure, of which a weak push makes about three hundredths less."""
+    code, board = CELLS["blackboard"], evidence.blackboard()
+    found = printed(code, capsys)
+    for name, exact in (("AEP", board.true), ("naive", board.naive)):
+        assert found[name] == pytest.approx(exact.tolist(), rel=0.03)
+    mutual = printed(code.replace("[[0.0, 0], [2, 0]]", "[[0, 0.5], [0.5, 0]]"), capsys)
+    assert mutual["AEP"] == mutual["naive"]
+    exec(f"{code}\n{CELLS['part']}", {"torch": torch})
+    found = re.findall(r"(?m)^([\d.]+) tensor\(\[(.*?), (.*?)\]\)", capsys.readouterr().out)
+    half, fifths, whole = ([float(x) for x in pair] for _, *pair in found)
+    assert half == pytest.approx([-0.5, 0.5], rel=0.03)  # one has the wrong sign
+    assert fifths == pytest.approx([1.5, 1.5], rel=0.07)  # about half too large
+    assert whole == pytest.approx([1, 1], rel=0.03)
+
+
+def test_rings_move_as_the_springs_say() -> None:
+    """Stiffness 1: each ring feels both springs beside it, and a push of 3."""
+    for push, moves in (((0.0, 3.0), [1, 2]), ((3.0, 0.0), [2, 1])):
+        stiff = torch.tensor([[2.0, -1], [-1, 2]])
+        assert torch.linalg.solve(stiff, torch.tensor(push)).tolist() == pytest.approx(moves)
+
+
+@pytest.mark.parametrize("size", [0.5, 3.0])
+def test_the_source_sets_the_limit_as_the_lesson_writes_it(size: float) -> None:
+    """No correction is longer than the force: the line of the text, run on two vectors."""
+    (code,) = re.findall(r"```python\n(.*?)```", CELLS["clip"], re.S)
+    scope = {"force": torch.tensor([1.0, 0.0]), "extra": size * torch.tensor([0.0, 1.0])}
+    exec(code, scope)
+    assert scope["extra"].norm().item() == pytest.approx(min(size, 1.0))
+
+
+def test_the_easier_text_has_letters_and_single_spaces_and_is_all_in_the_excerpt() -> None:
+    """So a page learns the same text wherever it was made."""
+    found = lesson.easier(Text("To be,\n\nor NOT to-be: 42\tthat"))
+    assert found.content == "to be or not to be that"
+    excerpt = Text.read(FALLBACK)
+    easier = lesson.easier(excerpt)
+    assert len(easier.content) == recipe.IN_PAGE_TEXT
+    assert len(easier.characters) == recipe.IN_PAGE.vocabulary
+    assert lesson.easier(Text(excerpt.content + "what comes after it")) == easier

@@ -1,0 +1,114 @@
+"""The chapter's figures of vectors: what each score makes of a key, with nothing trained."""
+
+from typing import Any
+
+import torch
+
+from attn_notes.models.triple_product import cos2_to_plane, stable_volume
+from book.kit.figures import MAUVE, SHARES, Picture, figure
+from book.lessons.triple_product.geometry import Shares
+
+
+def idea() -> Picture:
+    """What each score sees of a key's place."""
+    along, height = torch.meshgrid(
+        torch.linspace(-2, 2, 81), torch.linspace(0, 2, 41), indexing="xy"
+    )
+    keys = torch.stack([along, torch.zeros_like(along), height], -1).flatten(0, 1)
+    q, r = torch.eye(3)[:1], torch.eye(3)[1:2]
+    panels = {
+        "dot product": q @ keys.T,
+        "volume": -stable_volume(q, keys, r),
+        "angle": cos2_to_plane(q, keys, r),
+    }
+    with figure(5.5, 2.2, columns=3, sharey=True) as (fig, axes):
+        for ax, (name, score) in zip(axes, panels.items(), strict=True):
+            values = score.view(along.shape)
+            levels = torch.linspace(values.min().item(), values.max().item(), 9).tolist()
+            ax.contourf(along, height, values, levels=levels, cmap=SHARES)
+            arrow = {"arrowstyle": "->", "color": MAUVE, "lw": 2}
+            ax.annotate("", (1, 0), (0, 0), arrowprops=arrow)
+            ax.set_title(name, fontsize=10)
+            ax.set(aspect="equal", yticks=[0, 1, 2])
+            ax.set_xticks([-2, 0, 1, 2], ["−2", "0", "q", "2"])
+        axes[0].set_ylabel("height h")
+        axes[1].set_xlabel("the key's coordinate along q")
+    return Picture(
+        fig,
+        title="The volume sees a key's height above the plane, the angle its direction",
+        caption="The more a place stands out from the page, the higher a key there scores.",
+        alt="Contours of three scores over a key's place. The dot product changes along q only, "
+        "in upright stripes. The volume changes with the height only, in level stripes that get "
+        "narrower. The angle changes from ray to ray out of the origin.",
+    )
+
+
+def _map(ax: Any, shares: Shares, kind: str) -> Any:
+    """Draw attention on the friend over the grid, and return what a colour bar needs."""
+    levels = [i / 10 for i in range(11)]
+    mesh = ax.contourf(shares.across, shares.up, shares.of[kind], levels=levels, cmap=SHARES)
+    ax.set(xscale="log")
+    return mesh
+
+
+def _above(x: float) -> str:
+    """In two decimals, rounded down."""
+    return f"{int(100 * x) / 100:.2f}"
+
+
+def strangers(length: Shares, share: Shares) -> Picture:
+    """Attention on the friend where the leak is a length, and where it is a share."""
+    rows = (length, "leak, as a length"), (share, "leak, as a share")
+    with figure(5.5, 3.7, rows=2, columns=3, sharex=True, sharey=True) as (fig, axes):
+        for row, (shares, label) in enumerate(rows):
+            for ax, kind in zip(axes[row], shares.of, strict=True):
+                mesh = _map(ax, shares, kind)
+                ax.set_xticks([1, 10, 100], ["1", "10", "100"])
+                if row == 0:
+                    ax.set_title(kind, fontsize=10)
+            axes[row, 0].set_ylabel(label)
+        axes[1, 1].set_xlabel("length of the stranger")
+        fig.colorbar(mesh, ax=axes, label="attention on the friend", ticks=[0, 0.5, 1])
+    fixed, shared = length.of["dot"], share.of["dot"]
+    still = bool((fixed.amax(1) - fixed.amin(1) < 1e-6).all())
+    wins = still and bool(shared.min() < 0.5)
+    lowest = min(length.of["angle"].min().item(), share.of["angle"].min().item())
+    return Picture(
+        fig,
+        title="A longer stranger wins the dot product only if its leak grows with it"
+        if wins
+        else "Attention on the friend, against one stranger",
+        caption="Attention on the friend, against one stranger. Above, the leak is a length, as "
+        "published: the dot product does not change with the stranger's length. Below it is a "
+        "share of it. (Unscaled scores, the angle times its β of 8.)",
+        alt="Attention on the friend over the stranger's length and leak. With a fixed leak the "
+        f"dot product keeps between {fixed.min():.2f} and {fixed.max():.2f} whatever the length; "
+        f"with a leak that is a share of the length it falls to {shared.min():.2f}. The volume "
+        f"rises to {share.of['volume'].max():.2f} in both. The angle stays above {_above(lowest)}.",
+    )
+
+
+def off_the_plane(shares: Shares) -> Picture:
+    """Attention on a friend that leans out of the plane."""
+    with figure(5.5, 2.4, columns=3, sharex=True, sharey=True) as (fig, axes):
+        for ax, kind in zip(axes, shares.of, strict=True):
+            mesh = _map(ax, shares, kind)
+            ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
+            ax.set_title(kind, fontsize=10)
+        axes[0].set_ylabel("tilt, degrees")
+        axes[1].set_xlabel("length of the friend")
+        fig.colorbar(mesh, ax=axes, label="attention on the friend", ticks=[0, 0.5, 1])
+    volume = shares.of["volume"][shares.up > 0]
+    falls = bool((volume.diff(dim=1) <= 0).all() and (volume[:, -1] < volume[:, 0]).all())
+    return Picture(
+        fig,
+        title="The longer a friend off the plane, the less the volume attends to it"
+        if falls
+        else "Attention on a friend off the plane",
+        caption="What the gate costs: a friend a few degrees off the plane, against a short "
+        "stranger (length 0.5, at right angles).",
+        alt="Attention on a friend that leans out of the plane, against a stranger of length 0.5 "
+        f"at right angles to it. With the volume a long friend falls to {volume.min():.2f} at the "
+        "largest tilt; with the dot product it rises with its length to "
+        f"{shares.of['dot'].max():.2f}; with the angle its length changes nothing.",
+    )

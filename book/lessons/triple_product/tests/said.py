@@ -1,0 +1,369 @@
+"""What the pages say of records: the words, with the records' numbers, and what they rest on."""
+
+import inspect
+import math
+from itertools import pairwise
+
+import torch
+
+from attn_notes.analysis.statistics import Finding
+from attn_notes.tasks.copying import Copying
+from book.kit import results
+from book.kit.claims import Claim
+from book.kit.words import median, number, rounded
+from book.lessons.triple_product import (
+    checks,
+    claims,
+    evidence,
+    explorer,
+    geometry,
+    learnt,
+    measure,
+    recipe,
+)
+from book.lessons.triple_product.claims import PAIRS, SOLVED
+from tests.pages.said import COUNT, Reading, Says, Told
+
+MACHINE = {
+    "forms-table": r"−?\d+(?= %| ×| to|$)( × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
+}  # it shows the rounding itself
+
+RECORDED, LONGER = evidence.on_record()
+BODY, REACH, TOKENS = evidence.recorded(), evidence.reach("random"), evidence.by_token()
+MOVED, LEARNT, KINDS = BODY.moved, BODY.learnings, recipe.KINDS
+ONE, TWO, FIXED, RANDOM = recipe.ONE, recipe.TWO, recipe.FIXED, recipe.RANDOM
+ALONE, PAIR = "one layer", "two layers"
+VARIED, DEEP = "one layer, random period", "two layers, period 12"
+NEAR = recipe.HALF - 1  # the period that a reader is asked about
+
+
+def every() -> list[Claim]:
+    models = claims.of_models(evidence.on_record(), evidence.best_losses(), REACH)
+    return [*models, *claims.of_formula(geometry.rounding(), geometry.resilience())]
+
+
+told = Told(every, RECORDED)
+
+
+def lower(layers: str, ours: str, theirs: str = recipe.WIDER, column: str = LONGER) -> Finding:
+    return told(PAIRS[layers, ours, theirs], column)
+
+
+def right(name: str, period: int) -> float:
+    """The median seed's copies at one period, with the dot product."""
+    return median(MOVED[name].at("dot", period))
+
+
+def guesses(name: str) -> bool:
+    """Whether at the period asked about no score and no seed is clearly better than a guess."""
+    return max(float(MOVED[name].at(kind, NEAR).max()) for kind in KINDS) < 1 / 16 + 0.05
+
+
+def followed(name: str, *places: int, match: bool = True) -> list[float]:
+    """How often the median seed with the dot product predicts the letter so many places back."""
+    return [median(BODY.follows[name]["dot"][1 - match, back - 1]) for back in places]
+
+
+def said(page: Reading) -> None:
+    lesson, proof = page("triple_product"), page("evidence/triple_product")
+    teaching = page("teaching/triple_product")
+    settings(lesson, proof)
+    periods(lesson, proof, teaching)
+    rules(lesson, proof, teaching)
+    matches(lesson, proof)
+    losses(proof, teaching)
+    loudness(lesson, proof)
+    late(lesson, proof)
+    rates(lesson, proof)
+    forms(proof)
+
+
+def settings(lesson: Says, proof: Says) -> None:
+    live, kept, seen = COUNT[ONE["seeds"]], COUNT[recipe.RECORDED], RANDOM.periods
+    long, of = (recipe.LONG_ONE, recipe.LONG_TWO), f"{FIXED.length} of {FIXED.vocabulary}"
+    lesson(
+        f"{FIXED.floor:.3f} nats at period 12 and {RANDOM.floor:.3f} at {seen[0]} to {seen[-1]}",
+        f"There are $V = {FIXED.vocabulary}$ letters, a to p, and sequences of {FIXED.length}",
+        f"drawn for every sequence, from {seen[0]} to {seen[-1]}",
+        f"the same {live} [seeds]",
+        f"the first of the {kept} that were recorded",
+        f"more often than {checks.MOST}, in sequences of {of}",
+        f"has seen period {recipe.HALF} only, and the text repeats after {NEAR}",
+        f"A model reads `{explorer.AT_HOME[: recipe.HALF]}` twice over",
+        where=ONE["seeds"] == TWO["seeds"] and explorer.ELSEWHERE[:NEAR] * 2 == explorer.ELSEWHERE,
+    )
+    judged = (measure.transfer, measure.follows, measure.accuracy_at_loudness)
+    tried, follow, heard = (inspect.signature(each).parameters["n"].default for each in judged)
+    by_hand = results.load("triple_product_rules")["settings"]["sequences of a period"]
+    proof(
+        f"for {ONE['steps']} steps with one layer and {TWO['steps']} with two",
+        f"models that trained for {long[0]['steps']:,} and {long[1]['steps']:,}",
+        f"{COUNT[len(recipe.RATES)]} learning rates, {COUNT[recipe.SWEPT_ONE['seeds']]} seeds each",
+        f"starts from the same {kept} and reads",
+        f"the lesson's {live} are the first",
+        f"the {COUNT[len(PAIRS)]} comparisons of a column",
+        f"the rate rises over {ONE['warmup']} steps",
+        f"each of the {COUNT[len(seen)]} periods counts as much as another",
+        f"the last {COUNT[len(range(23)[RANDOM.settled])]} of the 24 letters that count",
+        f"each period on {tried}; what is followed on {follow:,} random ones",
+        f"loud tokens on {heard}",
+        f"Take {geometry.KEYS:,} keys that lie *in* the plane, with $d = {geometry.WIDTH}$",
+        f"tried on {by_hand:,} of every period",
+        f"heads of {recipe.ONE_LAYER[recipe.WIDER].d} dimensions instead of",
+        f"it is {Copying(2, 8, (2, 4)).floor:.4f} against {3 * math.log(2) / 7:.4f}",
+        where=recipe.SWEPT_ONE["seeds"] == recipe.SWEPT_TWO["seeds"]
+        and ONE["warmup"] == TWO["warmup"]
+        and {each["seeds"] for each in long} == {recipe.RECORDED},
+    )
+    equal = LEARNT[ALONE][recipe.WIDER].parameters == LEARNT[ALONE]["volume"].parameters
+    proof("exactly as many parameters as the volume has", "Equal parameters and equal", where=equal)
+
+
+def periods(lesson: Says, proof: Says, teaching: Says) -> None:
+    strict, deep = told(claims.STRICT), told(claims.DEEP)
+    single = [told(f"One layer with the {claims.score_name(kind)}") for kind in KINDS]
+    two = told("Two layers with the dot product copy at a random")
+    for page, words in (
+        (lesson, "At 11 that is the wrong letter, and it copies no more than a guess would."),
+        (lesson, "A model passed a test for copying by looking eleven places back"),
+        (lesson, "Trained at one period, one layer has learnt a distance"),
+        (teaching, "Next to none is right: guessing, more or less."),
+    ):
+        page(words, failed=[strict], where=guesses(ALONE))
+    looks = [bool((each.argmax(0) == NEAR).all()) for each in evidence.offsets().values()]
+    lesson("The one layer has learnt to look eleven places back", where=looks[0])
+    proof("With nothing to find, they still look 11 places back", where=all(looks))
+    lesson("at period 12 counting is as good as reading", where=evidence.reach("fixed").place == 1)
+    lesson("that have seen period 12 alone [count as well]", failed=[deep], where=guesses(DEEP))
+    proof("Two layers that have seen one period count as well", failed=[strict, deep])
+    every_copy = min(float(MOVED[DEEP].at_home(kind).min()) for kind in KINDS) > 0.995
+    proof("get every copy right there, and at 11 no more than a guess", where=every_copy)
+    proof("than a guess would. So a second layer is no cure by itself", where=guesses(DEEP))
+    odd = float(MOVED[DEEP].at("dot", RANDOM.periods[0]).max())
+    proof(f"single seeds of two layers trained at 12 get up to {odd:.2f} of the copies")
+    alone = {period: right(VARIED, period) for period in RANDOM.periods}
+    half, quarter = 0.4 < alone[NEAR] < 0.6, 0.2 < alone[8] < 0.3
+    lesson("about half of the copies at 11, and a quarter at 8", where=half and quarter)
+    lesson("Two layers that have seen them get nearly all", held=[told(claims.VARIED), two])
+    still = quarter and max(alone.values()) < 0.7
+    proof("one layer still counts, and two can copy", held=[two], where=still)
+    most = {11, 12} == {*sorted(alone, key=alone.__getitem__)[-2:]}
+    proof("all seven looks mostly eleven or twelve back", where=most)
+    share = median(BODY.copies(VARIED, "dot"))
+    proof(f"gets {share:.2f} of all copies with the dot product. It takes both", failed=single[:1])
+    teaching("and so does one layer that saw all seven", failed=[deep, single[0]])
+    far = max(float(each.at(kind, 16).max()) for each in MOVED.values() for kind in KINDS)
+    proof("And nobody copies far beyond the periods of training", where=far < 0.6)
+    more = all(
+        LEARNT[PAIR][kind].accuracy[-1].min() > LEARNT[VARIED][kind].accuracy[-1].max()
+        for kind in LEARNT[VARIED]
+    )
+    proof("two layers copy more than one with every score", where=more)
+    proof("One layer of any score solves it by counting places", failed=[strict])
+    proof("when the period varies, no single layer does", failed=single)
+
+
+def rules(lesson: Says, proof: Says, teaching: Says) -> None:
+    either, both, follows = told(claims.EITHER), told(claims.BOTH), told(claims.FOLLOWS)
+    copied = {kind: median(BODY.copies(PAIR, kind)) for kind in KINDS}
+    lesson("better than either, and not better than the two together", held=[either], failed=[both])
+    lesson("a rule that counts and matches is right more often", failed=[both])
+    together = REACH.matched > max(REACH.near, REACH.placed)
+    lesson("right more often than the trained model", failed=[both], where=together)
+    four_in_five = 0.8 < REACH.placed < 0.88
+    lesson("one that does is right more than four times in five", where=four_in_five)
+    teaching("Weighed by where they stand, letters tell more than four in five", where=four_in_five)
+    fifth = abs(REACH.place - 0.2) < 0.02
+    teaching("The single distance that does best is right a fifth of the time", where=fifth)
+    less = median(BODY.copies(VARIED, "dot")) < 0.7 * REACH.placed
+    teaching("Two layers do more; one layer, as trained here", held=[either], where=less)
+    teaching(f"It gets {copied['dot']:.2f}, so it is an induction head", failed=[follows])
+    more = REACH.matched > copied["dot"]
+    teaching("weighs how far back it was gets more", where=more)
+    proof(
+        f"is right {REACH.fitted:.2f} of the time, with weights of its own at every place "
+        f"{REACH.placed:.2f}; matching one letter at a distance that a period allows gets "
+        f"{REACH.near:.2f}. Two layers with the dot product copy more than any of these",
+        held=[either],
+    )
+    none = max(copied.values()) < REACH.matched
+    proof(f"gets {REACH.matched:.2f}, and no pair of layers more", where=none)
+    proof("does not show that they do anything beyond this", failed=[both])
+    last = evidence.reach("fixed").last
+    proof("what followed its last occurrence is then not what comes next", where=last < 0.6)
+
+
+def matches(lesson: Says, proof: Says) -> None:
+    far, met = told(claims.FOLLOWS), min(followed(ALONE, 12))
+    never = min(followed(ALONE, 12, match=False))
+    known = min(followed(PAIR, *range(7, 14))) > 0.5
+    blind = max(followed(PAIR, *range(1, 19), match=False)) < 0.25
+    reads = min(met, never) > 0.5 and known and blind
+    lesson("Two layers match: without a match they hardly follow a distance", where=reads)
+    for page in (lesson, proof):
+        page("two layers by a match at a distance that they know", failed=[far], where=reads)
+    lesson(
+        "only about as far back as their periods reached, and mostly let one go that lies 3 or 18",
+        "It is half an induction head: it reads, but only at distances that it knows",
+        "two layers learnt to match letters, but only at the distances that they had seen",
+        failed=[far],
+        where=known and max(followed(PAIR, 2, 3, 18)) < 0.25,
+    )
+    copies = [right(PAIR, period) for period in (13, 14, 15, 16)]
+    less = all(a > b for a, b in pairwise(copies)) and copies[0] > SOLVED > copies[1]
+    lesson("So they copy less and less at periods of 14 and more", where=less)
+    by_place = met > 0.9 and never > 0.6
+    proof("the letter twelve back whether there was a match or not", where=by_place)
+    near, (end,) = min(followed(PAIR, *range(6, 15))) > 0.5, followed(PAIR, 18)
+    proof("follow a match from about 6 to 14 back", failed=[far], where=near)
+    proof("at 18 in one case of five or six", where=1 / 6 < end < 1 / 5)
+    proof("they hardly follow a distance, at most in one case of four", where=blind)
+    found = evidence.circuits()
+    parts = {k: min(median(found.previous[k]), median(found.source[k])) for k in KINDS}
+    # What a head that attends evenly gives one place, over the rows that `induction` counts.
+    evenly = (1 / torch.arange(RANDOM.periods[0] + 1, RANDOM.length)).mean().item()
+    lesson("Both parts [are there]", where=parts["dot"] > 5 * evenly)
+    proof(f"Attending evenly a head would give either about {evenly:.2f}")
+    stand_out = min(parts["dot"], parts["angle"]) > 5 * evenly > parts["volume"]
+    proof("five times that and more, with the dot product and the angle", where=stand_out)
+
+
+def losses(proof: Says, teaching: Says) -> None:
+    ends = [LEARNT[ALONE][kind] for kind in KINDS]
+    copied = all(run.accuracy[-1].min() > 0.99 for run in ends)
+    above = all(run.above_floor[-1].min() > 0 for run in ends)
+    proof("Nearly every copy is right, and yet the loss stays above", where=copied and above)
+    copies = [TOKENS.on_copies(kind) for kind in KINDS]
+    proof("Most of the surplus is where nothing can be known", where=max(copies) < 0.5)
+    teaching("Most of the surplus is in the first half", where=max(copies) < 0.5)
+    proof("a surplus is left on the copies too", where=min(copies) > 0)
+    surplus = [TOKENS.surplus(kind)[: TOKENS.known] for kind in ("dot", "volume", "angle")]
+    dot, volume, angle = (float(each[:4].sum() / each.sum()) for each in surplus)
+    soon = min(dot, volume) > 0.5 > angle
+    proof("the first four predictions with the dot product and the volume", where=soon)
+
+
+def loudness(lesson: Says, proof: Says) -> None:
+    stranger, friend, whisper = map(told, (claims.STRANGER, claims.FRIEND, claims.WHISPER))
+    angle, loud = told(claims.ANGLE_FRIEND), BODY.loud
+    assert loud is not None
+    dot, drowned = loud.at("others", "dot", 100.0), loud.at("others", "angle", 100.0)
+    lesson("a hundred times as loud leaves nearly all other copies right", held=[stranger])
+    lesson("right, where the dot product loses most", where=dot < 0.5)
+    proof("A loud stranger is silenced, as the author", held=[stranger])
+    proof("the other copies are right as before", held=[stranger])
+    proof("as before, where the dot product loses nearly all", where=dot < 0.2)
+    for page in (lesson, proof):
+        page("does not hear a loud stranger, nor a loud friend", held=[stranger], failed=[friend])
+    lesson("Make the right letter three times as loud, and its copy is lost", failed=[friend])
+    lesson("and its copy is lost; the angle keeps it", held=[angle])
+    own, heard = loud.at("own", "volume", 3.0), loud.at("others", "volume", 0.1)
+    proof(f"{own:.2f} are right at a factor of 3", failed=[friend])
+    lesson("so near every plane, is heard by everyone", failed=[whisper])
+    proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
+    minds = loud.at("others", "angle", 3.0) > SOLVED
+    proof("neither its others nor its own mind a factor of 3", held=[angle], where=minds)
+    proof(f"drowns the others ({drowned:.2f} at 100)", where=drowned < SOLVED)
+    unheard = loud.at("own", "angle", 0.1)
+    proof(f"not understood ({unheard:.2f} of its own copies at a tenth)", where=unheard < SOLVED)
+    drawn = [evidence.trained(ALONE, kind) for kind in ("volume", "angle")]
+    lies_lower = max(learnt.places(model).ratio for model in drawn) < 1
+    proof("The right source lies lower over the plane than the other keys", where=lies_lower)
+    linear = told("Dot product: “As Magnitude", "computed")
+    shared, square = (told(each, "computed") for each in ("The same, if", "The published exp"))
+    proof("Its own table says 0.1000 in every row", failed=[linear])
+    proof("It grows if the leak is a fixed *share*", held=[shared])
+    proof("the expansion makes it so for a good part of these keys", failed=[square])
+
+
+def late(lesson: Says, proof: Says) -> None:
+    early, ahead = lower(PAIR, "angle", column=RECORDED), lower(PAIR, "angle")
+    plane, control = lower(PAIR, "angle", "line"), lower(ALONE, "angle", "line")
+    lesson("the angle, late and by a little", held=[ahead], failed=[early])
+    proof("is behind the dot product after 800 steps and ahead", held=[ahead], failed=[early])
+    proof("After 800 steps with two layers, each at the best of its five rates", failed=[early])
+    gap = claims.effects(evidence.on_record(), PAIR)["3,000 steps"]["angle"].middle
+    fiftieth = -0.025 < gap < -0.015
+    proof("it is ahead, by a fiftieth of a nat", held=[ahead], where=fiftieth)
+    proof("After 3,000 steps the angle ends below it", held=[plane])
+    proof("With one layer the angle cannot be told from its control", untold=[control])
+    proof("and no plane; with two it ends lower", held=[plane])
+    volume = [lower(layers, "volume") for layers in (ALONE, PAIR)]
+    proof("ends higher than the dot product with one layer and with two", failed=volume)
+    proof("and the angle ends lower with both", held=[lower(ALONE, "angle"), ahead])
+    found = results.load("triple_product_lesson")["runs"]["found"]
+    lowest, sharpest = rounded(found["lowest"]), f"{number(found['sharpest'])} on average"
+    hardly = found["sharpest"] > 0.98
+    proof(f"scores reach {lowest}, and the largest weight of a row is {sharpest}", where=hardly)
+
+
+def rates(lesson: Says, proof: Says) -> None:
+    sweep, long = evidence.sweep(), results.load("triple_product_copying")["runs"][PAIR]
+    ends, of = sweep.rates[::4], COUNT[len(recipe.RATES)]
+    best = {
+        layers: {score: sweep.best(layers, score) for score in scores}
+        for layers, scores in sweep.ends.items()
+    }
+    served = all(
+        rate == best[layers][score.removesuffix(", wider")]
+        for layers, settings in ((ALONE, ONE), (PAIR, TWO))
+        for score, rate in settings["lr"].items()
+    )
+    lesson(f"learning rate that served it best of {of}", where=served)
+    smallest = all(min(each, key=each.__getitem__) == "volume" for each in best.values())
+    proof("The volume wants a smaller rate than the others", where=smallest)
+    at_an_end = [[s for s, rate in best[layers].items() if rate in ends] for layers in best]
+    lies = at_an_end == [["angle", "line"], []]
+    proof("For the angle and the line with one layer the best lies at an end", where=lies)
+    (ran,) = {long["lr"][s] for long in (recipe.LONG_ONE, recipe.LONG_TWO) for s in at_an_end[0]}
+    proof(f"The angle and the line ran at {ran:g} with more steps")
+
+    def lost(layers: str, score: str) -> str:
+        """By how many nats the rate of the longer training is worse than the best, in the sweep."""
+        means = sweep.ends[layers][score].mean(1)
+        return f"{means[sweep.rates.index(ran)] - means.min():.2f}"
+
+    two, one = best[PAIR], best[ALONE]
+    proof(
+        f"the rate of {two['line']:g} is better than it by {lost(PAIR, 'angle')} nats for the "
+        f"angle and {lost(PAIR, 'line')} for the line, and after {ONE['steps']} with one layer "
+        f"{one['line']:g} by {lost(ALONE, 'angle')} and {lost(ALONE, 'line')}",
+        where=all(each["angle"] == each["line"] for each in (two, one)),
+    )
+    worse = {}
+    for kind, run in results.load("triple_product_longer_rate")["runs"].items():
+        here, there = torch.tensor(run["loss"][-1]), torch.tensor(long[kind]["loss"][-1])
+        worse[kind] = float((here - there[: len(here)]).mean())
+    angle, wider = worse["angle"], worse[recipe.WIDER]
+    proof(
+        f"{COUNT[len(here)]} seeds at {recipe.OTHER_RATE:g} end higher, with the angle by "
+        f"{angle:.3f} nats and with the wider dot product by {wider:.3f}",
+        where=angle > wider > 0,
+    )
+
+
+def forms(proof: Says) -> None:
+    costs = evidence.costs()
+
+    def paying(d: int) -> int:
+        """The length from which on no exact form is as fast."""
+        ours = torch.tensor(costs.of(d, "features", "seconds"))
+        others = [costs.of(d, form, "seconds") for form in ("expanded", "projected", "stable")]
+        slower = (ours >= torch.tensor(others)).any(0)
+        return costs.lengths[int(slower.nonzero().max()) + 1]
+
+    share = costs.of(8, "features", "bytes")[-1] / costs.of(8, "expanded", "bytes")[-1]
+    proof(
+        f"with $d = 8$ they are the fastest of the exact forms from {paying(8)} positions on, with "
+        f"$d = 16$ from {paying(16)} positions on",
+        f"At {costs.lengths[-1]} positions and $d = 8$ they need {100 * share:.0f} % of the",
+        "Quadratic features pay for long sequences and small heads",
+        where=1 < costs.gain(16, "features") < costs.gain(8, "features"),
+    )
+    cheapest = all(
+        run["fused dot"]["seconds"] <= each["seconds"]
+        for run in costs.runs.values()
+        for form, each in run.items()
+        if form != "dot"
+    )
+    proof("No form is as cheap as the dot product through the same", where=cheapest)

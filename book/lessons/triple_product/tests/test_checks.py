@@ -1,0 +1,72 @@
+"""Other right answers pass the lesson's checks; wrong ones stand in `wrong.py`."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.models.triple_product import cos2_to_plane
+from attn_notes.tasks.copying import Copying
+from book.lessons.triple_product import checks
+
+
+def at(model: Callable[[Tensor], Tensor], period: int) -> float:
+    task = Copying(16, 24, (period,))
+    x = task.sample(64, Generator().manual_seed(0))
+    return float(task.probe(model, x)["accuracy"])
+
+
+def nearly(vocabulary: int, length: int, periods: tuple[int, ...]) -> float:
+    """The formula, which counts a sequence as having one period."""
+    fresh = (sum(periods) / len(periods) - 1) * math.log(vocabulary)
+    return (fresh + math.log(len(periods))) / (length - 1)
+
+
+LEAST = dict.fromkeys(range(7, 13), 1 / 6)
+FIVE = dict.fromkeys(range(7, 12), 1 / 5)
+UNEVEN = dict.fromkeys(range(7, 12), 7 / 40) | {12: 1 / 8, 6: 0.0}
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "said"),
+    [
+        (checks.floor, lambda v, n, p: torch.tensor(Copying(v, n, tuple(p)).floor), "exact"),
+        (checks.floor, nearly, "0.544155 for periods 3 and 5 here, not 0.544240"),
+        (checks.by_content, lambda model: torch.tensor(min(at(model, 8), at(model, 10)) > 0.9), ""),
+        (checks.uncountable, LEAST, "0.2188, by the rule that looks 12 back, and no spread of"),
+        (checks.uncountable, FIVE, "0.2500, by the rule that looks 7 back; the least"),
+        (checks.uncountable, UNEVEN, "0.2266, by the rule that looks 11 back; the least"),
+        (checks.deaf_to_loudness, cos2_to_plane, "only the angle"),
+        (checks.deaf_to_loudness, lambda q, k, r: cos2_to_plane(q, k, r).sqrt(), "only the angle"),
+        (checks.deaf_to_loudness, lambda q, k, r: -cos2_to_plane(q, k, r).acos(), "only the angle"),
+    ],
+)
+def test_other_right_answers_pass(check: Callable[..., Any], answer: object, said: str) -> None:
+    outcome = check(answer)
+    assert outcome.passed and said in outcome.message
+
+
+def test_what_is_no_angle_for_every_size_and_every_crowd_earns_nothing() -> None:
+    for wrong in (
+        lambda q, k, r: cos2_to_plane(q, k, r) * (k.shape[1] == 7),
+        lambda q, k, r: cos2_to_plane(q, k, r).softmax(-1),
+    ):
+        assert checks.deaf_to_loudness(wrong).share == 0
+
+
+def test_no_name_tells_the_copier() -> None:
+    told = checks.by_content(lambda model: "ideal" in repr(model) + getattr(model, "__name__", ""))
+    assert told.share == 0
+
+
+@pytest.mark.parametrize("case", range(8))
+def test_a_distance_serves_the_periods_that_divide_it(case: int) -> None:
+    copied = checks.counts.seen(case)["copied"]
+    served = {period for period, share in copied.items() if share > 0.5}
+    fits = [back for back in copied if {p for p in copied if back % p == 0} == served]
+    reads = served == {*copied}
+    answer = {"distance": 0 if reads else fits[0], "verdict": "it reads" if reads else "it counts"}
+    assert len(fits) == (not reads) and checks.counts((case, answer)).passed

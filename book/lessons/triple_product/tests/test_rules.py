@@ -1,0 +1,136 @@
+"""What simple rules can reach, by a loop that is written for each, and by counting."""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from torch import Generator
+
+from attn_notes.tasks.copying import Copying
+from book.lessons.triple_product import checks, evidence, recipe, rules
+
+TASK = Copying(3, 14, (5, 4))
+Rows = dict[int, list[list[int]]]
+"""Sequences of two periods, by period."""
+Look = Callable[[list[int], int, Sequence[int]], list[int]]
+"""The places that a rule looks at, of a row, the position that asks, and the possible periods."""
+
+
+def by_loop(x: Rows, look: Look) -> float:
+    """The share right of a rule; ties shared out.
+
+    Every letter of the copy counts but its first, each period alike.
+    """
+    shares = []
+    for period, rows in x.items():
+        right = []
+        for row in rows:
+            for i in range(period, 2 * period - 1):  # predicts row[i + 1]
+                counted = Counter(row[s] for s in look(row, i, [*x]))
+                most = max(counted.values(), default=0)
+                best = [letter for letter, n in counted.items() if n == most]
+                right.append((row[i + 1] in best) / len(best) if best else 0.0)
+        shares.append(sum(right) / len(right))
+    return sum(shares) / len(shares)
+
+
+def at(distances: Sequence[int]) -> Look:
+    return lambda row, i, periods: [i + 1 - d for d in distances or periods if d <= i + 1]
+
+
+def after(row: list[int], i: int, letters: int = 1) -> list[int]:
+    now = row[i - letters + 1 : i + 1]
+    return [j + 1 for j in range(letters - 1, i) if row[j - letters + 1 : j + 1] == now]
+
+
+RULES: dict[str, Look] = {
+    "places": at(()),
+    "last": lambda row, i, _: after(row, i)[-1:],
+    "first": lambda row, i, _: after(row, i)[:1],
+    "vote": lambda row, i, _: after(row, i),
+    "near": lambda row, i, periods: [s for s in after(row, i) if i + 1 - s in periods],
+    "two": lambda row, i, _: after(row, i, 2)[-1:],
+}
+
+
+def test_a_rule_is_right_as_often_as_a_loop_says() -> None:
+    found = rules.reach(TASK, Generator().manual_seed(2), 300)
+    drawn = rules.draw(TASK, 300, Generator().manual_seed(2)).x.chunk(2)
+    x = {p: rows[:, : 2 * p].tolist() for p, rows in zip(TASK.periods, drawn, strict=True)}
+    for name, look in RULES.items():
+        assert getattr(found, name) == pytest.approx(by_loop(x, look), abs=1e-6), name
+    best = max(by_loop(x, at([back])) for back in range(1, 10))
+    assert found.place == pytest.approx(best, abs=1e-6)
+
+
+def test_one_distance_is_counted_exactly() -> None:
+    """Against every sequence of a small task, each with its probability."""
+    task, weights = Copying(2, 9, (2, 3, 4)), {2: 0.5, 3: 0.2, 4: 0.3}
+    found = rules.by_distance(task, weights)
+    for back in range(1, 9):
+        right = 0.0
+        for p, weight in weights.items():
+            for start in itertools.product(range(2), repeat=p):
+                row = [start[t % p] for t in range(9)]
+                hits = [t >= back and row[t - back] == row[t] for t in range(4, 9)]
+                right += weight * 2**-p * sum(hits) / len(hits)
+        assert found[back - 1] == pytest.approx(right)
+
+
+def test_the_best_score_of_the_open_exercise_is_the_best_there_is() -> None:
+    """No spread of periods goes below it: 2,000 at random, and its own answer reaches it."""
+    task = Copying(16, 24, checks.PERIODS)
+
+    def score(weights: Sequence[float]) -> float:
+        return max(rules.by_distance(task, dict(zip(checks.PERIODS, weights, strict=True))))
+
+    weights = torch.rand(2000, 12, generator=Generator().manual_seed(5), dtype=torch.float64)
+    weights[:1000] **= 5
+    shares = (weights / weights.sum(1, keepdim=True)).tolist()
+    assert min(map(score, shares)) >= checks.LEAST - 1e-9
+    assert score([0.0] * 6 + [1 / 6] * 6) == pytest.approx(checks.LEAST)
+
+
+def test_weights_by_distance_find_what_a_distance_can_tell() -> None:
+    """At one period that is all; of letters that are all alike nothing can be told apart."""
+    draw = Generator().manual_seed(1)
+    assert rules.reach(Copying(5, 12, (6,)), Generator().manual_seed(0), 100).fitted == 1
+    counted = torch.ones(1000, 11, dtype=torch.bool)
+    noise = [rules.Copies(4, torch.randint(4, (1000, 12), generator=draw), counted) for _ in "ab"]
+    even = rules.fitted(*noise)
+    assert even == pytest.approx(1 / 4, abs=0.03)  # 11,000 predictions, more than 7 deviations
+
+
+def test_weights_at_every_place_find_what_a_place_can_tell() -> None:
+    """The source stands two back at even places, three back at odd ones: no one distance serves."""
+    rows = torch.randint(50, (600, 12), generator=Generator().manual_seed(5))
+    for t in range(3, 12):
+        rows[:, t] = rows[:, t - (2 if t % 2 == 0 else 3)]
+    counted = torch.zeros(300, 11, dtype=torch.bool)
+    counted[:, 2:] = True
+    given, fresh = (rules.Copies(50, part, counted) for part in rows.chunk(2))
+    assert rules.fitted(given, fresh, places=True) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "task"), [("fixed", recipe.FIXED), ("random", recipe.RANDOM)])
+def test_what_is_recorded_of_the_rules(name: str, task: Copying) -> None:
+    """By the loops, on other sequences: 600 of a period, so to two digits."""
+    draw, found = random.Random(1), evidence.reach(name)
+    x = {p: [draw.choices(range(16), k=p) * 2 for _ in range(600)] for p in task.periods}
+    for rule, look in RULES.items():
+        assert getattr(found, rule) == pytest.approx(by_loop(x, look), abs=0.02), rule
+
+
+@pytest.mark.slow
+def test_the_fitted_rules_are_recorded_as_they_come_out() -> None:
+    """On fewer sequences, fitted anew: a hundredth of what is recorded, or nearly."""
+    draw, found = Generator().manual_seed(3), evidence.reach("random")
+    given, fresh = (rules.draw(recipe.RANDOM, 400, draw) for _ in "ab")
+    assert rules.fitted(given, fresh) == pytest.approx(found.fitted, abs=0.02)
+    assert rules.fitted(given, fresh, match=True) == pytest.approx(found.matched, abs=0.01)
+    # Six back serves the period 6, and elsewhere another fresh letter stands there.
+    assert found.place == pytest.approx(1 / 7 + 6 / 7 / 16, abs=0.01)

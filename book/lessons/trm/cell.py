@@ -1,0 +1,24 @@
+"""The lesson's code that a reader may change in the page: what it is run on, and beside what."""
+
+from torch import Generator
+
+from book.lessons.trm import evidence, recipe
+from book.page.code.lesson import Cell
+
+PUZZLES = 3
+
+TASK = """\
+def task(cell, given):
+    _, _, digits, q = cell["look"](given, given["puzzles"], given["y"], given["z"])
+    return {"logits": torch.cat([digits.flatten(1), q[:, None]], 1)}
+"""
+"""What the first look at some puzzles makes of them: the digits' logits, and whether to stop."""
+
+
+def cells() -> list[Cell]:
+    """The network and one look with it, with recorded weights, at three puzzles."""
+    model = evidence.network()
+    puzzles, _ = recipe.TASK.sample(PUZZLES, Generator().manual_seed(0))
+    y, z = model.start(PUZZLES)
+    given = {**model.state_dict(), "puzzles": puzzles, "y": y, "z": z}
+    return [Cell("model", "model-cell", task=TASK, given=given)]

@@ -1,0 +1,102 @@
+"""The chapter's puzzles: what there is to learn from and to be judged by, and what they share."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Generator, Tensor
+
+from book.lessons.trm import measure, recipe
+from book.lessons.trm.recipe import TASK
+
+
+@dataclass(frozen=True)
+class Puzzles:
+    """What there is to learn from and to be judged by.
+
+    Args:
+        bank: mixed puzzles to learn from; of a page that only reads records, some of them.
+        tests: kind → puzzles of classes held out.
+        speed: how many were drawn in a second, of the bank and of each test set in turn.
+    """
+
+    bank: tuple[Tensor, Tensor]
+    tests: Mapping[str, tuple[Tensor, Tensor]]
+    speed: Sequence[float] = ()
+
+    @property
+    def sets(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """All of them, by what a table calls them."""
+        return {"training, mixed": self.bank} | {
+            f"held out, {kind}": batch for kind, batch in self.tests.items()
+        }
+
+    @property
+    def guessing(self) -> float:
+        """The share of the blanks right by a guess, of the minimal puzzles looked at closely."""
+        return guessing(self.probed["minimal"][0])
+
+    @property
+    def probed(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """The first of each kind."""
+        return {kind: recipe.probed(batch) for kind, batch in self.tests.items()}
+
+    @cached_property
+    def rounds(self) -> dict[str, Int[Tensor, " n"]]:
+        """Of each puzzle of a test set; −1 where they do not solve it."""
+        return {kind: TASK.rounds(batch[0]) for kind, batch in self.tests.items()}
+
+    @cached_property
+    def groups(self) -> dict[str, Bool[Tensor, " n"]]:
+        """Which of all held-out puzzles, the mixed ones first, are how difficult."""
+        return measure.difficulties(torch.cat([*self.rounds.values()]))
+
+
+def draw(bank: int | None = None) -> Puzzles:
+    """Some of the bank, or all of it, and the sets that kinds are compared on: always the same."""
+    speed, batches = [], []
+    for drawn, size in (
+        (recipe.BANK, bank),
+        *((drawn, None) for drawn in recipe.VALIDATION.values()),
+    ):
+        start = time.perf_counter()
+        batches.append(drawn.sample(size))
+        speed.append(len(batches[-1][0]) / (time.perf_counter() - start))
+    first, *tests = batches
+    return Puzzles(first, dict(zip(recipe.VALIDATION, tests, strict=True)), speed)
+
+
+def solved_by_rounds(rounds: Int[Tensor, " n"]) -> Int[Tensor, " k"]:
+    """The rounds of those puzzles that take some, and are solved by them."""
+    return rounds[rounds > 0]
+
+
+def boards() -> dict[str, Int[Tensor, " c"]]:
+    """A grid, and two puzzles dug out of it."""
+    grid = TASK.grids(1, Generator().manual_seed(11))
+    generator = Generator().manual_seed(12)
+    mixed = TASK.dig(grid, torch.tensor([22]), generator)
+    minimal = TASK.minimise(mixed, generator)
+    return {"a grid": grid[0], "mixed": mixed[0], "minimal": minimal[0]}
+
+
+def disguises() -> dict[str, Int[Tensor, " c"]]:
+    """A grid, the same with other names for two digits, and with two rows of a band exchanged too.
+
+    The first split takes the third for another class than the first; the stricter one does not.
+    """
+    grid = TASK.grids(1, Generator().manual_seed(11))[0]
+    names = torch.tensor([0, 2, 1, 3, 4, 5, 6])
+    rows = torch.tensor([1, 0, 2, 3, 4, 5])
+    renamed = names[grid]
+    moved = renamed.view(TASK.side, TASK.side)[rows].flatten()
+    return {"a grid": grid, "other names": renamed, "rows exchanged": moved}
+
+
+def guessing(puzzles: Int[Tensor, "n c"]) -> float:
+    """The share of blanks right by a guess among the digits that stand in no unit of the cell."""
+    choices = TASK.look(TASK.place(puzzles)).possible.sum(1)
+    return (1 / choices[puzzles == 0]).mean().item()

@@ -1,0 +1,147 @@
+"""Right answers that differ from the solution pass, guesses do not; the budget counts looks.
+
+Wrong answers, each with its symptom, are in wrong.py.
+"""
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator, Tensor
+
+from attn_notes.models.trm import TRM, Output, State
+from book.lessons.trm import checks, recipe
+
+
+def by_hand(q: Tensor, level: float) -> Tensor:
+    return torch.tensor(
+        [next((i + 1 for i, x in enumerate(p) if x > level), len(p)) for p in q.sigmoid().T]
+    )
+
+
+def known_steps(q: Tensor, level: float) -> Tensor:
+    return torch.tensor([1, 2, 3, 1] if level == 0.5 else [2, 3, 3, 1])
+
+
+def known_boards(a: list[int], b: list[int]) -> bool:
+    names = ([1, 2, 3, 4], [2, 1, 4, 3], [2, 3, 4, 1])
+    return a == checks.GRID and b in [[n[d - 1] for d in checks.GRID] for n in names]
+
+
+def test_a_right_answer_passes_however_it_is_written() -> None:
+    def cycle(net: Any, x: Tensor, y: Tensor, z: Tensor, n: int) -> list[Tensor]:
+        thoughts = [z]
+        while len(thoughts) <= n:
+            thoughts.append(net(x + y + thoughts[-1]))
+        return [net(y + thoughts[-1]), thoughts[-1]]
+
+    for outcome in (
+        checks.left_of_start(lambda d, n: torch.tensor(d).pow(n)),
+        checks.cycle(cycle),
+        checks.same_class(lambda a, b: [a.index(x) for x in a] == [b.index(x) for x in b]),
+        checks.steps_taken(by_hand),
+    ):
+        assert outcome.passed, outcome.message
+
+
+def test_a_table_of_the_known_cases_earns_nothing() -> None:
+    for outcome in (checks.steps_taken(known_steps), checks.same_class(known_boards)):
+        assert outcome.share == 0 and outcome.message.startswith("right ")
+
+
+def looks(w: float, x: float, n: int, given: tuple[float, float] | None = None) -> tuple:
+    """y and z after each of two looks; the second starts from what is given, if anything is."""
+    after, (y, z) = [], (0.0, 0.0)
+    for look in range(2):
+        y, z = given if look and given else (y, z)
+        for _ in range(n):
+            z = w * (x + y + z)
+        y = w * (y + z)
+        after.append((y, z))
+    return tuple(after)
+
+
+def test_where_the_gradient_stops_by_differences() -> None:
+    """Of each case the slopes are those of a small step in w: with the first look held, or not."""
+    verdicts = set()
+    for case in range(30):
+        w, x, n, _ = checks.stops.seen(case).values()
+        first, (answer, _) = looks(w, x, n)
+        held, whole = (
+            (looks(w + 1e-6, x, n, given)[1][0] - looks(w - 1e-6, x, n, given)[1][0]) / 2e-6
+            for given in (first, None)
+        )
+        solved = checks.stops.solved(case)
+        verdicts.add(solved.pop("verdict"))
+        assert solved == pytest.approx({"answer": answer, "slope": held}, rel=1e-6)
+        assert checks.stops.solved(case)["verdict"] == ("larger" if whole > held else "smaller")
+    assert verdicts == {"larger", "smaller"}
+
+
+class Oracle(TRM):
+    """A network that answers with the solution after so many looks at a puzzle, then sure."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(recipe.LIVE.config, Generator().manual_seed(0))
+        self.looks = looks
+
+    def forward(self, puzzles: Tensor, state: State | None = None) -> Output:
+        """The count of looks is kept in the state."""
+        y, z = state or (self.y_init, torch.zeros(len(puzzles), 1, 1))
+        done = z[:, 0, 0] + 1
+        right = recipe.TASK.solve(puzzles, limit=1)[1]
+        digits = torch.where((done >= self.looks)[:, None], right, 1)
+        logits = torch.nn.functional.one_hot(digits, 7).float()
+        return Output(State(y, done[:, None, None]), logits, 9 * (done - self.looks))
+
+
+def spend(look: Any, puzzles: Tensor, looks: int = 4) -> Tensor:
+    state, logits = None, torch.zeros(0)
+    for _ in range(looks):
+        state, logits, _ = look(puzzles, state)
+    return logits.argmax(-1)
+
+
+def half(look: Any, puzzles: Tensor) -> Tensor:
+    """All looks spent on half of them."""
+    return torch.cat([spend(look, puzzles[:5], 8), puzzles[5:]])
+
+
+def now_and_then(look: Any, puzzles: Tensor) -> Tensor:
+    """Draws, and tells the tries apart by the seed that they start at: fewer looks in each."""
+    torch.rand(())
+    return spend(look, puzzles, 4 - torch.initial_seed())
+
+
+@cache
+def drawn() -> tuple[Tensor, Tensor]:
+    return recipe.TASK.sample(10, Generator().manual_seed(0), "minimal", held_out=True)
+
+
+@pytest.mark.in_short(4)
+@pytest.mark.parametrize(
+    ("answer", "needs", "said"),
+    [
+        (spend, 4, ["Right: 10 of 10 solved with 4.00 looks a puzzle."]),
+        (spend, 5, ["0 of 10 solved with 4.00"]),
+        (lambda look, x: spend(look, x, 5), 4, ["Not yet", "more than 40 looks, 4 a puzzle"]),
+        (lambda look, x: spend(look, x, 1), 1, ["Right", "10 of 10 solved with 1.00"]),
+        (lambda look, x: spend(look, x, 3), 4, ["Not yet: 0 of 10 solved, and 4 looks for each"]),
+        (lambda look, x: ..., 1, ["no answer yet"]),
+        (lambda look, x: x[:3], 1, ["shape (10, 36)"]),
+        (lambda look, x: look(x[:, :4])[1], 1, ["takes boards [n, 36]"]),
+        (half, 8, ["5 of 10 solved with 4.00"]),
+        (lambda look, x: x.clamp(min=1), 1, ["Not yet", "only 0 looks for 10 puzzles"]),
+        (now_and_then, 1, ["Right", "draws at random", *(f"with {n}.00 looks" for n in (4, 3, 2))]),
+    ],
+)
+def test_the_budget(
+    answer: Any, needs: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ten puzzles, always the same: to draw them takes the most time."""
+    ten = drawn()
+    monkeypatch.setattr(checks, "PUZZLES", len(ten[0]))
+    monkeypatch.setattr(type(checks.TASK), "sample", lambda *_, **__: ten)
+    outcome = repr(checks.budget((answer, Oracle(needs))))
+    assert all(words in outcome for words in said), outcome

@@ -1,0 +1,127 @@
+"""What the records cannot show: they are changed in one place, and the lesson says so."""
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from book.lessons.trm import claims, evidence, evidence_figures, figures, recipe, tables
+from book.lessons.trm.evidence import Live, Recorded
+from book.lessons.trm.measure import Solving
+from tests.tables import rows
+
+R = evidence.recorded()
+NAN = math.nan
+EACH = object()
+SEED = ("kinds", "TRM", "members", 2)
+SEEDS = ("kinds", "TRM", "members", EACH)
+STRICT = ("stricter", 2, "fresh", "minimal", "right", 7)
+MIND = ("legible", "mind", 2)
+
+
+def changed(value: Any, *path: Any) -> Recorded:
+    """The records with this value at one place, or at that of each seed."""
+    found = deepcopy(R)
+    places: list[Any] = [vars(found)]
+    for step in path[:-1]:
+        places = [p for place in places for p in (place if step is EACH else [place[step]])]
+    for place in places:
+        place[path[-1]] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("begins", "value", "path", "verdict"),
+    [
+        ("It solves 97 %", 0.969, (*SEED, "mixed", "right", 15), False),
+        ("It solves 97 %", 0.899, (*SEED, "minimal", "right", 15), False),
+        ("It solves 97 %", NAN, (*SEED, "minimal", "right", 15), None),
+        ("Thinking longer", 0.0, (*SEEDS, "minimal", "right", 15), None),  # four seeds, all lose
+        ("No board that is solved", 0, (*SEEDS, "mixed", "lost"), False),  # of minimal ones, some
+        ("No board that is solved", NAN, (*SEED, "mixed", "lost"), None),
+        ("Whole classes", 0.93, STRICT, False),
+        ("Whole classes", 0.999, STRICT, False),  # better counts as unlike, too
+        ("Whole classes", NAN, STRICT, None),
+        ("Classes held out by names", 0.9, (*SEED, "seen", "right", 7), False),
+        ("Classes held out by names", NAN, (*SEED, "seen", "right", 7), None),
+        ("What is kept in mind", 0.48, ("inside", 1, *MIND), None),  # seeds differ
+        ("What is kept in mind", 0.48, ("inside", EACH, *MIND), True),
+        ("What is kept in mind", NAN, ("inside", 1, *MIND), None),
+        ("It knows", [2, 98], (*SEED, "certainty", "minimal", 1), False),
+        ("It knows", [1, 99], (*SEED, "certainty", "minimal", 1), True),
+        ("It knows", [0, 0], (*SEED, "certainty", "minimal", 1), None),  # nothing held right
+        ("Stopping where", [2.0, 0.99], (*SEEDS, "minimal", "stopped"), True),
+        ("Stopping where", [2.0, 0.99], (*SEED, "minimal", "stopped"), False),  # the others lose
+        ("Stopping where", [2.0, NAN], (*SEED, "minimal", "stopped"), None),
+    ],
+)
+def test_a_verdict_turns(begins: str, value: Any, path: Any, verdict: bool | None) -> None:
+    found = changed(value, *path)
+    (claim,) = (c for c in claims.every(found, 0.39) if c.text.startswith(begins))
+    assert claim.findings[found.name].verdict is verdict
+
+
+def test_with_twice_the_seeds_most_is_told_and_a_correction_takes_one_back() -> None:
+    """As many seeds again, which came out the same: no question is left to too few of them."""
+    found = deepcopy(R)
+    for kind in found.kinds.values():
+        kind["members"] *= 2
+    told = {text: c.findings[found.name].verdict for text, c in claims.compared(found).items()}
+    assert [t for t, v in told.items() if v is False] == [
+        "A cycle without gradient (T = 2) pays for itself at equal operations",
+        "Stablemax is better than the softmax",
+    ]
+    untold = [claims.REREADS, claims.APART, "Averaged weights (EMA) are better than the last ones"]
+    assert [t for t, v in told.items() if v is None] == untold
+    again, once = (recipe.REREADING, 1), (recipe.DEEP, 1)
+    assert (claims.fewer(found, again, [once]).p or 1) < 0.05  # before it is corrected
+    for one in found.members(recipe.NO_HALTING):
+        one["minimal"]["right"] = [1.0] * recipe.THINK
+    words = [row[2].partition(",")[0] for row in rows(tables.parts_table(found))[1:]]
+    assert words == ["", "cannot be told", "more", "fewer", *["more"] * 7]
+
+
+def live(right: Tensor, halt: Tensor) -> Live:
+    """A run whose answers are the same after each look."""
+    seen = (x.expand(recipe.THINK, -1) for x in (right, right.float(), halt))
+    return Live(Solving(*seen), torch.tensor([0.0, 1.0]), torch.tensor([0.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("held", "right", "verdict"), [(100, 99, True), (100, 98, False), (0, 0, None)]
+)
+def test_of_the_live_run_what_is_held_to_be_right_counts(
+    held: int, right: int, verdict: bool | None
+) -> None:
+    boards = torch.arange(200)
+    run = live(boards < right, torch.where(boards < held, 1.0, -1.0))
+    assert claims.lesson(run, R)[-1].findings["live"] == (verdict, f"{right} of {held}", None)
+    assert f"holds {held} boards to be right, and {right} are;" in claims.knowing(run).data
+    assert figures.training(run, R).title == "From nothing to 0 % of minimal puzzles"
+
+
+def test_it_is_seen_to_fail_where_it_is_surest() -> None:
+    boards = torch.eye(5, 36).long() * torch.arange(1, 6)[:, None]
+    run = live(torch.arange(5) == 2, torch.tensor([0.5, -1.0, 3.0, 0.7, -0.2]))
+    shown = [max(text) for text in evidence.failures(run, boards)]
+    assert shown == ["4", "1", "5"]
+    assert evidence.failures(live(torch.ones(5).bool(), torch.zeros(5)), boards) == []
+
+
+def test_a_bin_is_shown_from_twenty_answers_on() -> None:
+    """Four looks at five boards of 0.2, and at four of 0.6, which are too few."""
+    said = torch.tensor([0.2] * 5 + [0.6] * 4).logit()
+    ax = figures.certainty(R, live(torch.ones(9).bool(), said)).fig.axes[0]
+    (dots,) = (line for line in ax.lines if line.get_label() == "live")
+    assert dots.get_xydata().ravel().tolist() == pytest.approx([0.2, 1.0])
+
+
+def test_what_no_axis_has_room_for() -> None:
+    """None unsolved, where zero has no logarithm; and more than is usual."""
+    none = evidence_figures.parts(changed([1.0] * recipe.THINK, *SEEDS, "minimal", "right"))
+    assert none.fig.axes[1].lines[0].get_xdata().tolist() == pytest.approx([0.05] * 4)
+    many = figures.splits(changed(0.8, *STRICT)).fig.axes[0]
+    assert many.get_xlim()[1] == pytest.approx(25)

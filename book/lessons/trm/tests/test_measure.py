@@ -1,0 +1,176 @@
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+from torch.testing import assert_close
+
+from attn_notes.models.trm import TRM, Config, State
+from attn_notes.tasks.sudoku import Batch, Sudoku, solved
+from book.lessons.trm import measure, recipe
+from book.lessons.trm.supervision import Settings
+
+TASK = Sudoku(2, 2)
+CONFIG = Config(
+    vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=2, cycles=2, norm="tokens"
+)
+RECIPE = recipe.Recipe(
+    CONFIG, Settings(seats=7, steps=3, loss="softmax", ema=0.9), steps=5, lr=1e-2
+)
+
+
+@pytest.fixture
+def model() -> TRM:
+    model = TRM(CONFIG, Generator().manual_seed(0))
+    nn.init.normal_(model.halt.weight, generator=Generator().manual_seed(1))
+    return model
+
+
+@pytest.fixture
+def batch() -> Batch:
+    return TASK.sample(11, Generator().manual_seed(2))
+
+
+def test_a_seed_begins_anew_and_draws_its_own_puzzles_and_disguises_them(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[int, list[Tensor]] = {3: [], 4: []}
+
+    def kept(task: Sudoku, drawn: Batch, generator: Generator) -> Batch:
+        found = disguise(task, drawn, generator)
+        seen[generator.initial_seed()].append(found[0])
+        return found
+
+    disguise = Sudoku.augment
+    monkeypatch.setattr(Sudoku, "augment", kept)
+    for seed in seen:
+        measure.learn(RECIPE, TASK, batch, seed=seed, probe=lambda model: {})
+        assert len(seen[seed]) == 5
+    assert not seen[3][0].equal(seen[4][0])
+    assert not RECIPE.model(3).out.weight.equal(RECIPE.model(4).out.weight)
+
+
+def test_operations_by_hand() -> None:
+    """Two a multiplication, in every product of a cycle with gradient three, in the others one.
+
+    Of the first use the gradient by its input is needed too: it reaches the embedding.
+    """
+    c, t, e = CONFIG, CONFIG.tokens, CONFIG.width
+    mix, feed = 3 * t * c.inner(t) * e, 3 * e * c.inner(e) * t
+    uses, net = c.latent_steps + 1, c.layers * (mix + feed)
+    heads = 3 * (c.cells * e * c.vocabulary + e)
+    assert recipe.operations(RECIPE) == 2 * (net * uses * (c.cycles - 1) + 3 * net * uses + heads)
+    assert recipe.operations(replace(RECIPE, recursive=False)) == 2 * (3 * net + heads)
+
+
+def test_solving_is_what_the_trace_says(model: TRM, batch: Batch) -> None:
+    puzzles, solutions = batch
+    seen = measure.solve(model, batch, 4, at_once=3)
+    logits, halt = model.trace(puzzles, 4)
+    assert_close(seen.halt, halt.detach())
+    assert seen.right.equal(solved(logits, solutions.expand(4, -1, -1)))
+    for step, n in ((0, 0), (3, 10)):
+        blanks = [i for i in range(16) if puzzles[n, i] == 0]
+        right = sum(int(logits[step, n, i].argmax() == solutions[n, i]) for i in blanks)
+        assert seen.cells[step, n].item() == pytest.approx(right / len(blanks))
+
+
+class Oracle(TRM):
+    """Right after its second step alone: it is told what is."""
+
+    def __init__(self, solutions: Tensor) -> None:
+        super().__init__(CONFIG, Generator().manual_seed(0))
+        self.solutions, self.calls = solutions, 0
+
+    def forward(self, puzzles: Tensor, state: State | None = None):
+        self.calls = 1 if state is None else self.calls + 1
+        right = nn.functional.one_hot(self.solutions, 5).float()
+        logits = right if self.calls == 2 else -right
+        return super().forward(puzzles, state)._replace(logits=logits)
+
+
+def test_what_is_right_counts_as_solved_and_a_probe_asks_for_the_last_step(batch: Batch) -> None:
+    """A clue that is written wrong is no solution."""
+    puzzles, solutions = batch
+    model = Oracle(solutions)
+    assert measure.solve(model, batch, 3).right.tolist() == [[k == 1] * 11 for k in range(3)]
+    assert [measure.probe(model, {"x": batch}, k)["x"] for k in (1, 2, 3)] == [0, 1, 0]
+    clue = (puzzles > 0).int().argmax(1, keepdim=True)
+    wrong = solutions.scatter(1, clue, solutions.gather(1, clue) % 4 + 1)
+    seen = measure.solve(Oracle(wrong), batch, 3)
+    assert not seen.right.any()
+    assert seen.cells.tolist() == [[float(k == 1)] * 11 for k in range(3)]
+
+
+def test_what_was_solved_and_is_not_any_more() -> None:
+    right = torch.tensor([[0, 1, 1, 1], [1, 0, 1, 0], [1, 0, 1, 1], [1, 1, 1, 0]]).bool()
+    assert measure.lost(right).tolist() == [0, 1, 0, 2]
+
+
+def test_stopping_by_hand() -> None:
+    halt = torch.tensor([[0.6, 0.1, 0.4], [0.9, 0.7, 0.2], [0.2, 0.9, 0.3]]).logit()
+    right = torch.tensor([[0, 1, 0], [1, 0, 0], [1, 0, 1]]).bool()
+    seen = measure.Solving(right, right.float(), halt)
+    for level, steps, share in ((0.5, [1, 2, 3], 1 / 3), (0.8, [2, 3, 3], 2 / 3)):
+        wanted = (pytest.approx(sum(steps) / 3), pytest.approx(share))
+        assert tuple(x.item() for x in measure.stop(seen, level)) == wanted
+    assert seen.halt.equal(halt)
+
+
+def test_reliability_by_hand() -> None:
+    estimates = torch.tensor([0.0, 0.25, 0.5, 0.74, 0.75, 1.0, 0.9])
+    right = torch.tensor([0, 1, 1, 0, 1, 1, 0]).bool()
+    found = measure.reliability(estimates, right, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert found.answers.tolist() == [1, 1, 2, 3]
+    assert found.said.tolist() == pytest.approx([0, 0.25, 0.62, 2.65 / 3])
+    assert found.right.tolist() == pytest.approx([0, 1, 0.5, 2 / 3])
+    empty = measure.reliability(estimates[:1], right[:1], [0.0, 0.5, 1.0])
+    assert math.isnan(empty.said[1]) and empty.answers.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="NaN"):
+        measure.reliability(torch.tensor([0.5, math.nan]), right[:2], [0.0, 0.5, 1.0])
+
+
+def test_thoughts_are_read_after_every_use(model: TRM, batch: Batch) -> None:
+    read = measure.thoughts(model, batch[0], 3)
+    uses = CONFIG.cycles * (CONFIG.latent_steps + 1)
+    assert read.answer.shape == read.mind.shape == (3 * uses, 11, 16, 5)
+    logits, _ = model.trace(batch[0], 3)
+    assert_close(read.answer[uses - 1 :: uses], logits)
+    x, (y, z) = model.embed(batch[0]), model.start(11)
+    assert_close(read.mind[0], model.decode(model.net(x + y + z)))
+    assert_close(read.answer[0], model.decode(y))
+    # An answer leaves the mind as it was, and a thought the answer.
+    a = CONFIG.latent_steps
+    assert read.mind[a].equal(read.mind[a - 1]) and read.answer[a - 1].equal(read.answer[0])
+    assert not read.mind[a - 1].equal(read.mind[a - 2])
+
+
+def test_how_much_is_legible_by_hand() -> None:
+    puzzles = torch.tensor([[1, 0, 0], [0, 2, 3]])
+    solutions = torch.tensor([[1, 2, 3], [1, 2, 3]])
+
+    def reads(digits: list[list[int]]) -> Tensor:
+        return nn.functional.one_hot(torch.tensor(digits), 4).float()[None]
+
+    # Of three blanks two are right; a clue that is read right or wrong counts for nothing.
+    answer, mind = reads([[3, 2, 3], [2, 2, 3]]), reads([[1, 1, 1], [1, 1, 1]])
+    found = measure.legible(measure.Thoughts(answer, mind), (puzzles, solutions))
+    assert_close(tuple(found), (torch.tensor([2 / 3]), torch.tensor([1 / 3])))
+
+
+def test_every_puzzle_has_one_difficulty() -> None:
+    rounds = torch.tensor([1, 2, 3, 4, 5, 6, 7, 12, -1, 2])
+    groups = measure.difficulties(rounds)
+    assert (torch.stack(list(groups.values())).sum(0) == 1).all()
+    assert {name: rounds[chosen].tolist() for name, chosen in groups.items()} == (
+        {"1–2": [1, 2, 2], "7+": [7, 12], "never": [-1]} | {str(k): [k] for k in range(3, 7)}
+    )
+
+
+def test_half_precision_is_what_a_page_can_carry(model: TRM) -> None:
+    rounded = measure.half_precision(model)
+    for name, other in rounded.state_dict().items():
+        assert other.dtype == torch.float32, name
+        assert other.equal(model.state_dict()[name].to(torch.float16).float()), name
+    assert not rounded.out.weight.equal(model.out.weight)

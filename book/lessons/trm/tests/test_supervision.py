@@ -1,0 +1,224 @@
+import math
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from attn_notes.models.trm import TRM, Config, State
+from attn_notes.tasks.sudoku import Batch, Sudoku
+from book.lessons.trm import supervision
+from book.lessons.trm.supervision import Carry, Seen, Settings, Supervision, halts
+
+CONFIG = Config(
+    vocabulary=5, cells=16, width=12, layers=1, multiple=4, latent_steps=1, cycles=2, norm="tokens"
+)
+SETTINGS = Settings(seats=7, steps=3, loss="softmax", halt_early=False, ema=None)
+SGD = partial(torch.optim.SGD, lr=0.1)
+
+
+def draw(n: int, generator: Generator) -> Batch:
+    return Sudoku(2, 2).sample(n, generator)
+
+
+def network() -> TRM:
+    return TRM(CONFIG, Generator().manual_seed(2))
+
+
+def begin(settings: Settings = SETTINGS, model: TRM | None = None, **more) -> Supervision:
+    generator = Generator().manual_seed(3)
+    return Supervision(
+        model or network(), draw, settings, optimizer=SGD, generator=generator, **more
+    )
+
+
+def weights(model: TRM) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def stablemax(*logits: float, target: int) -> tuple[float, Tensor]:
+    """Its loss and the gradient."""
+    x = torch.tensor([logits], dtype=torch.float64, requires_grad=True)
+    loss = supervision.stablemax_cross_entropy(x, torch.tensor([target])).sum()
+    return loss.item(), *torch.autograd.grad(loss, x)
+
+
+def test_stablemax_by_hand() -> None:
+    """Of 1, −1 and 0 the weights are 2, 1/2 and 1; far away it grows as a logarithm.
+
+    At a logit of 1 the branch that is not taken divides by zero, and the gradient is finite.
+    """
+    for target, weight in enumerate((2, 0.5, 1)):
+        loss, gradient = stablemax(1, -1, 0, target=target)
+        assert loss == pytest.approx(-math.log(weight / 3.5))
+        assert gradient.isfinite().all()
+    assert stablemax(*[0.7] * 6, target=4)[0] == pytest.approx(math.log(6))
+    loss, gradient = stablemax(1e6, -1e6, target=1)
+    assert loss == pytest.approx(math.log((1e6 + 1) ** 2 + 1)) and gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("loss", ["softmax", "stablemax"])
+def test_a_pages_step_is_a_runs_step(loss: str) -> None:
+    run = begin(replace(SETTINGS, loss=loss, halt_weight=0.3))
+    model = deepcopy(run.model)
+    start = model.start(SETTINGS.seats)
+    seen = run.step()
+    batch = {"puzzles": run.carry.puzzles, "solutions": run.carry.solutions}
+    batch |= start._asdict()
+    found, left = supervision.step_loss(model, batch, run.settings)
+    assert_close(found, seen.answer + 0.3 * seen.halting)
+    assert_close((left["y"], left["z"]), tuple(run.carry.state))
+    assert left["halt"].shape == (SETTINGS.seats,)
+
+
+def test_only_who_leaves_is_replaced() -> None:
+    start = network().start(4)
+    state = State(*(torch.randn(4, 17, 12, generator=Generator().manual_seed(s)) for s in (0, 1)))
+    old, new = torch.full((4, 16), 1), torch.full((4, 16), 2)
+    halted = torch.tensor([True, False, False, True])
+    before = Carry(old, old + 2, state, torch.tensor([3, 1, 2, 1]), halted)
+    carry = supervision.seat(before, (new, new + 2), start)
+    assert carry.puzzles[:, 0].tolist() == [2, 1, 1, 2]
+    assert carry.solutions[:, 0].tolist() == [4, 3, 3, 4]
+    assert carry.steps.tolist() == [0, 1, 2, 0] and not carry.halted.any()
+    for now, kept, fresh in zip(carry.state, state, start, strict=True):
+        assert now[[1, 2]].equal(kept[[1, 2]]) and now[[0, 3]].equal(fresh[[0, 3]])
+
+
+def test_halting_early_follows_q_and_exploration_keeps_a_share() -> None:
+    n = 40_000
+    early = Settings(steps=5, halt_early=True, exploration=0.0)
+    q = torch.tensor([0.1, -0.1]).repeat(n // 2)
+    ones = torch.ones(n, dtype=torch.long)
+    assert halts(q, ones, early, Generator().manual_seed(0)).equal(q > 0)
+    assert halts(q, 5 * ones, early, Generator()).all()
+    steps = torch.arange(1, 6)
+    assert halts(q.abs()[:5], steps, replace(early, halt_early=False), Generator()).equal(steps > 4)
+
+    kept = replace(early, exploration=0.3)
+    for step, beyond in ((1, 1.0), (2, 3 / 4), (4, 1 / 4)):  # least is even on 2, 3, 4, 5
+        stays = ~halts(q.abs(), step * ones, kept, Generator().manual_seed(step))
+        p = 0.3 * beyond
+        assert abs(stays.double().mean().item() - p) < 5 * math.sqrt(p * (1 - p) / n)
+
+
+def by_hand(settings: Settings, steps: int) -> TRM:
+    """Deep supervision as the paper writes it: all puzzles together, one after the other."""
+    model, generator = network().double(), Generator().manual_seed(3)
+    optimizer = SGD(model.parameters())
+    while steps:
+        x, y = draw(settings.seats, generator)
+        state = None
+        for done in range(settings.steps):
+            state, logits, halt = model(x, state)
+            right = (logits.argmax(-1) == y).all(-1)
+            if settings.loss == "stablemax":
+                logits = torch.where(logits < 0, 1 / (1 - logits), logits + 1).log()
+            loss = F.cross_entropy(logits.mT, y)
+            certain = F.binary_cross_entropy_with_logits(halt, right.to(halt.dtype))
+            optimizer.zero_grad()
+            (loss + settings.halt_weight * certain).backward()
+            optimizer.step()
+            if done < settings.steps - 1:
+                draw(settings.seats, generator)  # drawn for seats of which none is free
+            steps -= 1
+    return model
+
+
+@pytest.mark.in_short(2)
+@pytest.mark.parametrize(
+    "change", [{}, {"steps": 1}, {"halt_weight": 0.0}, {"loss": "stablemax", "halt_weight": 0.3}]
+)
+def test_a_run_equals_the_papers_loop(change: dict) -> None:
+    """In double precision all the way, losses too."""
+    settings = replace(SETTINGS, **change)
+    run = begin(settings, network().double())
+    for _ in range(6):
+        run.step()
+    assert_close(weights(run.model), weights(by_hand(settings, 6)), rtol=0, atol=1e-12)
+
+
+def test_the_average_is_the_sum_in_closed_form() -> None:
+    d, run = 0.8, begin(replace(SETTINGS, ema=0.8))
+    seen = [weights(run.model)]
+    for _ in range(5):
+        run.step()
+        seen.append(weights(run.model))
+    expected = d**5 * seen[0] + sum((1 - d) * d ** (5 - i) * seen[i] for i in range(1, 6))
+    assert_close(weights(run.judged), expected, rtol=1e-5, atol=1e-6)
+    assert not weights(run.judged).equal(weights(run.model)) and begin().average is None
+
+
+def test_the_schedule_and_the_clip_bound_a_step() -> None:
+    run = begin(replace(SETTINGS, clip=1e-3), schedule=lambda step: 0.5 if step == 0 else 0.0)
+    before = weights(run.model)
+    run.step()
+    moved = (weights(run.model) - before).norm().item()
+    assert moved == pytest.approx(0.1 * 0.5 * 1e-3, rel=1e-2)
+    run.step()  # its rate is none
+    assert (weights(run.model) - before).norm().item() == pytest.approx(moved, rel=1e-5)
+
+
+def test_mixed_precision_stays_near() -> None:
+    """bfloat16 keeps eight bits: losses agree to a per cent, and so does each weight's gradient.
+
+    Older torch has lost those of weights that were used without gradient before.
+    """
+    exact, rough = begin(), begin(autocast=torch.bfloat16)
+    a, b = exact.step().answer, rough.step().answer
+    assert a != b
+    assert_close(a, b, rtol=1e-2, atol=0)
+    for (name, p), q in zip(exact.model.named_parameters(), rough.model.parameters(), strict=True):
+        assert (p.grad - q.grad).norm() < 0.05 * p.grad.norm(), name
+
+
+@pytest.mark.parametrize("ema", [None, 0.5])
+def test_what_is_judged_is_probed_off_the_clock(
+    ema: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that only the run moves: a step by a second, a probe by a hundred."""
+    run, now, watched = begin(replace(SETTINGS, ema=ema)), 0.0, []
+    monkeypatch.setattr(supervision, "time", SimpleNamespace(perf_counter=lambda: now))
+    step = run.step
+
+    def slow(model: TRM) -> dict[str, Tensor]:
+        nonlocal now
+        now += 100
+        return {"w": weights(model)}
+
+    def second() -> Seen:
+        nonlocal now
+        now += 1
+        return step()
+
+    monkeypatch.setattr(run, "step", second)
+    seen = supervision.train(
+        run, 5, probe=slow, probe_every=2, watch=lambda step, seen: watched.append(step)
+    )
+    assert seen.steps.tolist() == seen.seconds.tolist() == watched == [0, 2, 4, 5]
+    assert now == 405 and seen.seen["w"].shape == (4, len(weights(run.model)))
+    assert seen.seen["w"][-1].equal(weights(run.judged))
+    assert seen.seen["w"][-1].equal(weights(run.model)) == (ema is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("loss", ["hinge"], "softmax, stablemax"),
+        ("seats", [0], "no training"),
+        ("steps", [0], "no training"),
+        ("exploration", [1.5, math.nan], "shares"),
+        ("ema", [1.0, -0.5, math.nan], "shares"),
+        ("halt_weight", [-1.0, math.nan], "halt_weight is 0 or more"),
+        ("clip", [-1.0, 0.0, math.nan], "clip above 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(name: str, values: list, reason: str) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=reason):
+            Settings(**{name: value})

@@ -1,0 +1,1 @@
+"""What runs in a reader's browser, for any lesson."""

@@ -1,0 +1,1 @@
+"""What is printed or shown in a hall: slides, handouts, the whole book on paper."""

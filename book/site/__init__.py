@@ -1,0 +1,1 @@
+"""How the notebooks are run, and the site that is made of them."""

@@ -1,0 +1,109 @@
+"""The lessons as the landing page shows them: a map of what each asks, and which it needs.
+
+    ```{lessons}
+    ```
+
+becomes a list of all lessons of `_toc.yml` in their order, each with those that it needs. A
+lesson's title stands at the top of its notebook, its question in the notebook's metadata, as do the
+stems of the lessons that it `needs`, if any; and its picture is `figures.emblem()` of its chapter,
+drawn from the records. So a new lesson is there as soon as it is listed.
+"""
+
+import html
+import importlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from book.site.extension import numbers
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive."""
+    app.add_directive("lessons", Lessons)
+
+
+class Card(NamedTuple):
+    """What the landing page shows of a lesson."""
+
+    stem: str
+    title: str
+    question: str
+    needs: tuple[str, ...]  # stems of lessons before it
+
+
+class Lessons(SphinxDirective):
+    """The lessons' cards in a row, each a link to its page."""
+
+    def run(self) -> list[nodes.Node]:
+        """One list."""
+        book = Path(self.env.srcdir) / "book"
+        found = [read(book / f"{stem}.ipynb") for stem in numbers.lessons(Path(self.env.srcdir))]
+        for card in found:
+            self.env.note_dependency(str(book / f"{card.stem}.ipynb"))
+        here = self.env.app.builder.get_relative_uri
+        entries = [
+            entry(card, found[:n], here(self.env.docname, f"book/{card.stem}"), emblem(card.stem))
+            for n, card in enumerate(found)
+        ]
+        text = f'<ol class="lesson-map">{"".join(entries)}</ol>'
+        return [nodes.raw(text=text, format="html")]
+
+
+def read(path: Path) -> Card:
+    """A lesson's card, from its notebook.
+
+    Raises:
+        ExtensionError: it has no title at its top, or no question.
+    """
+    notebook = json.loads(path.read_text("utf-8"))
+    title = re.match(r"# (.+)", "".join(notebook["cells"][0]["source"]))
+    question = notebook["metadata"].get("question", "")
+    if not title or not question:
+        missing = "question in its metadata" if title else "title in its first cell"
+        raise ExtensionError(f"{path.name} has no {missing}, which the landing page shows")
+    needs = tuple(notebook["metadata"].get("needs", ()))
+    return Card(path.stem, title[1].strip(), question, needs)
+
+
+def emblem(stem: str) -> str:
+    """A chapter's small picture, as SVG."""
+    from book.kit import figures  # heavy, and only the landing page needs it
+
+    draw: Callable[[], figures.Picture]
+    draw = importlib.import_module(f"book.lessons.{stem}.figures").emblem
+    picture = draw()
+    return figures.to_svg(picture.fig, picture.alt)
+
+
+def entry(card: Card, before: list[Card], address: str, picture: str) -> str:
+    """A card as an element of the list, after those before it.
+
+    >>> cats = Card("cats", "A & B", "Which?", ())
+    >>> entry(Card("dogs", "D", "Who?", ("cats",)), [cats], "dogs.html", "<svg></svg>")
+    '<li><a href="dogs.html"><svg></svg>\
+<strong>D</strong> <span>Who?</span> <small>after <em>A &amp; B</em></small></a></li>'
+
+    Raises:
+        ExtensionError: it needs what is no lesson before it.
+    """
+    titles = {each.stem: _text(each.title) for each in before}
+    if missing := [stem for stem in card.needs if stem not in titles]:
+        raise ExtensionError(f"{card.stem}.ipynb needs {missing[0]}, which is no lesson before it")
+    after = " and ".join(f"<em>{titles[stem]}</em>" for stem in card.needs)
+    return (
+        f'<li><a href="{html.escape(address)}">{picture}<strong>{_text(card.title)}</strong> '
+        f"<span>{_text(card.question)}</span> "
+        f"<small>{f'after {after}' if after else 'needs no other lesson'}</small></a></li>"
+    )
+
+
+def _text(words: str) -> str:
+    return html.escape(words).replace("&#x27;", "’")
