@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,7 +11,6 @@ from torch import Tensor
 from attn_notes.tasks import sorting
 from book.lessons.deep_qkv import claims, evidence, figures, pull, recipe, tables
 from book.lessons.deep_qkv.evidence import Crowd
-from tests.exercises import ROOT
 from tests.tables import rows
 
 EARLY = torch.arange(100.0, 220, 10)
@@ -107,7 +107,7 @@ def test_where_fewer_than_half_converge_it_says_never() -> None:
 
 
 def test_those_that_never_do_have_one_place_in_figure_and_page() -> None:
-    text = (ROOT / "attn_notes" / "widgets" / "_deep_qkv_series.js").read_text("utf-8")
+    text = Path(evidence.__file__).with_name("_deep_qkv_series.js").read_text("utf-8")
     assert f"NEVER = {evidence.NEVER_AT * recipe.LIVE.steps:g};" in text
 
 
