@@ -58,6 +58,7 @@ function choiceField({ question: { name, label, options }, uid, give }) {
 /** Names to be put in order: by dragging, or with the buttons beside each. */
 function orderField({ question: { name, label, items }, give }) {
   let order = [...items];
+  let noted = false;
   const list = html("ol", { "aria-label": label, "data-guess": name });
   const keep = button("This is my order", guess);
   const ranks = () => Object.fromEntries(order.map((item, i) => [item, i + 1]));
@@ -77,7 +78,7 @@ function orderField({ question: { name, label, items }, give }) {
     const to = i + way;
     const key = button(sign, () => {
       move(i, to, sign);
-      guess();
+      if (noted) guess();
     }, words);
     key.dataset.way = sign;
     key.disabled = to < 0 || to >= order.length;
@@ -110,15 +111,17 @@ function orderField({ question: { name, label, items }, give }) {
       });
       if (over >= 0) move(order.indexOf(item), over);
     }, () => {
-      if (order.join() !== before) guess();
+      if (noted && order.join() !== before) guess();
     });
   }
   const set = (guesses) => {
-    const noted = items.every((item) => item in guesses);
+    const was = noted;
+    noted = items.every((item) => item in guesses);
     list.classList.toggle("attn-noted", noted);
     const held = keep === document.activeElement; // what hides keeps no focus
     keep.hidden = noted;
     if (held && noted) list.querySelector("button:not(:disabled)").focus();
+    if (!was && !noted) return; // an order that is still being made
     const given = noted ? items.toSorted((one, other) => guesses[one] - guesses[other]) : items;
     if (given.join() === order.join()) return; // what has the focus keeps it
     order = given;

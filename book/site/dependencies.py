@@ -27,7 +27,6 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 PACKAGES = ("attn_notes", "book")
-PRETRAINED = "attn_notes/analysis/pretrained.py"  # the module that reads trained weights
 DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
 DOWNLOADED = "tinyshakespeare.txt"
 CACHE = "ATTN_NOTES_DATA"  # and the environment variable that names the folder
@@ -278,8 +277,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
         raise BookError(f"{path} imports a module that does not parse: {error}") from error
     used = {*modules, *(file for module in modules for file in data_files(module))}
     records = (root / "book" / "lessons" / path.stem / "records").glob("*")
-    if root / PRETRAINED in used:
-        used.update((root / "attn_notes" / "weights").glob("*"))
+    used.update((root / "attn_notes" / "weights").glob(f"{path.stem}[_.-]*"))
     fast = os.environ.get("FAST", "")
     # Kept runs take the place of training only where FAST is set.
     used.update(file for file in records if fast or "_runs." not in file.name)

@@ -209,8 +209,7 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("faulty")
     shutil.copy(ROOT / "_config.yml", folder)
     book = folder / "book"
-    for name in ("_ext", "_static"):
-        shutil.copytree(ROOT / "book" / name, book / name)
+    shutil.copytree(ROOT / "book" / "_static", book / "_static")
     shutil.copy(ROOT / "book" / "references.bib", book)
     (book / "reference").mkdir()
     names = [*FAULTS, "figure", "drawn", "source", "reference/bibliography"]

@@ -171,13 +171,15 @@ keys Tab
 type "" into Tosses until it knows, in steps
 keys Tab
 press down
-# an order: as it stands, or by keys; what is moved keeps the focus
-press This is my order
+# an order is made by keys, what is moved keeps the focus, or carried along; then one says so
 press bent: sooner
 keys Enter
 press stolen: sooner
+drag .attn-guesses li 0 by 120 0
+press This is my order
+# what is moved afterwards is noted at once
+press stolen: sooner
 keys Enter
-# or carried along
 drag .attn-guesses li 0 by 120 0
 drag .attn-guesses li 0 by 5 0
 # a class gets them as a file

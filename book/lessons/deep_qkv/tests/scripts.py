@@ -227,8 +227,9 @@ js (await begin()).click();
 """
 
 MINE = """
-# a guess is noted
+# a guess is noted, once one says that it is one
 press plain: later
+press This is my order
 # a run is drawn, and another; the panel leads to the picture
 press .attn-settings summary
 choose "36" of Steps
