@@ -104,6 +104,7 @@ export function guide({ store, uid }) {
     voice,
   );
   let at = "";
+  let drawn = 0; // stations
 
   function object(sentence) {
     note.textContent = sentence;
@@ -164,6 +165,7 @@ export function guide({ store, uid }) {
     if (!now) return;
     const there = STATIONS.filter(([name]) => whereIs(name));
     map.hidden = !there.length;
+    drawn = there.length;
     const tall = node.parentElement === beside();
     const width = tall ? 190 : Math.min(560, Math.floor(map.clientWidth)) || 358;
     const [svg, height] = tall ? alongTheStream(now, there) : inARow(now, there, width);
@@ -238,7 +240,7 @@ export function guide({ store, uid }) {
   function where() {
     const passed = STATIONS.filter(([name]) => (whereIs(name)?.getBoundingClientRect().top ?? Infinity) < innerHeight * 0.42);
     const next = passed.at(-1)?.[0] ?? "";
-    if (next === at) return;
+    if (next === at && STATIONS.filter(([name]) => whereIs(name)).length === drawn) return;
     at = next;
     chart();
   }

@@ -42,6 +42,7 @@ press [data-picture=rows] .whole-token 0
 # a kernel has its say
 js await models[0].set("word", "aab")
 # as wide as a phone
+point away
 width 360
 """
 
@@ -63,7 +64,9 @@ drag number 1 of the query at place 5 by 600 0
 press place 4, bar
 # there an a is written even if nothing is read, and the picture says so
 drag number 1 of the query at place 4 by 66 0
-drag number 3 of the query at place 4 by -66 0
+point away
+focus number 3 of the query at place 4
+keys ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown
 point at [data-picture=query] [data-at="1,3"]
 point at [data-picture=query] [data-at="4,0"]
 point at [data-picture=shares] [data-at="1,0"]
@@ -75,6 +78,7 @@ keys ArrowUp
 focus .whole-undo
 keys Space
 # as wide as a phone
+point away
 width 360
 """
 
@@ -101,6 +105,7 @@ press loss
 press aab
 press aab
 # as wide as a phone
+point away
 width 360
 """
 
@@ -118,6 +123,7 @@ point at [data-picture=unmasked] [data-at="8,26"]
 drag number 1 of the query at place 5 by 66 0
 press Train one without a mask
 # as wide as a phone
+point away
 width 360
 """
 

@@ -59,8 +59,6 @@ def settings(lesson: Says, proof: Says) -> None:
     chosen, sweep, inputs = CHOSEN.seeds, SWEEP.seeds, recipe.SOLVED
     lesson("reads all 27 words a thousand times", where=(LIVE.batch, LIVE.steps) == (None, 1000))
     lesson(f"So we trained {COUNTED[len(chosen)]} of each kind for {CHOSEN.steps:,} steps")
-    again = LIVE.seeds == chosen[: len(LIVE.seeds)]
-    lesson(f"This page has trained {SEEDS} of these again", where=again)
     lesson(f"Make all {SEEDS} plain sorters sort")
     lesson(f"So each kind gets the best of {COUNT[len(recipe.RATES)]} rates")
     kept = not {*sweep} & {*chosen}

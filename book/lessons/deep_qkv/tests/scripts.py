@@ -146,6 +146,7 @@ js models[0].set("variant", "gated");
 press Show a seed that sorts all 27
 press Show a seed that failed
 # where nobody does, nobody is said to have failed; nor where all do
+point away
 js window.all = models[0].get("runs"); models[0].set("runs", { gated: all.gated });
 js models[0].set("runs", { strict: all.strict });
 js models[0].set("runs", all);
