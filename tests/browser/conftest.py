@@ -28,6 +28,7 @@ from playwright.sync_api import (
     Browser,
     CDPSession,
     ConsoleMessage,
+    Frame,
     Page,
     Request,
     Response,
@@ -416,19 +417,45 @@ def visit(open_page: Callable[..., Visit], request: pytest.FixtureRequest) -> It
 
 def recorded(page: Page, base: str) -> Visit:
     """A page that has asked for nothing yet; all but what stands at that address is another's."""
-    visit, ours = Visit(page), urlsplit(base)
+    visit = Visit(page)
+    ours = urlsplit(base)
+    leaving = False  # another document is asked for, and this one still stands
+    given_up: list[Request] = []  # of those that failed
+
+    def leads_away(request: Request) -> bool:
+        return request.is_navigation_request() and request.frame == visit.page.main_frame
 
     def on_request(request: Request) -> None:
+        nonlocal leaving
+        leaving = leaving or leads_away(request)
         url = urlsplit(request.url)
         local = url.scheme in ("blob", "data")
         if not local and (url.scheme, url.netloc) != (ours.scheme, ours.netloc):
             visit.external.append(request.url)
 
     def on_failed(request: Request) -> None:
-        # A page or a frame that is left gets no more of what it asked for: the tab's icon, say, for
-        # which a browser asks only when all the rest is there.
-        if request.failure != "net::ERR_ABORTED":
-            visit.failed.append(request.url)
+        nonlocal leaving
+        # A document that is left gets no more of what it asked for: the tab's icon, say, for which
+        # a browser asks only when all the rest is there.
+        aborted = request.failure == "net::ERR_ABORTED"
+        if leads_away(request):
+            leaving = False
+        elif aborted and (leaving or request.frame.is_detached()):
+            return
+        if aborted:
+            given_up.append(request)
+        visit.failed.append(request.url)
+
+    def on_detached(frame: Frame) -> None:
+        # Nor does a frame that is taken away, with its Workers: code may be stopped while modules
+        # of it are still being read.
+        for request in [each for each in given_up if each.frame == frame]:
+            given_up.remove(request)
+            visit.failed.remove(request.url)
+
+    def on_navigated(frame: Frame) -> None:
+        nonlocal leaving
+        leaving = leaving and frame != visit.page.main_frame
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -439,11 +466,13 @@ def recorded(page: Page, base: str) -> Visit:
         if response.status >= 400:
             visit.failed.append(f"{response.status} {response.url}")
 
-    page.on("request", on_request)
-    page.on("console", on_console)
-    page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    page.on("response", on_response)
-    page.on("requestfailed", on_failed)
+    visit.page.on("request", on_request)
+    visit.page.on("framenavigated", on_navigated)
+    visit.page.on("framedetached", on_detached)
+    visit.page.on("console", on_console)
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    visit.page.on("response", on_response)
+    visit.page.on("requestfailed", on_failed)
     return visit
 
 

@@ -199,8 +199,9 @@ def test_cards_solutions_and_citations_are_rendered(page: Page) -> None:
         folded = shown(page, f"{name}-{part}").locator("details")
         expect(folded).to_contain_text(title)
         assert not folded.evaluate("(details) => details.open")
-    first = shown(page, cells[0])
-    expect(first.locator('a[href^="https://"]').first).to_be_visible()
+    cited = shown(page, "meet-text")
+    author = re.compile(r"^[A-Z].* \(20\d\d\)$")
+    expect(cited.get_by_role("link", name=author).first).to_be_visible()
     for cell in (name, f"{name}-solution", cells[0], cells[-1]):
         rendered = shown(page, cell)
         expect(rendered).to_contain_text(re.compile(r"\w{3}"), use_inner_text=True)

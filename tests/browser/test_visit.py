@@ -1,30 +1,25 @@
 """What a test's page remembers of its requests: what failed, not what an end cut off."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 from playwright.sync_api import Browser, Page, TimeoutError
 
 from . import conftest
-from .conftest import OpenPage, Visit, serve
+from .conftest import Visit, recorded, serve
 
 ASK = "(name) => { fetch(name).catch(() => {}); }"
-FRAME = """(source) => {
-  const frame = document.createElement('iframe');
-  frame.src = source;
-  document.body.append(frame);
-}"""
-WITHOUT = "document.querySelector('iframe').remove()"
-REVOKED = """() => {
-  const text = URL.createObjectURL(new Blob(['export {}'], { type: 'text/javascript' }));
-  URL.revokeObjectURL(text);
-  return import(text).catch(() => {});
+GIVE_UP = """(name) => {
+  const giving = new AbortController();
+  fetch(name, { signal: giving.signal }).catch(() => {});
+  giving.abort();
 }"""
 
 
 @pytest.fixture
-def visit(open_page: OpenPage, tmp_path: Path) -> Iterator[Visit]:
+def visit(open_page: Callable[..., Visit], tmp_path: Path) -> Iterator[Visit]:
     """An empty page of a host that never answers what is called `late`."""
     for name in ("index.html", "other.html"):
         (tmp_path / name).write_text(f"<!DOCTYPE html><title>{name}</title>", "utf-8")
@@ -39,15 +34,11 @@ def _ask(page: Page, name: str, how: str = ASK) -> None:
         page.evaluate(how, name)
 
 
-def test_what_a_page_or_a_frame_still_waited_for_when_it_was_left_is_no_failure(
-    visit: Visit,
-) -> None:
+def test_what_a_page_still_waited_for_when_it_was_left_is_no_failure(visit: Visit) -> None:
     page = visit.page
     _ask(page, "late")
     page.reload()
-    _ask(page, "late", FRAME)
-    with page.expect_event("requestfailed"):
-        page.evaluate(WITHOUT)
+    _ask(page, "late")
     page.goto(page.url + "other.html")
     _ask(page, "late")
     page.go_back()
@@ -55,22 +46,101 @@ def test_what_a_page_or_a_frame_still_waited_for_when_it_was_left_is_no_failure(
     visit.assert_clean()
 
 
-def test_what_is_missing_or_refused_is_one_though_who_asked_is_left(visit: Visit) -> None:
-    """A text that is revoked before it is read; a file that is not there; a host that is not."""
+@pytest.mark.parametrize("moved", [False, True])
+def test_what_a_page_gives_up_while_it_stays_is_one(moved: bool, visit: Visit) -> None:
+    if moved:
+        visit.page.reload()
+    with visit.page.expect_event("requestfailed"):
+        _ask(visit.page, "late", GIVE_UP)
+    assert visit.failed == [visit.page.url + "late"]
+
+
+def test_what_is_missing_is_one_though_the_page_is_left(visit: Visit) -> None:
+    with visit.page.expect_response("**/missing"):
+        _ask(visit.page, "missing")
+    visit.page.reload()
+    assert visit.failed == [f"404 {visit.page.url}missing"]
+
+
+def test_what_is_refused_is_one_while_a_page_is_being_left() -> None:
+    """By a page made up, in which the new document comes as late as it likes."""
+    page = MagicMock()
+    visit = recorded(page, "http://book/")
+    heard = {call.args[0]: call.args[1] for call in page.on.call_args_list}
+    away = MagicMock(url="http://book/other.html", frame=page.main_frame)
+    asked = MagicMock(url="http://book/file", frame=page.main_frame)
+    asked.is_navigation_request.return_value = False
+    heard["request"](away)
+    for failure in ("net::ERR_ABORTED", "net::ERR_CONNECTION_REFUSED"):
+        asked.failure = failure
+        heard["requestfailed"](asked)
+    assert visit.failed == ["http://book/file"]
+
+
+def test_a_page_that_could_not_be_left_stays(visit: Visit) -> None:
+    """An address that gives no page ends the leaving: what is given up afterwards is a failure."""
     page = visit.page
-    page.route("**/refused", lambda route: route.abort("connectionrefused"))
-    _ask(page, "other.html", FRAME)
-    frame = page.frames[1]
-    frame.wait_for_load_state()
-    frame.evaluate(REVOKED)
-    frame.evaluate("() => fetch('missing')")
-    page.evaluate(WITHOUT)
+    page.route("**/nothing", lambda route: route.fulfill(status=204))
     with page.expect_event("requestfailed"):
-        _ask(page, "refused")
-    page.reload()
-    text, *others = visit.failed
+        page.evaluate("location.href = 'nothing'")
+    with page.expect_event("requestfailed"):
+        _ask(page, "late", GIVE_UP)
+    assert visit.failed == [page.url + "nothing", page.url + "late"]
+
+
+# --- A frame
+
+
+FRAME = """(source) => {
+  const frame = document.createElement('iframe');
+  frame.src = source;
+  document.body.append(frame);
+}"""
+WITHOUT = "document.querySelector('iframe').remove()"
+READ_MODULE = """() => {
+  const text = URL.createObjectURL(new Blob(['export {}'], { type: 'text/javascript' }));
+  URL.revokeObjectURL(text);
+  return import(text).catch(() => {});
+}"""
+
+
+@pytest.mark.parametrize("source", ["late", "other.html"])
+def test_what_a_frame_still_waited_for_when_it_was_taken_away_is_no_failure(
+    source: str, visit: Visit
+) -> None:
+    page = visit.page
+    _ask(page, source, FRAME)
+    if source != "late":
+        page.frames[1].wait_for_load_state()
+        with page.expect_request("**/late"):
+            page.frames[1].evaluate(ASK, "late")
+    with page.expect_event("requestfailed"):
+        page.evaluate(WITHOUT)
+    visit.assert_clean()
+
+
+def test_what_a_frame_missed_is_one_though_it_is_taken_away(visit: Visit) -> None:
+    """A text that is revoked before it is read; a file that is not there; the page's own."""
+    page = visit.page
+    _ask(page, "other.html", FRAME)
+    page.frames[1].wait_for_load_state()
+    page.frames[1].evaluate(READ_MODULE)
+    page.frames[1].evaluate("() => fetch('missing')")
+    with page.expect_event("requestfailed"):
+        _ask(page, "late", GIVE_UP)
+    page.evaluate(WITHOUT)
+    text, missing, late = visit.failed
     assert text.startswith("blob:")
-    assert others == [f"404 {page.url}missing", f"{page.url}refused"]
+    assert (missing, late) == (f"404 {page.url}missing", page.url + "late")
+
+
+def test_what_a_frame_gives_up_while_it_stays_is_one(visit: Visit) -> None:
+    page = visit.page
+    _ask(page, "other.html", FRAME)
+    page.frames[1].wait_for_load_state()
+    with page.expect_event("requestfailed"):
+        page.frames[1].evaluate(GIVE_UP, "late")
+    assert visit.failed == [page.url + "late"]
 
 
 @pytest.mark.parametrize("make", ["new_page", "new_context"])
