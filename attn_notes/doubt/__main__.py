@@ -1,15 +1,22 @@
-"""`python -m attn_notes.doubt --self`: the checks, asked about what they must find and must not."""
+"""`python -m attn_notes.doubt my.py:make` asks a model of yours; `--self` asks about what is known.
+
+It ends with 0 if the model is ok, 1 if it is not or not all was asked, 2 if it cannot be asked.
+"""
 
 import argparse
+import json
 import sys
+import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 from torch import Generator
 
 from attn_notes.doubt import readers
 from attn_notes.doubt.causality import causal
+from attn_notes.doubt.reports import refusal
 
 TOKENS = 70  # beyond blocks of 64
 
@@ -41,30 +48,63 @@ def _rest() -> Iterator[tuple[str, str, str, bool, bool]]:
 def asked(tokens: int) -> int:
     """Print what each check found, missed and told falsely; returns how many were not right."""
     counts: dict[str, list[int]] = {}
+    seconds: dict[str, float] = {}
     for rows in (_reading(tokens), _rest()):
+        start = time.perf_counter()
         try:
             for check, name, report, bad, found in rows:
+                now = time.perf_counter()
+                seconds[check], start = seconds.get(check, 0.0) + now - start, now
                 count = counts.setdefault(check, [0, 0, 0, 0])
                 count[(1 - found) if bad else (2 if found else 3)] += 1
                 if bad != found:
                     print(f"{'missed' if bad else 'false'}: {check}, {name} {report}".rstrip())
         except ModuleNotFoundError as error:
             print(f"not asked: {error}")
-    print(f"{'':10}{'found':>8}{'missed':>8}{'false':>8}{'left alone':>12}")
+    print(f"{'':10}{'found':>8}{'missed':>8}{'false':>8}{'left alone':>12}{'seconds':>9}")
     for check, (found_, missed, false, alone) in counts.items():
-        print(f"{check:10}{found_:8}{missed:8}{false:8}{alone:12}")
+        print(f"{check:10}{found_:8}{missed:8}{false:8}{alone:12}{seconds[check]:9.1f}")
     return sum(missed + false for _, missed, false, _ in counts.values())
 
 
+def _doubted(where: str, as_json: bool, page: str, budget: float | None) -> int:
+    """Ask a model of somebody's own; returns what to end with."""
+    from attn_notes.doubt import yours
+    from attn_notes.doubt.page import html
+
+    try:
+        given = yours.made(where) | ({"budget": budget} if budget else {})
+        reports = yours.doubted(**given)
+    except Exception as error:
+        print(f"{where}: {refusal(error)}", file=sys.stderr)
+        return 2
+    ok = all(report.ok for report in reports)
+    if page:
+        Path(page).write_text(html(where, given, reports), "utf-8")
+    if as_json:
+        print(json.dumps({"ok": ok, "reports": [each.told() for each in reports]}, indent=1))
+    else:
+        print("\n\n".join(map(str, reports)))
+    return 0 if ok else 1
+
+
 def main() -> None:
-    """Ask them all, and fail if one was not right."""
+    """Ask, and end with what came of it."""
     parser = argparse.ArgumentParser(prog="python -m attn_notes.doubt", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("model", nargs="?", help="MODULE:FUNCTION or FILE.py:FUNCTION, as of `made`")
+    what.add_argument("--self", action="store_true", help="ask about what is known")
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+    parser.add_argument("--html", default="", metavar="FILE", help="write them as a page, too")
+    parser.add_argument("--budget", type=float, help="seconds that `causal` may take")
     parser.add_argument(
-        "--self", action="store_true", required=True, help="ask about what is known"
+        "--tokens", type=int, default=TOKENS, help="how long the texts of --self are"
     )
-    parser.add_argument("--tokens", type=int, default=TOKENS, help="how long the texts are")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
-    sys.exit(1 if asked(parser.parse_args().tokens) else 0)
+    if given.self:
+        sys.exit(1 if asked(given.tokens) else 0)
+    sys.exit(_doubted(given.model, given.json, given.html, given.budget))
 
 
 if __name__ == "__main__":

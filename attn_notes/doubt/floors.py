@@ -12,8 +12,11 @@ from attn_notes.analysis.statistics import ROUNDING, Effect
 from attn_notes.doubt.reports import Answer, Report
 from attn_notes.tasks.text import count_losses
 
-BLOCKS = 20  # of neighbouring tokens, whose means make an interval
-STUDENT = 2.093  # what Student's t with 19 degrees of freedom exceeds once in forty
+STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
+"""Blocks of neighbouring tokens, and what Student's t of their means exceeds once in forty.
+
+Short blocks of a source with regimes are not independent, so the widest interval counts.
+"""
 
 
 def floor(
@@ -37,7 +40,8 @@ def floor(
         vocabulary: how many tokens there are.
         orders: the k of the k-grams.
         entropy: of the source, a token: the lowest mean loss that can be had.
-        losses: of your model on held-out data, a token each, or their mean.
+        losses: of your model on held-out data, a token each, or their mean. A mean is one of a
+            sample, taken to be as large as `test`, and may lie below the entropy by chance.
 
     Raises:
         ValueError: no tokens, or others than those of the vocabulary; no orders; an entropy that is
@@ -60,7 +64,9 @@ def floor(
         allowed.not_negative(entropy=entropy)
         answers.append(Answer("entropy", "ok", size=entropy, found=_nats(entropy)))
     if losses is not None:
-        answers.append(_judged(torch.as_tensor(losses).detach().double(), counted, entropy))
+        losses = torch.as_tensor(losses).detach().cpu().double()
+        widest = _widest(counted, test.numel(), vocabulary, entropy)
+        answers.append(_judged(losses, counted, entropy, widest))
     return Report(f"floor, of {test.numel():,} tokens of {vocabulary:,}", answers)
 
 
@@ -69,25 +75,37 @@ def _nats(value: float) -> str:
 
 
 def _mean(losses: Tensor) -> Effect:
-    """A mean and its interval, from the means of blocks of neighbours; none of a few tokens."""
-    middle = float(losses.mean())
-    if losses.numel() < 2 * BLOCKS:
+    """A mean and its interval, from the means of blocks of neighbours; none of a few losses."""
+    middle, off = float(losses.mean()), 0.0
+    if losses.numel() < min(STUDENT):
         return Effect(middle, -math.inf, math.inf)
-    size = losses.numel() // BLOCKS
-    means = losses.flatten()[: size * BLOCKS].view(BLOCKS, size).mean(1)
-    off = STUDENT * float(means.std()) / math.sqrt(BLOCKS)
+    for blocks, t in STUDENT.items():
+        size = losses.numel() // blocks
+        if size:
+            means = losses.flatten()[: size * blocks].view(blocks, size).mean(1)
+            off = max(off, t * float(means.std()) / math.sqrt(blocks))
     return Effect(middle, middle - off, middle + off)
 
 
-def _judged(losses: Tensor, counted: dict[int, Effect], entropy: float | None) -> Answer:
+def _widest(counted: dict[int, Effect], n: int, vocabulary: int, entropy: float | None) -> float:
+    """How far the mean of the best predictor's losses may lie off: they are known of counts alone.
+
+    As far as those of counting do, and as losses vary that are ln v or nothing, if that is more.
+    """
+    share = min(1.0, (entropy or 0.0) / math.log(vocabulary))
+    varied = math.log(vocabulary) * math.sqrt(share * (1 - share) / n)
+    counts = [(each.high - each.low) / 2 for each in counted.values()]
+    return max([STUDENT[20] * varied, *filter(math.isfinite, counts)])
+
+
+def _judged(
+    losses: Tensor, counted: dict[int, Effect], entropy: float | None, widest: float
+) -> Answer:
     allowed.some(losses=losses)
     allowed.finite(losses=losses)
+    loss = _mean(losses)
     if losses.numel() == 1:
-        loss = Effect(*[float(losses)] * 3)
-    else:
-        loss = _mean(losses)
-        if math.isinf(loss.low):
-            loss = Effect(*[loss.middle] * 3)
+        loss = Effect(loss.middle, loss.middle - widest, loss.middle + widest)
     said = _nats(loss.middle)
     if entropy is not None and loss.high < entropy - ROUNDING:
         below = entropy - loss.middle

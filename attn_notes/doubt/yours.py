@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attn_notes.doubt.reports import Report
+
 
 def made(where: str) -> dict[str, Any]:
     """Call a function of yours that makes a model: `causal(**made("my_model.py:make"))`.
@@ -17,7 +19,8 @@ def made(where: str) -> dict[str, Any]:
     Args:
         where: "my.models:make", a module that Python finds from here, or "path/to/file.py:make".
             A file is read anew each time. The function takes nothing, and returns model, texts
-            [n, t] and the size of the vocabulary, or a dictionary of `causal`'s arguments.
+            [n, t] and the size of the vocabulary, or a dictionary of `causal`'s arguments; with
+            `loss`, loss(model) → a number, its slopes are asked as well: `doubted`.
 
     Raises:
         ValueError: no function is named, there is none of that name, or it returns something else.
@@ -39,6 +42,22 @@ def made(where: str) -> dict[str, Any]:
             f"{type(given).__name__}"
         )
     return dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+
+
+def doubted(**given: Any) -> list[Report]:
+    """What may be asked of what `made` returns: `causal`, and of a `loss` its slopes.
+
+    Args:
+        given: arguments of `causal`, and beside them perhaps `loss`, loss(model) → a number.
+    """
+    from attn_notes.doubt.causality import causal
+    from attn_notes.doubt.slopes import slope
+
+    loss = given.pop("loss", None)
+    reports = [causal(**given)]
+    if loss is not None:
+        reports.append(slope(given["model"], loss))
+    return reports
 
 
 def _module(name: str) -> ModuleType:
