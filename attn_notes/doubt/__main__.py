@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Generator
 
-from attn_notes.doubt import readers
+from attn_notes.doubt import hidden, readers
 from attn_notes.doubt.causality import causal
 from attn_notes.doubt.reports import refusal
 
@@ -24,7 +24,7 @@ TOKENS = 70  # beyond blocks of 64
 def _reading(tokens: int) -> Iterator[tuple[str, str, str, bool, bool]]:
     """Check, name, report, whether it is wrong and whether that was said: of models that read."""
     x = torch.randint(2, readers.V, (1, tokens), generator=Generator().manual_seed(1))
-    for planted in (*readers.PLANTED, *readers.HONEST):
+    for planted in (*readers.PLANTED, *hidden.PLANTED, *readers.HONEST, *hidden.HONEST):
         torch.manual_seed(0)
         report = causal(planted.make(), x, readers.V, **planted.arguments)
         found = bool(report.bad or report.warnings)

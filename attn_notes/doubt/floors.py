@@ -12,11 +12,11 @@ from attn_notes.analysis.statistics import ROUNDING, Effect
 from attn_notes.doubt.reports import Answer, Report
 from attn_notes.tasks.text import count_losses
 
-STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
-"""Blocks of neighbouring tokens, and what Student's t of their means exceeds once in forty.
-
-Short blocks of a source with regimes are not independent, so the widest interval counts.
-"""
+LEAST = 5  # losses that an interval needs
+BLOCKS = 20  # of neighbouring tokens, whose means make an interval
+CHANCE = 1.645 / math.sqrt(BLOCKS)  # as far neighbouring blocks agree by chance, once in twenty
+STUDENT = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 6: 2.447, 9: 2.262, 14: 2.145, 19: 2.093}
+"""By degrees of freedom, what Student's t exceeds once in forty."""
 
 
 def floor(
@@ -75,16 +75,22 @@ def _nats(value: float) -> str:
 
 
 def _mean(losses: Tensor) -> Effect:
-    """A mean and its interval, from the means of blocks of neighbours; none of a few losses."""
-    middle, off = float(losses.mean()), 0.0
-    if losses.numel() < min(STUDENT):
+    """A mean and its interval, from the means of blocks of neighbours; none of a few losses.
+
+    Blocks of a source with regimes are not independent: where neighbours agree, by r, there are as
+    good as (1 − r) / (1 + r) of them.
+    """
+    middle, n = float(losses.mean()), min(BLOCKS, losses.numel())
+    if n < LEAST:
         return Effect(middle, -math.inf, math.inf)
-    for blocks, t in STUDENT.items():
-        size = losses.numel() // blocks
-        if size:
-            means = losses.flatten()[: size * blocks].view(blocks, size).mean(1)
-            off = max(off, t * float(means.std()) / math.sqrt(blocks))
-    return Effect(middle, middle - off, middle + off)
+    size = losses.numel() // n
+    off = losses.flatten()[: size * n].view(n, size).mean(1) - middle
+    together = float((off[1:] * off[:-1]).sum() / off.square().sum().clamp(min=1e-300)) + 1 / n
+    together = min(together, 0.9) if together > CHANCE else 0.0
+    count = n * (1 - together) / (1 + together)
+    t = STUDENT[max(free for free in STUDENT if free <= max(1.0, count - 1))]
+    around = t * float(off.std()) / math.sqrt(count)
+    return Effect(middle, middle - around, middle + around)
 
 
 def _widest(counted: dict[int, Effect], n: int, vocabulary: int, entropy: float | None) -> float:
@@ -95,7 +101,7 @@ def _widest(counted: dict[int, Effect], n: int, vocabulary: int, entropy: float 
     share = min(1.0, (entropy or 0.0) / math.log(vocabulary))
     varied = math.log(vocabulary) * math.sqrt(share * (1 - share) / n)
     counts = [(each.high - each.low) / 2 for each in counted.values()]
-    return max([STUDENT[20] * varied, *filter(math.isfinite, counts)])
+    return max([STUDENT[19] * varied, *filter(math.isfinite, counts)])
 
 
 def _judged(

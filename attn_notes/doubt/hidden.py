@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from attn_notes.doubt import readers
-from attn_notes.doubt.readers import END, PAD, WIDTH, Along, Attention, Channels, Planted, Reader, V
+from attn_notes.doubt.readers import END, PAD, WIDTH, Along, Attention, Planted, Reader, V
 
 
 class Zero(nn.Module):
@@ -72,8 +72,10 @@ class Together(Reader):
     def forward(self, x: Tensor) -> Any:
         logits = super().forward(x)
         state = self.tokens(x)
-        ahead = [each.flip(1).cumsum(1) if self.leaks == name else 0 for name, each in
-                 (("state", state), ("logits", logits))]
+        ahead = [
+            each.flip(1).cumsum(1) if self.leaks == name else 0
+            for name, each in (("state", state), ("logits", logits))
+        ]
         return state + ahead[0], logits + ahead[1]
 
 
@@ -159,7 +161,9 @@ class Again(nn.Module):
         self.ahead = ahead
 
     def forward(self, h: Tensor) -> Tensor:
-        return checkpoint(lambda y: y + (y.flip(1) if self.ahead else y).cumsum(1), h, use_reentrant=True)
+        return checkpoint(
+            lambda y: y + (y.flip(1) if self.ahead else y).cumsum(1), h, use_reentrant=True
+        )
 
 
 def flips(h: Tensor) -> Tensor:
@@ -188,21 +192,63 @@ def _between(module: nn.Module) -> Callable[[], Reader]:
 
 PLANTED = (
     Planted("a layer that starts at zero", lambda: Reader(between=Zero(True)), "#", "suffix"),
-    Planted("a gate that starts at zero", lambda: Reader(between=Zero(True, gate=True)), "#", "suffix"),
-    Planted("a pair of thin layers, one zero", lambda: Reader(between=Zero(True, low=True)), "#", "suffix"),
-    Planted("a filter that starts as nothing", lambda: Reader(between=Filter(False)), "#", "suffix"),
-    Planted("a layer that is skipped at random", lambda: Reader(between=Skipped(True)), "#", "suffix"),
+    Planted(
+        "a gate that starts at zero", lambda: Reader(between=Zero(True, gate=True)), "#", "suffix"
+    ),
+    Planted(
+        "a pair of thin layers, one zero",
+        lambda: Reader(between=Zero(True, low=True)),
+        "#",
+        "suffix",
+    ),
+    Planted(
+        "a filter that starts as nothing", lambda: Reader(between=Filter(False)), "#", "suffix"
+    ),
+    Planted(
+        "a layer that is skipped at random", lambda: Reader(between=Skipped(True)), "#", "suffix"
+    ),
     Planted("logits beside a state", lambda: Together("logits"), "#", "suffix"),
-    Planted("behind a vmap", lambda: Reader(between=Along(lambda h: in_vmap(h, True))), "#", "suffix"),
-    Planted("behind what cannot be gone back through", lambda: Reader(between=Again(True)), "#", "suffix"),
-    Planted("a cache that is not made anew", lambda: Kept("stale"), "#", "cache", "wrong", arguments=BOTH),
-    Planted("pieces that read themselves whole", lambda: Kept("pieces"), "#", "cache", "wrong", arguments=BOTH),
+    Planted(
+        "behind a vmap", lambda: Reader(between=Along(lambda h: in_vmap(h, True))), "#", "suffix"
+    ),
+    Planted(
+        "behind what cannot be gone back through",
+        lambda: Reader(between=Again(True)),
+        "#",
+        "suffix",
+    ),
+    Planted(
+        "a cache that is not made anew",
+        lambda: Kept("stale"),
+        "#",
+        "cache",
+        "wrong",
+        arguments=BOTH,
+    ),
+    Planted(
+        "pieces that read themselves whole",
+        lambda: Kept("pieces"),
+        "#",
+        "cache",
+        "wrong",
+        arguments=BOTH,
+    ),
     Planted("padding and a cache", lambda: Kept("pads"), "#", "padding", arguments=BOTH),
-    Planted("padding that is a token", lambda: Embedded(False), "#", "padding", arguments={"pad": PAD}),
-    Planted("a document that begins with a pair", lambda: Pairs(False), "#", "documents", arguments=ONE),
-    Planted("a window that is not there", lambda: Reader(), "#", "reach", "wrong", arguments=WINDOWED),
-    Planted("a window one too wide", lambda: _windows(4), "#", "reach", "wrong", arguments=WINDOWED),
-    Planted("a window one too small", lambda: _windows(2), "#", "reach", "wrong", arguments=WINDOWED),
+    Planted(
+        "padding that is a token", lambda: Embedded(False), "#", "padding", arguments={"pad": PAD}
+    ),
+    Planted(
+        "a document that begins with a pair", lambda: Pairs(False), "#", "documents", arguments=ONE
+    ),
+    Planted(
+        "a window that is not there", lambda: Reader(), "#", "reach", "wrong", arguments=WINDOWED
+    ),
+    Planted(
+        "a window one too wide", lambda: _windows(4), "#", "reach", "wrong", arguments=WINDOWED
+    ),
+    Planted(
+        "a window one too small", lambda: _windows(2), "#", "reach", "wrong", arguments=WINDOWED
+    ),
 )
 
 HONEST = (

@@ -60,7 +60,8 @@ def picture(moved: Float[Tensor, "t t"], name: str) -> str:
     said = f"{ahead} logits move with a later token" if ahead else "no logit moves with a later one"
     return (
         f'<figure><svg viewBox="0 0 {t * CELL} {t * CELL}" width="{t * CELL}" role="img" '
-        f'aria-label="{said}, in {name}">{"".join(cells)}{line}</svg><figcaption>In {name}, {said}. '
+        f'aria-label="{said}, in {name}">{"".join(cells)}{line}</svg>'
+        f"<figcaption>In {name}, {said}. "
         "A column is a token that is changed, a row a logit; above the line it comes later."
         "</figcaption></figure>"
     )

@@ -40,7 +40,8 @@ class _Doubted(pytest.Item):
     def runtest(self) -> None:
         from attn_notes.doubt.yours import doubted
 
-        found = "\n\n".join(str(report) for report in (reports := doubted(**self.given)))
+        reports = doubted(**self.given)
+        found = "\n\n".join(map(str, reports))
         if not all(report.ok for report in reports):
             raise DoubtedError(found)
         self.add_report_section("call", "doubt", found)
