@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from attn_notes import doubt
 from attn_notes.analysis.leaks import future_leak
-from attn_notes.doubt import readers, wrong
+from zoo import hidden, readers, wrong
 
 TOKENS = 70
 BOUND = 300  # seconds of two cores
@@ -90,7 +90,7 @@ def reading() -> None:
         ("neural-net-checklist", checklist),
     ):
         found, false, refused, start = 0, 0, 0, time.perf_counter()
-        for planted in (*readers.PLANTED, *readers.HONEST):
+        for planted in (*readers.PLANTED, *hidden.PLANTED, *readers.HONEST, *hidden.HONEST):
             torch.manual_seed(0)
             model, x = planted.make(), text(TOKENS, readers.V, least=2)
             try:

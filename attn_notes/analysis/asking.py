@@ -114,7 +114,7 @@ class Asked:
     def _drawn(self) -> list[Any]:
         """What tells whether random numbers were drawn."""
         states = [g.get_state().numpy().tobytes() for g, _ in self._states]
-        return [*states, random.getstate(), np.random.get_state()[1].tobytes()]
+        return [*states, random.getstate(), str(np.random.get_state())]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.restore()
@@ -125,10 +125,9 @@ class Asked:
         random.seed(self.draw)
         np.random.seed(self.draw)
         before = self._drawn()
-        try:
-            return self._model(*args, **kwargs)
-        finally:
-            self.drew = self._drawn() != before
+        made = self._model(*args, **kwargs)
+        self.drew = self._drawn() != before
+        return made
 
 
 @contextmanager

@@ -53,23 +53,21 @@ if TYPE_CHECKING:  # what editors know, and the build, which follows imports as 
     from attn_notes.doubt.yours import made as made
 
 _WHERE = {
-    "Report": "reports",
-    "Answer": "reports",
-    "LeakError": "reports",
-    "causal": "causality",
-    "compare": "comparing",
-    "Compared": "comparing",
-    "arm": "comparing",
-    "slope": "slopes",
-    "floor": "floors",
-    "twins": "duplicates",
-    "proper": "sums",
-    "made": "yours",
-    "logits": "subject",
-    "Audit": "audits",
-    "targets": "losses",
-    "Targets": "losses",
-    "Arrow": "losses",
+    name: module
+    for module, names in {
+        "reports": "Report Answer LeakError",
+        "causality": "causal",
+        "comparing": "compare Compared arm",
+        "slopes": "slope",
+        "floors": "floor",
+        "duplicates": "twins",
+        "sums": "proper",
+        "yours": "made",
+        "subject": "logits",
+        "audits": "Audit",
+        "losses": "targets Targets Arrow",
+    }.items()
+    for name in names.split()
 }
 """The module of each name, imported when it is asked for: pytest finds the plugin without torch."""
 

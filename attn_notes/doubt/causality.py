@@ -21,12 +21,11 @@ from attn_notes import allowed
 from attn_notes.analysis.asking import roots
 from attn_notes.doubt import checks, questions
 from attn_notes.doubt.checks import GROWN, Case
-from attn_notes.doubt.reports import ALONE, REFUSED, Answer, Report, refusal
+from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
 from attn_notes.doubt.subject import (
     LARGE,
     MIXED,
     Call,
-    RefusedError,
     Subject,
     asked,
     doubtful,
@@ -38,7 +37,8 @@ MODES = ("eval", "train")
 BUDGET = 300.0
 SPENT = "the budget was spent"
 WITHOUT = "a leak was found without it"
-REST: dict[str, Callable[..., Answer]] = {
+Check = Callable[..., Answer]
+REST: dict[str, Check] = {
     "prefix": checks.prefix,
     "gradient": checks.gradient,
     "grown": checks.grown,
@@ -48,25 +48,6 @@ REST: dict[str, Callable[..., Answer]] = {
     "reach": checks.reach,
 }
 """What is asked once, of the judge that does not train."""
-
-
-@dataclass
-class _Budget:
-    """Seconds, dealt out: each stage gets its share of what is left when it begins."""
-
-    until: float
-    weights: list[float]
-
-    @property
-    def spent(self) -> bool:
-        """Whether nothing is left."""
-        return time.perf_counter() > self.until
-
-    def share(self) -> float:
-        """When the next stage has to end."""
-        now, part = time.perf_counter(), self.weights[0] / sum(self.weights)
-        self.weights = self.weights[1:]
-        return now + max(0.0, self.until - now) * part
 
 
 def causal(
@@ -130,7 +111,19 @@ def causal(
             that is not positive; a model that does not give logits at every position.
     """
     also = [token for token in (pad, separator, begins) if token is not None]
-    _check(tokens, vocabulary, modes, cuts, [*special, *also], budget)
+    if not budget > 0:
+        raise ValueError(f"budget must be positive, not {budget}")
+    allowed.whole(2, 2**31, vocabulary=vocabulary)
+    if tokens.ndim != 2 or not len(tokens) or tokens.shape[1] < 2:
+        raise ValueError(f"give texts [n, t] of two tokens or more, not {tuple(tokens.shape)}")
+    allowed.tokens(vocabulary, tokens=tokens)
+    allowed.some(modes=modes)
+    for mode in modes:
+        allowed.one_of(MODES, mode=mode)
+    for cut in cuts or ():
+        allowed.whole(1, tokens.shape[1] - 1, cut=cut)
+    for token in (*special, *also):
+        allowed.whole(0, vocabulary - 1, special=token)
     for name in without:
         allowed.one_of(("suffix", "each", "neighbours", *REST), without=name)
     if reach is not None:
@@ -143,9 +136,13 @@ def causal(
         own, beginning = subject.name.partition(", ")[2], x[: questions.SHORT]
         if cuts or _refused(subject, beginning):
             beginning = x
+    told, read = questions.takes(cached, 3), cached
+    if told and cached is not None:
+        read = lambda model, x, sizes=(): cached(model, x, [*sizes] or [1] * x.shape[1])  # noqa: E731
     case = Case(
         *(model, ask, x, beginning, vocabulary, [*dict.fromkeys([*special, *also])]),
-        *(pad, separator, cached, sorted(set(cuts)) if cuts else None, begins, reach),
+        *(pad, separator, read, sorted(set(cuts)) if cuts else None, begins, reach),
+        in_pieces=told,
     )
     head = _head(case)
     how = partial(how, head=head)
@@ -174,30 +171,35 @@ class _Asking:
         kinds = [(mode, self.judge) for mode in modes]
         kinds += [(mode, False) for mode in modes if self.judge and self.own != "float64"]
         weights = [4.0 if wide is self.judge else 1.0 for _, wide in kinds] + [0.5] * len(REST)
-        purse = _Budget(until, weights)
+
+        def share() -> float:
+            """When the next stage has to end: with its share of the seconds that are left."""
+            now, part = time.perf_counter(), weights[0] / sum(weights)
+            del weights[0]
+            return now + max(0.0, until - now) * part
+
         answers: list[Answer] = []
         alone: dict[str, bool] = {}  # in which modes a row is asked alone
         for mode, wide in kinds:
-            end = purse.share()
+            end = share()
             kind: dict[str, Any] = {"train": mode == "train", "wide": wide}
             if wide is not self.judge:
-                found = self.ask(end, "suffix", checks.suffix, kind, draws=1, alone=alone[mode])
-                answers.append(found)
+                suffix = partial(checks.suffix, draws=1, alone=alone[mode])
+                answers.append(self.ask(end, "suffix", suffix, kind))
                 continue
             answers.append(self.ask(end, "neighbours", checks.neighbours, kind))
             alone[mode] = answers[-1].verdict != "ok"
             if mode == "train" and answers[-1].bad:
                 answers[-1] = replace(answers[-1], verdict="warning")
-            answers.append(self.ask(end, "suffix", checks.suffix, kind, alone=alone[mode]))
+            suffix, each = (partial(c, alone=alone[mode]) for c in (checks.suffix, checks.each))
+            answers.append(self.ask(end, "suffix", suffix, kind))
             needless = WITHOUT if answers[-1].bad else ""
-            answers.append(
-                self.ask(end, "each", checks.each, kind, needless=needless, alone=alone[mode])
-            )
+            answers.append(self.ask(end, "each", each, kind, needless))
         for name, check in REST.items():
             times = GROWN if name == "grown" else 1.0
             kind = {"train": False, "wide": self.judge, "times": times}
             needless = _needless(name, self.case, self.judge, answers)
-            answers.append(self.ask(purse.share(), name, check, kind, needless=needless))
+            answers.append(self.ask(share(), name, check, kind, needless))
         x, shorter = self.case.x, len(self.case.beginning)
         if len(x) < questions.SHORT:
             said = f"{len(x)} tokens tell nothing of what begins later, as blocks of 64 do"
@@ -208,23 +210,16 @@ class _Asking:
         return Report(about, answers, [*dict.fromkeys(filter(None, self.notes))])
 
     def ask(
-        self,
-        until: float,
-        name: str,
-        check: Callable[..., Answer],
-        kind: dict[str, Any],
-        needless: str = "",
-        **settings: Any,
+        self, until: float, name: str, check: Check, kind: dict[str, Any], needless: str = ""
     ) -> Answer:
         """A check's answer of the model as it is and, if that is well, of one that is moved."""
         now = time.perf_counter()
-        needless = needless or "`without` names it" * (name in self.without)
-        if needless:
+        if needless := needless or "`without` names it" * (name in self.without):
             return Answer(name, "not asked", found=needless)
         if now > until and not (kind["wide"] is self.judge and name in ("suffix", "neighbours")):
             rest = 2 * len(self.case.x) * self.took
             return Answer(name, "not asked", found=SPENT, needed=True, rest=rest)
-        work = partial(self._once, name, check, kind, settings)
+        work = partial(self._once, name, check, kind)
         first = work(now + max(0.0, until - now) / 2, False)
         if not self.movable or first.verdict != "ok":
             return first
@@ -247,13 +242,7 @@ class _Asking:
         )
 
     def _once(
-        self,
-        name: str,
-        check: Callable[..., Answer],
-        kind: dict[str, Any],
-        settings: dict[str, Any],
-        until: float,
-        little: bool,
+        self, name: str, check: Check, kind: dict[str, Any], until: float, little: bool
     ) -> Answer:
         """An answer with what it cost, whatever raises."""
         start, subject = time.perf_counter(), None
@@ -261,11 +250,11 @@ class _Asking:
         try:
             with self.how(**kind, little=little) as subject:
                 subject.last = little or not self.movable
-                found = check(subject, self.case, until, **settings)
+                found = check(subject, self.case, until)
         except Exception as error:
-            said = str(error) if isinstance(error, RefusedError) else refusal(error)
             refuses = "the model refuses: " * isinstance(error, RefusedError)
-            found = Answer("", "not asked", found=f"{REFUSED}: {refuses}{said}", needed=True)
+            said = f"{REFUSED}: {refuses}{refusal(error)}"
+            found = Answer("", "not asked", found=said, needed=True)
         found = replace(found, check=name, seconds=time.perf_counter() - start)
         if subject is None:
             return found
@@ -273,36 +262,13 @@ class _Asking:
             zeros = [f"`{each}`" for each in subject.zeros or ()][:3]
             why = f": {', '.join(zeros)} {'start' if zeros[1:] else 'starts'} at zero" * bool(zeros)
             found = replace(found, found=f"{found.found}, {ALONE}{why}")
-        if subject.noisy:
+        if subject.noise > subject.relative * subject.scale:  # and not rounding
             self.notes.append(
                 f"the same question gives other logits, by up to {subject.noise:.0e}, with "
                 "the same random numbers: noise that cannot be repeated hides what is smaller"
             )
         self.took = found.seconds / max(1, subject.rows)
         return replace(found, mode=subject.name, rows=subject.rows)
-
-
-def _check(
-    tokens: Tensor,
-    vocabulary: int,
-    modes: Sequence[str],
-    cuts: Sequence[int] | None,
-    special: Sequence[int],
-    budget: float,
-) -> None:
-    if not budget > 0:
-        raise ValueError(f"budget must be positive, not {budget}")
-    allowed.whole(2, 2**31, vocabulary=vocabulary)
-    if tokens.ndim != 2 or not len(tokens) or tokens.shape[1] < 2:
-        raise ValueError(f"give texts [n, t] of two tokens or more, not {tuple(tokens.shape)}")
-    allowed.tokens(vocabulary, tokens=tokens)
-    allowed.some(modes=modes)
-    for mode in modes:
-        allowed.one_of(MODES, mode=mode)
-    for cut in cuts or ():
-        allowed.whole(1, tokens.shape[1] - 1, cut=cut)
-    for token in special:
-        allowed.whole(0, vocabulary - 1, special=token)
 
 
 def _name(model: Any) -> str:
@@ -339,7 +305,7 @@ def _undoubled(how: Callable[..., Any], case: Case) -> str:
             made = subject(case.beginning[None])
             subject.level(case.beginning[None])  # loads what it needs, before time counts
     except Exception as error:  # a device without it, an operation without it
-        return str(error) if isinstance(error, RefusedError) else refusal(error)
+        return refusal(error)
     return "" if made.dtype == torch.float64 else f"its logits stay {made.dtype}"
 
 

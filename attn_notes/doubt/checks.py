@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature
 from itertools import islice
 from typing import Any
 
@@ -19,8 +18,8 @@ from torch.overrides import TorchFunctionMode
 
 from attn_notes.doubt import blame, questions
 from attn_notes.doubt.questions import Question
-from attn_notes.doubt.reports import REFUSED, Answer, refusal
-from attn_notes.doubt.subject import Call, RefusedError, Subject
+from attn_notes.doubt.reports import REFUSED, Answer, RefusedError, refusal
+from attn_notes.doubt.subject import Call, Subject
 
 STEEP = 100  # times the precision: what counts as a slope, of the largest that may be there
 GROWN = 1000.0  # how much larger weights are, where a finite mask is looked for
@@ -41,20 +40,11 @@ class Case:
     special: Sequence[int]
     pad: int | None
     separator: int | None
-    cached: Call | None
+    cached: Callable[..., Any] | None
     cuts: Sequence[int] | None
     begins: int | None = None
     reach: int | None = None
-
-    @property
-    def in_pieces(self) -> bool:
-        """Whether what reads with a cache is told the sizes of pieces."""
-        assert self.cached is not None
-        try:
-            signature(self.cached).bind(None, None, None)
-        except (TypeError, ValueError):  # the latter of what has no signature
-            return False
-        return True
+    in_pieces: bool = False  # whether what reads with a cache is told their sizes
 
     @property
     def lengths(self) -> list[Tensor]:
@@ -92,17 +82,26 @@ def _asked_about(
         done += len(batch)
         if float(counts.max()) > 1:
             worst = int(counts.amax(1).argmax())
-            both = partial(_both, ask, x.repeat(rows, 1), texts, worst, batch[worst][1])
-            if ask.stands(both):
+            cut = slice(batch[worst][1])
+            same, other = (
+                partial(_said, ask, each, cut, row=worst) for each in (x.repeat(rows, 1), texts)
+            )
+            if ask.stands(same, other):
                 return _Asked(batch[worst], float(far[worst].max()), ask.above, done, 0.0)
         if time.perf_counter() > until:
             break
     return _Asked(None, math.nan, ask.above, done, (time.perf_counter() - start) / max(1, done))
 
 
-def _both(ask: Subject, texts: Tensor, others: Tensor, row: int, cut: int) -> tuple[Tensor, Tensor]:
-    """What stands before a cut, in a row of some texts and of others."""
-    return ask(texts)[row, :cut].clone(), ask(others)[row, :cut].clone()
+def _said(
+    ask: Subject,
+    x: Tensor,
+    where: slice = slice(None),
+    call: Call | None = None,
+    row: slice | int = slice(None),
+) -> Tensor:
+    """The logits of texts, at some places and in some rows."""
+    return ask(x, call)[row, where].clone()
 
 
 def _leak(ask: Subject, case: Case, x: Tensor, asked_: _Asked) -> Answer:
@@ -121,12 +120,7 @@ def located(ask: Subject, case: Case, x: Tensor, row: Tensor, cut: int) -> str:
 
 
 def suffix(
-    ask: Subject,
-    case: Case,
-    until: float,
-    draws: int = 2,
-    alone: bool = False,
-    short: bool = False,
+    ask: Subject, case: Case, until: float, draws: int = 2, alone: bool = False, short: bool = False
 ) -> Answer:
     """Other futures: what stood before must stay. Where it draws, so by other random numbers."""
     left_out, above, rest, needed = [], 0.0, 0.0, False
@@ -161,9 +155,8 @@ def suffix(
             left_out.append(
                 f"{len(x) - 1 - len(case.cuts):,} of {len(x) - 1:,} cuts, which were not named"
             )
-    drawn = Answer("", "ok")
-    if ask.last and not short:
-        drawn = _by_draws(ask, case, until, alone)
+    asks_draws = ask.last and not short
+    drawn = _by_draws(ask, case, until, alone) if asks_draws else Answer("", "ok")
     left_out += [drawn.left_out] * bool(drawn.left_out)
     return replace(
         drawn,
@@ -187,19 +180,18 @@ def _by_draws(ask: Subject, case: Case, until: float, alone: bool) -> Answer:
         chosen = [every[(draw * rows + i) % len(every)] for i in range(rows)]
         texts = torch.stack([row for row, _ in chosen])
         early = places < torch.tensor([cut for _, cut in chosen], device=x.device)[:, None]
-        with ask.drawing(draw):
-            far, counts = ask.moved(ask(same), ask(texts))
-            if not ask.drew:
-                return Answer("", "ok")
-            worst = int((counts * early).amax(1).argmax())
-            who, cut = chosen[worst], chosen[worst][1]
-            if float((counts * early).max()) > 1 and ask.stands(
-                partial(_both, ask, same, texts, worst, cut)
-            ):
-                size = float((far * early)[worst].max())
-                found = _leak(ask, case, x, _Asked(who, size, ask.above, draw, 0.0))
-                said = f"{found.found}, by the random numbers of draw {draw} of {DRAWS}"
-                return replace(found, found=said)
+        ask.source.draw = draw
+        far, counts = ask.moved(ask(same), ask(texts))
+        if not ask.source.drew:
+            return Answer("", "ok")
+        worst = int((counts * early).amax(1).argmax())
+        cut = slice(chosen[worst][1])
+        ways = (partial(_said, ask, each, cut, row=worst) for each in (same, texts))
+        if float((counts * early).max()) > 1 and ask.stands(*ways):
+            size = float((far * early)[worst].max())
+            found = _leak(ask, case, x, _Asked(chosen[worst], size, ask.above, draw, 0.0))
+            said = f"{found.found}, by the random numbers of draw {draw} of {DRAWS}"
+            return replace(found, found=said)
         took = (time.perf_counter() - start) / draw
         if time.perf_counter() > until and draw < DRAWS:
             left = f"{DRAWS - draw} of {DRAWS} draws of random numbers"
@@ -318,11 +310,6 @@ def gradient(ask: Subject, case: Case, until: float) -> Answer:
     return replace(_unless_cut(ask, len(cuts) - done, len(cuts), "cuts", start), above=least)
 
 
-def _said(ask: Subject, x: Tensor, where: slice = slice(None), call: Call | None = None) -> Tensor:
-    """The logits of texts, at some places."""
-    return ask(x, call)[:, where].clone()
-
-
 Way = Callable[[], Tensor]
 """Asks a question whose answer [n, t, v] is compared with another's."""
 
@@ -330,7 +317,7 @@ Way = Callable[[], Tensor]
 def _moved(ask: Subject, before: Tensor, after: Tensor, ways: tuple[Way, Way], who: str) -> Answer:
     """A leak where anything has moved, each time that both are asked, and the first to move."""
     far, counts = ask.moved(before, after)
-    if float(counts.max()) > 1 and ask.stands(lambda: (ways[0](), ways[1]())):
+    if float(counts.max()) > 1 and ask.stands(*ways):
         first = int((counts[0] > 1).nonzero()[0])
         said = who.format(first)
         return Answer("", "leak", size=float(far.max()), above=ask.above, found=said)
@@ -364,16 +351,13 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
     ask.level(same)
     for place, other in asked:
         texts = torch.stack([other, x] if place else [x, other])
-        one, with_other = (partial(_beside, ask, each, place) for each in (same, texts))
+        beside = slice(place, place + 1)
+        one, with_other = (partial(_said, ask, each, row=beside) for each in (same, texts))
         found = _differ(ask, one, with_other, "position {} reads another text of the batch")
         done += 1
         if found.bad or time.perf_counter() > until:
             break
     return found if found.bad else _unless_cut(ask, len(asked) - done, len(asked), "texts", start)
-
-
-def _beside(ask: Subject, texts: Tensor, place: int) -> Tensor:
-    return ask(texts)[place, None].clone()
 
 
 @torch.no_grad()
@@ -440,7 +424,8 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
         ", once it has read another text": partial(after, other),
     }
     for sizes in questions.pieces(t) if case.in_pieces else ():
-        ways[f", in pieces of {questions.told(sizes)}"] = partial(_in_pieces, read, sizes)
+        told = ", ".join(map(str, sizes[:3])) + ", ..." * (len(sizes) > 3)
+        ways[f", in pieces of {told}"] = partial(read, sizes=sizes)
     ask.level(x)
     for when, way in ways.items():
         who = f"from position {{}} on, the logits with the cache are others than without{when}"
@@ -450,10 +435,6 @@ def cache(ask: Subject, case: Case, until: float) -> Answer:
             return replace(found, verdict="wrong", found=said)
     left = "pieces of other sizes, for which `cached` takes a third argument"
     return replace(found, left_out=left * (not case.in_pieces))
-
-
-def _in_pieces(read: Callable[..., Any], sizes: list[int], model: Any, tokens: Tensor) -> Any:
-    return read(model, tokens, sizes)
 
 
 @torch.no_grad()
@@ -471,14 +452,11 @@ def reach(ask: Subject, case: Case, until: float) -> Answer:
         row[place] = questions.drawn(x, case.vocabulary, place)[place]
         counts = ask.moved(before, ask(row[None]))[1][0] > 1
         late = slice(place + case.reach, None)
-        who = (
-            f"position {{}} reads position {place}: {case.reach - 1} before is the farthest it may"
-        )
-        if bool(counts[late].any()):
-            one, other = (partial(_said, ask, text[None], late) for text in (x, row))
-            if ask.stands(lambda ways=(one, other): (ways[0](), ways[1]())):
-                reader = place + case.reach + int(counts[late].nonzero()[0])
-                return Answer("", "wrong", found=who.format(reader))
+        ways = (partial(_said, ask, text[None], late) for text in (x, row))
+        if bool(counts[late].any()) and ask.stands(*ways):
+            reader = place + case.reach + int(counts[late].nonzero()[0])
+            said = f"position {reader} reads position {place}, and may read {case.reach - 1} back"
+            return Answer("", "wrong", found=said)
         read = read or bool(counts[late.start - 1 : late.start].any())
         done += 1
         if time.perf_counter() > until:

@@ -70,20 +70,16 @@ class Compared:
         test = "signed ranks of pairs" if self.paired else "ranks, not in pairs"
         effect = "{:+.4g} [{:+.4g}, {:+.4g}]".format(*self.effect)
         least = f"{self.could_show:.2g}" if math.isfinite(self.could_show) else "none at all"
+        few = f"; {len(self.ours)} are too few" if self.together >= AGREE else ""
+        why = (few or f", which is below {AGREE:g}") + ": so they are not used"
         lines = [
             f"{told[self.verdict]}: {effect}, {statistics.said(self.p)} ({test}, {len(self.ours)} "
             f"seeds each)",
             f"ours − theirs; the least they would have shown four times in five: {least}",
-            f"pairs of the same seed agree by r = {self.together:.2f}" + self._unpaired(),
+            f"pairs of the same seed agree by r = {self.together:.2f}" + why * (not self.paired),
             "rates: {:g} for ours, {:g} for theirs".format(*self.rates),
         ]
         return "\n".join(map(wrapped, [*lines, *(f"note: {note}" for note in self.notes)]))
-
-    def _unpaired(self) -> str:
-        if self.paired:
-            return ""
-        few = f"; {len(self.ours)} are too few" if self.together >= AGREE else ""
-        return (few or f", which is below {AGREE:g}") + ": so they are not used"
 
 
 def compare(

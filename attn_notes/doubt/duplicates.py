@@ -14,7 +14,6 @@ from attn_notes.allowed import needed
 from attn_notes.doubt.reports import Answer, Report
 
 SHOWN = 3  # of the test items that have a twin
-PIECE = 10_000  # training items that are held against one at once
 TOLD = 20  # lines of progress
 
 
@@ -85,23 +84,19 @@ def _near(
     theirs: Sequence[Any],
     near: float,
     budget: float,
-    tell: Callable[[str], object],
+    tell: Callable[[str], Any],
 ) -> tuple[Tensor, int, float]:
     """Which of ours have a near twin, of how many that was asked, and the seconds it took."""
     process = needed("rapidfuzz.process", "doubt")
     scorer = needed("rapidfuzz.distance", "doubt").Levenshtein.normalized_similarity
     found, start = torch.zeros(len(ours), dtype=torch.bool), time.perf_counter()
-    pieces = [theirs[i : i + PIECE] for i in range(0, len(theirs), PIECE)]
     for done, one in enumerate(ours):
         if done % max(1, len(ours) // TOLD) == 0:
             tell(f"near twins: {done:,} of {len(ours):,} test items")
-        for piece in pieces:
-            if time.perf_counter() - start > budget:
-                return found, done, time.perf_counter() - start
-            alike = process.extractOne(one, piece, scorer=scorer, score_cutoff=near)
-            if alike is not None:
-                found[done] = True
-                break
+        if time.perf_counter() - start > budget:
+            return found, done, time.perf_counter() - start
+        alike = process.extractOne(one, theirs, scorer=scorer, score_cutoff=near)
+        found[done] = alike is not None
     return found, len(ours), time.perf_counter() - start
 
 

@@ -1,4 +1,4 @@
-"""Reports as one page of HTML that needs nothing else, with a picture of who reads whom."""
+"""Reports as one page of HTML that needs nothing else, with pictures of readers and labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -8,92 +8,83 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_notes.doubt.losses import Targets
 from attn_notes.doubt.questions import drawn
 from attn_notes.doubt.reports import REFUSED, Report, refusal
 from attn_notes.doubt.subject import asked
 
-MOST = 48  # tokens of a picture
-CELL = 12  # pixels
-STYLE = """
-:root { color-scheme: light dark }
+MOST, CELL, PLACE = 48, 12, 40  # tokens of a picture; pixels of a cell, and from token to token
+RIGHT, WRONG = "#0072b2", "#d55e00"
+STYLE = """:root { color-scheme: light dark } svg { max-width: 100%; height: auto }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; width: 100% } td { padding: .2rem .6rem; vertical-align: top }
-tr { border-top: 1px solid #8884 } .leak, .wrong { background: #d5530040 }
-.warning { background: #e6a00040 } td:first-child { white-space: nowrap; font-weight: 600 }
-svg { max-width: 100%; height: auto } figcaption, .note { opacity: .8 }
-"""
+pre { overflow-x: auto; padding: .8rem; border: 1px solid #8886 }"""
 
 
 @torch.no_grad()
-def moves(
-    model: Any, tokens: Tensor, vocabulary: int, call: Callable[..., Any] | None, train: bool
-) -> Float[Tensor, "t t"]:
-    """How far each logit moves [reader, read], of its largest move, if one token is another."""
-    x = tokens[0, :MOST]
-    ask = call or (lambda model, tokens: model(tokens))
-    with asked(model, ask, train=train, wide=False, vocabulary=vocabulary) as subject:
-        before = subject(x[None]).clone()
-        other, far = drawn(x, vocabulary, 1), []
+def moves(given: Mapping[str, Any], train: bool) -> Float[Tensor, "t t"]:
+    """How far each logit moves [reader, read], of the largest move, if one token is another."""
+    x, vocabulary = given["tokens"][0, :MOST], given["vocabulary"]
+    ask: Callable[..., Any] = given.get("call") or (lambda model, tokens: model(tokens))
+    with asked(given["model"], ask, train=train, wide=False, vocabulary=vocabulary) as subject:
+        before, other, far = subject(x[None]).clone(), drawn(x, vocabulary, 1), []
         for place in range(len(x)):
-            row = x.clone()
-            row[place] = other[place]
-            counts = subject.moved(before, subject(row[None]))[0][0]
-            far.append(counts.nan_to_num(0.0, 0.0, 0.0))
+            row = torch.cat([x[:place], other[place : place + 1], x[place + 1 :]])
+            far.append(subject.moved(before, subject(row[None]))[0][0].nan_to_num(0.0, 0.0, 0.0))
     moved = torch.stack(far, 1)
     return moved / moved.max().clamp(min=1e-30)
 
 
-def picture(moved: Float[Tensor, "t t"], name: str) -> str:
-    """A square of who reads whom as SVG: what lies above the line comes later."""
-    t = len(moved)
-    cells = []
-    for reader, read in moved.gt(1e-6).nonzero().tolist():
-        share = 0.25 + 0.75 * float(moved[reader, read]) ** 0.25
-        colour = "#d55e00" if read > reader else "#0072b2"
-        said = f"token {read} moves the logit at {reader}"
-        cells.append(
-            f'<rect x="{read * CELL}" y="{reader * CELL}" width="{CELL - 1}" height="{CELL - 1}" '
-            f'fill="{colour}" fill-opacity="{share:.2f}"><title>{said}</title></rect>'
-        )
-    ahead = int(moved.triu(1).gt(1e-6).sum())
-    line = f'<path d="M0 0L{t * CELL} {t * CELL}" stroke="currentColor" stroke-opacity=".5"/>'
-    said = f"{ahead} logits move with a later token" if ahead else "no logit moves with a later one"
-    return (
-        f'<figure><svg viewBox="0 0 {t * CELL} {t * CELL}" width="{t * CELL}" role="img" '
-        f'aria-label="{said}, in {name}">{"".join(cells)}{line}</svg>'
-        f"<figcaption>In {name}, {said}. "
-        "A column is a token that is changed, a row a logit; above the line it comes later."
-        "</figcaption></figure>"
+def readers(moved: Float[Tensor, "t t"], mode: str) -> str:
+    """A square of who reads whom: a column is a token that is changed, a row a logit."""
+    t, ahead = len(moved) * CELL, int(moved.triu(1).gt(1e-6).sum())
+    cells = "".join(
+        f'<rect x="{read * CELL}" y="{reader * CELL}" width="11" height="11" '
+        f'fill="{WRONG if read > reader else RIGHT}" '
+        f'fill-opacity="{0.25 + 0.75 * float(moved[reader, read]) ** 0.25:.2f}">'
+        f"<title>token {read} moves the logit at {reader}</title></rect>"
+        for reader, read in moved.gt(1e-6).nonzero().tolist()
     )
+    said = f"{ahead} logits move with a later token" if ahead else "no logit moves with a later one"
+    said = f"In {mode}, {said}. Columns are tokens, rows logits; above the line tokens come later."
+    line = f'<path d="M0 0L{t} {t}" stroke="currentColor" stroke-opacity=".5"/>'
+    return _figure(t, f"0 0 {t} {t}", cells + line, said)
+
+
+def labels(targets: Targets) -> str:
+    """The arrows of a loss: from the token that a logit has read to what it answers for."""
+    arrows = [each for each in targets.arrows if each.row == each.to_row == 0 <= each.place]
+    width = PLACE * (1 + max((max(each.place, each.to) for each in arrows), default=0))
+    largest = max((abs(each.weight) for each in arrows), default=1.0)
+    dots = [f'<circle cx="{x}" cy="60" r="4"/>' for x in range(PLACE // 2, width, PLACE)]
+    curves = [
+        f'<path d="M{each.place * PLACE + 20} 55Q{(each.place + each.to) * PLACE // 2 + 20} '
+        f'{55 - 20 * max(1, abs(each.to - each.place))} {each.to * PLACE + 20} 55" fill="none" '
+        f'stroke="{RIGHT if each.to == each.place + 1 else WRONG}" '
+        f'stroke-width="{0.5 + 2 * abs(each.weight) / largest:.1f}"/>'
+        for each in arrows
+    ]
+    said = "The first row: from each token that was read, to the token that its logit answers for."
+    return _figure(width, f"0 -20 {width} 90", "".join(dots + curves), said)
+
+
+def _figure(width: int, box: str, shapes: str, said: str) -> str:
+    svg = (
+        f'<svg viewBox="{box}" width="{width}" role="img" aria-label="{said}" fill="currentColor">'
+    )
+    return f"<figure>{svg}{shapes}</svg><figcaption>{said}</figcaption></figure>"
 
 
 def html(where: str, given: Mapping[str, Any], reports: Sequence[Report]) -> str:
-    """The page.
-
-    Args:
-        where: what was asked, as it is named.
-        given: arguments of `causal`.
-        reports: what came of it.
-    """
-    parts = []
+    """The page on what `given`, arguments of `causal`, came to, and where it stands."""
+    parts = [f"<h1>Doubt: {escape(where)}</h1>"]
     for mode in ("evaluation mode", "training mode"):
-        shown = (given["model"], given["tokens"], given["vocabulary"], given.get("call"))
         try:
-            parts.append(picture(moves(*shown, train=mode[0] == "t"), mode))
+            parts.append(readers(moves(given, mode == "training mode"), mode))
         except Exception as error:
             parts.append(f"<p>In {mode} it {REFUSED}: {escape(refusal(error))}</p>")
     for report in reports:
-        rows = "".join(
-            f'<tr class="{escape(answer.verdict)}"><td>{escape(answer.verdict)}</td>'
-            f"<td>{escape(answer.check)}</td><td>{escape(answer.mode)}</td>"
-            f"<td>{escape(answer.said())}</td></tr>"
-            for answer in report.answers
-        )
-        notes = "".join(f'<p class="note">{escape(note)}</p>' for note in report.notes)
-        parts.append(f"<h2>{escape(report.head())}</h2><table>{rows}</table>{notes}")
-    title = f"Doubt: {escape(where)}"
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width"><style>'
-        f"{STYLE}</style><h1>{title}</h1>{''.join(parts)}</html>\n"
-    )
+        parts += [labels(report)] if isinstance(report, Targets) else []
+        parts.append(f"<pre>{escape(str(report))}</pre>")
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
+    head += f'content="width=device-width"><title>Doubt: {escape(where)}</title>'
+    return f"{head}<style>{STYLE}</style>{''.join(parts)}</html>\n"

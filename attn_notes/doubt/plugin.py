@@ -38,26 +38,23 @@ class _Doubted(pytest.Item):
         self.given = given
 
     def runtest(self) -> None:
+        from attn_notes.doubt.reports import LeakError
         from attn_notes.doubt.yours import doubted
 
         reports = doubted(**self.given)
         found = "\n\n".join(map(str, reports))
         if not all(report.ok for report in reports):
-            raise DoubtedError(found)
+            raise LeakError(found)
         self.add_report_section("call", "doubt", found)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The report alone, where it is that which failed."""
-        if isinstance(excinfo.value, DoubtedError):
+        if type(excinfo.value).__name__ == "LeakError":
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.name
-
-
-class DoubtedError(AssertionError):
-    """What was asked is not ok."""
 
 
 def _made(name: str) -> dict[str, Any]:

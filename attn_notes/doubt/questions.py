@@ -1,6 +1,8 @@
 """What is changed in a text to see whether an earlier logit moves: rows, the most telling first."""
 
 from collections.abc import Iterator, Sequence
+from inspect import signature
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -79,15 +81,14 @@ def each(x: Tensor, vocabulary: int) -> Iterator[Question]:
 
 def pieces(t: int) -> list[list[int]]:
     """Sizes of pieces that a text of t tokens may be read in with a cache."""
-    half, three = t // 2, [3] * (t // 3) + [t % 3] * (t % 3 > 0)
-    every = ([t], [1] * t, [half] + [1] * (t - half), [1, t - 1], three, [half, t - half])
-    return [list(sizes) for sizes in dict.fromkeys(map(tuple, every)) if min(sizes)]
+    half, threes = t // 2, [3] * (t // 3) + [t % 3] * (t % 3 > 0)
+    return [[t], [1] * t, [half] + [1] * (t - half), [1, t - 1], threes, [half, t - half]]
 
 
-def told(sizes: Sequence[int]) -> str:
-    """Sizes in words.
-
-    >>> told([3, 1, 1, 1]), told([5])
-    ('3, 1, 1, ... tokens', '5 tokens')
-    """
-    return ", ".join(map(str, sizes[:3])) + ", ..." * (len(sizes) > 3) + " tokens"
+def takes(function: Any, count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    try:
+        signature(function).bind(*[None] * count)
+    except (TypeError, ValueError):  # the latter of what has no signature
+        return False
+    return True

@@ -12,14 +12,16 @@ VERDICTS = ("ok", "leak", "wrong", "warning", "not asked")
 REFUSED = "could not be asked"
 ALONE = "only once its parameters are moved a little"
 
-NONE = (math.inf, -math.inf)
-
 WIDTH = 84
 """Characters of a printed line: what a page has room for."""
 
 
 class LeakError(AssertionError):
     """A report is not ok."""
+
+
+class RefusedError(Exception):
+    """A model cannot be asked in this way; its own error, if there is one, is the cause."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,10 @@ class Report:
     def told(self) -> dict[str, Any]:
         """All of it as JSON has it: what is no number, or infinite, is null."""
         answers = [
-            {name: None if value in NONE or value != value else value for name, value in each}
-            for each in (vars(answer).items() for answer in self.answers)
+            {k: None if v in (math.inf, -math.inf) or v != v else v for k, v in vars(a).items()}
+            for a in self.answers
         ]
-        head = {"about": self.about, "ok": self.ok, "rest": self.rest}
-        return head | {"answers": answers, "notes": [*self.notes]}
+        return {"about": self.about, "ok": self.ok, "answers": answers, "notes": [*self.notes]}
 
     def __repr__(self) -> str:
         return f"Report({str(self).splitlines()[0]}; {len(self.answers)} answers)"
@@ -154,11 +155,7 @@ class Report:
 
 
 def about(seconds: float) -> str:
-    """A time in words, rounded up.
-
-    >>> about(0.2), about(75), about(5000)
-    ('about 1 s', 'about 2 min', 'about 2 h')
-    """
+    """A time in words, rounded up."""
     for unit, size in (("s", 1), ("min", 60)):
         if seconds <= 60 * size:
             return f"about {math.ceil(seconds / size)} {unit}"
@@ -168,6 +165,8 @@ def about(seconds: float) -> str:
 def refusal(error: Exception) -> str:
     """What was raised, in a line."""
     said = str(error).strip().partition("\n")[0][:160]
+    if isinstance(error, RefusedError):
+        return said
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 

@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 
 from attn_notes.analysis.asking import Asked, unchanged
 from attn_notes.doubt.precision import doubled, widening
-from attn_notes.doubt.reports import ALONE, REFUSED, Answer, Report, refusal
+from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
 from attn_notes.doubt.subject import stirred
 
 STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -42,7 +42,9 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
     Raises:
         ValueError: nothing is trained, or the loss is not one finite number.
     """
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    trained: dict[str, Tensor] = {
+        name: p for name, p in model.named_parameters() if p.requires_grad
+    }
     if not trained:
         raise ValueError("no parameter of the model is trained")
 
@@ -60,16 +62,12 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
                 ask.draw = draw
                 try:
                     orders = _orders(trained, ask)
-                except _NotFiniteError as error:
+                except _NotFiniteError:
                     if not little:
-                        raise ValueError("a loss is one finite number") from error
+                        raise
                     break
                 except Exception as error:
                     said = f"{REFUSED}: {refusal(error)}"
-                    found.setdefault("slope", Answer("slope", "not asked", found=said, needed=True))
-                    break
-                if orders is None:
-                    said = f"{REFUSED}: the loss is not the same twice"
                     found.setdefault("slope", Answer("slope", "not asked", found=said, needed=True))
                     break
                 for name, (order, unused) in orders.items():
@@ -81,20 +79,19 @@ def slope(model: nn.Module, loss: Callable[[Any], Tensor]) -> Report:
     return Report(f"slope, of {type(model).__name__}", [*found.values()])
 
 
-class _NotFiniteError(Exception):
-    """A loss that is not one finite number."""
+class _NotFiniteError(ValueError): ...
 
 
-def _orders(trained: dict[str, Tensor], ask: Asked) -> dict[str, tuple[float, bool]] | None:
-    """Of each parameter the order, and whether the loss does not know it; None of a noisy loss."""
+def _orders(trained: dict[str, Tensor], ask: Asked) -> dict[str, tuple[float, bool]]:
+    """Of each parameter the order, and whether the loss does not know it."""
     at = ask()
     if at.numel() != 1 or not bool(at.isfinite()):
-        raise _NotFiniteError
+        raise _NotFiniteError("a loss is one finite number")
     slopes: Sequence[Tensor | None] = [None] * len(trained)
     if at.requires_grad:
         slopes = torch.autograd.grad(at, list(trained.values()), allow_unused=True)
     if float(ask().detach()) != float(at.detach()):
-        return None
+        raise RefusedError("the loss is not the same twice")
     found = {}
     for (name, parameter), g in zip(trained.items(), slopes, strict=True):
         slope = torch.zeros_like(parameter) if g is None else g

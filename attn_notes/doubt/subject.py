@@ -11,7 +11,7 @@ from torch import Generator, Tensor, nn
 
 from attn_notes.analysis.asking import Asked, distance, held, roots, unchanged
 from attn_notes.doubt.precision import Coarsest, doubled, widening
-from attn_notes.doubt.reports import refusal
+from attn_notes.doubt.reports import RefusedError, refusal
 
 Call = Callable[[Any, Tensor], Any]
 """call(model, tokens [n, t]) → logits [n, t, v], or something that holds them."""
@@ -26,10 +26,6 @@ LARGE = 2000  # from so many tokens on, mixtures of logits are asked in the plac
 MIXED = 61  # a width that no state has, so that it tells them
 LITTLE = 0.02  # of a parameter's spread: how far it is moved, so that a zero no longer hides
 REPEATS = 5  # that a move has to stand
-
-
-class RefusedError(Exception):
-    """A model cannot be asked in this way; its own error is the cause."""
 
 
 def logits(made: Any, tokens: Tensor, vocabulary: int | None = None) -> Tensor:
@@ -48,13 +44,13 @@ def doubtful(made: Any, tokens: Tensor, vocabulary: int) -> str:
     """Why what `logits` finds may not be the logits; empty where it is told by its last axis."""
     which, every = _found(made, tokens, vocabulary)
     fit = sum(found.shape[-1] == vocabulary for found in every)
-    where = "name them by `call=`"
-    if fit > 1:
-        return f"{fit} tensors could be the logits, and the first was asked: {where}"
+    if fit == 1:
+        return ""
+    said = f"{fit} tensors could be the logits, and the first was asked"
     if not fit:
-        said = f"no tensor has a last axis of {vocabulary:,}, the vocabulary, and in its place one"
-        return f"{said} of {which.shape[-1]:,} was asked: if that is wrong, {where}"
-    return ""
+        said = f"no tensor has a last axis of {vocabulary:,}, the vocabulary, and in its place one "
+        said += f"of {which.shape[-1]:,} was asked"
+    return f"{said}: if that is wrong, name them by `call=`"
 
 
 def _found(made: Any, tokens: Tensor, vocabulary: int | None) -> tuple[Tensor, list[Tensor]]:
@@ -97,6 +93,7 @@ class Subject:
     """Asked, it answers; it counts the rows that it has read.
 
     Attributes:
+        source: what is asked, and by which random numbers.
         name: its mode and precision.
         eps: the precision in which it computes, known after `level`.
         noise: how far the same question is from itself.
@@ -108,7 +105,7 @@ class Subject:
     def __init__(
         self, ask: Asked, name: str, vocabulary: int | None, zeros: Sequence[str] | None
     ) -> None:
-        self._ask, self.name, self.vocabulary, self.zeros = ask, name, vocabulary, zeros
+        self.source, self.name, self.vocabulary, self.zeros = ask, name, vocabulary, zeros
         self.rows, self.last = 0, True
         self.eps = self.noise = self.scale = 0.0
         self.width, self.took = 0, 0.0  # of its logits; seconds that a row took
@@ -121,7 +118,7 @@ class Subject:
         """
         self.rows += len(x)
         try:
-            return self._ask(x, call)
+            return self.source(x, call)
         except Exception as error:
             raise RefusedError(refusal(error)) from error
 
@@ -133,20 +130,6 @@ class Subject:
             ValueError: it gives no logits.
         """
         return logits(self.made(x, call), x, self.vocabulary)
-
-    @contextmanager
-    def drawing(self, seed: int) -> Iterator[None]:
-        """Ask with other random numbers than those that would come next."""
-        self._ask.draw = seed
-        try:
-            yield
-        finally:
-            self._ask.draw = 0
-
-    @property
-    def drew(self) -> bool:
-        """Whether it has drawn any, at the last question within `drawing`."""
-        return self._ask.drew
 
     @torch.no_grad()
     def level(self, x: Tensor, repeats: int = 1) -> Tensor:
@@ -180,14 +163,13 @@ class Subject:
         soon = int(AT_ONCE / self.took)
         return max(1, min(MOST_ROWS, MOST_TOKENS // t, NUMBERS // (t * self.width), soon))
 
-    def stands(self, pair: Callable[[], tuple[Tensor, Tensor]]) -> bool:
+    def stands(self, one: Callable[[], Tensor], other: Callable[[], Tensor]) -> bool:
         """Whether two answers are apart each time that both are asked.
 
         Noise that cannot be repeated comes and goes: what does not stand counts as that.
         """
-        ones, others = (
-            torch.stack(each) for each in zip(*[pair() for _ in range(REPEATS)], strict=True)
-        )
+        asked = [(one(), other()) for _ in range(REPEATS)]
+        ones, others = (torch.stack(each) for each in zip(*asked, strict=True))
         a, b = (x.double().nan_to_num(1e150, 1e200, -1e200) for x in (ones, others))
         counts = self.relative * (torch.maximum(a.abs(), b.abs()).amax(0) + self.scale)
         apart = torch.maximum(a.amin(0) - b.amax(0), b.amin(0) - a.amax(0))
@@ -196,11 +178,6 @@ class Subject:
             return True
         self.noise = max(self.noise, float((a[0] - b[0]).abs().max()))
         return False
-
-    @property
-    def noisy(self) -> bool:
-        """Whether the same question gives other logits than rounding would."""
-        return self.noise > self.relative * self.scale
 
     def moved(self, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
         """How far logits [n, t, v] are apart at each position: as it is, and of what counts."""
@@ -231,15 +208,8 @@ def asked(
 ) -> Iterator[Subject]:
     """A model in training mode or not, in double or as it is; afterwards it is as it was.
 
-    Args:
-        model: a module, or anything that can be called.
-        call: how it is asked.
-        train: in training mode.
-        wide: in double precision.
-        times: how much larger its matrices are, in double.
-        head: mix this layer's outputs into `MIXED`.
-        vocabulary: how many logits there are.
-        little: move each parameter a little.
+    A model is anything that can be called. Its matrices may be some `times` as large, in double; a
+    head's outputs mixed into `MIXED`; each parameter moved a `little`.
     """
     within = partial(run, wide, call, model)
     with ExitStack() as stack:

@@ -60,6 +60,11 @@ def proper(
     x, ask = tokens[0], call or (lambda model, tokens: model(tokens))
     name = getattr(model, "__name__", type(model).__name__)
     about = f"proper, of {name}, {len(x)} tokens of {vocabulary:,}"
+    with unchanged(partial(run, False, ask, model)) as plain:
+        try:
+            own = torch.finfo(plain(x[None]).dtype).eps
+        except Exception:
+            own = 0.0  # the same is said below
     for wide in (True, False):
         within = partial(run, wide, ask, model)
         with ExitStack() as stack:
@@ -74,9 +79,17 @@ def proper(
                         f"scores are [n, t], or [n, t, {vocabulary}], and of {(1, len(x))} tokens "
                         f"the model makes {tuple(shape)}"
                     )
+                eps = max(own, coarsest.eps)
+                if len(shape) == 3:
+                    made = dict(enumerate(scored(x[None])[0]))
+                    answer = _answer(made, 0.0, x, eps)
+                    if answer.bad:
+                        logits = ": are these logits? Then give their log_softmax(-1)"
+                        answer = replace(answer, found=answer.found + logits)
+                    return Report(about, [answer])
                 until = time.perf_counter() + budget
-                found = _Sums(scored, x, vocabulary, until, tell or (lambda line: None))
-                return Report(about, [found.answer(len(shape) == 3, coarsest.eps)])
+                made, rest = _by_token(scored, x, vocabulary, until, tell or (lambda line: None))
+                return Report(about, [_answer(made, rest, x, eps)])
             except ValueError:
                 raise
             except Exception as error:
@@ -84,80 +97,54 @@ def proper(
     return Report(about, [Answer("sums", "not asked", found=said, needed=True)])
 
 
-class _Sums:
-    """What the probabilities of all tokens come to, place by place."""
+def _by_token(
+    scored: Callable[[Tensor], Tensor],
+    x: Tensor,
+    vocabulary: int,
+    until: float,
+    tell: Callable[[str], object],
+) -> tuple[dict[int, Tensor], float]:
+    """Scores of all tokens at places in random order; and seconds that the rest would take."""
+    t, start, done = len(x), time.perf_counter(), 0
+    rows = max(1, min(AT_ONCE, NUMBERS // (t * vocabulary)))
+    pieces, found = torch.arange(vocabulary, device=x.device).split(rows), dict[int, Tensor]()
+    order = torch.randperm(t, generator=Generator().manual_seed(0)).tolist()
+    for count, place in enumerate(order, 1):
+        tell(f"place {count} of {t}, {vocabulary:,} tokens")
+        parts: list[Tensor] = []
+        for tokens in pieces:
+            texts = x.repeat(len(tokens), 1)
+            texts[:, place] = tokens
+            parts.append(scored(texts)[:, place].double())
+            done += 1
+            if len(parts) < len(pieces) and time.perf_counter() > until:
+                break
+        if len(parts) == len(pieces) or float(torch.cat(parts).exp().sum()) > 1 + OFF:
+            found[place] = torch.cat(parts)
+        left = t * len(pieces) - done
+        if left and time.perf_counter() > until:
+            return found, (time.perf_counter() - start) / done * left
+    return found, 0.0
 
-    def __init__(
-        self,
-        scored: Callable[[Tensor], Tensor],
-        x: Tensor,
-        vocabulary: int,
-        until: float,
-        tell: Callable[[str], object],
-    ) -> None:
-        self.scored, self.x, self.vocabulary = scored, x, vocabulary
-        self.until, self.tell = until, tell
-        self.sums: dict[int, float] = {}
-        self.rounded: dict[int, float] = {}  # what rounding makes of a sum, of the precision
 
-    def put(self, place: int, scores: Tensor) -> None:
-        """Sum the probabilities [v] that are scored at a place."""
+def _answer(made: dict[int, Tensor], rest: float, x: Tensor, eps: float) -> Answer:
+    """Whether what was scored at each place [v] sums to one, but for what precision rounds."""
+    if not made:
+        said = "the budget was spent before one place was done"
+        return Answer("sums", "not asked", found=said, rest=rest, needed=True)
+    off, least = {}, {}
+    for place, scores in made.items():
         p = scores.double().exp()
-        self.sums[place] = float(p.sum())
-        self.rounded[place] = float((p * (1 + scores.double().abs())).nan_to_num().sum())
-
-    def whole(self) -> None:
-        """Of a model that scores all tokens at once."""
-        for place, scores in enumerate(self.scored(self.x[None])[0]):
-            self.put(place, scores)
-
-    def by_token(self) -> float:
-        """Of one that scores those at hand, at places in random order; seconds that are left."""
-        t, start = len(self.x), time.perf_counter()
-        order = torch.randperm(t, generator=Generator().manual_seed(0)).tolist()
-        rows = max(1, min(AT_ONCE, NUMBERS // (t * self.vocabulary)))
-        pieces = torch.arange(self.vocabulary, device=self.x.device).split(rows)
-        done, every = 0, t * len(pieces)
-        for count, place in enumerate(order, 1):
-            self.tell(f"place {count} of {t}, {self.vocabulary:,} tokens")
-            parts: list[Tensor] = []
-            for tokens in pieces:
-                texts = self.x.repeat(len(tokens), 1)
-                texts[:, place] = tokens
-                parts.append(self.scored(texts)[:, place].double())
-                done += 1
-                over = time.perf_counter() > self.until
-                if over and (self.sums or len(parts) < len(pieces)):
-                    break
-            if len(parts) == len(pieces) or float(torch.cat(parts).exp().sum()) > 1 + OFF:
-                self.put(place, torch.cat(parts))
-            if over and done < every:
-                return (time.perf_counter() - start) / done * (every - done)
-        return 0.0
-
-    def answer(self, whole: bool, eps: float) -> Answer:
-        """Whether they are one."""
-        rest = 0.0
-        if whole:
-            self.whole()
-        else:
-            rest = self.by_token()
-        t, n = len(self.x), len(self.sums)
-        left_out = f"{t - n:,} of {t:,} places" if n < t else ""
-        if not n:
-            said = "the budget was spent before one place was done"
-            return Answer("sums", "not asked", found=said, rest=rest, needed=True)
-        off = {place: abs(value - 1) for place, value in self.sums.items()}
-        off = {place: math.inf if math.isnan(value) else value for place, value in off.items()}
-        least = {place: OFF + 2 * eps * value for place, value in self.rounded.items()}
-        bad = [place for place in off if not off[place] <= least[place]]
-        answer = Answer("sums", "ok", above=max(least.values()), found="they are one")
-        if bad:
-            worst = max(bad, key=off.__getitem__)
-            said = (
-                f"at position {worst} the probabilities sum to {self.sums[worst]:.6g}, and "
-                f"at {len(bad)} of {n} places not to one"
-            )
-            said += ": are these logits? Then give their log_softmax(-1)" * whole
-            answer = Answer("sums", "wrong", size=off[worst], found=said)
-        return replace(answer, left_out=left_out, rest=rest, needed=n < t)
+        off[place] = float((p.sum() - 1).abs().nan_to_num(math.inf))
+        least[place] = OFF + 2 * eps * float((p * (1 + scores.double().abs())).nan_to_num().sum())
+    bad = [place for place in off if off[place] > least[place]]
+    answer = Answer("sums", "ok", above=max(least.values()), found="they are one")
+    if bad:
+        worst = max(bad, key=off.__getitem__)
+        said = f"at position {worst} the probabilities sum to "
+        said += f"{float(made[worst].double().exp().sum()):.6g}, and "
+        said += f"at {len(bad)} of {len(made)} places not to one"
+        answer = Answer("sums", "wrong", size=off[worst], found=said)
+    left = len(x) - len(made)
+    left_out = f"{left:,} of {len(x):,} places" if left else ""
+    return replace(answer, left_out=left_out, rest=rest, needed=bool(left))

@@ -26,24 +26,17 @@ def functional_call(model: nn.Module, tensors: Any, inputs: Any) -> Any:
     except RuntimeError as error:
         if "would mutate a captured Tensor" not in str(error):
             raise
-        kept = [name for name, part in model.named_modules() if _keeps(part)]
-        who = ", ".join(f"`{name}`" for name in kept) or "a layer"
+        parts = model.named_modules()
+        kept = [f"`{name}`" for name, part in parts if getattr(part, "track_running_stats", False)]
+        who = ", ".join(kept) or "a layer"
         raise ValueError(
             f"{who} updates numbers of its own while it trains, and buffers are read alone here: "
             "without, by eval() or track_running_stats=False"
         ) from error
 
 
-def _keeps(part: nn.Module) -> bool:
-    return part.training and bool(getattr(part, "track_running_stats", False))
-
-
 def of_matrices(optimizer: Callable[..., Optimizer], **settings: Any) -> Callable[..., Optimizer]:
     """An optimiser of matrices alone, Muon, for `train`: whatever else there is goes by AdamW.
-
-    >>> made = of_matrices(torch.optim.Muon, lr=0.02)([torch.ones(2, 2), torch.ones(2)])
-    >>> [type(each).__name__ for each in made.parts]
-    ['Muon', 'AdamW']
 
     Args:
         optimizer: makes one of a list of matrices and `settings`.
@@ -63,14 +56,14 @@ class _Parts(Optimizer):
         self, tensors: list[Tensor], optimizer: Callable[..., Optimizer], settings: dict[str, Any]
     ) -> None:
         matrices, others = ([t for t in tensors if (t.ndim == 2) is two] for two in (True, False))
-        rate = {name: value for name, value in settings.items() if name == "lr"}
         self.parts = [optimizer(matrices, **settings)] if matrices else []
-        self.parts += [torch.optim.AdamW(others, **rate)] if others else []
+        rate = settings.get("lr", 1e-3)
+        self.parts += [torch.optim.AdamW(others, lr=rate)] if others else []
         super().__init__(tensors, {"lr": self.parts[0].param_groups[0]["lr"]})
         self.param_groups = [group for part in self.parts for group in part.param_groups]
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         with torch.enable_grad():
             at = closure() if closure is not None else None
         for part in self.parts:

@@ -18,9 +18,10 @@ from torch.nn import functional as F
 
 from attn_notes import doubt
 from attn_notes.analysis.asking import Asked
-from attn_notes.doubt import hidden, questions, readers, subject
-from attn_notes.doubt.readers import HONEST, PLANTED, Planted
+from attn_notes.doubt import questions, subject
 from attn_notes.doubt.reports import Report
+from zoo import hidden, readers
+from zoo.readers import HONEST, PLANTED, Planted
 
 from .more import MORE, WAYS, WIDTH, InFloats, Keeping, Looks, Plain, V, Window
 

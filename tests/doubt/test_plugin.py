@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_notes.doubt.readers import HONEST, PLANTED
+from zoo.readers import HONEST, PLANTED
 
 MODELS = """
 import torch

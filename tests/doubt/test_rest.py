@@ -13,8 +13,8 @@ from torch import Generator, Tensor, nn
 
 from attn_notes import doubt
 from attn_notes.analysis import statistics
-from attn_notes.doubt import wrong
 from attn_notes.doubt.comparing import AGREE
+from zoo import wrong
 
 CASES = [
     pytest.param(finds, case, bad, id=f"{check}: {name}")
@@ -140,7 +140,7 @@ def test_a_loss_is_judged_by_what_is_known() -> None:
     assert judged(2.5, entropy=wrong.ENTROPY).verdict == "warning"
     assert "learnt to read" in judged(2.5).found
     single = answers(doubt.floor(train, test, wrong.V))["1-gram"].size
-    assert judged(single + 1e-5).verdict == "warning" and judged(single - 1e-5).verdict == "ok"
+    assert judged(single + 0.2).verdict == "warning" and judged(single + 1e-5).verdict == "ok"
     few = torch.full((5,), 0.1)
     assert judged(few, entropy=wrong.ENTROPY).verdict == "leak"
 
@@ -233,12 +233,10 @@ def test_scores_in_half_precision_and_a_large_vocabulary() -> None:
     table = torch.randn(5, 3000, generator=g).bfloat16()
     x = torch.zeros(1, 4, dtype=torch.long)
     assert doubt.proper(lambda x: table[x].log_softmax(-1), x, 3000).ok
-    rounded = torch.from_numpy(table.log_softmax(-1).float().numpy())
-
-    def kept(x: Tensor) -> Tensor:  # which no context widens
-        return torch.from_numpy(rounded.numpy()[x.numpy()])
-
-    assert doubt.proper(lambda x: kept(x).bfloat16(), x, 3000).ok
+    stored = table.log_softmax(-1)
+    assert not doubt.proper(lambda x: stored.double()[x], x, 3000).ok
+    assert doubt.proper(lambda x: stored[x], x, 3000).ok  # as far as it rounds
+    assert not doubt.proper(lambda x: stored[x] + 0.3, x, 3000).ok
     most: list[int] = []
 
     def scored(x: Tensor) -> Tensor:
@@ -398,7 +396,7 @@ def test_a_rate_that_was_chosen_by_chance_is_held_against_the_others() -> None:
     found = doubt.compare(ours, theirs, [1.0, 2.0, 3.0])
     assert found.rates == (2.0, 3.0) and found.verdict is None and 2.0 in asked[4:]
     assert re.search(r"at 2, which .*, nothing is told; some \d+ would do", found.notes[-1])
-    assert found.effect.low < 0 < found.effect.high
+    assert found.effect.low < 0 <= found.effect.high
 
 
 def test_notes() -> None:

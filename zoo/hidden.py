@@ -3,6 +3,7 @@
 As `readers` has them, whose transformer they are; but none is built from a report of its own.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from attn_notes.doubt import readers
-from attn_notes.doubt.readers import END, PAD, WIDTH, Along, Attention, Planted, Reader, V
+from zoo import readers
+from zoo.readers import END, PAD, WIDTH, Along, Attention, Planted, Reader, V
 
 
 class Zero(nn.Module):
@@ -26,8 +27,8 @@ class Zero(nn.Module):
             self.outer = nn.Sequential(nn.Linear(WIDTH, WIDTH))
         self.gate = nn.Parameter(torch.zeros(()) if gate else torch.ones(()), requires_grad=gate)
         if not gate:
-            nn.init.zeros_(self.outer[-1].weight)
-            nn.init.zeros_(self.outer[-1].bias)
+            for parameter in self.outer[-1].parameters():
+                nn.init.zeros_(parameter)
 
     def forward(self, h: Tensor) -> Tensor:
         n = torch.arange(1, 1 + h.shape[1])[:, None]
@@ -161,9 +162,12 @@ class Again(nn.Module):
         self.ahead = ahead
 
     def forward(self, h: Tensor) -> Tensor:
-        return checkpoint(
-            lambda y: y + (y.flip(1) if self.ahead else y).cumsum(1), h, use_reentrant=True
-        )
+        def computed(y: Tensor) -> Tensor:
+            return y + (y.flip(1) if self.ahead else y).cumsum(1)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that nothing before it is trained
+            return checkpoint(computed, h, use_reentrant=True)
 
 
 def flips(h: Tensor) -> Tensor:
@@ -177,7 +181,7 @@ def blurred(h: Tensor) -> Tensor:
 
 
 _FLIPS = Generator().manual_seed(12)
-BOTH = {"pad": PAD, "cached": lambda model, x, sizes=(): model.read(x, sizes or [1] * x.shape[1])}
+BOTH = {"pad": PAD, "cached": lambda model, x, sizes: model.read(x, sizes)}
 WINDOWED = {"reach": 5}
 ONE = {"begins": END}
 
