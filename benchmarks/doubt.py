@@ -46,15 +46,16 @@ def small(planted: readers.Planted, model: Any, x: Tensor) -> bool:
 def checklist(planted: readers.Planted, model: Any, x: Tensor) -> bool:
     """neural-net-checklist: forwards of the tokens, backwards to what is embedded."""
     diagnostics = import_module("neural_net_checklist.torch_diagnostics")
+    table = next(part for part in model.modules() if isinstance(part, nn.Embedding))
 
     def embedded(h: Tensor) -> Tensor:
-        handle = model.tokens.register_forward_hook(lambda *_: h)
+        handle = table.register_forward_hook(lambda *_: h)
         try:
             return _tensor(model(x))
         finally:
             handle.remove()
 
-    h = model.tokens(x).detach()
+    h = table(x).detach()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             read = _Function(lambda x: _tensor(model(x)))

@@ -394,7 +394,7 @@ def documents(ask: Subject, case: Case, until: float) -> Answer:
     plain = torch.where(torch.isin(case.x, case.x.new_tensor(marks)), other_token, case.x)
     t, ends = len(plain), len(marks) - (case.begins is not None)  # where the first is no later one
     ask.level(plain[None])
-    for seed, place in enumerate(dict.fromkeys((t // 2, t // 4, t - len(marks) - 1)), 1):
+    for seed, place in enumerate((t // 2, t // 4, max(0, t - len(marks) - 1)), 1):
         drawn = questions.drawn(plain, case.vocabulary, seed)
         drawn = torch.where(torch.isin(drawn, drawn.new_tensor(marks)), other_token, drawn)
         texts = [plain.clone(), torch.cat([drawn[:place], plain[place:]])]

@@ -47,7 +47,7 @@ def readers(moved: Float[Tensor, "t t"], mode: str) -> str:
     said = f"{ahead} logits move with a later token" if ahead else "no logit moves with a later one"
     said = f"In {mode}, {said}. Columns are tokens, rows logits; above the line tokens come later."
     line = f'<path d="M0 0L{t} {t}" stroke="currentColor" stroke-opacity=".5"/>'
-    return _figure(t, f"0 0 {t} {t}", cells + line, said)
+    return _figure(max(t, 320), f"0 0 {t} {t}", cells + line, said)
 
 
 def labels(targets: Targets) -> str:

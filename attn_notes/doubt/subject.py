@@ -247,7 +247,7 @@ def stirred(model: Any) -> Iterator[list[str] | None]:
             off = torch.randn(own.shape, generator=g, dtype=torch.float64)
             spread = float(own.detach().abs().double().std(correction=0)) if own.numel() else 0.0
             alike = not spread > 0  # nor is it no number
-            off = off.to(own.device).abs() if alike else off.to(own.device) * spread
+            off = off.to(own.device).abs() if alike else off.to(own.device) * min(spread, 1.0)
             if getattr(part, "padding_idx", None) is not None:
                 off[part.padding_idx] = 0
             own.data = own.data + LITTLE * off.to(own.dtype)
