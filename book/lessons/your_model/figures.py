@@ -13,7 +13,7 @@ from book.kit.words import number
 
 TEXT = 6.3
 """Inches, as wide as the text; letters of 11.5 points are then read on a phone as well."""
-LETTERS = 11.5
+LETTERS, LARGE = 11.5, 15
 SHOWN = 9
 """Letters of a text that are drawn."""
 
@@ -59,7 +59,7 @@ def _strip(ax: Axes, texts: Sequence[Sequence[str]], arrows: Sequence[Arrow], hi
     for i, text in enumerate(texts):
         for j, token in enumerate(text):
             x = j + i * (wide + 1)
-            ax.text(x, 0, token, ha="center", va="center", fontsize=LETTERS + 1)
+            ax.text(x, 0, token, ha="center", va="center", fontsize=LARGE)
         if i:
             ax.plot([i * (wide + 1) - 1] * 2, [-0.3, 0.3], color=GREY, linewidth=1)
     lightest = min((abs(arrow.weight) for arrow in arrows), default=1.0)
@@ -110,7 +110,7 @@ def curves(seen: Mapping[str, Sequence[float]]) -> Picture:
         ax.set(xlim=(0, len(first) - 1), ylim=(-0.1, 3.6))
         ax.set_xlabel("step of training", fontsize=LETTERS)
         ax.set_ylabel("loss, in nats", fontsize=LETTERS)
-        ax.tick_params(labelsize=LETTERS - 1)
+        ax.tick_params(labelsize=LETTERS)
     return Picture(
         fig,
         title="Two losses that nobody could tell apart" if alike else "Two losses as they fall",
@@ -125,7 +125,7 @@ def mistakes(texts: Mapping[str, Tensor], reports: Mapping[str, Targets]) -> Pic
     with house.figure(TEXT, 1.25 * len(reports), len(reports), 1) as (fig, axes):
         for ax, (name, report) in zip(axes, reports.items(), strict=True):
             _strip(ax, [letters(row) for row in texts[name]], report.arrows, 1)
-            ax.set_title(name, fontsize=LETTERS, loc="left", pad=0)
+            ax.set_title(name, fontsize=LARGE - 1, loc="left", pad=0)
     said = [f"{name}: {report.bad[0].found}" for name, report in reports.items()]
     return Picture(
         fig,
@@ -144,7 +144,7 @@ def tools() -> Picture:
             draw(ax)
             ax.set_title(asks, fontsize=LETTERS, loc="left", pad=19)
             ax.text(0, 1.03, name, transform=ax.transAxes, va="bottom",
-                    fontsize=LETTERS - 1, color=GREY, family="monospace")  # fmt: skip
+                    fontsize=LETTERS, color=GREY, family="monospace")  # fmt: skip
             ax.set(xticks=[], yticks=[])
             ax.spines[:].set(visible=True, color=GREY, alpha=0.4)
     return Picture(
@@ -181,7 +181,7 @@ def _floor(ax: Axes) -> None:
     ax.axhspan(-0.3, 0.3, color=GREY, alpha=0.15, linewidth=0)
     ax.axhline(0.3, color=FLOOR, linewidth=1.2)
     ax.plot(x, (-4 * x).exp(), color=PUBLISHED)
-    ax.text(0.02, 0.02, "the floor", fontsize=LETTERS - 1)
+    ax.text(0.02, 0.02, "the floor", fontsize=LETTERS)
     ax.set(xlim=(0, 1), ylim=(-0.15, 1.1))
 
 
@@ -191,24 +191,24 @@ def _compared(ax: Axes) -> None:
         (0.7, (0.36, 0.62, 0.44, 0.7, 0.3, 0.52), OURS, "without"),
     ):
         ax.plot(at + torch.linspace(-0.12, 0.12, 6), heights, "o", color=colour, markersize=5)
-        ax.text(at, -0.02, name, ha="center", va="top", fontsize=LETTERS - 1, color=colour)
+        ax.text(at, -0.02, name, ha="center", va="top", fontsize=LETTERS, color=colour)
     ax.set(xlim=(0, 1), ylim=(-0.2, 1))
 
 
 def _sloped(ax: Axes) -> None:
     ax.plot([0, 1], [1, 0], color=OURS)
     ax.plot([0, 1], [1, 0.5], color=PUBLISHED)
-    ax.text(1.03, 0, "right", va="center", fontsize=LETTERS - 1, color=OURS)
-    ax.text(1.03, 0.5, "wrong", va="center", fontsize=LETTERS - 1, color=PUBLISHED)
+    ax.text(1.03, 0, "right", va="center", fontsize=LETTERS, color=OURS)
+    ax.text(1.03, 0.5, "wrong", va="center", fontsize=LETTERS, color=PUBLISHED)
     ax.set(xlim=(-0.1, 1.45), ylim=(-0.15, 1.1))
 
 
 def _twins(ax: Axes) -> None:
     for x, words, name in ((0.2, ("a cat", "so it is", "no rain"), "training"),
                            (0.8, ("one day", "no rain", "at last"), "test")):  # fmt: skip
-        ax.text(x, 0.94, name, ha="center", fontsize=LETTERS - 1, color=GREY)
+        ax.text(x, 0.94, name, ha="center", fontsize=LETTERS, color=GREY)
         for i, text in enumerate(words):
-            ax.text(x, 0.7 - 0.28 * i, text, ha="center", va="center", fontsize=LETTERS - 1,
+            ax.text(x, 0.7 - 0.28 * i, text, ha="center", va="center", fontsize=LETTERS,
                     color=PUBLISHED if text == "no rain" else INK)  # fmt: skip
     ax.plot([0.38, 0.62], [0.14, 0.42], color=PUBLISHED)
     ax.set(xlim=(0, 1), ylim=(0, 1.1))
@@ -220,5 +220,5 @@ def _sums(ax: Axes) -> None:
         ax.bar(0.5, part - 0.02, 0.2, bottom=height, color=colour, alpha=0.8)
         height += part
     ax.axhline(1, color=FLOOR, linewidth=1.2)
-    ax.text(0.02, 1.05, "one", fontsize=LETTERS - 1)
+    ax.text(0.02, 1.05, "one", fontsize=LETTERS)
     ax.set(xlim=(0, 1), ylim=(0, 1.45))
