@@ -5,12 +5,12 @@ from book.kit.predictions import Choice, Part
 WRITES = Choice(
     "written",
     "After abc it writes",
-    {"defghijk": 0.0, "egikmoqs": 1.0, "cccccccc": 2.0, "letters in no order": 3.0},
+    {"defghijk": 1.0, "egikmoqs": 0.0, "cccccccc": 0.999, "letters in no order": 0.998},
 )
-"""What is asked before it writes."""
+"""What is asked before it writes; whatever is wrong is as good as one point off."""
 
 
 def predicted(text: str) -> list[Part]:
     """What became of it."""
     came = {f"abc{words}": value for words, value in WRITES.options.items()}
-    return [WRITES.came(came.get(text, 3.0))]
+    return [WRITES.came(came.get(text, 0.998))]
