@@ -7,7 +7,7 @@ WRITES = Choice(
     "After abc it writes",
     {"defghijk": 1.0, "egikmoqs": 0.0, "cccccccc": 0.999, "letters in no order": 0.998},
 )
-"""What is asked before it writes; whatever is wrong is as good as one point off."""
+"""What is asked before it writes. All that is wrong lies as good as equally far off."""
 
 
 def predicted(text: str) -> list[Part]:
