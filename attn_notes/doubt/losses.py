@@ -107,9 +107,12 @@ def targets(
     for name, given in (("weights", weights), ("documents", documents)):
         if isinstance(given, Tensor) and given.shape != tokens.shape:
             raise ValueError(f"{name} must be {[*tokens.shape]}, as tokens, not {[*given.shape]}")
-    x, cut = _cut(tokens, vocabulary)
-    if cut and (isinstance(weights, Tensor) or documents is not None):
-        raise ValueError(f"{cut}: give fewer tokens, with weights or documents of theirs")
+    x, notes = tokens, list[str]()
+    if x.numel() * vocabulary > NUMBERS:
+        x = x[:ROWS, : max(2, NUMBERS // vocabulary // min(len(x), ROWS))]
+        notes = [f"read are {x.shape[0]} texts to their token {x.shape[1]}, for there are many"]
+        if isinstance(weights, Tensor) or documents is not None:
+            raise ValueError(f"{notes[0]}: give fewer tokens, with weights or documents of theirs")
     if separator is not None and not (x == separator).any():
         x = x.clone()
         x[:, x.shape[1] // 2] = separator
@@ -126,16 +129,7 @@ def targets(
         )
         return Targets(about, [Answer("label", "not asked", found=said, needed=True)])
     answers = [*case.plain(plain), *case.rest(x, plain, parts)]
-    return Targets(about, answers, [cut] if cut else [], case.arrows(plain))
-
-
-def _cut(tokens: Tensor, vocabulary: int) -> tuple[Tensor, str]:
-    """As many of the texts as can be held, and what was left out, in words."""
-    x = tokens
-    if x.numel() * vocabulary > NUMBERS:
-        x = x[:ROWS, : max(2, NUMBERS // vocabulary // min(len(x), ROWS))]
-    left = f"read are {x.shape[0]} texts to their token {x.shape[1]}, for there are many"
-    return x, left if x.shape != tokens.shape else ""
+    return Targets(about, answers, notes, case.arrows(plain))
 
 
 @dataclass(frozen=True)
@@ -157,6 +151,11 @@ class _Asked:
     to: Tensor
     weights: Tensor
     meant: Tensor
+
+    @property
+    def readable(self) -> bool:
+        """Whether anything can be said of its labels."""
+        return self.sheet.finite and not self.sheet.across and len(self.row) > 0
 
     @property
     def shares(self) -> Tensor:
@@ -235,20 +234,9 @@ class _Case:
 
     def plain(self, asked: _Asked) -> Iterator[Answer]:
         """Of texts of the form that was given."""
-        if not asked.sheet.finite:
-            yield Answer("label", "wrong", found="the loss or its slope is no finite number")
-            return
-        if asked.sheet.across:
-            said = "a softmax runs over places or rows, and not over the vocabulary"
-            yield Answer("label", "wrong", found=said)
-            return
-        if not len(asked.row):
-            why = (
-                "no label follows the tokens: make the labels of the tokens that the loss is given"
-            )
-            yield Answer("label", "not asked", found=why, needed=True)
-            return
         yield self._label(asked)
+        if not asked.readable:
+            return
         yield self._rows(asked)
         yield self._documents(asked)
         yield self._counted(asked)
@@ -259,6 +247,14 @@ class _Case:
             yield Answer("sign", "wrong" if pushed.all() else "warning", found=said)
 
     def _label(self, asked: _Asked) -> Answer:
+        if not asked.sheet.finite:
+            return Answer("label", "wrong", found="the loss or its slope is no finite number")
+        if asked.sheet.across:
+            said = "a softmax runs over places or rows, and not over the vocabulary"
+            return Answer("label", "wrong", found=said)
+        if not len(asked.row):
+            why = "no label follows the tokens: make them of the tokens that the loss is given"
+            return Answer("label", "not asked", found=why, needed=True)
         same = asked.row == asked.to_row
         offsets = Counter((asked.to - asked.place)[same].tolist())
         count, all_ = offsets.pop(self.ahead, 0), int(same.sum())
@@ -267,9 +263,9 @@ class _Case:
                 return Answer("label", "wrong", found="no logit answers for a token of its row")
             return Answer("label", "ok", found=f"each logit answers for {_ahead(self.ahead)}")
         ((offset, most),) = offsets.most_common(1)
-        who = "each logit answers" if most == all_ else f"{most} of {all_} labels are"
-        said = f"{who} for {_ahead(offset)}" if most == all_ else f"{who} {_ahead(offset)}"
-        return Answer("label", "wrong", found=said + WHY.get(offset - self.ahead, ""))
+        who = "each logit answers for" if most == all_ else f"{most} of {all_} labels are"
+        said = f"{who} {_ahead(offset)}{WHY.get(offset - self.ahead, '')}"
+        return Answer("label", "wrong", found=said)
 
     def _rows(self, asked: _Asked) -> Answer:
         if len(asked.sheet.texts[0]) == 1:
@@ -277,12 +273,10 @@ class _Case:
         apart = (asked.row != asked.to_row).nonzero()[:, 0]
         if not len(apart):
             return Answer("rows", "ok", found="no logit answers for a token of another row")
-        row, place, to_row, to = (
-            int(end[apart[0]]) for end in (asked.row, asked.place, asked.to_row, asked.to)
-        )
-        said = f"the logit at {place} of row {row} answers for token {to} of row {to_row}"
-        flat = len(apart) < len(asked.row) / 2
-        said += ": are rows joined before they are shifted?" if flat else ""
+        a = self.arrows(asked)[int(apart[0])]
+        said = f"the logit at {a.place} of row {a.row} answers for token {a.to} of row {a.to_row}"
+        if len(apart) < len(asked.row) / 2:
+            said += ": are rows joined before they are shifted?"
         return Answer("rows", "wrong", found=said)
 
     def _documents(self, asked: _Asked) -> Answer:
@@ -326,26 +320,27 @@ class _Case:
                 return Answer(
                     "counted", "wrong", found=f"is answered for and has no weight: {more}"
                 )
-        missing = could & ~got
-        said = f"{int((could & got).sum())} of {int(could.sum())} tokens"
-        if not missing.any():
-            return Answer("counted", "ok", found=f"all {said[said.index('of') + 3 :]}")
-        said += f"; not answered for: {_named(missing)}"
-        return Answer("counted", "ok" if self.weights is None else "wrong", found=said)
+        if not (missing := could & ~got).any():
+            return Answer("counted", "ok", found=f"all {int(could.sum())} tokens")
+        said = f"{int((could & got).sum())} of {int(could.sum())} tokens; not answered for: "
+        verdict = "ok" if self.weights is None else "wrong"
+        return Answer("counted", verdict, found=said + _named(missing))
 
     def _weights(self, asked: _Asked) -> Answer:
         spread = _spread(asked.shares.abs())
         if spread > EQUAL and asked.sheet.soft:
             return Answer("weights", "not asked", found="labels are soft, or others are sampled")
         if spread <= EQUAL:
-            return Answer("weights", "ok", found=f"all alike, {_total(asked)}")
+            each = asked.weights.median(0).values
+            said = f"all alike, {float(each.median()):.3g} each, {float(each.sum()):.3g} together"
+            return Answer("weights", "ok", found=said)
         said = _uneven(asked)
         said += ": is it a mean of means?" if " at " not in said and "token of" in said else ""
         return Answer("weights", "wrong", size=spread, found=said)
 
     def rest(self, x: Tensor, plain: _Asked, parts: int) -> Iterator[Answer]:
         """Of texts with a row that is short or empty, and of a batch in parts."""
-        if not plain.sheet.finite or plain.sheet.across or not len(plain.row):
+        if not plain.readable:
             return
         lengths = {int(row.sum()) for row in plain.counted}
         filler = IGNORED if self.pad is None else self.pad
@@ -435,11 +430,6 @@ def _named(where: Tensor) -> str:
     return "; ".join(said) + ("; ..." if len(rows) > SHOWN else "")
 
 
-def _total(asked: _Asked) -> str:
-    weights = asked.weights.median(0).values
-    return f"{float(weights.median()):.3g} each, {float(weights.sum()):.3g} together"
-
-
 def _uneven(asked: _Asked) -> str:
     """Which weigh less than which."""
     each = asked.each.abs()
@@ -450,9 +440,7 @@ def _uneven(asked: _Asked) -> str:
     least, most = each.nan_to_num(torch.inf).min(), each.nan_to_num(-torch.inf).max()
     low = int((each <= least * (1 + EQUAL / 2)).nonzero()[0])  # the first that is as good as it
     high = int((each >= most * (1 - EQUAL / 2)).nonzero()[0])
-    ends = [low, high]
     by_row = all(not len(row) or _spread(row[None]) <= EQUAL for row in rows)
-    names = [f"of row {int(asked.to_row[i])}" for i in ends]
-    if not by_row:
-        names = [f"at {int(asked.to[i])} {name}" for i, name in zip(ends, names, strict=True)]
+    at = ["" if by_row else f"at {int(asked.to[i])} " for i in (low, high)]
+    names = [f"{at[k]}of row {int(asked.to_row[i])}" for k, i in enumerate((low, high))]
     return f"a token {names[0]} weighs {float(each[low]):.3g}, {names[1]} {float(each[high]):.3g}"
