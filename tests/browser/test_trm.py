@@ -438,7 +438,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     for i, name in enumerate(models.locator("option").all_text_contents()):
         models.select_option(name)
         for step in (0, 1, 4, MOST_STEPS) if i == 0 else (4,):
-            fill("Step", str(step))
+            fill("Look", str(step))
             yield f"{name}, step {step}", step == 4
     cells = widget.get_by_role("gridcell")
     cells.nth(8).click()

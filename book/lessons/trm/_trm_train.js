@@ -1,4 +1,4 @@
-// Training a model on the page: how many supervision steps a puzzle has, whether it may halt, and how
+// Training a model on the page: how many looks a puzzle has, whether it may halt, and how
 // many puzzles are thought about at once.
 
 import { ownName } from "./_unpack.js";
@@ -51,7 +51,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     supervision: segments({
       uid,
       name: "train-supervision",
-      label: "Supervision steps a puzzle has, at most",
+      label: "Looks a puzzle has, at most",
       onchange: (steps) => change({ supervision: Number(steps) }),
     }),
     halting: segments({
@@ -173,7 +173,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     esm: model.get("_esm"),
     title: "Train one here",
     settings: [
-      labelled("Supervision steps", boxes.supervision),
+      labelled("Looks", boxes.supervision),
       labelled("Early halting", boxes.halting),
       boxes.size.node,
       boxes.steps.node,
