@@ -194,7 +194,7 @@ def piles(live: Live) -> Picture:
                 ax.text(86, 0.5 * most, "right", color=OURS, fontsize=LETTERS, ha="right")
                 ax.text(8, 0.09 * most, "wrong", color=PUBLISHED, fontsize=LETTERS)
         axes[0].set_ylabel("boards", fontsize=LETTERS)
-    sure = live.sure()
+    held = live.sure()
     return Picture(
         fig,
         "After one look it doubts; after eight, right and wrong lie apart",
@@ -202,7 +202,7 @@ def piles(live: Live) -> Picture:
         "is so sure of; blue are right, orange wrong.",
         f"Two bar charts of {live.boards:,} boards by how sure the network is. After one look they "
         "are spread from unsure to sure, wrong ones to the left and right ones to the right. After "
-        f"eight it is more than half sure of {sure.held}, of which {sure.held_right} are right.",
+        f"eight it is more than half sure of {held.held}, of which {held.held_right} are right.",
     )
 
 

@@ -242,7 +242,9 @@ js models[0].set("runs", {{}})
 js models[0].set("lesson", {{}})
 """
 KEEPING = """
-# weights are kept, taken back, a file; another day they are there
+# after a first run weights are kept, taken back, a file; another day they are there
+press Train
+press Another seed
 press One step
 press Keep
 press One step
