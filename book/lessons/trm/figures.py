@@ -37,8 +37,8 @@ def seeds(recorded: Recorded) -> int:
 # --- One puzzle
 
 
-TEXT = 6.3
-"""Inches, as wide as the text; letters of 11.5 points are then read on a phone as well."""
+TEXT = 5.5
+"""Inches; drawn as wide as the text, letters of 11.5 points are read on a phone as well."""
 LETTERS = 11.5
 SHOWN = (1, 2, TRAINED)  # looks after which the first board is drawn
 
@@ -51,7 +51,7 @@ def boards() -> Picture:
     blank = clues == 0
     wrong = [int(((digits[look - 1] != solution) & blank).sum()) for look in SHOWN]
     before: Int[Tensor, " c"] | None = None
-    with figures.figure(TEXT, 2.75, columns=len(SHOWN)) as (fig, axes):
+    with figures.figure(TEXT, 2.5, columns=len(SHOWN)) as (fig, axes):
         fig.get_layout_engine().set(wspace=0.08)
         for ax, look in zip(axes, SHOWN, strict=True):
             now = digits[look - 1]
@@ -61,7 +61,7 @@ def boards() -> Picture:
                     ax.add_patch(
                         Rectangle((column, row), 1, 1, color=OURS, alpha=0.12, linewidth=0)
                     )
-            figures.board(ax, clues, BOX, filled=now, solution=solution, size=14.0)
+            figures.board(ax, clues, BOX, filled=now, solution=solution, size=13.5)
             ax.set_title(f"after {COUNT[look]} look{'s' * (look > 1)}", fontsize=LETTERS + 0.5)
             ax.set_xlabel(f"{percent(sure[look - 1], 0)} % sure", fontsize=LETTERS + 0.5)
             before = now

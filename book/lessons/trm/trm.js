@@ -225,7 +225,7 @@ function render({ model, el }) {
     { class: "attn-controls" },
     choices,
     button("Draw an easy one", () => offer("easy")),
-    button("Draw a minimal one", () => offer("minimal")),
+    button("Draw a hard one", () => offer("minimal")),
     failing,
     button("Clear", () => edit(blank(task))),
   );
@@ -420,7 +420,7 @@ function render({ model, el }) {
         : "Training was free to draw this grid’s class.";
     }
     return held
-      ? "Training held out this grid under all names of its digits, and not with rows or columns exchanged."
+      ? "Training never showed this grid, under any names of its digits."
       : "Training was free to draw this grid.";
   };
 

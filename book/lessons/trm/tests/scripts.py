@@ -207,7 +207,7 @@ SEVEN = (
 )
 TRAINING = f"""
 # a guess, and a training to its end; what came out is on the board, in the figure and the claims
-press less than 30\u00a0%
+press fewer than 30
 press Train
 press Start over
 # a Worker that solves seven of ten: not as guessed, and the challenge is met
@@ -232,7 +232,7 @@ choose "yours" of Model
 press Train
 # three in a row are told against one guess, and the challenge counts them
 press Another seed
-press 60 to 90\u00a0%
+press 60 to 90
 press 3 seeds
 # another lesson, in which these are more looks than it allows; and none
 js given = {{ ...models[0].get("lesson"), look: 0, goal: {{ solved: 0.7, steps: 29 }} }}

@@ -30,7 +30,9 @@ def test_the_lessons_look_is_the_packages() -> None:
         for p in model.parameters():
             p.add_(0.1 * torch.randn(p.shape, generator=generator))
     boards, _ = recipe.TASK.sample(5, generator)
-    look, weights = scope("model-cell")["look"], dict(model.named_parameters())
+    found = scope("rest-cell")
+    exec(CELLS["model-cell"], found)
+    look, weights = found["look"], dict(model.named_parameters())
     state = ours = model.start(5)
     for _ in range(3):
         state, digits, q = model(boards, state)
