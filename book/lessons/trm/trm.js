@@ -250,7 +250,7 @@ function render({ model, el }) {
           html(
             "p",
             { class: "attn-help" },
-            "In mind: z, read by the answer’s head. No loss asked it to be readable.",
+            "In mind: read as if it were an answer.",
           ),
         ),
       ),
