@@ -269,12 +269,19 @@ def counted(lesson: Says, evid: Says, teaching: Says) -> None:
     evid(f"guessing has {guessing} %. Of {blanks:.1f} blanks in the "
          f"mean {span(wrong[0], 1)} are wrong after the first thought and {span(wrong[2], 1)} "
          "after the third: a draft of the next answer", where=guessing == percent(GUESSING, 0))
-    seen = measure.solve(evidence.network(), recipe.FRESH["minimal"].sample(), THINK)
-    wrong_ones = seen.halt[:, ~seen.right[-1]].sigmoid()
-    surest = wrong_ones[TRAINED - 1, wrong_ones[-1].argmax()]
-    lesson(f"why is it {percent(surest, 0)} % sure of a board that is wrong",
+    model, (given, solved) = evidence.network(), recipe.FRESH["minimal"].sample()
+    seen = measure.solve(model, (given, solved), THINK)
+    wrong = (~seen.right[-1]).nonzero()[:, 0]
+    surest = int(wrong[seen.halt[-1, wrong].argmax()])
+    written = model.trace(given[surest][None], TRAINED)[0][-1, 0].argmax(-1)
+    units = [written[unit == each] for unit in TASK.units for each in unit.unique()]
+    flawless = all(unit.sort().values.tolist() == [*range(1, TASK.side + 1)] for unit in units)
+    misread = ((written != given[surest]) & (given[surest] > 0)).sum()
+    chance = percent(seen.halt[TRAINED - 1, surest].sigmoid(), 0)
+    lesson(f"why is it {chance} % sure of a board that is wrong", "It has misread one of them",
+           "what it wrote is a flawless Sudoku, but for another puzzle",
            "picks out of a thousand boards the mistake that it is surest of",
-           where=seen.right.shape[1] == 1000)
+           where=flawless and int(misread) == 1 and len(given) == 1000)
 
 
 def counted_at_night(lesson: Says, evid: Says, teaching: Says) -> None:
