@@ -137,15 +137,13 @@ STRESSED = {
     "earlier", "every", "everything", "in", "is",
     "later", "learn", "mostly", "neither", "past",
     "published, masked", "random", "sampled", "share",
-    "square of its length", "started at a third", "step", "the answer only", "trained",
+    "square of its length", "started at a third", "the answer only", "trained",
     "two letters out of the loss", "vector",
     "divided by three", "deep supervision", "halting",
     "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
     "which letter does it look at, and at which should it look?",
-    "train", "8 seeds", "another seed", "clear", "play",  # buttons of the page
-    # what the picture of seats says, one after another
-    "one set of weights", "every look has a loss", "who is done leaves", "some have to stay",
-    "it learns to know", "the average is judged",
+    "train", "8 seeds", "another seed", "next",  # buttons of the page
+    "one set of weights",
     "compute until then",
     "added", "attention", "e",
     # titles of sources

@@ -109,6 +109,7 @@ function lossChart() {
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands above the challenge
  *   first     the first seed
+ *   quiet     whether all but settings, question, Train and its picture waits for the first run
  *   seeds     how many one button trains in a row
  *   guesses, outcome(history), found(history)   the question asked before the first start, what came out
  *               in words, and which of the answers that is
@@ -118,7 +119,7 @@ function lossChart() {
  */
 export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow, ...rest }) {
   const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
-  const { challenge, seeds, more = [], first: seed0 = 1 } = rest;
+  const { challenge, seeds, more = [], first: seed0 = 1, quiet = false } = rest;
   let current = null; // the plan
   let seed = seed0;
   let weights = null;
@@ -180,17 +181,18 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const task = html("p", {});
   const asked = challengeRow(task, tally);
   const folded = settingsFold({ uid, settings, keep: (made) => yours(lesson).choose(title, made) });
+  const minutes = html("span", { class: "attn-minutes" });
   const node = html(
     "section",
-    { class: "attn-train", "aria-label": title },
+    { class: `attn-train${quiet ? " attn-quiet" : ""}`, "aria-label": title },
     html("p", { class: "attn-train-title" }, title),
     folded.node,
     question,
-    html("div", { class: "attn-controls attn-train-buttons" }, go, one, several, again),
+    html("div", { class: "attn-controls attn-train-buttons" }, go, minutes, one, several, again),
     line,
     chart.node,
     said,
-    html("div", { class: "attn-controls attn-train-buttons" }, see, ...kept.nodes),
+    html("div", { class: "attn-controls attn-train-buttons attn-after" }, see, ...kept.nodes),
     ...more,
     asked,
   );
@@ -212,6 +214,11 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
 
   function mark(values) {
     for (const [name, value] of Object.entries(values)) root.dataset[name] = value;
+  }
+
+  /** There has been a run: all else is there from now on. */
+  function wake() {
+    node.classList.remove("attn-quiet");
   }
 
   function begin() {
@@ -242,6 +249,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function showYours() {
     if (!current) return;
     const { runs } = yours(lesson);
+    if (runs.length) wake();
     see.hidden = !shownIn(lesson, current.run.kind);
     see.disabled = !runs.some(({ kind }) => kind === current.run.kind);
     const row = runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
@@ -261,8 +269,9 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     mark({ training: "idle", step: 0, loss: "", score: 0 });
     const lasts = current.lasts ? `, ${current.lasts}` : "";
     line.textContent = `Seed ${seed}, ${current.setup.steps.toLocaleString("en")} steps${lasts}. Not begun.`;
+    minutes.textContent = current.lasts ?? "";
     say("");
-    kept.update();
+    if (kept.update()) wake();
   }
 
   function report({ step, losses, weights: now, judged }) {
@@ -291,6 +300,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       return;
     }
     mark({ training: state });
+    if (state === "running") wake();
     go.textContent = state === "running" ? "Pause" : "Train";
     one.disabled = state === "running" || state === "done";
     kept.update();

@@ -58,9 +58,9 @@ CHANGES = {
         Change("No `/ 32**0.5`", " / 32**0.5", ""),
     ],
     "trm": [
-        Change("`range(4)`, a step more in each look", "range(3)", "range(4)"),
-        Change("`norm(mixed.mT, -2)`, without what comes in", "norm(h + mixed.mT", "norm(mixed.mT"),
-        Change("No `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
+        Change("With `range(4)`", "range(3)", "range(4)"),
+        Change("With `y + z` for `x + y + z`", "x + y + z", "y + z"),
+        Change("Without `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
     ],
 }
 # fmt: on

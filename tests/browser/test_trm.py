@@ -402,6 +402,8 @@ def test_small_boards_are_learned_and_judged(steps: int, least: float, ask: Aske
 def test_the_board_shows_what_torch_makes_of_the_weights(visit: Visit, tmp_path: Path) -> None:
     """As they are downloaded after the first step."""
     widget = visit.page.locator(".trm.attn-widget").first
+    widget.get_by_role("button", name="Train", exact=True).click()  # what else there is comes now
+    widget.get_by_role("button", name="Pause", exact=True).click()
     choose(widget, **{"puzzles at once": "16"})
     widget.get_by_role("button", name="One step").click()
     expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")
@@ -438,7 +440,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     for i, name in enumerate(models.locator("option").all_text_contents()):
         models.select_option(name)
         for step in (0, 1, 4, MOST_STEPS) if i == 0 else (4,):
-            fill("Step", str(step))
+            fill("Look", str(step))
             yield f"{name}, step {step}", step == 4
     cells = widget.get_by_role("gridcell")
     cells.nth(8).click()
