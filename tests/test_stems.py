@@ -22,7 +22,7 @@ LISTS = {
     "_toc.yml": "the list that all else is derived from",
     "book/teaching/syllabus.md": "gives each week a lesson",
     "book/reference/glossary.md": "leads from each word to the lessons that use it",
-    "book/lessons/your_model/your_model.ipynb": "needs two lessons, and leads to a third",
+    "book/lessons/your_model/your_model.ipynb": "needs one lesson, and leads to two more",
     "book/reference/page.md": "documents every widget and every check",
     "book/experiments/weights.py": "trains a model of each chapter",
     "benchmarks/programs.py": "times a step of each model that trains in the page",

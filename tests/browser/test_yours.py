@@ -196,15 +196,12 @@ def points_of(part: Part, guess: float) -> float:
 def test_see_it_below_is_there_where_there_is_something_to_see(
     stem: str, open_page: OpenPage
 ) -> None:
-    """A figure of this page that draws such runs; it can be pressed as soon as there is one.
-
-    A quiet panel does not show it before.
-    """
+    """A figure of this page that draws such runs; it can be pressed as soon as there is one."""
     visit = open_page(f"book/lessons/{stem}/{stem}.html")
     page = visit.page
     page.evaluate(READ_PAGE)
     see = page.locator(".attn-widget").first.get_by_role("button", name="See it below")
-    assert see.is_disabled() if see.count() else page.locator(".attn-quiet").count()
+    assert not (see.count() and see.is_enabled())
     drawn = [axis for figure in figures(page).all() for axis in axes(figure)]
     runs = [{"kind": kind, "seed": 1} for axis in drawn for kind in axis["runs"]]
     page.evaluate(ADD, [stem, runs])
