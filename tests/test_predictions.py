@@ -167,7 +167,9 @@ def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
     order = list(cells)
     # The first thing that answers: where pictures come first, their training or their figure.
-    shown = {"attention": "race-picture", "equilibrium": "clip-figure"}.get(path.stem, "play")
+    shown = {
+        "attention": "race-picture", "dialectical": "alone-figure", "equilibrium": "clip-figure"
+    }.get(path.stem, "play")  # fmt: skip
     assert order.index("prediction") < order.index(shown)
     assert order.index("prediction-score") > order.index("setup") + 2
     ready = order.index("setup") < order.index("prediction")
