@@ -62,7 +62,7 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
            f"one to {most} pairs of brackets, each number equally likely",
            f"In one case of {COUNT[round(1 / TASK.filler)]} it is filler",
            f"if there are {most}, in one of {most}", f"in which a coin costs {math.log(2):.2f}",
-           f"The model reads {COUNT[recipe.PUBLISHED.steps]} times over",
+           f"It reads {COUNT[recipe.PUBLISHED.steps]} times over",
            f"from the same {COUNT[LIVE.seeds]} [seeds]",
            f"There are {COUNT[len(VOCABULARY)]} signs, padding among them",
            f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
@@ -90,7 +90,7 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
                         (teacher, "Between one and two hundredths of a nat")):
         page(words, held=[told(ABOVE), told(HONEST)],
              where=between(0.01, found().ends["published, masked"], 0.02))
-    lesson(f"It pays {alone.min():.1f} nats or more, whichever of {COUNT[RECORDED.seeds]} models",
+    lesson(f"As published each pays {alone.min():.1f} nats or more",
            "it never learnt to predict", "one in 160,000", "sure of the wrong things",
            "the published model does worse than knowing nothing",
            "it did worse than knowing nothing",
@@ -99,7 +99,10 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     teacher("show that the loss on *prefixes* is terrible", where=bool((alone > NOTHING).all()))
     no_dearer = [statistics.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
                                    1e-3) for kind in ("published, masked", "corrected")]
-    lesson("Models with a mended mask pay on beginnings what they pay on whole strings",
+    seeds = COUNT[RECORDED.seeds].capitalize()
+    lesson(f"{seeds} models of either kind, trained half as long again",
+           where=LIVE.steps * 1.5 == RECORDED.steps)
+    lesson("With a mended mask they pay on beginnings what they pay on whole strings",
            held=[told(HONEST)], where=no_dearer[0])
     proof("The mended ones pay what they pay on whole strings", where=all(no_dearer))
     proof("reads the whole string, through two readings that are one, and no token halts",
