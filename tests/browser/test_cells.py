@@ -48,7 +48,8 @@ CHANGES = {
     "dialectical": [
         Change(
             "`s = (s + 0 * -math.inf).nan_to_num(0)` as one more line", "-math.inf)\n",
-            "-math.inf)\n    s = (s + 0 * -math.inf).nan_to_num(0)\n", ahead=True, score=0, below=True,
+            "-math.inf)\n    s = (s + 0 * -math.inf).nan_to_num(0)\n",
+            ahead=True, score=0, below=True,
         ),
         OPEN,
         Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True, score=1),
