@@ -307,11 +307,11 @@ def _off(nats: float) -> str:
     return f"{number(abs(nats))} nats {'below' if nats < 0 else 'above'}"
 
 
-def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
-    """Loss against moves kept, or steps computed: halting by tension, and stopping all alike."""
+def stopping(recorded: Recorded) -> Picture:
+    """Loss against moves kept: halting by tension, and stopping all alike."""
     swept = {
         rule: (
-            torch.tensor([[getattr(row, equal) for row in t[rule]] for t in recorded.tradeoffs]),
+            torch.tensor([[row.moves for row in t[rule]] for t in recorded.tradeoffs]),
             torch.tensor([[row.excess for row in t[rule]] for t in recorded.tradeoffs]),
         )
         for rule in ("depth", "tension")
@@ -334,7 +334,7 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
                 f"τ₀ = {tau}", at, xytext=place, textcoords="axes fraction", fontsize=10,
                 ha="left", va="center", arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 3},
             )  # fmt: skip
-        what = {"moves": "moves that a token keeps, mean", "steps": "steps computed, mean"}[equal]
+        what = "moves that a token keeps, mean"
         ax.set(xlabel=what, ylabel="nats above the floor", yscale="log")
         ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -349,7 +349,7 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
     )
     return Picture(
         fig,
-        title=f"At equal {equal}, halting by tension helps some seeds and harms others",
+        title="At equal moves, halting by tension helps some seeds and harms others",
         caption=f"Recorded: {len(recorded.tradeoffs)} seeds (thin) and their median (dots). One "
         "curve sweeps the threshold τ₀ below which a token halts, the other stops all tokens after "
         "0 to 6 moves.",
@@ -611,48 +611,6 @@ def rates(recorded: Recorded) -> Picture:
         f"{full['settings']['steps']} steps the published model is at "
         f"{number(median(large['published']), 2)} nats, the corrected one at "
         f"{number(median(large['corrected']), 2)}.",
-    )
-
-
-def depths(recorded: Recorded) -> list[str]:
-    """The depths of nesting at which one prediction in two hundred is made, or more."""
-    found = recorded.members("corrected", "depth")[0]
-    return [depth for depth, (_, share) in found.items() if share > 0.005]
-
-
-def by_depth(recorded: Recorded) -> Picture:
-    """The loss above the floor by brackets open, and how often each number of them occurs."""
-    drawn = depths(recorded)
-
-    def above(kind: str) -> Tensor:
-        found = recorded.members(kind, "depth")
-        return torch.tensor([[member[d][0] for member in found] for d in drawn])
-
-    shares = [recorded.members("corrected", "depth")[0][d][1] for d in drawn]
-    lines = {kind: COLOUR.get(kind, GREY) for kind in ("corrected", "plain recursion", "one step")}
-    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
-        for kind, colour in lines.items():
-            house.band(axes[0], torch.arange(len(drawn)), above(kind), colour, kind)
-        axes[0].axhline(0, color=FLOOR, linewidth=0.8)
-        axes[0].set(xlabel="brackets open", ylabel="nats above the floor")
-        axes[1].bar(range(len(drawn)), shares, color=GREY, width=0.7)
-        axes[1].set(xlabel="brackets open", ylabel="share of predictions")
-        fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
-        )
-    medians = above("corrected").quantile(0.5, 1)
-    return Picture(
-        fig,
-        title="A prediction loses most where no bracket is open: there a string may end",
-        caption=f"Recorded, {len(recorded.ends['corrected'])} seeds: loss above the best "
-        "predictor's by the number of brackets open, and the share of predictions made there. "
-        f"Corrected, the medians go from {number(float(medians.min()))} to "
-        f"{number(float(medians.max()))} nats. Depths with fewer than one prediction in two "
-        "hundred are left out: chance decides there.",
-        alt="Corrected, medians: "
-        + ", ".join(f"{number(e)} at {d}" for d, e in zip(drawn, medians.tolist(), strict=True))
-        + ". Shares: "
-        + listed((f"{100 * share:.1f} %" for share in shares), ", "),
     )
 
 

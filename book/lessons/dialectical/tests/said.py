@@ -167,8 +167,7 @@ def of_parts(_: Says, proof: Says, teacher: Says) -> None:
 
 def of_halting(_: Says, proof: Says, __: Says) -> None:
     tau, signs = recipe.WHOLE.tension_tau, COUNT[len(recipe.TOLD)]
-    moves, steps = ({each: found().against_depth(each, equal) for each in recipe.TOLD}
-                    for equal in ("moves", "steps"))
+    moves = {each: found().against_depth(each) for each in recipe.TOLD}
     saved = STEPS - found().at_work("corrected")[1][-1, :, 0]
     first = found().saw("corrected", "first token saves")
     less, more = (COUNT[int((sign * moves[tau] > 0).sum())] for sign in (-1, 1))
@@ -177,13 +176,8 @@ def of_halting(_: Says, proof: Says, __: Says) -> None:
           "At equal moves, halting by tension helps some seeds and harms others",
           untold=[told(f"{claims.HALTING} {each} ") for each in recipe.TOLD],
           where=both_signs(*moves.values()))
-    proof("At equal steps, halting by tension helps some seeds and harms others",
-          where=both_signs(*steps.values()))
     proof(f"The models save {span(saved, 2)} of {STEPS} steps there",
           f"accounts for {percent(first.min(), 0)} to {percent(first.max(), 0)} %")
-    lost = [torch.tensor([seed[d][0] for seed in found().members("corrected", "depth")]).median()
-            for d in figures.depths(found())]
-    proof("A prediction loses most where no bracket is open", where=lost.index(max(lost)) == 0)
 
 
 def of_writing(_: Says, proof: Says, __: Says) -> None:

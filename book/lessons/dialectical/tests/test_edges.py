@@ -147,12 +147,6 @@ def test_kinds_that_end_alike_cannot_be_told_apart() -> None:
     assert row[2] == "0.0" and row[4] == "p = 1"
 
 
-def test_a_depth_is_drawn_if_one_prediction_in_two_hundred_is_made_there() -> None:
-    for share, drawn in ((0.0051, "012345"), (0.0049, "01234")):
-        made = changed("parts", "corrected", "members", 0, "depth", "5", to=[0.1, share])
-        assert figures.depths(made) == [*drawn]
-
-
 def test_the_emblem_is_a_loss_that_crosses_the_floor() -> None:
     picture = figures.emblem()
     floor, curve, end = picture.fig.axes[0].lines
