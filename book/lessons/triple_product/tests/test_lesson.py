@@ -9,9 +9,10 @@ from torch import Generator
 
 from attn_notes.models.triple_product import AttentionOnly
 from book.lessons.triple_product import recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-CELLS = exercises.cells(exercises.ROOT / "book" / "triple_product.ipynb")
+CELLS = exercises.cells(exercises.ROOT / lesson_page("triple_product"))
 
 
 @pytest.mark.parametrize("score", recipe.KINDS)
