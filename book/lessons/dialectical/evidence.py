@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -155,12 +155,12 @@ def untrained() -> Tensors:
     return {key: p.detach()[None] for key, p in fresh.named_parameters()}
 
 
-def removals(run: Run, prompt: str, budget: int = 14) -> dict[str, list[float]]:
+def removals(trained: LanguageModel, prompt: str, budget: int = 14) -> dict[str, list[float]]:
     """What the grammar takes away at each choice, for a trained model and an untrained one."""
     fresh = LanguageModel(recipe.MENDED, Generator().manual_seed(0))
     return {
         name: [step.removed for step in decoding.generate(writer, prompt, budget).steps]
-        for name, writer in {"trained": run.member(0), "untrained": fresh}.items()
+        for name, writer in {"trained": trained, "untrained": fresh}.items()
     }
 
 
@@ -177,6 +177,11 @@ ALONE = Choice(
     },
 )
 ASKED = (ALONE,)
+TAKEN = Choice(
+    "taken away",
+    "They take away",
+    {"nearly nothing": 0.0, "about a tenth": 0.1, "about a third": 0.33, "more than half": 0.6},
+)
 
 
 def predicted(recorded: Recorded) -> list[Part]:
@@ -186,3 +191,9 @@ def predicted(recorded: Recorded) -> list[Part]:
         return [ALONE.came(ALONE.options["much more"])]
     typical = float(paid.median())
     return [ALONE.came(min(ALONE.options.values(), key=lambda nats: abs(nats - typical)))]
+
+
+def taken(removed: Mapping[str, Sequence[float]]) -> Part:
+    """What became of what the page on writing asks: how much a trained model loses, on average."""
+    mean = sum(removed["trained"]) / len(removed["trained"])
+    return TAKEN.came(min(TAKEN.options.values(), key=lambda share: abs(share - mean)))

@@ -370,14 +370,17 @@ def stopping(recorded: Recorded) -> Picture:
 def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
     """How much of a model's wish the grammar takes away, choice by choice."""
     means = {name: sum(taken) / len(taken) for name, taken in writers.items()}
-    with house.figure(5.5, 2.5) as (fig, ax):
+    with house.figure(TEXT, 2.9) as (fig, ax):
         for (name, taken), colour in zip(
             writers.items(), (COLOUR["mask mended"], GREY), strict=False
         ):
             ax.plot(range(1, len(taken) + 1), taken, "o-", color=colour, markersize=3.5, label=name)
-        ax.set(xlabel="character written", ylabel="probability removed", ylim=(-0.03, 1.03))
+        ax.set(ylim=(-0.03, 1.03), yticks=[0, 0.5, 1])
+        ax.set_xlabel("character written", fontsize=LETTERS)
+        ax.set_ylabel("share taken away", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
         fig.legend(
-            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=LETTERS
         )
     least = min(means, key=means.__getitem__)
     others = [name for name in means if name != least]
@@ -625,23 +628,25 @@ def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Pictur
         opened = brackets.depth(brackets.encode(text)).tolist()[len(prompt) - 1 :]
         return [budget - i for i in range(len(opened))], opened
 
-    with house.figure(5.5, 3.7) as (fig, ax):
+    with house.figure(TEXT, 4.2) as (fig, ax):
         left = torch.arange(0, budget + 1)
         ax.fill_between(left, left, budget, color=GREY, alpha=0.16, linewidth=0)
-        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=10, ha="center")
+        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=LETTERS, ha="center")
         for remaining in range(budget + 1):
             for d in range(min(remaining, 6) + 1):
                 ax.plot(remaining, d, "o", color=GREY, markersize=2.5)
         for text, style, colour, label in (
-            (drawn, "o-", COLOUR["corrected"], "with the grammar"),
-            (forbidden, "s--", INK, "what it forbids"),
+            (drawn, "o-", COLOUR["mask mended"], "with the bans"),
+            (forbidden, "s--", INK, "what they forbid"),
         ):
             name = f"{label}: {''.join(shown(text))}"
             ax.plot(*path(text), style, color=colour, markersize=4.5, linewidth=1.4, label=name)
-        ax.set(xlim=(budget + 0.4, -0.4), ylim=(-0.3, 6.5), xlabel="characters left",
-               ylabel="brackets open")  # fmt: skip
+        ax.set(xlim=(budget + 0.4, -0.4), ylim=(-0.3, 6.5))
+        ax.set_xlabel("characters left", fontsize=LETTERS)
+        ax.set_ylabel("brackets open", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
         ax.set_xticks(range(budget, -1, -1))
-        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=10)
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=LETTERS)
     left_, opened = path(forbidden)
     crossed = next(r for r, d in zip(left_, opened, strict=True) if d > r)
     return Picture(

@@ -4,14 +4,15 @@ import math
 from functools import cache
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from attn_notes.analysis import leaks, statistics
 from attn_notes.analysis.statistics import Finding
+from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY, Brackets
 from book.kit.words import number, percent, span
-from book.lessons.dialectical import checks, claims, evidence, figures, measure, recipe
+from book.lessons.dialectical import checks, claims, decoding, evidence, figures, measure, recipe
 from book.lessons.dialectical.widget import BracketGenerator
 from tests.pages.said import COUNT, Reading, Says, Told
 
@@ -28,6 +29,7 @@ NOTHING = math.log(len(VOCABULARY))  # what knowing nothing costs
 
 def said(page: Reading) -> None:
     pages = page("dialectical"), page("dialectical_evidence"), page("teaching")
+    of_bans(page("dialectical_writing"))
     for of in (of_settings, of_readings, of_parts, of_halting, of_writing, of_methods):
         of(*pages)
 
@@ -197,6 +199,22 @@ def of_writing(_: Says, proof: Says, __: Says) -> None:
           "keeps all of that whatever the logits", held=kept)
     proof("may write nothing but filler until it has to close",
           where=faults("grammar", "ten fillers in a row") > 0)
+
+
+def of_bans(writing: Says) -> None:
+    both, texts = ("published", "corrected"), 2 * len(recipe.BUDGETS) * found().texts
+    writing(f"In {2 * texts} texts by {COUNT[len(both)]} kinds of trained models",
+            "half of them with 30 taken off every score", "none leaves a bracket open",
+            held=[told(f"By the grammar: {what}") for what in ("balanced", "no PAD", "within")])
+    fillers = claims.faults(found(), "grammar", "ten fillers in a row", both, "as trained")
+    writing("may write nothing but filler until it has to close", where=fillers > 0)
+    removed = evidence.removals(evidence.model("published, masked"), "((a)((")
+    mean = {name: sum(shares) / len(shares) for name, shares in removed.items()}
+    writing("they take next to nothing here", where=mean["trained"] < 0.001)
+    writing("it loses about a third on average", where=0.28 < mean["untrained"] < 0.38)
+    fresh = LanguageModel(recipe.MENDED, Generator().manual_seed(0))
+    steps = decoding.generate(fresh, "((a)((", 14).steps
+    writing("gives every sign some chance", where=all(step.wanted.min() > 0.05 for step in steps))
 
 
 def told_from(seeds: int, asked: int) -> int:
