@@ -46,6 +46,15 @@ def teach(widget: BracketGenerator) -> None:
         )
 
 
+def writer(prompt: str) -> BracketGenerator:
+    """What a model writes: one that has learnt nothing, and the lesson's two."""
+    widget = BracketGenerator(view="writing", views=["writing"], prompt=prompt)
+    widget.load("untrained", evidence.untrained(), recipe.MENDED)
+    for name, config in recipe.LESSON.items():
+        widget.load(name, evidence.stacked(name), config)
+    return widget
+
+
 def put_in(runs: Mapping[str, Run], *widgets: BracketGenerator) -> None:
     """Let widgets show the first seed of what the lesson has trained."""
     for name, run in runs.items():
