@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT / lesson_page(stem) for stem in lesson_stems(ROOT))
 EVIDENCE = [
     path
-    for path in sorted((ROOT / "book").glob("lessons/*/*_*.ipynb"))
-    if path not in CHAPTERS  # what stands below a lesson may have exercises of its own
+    for path in sorted((ROOT / "book").glob("lessons/*/*.ipynb"))
+    if path.stem != path.parent.name  # what stands below a lesson may have exercises of its own
 ]
 
 
