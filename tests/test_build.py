@@ -623,8 +623,38 @@ def test_site_has_todays_title_and_todays_package(built, monkeypatch):
     write_notebook(root, prose="# Today's title")
     build.site(root)
     page = root / "_build/html/book/lessons/tiny/tiny.html"
-    assert "Today’s title" in page.with_name("index.html").read_text("utf-8")  # in its contents
+    contents = root / "_build/html/book/index.html"
+    assert "Today’s title" in contents.read_text("utf-8")
     assert "42 6" in page.read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_one_lesson_is_a_page_and_what_has_changed_shows(built, monkeypatch):
+    root, _ = built
+    monkeypatch.setenv("FAST", "1")
+    for title in ("Today", "Tomorrow"):
+        write_notebook(root, prose=f"# {title}")
+        said = build.page(root, "tiny").read_text("utf-8")
+        assert f"<h1>{title}" in said and "42 6" in said
+
+
+def test_one_lesson_needs_no_other_executed(project, monkeypatch, main):
+    rendered = pretend_rendering(monkeypatch)
+    monkeypatch.setattr(execution, "Run", InstantRun)
+    monkeypatch.setenv("FAST", "")
+    write_notebook(project, name="other")
+    contents = FILES["_toc.yml"] + "- file: book/lessons/other/other\n"
+    (project / "_toc.yml").write_text(contents)
+    (project / "book/index.md").write_text("# Tiny\n\n```{live-widget} other\n```\n\nEnd.\n")
+    page = build.page(project, "tiny")
+    assert [name.partition("-")[0] for name in kept(project)] == ["tiny"] and len(rendered) == 1
+    assert page.name == "tiny.html" and os.environ["FAST"] == "1"
+    assert "live" not in (page.parents[2] / "index.md").read_text()
+    (project / "book/lessons/other/other.ipynb").unlink()  # and what is gone is not shown
+    (project / "_toc.yml").write_text(FILES["_toc.yml"])
+    build.page(project, "tiny")
+    assert not list((project / "_build/page/site").rglob("other.ipynb"))
+    assert main("page", "cats") == (1, "Which lesson? LESSON=tiny\n")
 
 
 @pytest.mark.slow

@@ -129,13 +129,13 @@ def evidence_page(stem: str) -> Path:
 
 
 def lesson_of(page: str | Path) -> str:
-    """Whose page this is, the notes for teaching it among them; empty if it is no lesson's.
+    """Whose notebook a page is; empty if it is none of a lesson's.
 
-    >>> lesson_of("book/lessons/trm/trm_evidence"), lesson_of("book/reference/tasks")
+    >>> lesson_of("book/lessons/trm/trm_evidence"), lesson_of("book/lessons/trm/teaching")
     ('trm', '')
     """
-    folder = Path(page).parent
-    return folder.name if folder.parent == LESSONS else ""
+    folder, name = Path(page).parent, Path(page).stem
+    return folder.name if folder.parent == LESSONS and name.startswith(folder.name) else ""
 
 
 def pages_of(root: Path, stem: str) -> list[Path]:

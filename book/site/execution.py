@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 
 import nbformat
@@ -137,8 +137,12 @@ def longest_first(root: Path, chapters: list[Chapter]) -> list[Chapter]:
     return sorted(chapters, key=lambda chapter: -expected_seconds(root, chapter))
 
 
-def execute(root: Path) -> None:
+def execute(root: Path, only: Collection[Path] | None = None) -> None:
     """Execute the chapters whose outputs are not kept yet; keep the outputs of those that succeed.
+
+    Args:
+        root: of the project.
+        only: these of its notebooks, or all.
 
     Raises:
         BookError: a chapter failed. Its report, with the failing cell, has been printed.
@@ -146,7 +150,8 @@ def execute(root: Path) -> None:
     """
     with only_build(root) as folder:
         fetch_data(root, folder)
-        stale = [c for c in read_chapters(root) if executed_copy(root, c) is None]
+        chapters = [c for c in read_chapters(root) if only is None or c.path in only]
+        stale = [chapter for chapter in chapters if executed_copy(root, chapter) is None]
         if not stale:
             print("Chapters: nothing to execute.")
             return
