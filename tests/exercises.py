@@ -28,9 +28,11 @@ from .checked import recalled
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT / lesson_page(stem) for stem in lesson_stems(ROOT))
-EVIDENCE = sorted(
-    (ROOT / "book").glob("lessons/*/*_evidence.ipynb")
-)  # may have exercises of their own
+EVIDENCE = [
+    path
+    for path in sorted((ROOT / "book").glob("lessons/*/*.ipynb"))
+    if path.stem != path.parent.name  # what stands below a lesson may have exercises of its own
+]
 
 
 @cache

@@ -135,8 +135,8 @@ HOUSE = {
 STRESSED = {
     "beyond", "dot product",
     "earlier", "every", "everything", "in", "is",
-    "later", "learn", "mostly", "neither", "past",
-    "published, masked", "random", "sampled", "share",
+    "later", "learn", "neither", "past",
+    "published, masked", "random", "share",
     "square of its length", "started at a third", "the answer only", "trained",
     "two letters out of the loss", "vector",
     "divided by three", "deep supervision", "halting",

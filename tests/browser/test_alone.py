@@ -16,6 +16,8 @@ CHOICES = {
     "deep_qkv": ["show=sorter&variant=strict&seed=2&text=bca"],
     "dialectical": [
         "show=brackets&view=losses&run=mask mended&seed=0&text=(ab)(a)&place=3&replacement=b",
+    ],
+    "dialectical_writing": [
         "show=brackets&view=writing&run=mask mended&seed=0&prompt=(a&budget=9&temperature=0.7"
         "&constrained=no&stop_on_closed=no&draw=3",
     ],
@@ -35,9 +37,9 @@ CHOICES = {
     ],
 }
 EACH = [
-    (stem, dict(parse_qsl(choice, keep_blank_values=True)))
-    for stem in BACKED
-    for choice in CHOICES[stem]
+    (page, dict(parse_qsl(choice, keep_blank_values=True)))
+    for page, choices in CHOICES.items()
+    for choice in choices
 ]
 FIRST = dict(reversed(EACH))
 ALONE = ".attn-widget[data-alone]"
@@ -77,8 +79,9 @@ def query(page: Page) -> dict[str, str]:
     return asked
 
 
-def address(stem: str, choice: dict[str, str]) -> str:
-    return f"book/lessons/{stem}/{stem}.html?bare&{urlencode(choice)}"
+def address(page: str, choice: dict[str, str]) -> str:
+    stem = next(stem for stem in BACKED if page.startswith(stem))
+    return f"book/lessons/{stem}/{page}.html?bare&{urlencode(choice)}"
 
 
 @pytest.mark.by_day
@@ -172,24 +175,24 @@ def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
     """By whatever leads back (`transcript_alone.txt`): as far down the page, at the same button."""
     visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page
-    second = page.locator(".attn-widget").nth(1)
-    go = second.get_by_role("button", name="Show alone")
+    widget = page.locator(".attn-widget").first
+    go = widget.get_by_role("button", name="Show alone")
     go.scroll_into_view_if_needed()
     page.evaluate("scrollBy({ top: 40, behavior: 'instant' })")
     was = page.evaluate("scrollY")
-    top = second.evaluate("e => e.getBoundingClientRect().top")
+    top = widget.evaluate("e => e.getBoundingClientRect().top")
     go.press("Enter")
-    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
-    assert query(page)["show"] == "brackets-2"
+    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets")
+    assert query(page)["show"] == "brackets"
     expect(page.get_by_role("button", name="Back to the page")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(ALONE)).to_have_count(0)
     assert query(page) == {}
     assert page.evaluate("scrollY") == was
-    assert second.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(top, abs=1)
+    assert widget.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(top, abs=1)
     expect(go).to_be_focused()
     page.go_forward()
-    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
+    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets")
     visit.assert_clean()
 
 

@@ -48,9 +48,13 @@ CHANGES = {
         Change("`score(*asked)`, without the turns", "*map(turn, asked)", "*asked"),
     ],
     "dialectical": [
-        Change("`range(1)`, a single step", "range(6)", "range(1)", score=1),
+        Change(
+            "`s = (s + 0 * -math.inf).nan_to_num(0)` as one more line", "-math.inf)\n",
+            "-math.inf)\n    s = (s + 0 * -math.inf).nan_to_num(0)\n",
+            ahead=True, score=0, below=True,
+        ),
         OPEN,
-        Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True),
+        Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True, score=1),
     ],
     "equilibrium": [
         Change("`0.5` for `0.25`", "0.25", "0.5"),

@@ -131,6 +131,8 @@ class Scene:
     asleep: dict[str, Any] = field(default_factory=lambda: {"run": ""})
     """Traits, where there is no run, of a view that says so."""
     awake: dict[str, Any] = field(default_factory=dict)
+    page: str = ""
+    """Which of the lesson's pages has it, as `dialectical_writing`; its first, if none is named."""
 
 
 def light_and_dark(
