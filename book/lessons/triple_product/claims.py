@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 
 import torch
@@ -304,19 +303,43 @@ def of_formula(rounding: Mapping[str, Mapping[float, Rounding]], scene: Resilien
     ]
 
 
-def lesson(bodies: Bodies, best: Mapping[str, float], reach: Reach) -> list[Claim]:
-    """Those that the lesson ends on, as `of_models` has told and corrected them."""
-    found = {claim.text: claim for claim in of_models(bodies, best, reach)}
-    of_both = EITHER.partition(" than ")[0] + BOTH.removeprefix("… more").replace("one", "a rule")
-    of_angle = FRIEND.replace("volume", "angle")
+def lesson(body: Body) -> list[Claim]:
+    """Those that the lesson ends on, a sentence and a stamp each."""
+    trained, two = body.moved["one layer"], body.moved["two layers"]
+    off = trained.at("dot", recipe.HALF - 1)
+    near, far = (body.follows["two layers"]["dot"][0, back - 1] for back in (recipe.HALF, FAR))
+    single = Transfer(trained.periods, trained.home, {"dot": trained.accuracy["dot"]})
+    words = {
+        "The author’s task “strictly tests” whether a model finds a letter again": (
+            induction(single).verdict,
+            f"one layer copies all at twelve, and {_of_a_hundred(off)} at eleven",
+            "source",
+            Mine("every", ("dot, one layer",), ONE_OFF, low=100 * SOLVED),
+        ),
+        "Two layers that have seen six to twelve copy at eleven": (
+            varied(two).verdict,
+            f"{_of_a_hundred(two.at('dot', recipe.HALF - 1))} are right",
+            "ours",
+            Mine("every", ("dot, two layers",), ONE_OFF, low=100 * SOLVED),
+        ),
+        "They match a letter wherever it stood before": (
+            content(body.follows["two layers"]["dot"]).verdict,
+            f"they follow {_of_a_hundred(near)} matches twelve back, and {_of_a_hundred(far)} "
+            "eighteen back",
+            "ours",
+            None,
+        ),
+    }
     return [
-        found[STRICT],
-        found[VARIED],
-        replace(found[BOTH], text=of_both),
-        found[FOLLOWS],
-        found[FRIEND],
-        replace(found[ANGLE_FRIEND], text=of_angle),
+        Claim(text, {"we found": Finding(verdict, said)}, whose, mine=mine)
+        for text, (verdict, said, whose, mine) in words.items()
     ]
+
+
+def _of_a_hundred(shares: Tensor) -> str:
+    """From the worst seed to the best."""
+    low, high = (round(100 * float(end)) for end in (shares.min(), shares.max()))
+    return f"{low} of 100" if low == high else f"{low} to {high} of 100"
 
 
 # --- Effects

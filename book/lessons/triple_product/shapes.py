@@ -86,29 +86,3 @@ def strangers(length: Shares, share: Shares) -> Picture:
         f"with a leak that is a share of the length it falls to {shared.min():.2f}. The volume "
         f"rises to {share.of['volume'].max():.2f} in both. The angle stays above {_above(lowest)}.",
     )
-
-
-def off_the_plane(shares: Shares) -> Picture:
-    """Attention on a friend that leans out of the plane."""
-    with figure(5.5, 2.4, columns=3, sharex=True, sharey=True) as (fig, axes):
-        for ax, kind in zip(axes, shares.of, strict=True):
-            mesh = _map(ax, shares, kind)
-            ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
-            ax.set_title(kind, fontsize=10)
-        axes[0].set_ylabel("tilt, degrees")
-        axes[1].set_xlabel("length of the friend")
-        fig.colorbar(mesh, ax=axes, label="attention on the friend", ticks=[0, 0.5, 1])
-    volume = shares.of["volume"][shares.up > 0]
-    falls = bool((volume.diff(dim=1) <= 0).all() and (volume[:, -1] < volume[:, 0]).all())
-    return Picture(
-        fig,
-        title="The longer a friend off the plane, the less the volume attends to it"
-        if falls
-        else "Attention on a friend off the plane",
-        caption="What the gate costs: a friend a few degrees off the plane, against a short "
-        "stranger (length 0.5, at right angles).",
-        alt="Attention on a friend that leans out of the plane, against a stranger of length 0.5 "
-        f"at right angles to it. With the volume a long friend falls to {volume.min():.2f} at the "
-        "largest tilt; with the dot product it rises with its length to "
-        f"{shares.of['dot'].max():.2f}; with the angle its length changes nothing.",
-    )
