@@ -111,7 +111,7 @@ export function copierTraining({ uid, root, model, follow }) {
       floor,
       top: TOP_LOSS,
       criterion: `below, copies right, up to ${percent(copied)}`,
-      lasts: choice.speed === "watch" ? "some ten seconds" : "",
+      lasts: choice.layers === 1 ? "less than half a minute" : "a minute or two",
       words: `the floor, ${floor.toFixed(4)}: no predictor is lower`,
     };
   }

@@ -12,13 +12,13 @@ from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
 from book.kit.claims import Claim, Mine, corrected
 from book.kit.words import median, rounded, span
 from book.lessons.triple_product import recipe
-from book.lessons.triple_product.evidence import Bodies, Body
+from book.lessons.triple_product.evidence import COPIED, Bodies, Body
 from book.lessons.triple_product.geometry import Resilience, Rounding
 from book.lessons.triple_product.learnt import Transfer
 from book.lessons.triple_product.rules import Reach
 
 LOWER = "which kind ends lower"  # the family of all comparisons of two kinds
-SOLVED = 0.9  # a share of copies right that counts as copying
+SOLVED = COPIED
 FAR = 18  # places back, where no period of the varied task puts the source
 
 NAMES = {
@@ -333,6 +333,47 @@ def lesson(body: Body) -> list[Claim]:
     return [
         Claim(text, {"we found": Finding(verdict, said)}, whose, mine=mine)
         for text, (verdict, said, whose, mine) in words.items()
+    ]
+
+
+def volume(bodies: Bodies) -> list[Claim]:
+    """Those that the second page ends on, likewise: of models trained as there, and for longer."""
+    (body, _), (at_once, longer) = bodies.values(), bodies
+    found = {claim.text: claim.findings for claim in _pairs(bodies)}
+    loud = body.loud
+    assert loud is not None
+    stranger = _copies(loud.of("others", "volume", 100.0), "")
+    whisper = _copies(loud.of("others", "volume", 0.1), "")
+    ends = [
+        found[PAIRS[layers, "volume", recipe.WIDER]][column]
+        for layers in ("one layer", "two layers")
+        for column in (at_once, longer)
+    ]
+    worse = all(end.verdict is False for end in ends)
+    return [
+        Claim(text, {"we found": Finding(verdict, said)}, whose)
+        for text, verdict, said, whose in (
+            (
+                "A stranger cannot shout the volume down",
+                stranger.verdict,
+                "beside a letter a hundred times as loud "
+                f"{_of_a_hundred(loud.of('others', 'volume', 100.0))} other copies are right",
+                "source",
+            ),
+            (
+                "“You must be in the plane to play”",
+                whisper.verdict,
+                "beside a letter at a tenth of its size "
+                f"{_of_a_hundred(loud.of('others', 'volume', 0.1))} are right",
+                "source",
+            ),
+            (
+                "The volume copies better than a dot product of as many weights",
+                False if worse else None,
+                "the dot product ends lower in at least 63 of 64 pairs of seeds",
+                "ours",
+            ),
+        )
     ]
 
 

@@ -21,7 +21,7 @@ from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
 from book.kit import results
-from book.kit.predictions import Number, Part
+from book.kit.predictions import Choice, Number, Part
 from book.lessons.triple_product import learnt, recipe
 from book.lessons.triple_product.learnt import Circuits, Loudness, Runs, Transfer
 from book.lessons.triple_product.rules import Reach
@@ -364,6 +364,8 @@ def settings() -> dict[str, How]:
     return found
 
 
+COPIED = 0.9  # a share of copies right that counts as copying
+
 ELEVEN = Number(
     "copied right at eleven",
     0,
@@ -380,3 +382,21 @@ def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
     Whoever knows the period, or reads, has all of them right.
     """
     return [ELEVEN.came(100 * moved.at(kind, recipe.HALF - 1).mean().item())]
+
+
+LOUD = Choice(
+    "one letter louder",
+    "One letter is three times as loud, and still copied are",
+    {
+        "all twelve": 3.0,
+        "the eleven others": 2.0,
+        "only the loud one": 1.0,
+        "none": 0.0,
+    },
+)
+
+
+def heard(loud: Loudness, kind: str = "volume", factor: float = 3.0) -> list[Part]:
+    """What became of what the second page asks: what is copied beside one louder letter."""
+    others, own = (loud.at(what, kind, factor) > COPIED for what in ("others", "own"))
+    return [LOUD.came(2.0 * others + own)]

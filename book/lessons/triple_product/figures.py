@@ -225,6 +225,7 @@ def cure(body: Body) -> Picture:
         {f"dot, {name}": words.replace("\n", " ") for name, words in TAUGHT.items()},
         form="dots",
         series="eleven",
+        reads={"at eleven": None},
         unit=" %",
     )
     return Picture(

@@ -17,29 +17,28 @@ def idea() -> Picture:
     keys = torch.stack([along, torch.zeros_like(along), height], -1).flatten(0, 1)
     q, r = torch.eye(3)[:1], torch.eye(3)[1:2]
     panels = {
-        "dot product": q @ keys.T,
         "volume": -stable_volume(q, keys, r),
         "angle": cos2_to_plane(q, keys, r),
     }
-    with figure(5.5, 2.2, columns=3, sharey=True) as (fig, axes):
+    with figure(5.5, 2.1, columns=2, sharey=True) as (fig, axes):
         for ax, (name, score) in zip(axes, panels.items(), strict=True):
             values = score.view(along.shape)
             levels = torch.linspace(values.min().item(), values.max().item(), 9).tolist()
             ax.contourf(along, height, values, levels=levels, cmap=SHARES)
             arrow = {"arrowstyle": "->", "color": MAUVE, "lw": 2}
             ax.annotate("", (1, 0), (0, 0), arrowprops=arrow)
-            ax.set_title(name, fontsize=10)
+            ax.set_title(name, fontsize=11.5)
             ax.set(aspect="equal", yticks=[0, 1, 2])
             ax.set_xticks([-2, 0, 1, 2], ["−2", "0", "q", "2"])
-        axes[0].set_ylabel("height h")
-        axes[1].set_xlabel("the key's coordinate along q")
+            ax.tick_params(labelsize=11)
+        axes[0].set_ylabel("height", fontsize=11.5)
     return Picture(
         fig,
-        title="The volume sees a key's height above the plane, the angle its direction",
-        caption="The more a place stands out from the page, the higher a key there scores.",
-        alt="Contours of three scores over a key's place. The dot product changes along q only, "
-        "in upright stripes. The volume changes with the height only, in level stripes that get "
-        "narrower. The angle changes from ray to ray out of the origin.",
+        title="The volume sees a key’s height, the angle its direction",
+        caption="Where the tip of a key may be, above the plane and along q: the more a place "
+        "stands out from the page, the higher a key there scores.",
+        alt="Contours of two scores over a key’s place. The volume changes with the height only, "
+        "in level stripes that get narrower. The angle changes from ray to ray out of the origin.",
     )
 
 

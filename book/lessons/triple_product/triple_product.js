@@ -91,7 +91,7 @@ async function render({ model, el }) {
     twelve: () => open(1, TWELVE),
     eleven: () => open(1, ELEVEN),
     "two-layers": () => open(2, ELEVEN),
-    ...(model.get("modes").includes("hand") ? { space: () => save({ mode: "hand" }) } : {}),
+    ...(model.get("modes").includes("hand") ? modes.hand.states : {}),
   };
   const close = opens(root, states, { model, chosen: traits });
   return () => {
