@@ -160,7 +160,7 @@ def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
 def lessons(root: Path) -> dict[str, NotebookNode]:
     """The lessons as they were executed, by their stems, in their order."""
     chapters = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
-    paths = {stem: Path("book") / f"{stem}.ipynb" for stem in dependencies.lesson_stems(root)}
+    paths = {stem: dependencies.lesson_page(stem) for stem in dependencies.lesson_stems(root)}
     return {stem: with_outputs(root, chapters[path]) for stem, path in paths.items()}
 
 

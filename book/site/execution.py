@@ -118,11 +118,6 @@ def keep(root: Path, run: Run) -> None:
 # Running
 
 
-def _shown(chapter: Chapter) -> str:
-    """A chapter's path below `book`: `deep_qkv.ipynb`, `evidence/deep_qkv.ipynb`."""
-    return chapter.path.relative_to("book").as_posix()
-
-
 def seconds_it_says(notebook: NotebookNode) -> float:
     """How long a notebook says that it takes; infinity if it does not, which starts it first."""
     seconds = notebook.metadata.get(SECONDS)
@@ -156,11 +151,11 @@ def execute(root: Path) -> None:
             print("Chapters: nothing to execute.")
             return
         executed_copies(root).mkdir(parents=True, exist_ok=True)
-        print(f"Executing {', '.join(_shown(chapter) for chapter in stale)} ...", flush=True)
+        print(f"Executing {', '.join(chapter.path.name for chapter in stale)} ...", flush=True)
         failed = []
         with contextlib.closing(ended_runs(longest_first(root, stale), folder)) as runs:
             for run in runs:
-                name = _shown(run.chapter)
+                name = run.chapter.path.name
                 if run.returncode:
                     files.require_room(folder)
                     failed.append(name)

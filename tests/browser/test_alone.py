@@ -78,7 +78,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 def address(stem: str, choice: dict[str, str]) -> str:
-    return f"book/{stem}.html?bare&{urlencode(choice)}"
+    return f"book/lessons/{stem}/{stem}.html?bare&{urlencode(choice)}"
 
 
 @pytest.mark.by_day
@@ -86,7 +86,7 @@ def address(stem: str, choice: dict[str, str]) -> str:
 def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) -> None:
     """How large its letters are is `test_decks.py`."""
     name = FIRST[stem]["show"]
-    visit = open_page(f"book/{stem}.html?show={name}")
+    visit = open_page(f"book/lessons/{stem}/{stem}.html?show={name}")
     page = visit.page
     expect(page.locator(ALONE)).to_have_attribute("data-show", name)
     expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
@@ -170,7 +170,7 @@ def test_nonsense_in_the_address_changes_nothing_and_is_told(
 
 def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
     """By whatever leads back (`transcript_alone.txt`): as far down the page, at the same button."""
-    visit = open_page("book/dialectical.html")
+    visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page
     second = page.locator(".attn-widget").nth(1)
     go = second.get_by_role("button", name="Show alone")
@@ -194,7 +194,7 @@ def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
 
 
 def test_a_state_opens_there_too(open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html?bare&show=sorter&seed=3#open-failed")
+    visit = open_page("book/lessons/deep_qkv/deep_qkv.html?bare&show=sorter&seed=3#open-failed")
     page = visit.page
     expect(page.locator(f"{ALONE} .abc-score")).not_to_have_text("27 of 27 sorted")
     page.wait_for_function("!location.hash && location.search.includes('variant=')")
@@ -216,7 +216,9 @@ def test_escape_belongs_first_to_what_is_in_the_widget(open_page: OpenPage) -> N
 
 
 def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html?show=sorter&text=bca", base=site.as_uri() + "/")
+    visit = open_page(
+        "book/lessons/deep_qkv/deep_qkv.html?show=sorter&text=bca", base=site.as_uri() + "/"
+    )
     page = visit.page
     expect(page.locator(f"{ALONE} .abc-output")).to_have_text("abc")
     page.keyboard.press("Escape")

@@ -30,7 +30,7 @@ from .conftest import Visit
 from .training_page import trained
 from .widget_page import Field, Scene
 
-CHAPTER = "book/dialectical.html"
+CHAPTER = "book/lessons/dialectical/dialectical.html"
 PROMPTS = ("((", "a", "(a(b)", "() ", "(((c")
 TASK = Brackets(max_length=23)
 close = partial(closely, atol=1e-6)

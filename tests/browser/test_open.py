@@ -6,11 +6,15 @@
 import pytest
 from playwright.sync_api import expect
 
+from book.site.dependencies import lesson_page
+
 from .conftest import BACKED, ROOT, OpenPage
 
 LINK = 'article a[href^="#open-"]'
-NOTEBOOKS = {stem: (ROOT / "book" / f"{stem}.ipynb").read_text("utf-8") for stem in BACKED}
-WITH_LINKS = [f"book/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text]
+NOTEBOOKS = {stem: (ROOT / lesson_page(stem)).read_text("utf-8") for stem in BACKED}
+WITH_LINKS = [
+    f"book/lessons/{stem}/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text
+]
 SHOWN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
   [...widget.querySelectorAll("input, select, output, [role=status], svg, .attn-message")].map(
     (part) => [part.checked, part.value,
@@ -91,7 +95,7 @@ def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: Ope
 
 def test_the_address_says_which_of_two_widgets(open_page: OpenPage) -> None:
     """The second is far down the page, below another widget, formulas and figures."""
-    visit = open_page("book/dialectical.html")
+    visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page
     first, second = page.evaluate(SHOWN)
     name = page.locator(LINK).first.get_attribute("href")

@@ -20,7 +20,7 @@ from .conftest import Visit
 from .training_page import trained
 from .widget_page import Field, Scene
 
-CHAPTER = "book/triple_product.html"
+CHAPTER = "book/lessons/triple_product/triple_product.html"
 RUNS = [*itertools.product(("one layer", "two layers"), recipe.KINDS)]
 TASKS = (recipe.FIXED, recipe.RANDOM, Copying(5, 40, (7, 39)))  # longer than the alphabet
 NETWORK = """

@@ -29,7 +29,7 @@ from .conftest import Visit
 from .training_page import choose, load, train
 from .widget_page import Field, Scene
 
-CHAPTER = "book/trm.html"
+CHAPTER = "book/lessons/trm/trm.html"
 TASK = recipe.TASK
 TINY = Sudoku(2, 2, held_out_share=0.3)  # 288 grids of 12 classes
 SIZES: dict[str, Any] = dict(vocabulary=7, cells=36, width=6, multiple=4, latent_steps=2, cycles=1)

@@ -76,7 +76,7 @@ TICKING = """(tick) => {
 
 def watched(stem: str, open_page: OpenPage, *, ticking: bool = False) -> tuple[Page, Locator]:
     """A chapter's widget by itself, watched from the start."""
-    visit = open_page(f"book/{stem}.html?bare")
+    visit = open_page(f"book/lessons/{stem}/{stem}.html?bare")
     page = visit.page
     page.add_init_script(f"({WATCH})()")
     if ticking:

@@ -26,7 +26,7 @@ NOTHING = math.log(len(VOCABULARY))  # what knowing nothing costs
 
 
 def said(page: Reading) -> None:
-    pages = page("dialectical"), page("evidence/dialectical"), page("teaching/dialectical")
+    pages = page("dialectical"), page("dialectical_evidence"), page("teaching")
     for of in (of_settings, of_readings, of_parts, of_halting, of_writing, of_methods):
         of(*pages)
 

@@ -14,9 +14,10 @@ from attn_notes.models.dialectical import DialecticalHead
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import Brackets
 from book.lessons.dialectical import recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-CELLS = exercises.cells(exercises.ROOT / "book" / "dialectical.ipynb")
+CELLS = exercises.cells(exercises.ROOT / lesson_page("dialectical"))
 
 
 def run(cell: str) -> dict[str, Any]:

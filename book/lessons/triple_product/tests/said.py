@@ -65,8 +65,8 @@ def followed(name: str, *places: int, match: bool = True) -> list[float]:
 
 
 def said(page: Reading) -> None:
-    lesson, proof = page("triple_product"), page("evidence/triple_product")
-    teaching = page("teaching/triple_product")
+    lesson, proof = page("triple_product"), page("triple_product_evidence")
+    teaching = page("teaching")
     settings(lesson, proof)
     looks(lesson)
     periods(lesson, proof, teaching)

@@ -7,9 +7,10 @@ from torch import Generator
 
 from attn_notes.models.triple_product import AttentionOnly
 from book.lessons.triple_product import recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-CELLS = exercises.cells(exercises.ROOT / "book" / "triple_product.ipynb")
+CELLS = exercises.cells(exercises.ROOT / lesson_page("triple_product"))
 
 
 def test_the_lessons_model_is_the_packages() -> None:

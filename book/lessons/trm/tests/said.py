@@ -37,7 +37,7 @@ def above(better: Tensor, *worse: Tensor) -> bool:
 
 
 def said(page: Reading) -> None:
-    pages = page("trm"), page("evidence/trm"), page("teaching/trm")
+    pages = page("trm"), page("trm_evidence"), page("teaching")
     for part in (
         what_looking_again_brings, the_recipe, the_puzzles, the_kinds, what_it_knows, the_parts
     ):
@@ -63,7 +63,7 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     teaching("what helps a single look is that its layers share their weights", held=[shares])
     lesson("adds to that, four seeds do not tell", untold=[told(claims.APART)])
     alone = [f.findings[R.name] for f in told.every if f.text.startswith("They beat that")]
-    lesson("for each alone, four seeds are [too few for the test](evidence/trm.ipynb)",
+    lesson("for each alone, four seeds are [too few for the test](trm_evidence.ipynb)",
            untold=alone, where=len(alone) == len(claims.OPPONENTS)
            and all("too few seeds" in each.found for each in alone))
 

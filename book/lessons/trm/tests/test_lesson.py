@@ -11,9 +11,10 @@ from torch import Generator, Tensor
 from attn_notes.models.trm import TRM, Rereading, Straight
 from attn_notes.tasks.sudoku import Batch
 from book.lessons.trm import figures, puzzles, recipe, supervision
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-LESSON = exercises.ROOT / "book" / "trm.ipynb"
+LESSON = exercises.ROOT / lesson_page("trm")
 CELLS = exercises.cells(LESSON)
 
 

@@ -1,9 +1,9 @@
 """What the lesson says of its cells and their report does not show."""
 
-from book.site.dependencies import python_code
+from book.site.dependencies import lesson_page, python_code
 from tests import exercises
 
-CELLS = exercises.cells(exercises.ROOT / "book" / "your_model.ipynb")
+CELLS = exercises.cells(exercises.ROOT / lesson_page("your_model"))
 
 
 def test_what_a_detached_half_leaves_right() -> None:
