@@ -338,18 +338,22 @@ def lesson(body: Body) -> list[Claim]:
 
 def volume(bodies: Bodies) -> list[Claim]:
     """Those that the second page ends on, likewise: of models trained as there, and for longer."""
-    (body, _), (at_once, longer) = bodies.values(), bodies
-    found = {claim.text: claim.findings for claim in _pairs(bodies)}
+    body, _ = bodies.values()
+    found = {claim.text: claim.findings for claim in corrected(_pairs(bodies))}
     loud = body.loud
     assert loud is not None
     stranger = _copies(loud.of("others", "volume", 100.0), "")
     whisper = _copies(loud.of("others", "volume", 0.1), "")
-    ends = [
-        found[PAIRS[layers, "volume", recipe.WIDER]][column]
+    ends = {
+        (layers, column): [
+            each.learnings[layers][kind].loss[-1] for kind in ("volume", recipe.WIDER)
+        ]
         for layers in ("one layer", "two layers")
-        for column in (at_once, longer)
-    ]
-    worse = all(end.verdict is False for end in ends)
+        for column, each in bodies.items()
+    }
+    least = min(int((theirs < ours[:, None]).sum()) for ours, theirs in ends.values())
+    pairs = {len(ours) * len(theirs) for ours, theirs in ends.values()}
+    verdicts = {found[PAIRS[layers, "volume", recipe.WIDER]][at].verdict for layers, at in ends}
     return [
         Claim(text, {"we found": Finding(verdict, said)}, whose)
         for text, verdict, said, whose in (
@@ -369,8 +373,8 @@ def volume(bodies: Bodies) -> list[Claim]:
             ),
             (
                 "The volume copies better than a dot product of as many weights",
-                False if worse else None,
-                "the dot product ends lower in at least 63 of 64 pairs of seeds",
+                False if verdicts == {False} else None,
+                f"the dot product ends lower in at least {least} of {max(pairs)} pairs of seeds",
                 "ours",
             ),
         )

@@ -41,14 +41,16 @@ def copier() -> TripleProductExplorer:
     return _counts(widget, NAMES["one layer"])
 
 
-def explorer() -> TripleProductExplorer:
+def explorer(mode: str = "head") -> TripleProductExplorer:
     """The whole of it: vectors by hand, every score in a trained head, and how to train each."""
     widget = TripleProductExplorer()
     for layers, configs in CONFIGS.items():
         for kind in configs:
             _load(widget, kind, layers, evidence.weights(layers, kind))
     _teach(widget, recipe.KINDS)
-    return _counts(widget, "dot, one layer")
+    _counts(widget, "dot, one layer")
+    widget.mode = mode
+    return widget
 
 
 def _counts(widget: TripleProductExplorer, run: str) -> TripleProductExplorer:

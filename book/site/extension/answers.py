@@ -52,9 +52,11 @@ def _write(app: Sphinx) -> None:
 
 def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     stem = lesson_of(page)
-    if app.builder.format != "html" or stem not in set(_lessons(app)):
+    path = Path(app.env.doc2path(page))
+    notebook = path.suffix == ".ipynb"  # not the notes for teaching, which lie beside it
+    if app.builder.format != "html" or not notebook or stem not in set(_lessons(app)):
         return
-    sources = cells.sources_of(Path(app.env.doc2path(page)))
+    sources = cells.sources_of(path)
     static = cells.way_to_static(app, page)
     found, _ = _lesson(app, stem)
     here = [x for x in found if not x.why_not]

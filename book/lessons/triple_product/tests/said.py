@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 from string import ascii_lowercase
 
 import torch
@@ -66,14 +67,15 @@ def followed(name: str, *places: int, match: bool = True) -> list[float]:
 
 def said(page: Reading) -> None:
     lesson, proof = page("triple_product"), page("triple_product_evidence")
+    second = page("triple_product_volume")
     teaching = page("teaching")
     settings(lesson, proof)
     looks(lesson)
     periods(lesson, proof, teaching)
     rules(lesson, proof, teaching)
     matches(lesson, proof)
-    loudness(proof)
-    late(lesson, proof)
+    loudness(second, proof)
+    late(lesson, second, proof)
     rates(proof)
     forms(proof)
 
@@ -268,7 +270,7 @@ def matches(lesson: Says, proof: Says) -> None:
     proof("five times that and more, with the dot product and the angle", where=stand_out)
 
 
-def loudness(proof: Says) -> None:
+def loudness(second: Says, proof: Says) -> None:
     stranger, friend, whisper = map(told, (claims.STRANGER, claims.FRIEND, claims.WHISPER))
     angle, loud = told(claims.ANGLE_FRIEND), BODY.loud
     assert loud is not None
@@ -276,11 +278,17 @@ def loudness(proof: Says) -> None:
     proof("A loud stranger is silenced, as the author", held=[stranger])
     proof("the other copies are right as before", held=[stranger])
     proof("as before, where the dot product loses nearly all", where=dot < 0.2)
-    proof("does not hear a loud stranger, nor a loud friend", held=[stranger], failed=[friend])
+    second("does not hear a loud stranger, nor a loud friend", held=[stranger], failed=[friend])
+    every = loud.at("others", "volume", 100.0) > 0.995
+    second("as loud leaves all other copies right, where the", held=[stranger], where=every)
+    second("right, where the dot product loses most", where=dot < 0.5)
     own, heard = loud.at("own", "volume", 3.0), loud.at("others", "volume", 0.1)
     proof(f"{own:.2f} are right at a factor of 3", failed=[friend])
     proof(f"with one token at a tenth, {heard:.2f} of the other copies", failed=[whisper])
     minds = loud.at("others", "angle", 3.0) > SOLVED
+    second(f"Only {100 * own:.0f} of 100 such copies are right", failed=[friend])
+    second("The angle keeps both at three", held=[angle], where=minds)
+    second(f"at a tenth of its size, {100 * heard:.0f} of 100 other copies", failed=[whisper])
     proof("neither its others nor its own mind a factor of 3", held=[angle], where=minds)
     proof(f"drowns the others ({drowned:.2f} at 100)", where=drowned < SOLVED)
     unheard = loud.at("own", "angle", 0.1)
@@ -292,7 +300,7 @@ def loudness(proof: Says) -> None:
     proof("the expansion makes it so for a good part of these keys", failed=[square])
 
 
-def late(lesson: Says, proof: Says) -> None:
+def late(lesson: Says, second: Says, proof: Says) -> None:
     early, ahead = lower(PAIR, "angle", column=RECORDED), lower(PAIR, "angle")
     plane, control = lower(PAIR, "angle", "line"), lower(ALONE, "angle", "line")
     below = [lower(PAIR, "volume", column=column) for column in (RECORDED, LONGER)]
@@ -306,6 +314,17 @@ def late(lesson: Says, proof: Says) -> None:
     fiftieth = -0.025 < gap < -0.015
     for page in (lesson, proof):
         page("it is ahead, by a fiftieth of a nat", held=[ahead], where=fiftieth)
+    second("behind after 800 steps, and after 3,000 it is ahead", held=[ahead], failed=[early])
+    second("it is ahead by a fiftieth of a nat", held=[ahead], where=fiftieth)
+    single = [lower(ALONE, "angle", column=column) for column in (RECORDED, LONGER)]
+    second("With one layer it ends ahead", held=single)
+    second("With one layer the two cannot be told apart", untold=[control])
+    second("With two the plane ends ahead", held=[plane])
+    little = "With two layers it copies a little better than the usual one, if it trains for long"
+    second(little, held=[ahead], where=fiftieth)
+    least = claims.volume(evidence.on_record())[-1].findings["we found"]
+    words = re.search(r"at least \d+ of \d+ pairs", least.found)
+    second(f"with the higher loss in {words[0]}" if words else "", failed=[least])
     proof("After 3,000 steps the angle ends below it", held=[plane])
     proof("With one layer the angle cannot be told from its control", untold=[control])
     proof("and no plane; with two it ends lower", held=[plane])
