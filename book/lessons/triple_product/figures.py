@@ -472,16 +472,19 @@ def circuit(found: explorer.Circuit) -> Picture:
 
 def loudness(loud: Loudness) -> Picture:
     """Share of copies right when one token is made louder or quieter."""
-    panels = (loud.others, "the eleven other copies"), (loud.own, "the copy of the loud token")
-    with figure(5.5, 2.9, columns=2, sharey=True) as (fig, axes):
+    panels = (loud.others, "the eleven others"), (loud.own, "the loud one itself")
+    with figure(TEXT, 3.2, columns=2, sharey=True) as (fig, axes):
         for ax, (accuracy, title) in zip(axes, panels, strict=True):
             for kind, shares in accuracy.items():
-                band(ax, torch.tensor(loud.factors), shares, COLOUR[kind], kind)
-            ax.set(xscale="log", ylim=(0, 1.03), xlabel="its embedding, times")
+                band(ax, torch.tensor(loud.factors), 100 * shares, COLOUR[kind], kind)
+            ax.set(xscale="log", ylim=(0, 103))
+            ax.set_xlabel("as loud, times", fontsize=LETTERS)
             ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-            ax.set_title(title, fontsize=10)
-        axes[0].set_ylabel("share right")
-        legend_below(fig)
+            ax.set_yticks([0, 50, 100])
+            ax.tick_params(labelsize=LETTERS)
+            ax.set_title(title, fontsize=LETTERS)
+        axes[0].set_ylabel("copied right, %", fontsize=LETTERS)
+        legend_below(fig, LETTERS)
 
     def at(of: str) -> str:
         return "; ".join(
@@ -496,7 +499,7 @@ def loudness(loud: Loudness) -> Picture:
         title="The volume does not hear a loud stranger, nor a loud friend"
         if both
         else "One token made louder or quieter",
-        caption=f"Median of {count} seeds and middle half.",
+        caption=f"The middle one of {SPELLED[count]} models of each kind, and their middle half.",
         alt="Share of copies right when one token's embedding is multiplied. Other copies at a "
         f"factor of 0.1, 3 and 100: {at('others')}. The token's own copy: {at('own')}.",
     )

@@ -85,14 +85,14 @@ def settings(lesson: Says, proof: Says) -> None:
     long, of = (recipe.LONG_ONE, recipe.LONG_TWO), f"{FIXED.length} of {FIXED.vocabulary}"
     first, last = COUNT[seen[0]], COUNT[seen[-1]]
     lesson(
-        f"We train {live} of them on texts that begin again after {COUNT[recipe.HALF]} letters",
+        f"We train {live} models on texts that begin again after {COUNT[recipe.HALF]} letters",
         f"Then we try them on all others, from {COUNT[recipe.TESTED[0]]} to sixteen",
         f"whose second round begins after {first} to {last} letters",
         f"more often than {checks.MOST}, in sequences of {of}",
         f"A small model sees the letters `{explorer.AT_HOME[: recipe.HALF]}`",
         f"This text begins again after {COUNT[NEAR]} letters",
         "no more than a guess would, one letter in sixteen",
-        f"each of our {kept} seeds",
+        f"Each of our {kept} seeds",
         where=ONE["seeds"] == TWO["seeds"]
         and explorer.ELSEWHERE[:NEAR] * 2 == explorer.ELSEWHERE
         and recipe.TESTED[-1] == FIXED.vocabulary == 16,
@@ -170,7 +170,7 @@ def periods(lesson: Says, proof: Says, teaching: Says) -> None:
     lesson("At twelve they copy all", where=every)
     after, random = right(ALONE, 13), followed(ALONE, 13, match=False)[0]
     quarter = abs(after - 0.25) < 0.05 and abs(random - 0.25) < 0.05
-    lesson("At thirteen they get about a quarter, because they are not exact", where=quarter)
+    lesson("At thirteen they get about a quarter, because their aim is not exact", where=quarter)
     aims = [bool((each.argmax(0) == NEAR).all()) for each in evidence.offsets().values()]
     lesson("They have learnt to count. At thirteen", where=aims[0])
     proof("With nothing to find, they still look 11 places back", where=all(aims))

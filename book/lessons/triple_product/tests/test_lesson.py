@@ -23,7 +23,7 @@ def test_the_lessons_model_is_the_packages(score: str) -> None:
     scope: dict[str, Any] = {}
     exec("import torch\nfrom torch.nn import functional as F\n", scope)
     exec(CELLS["model-cell"], scope)
-    exec(SCORES["score-cell"], scope)
+    exec(SCORES["plane-cell"] + "\n\n" + SCORES["score-cell"], scope)
     generator = Generator().manual_seed(4)
     layer = AttentionOnly(recipe.ONE_LAYER[score], generator).layers[0]
     with torch.no_grad():
