@@ -135,13 +135,12 @@ HOUSE = {
 STRESSED = {
     "beyond", "dot product",
     "earlier", "every", "everything", "in", "is",
-    "later", "learn", "mostly", "neither", "past",
+    "later", "learn", "mostly", "neither",
     "published, masked", "random", "sampled", "share",
-    "square of its length", "started at a third", "step", "the answer only", "trained",
+    "started at a third", "step", "the answer only", "trained",
     "two letters out of the loss", "vector",
     "divided by three", "deep supervision", "halting",
     "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
-    "which letter does it look at, and at which should it look?",
     "train", "8 seeds", "another seed", "clear", "play",  # buttons of the page
     # what the picture of seats says, one after another
     "one set of weights", "every look has a loss", "who is done leaves", "some have to stay",
@@ -156,7 +155,7 @@ STRESSED = {
 }  # fmt: skip
 BENT = {
     "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
-    "halts": "halt", "induction heads": "induction head",
+    "halts": "halt",
     "readings": "reading", "thinks": "think", "units": "unit",
 }  # fmt: skip
 

@@ -25,6 +25,10 @@ CHOICES = {
         "show=equilibrium&panel=network&run=untrained&seed=0&text=To be&step=3&selected=2",
     ],
     "triple_product": [
+        "show=arrows&mode=head&run=two layers, taught six to twelve&seed=0&layer=1&head=1"
+        "&text=abcabcab&position=5&key=2&loudness=4",
+    ],
+    "triple_product_volume": [
         "show=arrows&mode=hand&selected=3",
         "show=arrows&mode=head&run=volume, two layers&seed=0&layer=1&head=1&text=abcabcab"
         "&position=5&key=2&loudness=4",
@@ -34,9 +38,11 @@ CHOICES = {
         "&shown=mind&selected=7"
     ],
 }
+SECOND = {"triple_product_volume": "triple_product"}
+"""Second pages, and whose they are."""
 EACH = [
     (stem, dict(parse_qsl(choice, keep_blank_values=True)))
-    for stem in BACKED
+    for stem in (*BACKED, *SECOND)
     for choice in CHOICES[stem]
 ]
 FIRST = dict(reversed(EACH))
@@ -67,7 +73,7 @@ POINTS = """() => {
   }).map((e) => e.outerHTML);
 }"""
 # What can be dragged, by the address that shows it.
-HANDLES = {"triple_product": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
+HANDLES = {"triple_product_volume": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
 
 
 def query(page: Page) -> dict[str, str]:
@@ -78,7 +84,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 def address(stem: str, choice: dict[str, str]) -> str:
-    return f"book/lessons/{stem}/{stem}.html?bare&{urlencode(choice)}"
+    return f"book/lessons/{SECOND.get(stem, stem)}/{stem}.html?bare&{urlencode(choice)}"
 
 
 @pytest.mark.by_day

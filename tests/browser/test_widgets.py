@@ -56,7 +56,8 @@ def test_every_state_is_for_everybody(
 
     And what axe asks for, in both themes: of what is new at a desk, and of the end on a phone.
     """
-    visit = open_page(f"book/lessons/{stem}/{stem}.html" + "?bare" * (where == "bare"))
+    path = f"book/lessons/{stem}/{scene.page or stem}.html"
+    visit = open_page(path + "?bare" * (where == "bare"))
     page = visit.page
     widget = page.locator(".attn-widget").first
     expect(widget).to_have_accessible_name(re.compile(r"\w"))
