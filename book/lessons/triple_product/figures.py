@@ -30,7 +30,7 @@ from book.lessons.triple_product.evidence import Body, Costs, Sweep
 from book.lessons.triple_product.learnt import Loudness, Transfer
 
 TEXT = 5.5  # inches: as wide as the text
-LETTERS = 11.5  # points, of the lesson's own figures
+LETTERS = 13  # points, of the lesson's own figures
 SPELLED = {recipe.ONE["seeds"]: "three", recipe.RECORDED: "eight"}
 
 COLOUR = {
@@ -159,7 +159,7 @@ def transfer(each: Transfer) -> Picture:
     with figure(TEXT, 3.3) as (fig, ax):
         band(ax, torch.tensor(each.periods), right, COLOUR["dot"])
         ax.axhline(chance, color=FLOOR, linestyle=":", linewidth=1)
-        ax.text(16.1, chance + 3, "a guess", ha="right", fontsize=LETTERS)
+        ax.text(16.1, chance + 4, "a guess", ha="right", fontsize=LETTERS)
         ax.set(ylim=(0, 108), xlim=(5.8, 16.2))
         ax.set_xlabel("letters after which the text begins again", fontsize=LETTERS)
         ax.set_ylabel("copied right, %", fontsize=LETTERS)
@@ -411,7 +411,7 @@ def ways() -> Picture:
             ):
                 said = f"{name}: {letter}"
                 ax.text(gap + 0.7, y + at, said, color=colour, va="center", fontsize=LETTERS)
-        ax.set(xlim=(-0.6, 10.9), ylim=(-4.7, 1.8))
+        ax.set(xlim=(-0.6, 11.6), ylim=(-4.7, 1.9))
         ax.set_axis_off()
     return Picture(
         fig,
@@ -445,15 +445,15 @@ def circuit(found: explorer.Circuit) -> Picture:
         bent = {"connectionstyle": "arc3,rad=0.3", "color": MATCH}
         _arrow(ax, (source, -0.45), (len(text), -0.45), **bent)
         ax.text(
-            -0.5, 2.05, f"first look: note the\nletter before ({found.notes:.2f})", color=MAUVE,
+            -0.7, 2.05, f"first look: note the\nletter before ({found.notes:.2f})", color=MAUVE,
             fontsize=LETTERS,
         )  # fmt: skip
         ax.text(
-            11.5, 3.55, f"second look: find the note k ({found.finds:.2f})", color=MATCH,
+            11.2, 3.6, f"second look: find the note k ({found.finds:.2f})", color=MATCH,
             fontsize=LETTERS, ha="center",
         )  # fmt: skip
         ax.text(12.5, -2.35, "and fetch the d", color=MATCH, fontsize=LETTERS, ha="center")
-        ax.set(xlim=(-0.7, len(text) + 0.6), ylim=(-2.5, 4.1))
+        ax.set(xlim=(-0.7, len(text) + 0.6), ylim=(-2.6, 4.3))
         ax.set_axis_off()
     letter, sought = text[source], text[last]
     return Picture(
