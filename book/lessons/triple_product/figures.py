@@ -30,7 +30,7 @@ from book.lessons.triple_product.evidence import Body, Costs, Sweep
 from book.lessons.triple_product.learnt import Loudness, Transfer
 
 TEXT = 5.5  # inches: as wide as the text
-LETTERS = 13  # points, of the lesson's own figures
+LETTERS = 13.0  # points, of the lesson's own figures
 SPELLED = {recipe.ONE["seeds"]: "three", recipe.RECORDED: "eight"}
 
 COLOUR = {
