@@ -135,13 +135,12 @@ HOUSE = {
 STRESSED = {
     "beyond", "dot product",
     "earlier", "every", "everything", "in", "is",
-    "later", "learn", "neither", "past",
+    "later", "learn", "neither",
     "published, masked", "random", "share",
-    "square of its length", "started at a third", "the answer only", "trained",
+    "started at a third", "the answer only", "trained",
     "two letters out of the loss", "vector",
     "divided by three", "deep supervision", "halting",
     "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
-    "which letter does it look at, and at which should it look?",
     "train", "8 seeds", "another seed", "next",  # buttons of the page
     "one set of weights",
     "compute until then",
@@ -154,7 +153,7 @@ STRESSED = {
 }  # fmt: skip
 BENT = {
     "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
-    "halts": "halt", "induction heads": "induction head",
+    "halts": "halt",
     "readings": "reading", "thinks": "think", "units": "unit",
 }  # fmt: skip
 

@@ -27,6 +27,10 @@ CHOICES = {
         "show=equilibrium&panel=network&run=untrained&seed=0&text=To be&step=3&selected=2",
     ],
     "triple_product": [
+        "show=arrows&mode=head&run=two layers, taught six to twelve&seed=0&layer=1&head=1"
+        "&text=abcabcab&position=5&key=2&loudness=4",
+    ],
+    "triple_product_volume": [
         "show=arrows&mode=hand&selected=3",
         "show=arrows&mode=head&run=volume, two layers&seed=0&layer=1&head=1&text=abcabcab"
         "&position=5&key=2&loudness=4",
@@ -69,7 +73,7 @@ POINTS = """() => {
   }).map((e) => e.outerHTML);
 }"""
 # What can be dragged, by the address that shows it.
-HANDLES = {"triple_product": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
+HANDLES = {"triple_product_volume": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
 
 
 def query(page: Page) -> dict[str, str]:

@@ -70,7 +70,7 @@ CHANGES = {
 # fmt: on
 NO_ORDER = {"trm"}
 """Lessons whose model reads a board, not from left to right."""
-SMALL = {"triple_product": ["score"], "dialectical": ["blackboard"]}
+SMALL = {"triple_product": ["ways"], "dialectical": ["blackboard"]}
 """Cells that only show an idea."""
 TRAINED = {"deep_qkv": 1.0, "triple_product": 1.0, "dialectical": 1.0}
 """What the book's own code reaches when it is trained."""

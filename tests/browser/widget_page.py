@@ -126,6 +126,8 @@ class Scene:
     part: str = ""
     """Selects what that is measured of, if it is not the whole widget."""
     open: Callable[[Locator], object] = lambda widget: None
+    page: str = ""
+    """The page in the lesson's folder that shows it first, if not the lesson itself."""
     choice: str = "run"
     """The trait that says which run is shown."""
     asleep: dict[str, Any] = field(default_factory=lambda: {"run": ""})

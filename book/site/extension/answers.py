@@ -53,7 +53,7 @@ def _write(app: Sphinx) -> None:
 def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     stem = lesson_of(page)
     path = Path(app.env.doc2path(page))
-    if app.builder.format != "html" or path.suffix != ".ipynb" or stem not in set(_lessons(app)):
+    if app.builder.format != "html" or stem not in set(_lessons(app)):
         return
     sources = cells.sources_of(path)
     static = cells.way_to_static(app, page)
