@@ -72,6 +72,7 @@ LEFT_OUT = {
                 "losses",
                 "page",
                 "questions",
+                "reports",
                 "slopes",
                 "subject",
                 "sums",
@@ -80,6 +81,7 @@ LEFT_OUT = {
             ),
         )
     },
+    "training.plain": "takes models and optimisers; tests/training/test_plain.py",
     "programs.source": "files: tests/widgets/test_source.py",
     "programs.trainer": "files: tests/programs/test_saving.py",
     "analysis.pretrained": "files: tests/analysis/test_pretrained.py",

@@ -22,12 +22,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from book.kit import figures
-from book.site.dependencies import own_stems
+from book.site.dependencies import lesson_page, own_stems
 
 from .conftest import ROOT, recorded
 
-CHAPTER = ROOT / "book" / "deep_qkv.ipynb"
-OWN = ROOT / "book" / f"{own_stems(ROOT)[0]}.ipynb"
+CHAPTER = ROOT / lesson_page("deep_qkv")
+OWN = ROOT / lesson_page(own_stems(ROOT)[0])
 OPTIONS = (
     "--no-browser",
     "--allow-root",

@@ -8,10 +8,10 @@ import torch
 from attn_notes import doubt
 from attn_notes.analysis import leaks
 from book.lessons.your_model import example, figures, guess
-from book.site.dependencies import python_code
+from book.site.dependencies import lesson_page, python_code
 from tests import exercises
 
-CELLS = exercises.cells(exercises.ROOT / "book" / "your_model.ipynb")
+CELLS = exercises.cells(exercises.ROOT / lesson_page("your_model"))
 
 
 def scope() -> dict:
