@@ -189,6 +189,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       solved: history.filter(({ judged }) => judged).map(({ step, score }) => [step, 100 * score]),
     }),
     guesses: GUESSES,
+    quiet: true,
     outcome,
     found,
   });
