@@ -71,7 +71,7 @@ def _strip(ax: Axes, texts: Sequence[Sequence[str]], arrows: Sequence[Arrow], hi
         plain = a.row == a.to_row and a.to == a.place + 1 and heavy < 1.05
         wrong = not plain or texts[a.to_row][a.to] == "•"
         _arc(ax, start, end, min(1.8 * heavy, 5), PUBLISHED if wrong else OURS)
-    ax.set(xlim=(-0.6, len(texts) * (wide + 1) - 1.4), ylim=(-0.5, 0.75 + 0.45 * high))
+    ax.set(xlim=(-0.6, len(texts) * (wide + 1) - 1.4), ylim=(-0.5, 0.65 + 0.3 * high))
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
@@ -104,16 +104,17 @@ def curves(seen: Mapping[str, Sequence[float]]) -> Picture:
         ax.plot(first, color=PUBLISHED, linewidth=3.4, alpha=0.75)
         ax.plot(second, color=OURS, linewidth=1.6, linestyle="--")
         ax.axhline(0, color=FLOOR, linewidth=1)
-        for at, name, colour in ((0.72, one, PUBLISHED), (0.5, other, OURS)):
-            ax.text(0.98, at, name, transform=ax.transAxes, ha="right", color=colour,
+        for at, name, colour, line in ((0.56, one, PUBLISHED, "-"), (0.4, other, OURS, "--")):
+            ax.plot([0.2, 0.27], [at, at], line, color=colour, transform=ax.transAxes)
+            ax.text(0.3, at, name, transform=ax.transAxes, va="center", color=colour,
                     fontsize=LETTERS)  # fmt: skip
         ax.set(xlim=(0, len(first) - 1), ylim=(-0.1, 3.6))
         ax.set_xlabel("step of training", fontsize=LETTERS)
-        ax.set_ylabel("loss, in nats", fontsize=LETTERS)
+        ax.set_ylabel("loss", fontsize=LETTERS)
         ax.tick_params(labelsize=LETTERS)
     return Picture(
         fig,
-        title="Two losses that nobody could tell apart" if alike else "Two losses as they fall",
+        title="Here the two losses lie on each other" if alike else "Two losses as they fall",
         caption="One model was asked for the wrong letter, the other for the right one.",
         alt=f"Two curves over {len(first) - 1} steps of training. {one.capitalize()}: it ends at "
         f"{ends[0]} nats. {other.capitalize()}: {ends[1]}.",
@@ -173,6 +174,7 @@ def _ahead(ax: Axes) -> None:
     for i in range(6):
         ax.plot(range(i + 1), [-i] * (i + 1), "s", color=GREY, markersize=9, alpha=0.45)
     ax.plot(4, -1, "s", color=PUBLISHED, markersize=9)
+    ax.text(4.6, -1, "ahead", va="center", fontsize=LETTERS, color=PUBLISHED)
     ax.set(xlim=(-4, 9.5), ylim=(-5.7, 0.7))
 
 
@@ -192,6 +194,7 @@ def _compared(ax: Axes) -> None:
     ):
         ax.plot(at + torch.linspace(-0.12, 0.12, 6), heights, "o", color=colour, markersize=5)
         ax.text(at, -0.02, name, ha="center", va="top", fontsize=LETTERS, color=colour)
+    ax.text(0.02, 0.98, "loss: alike", va="top", fontsize=LETTERS, color=GREY)
     ax.set(xlim=(0, 1), ylim=(-0.2, 1))
 
 
@@ -200,6 +203,7 @@ def _sloped(ax: Axes) -> None:
     ax.plot([0, 1], [1, 0.5], color=PUBLISHED)
     ax.text(1.03, 0, "right", va="center", fontsize=LETTERS, color=OURS)
     ax.text(1.03, 0.5, "wrong", va="center", fontsize=LETTERS, color=PUBLISHED)
+    ax.text(0.6, 0.95, "loss", fontsize=LETTERS, color=GREY)
     ax.set(xlim=(-0.1, 1.45), ylim=(-0.15, 1.1))
 
 
