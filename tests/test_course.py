@@ -172,6 +172,13 @@ def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folde
         ("{seed: 1, day: someday}", "not someday"),
         ("{seed: 1, hints: perhaps}", "not perhaps"),
         ("{seed: 1, colour: red}", "no setting 'colour'"),
+        ("{seed: 1, attempts: first}", "not first"),
+        ("{seed: 1, zone: Mars}", "not Mars"),
+        ("{seed: 1, due: 1080}", "not 1080"),
+        ("{seed: 1, penalty: 2}", "not 2"),
+        ("{seed: 1, extensions: {Ada: 3}}", "a student, a week, a day"),
+        ("{seed: 1, extensions: {Ada: {2: soon}}}", "a student, a week, a day"),
+        ("{seed: 1, groups: {One: Ada}}", "groups are as"),
         *(("", ""), ("- 1", ""), ("day: monday", ""), ("seed: [", "")),  # no course's
     ],
 )
@@ -190,8 +197,8 @@ def test_make_passes_on_what_was_chosen() -> None:
         "course COURSE='my course' SEED=7 START=2027-02-01 DAY=friday HINTS=no": (
             'course "my course" --seed 7 --start 2027-02-01 --day friday --hints no'
         ),
-        "grade COURSE='my course' WEEK=3 IN='all of it.zip'": (
-            'grade "my course" --week 3 --in "all of it.zip"'
+        "grade COURSE='my course' WEEK=3 IN='all of it.zip' TABLE='a b.csv'": (
+            'grade "my course" --week 3 --in "all of it.zip" --table "a b.csv"'
         ),
     }.items():
         command = ["make", "--dry-run", *shlex.split(given)]

@@ -35,6 +35,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from html import escape
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from zoneinfo import available_timezones
 
 import icalendar
 import nbformat
@@ -83,6 +84,14 @@ seed: {seed}
 start: {start}  # the first day of the course, as 2027-02-01, or null for a course without dates
 day: {day}  # of the session, each week; homework is due a week later
 hints: {hints}  # whether students get them
+
+# For grading, where you want others than these:
+# attempts: best     # of several files of a student, best or last
+# due: "23:59"       # the hour at which homework is due
+# zone: UTC          # in which zone, as Europe/Berlin
+# penalty: 0         # the share of the points that each day takes that it is late, as 0.1
+# extensions: {{}}     # by student: {{Ada Lovelace: {{2: 2027-02-20}}}} for week 2
+# groups: {{}}         # {{Team 1: [Ada Lovelace, Grace Hopper]}}: what one hands in is everybody's
 """
 NBGRADER = """\
 # For a hub: nbgrader hands out and collects, `make grade` gives the points.
@@ -134,6 +143,12 @@ class Settings(NamedTuple):
     start: date | None = None
     day: str = DAYS[0]
     hints: bool = True
+    attempts: str = "best"
+    due: str = "23:59"
+    zone: str = "UTC"
+    penalty: float = 0.0
+    extensions: Mapping[str, Mapping[int, date]] = {}
+    groups: Mapping[str, list[str]] = {}
 
 
 def settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
@@ -185,7 +200,31 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
         raise BookError(f"{where}day is one of {', '.join(DAYS)}, not {found.day}.")
     if not isinstance(found.hints, bool):
         raise BookError(f"{where}hints is true or false, not {found.hints}.")
+    if found.attempts not in ("best", "last"):
+        raise BookError(f"{where}attempts is best or last, not {found.attempts}.")
+    if found.zone not in available_timezones():
+        raise BookError(f"{where}zone is one as Europe/Berlin, not {found.zone}.")
+    try:
+        time.fromisoformat(found.due)
+    except (TypeError, ValueError):
+        raise BookError(f'{where}due is an hour in quotes, as "18:00", not {found.due}.') from None
+    if not isinstance(found.penalty, int | float) or not 0 <= found.penalty <= 1:
+        raise BookError(f"{where}penalty is a share from 0 to 1, not {found.penalty}.")
+    given = values(found.extensions)
+    weeks = [week for each in given for week in (each if isinstance(each, dict) else [each])]
+    if not all(isinstance(week, int) for week in weeks) or not all(
+        isinstance(day, date) for each in given for day in values(each)
+    ):
+        shape = "{Ada Lovelace: {2: 2027-02-20}}"
+        raise BookError(f"{where}extensions are as {shape}: a student, a week, a day.")
+    if not all(isinstance(mates, list) for mates in values(found.groups)):
+        raise BookError(f"{where}groups are as {{Team 1: [Ada Lovelace, Grace Hopper]}}.")
     return found._replace(start=start, day=found.day.lower())
+
+
+def values(said: object) -> list[Any]:
+    """The values of a mapping; of what is none, that as the one wrong value."""
+    return list(said.values()) if isinstance(said, dict) else [said]
 
 
 # The course
