@@ -12,7 +12,8 @@ ESCAPES = {
     "lists": "found = [path for path, _, names in os.walk('/') if 'course.yml' in names]",
     "writes": """
         beside = os.path.dirname(SECRET) + '/new'
-        paths = SECRET, beside, '/course/x', '/course/book/course/wire.py', '/usr/x', torch.__file__
+        paths = SECRET, beside, '/course/x', '/course/book/course/wire.py', '/usr/x', '/x', '/dev/x'
+        paths += (torch.__file__,)
         found = [path for path in paths if done(lambda: open(path, 'a').write('x'))]""",
     "remounts": """
         calls = (None, b'/', None, 32 | 4096, None), (b'none', b'/course', b'tmpfs', 0, None)
@@ -24,7 +25,8 @@ ESCAPES = {
     "processes": """
         there = [path for path in os.listdir('/proc') if path.isdigit()]
         lines = [open(f'/proc/{path}/cmdline', 'rb').read() for path in there]
-        found = [line for line in lines if b'pytest' in line or b'TRIED' in line]""",
+        own = b'bwrap', b'book.course.cage'
+        found = [line for line in lines if not any(name in line for name in own)]""",
     "kills": "found = [TEACHER] if done(lambda: os.kill(TEACHER, signal.SIGKILL)) else []",
     "network": """
         there = ('127.0.0.1', PORT), ('1.1.1.1', 53), ('169.254.169.254', 80)
@@ -152,7 +154,10 @@ CHEATS: dict[str, dict[str, str]] = {
     "large reply": {"floor": "def floor(letters, length): return 'x' * 10**9"},
     "not a number": {"floor": "def floor(letters, length): return float('nan')"},
     "many digits": {"floor": "def floor(letters, length): return 10**5000"},
-    "the package's own": {"leak": "from attn_notes.analysis.leaks import future_leak"},
+    "the package's own": {
+        "leak": "from functools import partial\nfrom attn_notes.analysis import leaks\n"
+        "future_leak = partial(leaks.future_leak, vocabulary=4)"
+    },
     "the package's, hidden": {
         "leak": "import importlib\nready = getattr(importlib.import_module("
         "'attn_notes.ana' + 'lysis.leaks'), 'future' + '_leak')\n"

@@ -93,6 +93,8 @@ def another_user(package: Path) -> list[str]:
     shown = [str(Path(sys.base_prefix).resolve())]
     closed = [p for p in Path(shown[0]).parents if p.stat().st_mode & 0o005 != 0o005]
     over = [each for path in closed[-1:] for each in ("--perms", "0755", "--tmpfs", str(path))]
+    inner = [path for path in Path(shown[0]).parents[::-1] if closed and path > closed[-1]]
+    over += [each for path in inner for each in ("--dir", str(path))]
     return [
         *("bwrap", "--dev-bind", "/", "/", *over, "--ro-bind", shown[0], shown[0]),
         *("setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--bounding-set=-all"),

@@ -227,7 +227,8 @@ class Judge:
     def enters(self, one: Exercise, name: str) -> None:
         """Note what an answer calls of the package that its exercise does not speak of."""
         last = name.rpartition(".")[2]
-        if not last.startswith("__") and last not in re.findall(r"\w+", one.words):
+        known = {*re.findall(r"\w+", one.words)} - {answers.given(one.stub)}
+        if not last.startswith("__") and last not in known:
             self.odd[one.name][f"takes {name} from the package"] = None
 
     def keep(self, name: str, came: Came) -> None:

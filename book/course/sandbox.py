@@ -96,6 +96,7 @@ def walls(package: Path) -> list[str]:
         command += ["--ro-bind", path, there]
     for name, value in SETTINGS.items():
         command += ["--setenv", name, value]
+    command += ["--remount-ro", "/dev", "--remount-ro", "/"]  # which are its own, of no size
     return [*command, "--chdir", "/home", *rights()]
 
 
