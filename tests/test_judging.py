@@ -1,5 +1,6 @@
 """Notebooks are run in a sandbox that nothing leaves, and judged as a teacher would."""
 
+import contextlib
 import csv
 import functools
 import html
@@ -9,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,14 +56,20 @@ def seminar(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def package(seminar: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(seminar: Path) -> Iterator[Path]:
     """The course's own copy of the package, where anybody may read it."""
-    there = tmp_path_factory.mktemp("package")
-    for above in (there, *there.parents[:2]):
-        above.chmod(0o755)
-    for wheel in (seminar / "students" / WEEKS[0].name).glob("*.whl"):
-        zipfile.ZipFile(wheel).extractall(there)
-    return there
+    with anybodys() as there:
+        for wheel in (seminar / "students" / WEEKS[0].name).glob("*.whl"):
+            zipfile.ZipFile(wheel).extractall(there)
+        yield there
+
+
+@contextlib.contextmanager
+def anybodys() -> Iterator[Path]:
+    """A folder that anybody may write to; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
 
 
 def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
@@ -139,29 +147,20 @@ def teacher() -> Iterator[dict[str, object]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("root", [True, False] if IS_ROOT else [False])
 @pytest.mark.parametrize("name", hostile.ESCAPES)
-def test_nothing_gets_out(
-    name: str, root: bool, package: Path, tmp_path: Path, teacher: dict[str, object]
-) -> None:
-    private = tmp_path / "seminar"
-    private.mkdir()
-    secret = private / "course.yml"
-    secret.write_text("seed: 7", "utf-8")
-    for path, mode in (
-        (secret, 0o666),
-        (private, 0o777),
-        *((p, 0o755) for p in tmp_path.parents[:2]),
-    ):
-        path.chmod(mode)
-    tmp_path.chmod(0o755)
-    code = hostile.escape(name, SECRET=str(secret), **teacher)
-    user = another_user(package) if IS_ROOT and not root else []
-    command = [*user, sys.executable, "-c", TRIED, str(package)]
-    done = subprocess.run(command, input=code, capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.strip() == "[]", done.stderr[-2000:]
-    assert secret.read_text("utf-8") == "seed: 7" and [*private.iterdir()] == [secret]
+def test_nothing_gets_out(name: str, root: bool, package: Path, teacher: dict[str, object]) -> None:
+    with anybodys() as private:
+        secret = private / "course.yml"
+        secret.write_text("seed: 7", "utf-8")
+        secret.chmod(0o666)
+        code = hostile.escape(name, SECRET=str(secret), **teacher)
+        user = another_user(package) if IS_ROOT and not root else []
+        command = [*user, sys.executable, "-c", TRIED, str(package)]
+        done = subprocess.run(command, input=code, capture_output=True, text=True, cwd=ROOT)
+        assert done.stdout.strip() == "[]", done.stderr[-2000:]
+        assert secret.read_text("utf-8") == "seed: 7" and [*private.iterdir()] == [secret]
     assert not Path("/tmp/left").exists() and not Path("/dev/shm/left").exists()
-    sleeping = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    assert "sleep 7654321" not in sleeping
+    there = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert "sleep 7654321" not in there
 
 
 # What is worth how much
