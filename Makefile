@@ -23,6 +23,8 @@ IN =
 TABLE =
 # Which differences of a page from what was read of it `make pages` takes over: `all`, or words of them.
 TAKE =
+# Which lesson `make page` shows.
+LESSON =
 # Whose benchmark `make benchmark` runs, as in CHAPTER=deep_qkv; every chapter's if it is not given.
 CHAPTER =
 
@@ -40,13 +42,17 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve editions decks print picture course grade lab style units check pages widget test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve page editions decks print picture course grade lab style units check pages widget test test-all test-excerpt experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
 
 serve: $(INSTALLED)
 	@$(RUN) book/build.py serve --port $(PORT)
+
+# One lesson with recorded runs, in a minute; rendered anew on each change of a file: `LESSON=trm`.
+page: $(INSTALLED)
+	@$(RUN) book/build.py page $(LESSON) --port $(PORT)
 
 editions: $(INSTALLED)
 	@$(RUN) book/build.py editions $(if $(INTO),--into "$(INTO)")

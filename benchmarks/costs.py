@@ -10,7 +10,7 @@ shows the same table.
 from pathlib import Path
 
 from book.kit import results
-from book.site.dependencies import lesson_stems, read_notebook
+from book.site.dependencies import lesson_page, lesson_stems, read_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDENTS = 80
@@ -19,7 +19,7 @@ HEADER = ("lesson", "seconds", "GB", "FAST=1, seconds", "GB", "80 at once, core-
 
 def title(stem: str) -> str:
     """A lesson's, as its notebook begins."""
-    first = read_notebook(ROOT / "book" / f"{stem}.ipynb").cells[0].source
+    first = read_notebook(ROOT / lesson_page(stem)).cells[0].source
     return str(first.partition("\n")[0].removeprefix("# "))
 
 

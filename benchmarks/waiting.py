@@ -100,7 +100,7 @@ def alive(open_page: Opened) -> Iterator[Row]:
     for stem in STEMS:
         times = []
         for _ in range(3):
-            page = open_page(f"book/{stem}.html", slowed_down)
+            page = open_page(f"book/lessons/{stem}/{stem}.html", slowed_down)
             page.wait_for_function("window.alive !== undefined")
             times.append(page.evaluate("window.alive"))
             page.close()
@@ -123,7 +123,7 @@ def some_steps(widget: Locator, steps: int) -> None:
 def training(open_page: Opened) -> Iterator[Row]:
     """The longest task of each whole lesson whose page trains, while it does."""
     for stem in TRAINING:
-        page = open_page(f"book/{stem}.html")
+        page = open_page(f"book/lessons/{stem}/{stem}.html")
         widget = page.locator(".attn-widget").first
         size = widget.get_by_label("Puzzles at once")
         if size.count():
@@ -152,7 +152,7 @@ def asked_of(page: Page, question: str) -> Any:
 
 def answers(open_page: Opened) -> Iterator[Row]:
     """How long a press of a key, a text, a slider and a thought take."""
-    page = open_page("book/deep_qkv.html?bare")
+    page = open_page("book/lessons/deep_qkv/deep_qkv.html?bare")
     widget = page.locator(".attn-widget")
     box = widget.get_by_label("Type three letters")
     times = []
@@ -171,7 +171,7 @@ def answers(open_page: Opened) -> Iterator[Row]:
         box.press(word[2])
         times.append(page.evaluate("window.took"))
     yield "deep_qkv: a key, until its answer is painted", statistics.median(times), 100, "ms"
-    page = open_page("book/dialectical.html?bare")
+    page = open_page("book/lessons/dialectical/dialectical.html?bare")
     taken = asked_of(
         page,
         """async () => {
@@ -184,7 +184,7 @@ def answers(open_page: Opened) -> Iterator[Row]:
         }""",
     )
     yield "dialectical: sixty characters written", taken, 1000, "ms"
-    page = open_page("book/equilibrium.html?bare")
+    page = open_page("book/lessons/equilibrium/equilibrium.html?bare")
     page.get_by_role("tab", name="The network").click()
     page.locator(".attn-board[aria-busy=false]").wait_for()
     taken = asked_of(
@@ -198,7 +198,7 @@ def answers(open_page: Opened) -> Iterator[Row]:
         }""",
     )
     yield "equilibrium: a step is chosen, until it is drawn", taken, 100, "ms"
-    page = open_page("book/trm.html?bare")
+    page = open_page("book/lessons/trm/trm.html?bare")
     taken = asked_of(
         page,
         """async () => {
@@ -221,11 +221,11 @@ def answers(open_page: Opened) -> Iterator[Row]:
 def evidence() -> Iterator[Row]:
     """What the build measured of each page of evidence, which reads records and trains nothing."""
     for path in notebook_paths(ROOT):
-        if path.parent.name == "evidence":
+        if path.stem.endswith("_evidence"):
             name = read_chapter(ROOT, path).executed_name
             executed = nbformat.read(executed_copies(ROOT) / name, as_version=4)
             taken = executed.metadata["seconds_to_execute"]
-            yield f"evidence/{path.stem}: all its cells", taken, 60, "s"
+            yield f"{path.stem}: all its cells", taken, 60, "s"
 
 
 def main() -> None:

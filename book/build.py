@@ -9,6 +9,7 @@
     python book/build.py course FOLDER  a course in a folder of a teacher's own: see course.py
     python book/build.py grade FOLDER   what was handed in for a week of it: see grading.py
     python book/build.py clean          remove what was made, and nothing that somebody has begun
+    python book/build.py page LESSON    look at one lesson, rendered anew on each change of a file
     python book/build.py serve          look at the site on http://localhost:8000
     python book/build.py strip          remove the outputs from the notebooks and fold them again,
                                         before a commit
@@ -24,9 +25,12 @@ import copy
 import functools
 import http.server
 import os
+import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +46,10 @@ from book.site.dependencies import BookError, Chapter
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ("html", ".doctrees")  # in `_build`: what Jupyter Book writes there
 STAMP = "made_of"
-DECKS, PRINT = "decks", "print"  # in `_build`
+DECKS, PRINT, PAGE = "decks", "print", "page"  # in `_build`
 COMMANDS = (
     *("book", "execute", "site", "editions", "decks", "print", "course", "grade"),
-    *("clean", "serve", "strip"),
+    *("page", "clean", "serve", "strip"),
 )
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
@@ -76,12 +80,17 @@ def with_outputs(root: Path, chapter: Chapter) -> NotebookNode:
 # The site
 
 
-def site_sources(root: Path) -> dict[str, bytes]:
+def site_sources(root: Path, only: Collection[Path] | None = None) -> dict[str, bytes]:
     """Everything that the site is rendered from, by path from the root.
 
     The package's version is the one that tells commits from another: it stands below each page.
+
+    Args:
+        root: of the project.
+        only: the notebooks that have their outputs; the others stay as they were written.
     """
-    notebooks = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
+    chapters = dependencies.read_chapters(root)
+    notebooks = {c.path: c for c in chapters if only is None or c.path in only}
     sources = {}
     for path in (root / "_config.yml", root / "_toc.yml", *visible_files(root)):
         name = path.relative_to(root)
@@ -131,6 +140,31 @@ def site(root: Path) -> None:
         files.write_whole(stamp, made_of(root, sources, html))
 
 
+def page(root: Path, stem: str) -> Path:
+    """Render one lesson with recorded runs into `_build/page`; returns its page.
+
+    The other lessons are there without outputs, so that only this one is executed. What Sphinx has
+    read before is kept there, so that a changed sentence takes seconds.
+
+    Raises:
+        BookError: its notebook failed, or Sphinx warned.
+    """
+    pages = dependencies.pages_of(root, stem)
+    os.environ["FAST"] = os.environ.get("FAST") or "1"
+    execution.execute(root, pages)
+    with execution.only_build(root):
+        sources = site_sources(root, pages)
+        # Its widget needs the outputs of its lesson.
+        first = sources["book/index.md"].decode()
+        sources["book/index.md"] = re.sub(
+            r"```\{live-widget\}.*?```", "", first, flags=re.S
+        ).encode()
+        folder = root / "_build" / PAGE
+        write_sources(folder, sources)
+        render(folder, folder)
+    return folder / "_build" / "html" / pages[0].with_suffix(".html")
+
+
 def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
     """Render the site for the students of a course into `new`, unless `old` is made of the same.
 
@@ -160,7 +194,7 @@ def course_site(root: Path, new: Path, old: Path, hints: bool) -> bool:
 def lessons(root: Path) -> dict[str, NotebookNode]:
     """The lessons as they were executed, by their stems, in their order."""
     chapters = {chapter.path: chapter for chapter in dependencies.read_chapters(root)}
-    paths = {stem: Path("book") / f"{stem}.ipynb" for stem in dependencies.lesson_stems(root)}
+    paths = {stem: dependencies.lesson_page(stem) for stem in dependencies.lesson_stems(root)}
     return {stem: with_outputs(root, chapters[path]) for stem, path in paths.items()}
 
 
@@ -204,11 +238,16 @@ def paper(root: Path) -> Path:
 
 
 def write_sources(folder: Path, sources: dict[str, bytes]) -> None:
-    """Put the sources of a site where `render` finds them."""
+    """Put the sources of a site where `render` finds them, and leave what is there already."""
+    there = folder / "site"
+    for path in [path for path in there.rglob("*") if path.is_file()]:
+        if path.relative_to(there).as_posix() not in sources:
+            path.unlink()
     for name, content in sources.items():
-        path = folder / "site" / name
+        path = there / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        if not path.is_file() or path.read_bytes() != content:
+            path.write_bytes(content)
 
 
 def made_of(root: Path, sources: dict[str, bytes], html: Path) -> bytes:
@@ -267,7 +306,7 @@ def clean(root: Path) -> None:
         BookError: in `_build` is something that the build did not write. Nothing has been removed.
     """
     made = root / "_build"
-    known = {*SITE, STAMP, DECKS, PRINT, editions.FOLDER.name, *manifest.LITTER}
+    known = {*SITE, STAMP, DECKS, PRINT, PAGE, editions.FOLDER.name, *manifest.LITTER}
     there = sorted(made.iterdir()) if made.exists() else []
     others = [f"{path.name}{'/' * path.is_dir()}" for path in there if path.name not in known]
     manifest.refuse(others, made, "Move it to a place of your own.")
@@ -286,15 +325,46 @@ def serve(root: Path, port: int) -> None:
     folder = root / "_build" / "html"
     if not folder.exists():
         raise BookError("There is no site yet. Make it first.")
-    handler = functools.partial(Handler, directory=folder)
-    try:
-        server = Server(("127.0.0.1", port), handler)
-    except OSError as error:
-        raise BookError(f"Port {port} cannot be had ({error.strerror}): name another.") from error
-    with server:
+    with server(folder, port) as serving:
         print(f"The book is at http://localhost:{port} (Ctrl-C ends it).", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
+            serving.serve_forever()
+
+
+def watch(root: Path, stem: str, port: int) -> None:
+    """Serve one lesson until interrupted, rendered anew whenever a file of the book has changed.
+
+    Raises:
+        BookError: there is no such lesson, or the port is taken.
+    """
+    stems = (*dependencies.lesson_stems(root), *dependencies.own_stems(root))
+    if stem not in stems:
+        raise BookError(f"Which lesson? LESSON={' or '.join(stems)}")
+    folder = root / "_build" / PAGE / "_build" / "html"
+    with server(folder, port) as serving, contextlib.suppress(KeyboardInterrupt):
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        seen: object = None
+        while True:
+            if (now := [path.stat().st_mtime_ns for path in visible_files(root)]) != seen:
+                seen = now
+                try:
+                    at = page(root, stem).relative_to(folder).as_posix()
+                    print(f"The lesson is at http://localhost:{port}/{at}", flush=True)
+                except BookError as error:
+                    print(error, file=sys.stderr)
+            time.sleep(0.5)
+
+
+def server(folder: Path, port: int) -> "Server":
+    """What serves a folder on this machine.
+
+    Raises:
+        BookError: the port is taken.
+    """
+    try:
+        return Server(("127.0.0.1", port), functools.partial(Handler, directory=folder))
+    except OSError as error:
+        raise BookError(f"Port {port} cannot be had ({error.strerror}): name another.") from error
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -368,7 +438,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("folder", type=Path, nargs="?", help="a course's, for `course` and `grade`")
+    parser.add_argument("folder", type=Path, nargs="?", help="a course's; of `page` the lesson")
     parser.add_argument("--port", type=int, default=8000, help="where `serve` listens")
     parser.add_argument("--into", type=Path, help="the folder for `editions`")
     parser.add_argument("--seed", type=int, help="of a course: draws numbers and hidden cases")
@@ -383,6 +453,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command in ("course", "grade") and options.folder is None:
             raise BookError("Which folder is the course's? Name one of your own.")
+        if options.command == "page":
+            watch(options.root, str(options.folder or ""), options.port)
         if options.command in ("book", "execute", "decks", "print", "course"):
             execution.execute(options.root)
         if options.command in ("book", "site", "decks", "print"):

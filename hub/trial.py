@@ -36,7 +36,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from book.course import course, grading, homework
 from book.editions.editions import editions, solutions
-from book.site.dependencies import BookError, lesson_stems
+from book.site.dependencies import BookError, lesson_page, lesson_stems
 from book.site.extension.repository import BRANCH, launches
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -320,7 +320,7 @@ def do_assignment(page: Page, address: str, student: str) -> None:
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.ready")
     if POINTS[student]:
-        notebook = nbformat.read(ROOT / "book" / f"{CHAPTER}.ipynb", as_version=4)
+        notebook = nbformat.read(ROOT / lesson_page(CHAPTER), as_version=4)
         answer = solutions(notebook)[EXERCISE]
         page.evaluate(WRITE, [EXERCISE, answer])
     page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")

@@ -22,13 +22,17 @@ import pytest
 
 from book.editions import editions
 from book.kit.exercises import Outcome
-from book.site.dependencies import lesson_stems
+from book.site.dependencies import lesson_page, lesson_stems
 
 from .checked import recalled
 
 ROOT = Path(__file__).parents[1]
-CHAPTERS = sorted(ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT))
-EVIDENCE = sorted((ROOT / "book" / "evidence").glob("*.ipynb"))  # may have exercises of their own
+CHAPTERS = sorted(ROOT / lesson_page(stem) for stem in lesson_stems(ROOT))
+EVIDENCE = [
+    path
+    for path in sorted((ROOT / "book").glob("lessons/*/*.ipynb"))
+    if path.stem != path.parent.name  # what stands below a lesson may have exercises of its own
+]
 
 
 @cache
@@ -126,10 +130,12 @@ def little_book(folder: Path) -> Path:
         (root / name / "__init__.py").write_text(package, "utf-8")
     for name in ("LICENSE", "README.md", "pyproject.toml", "book/pyproject.toml"):
         shutil.copy(ROOT / name, root / name)
-    (root / "_toc.yml").write_text("format: jb-book\nroot: book/tiny\n", "utf-8")
-    lesson = nbformat.read(ROOT / "book" / "deep_qkv.ipynb", as_version=4)
+    (root / "_toc.yml").write_text("format: jb-book\nroot: book/lessons/tiny/tiny\n", "utf-8")
+    lesson = nbformat.read(ROOT / lesson_page("deep_qkv"), as_version=4)
     lesson.cells = [c for c in lesson.cells if re.match("setup$|exercise-floor", c.id)]
-    nbformat.write(lesson, root / "book" / "tiny.ipynb")
+    page = root / lesson_page("tiny")
+    page.parent.mkdir(parents=True)
+    nbformat.write(lesson, page)
     return root
 
 

@@ -258,6 +258,12 @@ doubt.proper(abs, whole([0]), 1)  # vocabulary must be at least 2
 doubt.proper(abs, whole([0, 1]), 5, budget=0.0)  # budget must be positive
 doubt.slope(nn.Linear(2, 1).requires_grad_(False), lambda m: torch.ones(()))  # no parameter
 doubt.slope(nn.ReLU(), lambda m: torch.ones(()))  # no parameter of the model
+doubt.targets(max, whole([0, 3]), 3)  # tokens must lie between
+doubt.targets(max, whole([]), 3)  # tokens must have at least one value
+doubt.targets(max, whole([0, 1]), 2)  # vocabulary must be at least 3, not 2
+doubt.targets(max, whole([0, 1]), 3, parts=_) for 0, 2  # parts must be at
+doubt.targets(max, whole([0, 1]), 3, weights=torch.ones(1, 3))  # weights must be [1, 2], as tokens
+doubt.targets(max, whole([0, 1]), 3, documents=torch.ones(2, 2))  # documents must be [1, 2]
 doubt.compare(max, max, [])  # rates must have at least
 """,
     "analysis": """

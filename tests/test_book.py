@@ -11,7 +11,7 @@ import pytest
 
 from attn_notes.analysis import pretrained
 from book.experiments import every_experiment
-from book.site.dependencies import imported_names, python_code, read_chapter
+from book.site.dependencies import imported_names, lesson_page, python_code, read_chapter
 
 from . import exercises
 from .exercises import CHAPTERS, EVIDENCE, ROOT
@@ -61,8 +61,8 @@ def test_a_chapter_depends_on_no_other_chapter(chapter: Path) -> None:
 @pytest.mark.parametrize("page", EVIDENCE, ids=lambda path: path.stem)
 def test_a_lesson_ends_with_a_link_to_its_evidence(page: Path) -> None:
     """*Next* does not lead there."""
-    lesson = "".join(exercises.cells(ROOT / "book" / page.name).values())
-    assert f"](evidence/{page.name})" in lesson.rpartition("\n## ")[2]
+    lesson = "".join(exercises.cells(ROOT / lesson_page(page.parent.name)).values())
+    assert f"]({page.name})" in lesson.rpartition("\n## ")[2]
 
 
 def test_every_record_can_be_made_again() -> None:

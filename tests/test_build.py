@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 
 FILES = {
     "_config.yml": "title: Tiny\nexecute:\n  execute_notebooks: 'off'\n",
-    "_toc.yml": "format: jb-book\nroot: book/index\nchapters:\n- file: book/tiny\n",
+    "_toc.yml": "format: jb-book\nroot: book/index\nchapters:\n- file: book/lessons/tiny/tiny\n",
     "requirements.txt": "# pins\nnumpy==2.4.6\n",
     "book/index.md": "# Tiny\n",
     "book/lessons/tiny/records/tiny_rates.json": "[1, 2]",
@@ -75,7 +75,9 @@ def write_notebook(root, code=CODE, prose="# The sorter", tags=(), name="tiny", 
     cells += [nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}) for source in code]
     metadata["kernelspec"] = running.KERNELSPEC
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    nbformat.write(notebook, root / f"book/{name}.ipynb")
+    path = root / dependencies.lesson_page(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
 
 
 def write_project(root, files=FILES):
@@ -220,7 +222,7 @@ def test_chapter_depends_on_what_its_imports_reach_and_its_key_follows_that_alon
         assert (chapter(project).key != before) == (name in reached), name
     before = chapter(project).key
     write_notebook(project, prose="# The sorter, told better")
-    path = project / "book/tiny.ipynb"
+    path = project / "book/lessons/tiny/tiny.ipynb"
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[1].execution_count = 7
     notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="old")]
@@ -289,13 +291,13 @@ def test_reaches_all_that_python_loads():
     assert all(some <= all_ for some, all_ in zip(loaded, reachable, strict=True))
 
 
-def test_a_lesson_and_its_evidence_have_one_name_and_two_copies(project):
-    (project / "_toc.yml").write_text("root: book/tiny\nchapters:\n- file: book/evidence/tiny\n")
-    (project / "book/evidence").mkdir()
-    (project / "book/evidence/tiny.ipynb").write_bytes((project / "book/tiny.ipynb").read_bytes())
-    lesson, evidence = dependencies.read_chapters(project)
-    assert (lesson.name, evidence.name) == ("tiny", "evidence-tiny")
-    assert evidence.files == lesson.files
+def test_two_notebooks_of_one_name_are_refused(project):
+    """One of them may lie alone in somebody's downloads; and each has its executed copy."""
+    page = "book/lessons/tiny/tiny"
+    (project / "_toc.yml").write_text(f"root: {page}\nchapters:\n- file: book/tiny\n")
+    shutil.copy(project / f"{page}.ipynb", project / "book")
+    with pytest.raises(dependencies.BookError, match=rf"^book/tiny\.ipynb .* {page}"):
+        dependencies.read_chapters(project)
 
 
 # Executing
@@ -472,7 +474,7 @@ def test_what_is_no_executed_copy_is_made_anew(instant):
 
 
 def test_a_chapter_that_is_no_notebook_is_named(project, main):
-    (project / "book/tiny.ipynb").write_text("{")
+    (project / "book/lessons/tiny/tiny.ipynb").write_text("{")
     for command in ("execute", "site", "strip"):
         code, said = main(command)
         assert code == 1 and "tiny.ipynb is not a notebook" in said
@@ -495,8 +497,9 @@ def test_the_longest_chapter_starts_first(project, monkeypatch):
 
     monkeypatch.setattr(execution, "Run", TimedRun)
     said = {"of_10": 40, "of_40": 30, "of_20": 20, "of_30": 10}
-    pages = "".join(f"- file: book/{name}\n" for name in said)
-    (project / "_toc.yml").write_text(FILES["_toc.yml"].replace("- file: book/tiny\n", pages))
+    pages = "".join(f"- file: book/lessons/{name}/{name}\n" for name in said)
+    tiny = "- file: book/lessons/tiny/tiny\n"
+    (project / "_toc.yml").write_text(FILES["_toc.yml"].replace(tiny, pages))
     for code in ("1", "2"):
         for name, seconds in said.items():
             write_notebook(project, [code], name=name, seconds_to_execute=seconds)
@@ -619,9 +622,39 @@ def test_site_has_todays_title_and_todays_package(built, monkeypatch):
     monkeypatch.setenv("PYTHONWARNINGS", "error")
     write_notebook(root, prose="# Today's title")
     build.site(root)
-    page = root / "_build/html/book/tiny.html"
-    assert "Today’s title" in page.with_name("index.html").read_text("utf-8")  # in its contents
+    page = root / "_build/html/book/lessons/tiny/tiny.html"
+    contents = root / "_build/html/book/index.html"
+    assert "Today’s title" in contents.read_text("utf-8")
     assert "42 6" in page.read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_one_lesson_is_a_page_and_what_has_changed_shows(built, monkeypatch):
+    root, _ = built
+    monkeypatch.setenv("FAST", "1")
+    for title in ("Today", "Tomorrow"):
+        write_notebook(root, prose=f"# {title}")
+        said = build.page(root, "tiny").read_text("utf-8")
+        assert f"<h1>{title}" in said and "42 6" in said
+
+
+def test_one_lesson_needs_no_other_executed(project, monkeypatch, main):
+    rendered = pretend_rendering(monkeypatch)
+    monkeypatch.setattr(execution, "Run", InstantRun)
+    monkeypatch.setenv("FAST", "")
+    write_notebook(project, name="other")
+    contents = FILES["_toc.yml"] + "- file: book/lessons/other/other\n"
+    (project / "_toc.yml").write_text(contents)
+    (project / "book/index.md").write_text("# Tiny\n\n```{live-widget} other\n```\n\nEnd.\n")
+    page = build.page(project, "tiny")
+    assert [name.partition("-")[0] for name in kept(project)] == ["tiny"] and len(rendered) == 1
+    assert page.name == "tiny.html" and os.environ["FAST"] == "1"
+    assert "live" not in (page.parents[2] / "index.md").read_text()
+    (project / "book/lessons/other/other.ipynb").unlink()  # and what is gone is not shown
+    (project / "_toc.yml").write_text(FILES["_toc.yml"])
+    build.page(project, "tiny")
+    assert not list((project / "_build/page/site").rglob("other.ipynb"))
+    assert main("page", "cats") == (1, "Which lesson? LESSON=tiny\n")
 
 
 @pytest.mark.slow
@@ -654,7 +687,7 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_there_was(project, monkeypatch
     pretend_rendering(monkeypatch)
     assert fails("site")
     assert not (project / "_build/made_of").exists()
-    path = project / "book/tiny.ipynb"
+    path = project / "book/lessons/tiny/tiny.ipynb"
     with_outputs = nbformat.writes(build.with_outputs(project, chapter(project)))
     path.write_text(with_outputs)
     assert fails("strip")
@@ -761,7 +794,7 @@ def test_a_kernel_ends_with_its_build(project, tmp_path, number):
 @pytest.mark.slow
 def test_strip_leaves_what_was_written(built, capsys):
     root, _ = built
-    path = root / "book/tiny.ipynb"
+    path = root / "book/lessons/tiny/tiny.ipynb"
     write_notebook(root)
     build.strip(root)
     stripped = path.read_bytes()
@@ -779,7 +812,7 @@ def test_strip_leaves_what_was_written(built, capsys):
 
 def test_strip_folds_what_only_calls_the_package_and_nothing_else(project):
     """Whatever somebody has folded since. What that is, tests/test_folding.py says."""
-    path = project / "book/tiny.ipynb"
+    path = project / "book/lessons/tiny/tiny.ipynb"
     for left in (None, {"source_hidden": True}, {"source_hidden": False, "outputs_hidden": True}):
         write_notebook(project, tags=["hide-input"] if left else [])
         notebook = nbformat.read(path, as_version=4)

@@ -22,7 +22,7 @@ from book.course import course, homework, papers, questions
 from book.editions import manifest
 from book.page.code import answers
 from book.site import execution
-from book.site.dependencies import BookError, evidence_stems, lesson_stems
+from book.site.dependencies import BookError, lesson_page, lesson_stems, pages_of
 
 from . import exercises
 
@@ -97,7 +97,7 @@ def test_nothing_is_lost_and_what_was_mended_is_taken_over_where_nobody_has_work
     assert exercises.contents(folder) == before
 
     (folder / STUDENTS / "mine.ipynb").rename(tmp_path / "mine.ipynb")
-    page, sheet = book / "book" / "tiny.ipynb", folder / STUDENTS / "week-1-homework.ipynb"
+    page, sheet = book / lesson_page("tiny"), folder / STUDENTS / "week-1-homework.ipynb"
     page.write_text(page.read_text("utf-8").replace("another floor", "a mended floor"), "utf-8")
     said = make()
     assert f"changed  {STUDENTS.as_posix()}: week-1-homework.ipynb\n" in said
@@ -294,8 +294,9 @@ def test_the_site_for_students_tells_nothing_and_checks_as_the_books_does(tmp_pa
         for page in re.findall(r"file: (\S+)", contents):
             assert f"{page}.md" in found or f"{page}.ipynb" in found
     for week in WEEKS:
-        here, told = answers.of_lesson(homework.pages(folder, week.stem), week.stem)
-        book, told_there = answers.of_lesson(homework.pages(ROOT, week.stem), week.stem)
+        pages = pages_of(ROOT, week.stem)
+        here, told = answers.of_lesson([folder / page for page in pages], week.stem)
+        book, told_there = answers.of_lesson([ROOT / page for page in pages], week.stem)
         assert [one.uses for one in here] == [one.uses for one in book], week.stem
         assert told() == told_there() and not any(one.solution for one in here), week.stem
 
@@ -309,7 +310,8 @@ def test_the_real_site_tells_nothing(folder: Path, capsys: pytest.CaptureFixture
     there = folder / "students" / "site"
     pages = [*there.rglob("*.html")]
     site = {p.relative_to(there): exercises.shown(p.read_text("utf-8")) for p in pages}
-    assert {Path("index.html"), *(Path(f"book/{week.stem}.html") for week in WEEKS)} <= {*site}
+    lessons = (lesson_page(week.stem).with_suffix(".html") for week in WEEKS)
+    assert {Path("index.html"), *lessons} <= {*site}
     for handed_out in (there, folder / course.DECKS):
         assert exercises.leaks(exercises.texts(handed_out)) == []
     assert not [name for name, text in site.items() if "teaching" in text or "Solution" in text]
@@ -322,9 +324,10 @@ def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Pat
     start = (made / "students/index.html").read_text("utf-8")
     for week in WEEKS:
         there = made / "students" / week.name
-        assert f"{week.name}.zip" in start and f"site/book/{week.stem}.html" in start
+        assert f"{week.name}.zip" in start
+        assert f"site/{lesson_page(week.stem).with_suffix('.html')}" in start
         wheel, _, *names = sorted(p.name for p in there.iterdir() if p.suffix in (".ipynb", ".whl"))
-        kinds = [*["evidence"] * (week.stem in evidence_stems(ROOT)), "homework", "lesson"]
+        kinds = sorted(["homework", *map(course.title_of, pages_of(ROOT, week.stem))])
         assert names == [f"week-{week.number}-{kind}.ipynb" for kind in kinds]
         sheet = nbformat.read(there / f"week-{week.number}-homework.ipynb", as_version=4)
         nbformat.validate(sheet)

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from book.course import homework, questions
 from book.paper import browser, deck_pages, decks, printing, slides
 from book.site import packages
-from book.site.dependencies import BookError, evidence_stems, lesson_stems
+from book.site.dependencies import BookError, evidence_stems, lesson_page, lesson_stems
 
 from . import exercises
 
@@ -54,7 +54,7 @@ def questions_of(stem: str, seed: int = decks.SEED) -> dict[str, questions.Quest
 def lecture(stem: str) -> Lecture:
     """With a notebook whose cells have shown what they would, in small."""
     deck = decks.read(ROOT, stem)
-    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     for slide in deck.slides:
         if shown := {"figure": FIGURE, "verdict": TABLE}.get(slide.kind):
             data = {"text/html": shown}
@@ -122,7 +122,7 @@ def test_what_it_shows_is_in_the_lesson(stem: str) -> None:
                 assert len(wrong) >= sum(not option.right for option in one.options)
             case "code":
                 assert 3 <= len(each.select_one("pre").get_text().strip().splitlines()) <= 10
-    names = exercises.names(ROOT / "book" / f"{stem}.ipynb")
+    names = exercises.names(ROOT / lesson_page(stem))
     own = [one for one in homework.week(ROOT, stem, 1).exercises if one.name in names]
     assert own and all(f"{one.points}{one.minutes}" in made[-1].get_text() for one in own)
 
@@ -176,9 +176,8 @@ def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
 
 def test_what_is_wrong_with_an_entry_is_said(tmp_path: Path) -> None:
     there = tmp_path / decks.LESSONS / "one"
-    for folder in (there, tmp_path / decks.TEACHING):
-        folder.mkdir(parents=True)
-    (tmp_path / decks.TEACHING / "one.md").write_text("| 90 | All of it | here |\n", "utf-8")
+    there.mkdir(parents=True)
+    (there / "teaching.md").write_text("| 90 | All of it | here |\n", "utf-8")
     for entry, problem in (
         ({"title": "A", "plan": 1}, "it is one of question"),
         ({"title": "A", "plan": 2, "board": "x"}, "its step is one of 1 to 1, not 2"),

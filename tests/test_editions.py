@@ -88,7 +88,7 @@ def test_an_edition_is_whole_and_leads_nowhere_else(edition: str, made: Path, re
             assert not inside or (folder / page.parent / target).is_file(), (page, target)
         assert not ELSEWHERE.search("\n".join(cell.source for cell in cells)), page
     # How lessons reach a class is about the book's source, and says so.
-    notes = [p for p in folder.rglob("teaching/*.md") if p.stem not in ("costs", "department")]
+    notes = [p for p in folder.rglob("*.md") if p.stem not in ("costs", "department")]
     assert not [path for path in notes if "`make" in path.read_text("utf-8")]
     assert ELSEWHERE.search("with `make lab` (see the first page)")
 
@@ -187,12 +187,12 @@ def wheels_of(version: str, folder: Path, written: float | None = None) -> list[
     return asked
 
 
-@pytest.mark.parametrize("folder", ["", "evidence"])
+@pytest.mark.parametrize("folder", ["", "lessons/cats"])
 def test_the_first_cell_installs_the_wheel_beside_it(
     folder: str, installed: Installed, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
     """Unless it is there."""
-    (tmp_path / "evidence").mkdir()
+    (tmp_path / "lessons" / "cats").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / folder)
     for version in (OLD, NEW):  # of two versions beside a notebook the newer
         wheels = wheels_of(version, tmp_path)
@@ -285,7 +285,7 @@ def run(book: Path, *command: str) -> int:
     ("edition", "path", "told"),
     [
         ("student", "answers/tiny.ipynb", "answers/"),
-        ("plain", "tiny.ipynb", "tiny.ipynb (changed)"),
+        ("plain", "lessons/tiny/tiny.ipynb", "lessons/tiny/tiny.ipynb (changed)"),
         ("student", "predictions-tiny.json", "predictions-tiny.json"),
     ],
 )

@@ -288,7 +288,7 @@ def test_an_endless_answer_ends(page: Path, name: str, monkeypatch: Patch) -> No
     limit = partial(at_most, processor=lambda: math.inf if endless.is_set() else 0.0)
     monkeypatch.setattr(shared, "at_most", limit)
     answer = f"def {called[1]}(*_):\n    endless.set()\n    while True:\n        pass"
-    scope = {"checks": import_module(f"book.lessons.{page.stem}.checks"), "endless": endless}
+    scope = {"checks": import_module(f"book.lessons.{page.parent.name}.checks"), "endless": endless}
     exec(answer, scope)
     outcome = eval(cells[f"exercise-{name}-check"], scope)
     assert outcome.share == 0 and "Does it ever end?" in outcome.message
@@ -308,7 +308,7 @@ def test_a_check_has_less_than_ten_seconds_unless_it_trains() -> None:
 @pytest.mark.in_short(3)
 @pytest.mark.parametrize("page", [*CHAPTERS, *EVIDENCE], ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_a_wrong_answer_is_told_by_its_symptom(page: Path) -> None:
-    wrong = exercises.wrong(page.stem)
+    wrong = exercises.wrong(page.parent.name)
     for name in exercises.names(page):
         for answer, symptom in wrong.get(name, ()):
             outcome = exercises.outcome(page, name, answer)

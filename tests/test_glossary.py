@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from book.site.dependencies import lesson_stems
+from book.site.dependencies import lesson_page, lesson_stems, pages_of
 from book.site.extension import words as glossary
 
 from . import exercises
@@ -21,9 +21,8 @@ STEMS = lesson_stems(ROOT)
 
 @cache
 def cells(stem: str) -> tuple[str, ...]:
-    """The written cells of a chapter's lesson, and of its evidence where it has a page of it."""
-    paths = [ROOT / "book" / folder / f"{stem}.ipynb" for folder in ("", "evidence")]
-    found = [exercises.cells(path, prose=True).values() for path in paths if path.is_file()]
+    """The written cells of a lesson's pages."""
+    found = [exercises.cells(ROOT / path, prose=True).values() for path in pages_of(ROOT, stem)]
     return tuple(re.sub(r"```.*?```", "", cell, flags=re.S) for page in found for cell in page)
 
 
@@ -78,7 +77,7 @@ def entries(page: str) -> list[tuple[list[str], str, list[str]]]:
         lines = block.split("\n")
         words = [line for line in lines if not line.startswith(" ")]
         meaning = " ".join(line.strip() for line in lines if line.startswith(" "))
-        found.append((words, meaning, re.findall(r"\]\(\.\./(\w+)\.ipynb\)", meaning)))
+        found.append((words, meaning, re.findall(r"\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", meaning)))
     return found
 
 
@@ -136,17 +135,14 @@ HOUSE = {
 STRESSED = {
     "beyond", "dot product",
     "earlier", "every", "everything", "in", "is",
-    "later", "learn", "mostly", "neither", "past",
-    "published, masked", "random", "sampled", "share",
-    "square of its length", "started at a third", "step", "the answer only", "trained",
+    "later", "learn", "neither",
+    "published, masked", "random", "share",
+    "started at a third", "the answer only", "trained",
     "two letters out of the loss", "vector",
     "divided by three", "deep supervision", "halting",
     "gradient", "hears", "cosine", "reciprocity", "deep equilibrium models",
-    "which letter does it look at, and at which should it look?",
-    "train", "8 seeds", "another seed", "clear", "play",  # buttons of the page
-    # what the picture of seats says, one after another
-    "one set of weights", "every look has a loss", "who is done leaves", "some have to stay",
-    "it learns to know", "the average is judged",
+    "train", "8 seeds", "another seed", "next",  # buttons of the page
+    "one set of weights",
     "compute until then",
     "added", "attention", "e",
     # titles of sources
@@ -157,7 +153,7 @@ STRESSED = {
 }  # fmt: skip
 BENT = {
     "asymmetric equilibrium propagation": "aep", "answers": "answer", "classes": "class",
-    "halts": "halt", "induction heads": "induction head",
+    "halts": "halt",
     "readings": "reading", "thinks": "think", "units": "unit",
 }  # fmt: skip
 
@@ -203,7 +199,9 @@ def written(stem: str, formula: str) -> set[str]:
 
 def tabulated(stem: str) -> set[str]:
     """The symbols in the first column of the chapter's table."""
-    section = "".join(part for part in SYMBOLS if f"](../{stem}.ipynb)" in part)  # if it has any
+    section = "".join(
+        part for part in SYMBOLS if f"](../{lesson_page(stem).relative_to('book')})" in part
+    )  # if it has any
     rows = re.findall(r"^\| (\$.*?) \| (.*) \|$", section, re.M)
     assert all(meaning.strip() for _, meaning in rows)
     return {s for column, _ in rows for math in re.findall(r"\$(.*?)\$", column)

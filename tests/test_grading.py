@@ -38,7 +38,7 @@ from book.course.course import Settings
 from book.course.homework import Exercise, Week
 from book.course.reports import Grade
 from book.course.submissions import Handed, Student
-from book.site.dependencies import BookError
+from book.site.dependencies import BookError, pages_of
 
 from .test_course import ROOT, WEEKS
 
@@ -475,11 +475,11 @@ def test_what_was_handed_out_beside_a_sheet_is_no_answer(read: Read, tmp_path: P
     wheel = packed(tmp_path / "x.whl", {"attn_notes/__init__.py": b""}).read_bytes()
     for week in WEEKS:
         answer, begin = week.exercises[0], f"ada/{week.name}/week-{week.number}"
-        lesson, *evidence = (page.read_bytes() for page in homework.pages(ROOT, week.stem))
+        lesson, *others = ((ROOT / page).read_bytes() for page in pages_of(ROOT, week.stem))
         files: dict[str, object] = {
             f"{begin}-homework.ipynb": sheet({answer.name: answer.solution}, week),
             f"{begin}-lesson.ipynb": lesson,
-            **{f"{begin}-evidence.ipynb": page for page in evidence},
+            **{f"{begin}-evidence.ipynb": page for page in others},
             f"ada/{week.name}/README.txt": b"",
             f"ada/{week.name}/attn_notes-1-py3-none-any.whl": wheel,
         }

@@ -12,12 +12,12 @@ import pytest
 from book.kit import predictions
 from book.kit.figures import Picture
 from book.kit.predictions import Choice, Number, Order, Part
-from book.site.dependencies import lesson_stems
+from book.site.dependencies import lesson_page, lesson_stems
 
 from . import exercises
 
 ROOT = Path(__file__).parents[1]
-LESSONS = [ROOT / "book" / f"{stem}.ipynb" for stem in lesson_stems(ROOT)]
+LESSONS = [ROOT / lesson_page(stem) for stem in lesson_stems(ROOT)]
 
 
 def test_on_a_logarithmic_scale_a_half_is_far_from_a_hundredth() -> None:
@@ -166,8 +166,9 @@ def test_an_empty_folder_is_said(tmp_path: Path) -> None:
 def test_a_lesson_asks_before_it_shows(path: Path) -> None:
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
     order = list(cells)
-    # The first thing that answers: where pictures come first, their training or their figure.
-    shown = {"attention": "race-picture", "equilibrium": "clip-figure"}.get(path.stem, "play")
+    # What answers: where a widget comes first, a training or a figure after it.
+    answers = ("race-picture", "alone-figure", "clip-figure", "play")
+    shown = next(name for name in answers if name in cells)
     assert order.index("prediction") < order.index(shown)
     assert order.index("prediction-score") > order.index("setup") + 2
     ready = order.index("setup") < order.index("prediction")

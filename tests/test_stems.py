@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from book.site.dependencies import evidence_stems, lesson_stems, own_stems
+from book.site.dependencies import (
+    evidence_page,
+    evidence_stems,
+    lesson_page,
+    lesson_stems,
+    own_stems,
+)
 
 ROOT = Path(__file__).parents[1]
 STEMS, OWN, BACKED = lesson_stems(ROOT), own_stems(ROOT), evidence_stems(ROOT)
@@ -16,7 +22,7 @@ LISTS = {
     "_toc.yml": "the list that all else is derived from",
     "book/teaching/syllabus.md": "gives each week a lesson",
     "book/reference/glossary.md": "leads from each word to the lessons that use it",
-    "book/your_model.ipynb": "needs two lessons, and leads to a third",
+    "book/lessons/your_model/your_model.ipynb": "needs one lesson, and leads to two more",
     "book/reference/page.md": "documents every widget and every check",
     "book/experiments/weights.py": "trains a model of each chapter",
     "benchmarks/programs.py": "times a step of each model that trains in the page",
@@ -85,8 +91,7 @@ SHARED = {path: text for path, text in written(ROOT).items() if not own(path)}
 def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
     """In `_toc.yml`, from which all that goes over the chapters takes them."""
     found = {path.name: path for path in (ROOT / "book" / "lessons").glob("[!._]*/")}
-    pages = {path.stem for path in (ROOT / "book").glob("*.ipynb")}
-    assert found.keys() == pages == {*STEMS, *OWN}
+    assert found.keys() == {*STEMS, *OWN}
     rooms = {"recipe", "measure", "evidence", "claims", "figures", "checks"}
     for stem in STEMS:
         assert {path.stem for path in found[stem].glob("*.py")} >= rooms, stem
@@ -95,12 +100,14 @@ def test_every_chapter_has_its_page_and_its_rooms_and_is_listed() -> None:
 @pytest.mark.parametrize("own", [True, False])
 def test_a_new_chapter_is_one_as_soon_as_it_is_listed(tmp_path: Path, own: bool) -> None:
     listed = (ROOT / "_toc.yml").read_text("utf-8")
-    first = f"      - file: book/{STEMS[0]}\n"
-    (tmp_path / "_toc.yml").write_text(listed.replace(first, "      - file: book/cats\n" + first))
-    (tmp_path / "book" / "evidence").mkdir(parents=True)
-    for name in ("evidence/cats", "cats", *STEMS, *OWN):
+    first = f"      - file: {lesson_page(STEMS[0]).with_suffix('')}\n"
+    new = "      - file: book/lessons/cats/cats\n"
+    (tmp_path / "_toc.yml").write_text(listed.replace(first, new + first))
+    for name in ("cats", *STEMS, *OWN):
         text = json.dumps({"metadata": {"own": name in OWN or (own and name == "cats")}})
-        (tmp_path / "book" / f"{name}.ipynb").write_text(text)
+        page = tmp_path / lesson_page(name)
+        page.parent.mkdir(parents=True)
+        page.write_text(text)
     assert lesson_stems(tmp_path) == (STEMS if own else ["cats", *STEMS])
     assert own_stems(tmp_path) == (["cats", *OWN] if own else OWN)
 
@@ -120,19 +127,19 @@ def test_no_chapter_has_a_number() -> None:
 def test_a_lesson_has_one_name() -> None:
     """Its title: on its evidence, in the notes for teachers, over its symbols and its checks."""
 
-    def page(name: str) -> str:
-        text = (ROOT / "book" / name).read_text("utf-8")
-        return "".join(json.loads(text)["cells"][0]["source"]) if name[-1] == "b" else text
+    def page(path: Path | str) -> str:
+        text = (ROOT / path).read_text("utf-8")
+        return "".join(json.loads(text)["cells"][0]["source"]) if text[0] == "{" else text
 
-    glossary, checks = page("reference/glossary.md"), page("reference/page.md")
+    glossary, checks = page("book/reference/glossary.md"), page("book/reference/page.md")
     for stem in STEMS:
-        name = page(f"{stem}.ipynb").split("\n")[0].removeprefix("# ")
+        name = page(lesson_page(stem)).split("\n")[0].removeprefix("# ")
         ends = " The evidence" if name.endswith("?") else ": the evidence"
-        assert stem not in BACKED or page(f"evidence/{stem}.ipynb").startswith(f"# {name}{ends}")
-        assert f"# Teaching: {name}\n" in page(f"teaching/{stem}.md")
-        symbols = f"In [its lesson](../{stem}.ipynb)"
+        assert stem not in BACKED or page(evidence_page(stem)).startswith(f"# {name}{ends}")
+        assert f"# Teaching: {name}\n" in page(lesson_page(stem).with_name("teaching.md"))
+        symbols = f"In [its lesson](../lessons/{stem}/{stem}.ipynb)"
         assert f"### {name}\n\n{symbols}." in glossary or symbols not in glossary, stem
         assert f"### {name}\n\n" in checks
-    found = re.findall(r"^In \[its lesson\]\(\.\./(\w+)\.ipynb\)", glossary, re.M)
+    found = re.findall(r"^In \[its lesson\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", glossary, re.M)
     assert found == [stem for stem in STEMS if stem in found], "symbols in the lessons' order"
     assert {*BACKED} <= {*found}

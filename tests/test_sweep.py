@@ -67,7 +67,19 @@ LEFT_OUT = {
         f"doubt.{name}": "takes models, files and functions around them; tests/doubt/"
         for name in (
             *("blame", "causality", "checks", "comparing", "duplicates", "plugin", "precision"),
-            *("questions", "readers", "slopes", "subject", "sums", "wrong", "yours", "__main__"),
+            *(
+                "labels",
+                "losses",
+                "mislabelled",
+                "questions",
+                "readers",
+                "slopes",
+                "subject",
+                "sums",
+                "wrong",
+                "yours",
+                "__main__",
+            ),
         )
     },
     "programs.source": "files: tests/widgets/test_source.py",

@@ -40,7 +40,7 @@ def teaching(name: str, *words: str, where: bool = True) -> None:
 
 def test_a_week_has_a_lesson_in_their_order() -> None:
     source = (BOOK / "teaching" / "syllabus.md").read_text("utf-8")
-    rows = re.findall(r"^\| \d \| \[\]\(\.\./(\w+)\.ipynb\)", source, re.M)
+    rows = re.findall(r"^\| \d \| \[\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", source, re.M)
     assert rows == lesson_stems(BOOK.parent)
 
 

@@ -12,6 +12,7 @@ Any torch model will do, and any function around one:
 True
 
 - `causal`: does it read ahead, in any of the ways that have been reported of models?
+- `targets`: which label does each logit answer for, and with what weight?
 - `compare`: is it the new part, or the rate it was trained at, or chance?
 - `slope`: does the loss fall along the gradient as it should?
 - `floor`: how far is a loss from what counting gets, and from what can be had?
@@ -40,6 +41,9 @@ if TYPE_CHECKING:  # what editors know, and the build, which follows imports as 
     from attn_notes.doubt.comparing import compare as compare
     from attn_notes.doubt.duplicates import twins as twins
     from attn_notes.doubt.floors import floor as floor
+    from attn_notes.doubt.losses import Arrow as Arrow
+    from attn_notes.doubt.losses import Targets as Targets
+    from attn_notes.doubt.losses import targets as targets
     from attn_notes.doubt.reports import Answer as Answer
     from attn_notes.doubt.reports import LeakError as LeakError
     from attn_notes.doubt.reports import Report as Report
@@ -63,6 +67,9 @@ _WHERE = {
     "made": "yours",
     "logits": "subject",
     "Audit": "audits",
+    "targets": "losses",
+    "Targets": "losses",
+    "Arrow": "losses",
 }
 """The module of each name, imported when it is asked for: pytest finds the plugin without torch."""
 

@@ -12,6 +12,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from attn_notes.doubt import mislabelled
 from attn_notes.doubt.comparing import Arm, compare
 from attn_notes.doubt.duplicates import twins
 from attn_notes.doubt.floors import floor
@@ -223,6 +224,7 @@ def _judged(losses: Callable[[], Tensor | float]) -> bool:
 
 
 ASKED: dict[str, tuple[Sequence[tuple[str, Any, str, bool]], Callable[[Any], bool]]] = {
+    "targets": (mislabelled.CASES, mislabelled.found),
     "slope": (SLOPES, _sloped),
     "proper": (SUMS, lambda score: bool(proper(score, _drawn(3, 1, T), V).bad)),
     "floor": (LOSSES, _judged),

@@ -89,6 +89,8 @@ class Entered:
         if event != "call" or not frame.f_code.co_filename.startswith(self.within):
             return
         outer = frame.f_back
+        while outer and outer.f_code.co_name == "decorate_context":  # torch.no_grad is around it
+            outer = outer.f_back
         if outer and outer.f_globals.get("__name__") == "__main__":
             name = frame.f_code.co_qualname
             if not name.startswith("<"):

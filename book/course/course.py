@@ -33,7 +33,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from html import escape
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
 from zoneinfo import available_timezones
 
@@ -60,7 +60,7 @@ from book.editions.editions import (
 from book.editions.version import told, version, wheels
 from book.page.code import answers
 from book.site import files
-from book.site.dependencies import BookError, lesson_stems
+from book.site.dependencies import BookError, lesson_page, lesson_stems, pages_of
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SITE = Path("students") / "site"
@@ -320,10 +320,9 @@ def write_week(
     """A week's folders, for students and private, and the students' zip."""
     students, private = new / "students" / week.name, new / "private" / week.name
     sheet = f"week-{week.number}-homework.ipynb"
-    titles = ("lesson", "evidence")
     names = {
-        path.relative_to(root / "book"): f"week-{week.number}-{title}.ipynb"
-        for path, title in zip(homework.pages(root, week.stem), titles, strict=False)
+        path.relative_to("book"): f"week-{week.number}-{title_of(path)}.ipynb"
+        for path in pages_of(root, week.stem)
     }
     instead = f"## Exercises\n\nThe exercises of this week stand in `{sheet}`."
     for path, name in names.items():
@@ -342,6 +341,15 @@ def write_week(
     asked_of = root / "book" / "lessons" / week.stem / "questions.yml"
     if asked_of.is_file():
         write_questions(questions.read(asked_of, of.seed), week, private, made_of)
+
+
+def title_of(page: Path) -> str:
+    """What a notebook is called in its week's folder.
+
+    >>> title_of(Path("cats/cats.ipynb")), title_of(Path("cats/cats_evidence.ipynb"))
+    ('lesson', 'evidence')
+    """
+    return page.stem.removeprefix(page.parent.name).removeprefix("_") or "lesson"
 
 
 def write_project(root: Path, students: Path, made_of: str, packages: list[Path]) -> None:
@@ -457,7 +465,7 @@ def for_site(sources: Mapping[str, bytes], hints: bool) -> dict[str, bytes]:
     found = {}
     for name, content in sources.items():
         path = PurePosixPath(name)
-        if name.startswith(TEACHING):
+        if not is_no_note(path):
             continue
         if name == "_toc.yml":
             content = without_teaching(content)
@@ -488,9 +496,9 @@ def with_uses(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def is_no_note(path: Path) -> bool:
+def is_no_note(path: PurePath) -> bool:
     """Whether a page stays where teachers' notes go."""
-    return not path.as_posix().startswith(TEACHING)
+    return not (path.as_posix().startswith(TEACHING) or path.name == "teaching.md")
 
 
 def without_sections(source: str, telling: str) -> str:
@@ -512,7 +520,7 @@ def without_teaching(contents: bytes) -> bytes:
         return {name: kept(value) for name, value in node.items()} if is_dict(node) else node
 
     def is_note(node: Any) -> bool:
-        return is_dict(node) and f"{node.get('file')}".startswith(TEACHING)
+        return is_dict(node) and not is_no_note(PurePosixPath(f"{node.get('file')}.md"))
 
     def is_dict(node: Any) -> bool:
         return isinstance(node, dict)
@@ -617,8 +625,9 @@ def index_body(weeks: list[Week], of: Settings, made_of: str, students: Path) ->
         if of.start:
             session, due = days(week, of)
             yield f"<p>{in_full(session)}. Homework due on {in_full(due)}.</p>"
+        page = lesson_page(week.stem).with_suffix(".html").as_posix()
         yield (
-            f'<p><a href="site/book/{week.stem}.html">Read the lesson</a> · '
+            f'<p><a href="site/{page}">Read the lesson</a> · '
             f'<a href="{week.name}.zip" download>Download the notebooks</a></p>'
         )
         yield '<table><thead><tr><th class="number"></th><th>exercise</th>'

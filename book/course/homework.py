@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 from book.course import answers
 from book.editions.editions import folds, solutions
 from book.kit.judgement import Judged
-from book.site.dependencies import BookError
+from book.site.dependencies import BookError, pages_of
 
 TITLE = re.compile(r"Exercise \d+(?P<open>, open)?: (?P<title>.+) \(\d+ points, \d+ minutes\)$")
 """Of a question in the book; points and minutes the metadata say, too."""
@@ -103,12 +103,6 @@ class Week(NamedTuple):
         return sum(one.minutes for one in self.exercises)
 
 
-def pages(root: Path, stem: str) -> list[Path]:
-    """A lesson's notebook and, where there is one, its evidence's."""
-    found = [root / "book" / f"{stem}.ipynb", root / "book" / "evidence" / f"{stem}.ipynb"]
-    return [path for path in found if path.is_file()]
-
-
 def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
     """A lesson as a week of a course, with the cases of its seed; with the book's if none is given.
 
@@ -116,7 +110,7 @@ def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
         BookError: an exercise's title is not one.
     """
     exercises: list[Exercise] = []
-    notebooks = [nbformat.read(path, as_version=4) for path in pages(root, stem)]
+    notebooks = [nbformat.read(root / path, as_version=4) for path in pages_of(root, stem)]
     for notebook in notebooks:
         cells = {cell.id: cell.source for cell in notebook.cells}
         codes = solutions(notebook)

@@ -4,6 +4,7 @@
 `book/teaching/`; links that led through the book lead into the course.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -45,9 +46,10 @@ def write(teaching: Path, private: Path, weeks: Sequence[Week]) -> None:
     """
     titles = {week.stem: week.title for week in weeks}
     names = {week.stem: week.name for week in weeks}
-    for path in sorted(teaching.glob("*.md")):
-        if path.stem in names:
-            there = private / names[path.stem] / "notes.html"
+    notes = [teaching.parent / "lessons" / stem / "teaching.md" for stem in names]
+    for path in sorted([*teaching.glob("*.md"), *filter(Path.is_file, notes)]):
+        if path in notes:
+            there = private / names[path.parent.name] / "notes.html"
         elif path.stem in (*NOT_HERE, TEMPLATE):
             continue
         else:
@@ -62,14 +64,16 @@ def rendered(path: Path, titles: Mapping[str, str], names: Mapping[str, str]) ->
     """A page for teachers as HTML that needs nothing beside the course's folder.
 
     Args:
-        path: of the page, in the book's folder `teaching`.
+        path: of the page.
         titles: of the lessons, by their stems.
         names: what a week's folder is called, by the stem of its lesson.
     """
     text = path.read_text("utf-8")
     text = INCLUDED.sub(lambda found: fenced(path.with_name(found[1]).read_text("utf-8")), text)
-    text = CITED.sub(cited(path.parents[1] / "references.bib"), text)
-    text = LINK.sub(lambda found: relinked(found[1], found[2], titles, names), text)
+    book = next(above for above in path.parents if (above / "references.bib").is_file())
+    here = path.relative_to(book)
+    text = CITED.sub(cited(book / "references.bib"), text)
+    text = LINK.sub(lambda found: relinked(found[1], found[2], here, titles, names), text)
     top = re.match(r"# (?:Teaching: )?(.+)", text)
     made = MarkdownIt("js-default").use(deflist_plugin).render(text)
     return page(top[1] if top else path.stem, made)
@@ -93,28 +97,32 @@ def cited(bibliography: Path) -> Callable[[re.Match[str]], str]:
     return link
 
 
-def relinked(shown: str, target: str, titles: Mapping[str, str], names: Mapping[str, str]) -> str:
+def relinked(
+    shown: str, target: str, here: Path, titles: Mapping[str, str], names: Mapping[str, str]
+) -> str:
     """A link of the book's pages for teachers, from a folder of the private one.
 
-    >>> weeks = {"deep_qkv": "week-1-was-it"}
-    >>> relinked("", "../deep_qkv.ipynb", {"deep_qkv": "Was it?"}, weeks)
-    '[Was it?](../../students/site/book/deep_qkv.html)'
-    >>> relinked("notes", "deep_qkv.md", {}, weeks), relinked("costs", "costs.md#one", {}, weeks)
-    ('[notes](../week-1-was-it/notes.html)', '[costs](../teaching/costs.html#one)')
+    >>> here, weeks = Path("teaching/syllabus.md"), {"cats": "week-1-cats"}
+    >>> relinked("", "../lessons/cats/cats.ipynb", here, {"cats": "Of cats"}, weeks)
+    '[Of cats](../../students/site/book/lessons/cats/cats.html)'
+    >>> relinked("notes", "../lessons/cats/teaching.md", here, {}, weeks)
+    '[notes](../week-1-cats/notes.html)'
+    >>> relinked("costs", "costs.md#one", here, {}, weeks)
+    '[costs](../teaching/costs.html#one)'
     """
     if re.match(r"[a-z]+:|#", target):
         return f"[{shown}]({target})"
     place, mark, anchor = target.partition("#")
-    path = PurePosixPath(place)
-    stem, shown = path.stem, shown or titles.get(path.stem, path.stem)
-    if path.parts[0] == "..":
-        there = f"{SITE}/{path.relative_to('..').with_suffix('.html')}"
-    elif stem in names:
-        there = f"../{names[stem]}/notes.html"
-    elif stem == "index":
+    path = PurePosixPath(os.path.normpath((here.parent / place).as_posix()))
+    shown = shown or titles.get(path.stem, path.stem)
+    if path.name == "teaching.md":
+        there = f"../{names[path.parent.name]}/notes.html"
+    elif path.parts[0] != "teaching":
+        there = f"{SITE}/{path.with_suffix('.html')}"
+    elif path.stem == "index":
         return shown
     else:
-        there = f"../teaching/{stem}.html"
+        there = f"../teaching/{path.stem}.html"
     return f"[{shown}]({there}{mark}{anchor})"
 
 

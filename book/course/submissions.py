@@ -33,7 +33,7 @@ CANVAS = re.compile(
 RECEIPT = ("timestamp.txt", "submission_secret.txt")
 """What nbgrader puts beside a sheet that was handed in, and wants beside the feedback."""
 
-HANDED_OUT = re.compile(r"week-\d+-(lesson|evidence)\.ipynb|README\.txt|LICENSE|.+\.whl")
+HANDED_OUT = re.compile(r"week-\d+-(?!homework)\w+\.ipynb|README\.txt|LICENSE|.+\.whl")
 """What stands beside a sheet from the beginning: nbgrader collects the whole folder."""
 
 LONGEST = 200

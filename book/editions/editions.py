@@ -51,7 +51,8 @@ import sys
 from pathlib import Path
 
 wanted, sources = {version!r}, {sources!r}
-beside = (*Path().glob("attn_notes_book-*.whl"), *Path("..").glob("attn_notes_book-*.whl"))
+here = Path.cwd()
+beside = [path for at in (here, *here.parents[:2]) for path in at.glob("attn_notes_book-*.whl")]
 # The newest by its day; of one day's, by when the file was written.
 for wheel in sorted(beside, key=lambda path: (path.name.split(".g")[0], path.stat().st_mtime))[-1:]:
     wanted, beside = wheel.name.split("-")[1], wheel.resolve()
@@ -246,7 +247,9 @@ def editions(root: Path, folder: Path | None = None) -> list[Path]:
     with tempfile.TemporaryDirectory() as name:
         new, made_of = Path(name), version(root)
         packages = wheels(root, new)
-        teaching = sorted((root / "book" / "teaching").glob("*.md"))
+        teaching = sorted(
+            [*(root / "book").glob("teaching/*.md"), *(root / "book").glob("lessons/*/teaching.md")]
+        )
         for edition in EDITIONS:
             there = new / f"attention-notes-{edition}"
             if edition == "student":
@@ -270,7 +273,7 @@ def editions(root: Path, folder: Path | None = None) -> list[Path]:
 def lessons(root: Path) -> list[Path]:
     """The notebooks of the lessons, in the order of the table of contents."""
     found = [root / path for path in notebook_paths(root)]
-    return [path for path in found if path.parent == root / "book"]
+    return [path for path in found if path.stem == path.parent.name]
 
 
 def pages(root: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 from attn_notes.training import recorded
 from book.kit import results
-from book.site.dependencies import DOWNLOADS, read_chapter
+from book.site.dependencies import DOWNLOADS, lesson_page, read_chapter
 
 BOOK = Path(__file__).resolve().parents[1]
 NOWHERE = str(Path(__file__) / "none")  # no folder can be made there
@@ -18,7 +18,7 @@ NOWHERE = str(Path(__file__) / "none")  # no folder can be made there
 
 def run(chapter: str, **environment: str) -> dict[str, Any]:
     """Run a lesson in an empty folder; returns what its clock says, if it has one."""
-    notebook = nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4)
+    notebook = nbformat.read(BOOK.parent / lesson_page(chapter), as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         client = NotebookClient(notebook, timeout=1800, resources=resources)
@@ -31,7 +31,7 @@ def keep(chapter: str) -> None:
     """Keep what a lesson trains, and record what it costs: trained, and with what was kept."""
     with tempfile.TemporaryDirectory() as folder:
         trained = run(chapter, ATTN_NOTES_KEEP=folder, FAST="")
-        reads = read_chapter(BOOK.parent, Path("book", f"{chapter}.ipynb")).files
+        reads = read_chapter(BOOK.parent, lesson_page(chapter)).files
         if DOWNLOADS in reads:  # once more with what it reads where nothing can be downloaded
             run(chapter, ATTN_NOTES_KEEP=folder, FAST="", ATTN_NOTES_DATA=NOWHERE)
         runs = recorded.gather(Path(folder), results.path(f"{chapter}_runs.npz"))

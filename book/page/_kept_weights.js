@@ -22,7 +22,8 @@ const unpacked = (text) =>
 
 /**
  * Three buttons: keep the weights in this browser under a key, take them back, download them.
- * `weights` gives what there is, with the `key` of what it is; `give` gets what was kept under it.
+ * `weights` gives what there is, with the `key` of what it is; `give` gets what was kept under it. `update` says
+ * whether there is something to be taken back.
  */
 export function keeper({ key, weights, shapes, give, say }) {
   const memory = () => stored(`attention-notes ${key()}`);
@@ -57,6 +58,7 @@ export function keeper({ key, weights, shapes, give, say }) {
   function update() {
     keep.disabled = file.disabled = weights() === null;
     back.disabled = kept() === null;
+    return !back.disabled;
   }
   return { nodes: [keep, back, file], update };
 }

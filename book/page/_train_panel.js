@@ -180,17 +180,18 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const task = html("p", {});
   const asked = challengeRow(task, tally);
   const folded = settingsFold({ uid, settings, keep: (made) => yours(lesson).choose(title, made) });
+  const minutes = html("span", { class: "attn-minutes" });
   const node = html(
     "section",
-    { class: "attn-train", "aria-label": title },
+    { class: "attn-train attn-quiet", "aria-label": title }, // until there has been a run
     html("p", { class: "attn-train-title" }, title),
     folded.node,
     question,
-    html("div", { class: "attn-controls attn-train-buttons" }, go, one, several, again),
+    html("div", { class: "attn-controls attn-train-buttons" }, go, minutes, one, several, again),
     line,
     chart.node,
     said,
-    html("div", { class: "attn-controls attn-train-buttons" }, see, ...kept.nodes),
+    html("div", { class: "attn-controls attn-train-buttons attn-after" }, see, ...kept.nodes),
     ...more,
     asked,
   );
@@ -212,6 +213,11 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
 
   function mark(values) {
     for (const [name, value] of Object.entries(values)) root.dataset[name] = value;
+  }
+
+  /** There has been a run: all else is there from now on. */
+  function wake() {
+    node.classList.remove("attn-quiet");
   }
 
   function begin() {
@@ -242,6 +248,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   function showYours() {
     if (!current) return;
     const { runs } = yours(lesson);
+    if (runs.length) wake();
     see.hidden = !shownIn(lesson, current.run.kind);
     see.disabled = !runs.some(({ kind }) => kind === current.run.kind);
     const row = runs.filter((run) => run.seed <= seeds && sameWay(run, current.run));
@@ -261,8 +268,9 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
     mark({ training: "idle", step: 0, loss: "", score: 0 });
     const lasts = current.lasts ? `, ${current.lasts}` : "";
     line.textContent = `Seed ${seed}, ${current.setup.steps.toLocaleString("en")} steps${lasts}. Not begun.`;
+    minutes.textContent = current.lasts ?? "";
     say("");
-    kept.update();
+    if (kept.update()) wake();
   }
 
   function report({ step, losses, weights: now, judged }) {
@@ -291,6 +299,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
       return;
     }
     mark({ training: state });
+    if (state === "running") wake();
     go.textContent = state === "running" ? "Pause" : "Train";
     one.disabled = state === "running" || state === "done";
     kept.update();

@@ -16,7 +16,8 @@ export function settingsFold({ uid, settings, keep }) {
     html("div", { class: "attn-controls" }, ...settings),
   );
   const fieldOf = (box) => (box.name || box.id).slice(uid.length);
-  const boxes = () => [...node.querySelectorAll("select, input:checked")];
+  const boxes = () =>
+    [...node.querySelectorAll("select, input:checked")].filter((box) => !box.closest("[hidden]"));
   function tell() {
     made.textContent = boxes().map((box) => (box.selectedOptions ?? box.labels)[0]?.textContent).join(", ");
   }

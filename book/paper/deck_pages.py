@@ -20,7 +20,7 @@ from book.course.course_page import document
 from book.paper.decks import DECKS, LESSONS, LINK, Deck, Slide, notes, read, seconds
 from book.paper.slides import RENDER, body, inline, output, own_exercises, picture, said_below
 from book.site import packages
-from book.site.dependencies import BookError
+from book.site.dependencies import BookError, lesson_page
 
 REVEAL = "reveal.js"
 FILES = (  # of reveal.js
@@ -96,7 +96,7 @@ def write(
         (folder / f"{stem}.html").write_text(text, "utf-8")
         sheet = handout(deck, notebook, asked, made_of)
         (folder / f"{stem}-handout.html").write_text(sheet, "utf-8")
-        page = (site / "book" / f"{stem}.html").read_text("utf-8")
+        page = (site / lesson_page(stem).with_suffix(".html")).read_text("utf-8")
         (folder / "widgets" / f"{stem}.html").write_text(widgets(page, stem, deck.title), "utf-8")
 
 
@@ -178,7 +178,7 @@ def handout(
     """A lesson on a few sheets, for who sits in the hall: figures with their captions, no keys."""
     made = html.escape(made_of)
     blocks = "\n".join(filter(None, (block(deck, one, notebook, asked) for one in deck.slides)))
-    at = f"book/{deck.stem}.html"
+    at = lesson_page(deck.stem).with_suffix(".html").as_posix()
     rest = HANDOUT.format(title=html.escape(deck.title), blocks=blocks, made_of=made, at=at)
     return document(f"{deck.title}: handout", rest)
 

@@ -37,8 +37,7 @@ from typing import Any, NamedTuple
 from book.course import homework, questions
 from book.site.dependencies import BookError, from_yaml
 
-TEACHING = Path("book/teaching")
-DECKS = TEACHING / "decks"
+DECKS = Path("book/teaching/decks")
 LESSONS = Path("book/lessons")
 SEED = 0
 """Draws what varies in a poll, where a deck is not a course's."""
@@ -99,7 +98,7 @@ def read(root: Path, stem: str) -> Deck:
         BookError: an entry is not as it should be; names it.
     """
     path = root / LESSONS / stem / "deck.yml"
-    page = (root / TEACHING / f"{stem}.md").read_text("utf-8")
+    page = (root / LESSONS / stem / "teaching.md").read_text("utf-8")
     plan = tuple(
         Step(int(minutes), what.strip().replace(r"\|", "|"))
         for minutes, what, _ in ROW.findall(page)

@@ -27,6 +27,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 PACKAGES = ("attn_notes", "book")
+LESSONS = Path("book", "lessons")  # from the root: a folder a lesson
 DOWNLOADS = "attn_notes/tasks/text.py"  # the module that downloads, and what it keeps
 DOWNLOADED = "tinyshakespeare.txt"
 CACHE = "ATTN_NOTES_DATA"  # and the environment variable that names the folder
@@ -42,7 +43,7 @@ class BookError(Exception):
 class Chapter:
     """One notebook of the table of contents, and all that its outputs depend on."""
 
-    path: Path  # from the root, as book/deep_qkv.ipynb
+    path: Path  # from the root, as book/lessons/deep_qkv/deep_qkv.ipynb
     notebook: NotebookNode  # as it was read, prose and all
     cells: tuple[tuple[str, tuple[str, ...]], ...]  # of each code cell its source, and how it runs
     files: dict[str, bytes]  # what the code can reach, by path from the root
@@ -55,8 +56,8 @@ class Chapter:
 
     @property
     def name(self) -> str:
-        """What its files are called here: `deep_qkv`, `evidence-deep_qkv` for the page below."""
-        return "-".join(self.path.with_suffix("").parts[1:])
+        """What its files are called here, and it anywhere: `deep_qkv`, `deep_qkv_evidence`."""
+        return self.path.stem
 
 
 # The chapters
@@ -98,29 +99,52 @@ def notebook_paths(root: Path) -> list[Path]:
 def lesson_stems(root: Path) -> list[str]:
     """The lessons of `_toc.yml` in their order, each by the stem that names all that is its own.
 
-    A lesson is a notebook beside the first page; what backs it, in a folder below, has its stem.
-    One that says in its metadata that it is the book's own is about no source, and none of them.
+    A lesson is the notebook `lessons/STEM/STEM.ipynb`; its other pages lie beside it. One that
+    says in its metadata that it is the book's own is about no source, and none of them.
     """
     own = own_stems(root)
-    return [stem for stem in _beside(root) if stem not in own]
+    return [stem for stem in _all_stems(root) if stem not in own]
 
 
 def evidence_stems(root: Path) -> list[str]:
     """Those of the lessons that have a page of evidence: about a source, with claims on it."""
-    backed = {path.stem for path in notebook_paths(root) if path.parent.name == "evidence"}
-    return [stem for stem in lesson_stems(root) if stem in backed]
+    return [stem for stem in lesson_stems(root) if evidence_page(stem) in pages_of(root, stem)]
 
 
 def own_stems(root: Path) -> list[str]:
     """The pages among the lessons that are the book's own: about no source, without evidence."""
-    paths = {stem: root / "book" / f"{stem}.ipynb" for stem in _beside(root)}
+    paths = {stem: root / lesson_page(stem) for stem in _all_stems(root)}
     notebooks = {stem: json.loads(path.read_text("utf-8")) for stem, path in paths.items()}
     return [stem for stem, notebook in notebooks.items() if notebook["metadata"].get("own")]
 
 
-def _beside(root: Path) -> list[str]:
-    """The notebooks that stand beside the first page."""
-    return [path.stem for path in notebook_paths(root) if path.parent.name == "book"]
+def lesson_page(stem: str) -> Path:
+    """A lesson's notebook, from the root."""
+    return LESSONS / stem / f"{stem}.ipynb"
+
+
+def evidence_page(stem: str) -> Path:
+    """The page of evidence of a lesson that has one, from the root."""
+    return LESSONS / stem / f"{stem}_evidence.ipynb"
+
+
+def lesson_of(page: str | Path) -> str:
+    """Whose notebook a page is; empty if it is none of a lesson's.
+
+    >>> lesson_of("book/lessons/trm/trm_evidence"), lesson_of("book/lessons/trm/teaching")
+    ('trm', '')
+    """
+    folder, name = Path(page).parent, Path(page).stem
+    return folder.name if folder.parent == LESSONS and name.startswith(folder.name) else ""
+
+
+def pages_of(root: Path, stem: str) -> list[Path]:
+    """A lesson's notebooks that `_toc.yml` lists: itself, and what stands below it there."""
+    return [path for path in notebook_paths(root) if path.parent == LESSONS / stem]
+
+
+def _all_stems(root: Path) -> list[str]:
+    return [path.stem for path in notebook_paths(root) if path == lesson_page(path.stem)]
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -276,8 +300,8 @@ def read_chapter(root: Path, path: Path) -> Chapter:
     except SyntaxError as error:
         raise BookError(f"{path} imports a module that does not parse: {error}") from error
     used = {*modules, *(file for module in modules for file in data_files(module))}
-    records = (root / "book" / "lessons" / path.stem / "records").glob("*")
-    used.update((root / "attn_notes" / "weights").glob(f"{path.stem}[_.-]*"))
+    records = (root / path.parent / "records").glob("*")
+    used.update((root / "attn_notes" / "weights").glob(f"{path.parent.name}[_.-]*"))
     fast = os.environ.get("FAST", "")
     # Kept runs take the place of training only where FAST is set.
     used.update(file for file in records if fast or "_runs." not in file.name)
@@ -297,5 +321,13 @@ def read_chapter(root: Path, path: Path) -> Chapter:
 
 
 def read_chapters(root: Path) -> list[Chapter]:
-    """The chapters, in the order of the table of contents."""
+    """The chapters, in the order of the table of contents.
+
+    Raises:
+        BookError: one cannot be read, or two have one name.
+    """
+    first: dict[str, Path] = {}
+    for path in notebook_paths(root):
+        if (other := first.setdefault(path.name, path)) != path:
+            raise BookError(f"{path} has the name of {other}: give it another.")
     return [read_chapter(root, path) for path in notebook_paths(root)]

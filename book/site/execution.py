@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 
 import nbformat
@@ -118,11 +118,6 @@ def keep(root: Path, run: Run) -> None:
 # Running
 
 
-def _shown(chapter: Chapter) -> str:
-    """A chapter's path below `book`: `deep_qkv.ipynb`, `evidence/deep_qkv.ipynb`."""
-    return chapter.path.relative_to("book").as_posix()
-
-
 def seconds_it_says(notebook: NotebookNode) -> float:
     """How long a notebook says that it takes; infinity if it does not, which starts it first."""
     seconds = notebook.metadata.get(SECONDS)
@@ -142,8 +137,12 @@ def longest_first(root: Path, chapters: list[Chapter]) -> list[Chapter]:
     return sorted(chapters, key=lambda chapter: -expected_seconds(root, chapter))
 
 
-def execute(root: Path) -> None:
+def execute(root: Path, only: Collection[Path] | None = None) -> None:
     """Execute the chapters whose outputs are not kept yet; keep the outputs of those that succeed.
+
+    Args:
+        root: of the project.
+        only: these of its notebooks, or all.
 
     Raises:
         BookError: a chapter failed. Its report, with the failing cell, has been printed.
@@ -151,16 +150,17 @@ def execute(root: Path) -> None:
     """
     with only_build(root) as folder:
         fetch_data(root, folder)
-        stale = [c for c in read_chapters(root) if executed_copy(root, c) is None]
+        chapters = [c for c in read_chapters(root) if only is None or c.path in only]
+        stale = [chapter for chapter in chapters if executed_copy(root, chapter) is None]
         if not stale:
             print("Chapters: nothing to execute.")
             return
         executed_copies(root).mkdir(parents=True, exist_ok=True)
-        print(f"Executing {', '.join(_shown(chapter) for chapter in stale)} ...", flush=True)
+        print(f"Executing {', '.join(chapter.path.name for chapter in stale)} ...", flush=True)
         failed = []
         with contextlib.closing(ended_runs(longest_first(root, stale), folder)) as runs:
             for run in runs:
-                name = _shown(run.chapter)
+                name = run.chapter.path.name
                 if run.returncode:
                     files.require_room(folder)
                     failed.append(name)

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from book.site.dependencies import notebook_paths
+from book.site.dependencies import lesson_page, notebook_paths
 from book.site.extension import cards
 
 ROOT = Path(__file__).parents[2]
-ALL = [path.stem for path in notebook_paths(ROOT) if path.parent.name == "book"]
+ALL = [path.stem for path in notebook_paths(ROOT) if path.stem == path.parent.name]
 
 
 @pytest.mark.parametrize("stem", ALL)
 def test_every_lesson_has_its_question_and_its_picture(stem: str) -> None:
-    card = cards.read(ROOT / "book" / f"{stem}.ipynb")
+    card = cards.read(ROOT / lesson_page(stem))
     assert card.stem == stem and card.title and card.question.endswith("?")
     svg = cards.emblem(stem)
     assert svg.count("<svg") == 1 and 'role="img"' in svg and len(svg) < 40_000
-    before = [cards.read(ROOT / "book" / f"{other}.ipynb") for other in ALL[: ALL.index(stem)]]
+    before = [cards.read(ROOT / lesson_page(other)) for other in ALL[: ALL.index(stem)]]
     assert f'href="{stem}.html"' in cards.entry(card, before, f"{stem}.html", svg)
 
 

@@ -7,11 +7,11 @@ from book.site.extension import contents
 
 ABOVE = {
     "book/index": None,
-    "book/cats": "book/index",
-    "book/evidence/cats": "book/cats",
-    "book/dogs": "book/index",
+    "book/lessons/cats/cats": "book/index",
+    "book/lessons/cats/cats_evidence": "book/lessons/cats/cats",
+    "book/lessons/dogs/dogs": "book/index",
     "book/teaching/index": "book/index",
-    "book/teaching/cats": "book/teaching/index",
+    "book/lessons/cats/teaching": "book/teaching/index",
     "book/bench": "book/index",
 }
 MENU = """
@@ -25,15 +25,15 @@ MENU = """
 
 
 def test_each_folder_has_a_chain_of_its_own() -> None:
-    """What lies between two of its pages, in another folder, is passed over."""
+    """The lessons' folders count as one; what backs a lesson leads back to it."""
     assert {page.removeprefix("book/"): way for page, way in contents.ways(ABOVE).items()} == {
-        "index": {"next": "book/cats"},
-        "cats": {"prev": "book/index", "next": "book/dogs"},
-        "evidence/cats": {"back": "book/cats"},
-        "dogs": {"prev": "book/cats", "next": "book/bench"},
-        "teaching/index": {"next": "book/teaching/cats"},
-        "teaching/cats": {"prev": "book/teaching/index"},
-        "bench": {"prev": "book/dogs"},
+        "index": {"next": "book/lessons/cats/cats"},
+        "lessons/cats/cats": {"prev": "book/index", "next": "book/lessons/dogs/dogs"},
+        "lessons/cats/cats_evidence": {"back": "book/lessons/cats/cats"},
+        "lessons/dogs/dogs": {"prev": "book/lessons/cats/cats", "next": "book/bench"},
+        "teaching/index": {"next": "book/lessons/cats/teaching"},
+        "lessons/cats/teaching": {"prev": "book/teaching/index"},
+        "bench": {"prev": "book/lessons/dogs/dogs"},
     }
 
 

@@ -108,7 +108,7 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
     stems = stems[:: -1 if turned else 1]
     glossary = (ROOT / "book" / "reference" / "glossary.md").read_text("utf-8")
     page = numbers.numbered(glossary, stems)
-    found = re.findall(r"\[(\d)[^]]*\]\(\.\./(\w+)\.ipynb\)", page)
+    found = re.findall(r"\[(\d)[^]]*\]\(\.\./lessons/\w+/(\w+)\.ipynb\)", page)
     assert {stem for _, stem in found} >= {*lesson_stems(ROOT)}
     assert all(stems[int(number) - 1] == stem for number, stem in found)
     with pytest.raises(ValueError, match=r"\[#\]\(cats.ipynb\) leads to no lesson"):
@@ -159,8 +159,10 @@ def test_a_place_is_as_high_as_its_widget_opens(stem: str) -> None:
     view = f'<script type="{widgets.VIEW}">{{"model_id": "m1"}}</script>'
     page = new_document("")
     page += nodes.raw(view, view, format="html")
-    app = SimpleNamespace(env=SimpleNamespace(nb_metadata={f"book/evidence/{stem}": {}}))
-    widgets._reserve_places(app, page, f"book/evidence/{stem}")
+    app = SimpleNamespace(
+        env=SimpleNamespace(nb_metadata={f"book/lessons/{stem}/{stem}_evidence": {}})
+    )
+    widgets._reserve_places(app, page, f"book/lessons/{stem}/{stem}_evidence")
     heights = dict(re.findall(r"(--[\w-]+): ([\d.]+)rem", page.astext()))
     declared = importlib.import_module(f"book.lessons.{stem}.widget").OPENS
     if isinstance(declared, dict):  # by picture
@@ -301,18 +303,18 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no
 
 def test_links_name_what_the_editions_branch_holds() -> None:
     """The files of the branch are those of `make editions`; the workflow names the folders."""
-    links = repository.launches(f"{REPOSITORY}/", "deep_qkv")
+    links = repository.launches(f"{REPOSITORY}/", "lessons/deep_qkv/deep_qkv")
     workflow = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
     for edition, name in (("plain", "Colab"), ("student", "a JupyterHub")):
-        assert f"{edition}/deep_qkv.ipynb" in unquote(links[name])
+        assert f"{edition}/lessons/deep_qkv/deep_qkv.ipynb" in unquote(links[name])
         assert f"mv new/attention-notes-{edition} out/{edition}\n" in workflow
         assert f"_build/editions/attention-notes-{edition}\n" in workflow
     assert "attention-notes-instructor" not in workflow
-    assert "book/deep_qkv.ipynb" in unquote(links["Binder"])
+    assert "book/lessons/deep_qkv/deep_qkv.ipynb" in unquote(links["Binder"])
     assert all(link.startswith("https://") for link in links.values())
     assert repository.launches("", "deep_qkv") == {}
     # nbgitpuller would name its folder `name.git`, in which the notebook is not looked for.
-    assert repository.launches(f"{REPOSITORY}.git", "deep_qkv") == links
+    assert repository.launches(f"{REPOSITORY}.git", "lessons/deep_qkv/deep_qkv") == links
     for end in ("", "/", ".git"):
         found = repository.source(f"{REPOSITORY}{end}", "a b.md")["link"]
         assert found == f"{REPOSITORY}/blob/HEAD/a%20b.md"

@@ -47,7 +47,7 @@ SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 STEMS = lesson_stems(ROOT)
 BACKED = evidence_stems(ROOT)
 """Those about a source, each with a widget of its kind and a page of evidence."""
-CHAPTERS = [f"book/{stem}.html" for stem in STEMS]
+CHAPTERS = [f"book/lessons/{stem}/{stem}.html" for stem in STEMS]
 LESSONS = ROOT / "book" / "lessons"
 TRAINING = [stem for stem in STEMS if (LESSONS / stem / f"_{stem}_train.js").is_file()]
 """Those whose page trains."""

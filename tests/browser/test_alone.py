@@ -16,6 +16,8 @@ CHOICES = {
     "deep_qkv": ["show=sorter&variant=strict&seed=2&text=bca"],
     "dialectical": [
         "show=brackets&view=losses&run=mask mended&seed=0&text=(ab)(a)&place=3&replacement=b",
+    ],
+    "dialectical_writing": [
         "show=brackets&view=writing&run=mask mended&seed=0&prompt=(a&budget=9&temperature=0.7"
         "&constrained=no&stop_on_closed=no&draw=3",
     ],
@@ -25,6 +27,10 @@ CHOICES = {
         "show=equilibrium&panel=network&run=untrained&seed=0&text=To be&step=3&selected=2",
     ],
     "triple_product": [
+        "show=arrows&mode=head&run=two layers, taught six to twelve&seed=0&layer=1&head=1"
+        "&text=abcabcab&position=5&key=2&loudness=4",
+    ],
+    "triple_product_volume": [
         "show=arrows&mode=hand&selected=3",
         "show=arrows&mode=head&run=volume, two layers&seed=0&layer=1&head=1&text=abcabcab"
         "&position=5&key=2&loudness=4",
@@ -35,9 +41,9 @@ CHOICES = {
     ],
 }
 EACH = [
-    (stem, dict(parse_qsl(choice, keep_blank_values=True)))
-    for stem in BACKED
-    for choice in CHOICES[stem]
+    (page, dict(parse_qsl(choice, keep_blank_values=True)))
+    for page, choices in CHOICES.items()
+    for choice in choices
 ]
 FIRST = dict(reversed(EACH))
 ALONE = ".attn-widget[data-alone]"
@@ -67,7 +73,7 @@ POINTS = """() => {
   }).map((e) => e.outerHTML);
 }"""
 # What can be dragged, by the address that shows it.
-HANDLES = {"triple_product": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
+HANDLES = {"triple_product_volume": ".tp-hit:visible", "equilibrium": ".eq-hit:visible"}
 
 
 def query(page: Page) -> dict[str, str]:
@@ -77,8 +83,9 @@ def query(page: Page) -> dict[str, str]:
     return asked
 
 
-def address(stem: str, choice: dict[str, str]) -> str:
-    return f"book/{stem}.html?bare&{urlencode(choice)}"
+def address(page: str, choice: dict[str, str]) -> str:
+    stem = next(stem for stem in BACKED if page.startswith(stem))
+    return f"book/lessons/{stem}/{page}.html?bare&{urlencode(choice)}"
 
 
 @pytest.mark.by_day
@@ -86,7 +93,7 @@ def address(stem: str, choice: dict[str, str]) -> str:
 def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) -> None:
     """How large its letters are is `test_decks.py`."""
     name = FIRST[stem]["show"]
-    visit = open_page(f"book/{stem}.html?show={name}")
+    visit = open_page(f"book/lessons/{stem}/{stem}.html?show={name}")
     page = visit.page
     expect(page.locator(ALONE)).to_have_attribute("data-show", name)
     expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
@@ -170,31 +177,31 @@ def test_nonsense_in_the_address_changes_nothing_and_is_told(
 
 def test_one_is_back_where_one_was(open_page: OpenPage) -> None:
     """By whatever leads back (`transcript_alone.txt`): as far down the page, at the same button."""
-    visit = open_page("book/dialectical.html")
+    visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page
-    second = page.locator(".attn-widget").nth(1)
-    go = second.get_by_role("button", name="Show alone")
+    widget = page.locator(".attn-widget").first
+    go = widget.get_by_role("button", name="Show alone")
     go.scroll_into_view_if_needed()
     page.evaluate("scrollBy({ top: 40, behavior: 'instant' })")
     was = page.evaluate("scrollY")
-    top = second.evaluate("e => e.getBoundingClientRect().top")
+    top = widget.evaluate("e => e.getBoundingClientRect().top")
     go.press("Enter")
-    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
-    assert query(page)["show"] == "brackets-2"
+    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets")
+    assert query(page)["show"] == "brackets"
     expect(page.get_by_role("button", name="Back to the page")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(ALONE)).to_have_count(0)
     assert query(page) == {}
     assert page.evaluate("scrollY") == was
-    assert second.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(top, abs=1)
+    assert widget.evaluate("e => e.getBoundingClientRect().top") == pytest.approx(top, abs=1)
     expect(go).to_be_focused()
     page.go_forward()
-    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets-2")
+    expect(page.locator(ALONE)).to_have_attribute("data-show", "brackets")
     visit.assert_clean()
 
 
 def test_a_state_opens_there_too(open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html?bare&show=sorter&seed=3#open-failed")
+    visit = open_page("book/lessons/deep_qkv/deep_qkv.html?bare&show=sorter&seed=3#open-failed")
     page = visit.page
     expect(page.locator(f"{ALONE} .abc-score")).not_to_have_text("27 of 27 sorted")
     page.wait_for_function("!location.hash && location.search.includes('variant=')")
@@ -216,7 +223,9 @@ def test_escape_belongs_first_to_what_is_in_the_widget(open_page: OpenPage) -> N
 
 
 def test_a_page_on_disk_does_it_too(site: Path, open_page: OpenPage) -> None:
-    visit = open_page("book/deep_qkv.html?show=sorter&text=bca", base=site.as_uri() + "/")
+    visit = open_page(
+        "book/lessons/deep_qkv/deep_qkv.html?show=sorter&text=bca", base=site.as_uri() + "/"
+    )
     page = visit.page
     expect(page.locator(f"{ALONE} .abc-output")).to_have_text("abc")
     page.keyboard.press("Escape")

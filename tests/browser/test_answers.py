@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from book.page.code import answers
-from book.site.dependencies import evidence_stems, lesson_stems
+from book.site.dependencies import evidence_page, evidence_stems, lesson_page, lesson_stems
 
 from .. import exercises
 from . import cell_page, engine_page
@@ -20,7 +20,7 @@ STEMS = lesson_stems(ROOT)
 
 
 def pages(stem: str) -> list[Path]:
-    return [ROOT / "book" / f"{stem}.ipynb", ROOT / "book" / "evidence" / f"{stem}.ipynb"]
+    return [ROOT / lesson_page(stem), ROOT / evidence_page(stem)]
 
 
 def here(stem: str) -> list[answers.Exercise]:
@@ -149,7 +149,7 @@ def tried(node: Locator, code: str) -> str:
 def test_a_reader_answers_in_the_page(
     open_page: OpenPage, axe: CheckPage, stem: str, width: int
 ) -> None:
-    page = open_page(f"book/{stem}.html", width=width, fresh=True).page
+    page = open_page(f"book/lessons/{stem}/{stem}.html", width=width, fresh=True).page
     found = here(stem)[0]
     node = exercise_of(page, found.name)
     assert "Right: " in tried(node, found.solution)
@@ -182,7 +182,7 @@ def test_every_exercise_has_an_editor_or_a_reason(open_page: OpenPage, stem: str
 
 
 def test_what_was_reached_can_be_saved(open_page: OpenPage) -> None:
-    page = open_page("book/deep_qkv.html", fresh=True).page
+    page = open_page("book/lessons/deep_qkv/deep_qkv.html", fresh=True).page
     (floor,) = (x for x in here("deep_qkv") if x.name == "floor")
     node = exercise_of(page, "floor")
     tried(node, floor.solution)

@@ -16,7 +16,7 @@ from .asked import Asked, asking, close
 from .conftest import HANGS, Visit
 from .widget_page import assert_large_enough
 
-CHAPTER = "book/attention.html"
+CHAPTER = "book/lessons/attention/attention.html"
 OpenPage = Callable[..., Visit]
 STORE = "globalThis[Symbol.for('attn_notes.attention')]"
 WORDS = [sorting.decode(ids) for ids in measure.texts()[:, :3].tolist()]

@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, expect
 
+from book.site.dependencies import lesson_page
+
 from . import cell_page
 from .conftest import ROOT, SITE, STRICT_POLICY, CheckPage, OpenPage, Visit, opened, serve
 from .training_page import UNABLE
@@ -46,9 +48,13 @@ CHANGES = {
         Change("`score(*asked)`, without the turns", "*map(turn, asked)", "*asked"),
     ],
     "dialectical": [
-        Change("`range(1)`, a single step", "range(6)", "range(1)", score=1),
+        Change(
+            "`s = (s + 0 * -math.inf).nan_to_num(0)` as one more line", "-math.inf)\n",
+            "-math.inf)\n    s = (s + 0 * -math.inf).nan_to_num(0)\n",
+            ahead=True, score=0, below=True,
+        ),
         OPEN,
-        Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True),
+        Change("`-1e9` in the place of `-math.inf`", "-math.inf", "-1e9", agrees=True, score=1),
     ],
     "equilibrium": [
         Change("`0.5` for `0.25`", "0.25", "0.5"),
@@ -56,15 +62,15 @@ CHANGES = {
         Change("No `/ 32**0.5`", " / 32**0.5", ""),
     ],
     "trm": [
-        Change("`range(4)`, a step more in each look", "range(3)", "range(4)"),
-        Change("`norm(mixed.mT, -2)`, without what comes in", "norm(h + mixed.mT", "norm(mixed.mT"),
-        Change("No `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
+        Change("With `range(4)`", "range(3)", "range(4)"),
+        Change("With `y + z` for `x + y + z`", "x + y + z", "y + z"),
+        Change("Without `detach`", "y.detach(), z.detach()", "y, z", agrees=True),
     ],
 }
 # fmt: on
 NO_ORDER = {"trm"}
 """Lessons whose model reads a board, not from left to right."""
-SMALL = {"triple_product": ["score"], "dialectical": ["blackboard"]}
+SMALL = {"triple_product": ["ways"], "dialectical": ["blackboard"]}
 """Cells that only show an idea."""
 TRAINED = {"deep_qkv": 1.0, "triple_product": 1.0, "dialectical": 1.0}
 """What the book's own code reaches when it is trained."""
@@ -79,7 +85,7 @@ def stem(request: pytest.FixtureRequest) -> str:
 def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """Its page, for all that may be tried on one."""
     with opened(browser, request) as open_page:
-        visit = open_page(f"book/{stem}.html")
+        visit = open_page(f"book/lessons/{stem}/{stem}.html")
         yield visit
         visit.assert_clean()
 
@@ -95,7 +101,7 @@ def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(
     line = cell_page.said(cell)
     assert ("and none has a slope in one" in line) is (stem not in NO_ORDER)
     assert ("asked at 2 of 11 places" in line) is (stem == "equilibrium")
-    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     for change in CHANGES[stem]:
         assert change.named in text
@@ -111,7 +117,7 @@ def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", TRAINED)
 def test_the_books_code_and_its_changes_train(open_page: OpenPage, stem: str) -> None:
-    page = open_page(f"book/{stem}.html").page
+    page = open_page(f"book/lessons/{stem}/{stem}.html").page
     cell = cell_page.editor(page)
     assert float(cell_page.train(cell)["score"]) >= TRAINED[stem]
     for change in CHANGES[stem]:
@@ -134,7 +140,7 @@ def test_the_books_code_and_its_changes_train(open_page: OpenPage, stem: str) ->
 def test_a_small_cell_prints_what_the_notebook_printed(
     open_page: OpenPage, stem: str, name: str
 ) -> None:
-    page = open_page(f"book/{stem}.html").page
+    page = open_page(f"book/lessons/{stem}/{stem}.html").page
     cell = cell_page.editor(page, name)
     there = page.locator(f"#code-{name}").locator("xpath=..").locator(".cell_output").inner_text()
     assert cell_page.run(cell)["code"] == "done", cell_page.said(cell)
@@ -154,7 +160,7 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
     page: str, line: str, open_page: OpenPage
 ) -> None:
     """By its work, in the page and in the frame that the workbench has for it."""
-    visit = open_page(f"book/{page}.html")
+    visit = open_page(f"book/lessons/{page}/{page}.html")
     cell = visit.page.locator(CELL).first
     book = cell_page.code(cell)
     for text, said in ((f"while True:\n    {line}", "had not ended after "), (book, "ahead")):
@@ -168,7 +174,7 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
 def test_it_fits_a_phone_and_axe_finds_nothing(
     open_page: OpenPage, axe: CheckPage, stem: str
 ) -> None:
-    page = open_page(f"book/{stem}.html", width=390).page
+    page = open_page(f"book/lessons/{stem}/{stem}.html", width=390).page
     cell = cell_page.editor(page)
     cell_page.run(cell)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -179,7 +185,7 @@ def test_it_fits_a_phone_and_axe_finds_nothing(
 def test_nothing_of_the_engine_is_loaded_before_the_first_run(
     page: str, open_page: OpenPage
 ) -> None:
-    visit = open_page(f"book/{page}.html", fresh=True)
+    visit = open_page(f"book/lessons/{page}/{page}.html", fresh=True)
     cell = visit.page.locator(CELL).first
 
     def names() -> set[str]:
@@ -196,7 +202,8 @@ def test_nothing_of_the_engine_is_loaded_before_the_first_run(
 @pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
 def test_under_a_strict_policy_a_sentence_says_why_not(page: str, open_page: OpenPage) -> None:
     with serve(SITE, policy=STRICT_POLICY) as base:
-        cell = open_page(f"book/{page}.html", base=base, fresh=True).page.locator(CELL).first
+        opened = open_page(f"book/lessons/{page}/{page}.html", base=base, fresh=True).page
+        cell = opened.locator(CELL).first
         assert cell_page.run(cell)["code"] == "failed"
         assert "policy bars WebAssembly" in cell_page.said(cell)
 
@@ -205,7 +212,7 @@ def test_under_a_strict_policy_a_sentence_says_why_not(page: str, open_page: Ope
 @pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
 def test_a_worker_that_does_not_begin_is_told(page: str, why: str, open_page: OpenPage) -> None:
     """In the page, and in the frame that the workbench has for it; the next run does not hang."""
-    opened = open_page(f"book/{page}.html", fresh=True).page
+    opened = open_page(f"book/lessons/{page}/{page}.html", fresh=True).page
     opened.add_init_script(UNABLE[why])
     opened.reload()
     cell = opened.locator(CELL).first
@@ -216,7 +223,7 @@ def test_a_worker_that_does_not_begin_is_told(page: str, why: str, open_page: Op
 
 
 def test_from_a_disk_the_page_stays_as_it_is(open_page: OpenPage) -> None:
-    page = open_page("book/deep_qkv.html", base=f"{SITE.as_uri()}/").page
+    page = open_page("book/lessons/deep_qkv/deep_qkv.html", base=f"{SITE.as_uri()}/").page
     place = page.locator(".attn-cell-place[data-cell=model]")
     expect(place).to_have_text(
         "This code can be changed and run where the page comes from a server, with JavaScript."

@@ -49,7 +49,6 @@ ACTS: dict[tuple[str, str], Callable[[Locator], None]] = {
     ("attention", ""): lambda widget: widget.get_by_role("textbox").fill("bbc"),
     ("sorter", ""): lambda widget: widget.get_by_label("Type three letters").fill("bbc"),
     ("brackets", ""): lambda widget: widget.get_by_label("Your string").fill("(a)"),
-    ("brackets-2", ""): lambda widget: widget.get_by_label("Prompt").fill("(a)("),
     ("arrows", "head"): lambda widget: widget.get_by_text("another sequence").click(),
     ("arrows", "hand"): lambda widget: widget.locator("[type=range]").first.press("ArrowRight"),
     ("sudoku", ""): lambda widget: widget.get_by_role("button", name="Draw an easy").click(),

@@ -18,7 +18,7 @@ from ..packed import parameters
 from .asked import Asked, asking, close
 from .widget_page import Field, Scene
 
-CHAPTER = "book/deep_qkv.html"
+CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
 WORDS = [sorting.decode(ids) for ids in sorting.all_sequences()[:, :3].tolist()]
 
 

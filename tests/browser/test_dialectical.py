@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,13 @@ from ..tasks.test_brackets import generator_enumerated
 from .asked import UNLIKELY, Asked, asking, assert_under
 from .asked import close as closely
 from .bracket_models import KINDS, SMALL, SOME_OR_ALL, far_from_start, send, wanting
-from .conftest import Visit
+from .conftest import OpenPage, Visit
 from .training_page import trained
 from .widget_page import Field, Scene
 
-CHAPTER = "book/dialectical.html"
+CHAPTER = "book/lessons/dialectical/dialectical.html"
+SECOND = "dialectical_writing"
+WRITING_PAGE = f"book/lessons/dialectical/{SECOND}.html"
 PROMPTS = ("((", "a", "(a(b)", "() ", "(((c")
 TASK = Brackets(max_length=23)
 close = partial(closely, atol=1e-6)
@@ -376,10 +378,6 @@ def test_what_is_said_of_a_trained_model_is_torchs(
 # On the built page
 
 
-def view(widget: Locator, name: str) -> None:
-    widget.get_by_role("radio", name=name).check()
-
-
 def look_inside(widget: Locator) -> None:
     if not widget.locator(".dh-steps").is_visible():
         widget.locator(".dh-inside > summary").click()
@@ -396,13 +394,14 @@ def take(widget: Locator, name: str) -> None:
     models.get_by_role("radio", name=name, exact=True).check()
 
 
-def test_tracks_stand_under_their_characters(visit: Visit) -> None:
+def test_tracks_stand_under_their_characters(open_page: OpenPage) -> None:
+    visit = open_page(f"{WRITING_PAGE}?bare")
     widget = visit.page.locator(".dialectical.attn-widget").first
-    view(widget, "Writing")
     look_inside(widget)
     ask_for(widget, prompt="((a(", budget=11)
     tracks = widget.locator(".dh-writing-view .attn-track")
     assert_under(tracks, 6, widget.locator(".dh-cells [role=radio]").first, 4 / 15)
+    visit.assert_clean()
 
 
 # As test_widgets.py tries it
@@ -454,11 +453,15 @@ def predicts(widget: Locator) -> Iterator[tuple[str, bool]]:
 
 
 PART = ".dh-explorer"  # what stands above the panel for training
-WRITES, COSTS = partial(view, name="Writing"), partial(view, name="Losses")
-PROMPT = (Field("Prompt", "(a"),)
-WRITING = Scene("dialectical, writing", writes, PROMPT, {1280: 46.5, 390: 74}, PART, WRITES)
+WRITING = Scene("dialectical, writing", writes, (), {1280: 46.5, 390: 74}, PART, page=SECOND)
 SCENES = [
-    replace(WRITING, awake={"view": "writing"}),
-    Scene("dialectical, the head", looks_inside, (), open=WRITES),
-    Scene("dialectical, losses", predicts, (), {1280: 40.25, 390: 56}, PART, COSTS),
+    Scene(
+        "dialectical, losses",
+        predicts,
+        (Field("Your string", "(a)"),),
+        {1280: 40.25, 390: 56},
+        PART,
+    ),
+    WRITING,
+    Scene("dialectical, the head", looks_inside, (), page=SECOND),
 ]

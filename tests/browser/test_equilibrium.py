@@ -27,7 +27,7 @@ from book.lessons.equilibrium.widget import EquilibriumExplorer
 from .asked import Asked, asking, assert_under, close, near, rebuild, set_weights
 from .widget_page import Field, Scene, centre
 
-CHAPTER = "book/equilibrium.html"
+CHAPTER = "book/lessons/equilibrium/equilibrium.html"
 CHARACTERS = "\n Tbeo,↑"
 SMALL: dict[str, Any] = dict(vocabulary=len(CHARACTERS), context=9)
 KINDS = [

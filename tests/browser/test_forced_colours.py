@@ -139,7 +139,7 @@ def test_what_a_widget_tells_by_colour_is_told(
     stem: str, scene: Scene, open_page: OpenPage
 ) -> None:
     """In every state: bars, pictures and heat maps stand out, and what is chosen does."""
-    page = open_page(f"book/{stem}.html?bare").page
+    page = open_page(f"book/lessons/{stem}/{scene.page or stem}.html?bare").page
     widget = page.locator(".attn-widget").first
     scene.open(widget)
     seen = 0

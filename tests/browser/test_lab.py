@@ -22,12 +22,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from book.kit import figures
-from book.site.dependencies import own_stems
+from book.site.dependencies import lesson_page, own_stems
 
 from .conftest import ROOT, recorded
 
-CHAPTER = ROOT / "book" / "deep_qkv.ipynb"
-OWN = ROOT / "book" / f"{own_stems(ROOT)[0]}.ipynb"
+CHAPTER = ROOT / lesson_page("deep_qkv")
+OWN = ROOT / lesson_page(own_stems(ROOT)[0])
 OPTIONS = (
     "--no-browser",
     "--allow-root",
@@ -251,7 +251,7 @@ def test_the_books_own_lesson_runs_to_its_end(page: Page) -> None:
     assert all(cell["count"] for cell in code)
     outputs = [output for cell in code for output in cell["outputs"]]
     assert not [each for each in outputs if each["output_type"] == "error"]
-    assert sum("image/png" in each.get("data", {}) for each in outputs) == 3
+    assert sum("image/png" in each.get("data", {}) for each in outputs) == 5
 
 
 def test_jupyterlab_accepts_its_extensions(folder: Path) -> None:

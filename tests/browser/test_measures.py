@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Page
 
-from book.site.dependencies import read_chapter
+from book.site.dependencies import evidence_page, lesson_page, read_chapter
 
 from .conftest import BACKED, ROOT, WINDOW, opened
 
@@ -47,7 +47,7 @@ def stem(request: pytest.FixtureRequest) -> str:
 def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Its page, as it lies on a laptop's screen."""
     with opened(browser, request) as open_page:
-        yield open_page(f"book/{stem}.html").page
+        yield open_page(f"book/lessons/{stem}/{stem}.html").page
 
 
 def test_a_lesson_is_short(lesson: Page) -> None:
@@ -61,7 +61,7 @@ def test_a_lesson_is_short(lesson: Page) -> None:
 def test_its_code_is_worth_reading(stem: str) -> None:
     """What only calls the package is folded (tests/test_folding.py); few cells are left open."""
     lines = shown = 0
-    for cell in nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4).cells:
+    for cell in nbformat.read(ROOT / lesson_page(stem), as_version=4).cells:
         tags = {*cell.metadata.get("tags", [])}
         if cell.cell_type == "code" and not {"remove-cell", "remove-input"} & tags:
             lines += sum(bool(line.strip()) for line in cell.source.splitlines())
@@ -91,6 +91,6 @@ def test_its_code_is_not_cut_and_its_figures_fit_a_phone(lesson: Page) -> None:
 
 def test_its_evidence_trains_nothing(stem: str) -> None:
     """It reads records, and so takes seconds: `make bench` says how many."""
-    chapter = read_chapter(ROOT, (ROOT / "book" / "evidence" / f"{stem}.ipynb").relative_to(ROOT))
+    chapter = read_chapter(ROOT, (ROOT / evidence_page(stem)).relative_to(ROOT))
     assert chapter.cells
     assert not [source for source, _ in chapter.cells if "train(" in source]

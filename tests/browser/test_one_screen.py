@@ -63,7 +63,7 @@ def seen(widget: Locator, part: str) -> bool:
 
 @pytest.mark.parametrize("stem", TOGETHER)
 def test_question_controls_and_result_are_seen_together(stem: str, open_page: OpenPage) -> None:
-    visit = open_page(f"book/{stem}.html")
+    visit = open_page(f"book/lessons/{stem}/{stem}.html")
     widget = first_widget(visit, LAPTOP)
     assert [part for part in TOGETHER[stem] if not seen(widget, part)] == []
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
@@ -74,7 +74,7 @@ def test_question_controls_and_result_are_seen_together(stem: str, open_page: Op
 def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
     stem: str, open_page: OpenPage
 ) -> None:
-    visit = open_page(f"book/{stem}.html", width=PHONE["width"])
+    visit = open_page(f"book/lessons/{stem}/{stem}.html", width=PHONE["width"])
     widget = first_widget(visit, PHONE, at=TRAINED[stem])
     parts = [TRAINED[stem], ".attn-go", ".attn-chart"]
     assert [part for part in parts if not seen(widget, part)] == []
@@ -83,7 +83,7 @@ def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
 
 def test_the_contents_of_the_page_come_up_from_under_a_widget(open_page: OpenPage) -> None:
     """It covers them where it is wide; whoever goes there with the keyboard sees where they are."""
-    visit = open_page("book/trm.html")
+    visit = open_page("book/lessons/trm/trm.html")
     first_widget(visit, LAPTOP)
     link = visit.page.locator(".bd-sidebar-secondary nav a").nth(4)
     over = """(e) => {

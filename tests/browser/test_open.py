@@ -6,11 +6,15 @@
 import pytest
 from playwright.sync_api import expect
 
+from book.site.dependencies import lesson_page
+
 from .conftest import BACKED, ROOT, OpenPage
 
 LINK = 'article a[href^="#open-"]'
-NOTEBOOKS = {stem: (ROOT / "book" / f"{stem}.ipynb").read_text("utf-8") for stem in BACKED}
-WITH_LINKS = [f"book/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text]
+NOTEBOOKS = {stem: (ROOT / lesson_page(stem)).read_text("utf-8") for stem in BACKED}
+WITH_LINKS = [
+    f"book/lessons/{stem}/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text
+]
 SHOWN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
   [...widget.querySelectorAll("input, select, output, [role=status], svg, .attn-message")].map(
     (part) => [part.checked, part.value,
@@ -89,20 +93,18 @@ def test_all_words_open_a_state_and_give_back_what_was(path: str, open_page: Ope
     visit.assert_clean()
 
 
-def test_the_address_says_which_of_two_widgets(open_page: OpenPage) -> None:
-    """The second is far down the page, below another widget, formulas and figures."""
-    visit = open_page("book/dialectical.html")
+def test_an_address_leads_to_a_widget_far_down_the_page(open_page: OpenPage) -> None:
+    """Below figures and code; and again when the page is read anew."""
+    visit = open_page("book/lessons/dialectical/dialectical.html")
     page = visit.page
-    first, second = page.evaluate(SHOWN)
+    (before,) = page.evaluate(SHOWN)
     name = page.locator(LINK).first.get_attribute("href")
-    page.evaluate("(address) => { location.hash = address; }", f"{name}-2")
-    expect(page.locator(".attn-widget").nth(1)).to_be_focused()
-    page.wait_for_function(f"({IN_VIEW})() === 1")
-    now = page.evaluate(SHOWN)
-    assert now[0] == first
-    assert now[1] != second
+    page.evaluate("(address) => { location.hash = address; }", name)
+    expect(page.locator(".attn-widget")).to_be_focused()
+    page.wait_for_function(f"({IN_VIEW})() === 0")
+    assert page.evaluate(SHOWN) != [before]
     visit.assert_clean()
     page.reload()
     visit.settle()
-    expect(page.locator(".attn-widget").nth(1)).to_be_focused()
-    page.wait_for_function(f"({IN_VIEW})() === 1")
+    expect(page.locator(".attn-widget")).to_be_focused()
+    page.wait_for_function(f"({IN_VIEW})() === 0")

@@ -13,7 +13,7 @@ from .conftest import STEMS, Visit
 
 A4 = 595.28  # points across
 ENTRIES = [
-    printing.Part(f"book/{STEMS[0]}", 0),
+    printing.Part(f"book/lessons/{STEMS[0]}/{STEMS[0]}", 0),
     printing.Part("", 0, "Reference"),
     printing.Part("book/reference/glossary", 1),
 ]
@@ -60,7 +60,7 @@ def test_no_word_asks_for_a_hand_and_no_solution_is_read(book: PdfWriter) -> Non
     empty = r"\u2022 \u2022|\u2022 (?=Attention Notes 1.0)"  # items
     assert re.findall(empty, everything) == []
     assert "Exercise 1" in everything and "Hint" in everything
-    assert f"Live: book/{STEMS[0]}.html" in everything
+    assert f"Live: book/lessons/{STEMS[0]}/{STEMS[0]}.html" in everything
 
 
 def test_links_between_its_pages_stay_in_it(book: PdfWriter) -> None:

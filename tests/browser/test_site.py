@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -14,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from attn_notes.tasks import sorting
-from book.site.dependencies import own_stems, toc_entries
+from book.site.dependencies import lesson_of, own_stems, toc_entries
 
 from ..packed import whole
 from .conftest import CHAPTERS, ROOT, CheckPage, OpenPage, Visit, by_day, opened
@@ -30,7 +31,7 @@ LOOKS: list[tuple[int, Theme, bool]] = [
     (390, "light", True),
 ]
 
-OWN = [f"book/{stem}.html" for stem in own_stems(ROOT)]
+OWN = [f"book/lessons/{stem}/{stem}.html" for stem in own_stems(ROOT)]
 
 LIMIT = 700_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
 ENTRIES = [re.sub(r"\.\w+$", "", entry) for entry in toc_entries(ROOT)]
@@ -167,19 +168,23 @@ def test_next_leads_from_lesson_to_lesson_and_back(site: Path) -> None:
 
     def related(page: str, way: str) -> str | None:
         link = re.search(f'<link rel="{way}"[^>]* href="(.*?)"', (site / page).read_text("utf-8"))
-        return link and str(Path(page).parent / link[1])
+        return link and os.path.normpath(Path(page).parent / link[1])
 
     pages = [f"{entry}.html" for entry in ENTRIES]
-    for folder in {Path(page).parent for page in pages}:
-        chain = [page for page in pages if Path(page).parent == folder]
-        if folder.name == "evidence":
-            for page in chain:
-                assert (related(page, "prev"), related(page, "next")) == (None, None)
-                foot = (site / page).read_text("utf-8").partition('"prev-next-area"')[2]
-                assert re.findall('href="(.*?)"', foot)[0] == f"../{Path(page).name}"
+    chains: dict[str, list[str]] = {}
+    for page in pages:
+        lesson, name = lesson_of(page), Path(page).stem
+        if lesson and name != lesson:
+            assert (related(page, "prev"), related(page, "next")) == (None, None)
+            foot = (site / page).read_text("utf-8").partition('"prev-next-area"')[2]
+            assert re.findall('href="(.*?)"', foot)[0] == f"{lesson}.html"
         else:
-            assert [related(page, "next") for page in chain] == [*chain[1:], None]
-            assert [related(page, "prev") for page in chain] == [None, *chain[:-1]]
+            room = "teaching" if name == "teaching" else "" if lesson else Path(page).parent.name
+            chains.setdefault(room.removeprefix("book"), []).append(page)
+    assert len(chains) == 3
+    for chain in chains.values():
+        assert [related(page, "next") for page in chain] == [*chain[1:], None]
+        assert [related(page, "prev") for page in chain] == [None, *chain[:-1]]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -504,7 +509,7 @@ def test_what_is_wider_than_its_place_shows_that_it_goes_on(
     theme: str, open_page: OpenPage
 ) -> None:
     """A shadow at either end, in both themes, of everything that is scrolled on a phone."""
-    visit = open_page("book/evidence/dialectical.html", width=390, theme=theme)
+    visit = open_page("book/lessons/dialectical/dialectical_evidence.html", width=390, theme=theme)
     shadows: list[int] = visit.page.evaluate(
         """() => [...document.querySelectorAll('.output.text_html, div.highlight pre')]
           .filter((node) => node.scrollWidth > node.clientWidth + 1)

@@ -39,7 +39,7 @@ def assert_alive(page: Page | Frame) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("path", ["book/index.html", "book/trm.html"])
+@pytest.mark.parametrize("path", ["book/index.html", "book/lessons/trm/trm.html"])
 def test_theme_search_and_menu_go_on(path: str, way: str, open_page: OpenPage) -> None:
     """In a browser that keeps nothing."""
     visit = open_page(path, fresh=True)
@@ -65,7 +65,7 @@ def test_they_go_on_in_a_frame_that_may_store_nothing(open_page: OpenPage, serve
           frame.style = "position: fixed; inset: 0; width: 100%; height: 100%; z-index: 99999";
           document.body.append(frame);
         }""",
-        f"{server}book/trm.html",
+        f"{server}book/lessons/trm/trm.html",
     )
     frame = visit.page.locator("iframe").element_handle().content_frame()
     assert frame
@@ -79,7 +79,7 @@ def test_they_go_on_in_a_frame_that_may_store_nothing(open_page: OpenPage, serve
 
 def test_what_fills_up_while_a_page_is_open_stops_nothing(open_page: OpenPage) -> None:
     """A real store, full to its last letter; what was guessed last is what counts."""
-    visit = open_page("book/trm.html", fresh=True)
+    visit = open_page("book/lessons/trm/trm.html", fresh=True)
     page, note = visit.page, visit.page.locator(".attn-guesses .attn-note")
     expect(note).to_contain_text("It stays in this browser.")
     box = page.locator(".attn-guesses input[type=text]").first

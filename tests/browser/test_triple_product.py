@@ -20,7 +20,8 @@ from .conftest import Visit
 from .training_page import trained
 from .widget_page import Field, Scene
 
-CHAPTER = "book/triple_product.html"
+SECOND = "triple_product_volume"
+CHAPTER = f"book/lessons/triple_product/{SECOND}.html"  # which has all of it
 RUNS = [*itertools.product(("one layer", "two layers"), recipe.KINDS)]
 TASKS = (recipe.FIXED, recipe.RANDOM, Copying(5, 40, (7, 39)))  # longer than the alphabet
 NETWORK = """
@@ -223,6 +224,7 @@ def test_it_learns_to_copy(
     configs = recipe.ONE_LAYER if layers == "1" else recipe.TWO_LAYERS
     model = AttentionOnly(configs[kind.removesuffix(" product")], Generator())
     options = (kind, layers, period)
+    in_a_head(visit.page.locator(".triple-product").first)
     widget, end = trained(visit, model, tmp_path, *options, steps=steps, speed="fast")
     assert end["score"] == "1.000"
     x = torch.tensor(ask("(task) => widget.heldOut(task, 256)", sent(task)))
@@ -250,8 +252,15 @@ def in_a_head(widget: Locator) -> None:
     expect(widget.get_by_label("Key", exact=True)).to_be_visible()
 
 
+def heads(widget: Locator) -> Iterator[tuple[str, bool]]:
+    """What a reader of the lesson may come to see: a head alone."""
+    yield "at first", False
+    widget.get_by_label("Text", exact=True).fill("a b")
+    yield "refused", True
+
+
 def states(widget: Locator) -> Iterator[tuple[str, bool]]:
-    """What a reader may come to see, one after another."""
+    """What one of the second page may, one after another."""
     by_hand(widget)
     widget.get_by_role("button", name="a loud friend").click()
     yield "by hand", False
@@ -266,9 +275,10 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
 SCENES = [
     Scene(
         "triple_product",
-        states,
+        heads,
         (Field("Text", "ABCabc"),),
         asleep={"run": "", "mode": "head"},
         awake={"mode": "head"},
-    )
+    ),
+    Scene("triple_product, by hand", states, (), page=SECOND),
 ]

@@ -26,10 +26,10 @@ from book.lessons.trm.widget import MOST_STEPS, PUZZLE, SudokuExplorer
 
 from .asked import UNLIKELY, Asked, asking, close, near, rebuild, set_weights
 from .conftest import Visit
-from .training_page import choose, load, train
+from .training_page import begin, choose, load, train
 from .widget_page import Field, Scene
 
-CHAPTER = "book/trm.html"
+CHAPTER = "book/lessons/trm/trm.html"
 TASK = recipe.TASK
 TINY = Sudoku(2, 2, held_out_share=0.3)  # 288 grids of 12 classes
 SIZES: dict[str, Any] = dict(vocabulary=7, cells=36, width=6, multiple=4, latent_steps=2, cycles=1)
@@ -402,6 +402,7 @@ def test_small_boards_are_learned_and_judged(steps: int, least: float, ask: Aske
 def test_the_board_shows_what_torch_makes_of_the_weights(visit: Visit, tmp_path: Path) -> None:
     """As they are downloaded after the first step."""
     widget = visit.page.locator(".trm.attn-widget").first
+    begin(widget)
     choose(widget, **{"puzzles at once": "16"})
     widget.get_by_role("button", name="One step").click()
     expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")
@@ -438,7 +439,7 @@ def states(widget: Locator) -> Iterator[tuple[str, bool]]:
     for i, name in enumerate(models.locator("option").all_text_contents()):
         models.select_option(name)
         for step in (0, 1, 4, MOST_STEPS) if i == 0 else (4,):
-            fill("Step", str(step))
+            fill("Look", str(step))
             yield f"{name}, step {step}", step == 4
     cells = widget.get_by_role("gridcell")
     cells.nth(8).click()

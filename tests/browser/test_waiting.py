@@ -76,7 +76,7 @@ TICKING = """(tick) => {
 
 def watched(stem: str, open_page: OpenPage, *, ticking: bool = False) -> tuple[Page, Locator]:
     """A chapter's widget by itself, watched from the start."""
-    visit = open_page(f"book/{stem}.html?bare")
+    visit = open_page(f"book/lessons/{stem}/{stem}.html?bare")
     page = visit.page
     page.add_init_script(f"({WATCH})()")
     if ticking:
@@ -201,8 +201,8 @@ def test_credit_is_found_a_little_at_a_time(open_page: OpenPage) -> None:
 def test_a_board_is_thought_about_a_little_at_a_time(open_page: OpenPage) -> None:
     """One use of the network, and a look at the clock."""
     page, widget = watched("trm", open_page, ticking=True)
-    widget.get_by_label("Step", exact=True).fill("24")
-    expect(widget.locator(".trm-told")).to_contain_text("Step 24: ")
+    widget.get_by_label("Look", exact=True).fill("24")
+    expect(widget.locator(".trm-told")).to_contain_text("Look 24: ")
     slices = tasks(page, "setTimeout")
     assert max(slices) <= SLICE // TICK
     uses = page.evaluate(

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from .conftest import CHAPTERS, CheckPage, OpenPage
 
-PAGE = "book/dialectical.html"
+PAGE = "book/lessons/dialectical/dialectical.html"
 
 # Where an element reaches over the window's edges, in pixels.
 OVER = """(card) => {

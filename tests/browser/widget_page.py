@@ -126,11 +126,15 @@ class Scene:
     part: str = ""
     """Selects what that is measured of, if it is not the whole widget."""
     open: Callable[[Locator], object] = lambda widget: None
+    page: str = ""
+    """The page in the lesson's folder that shows it first, if not the lesson itself."""
     choice: str = "run"
     """The trait that says which run is shown."""
     asleep: dict[str, Any] = field(default_factory=lambda: {"run": ""})
     """Traits, where there is no run, of a view that says so."""
     awake: dict[str, Any] = field(default_factory=dict)
+    page: str = ""
+    """Which of the lesson's pages has it, as `dialectical_writing`; its first, if none is named."""
 
 
 def light_and_dark(

@@ -18,6 +18,7 @@ from book.page.code import answers, engine
 from book.page.code.engine import FOLDERS
 from book.page.code.lesson import Cell, Training
 from book.site import micropython
+from book.site.dependencies import lesson_page
 
 from ..transcripts.played import BESIDE
 
@@ -114,7 +115,7 @@ def editor() -> list[Beside]:
 
 def answer(stem: str = "deep_qkv") -> list[Beside]:
     """The exercises of a lesson, each with the notebook's stub and its check."""
-    all_of_them, made = answers.of_lesson([ROOT / "book" / f"{stem}.ipynb"], stem)
+    all_of_them, made = answers.of_lesson([ROOT / lesson_page(stem)], stem)
     found = [x for x in all_of_them if not x.why_not]
     points = json.dumps({x.name: x.points for x in found})
     html = f"<script>window.SOLUTION = {json.dumps(found[0].solution)};</script>" + "".join(

@@ -4,7 +4,7 @@ The words stand in the notebooks, written by hand, and in titles of figures. A l
 them again with the numbers as the record has them, and names the verdicts that they rest on:
 
     def said(page: Reading) -> None:
-        evidence = page("evidence/trm")
+        evidence = page("trm_evidence")
         evidence(f"it solves {share} of a hundred", held=[told(claims.AGAIN)])
         evidence("Harder puzzles need more steps", where=hard > easy)
 
@@ -35,7 +35,7 @@ class Says:
     """A page as it is now, and what it says that no longer holds.
 
     Attributes:
-        name: the file, as `book/trm.ipynb`.
+        name: the file, as `book/lessons/trm/trm.ipynb`.
         cells: its text by cell, or by heading.
         wrong: a sentence for each passage that is not there, or that its record bears out no more.
     """
@@ -110,7 +110,7 @@ class Says:
 
 
 Reading = Callable[[str], Says]
-"""Gives a page by its name: `trm`, `evidence/trm`, `teaching/trm` or `index`."""
+"""Gives a page by its name: `trm`, `trm_evidence`, `teaching` or `index`."""
 
 
 @dataclass(frozen=True)

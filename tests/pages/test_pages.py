@@ -1,8 +1,9 @@
 """Every lesson shows what was read of it, and what it says of records is what they have.
 
-The text of `book/STEM.ipynb` is `page.txt` of its lesson's tests, that of its evidence
-`evidence.txt`; `said.py` there has its sentences that rest on records, and in `MACHINE`, by cell,
-patterns of what hangs on the processor, each with the reason. CONTRIBUTING says how a page is held.
+The text of `STEM.ipynb` is `page.txt` of its lesson's tests, that of `STEM_evidence.ipynb`
+`evidence.txt`, and so for each page below it; `said.py` there has its sentences that rest on
+records, and in `MACHINE`, by cell, patterns of what hangs on the processor, each with the reason.
+CONTRIBUTING says how a page is held.
 """
 
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from book.site.dependencies import notebook_paths
+from book.site.dependencies import evidence_page, lesson_of, notebook_paths, pages_of
 
 from .held import WRITTEN, hold, indent, place
 from .said import Says
@@ -19,7 +20,7 @@ from .shown import shown
 
 ROOT = Path(__file__).parents[2]
 LESSONS = ROOT / "book" / "lessons"
-STEMS = sorted({path.stem for path in notebook_paths(ROOT)})
+STEMS = sorted({lesson_of(path) for path in notebook_paths(ROOT)})
 
 
 @pytest.mark.page
@@ -32,30 +33,30 @@ def test_a_lesson_is_what_was_read_of_it(
     In `make check` the evidence is not run again: what was read of it is held to its records.
     """
     in_short = "not slow" in request.config.getoption("markexpr")
-    tests = LESSONS / stem / "tests"
+    book, tests = ROOT / "book", LESSONS / stem / "tests"
     lesson = (
         import_module(f"book.lessons.{stem}.tests.said") if (tests / "said.py").exists() else None
     )
     wrong: list[str] = []
     pages: dict[str, Says] = {}
-    for path in (path for path in notebook_paths(ROOT) if path.stem == stem):
-        evidence = path.parent.name == "evidence"
-        file = tests / ("evidence.txt" if evidence else "page.txt")
-        if evidence and in_short and not take:
+    for path in pages_of(ROOT, stem):
+        below = path.stem.removeprefix(stem).removeprefix("_")
+        file = tests / f"{below or 'page'}.txt"
+        if path == evidence_page(stem) and in_short and not take:
             now = file.read_text("utf-8").splitlines()
         else:
             with monkeypatch.context() as patch:
                 now = list(shown(ROOT / path, patch, getattr(lesson, "MACHINE", {})))
         wrong += hold(file, now, take)
         wrong += [place(now, i) + line.strip() for i, line in enumerate(now) if "  NO: " in line]
-        pages[f"evidence/{stem}" if evidence else stem] = Says(str(path), read(now))
+        pages[path.stem] = Says(str(path), read(now))
 
     asked: set[str] = set()
 
     def page(name: str) -> Says:
         asked.add(name)
         if name not in pages:
-            file = ROOT / "book" / f"{name}.md"
+            file = tests.with_name("teaching.md") if name == "teaching" else book / f"{name}.md"
             parts = re.split(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
             texts = dict(zip(["top", *parts[1::2]], parts[::2], strict=True))
             pages[name] = Says(str(file.relative_to(ROOT)), texts)
@@ -63,7 +64,7 @@ def test_a_lesson_is_what_was_read_of_it(
 
     if lesson:
         lesson.said(page)
-        teaching = [f"teaching/{stem}"] * (ROOT / "book" / "teaching" / f"{stem}.md").exists()
+        teaching = ["teaching"] * tests.with_name("teaching.md").exists()
         wrong += [f"said.py asks nothing of {name}" for name in {*pages, *teaching} - asked]
     wrong += [each for found in pages.values() for each in found.wrong]
     if wrong:

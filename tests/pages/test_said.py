@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attn_notes.analysis.statistics import Finding
-from book.site.dependencies import evidence_stems, lesson_stems
+from book.site.dependencies import evidence_page, evidence_stems, lesson_stems
 
 from .said import Says
 
@@ -78,5 +78,5 @@ def test_only_a_live_run_is_told_by_code() -> None:
             live = any("live" in f"{name} {kind}".lower() for name, kind in given)
             assert live or stem not in lesson_stems(ROOT), f"{name} is told no live run"
             if stem in evidence_stems(ROOT):
-                evidence = ROOT / "book" / "evidence" / f"{stem}.ipynb"
+                evidence = ROOT / evidence_page(stem)
                 assert f".{name}(" not in evidence.read_text("utf-8")

@@ -22,7 +22,7 @@ from attn_notes.training import recorded
 from attn_notes.training.ensemble import train
 from book.kit import notebook, results
 from book.lessons.triple_product import recipe, widget
-from book.site.dependencies import lesson_stems
+from book.site.dependencies import lesson_page, lesson_stems
 
 Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).parents[2]
@@ -373,7 +373,7 @@ def test_every_lesson_has_its_runs_and_its_costs() -> None:
 def test_a_lesson_is_fast(stem: str, tmp_path: Path, monkeypatch: Patch) -> None:
     """In less than half the time that its training takes, and it says that it is recorded."""
     monkeypatch.setenv("FAST", "1")
-    cells = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    cells = nbformat.read(ROOT / lesson_page(stem), as_version=4)
     NotebookClient(cells, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     record = results.load(f"{stem}_runs")["runs"]
     assert "Recorded, not trained." in str(cells.cells)

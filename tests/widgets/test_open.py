@@ -5,6 +5,7 @@ import re
 import pytest
 
 from book.page import bundle
+from book.site.dependencies import lesson_page
 
 from ..exercises import CHAPTERS, ROOT
 
@@ -12,7 +13,7 @@ from ..exercises import CHAPTERS, ROOT
 def names(stem: str) -> set[str]:
     """The states that links open, in the lesson and in sentences that its chapter computes."""
     chapter = ROOT / "book" / "lessons" / stem
-    files = [ROOT / "book" / f"{stem}.ipynb", *chapter.glob("*.py")]
+    files = [ROOT / lesson_page(stem), *chapter.glob("*.py")]
     text = "".join(path.read_text("utf-8") for path in files)
     return set(re.findall(r'#open-([\w-]+?)(?:-\d+)?\\?"', text))
 

@@ -199,16 +199,16 @@ export function lossesView({ uid, model, save, network, about }) {
   const result = html(
     "div",
     {},
-    html(
-      "p",
-      { class: "attn-help", id: `${uid}-change` },
-      "With the keyboard: arrows move along the string, a character typed takes the place, Escape undoes.",
-    ),
     html("div", { class: "dh-keys" }, ours.node, theirs.node, unit),
     verdict,
     lines.node,
     change,
     effect,
+    html(
+      "p",
+      { class: "attn-help dh-by-keys", id: `${uid}-change` },
+      "Arrows move along the string, a character typed takes the place, Escape undoes.",
+    ),
   );
   const node = html(
     "div",

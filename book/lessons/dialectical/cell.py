@@ -57,6 +57,7 @@ def cells() -> list[Cell]:
         Cell(
             "model",
             "head",
+            needs="rest",
             task=TASK,
             given={**weights, "batch.0": x, "batch.1": y},
             ahead=("batch.0", CONFIG.vocabulary),

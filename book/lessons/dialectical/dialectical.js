@@ -34,7 +34,7 @@ async function render({ model, el }) {
   let late = 0; // the timer of a drawing that waits
 
   const tabs = segments({ uid, name: "view", label: "What to look at", onchange: (view) => save({ view }) });
-  tabs.set(Object.entries(VIEWS));
+  const offered = () => Object.entries(VIEWS).filter(([view]) => model.get("views").includes(view));
   const models = menus({
     uid,
     model,
@@ -101,7 +101,8 @@ async function render({ model, el }) {
     asleep.hidden = there;
     awake.hidden = !there;
     if (!there) return;
-    tabs.set(Object.entries(VIEWS), model.get("view"));
+    tabs.set(offered(), model.get("view"));
+    tabs.node.hidden = offered().length < 2;
     models.show(learning?.name);
     root.classList.toggle("dh-as-published", published());
     for (const [name, view] of Object.entries(views)) {
@@ -130,7 +131,7 @@ async function render({ model, el }) {
   }
 
   const filled = ["prompt", "budget", "text", "before", "place", "replacement"];
-  const drawn = ["view", "task", "temperature"];
+  const drawn = ["view", "views", "task", "temperature"];
   drawn.push("constrained", "stop_on_closed", "draw", "selected");
   const unwatch = watch({
     ...Object.fromEntries(filled.map((name) => [name, fill])),
@@ -153,7 +154,7 @@ async function render({ model, el }) {
   }
   const context = () => models.run().config.context;
   const traits = {
-    view: oneOf(() => Object.keys(VIEWS)),
+    view: oneOf(() => model.get("views")),
     run: oneOf(() => inOrder(model.get("runs"))),
     seed: whole(0, () => models.run().seeds - 1),
     ...within("view", "losses", {

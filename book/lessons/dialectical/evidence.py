@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,11 +15,10 @@ from torch import Generator, Tensor
 from attn_notes.analysis import leaks
 from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
-from attn_notes.tasks.brackets import VOCABULARY, Brackets
-from attn_notes.training.comparison import held_out
+from attn_notes.tasks.brackets import VOCABULARY
 from attn_notes.training.ensemble import Run, Tensors
 from book.kit import results
-from book.kit.predictions import Number, Part
+from book.kit.predictions import Choice, Part
 from book.lessons.dialectical import decoding, measure, recipe
 from book.lessons.dialectical.measure import Stopping, Tradeoff
 
@@ -31,46 +30,21 @@ class Live:
     Attributes:
         steps: the probed steps.
         curves: nats above the best predictor's loss, at each of them, on `recipe.PROBED` strings.
-        ends: the same after training, on `recipe.STRINGS` others.
-        leaks: the largest change of a logit when later tokens are others.
         influence: of the first seed, how far position i moves when token j is another one.
     """
 
     steps: Tensor
     curves: Mapping[str, Float[Tensor, "n m"]]
-    ends: Mapping[str, Float[Tensor, " m"]]
-    leaks: Mapping[str, Float[Tensor, " m"]]
     influence: Mapping[str, Float[Tensor, "t t"]]
 
 
-def loss_of(logits: Tensor, batch: brackets.Batch) -> Tensor:
-    """The loss of what has been predicted."""
-    return brackets.loss(lambda _: logits, batch)
-
-
-def live(runs: Mapping[str, Run], task: Brackets = recipe.TASK) -> Live:
-    """Judge trained models on strings that none of them was trained on."""
-    batch = brackets.trim(task.sample(recipe.STRINGS, held_out()))
-    # Strings that come more than once are read once.
-    different, which = batch[0].unique(dim=0, return_inverse=True)
-    best = brackets.loss(task.ideal, batch)
+def live(runs: Mapping[str, Run]) -> Live:
+    """How trained models fell, and what their first seeds read."""
     text = brackets.encode(recipe.LEAK_TEXT)[None]
-    ends, leaked, moved = {}, {}, {}
-    for kind, run in runs.items():
-        members = [run.member(i) for i in range(run.history["excess"].shape[1])]
-        with torch.no_grad():
-            read = [member(different)[which] for member in members]
-        losses = [loss_of(logits, batch) for logits in read]
-        ends[kind] = torch.stack(losses) - best
-        found = [leaks.future_leak(m, text, len(VOCABULARY)) for m in members]
-        leaked[kind] = torch.tensor(found)
-        moved[kind] = leaks.influence(members[0], text, len(VOCABULARY))
     return Live(
         next(iter(runs.values())).steps,
         {kind: run.history["excess"] for kind, run in runs.items()},
-        ends,
-        leaked,
-        moved,
+        {kind: leaks.influence(run.member(0), text, len(VOCABULARY)) for kind, run in runs.items()},
     )
 
 
@@ -181,28 +155,45 @@ def untrained() -> Tensors:
     return {key: p.detach()[None] for key, p in fresh.named_parameters()}
 
 
-def removals(run: Run, prompt: str, budget: int = 14) -> dict[str, list[float]]:
+def removals(trained: LanguageModel, prompt: str, budget: int = 14) -> dict[str, list[float]]:
     """What the grammar takes away at each choice, for a trained model and an untrained one."""
     fresh = LanguageModel(recipe.MENDED, Generator().manual_seed(0))
     return {
         name: [step.removed for step in decoding.generate(writer, prompt, budget).steps]
-        for name, writer in {"trained": run.member(0), "untrained": fresh}.items()
+        for name, writer in {"trained": trained, "untrained": fresh}.items()
     }
 
 
-ASKED = (
-    Number(
-        "mask mended",
-        -1.3,
-        2,
-        "How far above the floor? Below is negative",
-        unit="nats",
-        best=0.0,
-        linthresh=0.01,
-    ),
+KNOWING_NOTHING = math.log(len(VOCABULARY))
+"""Nats that it costs to find all characters as likely."""
+ALONE = Choice(
+    "beginnings only",
+    "It pays, a character,",
+    {
+        "less than 1.1 again": 1.0,
+        "about 1.3, like the best predictor": 1.3,
+        "about 1.95, like one who knows nothing": 1.95,
+        "much more": 12.0,
+    },
+)
+ASKED = (ALONE,)
+TAKEN = Choice(
+    "taken away",
+    "They take away",
+    {"nearly nothing": 0.0, "about a tenth": 0.1, "about a third": 0.33, "more than half": 0.6},
 )
 
 
-def predicted(live: Live) -> list[Part]:
-    """What became of what the lesson asks: how far from the floor each model ends, in nats."""
-    return [question.came(live.ends[question.name].mean().item()) for question in ASKED]
+def predicted(recorded: Recorded) -> list[Part]:
+    """What became of what the lesson asks: what a model that reads ahead pays on beginnings."""
+    paid = recorded.saw("published", "loss on prefixes")
+    if bool((paid > 2 * KNOWING_NOTHING).all()):
+        return [ALONE.came(ALONE.options["much more"])]
+    typical = float(paid.median())
+    return [ALONE.came(min(ALONE.options.values(), key=lambda nats: abs(nats - typical)))]
+
+
+def taken(removed: Mapping[str, Sequence[float]]) -> Part:
+    """What became of what the page on writing asks: how much a trained model loses, on average."""
+    mean = sum(removed["trained"]) / len(removed["trained"])
+    return TAKEN.came(min(TAKEN.options.values(), key=lambda share: abs(share - mean)))

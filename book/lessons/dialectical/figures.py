@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from torch import Generator, Tensor
 
 from attn_notes.models.dialectical import LanguageModel
@@ -43,6 +44,15 @@ def teach(widget: BracketGenerator) -> None:
             warmup=recipe.IN_PAGE.warmup,
             near=recipe.NEAR_IN_PAGE,
         )
+
+
+def writer(prompt: str) -> BracketGenerator:
+    """What a model writes: one that has learnt nothing, and the lesson's two."""
+    widget = BracketGenerator(view="writing", views=["writing"], prompt=prompt)
+    widget.load("untrained", evidence.untrained(), recipe.MENDED)
+    for name, config in recipe.LESSON.items():
+        widget.load(name, evidence.stacked(name), config)
+    return widget
 
 
 def put_in(runs: Mapping[str, Run], *widgets: BracketGenerator) -> None:
@@ -96,27 +106,121 @@ def emblem() -> Picture:
 # --- The lesson
 
 
+TEXT = 6.3
+"""Inches, as wide as the text; letters of 11.5 points are then read on a phone as well."""
+LETTERS = 11.5
+
+
 def unknown(text: str, task: Brackets = recipe.TASK) -> Picture:
     """What cannot be known of the next character, along one string, and the mean over all."""
     cannot = task.entropies(brackets.encode(text)[None])[0].tolist()
     hardest = cannot.index(max(cannot))
-    with house.figure(5.5, 2.3) as (fig, ax):
+    with house.figure(TEXT, 2.9) as (fig, ax):
         ax.bar(range(len(text)), cannot, color=GREY, width=0.7)
         ax.axhline(task.floor, color=FLOOR, linestyle=":")
-        ax.annotate(
-            f"the floor, {task.floor:.2f}: the mean over all strings",
-            (len(text) - 0.5, 1.7), xytext=(0, 4), textcoords="offset points",
-            ha="right", va="bottom", fontsize=10, color=FLOOR,
+        ax.text(
+            len(text) - 0.55, 1.68, f"the floor, {task.floor:.2f}: the mean over all strings",
+            ha="right", va="bottom", fontsize=LETTERS, color=FLOOR,
         )  # fmt: skip
         ax.set_xticks(range(len(text)), shown(text))
-        ax.set(xlabel="after this character", ylabel="nats unknown", ylim=(0, 2.1))
+        ax.set(ylim=(0, 2.0), yticks=[0, 0.5, 1, 1.5])
+        ax.set_xlabel("after this character", fontsize=LETTERS)
+        ax.set_ylabel("nats, on average", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
     return Picture(
         fig,
         title="Even the best predictor cannot know everything",
-        caption="What cannot be known of the next character of one string. A certain one costs 0; "
-        f"the most is open after character {hardest + 1}.",
-        alt=f"Bars: nats unknown after each character of {text}: {quoted(text, cannot)}. "
+        caption="What the best predictor pays on average for the next character of one string, "
+        f"and most of all after character {hardest + 1}.",
+        alt=f"Bars: nats after each character of {text}: {quoted(text, cannot)}. "
         f"A dotted line at {task.floor:.3f}, the mean over all strings.",
+    )
+
+
+def triangles(text: str = "(a)") -> Picture:
+    """The two masks, what they add up to and what is then read: as meant, and as computed."""
+    n = len(text)
+    later = torch.ones(n, n).triu(1) > 0
+    no, none = -torch.inf, torch.zeros(n, n)
+    causal = none.masked_fill(later, no)
+    rows = {"as meant": (causal, none), "as computed": (causal, none * no)}
+    columns = ("causal mask", "padding mask", "their sum", "what is read")
+    with house.figure(TEXT, 3.5, rows=2, columns=4) as (fig, axes):
+        fig.get_layout_engine().set(wspace=0.11, hspace=0)
+        for row, (when, (first, second)) in zip(axes, rows.items(), strict=True):
+            both = first + second
+            for ax, sign, grid in zip(
+                row, ("", "+", "=", "→"), (first, second, both), strict=False
+            ):
+                shade = (grid != 0) * 0.25  # what is no number is not 0 either
+                house.heat_map(ax, shade, y=list(text) if ax is row[0] else None)
+                for i in range(n):
+                    for j in range(n):
+                        cell = {0.0: "0", no: "−∞"}.get(float(grid[i, j]), "nan")
+                        ax.text(
+                            j + 0.5, i + 0.5, cell, ha="center", va="center", fontsize=LETTERS,
+                            color=house.ON_CELL["black", "white"],
+                        )  # fmt: skip
+                _signed(ax, sign)
+            read = both.nan_to_num(nan=0.0).softmax(-1)
+            ahead = [(i, j) for i in range(n) for j in range(i + 1, n) if read[i, j] > 0]
+            house.heat_map(row[-1], read, numbers=True, size=LETTERS, frames=ahead)
+            _signed(row[-1], "→")
+            row[0].set_ylabel(when, fontsize=LETTERS + 0.5)
+            row[0].tick_params(labelsize=LETTERS)
+        for ax, name in zip(axes[0], columns, strict=True):
+            ax.set_title(name, fontsize=LETTERS, loc="center")
+    return Picture(
+        fig,
+        title="A mask that strikes out nothing takes the other one with it",
+        caption=f"The three characters of {text}, a row for each that reads and a column for each "
+        "that is read, if all scores are alike; the guard makes 0 of nan, and framed is what "
+        "comes later.",
+        alt="Two rows of four grids. As meant: a triangle of −∞, plus zeros, is the triangle, and "
+        "nothing later is read. As computed: the triangle, plus nan everywhere, is nan "
+        "everywhere, and each character reads a third of each, those that come later too.",
+    )
+
+
+def _signed(ax: Axes, sign: str) -> None:
+    """A sign on the left of a grid."""
+    ax.annotate(
+        sign, (0, 0.5), (-9, 0), xycoords="axes fraction", textcoords="offset points",
+        ha="center", va="center", fontsize=15,
+    )  # fmt: skip
+
+
+def alone(recorded: Recorded) -> Picture:
+    """What models pay on whole strings, and where nothing stands behind what they have read."""
+    kinds = {"as published": "published", "mask mended": "published, masked"}
+    rows = [(name, what) for what in ("loss", "loss on prefixes") for name in kinds]
+    paid = {row: recorded.saw(kinds[row[0]], row[1]) for row in rows}
+    nothing, seeds = evidence.KNOWING_NOTHING, len(paid[rows[0]])
+    where = {"loss": "whole strings", "loss on prefixes": "beginnings only"}
+    said = {row: span(values, 1 if values.min() > 2 else 2) for row, values in paid.items()}
+    with house.figure(TEXT, 3.3) as (fig, ax):
+        for y, (row, values) in enumerate(paid.items()):
+            ax.plot(values, [y] * seeds, "o", color=COLOUR[row[0]], markersize=7, alpha=0.6)
+            low, high = float(values.min()), float(values.max())
+            at, side = (nothing + 0.5, "left") if high < nothing else (low - 0.9, "right")
+            ax.text(at, y, said[row], fontsize=LETTERS, va="center", ha=side)
+        ax.axvline(nothing, color=FLOOR, linewidth=1.2, linestyle="--")
+        ax.text(
+            nothing + 0.5, -0.75, f"knowing nothing, {nothing:.2f}", fontsize=LETTERS, va="center"
+        )
+        ax.set_yticks(range(len(rows)), [f"{name},\n{where[what]}" for name, what in rows])
+        ax.set(
+            ylim=(len(rows) - 0.45, -1.1), xlim=(0, float(max(v.max() for v in paid.values())) + 2)
+        )
+        ax.set_xlabel("nats a character", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
+    return Picture(
+        fig,
+        title="Without its answers, the published model does worse than knowing nothing",
+        caption=f"What {seeds} models of each kind pay for a character, each a dot.",
+        alt="Dots in four rows, in nats a character. "
+        + listed(f"{name}, {where[what]}: {said[name, what]}" for name, what in rows)
+        + f" A dashed line at {nothing:.2f}, what knowing nothing costs.",
     )
 
 
@@ -127,14 +231,17 @@ def falling(live: Live) -> Picture:
     above = [kind for kind, end in ends.items() if claims.never_below(end).verdict]
     last, seeds = int(live.steps[-1]), len(next(iter(ends.values())))
     lowest = min(-0.3, 1.15 * min(float(end.min()) for end in ends.values()))
-    with house.figure(5.5, 3.2) as (fig, ax):
+    with house.figure(TEXT, 3.6) as (fig, ax):
         ax.axhspan(lowest, 0, color=GREY, alpha=0.13, linewidth=0)
         ax.axhline(0, color=FLOOR, linewidth=1)
-        ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=10)
+        ax.text(0.02 * last, lowest + 0.02, "below the floor", va="bottom", fontsize=LETTERS)
         for kind, curve in live.curves.items():
-            house.band(ax, live.steps, curve, COLOUR[kind], kind)
-        ax.set(xlabel="step", ylabel="nats above the floor", ylim=(lowest, 0.5), xlim=(0, last))
-        house.label_lines(ax)
+            house.band(ax, live.steps, curve, COLOUR[kind], kind.replace(" ", "\n"))
+        ax.set(ylim=(lowest, 0.5), xlim=(0, last), xticks=range(0, last + 1, 100))
+        ax.set_xlabel("step of training", fontsize=LETTERS)
+        ax.set_ylabel("nats above the floor", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
+        house.label_lines(ax, LETTERS)
     if below and above:
         title = f"{' and '.join(below).capitalize()} the loss falls through the floor; " + (
             f"{' and '.join(above)} it does not"
@@ -147,7 +254,7 @@ def falling(live: Live) -> Picture:
         fig,
         title=title,
         caption=f"Loss on {recipe.PROBED} strings that no model was trained on, less the best "
-        f"predictor's on the same strings; median and middle half of {seeds} seeds.",
+        f"predictor's on the same ones; median and middle half of {seeds} seeds.",
         alt="Loss above the floor against steps. "
         + listed(
             f"{kind} it begins at {number(median(live.curves[kind][0]), 2)} and ends at "
@@ -162,7 +269,6 @@ def falling(live: Live) -> Picture:
                 series="above",
                 reads={"ends": None},
                 unit=" nats above the floor",
-                guesses={question.name: (float(last), None) for question in evidence.ASKED},
                 recorded={
                     kind: f"The {seeds} seeds trained with this page end after {last} steps, by "
                     f"their median, {_off(median(end))} it."
@@ -176,15 +282,16 @@ def falling(live: Live) -> Picture:
 def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Picture:
     """How far each prediction moves when each character is another one."""
     leaky = [name for name, moved in maps.items() if float(moved.triu(1).max()) > 0]
-    with house.figure(5.5, 2.9, columns=len(maps), squeeze=False) as (fig, axes):
+    with house.figure(TEXT, 3.5, columns=len(maps), squeeze=False) as (fig, axes):
         for ax, (name, moved) in zip(axes[0], maps.items(), strict=True):
             scaled = (moved / moved.max()).sqrt()
             house.heat_map(ax, scaled, x=shown(letters), y=shown(letters))
             for colour, width in ((PAPER, 3), (INK, 1)):  # seen on dark cells and on light ones
                 ax.plot([0, len(letters)], [0, len(letters)], color=colour, linewidth=width)
-            ax.set_title(name, fontsize=10)
-            ax.set_xlabel("character that is changed")
-        axes[0, 0].set_ylabel("prediction after")
+            ax.set_title(name, fontsize=LETTERS)
+            ax.set_xlabel("character that is changed", fontsize=LETTERS)
+            ax.tick_params(labelsize=LETTERS)
+        axes[0, 0].set_ylabel("prediction after", fontsize=LETTERS)
     clean = [name for name in maps if name not in leaky]
     if leaky and clean:
         title = f"{' and '.join(leaky).capitalize()}, predictions read the future; " + (
@@ -196,8 +303,7 @@ def influences(maps: Mapping[str, Float[Tensor, "t t"]], letters: str) -> Pictur
         fig,
         title=title,
         caption="The more a cell stands out, the farther a prediction moves when a character is "
-        "replaced. Right of "
-        "the line lies the future.",
+        "replaced; right of the line lies the future.",
         alt=listed(
             f"{name}: right of the diagonal {(moved.triu(1) > 0).sum()} of "
             f"{len(letters) * (len(letters) - 1) // 2} cells are above zero"
@@ -210,11 +316,11 @@ def _off(nats: float) -> str:
     return f"{number(abs(nats))} nats {'below' if nats < 0 else 'above'}"
 
 
-def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
-    """Loss against moves kept, or steps computed: halting by tension, and stopping all alike."""
+def stopping(recorded: Recorded) -> Picture:
+    """Loss against moves kept: halting by tension, and stopping all alike."""
     swept = {
         rule: (
-            torch.tensor([[getattr(row, equal) for row in t[rule]] for t in recorded.tradeoffs]),
+            torch.tensor([[row.moves for row in t[rule]] for t in recorded.tradeoffs]),
             torch.tensor([[row.excess for row in t[rule]] for t in recorded.tradeoffs]),
         )
         for rule in ("depth", "tension")
@@ -237,7 +343,7 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
                 f"τ₀ = {tau}", at, xytext=place, textcoords="axes fraction", fontsize=10,
                 ha="left", va="center", arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 3},
             )  # fmt: skip
-        what = {"moves": "moves that a token keeps, mean", "steps": "steps computed, mean"}[equal]
+        what = "moves that a token keeps, mean"
         ax.set(xlabel=what, ylabel="nats above the floor", yscale="log")
         ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -252,7 +358,7 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
     )
     return Picture(
         fig,
-        title=f"At equal {equal}, halting by tension helps some seeds and harms others",
+        title="At equal moves, halting by tension helps some seeds and harms others",
         caption=f"Recorded: {len(recorded.tradeoffs)} seeds (thin) and their median (dots). One "
         "curve sweeps the threshold τ₀ below which a token halts, the other stops all tokens after "
         "0 to 6 moves.",
@@ -273,14 +379,17 @@ def stopping(recorded: Recorded, equal: str = "moves") -> Picture:
 def removals(writers: Mapping[str, Sequence[float]], prompt: str) -> Picture:
     """How much of a model's wish the grammar takes away, choice by choice."""
     means = {name: sum(taken) / len(taken) for name, taken in writers.items()}
-    with house.figure(5.5, 2.5) as (fig, ax):
+    with house.figure(TEXT, 2.9) as (fig, ax):
         for (name, taken), colour in zip(
             writers.items(), (COLOUR["mask mended"], GREY), strict=False
         ):
             ax.plot(range(1, len(taken) + 1), taken, "o-", color=colour, markersize=3.5, label=name)
-        ax.set(xlabel="character written", ylabel="probability removed", ylim=(-0.03, 1.03))
+        ax.set(ylim=(-0.03, 1.03), yticks=[0, 0.5, 1])
+        ax.set_xlabel("character written", fontsize=LETTERS)
+        ax.set_ylabel("share taken away", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
         fig.legend(
-            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=10
+            *ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=LETTERS
         )
     least = min(means, key=means.__getitem__)
     others = [name for name in means if name != least]
@@ -517,48 +626,6 @@ def rates(recorded: Recorded) -> Picture:
     )
 
 
-def depths(recorded: Recorded) -> list[str]:
-    """The depths of nesting at which one prediction in two hundred is made, or more."""
-    found = recorded.members("corrected", "depth")[0]
-    return [depth for depth, (_, share) in found.items() if share > 0.005]
-
-
-def by_depth(recorded: Recorded) -> Picture:
-    """The loss above the floor by brackets open, and how often each number of them occurs."""
-    drawn = depths(recorded)
-
-    def above(kind: str) -> Tensor:
-        found = recorded.members(kind, "depth")
-        return torch.tensor([[member[d][0] for member in found] for d in drawn])
-
-    shares = [recorded.members("corrected", "depth")[0][d][1] for d in drawn]
-    lines = {kind: COLOUR.get(kind, GREY) for kind in ("corrected", "plain recursion", "one step")}
-    with house.figure(5.5, 3.0, columns=2) as (fig, axes):
-        for kind, colour in lines.items():
-            house.band(axes[0], torch.arange(len(drawn)), above(kind), colour, kind)
-        axes[0].axhline(0, color=FLOOR, linewidth=0.8)
-        axes[0].set(xlabel="brackets open", ylabel="nats above the floor")
-        axes[1].bar(range(len(drawn)), shares, color=GREY, width=0.7)
-        axes[1].set(xlabel="brackets open", ylabel="share of predictions")
-        fig.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=10
-        )
-    medians = above("corrected").quantile(0.5, 1)
-    return Picture(
-        fig,
-        title="A prediction loses most where no bracket is open: there a string may end",
-        caption=f"Recorded, {len(recorded.ends['corrected'])} seeds: loss above the best "
-        "predictor's by the number of brackets open, and the share of predictions made there. "
-        f"Corrected, the medians go from {number(float(medians.min()))} to "
-        f"{number(float(medians.max()))} nats. Depths with fewer than one prediction in two "
-        "hundred are left out: chance decides there.",
-        alt="Corrected, medians: "
-        + ", ".join(f"{number(e)} at {d}" for d, e in zip(drawn, medians.tolist(), strict=True))
-        + ". Shares: "
-        + listed((f"{100 * share:.1f} %" for share in shares), ", "),
-    )
-
-
 def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Picture:
     """The states that a text may pass through, and one text that does and one that does not."""
     drawn = decoding.generate(
@@ -570,23 +637,25 @@ def lattice(model: LanguageModel, prompt: str = "((", budget: int = 9) -> Pictur
         opened = brackets.depth(brackets.encode(text)).tolist()[len(prompt) - 1 :]
         return [budget - i for i in range(len(opened))], opened
 
-    with house.figure(5.5, 3.7) as (fig, ax):
+    with house.figure(TEXT, 4.2) as (fig, ax):
         left = torch.arange(0, budget + 1)
         ax.fill_between(left, left, budget, color=GREY, alpha=0.16, linewidth=0)
-        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=10, ha="center")
+        ax.text(0.95, 2.5, "too many open\nto be closed\nin time", fontsize=LETTERS, ha="center")
         for remaining in range(budget + 1):
             for d in range(min(remaining, 6) + 1):
                 ax.plot(remaining, d, "o", color=GREY, markersize=2.5)
         for text, style, colour, label in (
-            (drawn, "o-", COLOUR["corrected"], "with the grammar"),
-            (forbidden, "s--", INK, "what it forbids"),
+            (drawn, "o-", COLOUR["mask mended"], "with the bans"),
+            (forbidden, "s--", INK, "what they forbid"),
         ):
             name = f"{label}: {''.join(shown(text))}"
             ax.plot(*path(text), style, color=colour, markersize=4.5, linewidth=1.4, label=name)
-        ax.set(xlim=(budget + 0.4, -0.4), ylim=(-0.3, 6.5), xlabel="characters left",
-               ylabel="brackets open")  # fmt: skip
+        ax.set(xlim=(budget + 0.4, -0.4), ylim=(-0.3, 6.5))
+        ax.set_xlabel("characters left", fontsize=LETTERS)
+        ax.set_ylabel("brackets open", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
         ax.set_xticks(range(budget, -1, -1))
-        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=10)
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", fontsize=LETTERS)
     left_, opened = path(forbidden)
     crossed = next(r for r, d in zip(left_, opened, strict=True) if d > r)
     return Picture(

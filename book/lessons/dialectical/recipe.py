@@ -99,7 +99,6 @@ FULL = Setting(seeds=3, steps=200, batch=64, lr=1e-3, warmup=0, probe_every=20)
 # --- What is measured
 
 PROBED = 256  # strings looked at while training
-STRINGS = 1024  # that the reader's models are judged on
 HELD_OUT = 4096  # that the recorded ones are
 NEAR = 0.03  # nats: what "near the floor" means here
 NEAR_IN_PAGE = 0.05  # nats: what it means after fewer steps, in the page

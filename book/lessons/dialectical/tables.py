@@ -16,16 +16,6 @@ from book.lessons.dialectical import claims, decoding, figures, measure, recipe
 from book.lessons.dialectical.evidence import Recorded
 
 
-def examples(task: Brackets = recipe.TASK, n: int = 5, seed: int = 11) -> HTML:
-    """A few strings of the task."""
-    x, _ = task.sample(n, Generator().manual_seed(seed))
-    rows = []
-    for row in x:
-        text = brackets.decode(row.tolist())
-        rows.append(["".join(figures.shown(text)), len(text), brackets.depth(row).max().item()])
-    return notebook.table(["a string (␣ is a space)", "characters", "deepest"], rows, "sequences")
-
-
 def floor(task: Brackets = recipe.TASK, strings: int = 8000) -> HTML:
     """The floor as a sum, and the best predictor's loss on a sample."""
     x, y = task.sample(strings, Generator().manual_seed(2))
@@ -76,28 +66,6 @@ def reading(recorded: Recorded) -> HTML:
             for kind, name in WATCHED.items()
         ]
         + [["the best predictor", "0.0", number(best), number(best)]],
-    )
-
-
-def symptoms(recorded: Recorded) -> HTML:
-    """What shows that parts do not do what they are called."""
-    runs = {name: recorded.inside["runs"][kind] for kind, name in WATCHED.items()}
-    ends = {name: recorded.at_work(kind)[1][-1] for kind, name in WATCHED.items()}
-    rows = {
-        "largest gradient of the key matrix, untrained": [
-            f"{run['untrained']['gradient of the keys']:.1g}" for run in runs.values()
-        ],
-        "largest difference of the two attentions": [
-            span(recorded.saw(kind, "streams apart"), 2) for kind in WATCHED
-        ],
-        "tension at the first step, untrained": [
-            number(run["untrained"]["tension"], 4) for run in runs.values()
-        ],
-        "tension at the first step, trained": [span(end[:, 1], 2) for end in ends.values()],
-        "steps a token takes, of 6": [span(end[:, 0], 2) for end in ends.values()],
-    }
-    return notebook.table(
-        ["what is computed", *runs], [[name, *cells] for name, cells in rows.items()]
     )
 
 
@@ -197,27 +165,6 @@ def decoders(recorded: Recorded) -> HTML:
             for decoder in measure.DECODERS
         ],
     )  # fmt: skip
-
-
-REQUESTS = ((")(", 10), ("(x", 10), ("(_", 10), ("", 10), ("((((", 3))
-
-
-def requests(model: LanguageModel) -> HTML:
-    """What either decoder says to what cannot be done."""
-
-    def attempt(decoder: str, prompt: str, budget: int) -> str:
-        try:
-            return repr(measure.DECODERS[decoder](model, prompt, budget))
-        except ValueError as error:
-            return str(error)
-
-    return notebook.table(
-        ["prompt", "budget", *(f"by the {name} decoder" for name in measure.DECODERS)],
-        [
-            [repr(prompt), budget, *(attempt(name, prompt, budget) for name in measure.DECODERS)]
-            for prompt, budget in REQUESTS
-        ],
-    )
 
 
 def options(model: LanguageModel, prompts: Sequence[str] = ("(((", "()"), budget: int = 8) -> HTML:

@@ -112,6 +112,7 @@ class BracketGenerator(anywidget.AnyWidget):
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     view = traitlets.Enum(VIEWS, default_value=VIEWS[0]).tag(sync=True)
+    views = traitlets.List(traitlets.Enum(VIEWS), default_value=[*VIEWS], minlen=1).tag(sync=True)
 
     # Of the losses: the string, what it was before the reader last typed, and which of its
     # characters (from 0; -1: none) is taken and what stands in its place, if anything.

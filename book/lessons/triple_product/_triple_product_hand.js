@@ -303,8 +303,16 @@ export function byHand({ uid, model, save }) {
     spoken.say(`${name}: volume score ${volume}.`);
   }
 
+  // Scenes that words in the text open, by the name that they have there.
+  const shownIn = ({ scene: vectors, selected: key }) => save({ mode: "hand", vectors, selected: key });
+  const states = { space: () => save({ mode: "hand" }) };
+  for (const preset of PRESETS) {
+    const word = /^a (?:loud )?(\w+)$/.exec(preset.name)?.[1]; // a loud stranger: stranger
+    if (word) states[word] = () => shownIn(preset);
+  }
   return {
     node,
+    states,
     draw,
     leave() {
       view.leave();

@@ -85,7 +85,7 @@ export function inAHead({ uid, model, save, leave }) {
   const tokens = () => parse(model.get("text"), shown.config.vocabulary);
   const position = () => clamp(model.get("position"), tokens().length);
 
-  const models = menus({ uid, model, save, order: inOrder, lone: true, choose: change });
+  const models = menus({ uid, model, save, order: inOrder, choose: change });
   const { run } = models;
   const selects = {
     layer: select({ uid, name: "layer", label: "Layer", onchange: (value) => sit({ layer: Number(value) }) }),
@@ -135,9 +135,14 @@ export function inAHead({ uid, model, save, leave }) {
   }
 
   const opening = model.get("position");
-  /** Show a model with a text, where the widget began, and of its heads the one that copies, if one does. */
-  function open(name, text) {
-    if (!(name in model.get("runs"))) return;
+  /**
+   * Show a model with so many layers and the dot product, with a text, where the widget began, and of its heads the
+   * one that copies, if one does.
+   */
+  function open(layers, text) {
+    const fits = ([, { config }]) => config.score === "dot" && config.layers === layers;
+    const name = Object.entries(model.get("runs")).find(fits)?.[0];
+    if (!name) return;
     save({ mode: "head", ...asked(parse(text, LETTERS.length)), position: opening });
     change(name);
   }
@@ -213,6 +218,7 @@ export function inAHead({ uid, model, save, leave }) {
     oninput: (value) => save({ loudness: value, key: keyOf(attentionOf(quiet())) }),
   });
 
+  const help = html("p", { class: "attn-help" });
   const answer = html("p", { class: "tp-answer" });
   const verdict = html("p", { class: "tp-verdict" });
   const title = html("p", { class: "tp-title" });
@@ -231,12 +237,7 @@ export function inAHead({ uid, model, save, leave }) {
     ),
     html("div", { class: "attn-controls tp-ask" }, box.node, another),
     message,
-    html(
-      "p",
-      { class: "attn-help" },
-      "Choose a letter to ask from its position; the bars over the letters are its attention. Choose a " +
-        "bar, or the tip of a vector, to take that key.",
-    ),
+    help,
     strip.node,
     answer,
     verdict,
@@ -353,6 +354,11 @@ export function inAHead({ uid, model, save, leave }) {
     const name = (t) => `${LETTERS[text[t]]}${t + 1}`;
 
     models.show(shown.learning ? `yours: ${named(config)}` : "");
+    const vectors = model.get("modes").includes("hand");
+    help.textContent =
+      "Choose a letter to ask from its position; the bars over the letters are its attention." +
+      (vectors ? " Choose a bar, or the tip of a vector, to take that key." : "");
+    selects.layer.node.hidden = config.layers < 2;
     selects.layer.set(counted(config.layers, (n) => `${n + 1}`), clamp(model.get("layer"), config.layers));
     selects.head.set(counted(config.heads, (n) => `${n + 1}`), clamp(model.get("head"), config.heads));
     selects.key.set(counted(i + 1, (t) => `${LETTERS[text[t]]} at ${t + 1}`), j);

@@ -13,6 +13,7 @@ import { KINDS, LAYERS, counts } from "./_triple_product_words.js";
 const TOP_LOSS = 3; // nats, at the upper edge of the picture
 const HELD = { count: 256, every: 20 }; // sequences to judge by, and steps from one judgement to the next
 const TESTED = [6, 7, 8, 9, 10, 11, 12]; // periods of which a sequence holds two
+const ELEVEN = 11; // one letter off the lesson's, of which a figure draws what every kind copies
 const FEW = 6; // sequences where the page itself judges
 const CHALLENGE = { seeds: 8, steps: 200, copied: 0.999 }; // one wrong copy of some thousand is chance
 
@@ -65,10 +66,12 @@ export function copierTraining({ uid, root, model, follow }) {
     period: field(segments, "period", "Period", (period) => change({ period: Number(period) })),
     speed: field(select, "speed", "Speed", (speed) => change({ speed })),
   };
+  const row = labelled("Score", boxes.score);
   function show() {
     const there = lessons();
     const layers = [...new Set(there.map(({ config }) => config.layers))].sort((a, b) => a - b);
     const kinds = KINDS.filter(({ kind }) => there.some(({ config }) => config.score === kind));
+    row.hidden = kinds.length < 2;
     boxes.score.set(kinds.map(({ kind, name }) => [kind, name]), choice.score);
     boxes.layers.set(layers.map((count) => [`${count}`, `${count}`]), `${choice.layers}`);
     boxes.period.set(lesson().tasks.map(({ periods }, i) => [`${i}`, counts(periods)]), `${choice.period}`);
@@ -108,6 +111,7 @@ export function copierTraining({ uid, root, model, follow }) {
       floor,
       top: TOP_LOSS,
       criterion: `below, copies right, up to ${percent(copied)}`,
+      lasts: choice.layers === 1 ? "less than half a minute" : "a minute or two",
       words: `the floor, ${floor.toFixed(4)}: no predictor is lower`,
     };
   }
@@ -146,7 +150,7 @@ export function copierTraining({ uid, root, model, follow }) {
     esm: model.get("_esm"),
     title: "Train one here",
     settings: [
-      labelled("Score", boxes.score),
+      row,
       labelled("Layers", boxes.layers),
       labelled("Period", boxes.period),
       ...menus.nodes,
@@ -157,8 +161,14 @@ export function copierTraining({ uid, root, model, follow }) {
     challenge,
     plan,
     judge,
-    follow: (weights) => follow(lesson(), task(), weights),
-    series: (history) => ({ transfer: history.at(-1).judged?.transfer ?? [] }),
+    follow(weights) {
+      root.dataset.ran = ""; // from now on there is more to press than Train
+      follow(lesson(), task(), weights);
+    },
+    series(history) {
+      const transfer = history.at(-1).judged?.transfer ?? [];
+      return { transfer, eleven: transfer.filter(([period]) => period === ELEVEN) };
+    },
     guesses: GUESSES,
     outcome,
     found: partOf,

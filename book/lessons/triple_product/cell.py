@@ -75,5 +75,5 @@ def cells() -> list[Cell]:
             ahead=("batch", TASK.vocabulary),
             training=training,
         ),
-        Cell("score", "score-cell"),
+        Cell("ways", "ways"),
     ]

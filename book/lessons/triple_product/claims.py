@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 
 import torch
@@ -13,13 +12,13 @@ from attn_notes.analysis.statistics import Effect, Finding, Verdict, unless_nan
 from book.kit.claims import Claim, Mine, corrected
 from book.kit.words import median, rounded, span
 from book.lessons.triple_product import recipe
-from book.lessons.triple_product.evidence import Bodies, Body
+from book.lessons.triple_product.evidence import COPIED, Bodies, Body
 from book.lessons.triple_product.geometry import Resilience, Rounding
 from book.lessons.triple_product.learnt import Transfer
 from book.lessons.triple_product.rules import Reach
 
 LOWER = "which kind ends lower"  # the family of all comparisons of two kinds
-SOLVED = 0.9  # a share of copies right that counts as copying
+SOLVED = COPIED
 FAR = 18  # places back, where no period of the varied task puts the source
 
 NAMES = {
@@ -304,19 +303,88 @@ def of_formula(rounding: Mapping[str, Mapping[float, Rounding]], scene: Resilien
     ]
 
 
-def lesson(bodies: Bodies, best: Mapping[str, float], reach: Reach) -> list[Claim]:
-    """Those that the lesson ends on, as `of_models` has told and corrected them."""
-    found = {claim.text: claim for claim in of_models(bodies, best, reach)}
-    of_both = EITHER.partition(" than ")[0] + BOTH.removeprefix("… more").replace("one", "a rule")
-    of_angle = FRIEND.replace("volume", "angle")
+def lesson(body: Body) -> list[Claim]:
+    """Those that the lesson ends on, a sentence and a stamp each."""
+    trained, two = body.moved["one layer"], body.moved["two layers"]
+    off = trained.at("dot", recipe.HALF - 1)
+    near, far = (body.follows["two layers"]["dot"][0, back - 1] for back in (recipe.HALF, FAR))
+    single = Transfer(trained.periods, trained.home, {"dot": trained.accuracy["dot"]})
+    words = {
+        "The author’s task “strictly tests” whether a model finds a letter again": (
+            induction(single).verdict,
+            f"one layer copies all at twelve, and {_of_a_hundred(off)} at eleven",
+            "source",
+            Mine("every", ("dot, one layer",), ONE_OFF, low=100 * SOLVED),
+        ),
+        "Two layers that have seen six to twelve copy at eleven": (
+            varied(two).verdict,
+            f"{_of_a_hundred(two.at('dot', recipe.HALF - 1))} are right",
+            "ours",
+            Mine("every", ("dot, two layers",), ONE_OFF, low=100 * SOLVED),
+        ),
+        "They match a letter wherever it stood before": (
+            content(body.follows["two layers"]["dot"]).verdict,
+            f"they follow {_of_a_hundred(near)} matches twelve back, and {_of_a_hundred(far)} "
+            "eighteen back",
+            "ours",
+            None,
+        ),
+    }
     return [
-        found[STRICT],
-        found[VARIED],
-        replace(found[BOTH], text=of_both),
-        found[FOLLOWS],
-        found[FRIEND],
-        replace(found[ANGLE_FRIEND], text=of_angle),
+        Claim(text, {"we found": Finding(verdict, said)}, whose, mine=mine)
+        for text, (verdict, said, whose, mine) in words.items()
     ]
+
+
+def volume(bodies: Bodies) -> list[Claim]:
+    """Those that the second page ends on, likewise: of models trained as there, and for longer."""
+    body, _ = bodies.values()
+    found = {claim.text: claim.findings for claim in corrected(_pairs(bodies))}
+    loud = body.loud
+    assert loud is not None
+    stranger = _copies(loud.of("others", "volume", 100.0), "")
+    whisper = _copies(loud.of("others", "volume", 0.1), "")
+    ends = {
+        (layers, column): [
+            each.learnings[layers][kind].loss[-1] for kind in ("volume", recipe.WIDER)
+        ]
+        for layers in ("one layer", "two layers")
+        for column, each in bodies.items()
+    }
+    least = min(int((theirs < ours[:, None]).sum()) for ours, theirs in ends.values())
+    pairs = {len(ours) * len(theirs) for ours, theirs in ends.values()}
+    verdicts = {found[PAIRS[layers, "volume", recipe.WIDER]][at].verdict for layers, at in ends}
+    return [
+        Claim(text, {"we found": Finding(verdict, said)}, whose)
+        for text, verdict, said, whose in (
+            (
+                "A stranger cannot shout the volume down",
+                stranger.verdict,
+                "beside a letter a hundred times as loud "
+                f"{_of_a_hundred(loud.of('others', 'volume', 100.0))} other copies are right",
+                "source",
+            ),
+            (
+                "“You must be in the plane to play”",
+                whisper.verdict,
+                "beside a letter at a tenth of its size "
+                f"{_of_a_hundred(loud.of('others', 'volume', 0.1))} are right",
+                "source",
+            ),
+            (
+                "The volume copies better than a dot product of as many weights",
+                False if verdicts == {False} else None,
+                f"the dot product ends lower in at least {least} of {max(pairs)} pairs of seeds",
+                "ours",
+            ),
+        )
+    ]
+
+
+def _of_a_hundred(shares: Tensor) -> str:
+    """From the worst seed to the best."""
+    low, high = (round(100 * float(end)) for end in (shares.min(), shares.max()))
+    return f"{low} of 100" if low == high else f"{low} to {high} of 100"
 
 
 # --- Effects

@@ -7,7 +7,7 @@ models do is in `learnt`, what the scores make of vectors in `geometry`, simple 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,33 +21,12 @@ from attn_notes.tasks import prediction
 from attn_notes.tasks.copying import Copying
 from attn_notes.training import comparison
 from book.kit import results
-from book.kit.predictions import Number, Part
+from book.kit.predictions import Choice, Number, Part
 from book.lessons.triple_product import learnt, recipe
-from book.lessons.triple_product.learnt import ByToken, Circuits, Loudness, Runs, Transfer
+from book.lessons.triple_product.learnt import Circuits, Loudness, Runs, Transfer
 from book.lessons.triple_product.rules import Reach
 
 # --- The task
-
-
-class Example(NamedTuple):
-    """A sequence of a task, its letters with a gap before each repetition."""
-
-    task: str
-    period: int
-    letters: str
-
-
-def examples() -> list[Example]:
-    """Two sequences of the fixed period and three of the random one."""
-
-    def spell(task: Copying, name: str, row: Tensor) -> Example:
-        period = next(p for p in task.periods if torch.equal(row[p:], row[:-p]))
-        parts = ("".join("abcdefghijklmnop"[i] for i in part) for part in row.split(period))
-        return Example(name, period, " ".join(parts))
-
-    draw = Generator().manual_seed(1)
-    rows = [spell(recipe.FIXED, "always 12", row) for row in recipe.FIXED.sample(2, draw)]
-    return rows + [spell(recipe.RANDOM, "6 to 12", row) for row in recipe.RANDOM.sample(3, draw)]
 
 
 class Floor(NamedTuple):
@@ -79,15 +58,6 @@ def best_losses() -> dict[str, float]:
         return task.probe(task.ideal, task.sample(256, comparison.held_out()))["loss"].item()
 
     return {name: best(task) for name, task in recipe.TASKS.items()}
-
-
-def unknown(n: int = 1000) -> dict[str, Float[Tensor, " t"]]:
-    """Task → what the best predictor still pays for each token, in nats, on n sequences."""
-    found = {}
-    for name, task in (("always 12", recipe.FIXED), ("6 to 12", recipe.RANDOM)):
-        x = task.sample(n, Generator().manual_seed(2))
-        found[name] = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(0)
-    return found
 
 
 def reach(task: str) -> Reach:
@@ -263,16 +233,6 @@ class Body:
             return self.moved[name].copies(kind)
         return self.learnings[name][kind].accuracy[-1]
 
-    def only(self, kind: str) -> "Body":
-        """The same of one kind of score alone, as far as it learnt and was moved."""
-        return Body(
-            {name: {kind: kinds[kind]} for name, kinds in self.learnings.items()},
-            {
-                name: replace(each, accuracy={kind: each.accuracy[kind]})
-                for name, each in self.moved.items()
-            },
-        )
-
 
 Bodies = Mapping[str, Body]
 """Evidence by name, as "recorded, 8 seeds"."""
@@ -288,7 +248,6 @@ def live(trained: Mapping[str, Runs]) -> Body:
     return Body(
         {name: learning(runs, recipe.TASKS[name]) for name, runs in trained.items()},
         {name: learnt.transfer(runs, recipe.TASKS[name]) for name, runs in trained.items()},
-        learnt.loudness(trained["one layer"]),
     )
 
 
@@ -318,19 +277,6 @@ def on_record() -> dict[str, Body]:
         f"recorded, {at_once.seeds} seeds": at_once,
         f"longer, {long.seeds} seeds": long,
     }
-
-
-def beside(ours: Body) -> dict[str, Body]:
-    """Models trained here, and both records."""
-    return {f"live, {ours.seeds} seeds": ours} | on_record()
-
-
-def by_token() -> ByToken:
-    """The loss of each token, recorded."""
-    task = recipe.FIXED
-    x = task.sample(512, Generator().manual_seed(6))
-    best = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(0)
-    return ByToken(_tensors(_lesson()["found"]["by token"]), best, task.settled.start)
 
 
 def offsets() -> dict[str, Float[Tensor, "t m"]]:
@@ -418,21 +364,39 @@ def settings() -> dict[str, How]:
     return found
 
 
-ASKED = {
-    period: Number(f"period {period}", 0, 100, label, unit="%", best=100.0)
-    for period, label in (
-        (recipe.HALF, f"Trained and tested at period {recipe.HALF}: how many copies are right"),
-        (recipe.HALF - 1, f"Tested at period {recipe.HALF - 1}"),
-    )
-}
+COPIED = 0.9  # a share of copies right that counts as copying
+
+ELEVEN = Number(
+    "copied right at eleven",
+    0,
+    100,
+    "It begins again after eleven: how many letters are copied right",
+    unit="%",
+    best=100.0,
+)
 
 
 def predicted(moved: Transfer, kind: str = "dot") -> list[Part]:
-    """What became of what the lesson asks: copies right, in percent, there and one letter off.
+    """What became of what the lesson asks: letters copied right one letter off, in percent.
 
     Whoever knows the period, or reads, has all of them right.
     """
-    return [
-        question.came(100 * moved.at(kind, period).mean().item())
-        for period, question in ASKED.items()
-    ]
+    return [ELEVEN.came(100 * moved.at(kind, recipe.HALF - 1).mean().item())]
+
+
+LOUD = Choice(
+    "one letter louder",
+    "One letter is three times as loud, and still copied are",
+    {
+        "all twelve": 3.0,
+        "the eleven others": 2.0,
+        "only the loud one": 1.0,
+        "none": 0.0,
+    },
+)
+
+
+def heard(loud: Loudness, kind: str = "volume", factor: float = 3.0) -> list[Part]:
+    """What became of what the second page asks: what is copied beside one louder letter."""
+    others, own = (loud.at(what, kind, factor) > COPIED for what in ("others", "own"))
+    return [LOUD.came(2.0 * others + own)]

@@ -92,7 +92,6 @@ def triple_product_lesson() -> None:
             name: kept(learnt.follows({kind: runs[kind] for kind in recipe.KINDS}, recipe.RANDOM))
             for name, runs in trained.items()
         },
-        "by token": kept(learnt.by_token(single).losses),
         "offsets": kept(learnt.offsets(single)),
         "others": kept(loud.others),
         "own": kept(loud.own),

@@ -1,7 +1,8 @@
 """The chapter's widget, filled: with recorded models, then with those trained live."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from string import ascii_lowercase
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,17 +23,39 @@ ASKED = len(ELSEWHERE) - 5
 one twelve back, too."""
 
 
-def explorer() -> TripleProductExplorer:
-    """The widget with the recorded models, and all that it needs to train them anew.
+NAMES = {"one layer": "one layer, taught twelve", "two layers": "two layers, taught six to twelve"}
+"""What the lesson's two models are called, where only the dot product is shown."""
+
+
+def copier() -> TripleProductExplorer:
+    """The lesson's: a head of a model with the dot product, and all that is needed to train one.
 
     It opens on a head that was trained at period 12 and reads a text that repeats after 11.
     """
+    widget = TripleProductExplorer(modes=["head"])
+    for layers, name in NAMES.items():
+        config = CONFIGS[layers]["dot"]
+        weights = evidence.weights(layers, "dot")
+        widget.load(name, weights, config, recipe.TASKS[layers])
+    _teach(widget, ("dot",))
+    return _counts(widget, NAMES["one layer"])
+
+
+def explorer(mode: str = "head") -> TripleProductExplorer:
+    """The whole of it: vectors by hand, every score in a trained head, and how to train each."""
     widget = TripleProductExplorer()
     for layers, configs in CONFIGS.items():
         for kind in configs:
             _load(widget, kind, layers, evidence.weights(layers, kind))
-    _teach(widget)
-    widget.mode, widget.run = "head", "dot, one layer"
+    _teach(widget, recipe.KINDS)
+    _counts(widget, "dot, one layer")
+    widget.mode = mode
+    return widget
+
+
+def _counts(widget: TripleProductExplorer, run: str) -> TripleProductExplorer:
+    """Let it open on the head that counts to twelve, and a text that repeats after eleven."""
+    widget.mode, widget.run = "head", run
     widget.text, widget.position = ELSEWHERE, ASKED
     widget.head, _ = counting(ELSEWHERE)
     return widget
@@ -51,10 +74,36 @@ def counting(text: str) -> tuple[int, Tensor]:
     return head, rows[head]
 
 
+class Circuit(NamedTuple):
+    """The two looks of a trained model that copies by matching, at one place of a text.
+
+    Args:
+        text: what it has read, up to the letter that it asks from.
+        source: where the letter stands that is to be copied.
+        notes: how much of its first look that letter gives to the one before it.
+        finds: how much of the second look the last letter gives to that letter.
+    """
+
+    text: str
+    source: int
+    notes: float
+    finds: float
+
+
+def circuit() -> Circuit:
+    """Of the recorded two layers, on the text that repeats after eleven."""
+    text, source = ELSEWHERE[: ASKED + 1], ASKED + 1 - len(ELSEWHERE) // 2
+    tokens = torch.tensor([ascii_lowercase.index(letter) for letter in text])
+    with torch.no_grad():
+        _, attention = evidence.trained("two layers", "dot").observe(tokens)
+    notes, finds = attention[0, :, source, source - 1], attention[1, :, ASKED, source]
+    return Circuit(text, source, float(notes.max()), float(finds.max()))
+
+
 def load(widget: TripleProductExplorer, layers: str, runs: Runs) -> None:
-    """Show the first seed of each trained kind in the widget: "one layer" or "two layers"."""
-    for kind in CONFIGS[layers]:
-        _load(widget, kind, layers, {n: p[:1] for n, p in runs[kind].parameters.items()})
+    """Show the first seed that was trained with the lesson: "one layer" or "two layers"."""
+    first = {name: p[:1] for name, p in runs["dot"].parameters.items()}
+    widget.load(NAMES[layers], first, CONFIGS[layers]["dot"], recipe.TASKS[layers])
 
 
 def progress(line: notebook.Progress) -> Callable[[str, int, dict[str, Tensor]], None]:
@@ -72,12 +121,12 @@ def _load(
     widget.load(f"{kind}, {layers}", parameters, CONFIGS[layers][kind], recipe.TASKS[layers])
 
 
-def _teach(widget: TripleProductExplorer) -> None:
-    """Let the reader train every kind in the page, with the settings of the live training."""
+def _teach(widget: TripleProductExplorer, kinds: Sequence[str]) -> None:
+    """Let the reader train these in the page, with the settings of the live training."""
     for configs, settings in ((recipe.ONE_OF_EACH, recipe.ONE), (recipe.TWO_OF_EACH, recipe.TWO)):
-        for kind, config in configs.items():
+        for kind in kinds:
             widget.teach(
-                config,
+                configs[kind],
                 (recipe.FIXED, recipe.RANDOM),
                 rate=settings["lr"][kind],
                 steps=settings["steps"],

@@ -1,11 +1,11 @@
 """The chapter's figures of models and what they cost: functions of its evidence."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import torch
 from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.path import Path
 from torch import Tensor
 
 from attn_notes.analysis.statistics import Effect
@@ -22,14 +22,16 @@ from book.kit.figures import (
     Yours,
     band,
     figure,
-    label_lines,
     legend_below,
 )
-from book.kit.words import median
+from book.kit.words import median, span
 from book.lessons.triple_product import claims, evidence, explorer, recipe
-from book.lessons.triple_product.evidence import Costs, Learnings, Sweep, seeds
-from book.lessons.triple_product.learnt import ByToken, Loudness, Places, Transfer
-from book.lessons.triple_product.rules import Reach
+from book.lessons.triple_product.evidence import Body, Costs, Sweep
+from book.lessons.triple_product.learnt import Loudness, Transfer
+
+TEXT = 5.5  # inches: as wide as the text
+LETTERS = 13.0  # points, of the lesson's own figures
+SPELLED = {recipe.ONE["seeds"]: "three", recipe.RECORDED: "eight"}
 
 COLOUR = {
     "dot": VIOLET,
@@ -121,118 +123,6 @@ def costs(recorded: Costs) -> Picture:
 # --- The floor, and how the kinds learn
 
 
-def unknown(best: Mapping[str, Tensor]) -> Picture:
-    """What the best predictor still pays for each token: task → [t]."""
-    styles = dict(zip(best, ("-", "--"), strict=True))
-    with figure(5.5, 2.5) as (fig, ax):
-        for name, losses in best.items():
-            places = torch.arange(2, len(losses) + 2)
-            ax.step(places, losses, styles[name], where="mid", color=FLOOR, label=f"period {name}")
-        ax.set(xlabel="predicted token", ylabel="nats", ylim=(0, None))
-        ax.set_xticks([2, 7, 13, 18, 24])
-        legend_below(fig)
-    said = "; ".join(
-        f"period {name}: {losses[:5].mean():.2f} nats for the first five, {losses[-5:].mean():.2f} "
-        f"for the last five, {losses.mean():.2f} on average"
-        for name, losses in best.items()
-    )
-    return Picture(
-        fig,
-        title="What nobody can know: the first letters, and for a moment the period",
-        caption="What the best possible predictor pays.",
-        alt=f"What the best possible predictor pays for each token. {said}.",
-    )
-
-
-def _medians(learnings: Learnings) -> str:
-    """The median of each kind above the floor at the end."""
-    return ", ".join(f"{kind} {median(run.above_floor[-1]):.3f}" for kind, run in learnings.items())
-
-
-def one_layer(one: Learnings) -> Picture:
-    """Loss above the floor, one layer and one period."""
-    with figure() as (fig, ax):
-        for kind, run in one.items():
-            band(ax, run.steps, run.above_floor, COLOUR[kind], kind)
-        ax.set(yscale="log", xlabel="step", ylabel="nats above the floor")
-        label_lines(ax)
-    return Picture(
-        fig,
-        title="How one layer learns to copy at one period",
-        caption="One layer, period 12: loss above the floor on held-out sequences, "
-        f"{seeds(one)} seeds, median and middle half.",
-        alt="Loss above the floor against steps, log scale, one layer, one period. Medians at the "
-        f"end: {_medians(one)} nats.",
-    )
-
-
-def learning(found: Mapping[str, Learnings]) -> Picture:
-    """The loss against the steps, beside the floor: one of `recipe.TASKS` → kinds."""
-    with figure(5.5, 2.9, columns=len(found), sharey=True) as (fig, axes):
-        for ax, (name, kinds) in zip(axes, found.items(), strict=True):
-            for kind, run in kinds.items():
-                band(ax, run.steps, run.loss, COLOUR[kind], kind)
-            floor = recipe.TASKS[name].floor
-            ax.axhline(floor, color=FLOOR, linestyle="--", linewidth=1, label="floor")
-            ax.set_title(TRAINED[name], fontsize=10)
-            ax.set(ylim=(1, 3), xlabel="step")
-            ax.set_xticks([0, int(run.steps[-1])])
-        axes[0].set_ylabel("loss, nats")
-        legend_below(fig)
-    near = {
-        name: max(median(run.above_floor[-1]) for run in kinds.values())
-        for name, kinds in found.items()
-    }
-    far = [name for name, gap in near.items() if gap >= 0.3]
-    title = "The loss beside the floor"
-    if not any(map(math.isnan, near.values())):
-        if not far:
-            title = "All come near their floor"
-        elif far == ["one layer, random period"]:
-            title = "Where the period varies, one layer stays far above the floor"
-    return Picture(
-        fig,
-        title,
-        caption=f"Held-out sequences, {seeds(next(iter(found.values())))} seeds: median and middle "
-        "half. Dashed: no predictor is lower.",
-        alt="Loss against steps. Above the floor at the end, medians: "
-        + " ".join(
-            f"{TRAINED[name].replace(chr(10), ' ')}: {_medians(kinds)}."
-            for name, kinds in found.items()
-        ),
-    )
-
-
-def where(tokens: ByToken) -> Picture:
-    """The loss of each predicted token."""
-    predicted = torch.arange(2, len(tokens.best) + 2)
-    with figure(5.5, 2.6) as (fig, ax):
-        for kind, losses in tokens.losses.items():
-            band(ax, predicted, losses, COLOUR[kind], kind)
-        ax.step(
-            predicted, tokens.best, where="mid", color=FLOOR, linewidth=1.2, label="best possible"
-        )
-        ax.set(xlabel="predicted token", ylabel="mean loss, nats", ylim=(0, None))
-        label_lines(ax)
-    share = {kind: tokens.on_copies(kind) for kind in tokens.losses}
-    means = {kind: tokens.means(kind) for kind in tokens.losses}
-    unknown = tokens.best[: tokens.known].mean().item()
-    return Picture(
-        fig,
-        title="Most of the surplus is where nothing can be known",
-        caption="The loss, token by token. Of the surplus over the best possible, the copies hold "
-        + ", ".join(f"{100 * part:.0f} % ({kind})" for kind, part in share.items())
-        + "; the rest is in the first half, where nothing can be known and the models are surer "
-        "than they should be.",
-        alt="Mean loss of each predicted token. In the first half, where the best possible is "
-        f"ln 16 = {unknown:.2f}: "
-        + ", ".join(f"{kind} {first:.2f}" for kind, (first, _) in means.items())
-        + " on average. In the second half: "
-        + ", ".join(f"{kind} {second:.2f}" for kind, (_, second) in means.items())
-        + ".",
-    )
-
-
 # --- Place or token
 
 
@@ -262,37 +152,93 @@ def offsets(found: Mapping[str, Tensor]) -> Picture:
     )
 
 
-def transfer(moved: Mapping[str, Transfer]) -> Picture:
-    """What the lesson's models copy by period, those of one layer and period first."""
-    counts = claims.induction(moved["one layer"]).verdict is False
-    picture = _transfer(
-        moved,
-        "Trained at one period, one layer has learnt a distance"
-        if counts
-        else "How well they copy at periods on which they were not trained",
+def transfer(each: Transfer) -> Picture:
+    """What the lesson's one layer copies, by where a text begins again."""
+    chance, right = 100 / recipe.FIXED.vocabulary, 100 * each.accuracy["dot"]
+    counts = claims.induction(each).verdict is False
+    with figure(TEXT, 3.3) as (fig, ax):
+        band(ax, torch.tensor(each.periods), right, COLOUR["dot"])
+        ax.axhline(chance, color=FLOOR, linestyle=":", linewidth=1)
+        ax.text(16.1, chance + 4, "a guess", ha="right", fontsize=LETTERS)
+        ax.set(ylim=(0, 108), xlim=(5.8, 16.2))
+        ax.set_xlabel("letters after which the text begins again", fontsize=LETTERS)
+        ax.set_ylabel("copied right, %", fontsize=LETTERS)
+        ax.set_xticks(each.periods)
+        ax.set_yticks([0, 50, 100])
+        ax.tick_params(labelsize=LETTERS)
+    kind, count = "dot, one layer", right.shape[1]
+    seen, off = (float(median(each.at("dot", p))) for p in (recipe.HALF, recipe.HALF - 1))
+    yours = Yours(
+        ax,
+        {kind: "one layer, taught twelve"},
+        series="transfer",
+        reads={f"at {p}": float(p) for p in (recipe.HALF, recipe.HALF - 1)},
+        unit=" %",
+        guesses={evidence.ELEVEN.name: (float(recipe.HALF - 1), None)},
+        recorded={
+            kind: f"The middle one of those trained with this page gets {100 * seen:.0f} % at "
+            f"twelve and {100 * off:.0f} % at eleven."
+        },
     )
-    asked = {question.name: (float(period), None) for period, question in evidence.ASKED.items()}
-    yours = [
-        Yours(
-            ax,
-            {f"{kind}, {name}": f"{kind}, {name}" for kind in recipe.KINDS},
-            series="transfer",
-            reads={f"at period {period}": float(period) for period in evidence.ASKED},
-            unit=" %",
-            guesses=asked if name == "one layer" else {},
-            recorded={f"{kind}, {name}": _moved(each, kind) for kind in each.accuracy},
+    return Picture(
+        fig,
+        title="Taught at twelve, it copies at twelve and guesses at eleven"
+        if counts
+        else "How well they copy where a text begins again elsewhere",
+        caption=f"The middle one of {SPELLED[count]} models with one layer, and their middle half.",
+        alt="Share of letters copied right, against the letters after which the text begins "
+        "again. "
+        + ", ".join(
+            f"{median(row):.0f} % at {p}" for p, row in zip(each.periods, right, strict=True)
         )
-        for ax, (name, each) in zip(picture.fig.axes, moved.items(), strict=True)
-    ]
-    return replace(picture, lesson="triple_product", yours=yours)
+        + f". A guess gets {chance:.0f} %.",
+        lesson="triple_product",
+        yours=[yours],
+    )
 
 
-def _moved(each: Transfer, kind: str) -> str:
-    """What the lesson's own copy at the period of the source, and one letter off."""
-    seen, off = (median(each.at(kind, period)) for period in evidence.ASKED)
-    return (
-        f"The median of those trained with this page gets {100 * seen:.0f} % at period "
-        f"{recipe.HALF} and {100 * off:.0f} % at {recipe.HALF - 1}."
+TAUGHT = {
+    "one layer": "one layer,\ntaught twelve",
+    "two layers, period 12": "two layers,\ntaught twelve",
+    "one layer, random period": "one layer,\ntaught six to twelve",
+    "two layers": "two layers,\ntaught six to twelve",
+}
+"""The four ways of `cure`, by the names of `recipe.TASKS`."""
+
+
+def cure(body: Body) -> Picture:
+    """What one layer and two copy at eleven, taught one period and taught many."""
+    rows = {name: 100 * body.moved[name].at("dot", recipe.HALF - 1) for name in TAUGHT}
+    with figure(TEXT, 3.4) as (fig, ax):
+        for row, right in enumerate(rows.values()):
+            ax.plot(right, [row] * len(right), "o", color=COLOUR["dot"], markersize=7, alpha=0.5)
+        ax.axvline(100 / recipe.FIXED.vocabulary, color=FLOOR, linestyle=":", linewidth=1)
+        ax.set(xlim=(0, 106), ylim=(len(rows) - 0.5, -0.5))
+        ax.set_yticks(range(len(rows)), TAUGHT.values())
+        ax.set_xticks([0, 50, 100])
+        ax.set_xlabel("copied right at eleven, %", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
+        ax.tick_params(axis="y", length=0)
+    count = len(next(iter(rows.values())))
+    yours = Yours(
+        ax,
+        {f"dot, {name}": words.replace("\n", " ") for name, words in TAUGHT.items()},
+        form="dots",
+        series="eleven",
+        reads={"at eleven": None},
+        unit=" %",
+    )
+    return Picture(
+        fig,
+        title="It takes two layers, and texts that vary",
+        caption=f"Each dot is a model, {SPELLED[count]} of each kind; the dotted line is a guess.",
+        alt="Four rows of dots, letters copied right where the text begins again after eleven. "
+        + " ".join(
+            f"{TAUGHT[name].replace(chr(10), ' ')}: {span(right, 0)} %."
+            for name, right in rows.items()
+        ),
+        lesson="triple_product",
+        yours=[yours],
     )
 
 
@@ -357,39 +303,6 @@ def shade(ax: Axes, seen: Sequence[int]) -> None:
     ax.axvspan(min(seen) - 0.4, max(seen) + 0.4, color=GREY, alpha=0.12, linewidth=0)
 
 
-RULES = {
-    "placed": "count: weigh letters\nby where they stand",
-    "near": "match: what followed this\nletter, at a possible distance",
-    "matched": "do both",
-}
-"""The rules by hand that the lesson draws, as it names them."""
-
-
-def reaches(reach: Reach, copies: Tensor) -> Picture:
-    """What rules get where the period varies, and two layers with the dot product [m]."""
-    right = {text: getattr(reach, rule) for rule, text in RULES.items()}
-    model, middle = "two layers, trained", median(copies)
-    with figure(5.5, 2.3) as (fig, ax):
-        ax.barh([*right], [*right.values()], color=GREY, alpha=0.6, height=0.62)
-        ax.barh(model, middle, color=COLOUR["dot"], height=0.62)
-        ax.plot(copies, [model] * len(copies), "o", color=INK, markersize=3)
-        for text, share in {**right, model: middle}.items():
-            ax.text(1.04, text, f"{share:.2f}", va="center", fontsize=10)
-        ax.invert_yaxis()
-        ax.set(xlim=(0, 1.16), xlabel="share of copies right, periods 6 to 12")
-        ax.set_xticks([0, 0.5, 1])
-        ax.spines["left"].set_visible(False)
-        ax.tick_params(axis="y", length=0)
-    return Picture(
-        fig,
-        "A rule that counts and matches is right more often than the trained model",
-        f"Three rules, and two layers with the dot product; dots: {len(copies)} seeds.",
-        "Four bars, share of copies right. "
-        + ", ".join(f"{text.replace(chr(10), ' ')}: {share:.2f}" for text, share in right.items())
-        + f"; two layers with the dot product: {middle:.2f}.",
-    )
-
-
 def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
     """On random letters: how often the letter so far back is predicted, after a match and without.
 
@@ -408,15 +321,6 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
             ax.set_xticks([1, 6, 12, 18])
         axes[0].set_ylabel("share predicted")
         legend_below(fig)
-
-    def at(name: str, *places: int) -> str:
-        return "; ".join(
-            f"{place} back {median(met[place - 1]):.2f} after a match, "
-            f"{median(never[place - 1]):.2f} without"
-            for met, never in [found[name]["dot"]]
-            for place in places
-        )
-
     count = found["two layers"]["dot"].shape[-1]
     return Picture(
         fig,
@@ -426,38 +330,140 @@ def follows(found: Mapping[str, Mapping[str, Tensor]]) -> Picture:
         f"{count} seeds.",
         "Share of predictions that are the letter so many places back, on random letters. "
         + " ".join(
-            f"{TRAINED[name].replace(chr(10), ' ')}: {at(name, 3, 9, 12, 18)}." for name in names
+            f"{TRAINED[name].replace(chr(10), ' ')}: {_followed(found[name]['dot'])}."
+            for name in names
         ),
     )
 
 
-# --- Two layers
+def _followed(found: Tensor) -> str:
+    met, never = found
+    return "; ".join(
+        f"{place} back {median(met[place - 1]):.2f} after a match, "
+        f"{median(never[place - 1]):.2f} without"
+        for place in (3, 9, 12, 18)
+    )
 
 
-def two_layers(one: Learnings, two: Learnings) -> Picture:
-    """Share of copies right at random periods, one layer and two."""
-    with figure(5.5, 2.8, columns=3, sharey=True) as (fig, axes):
-        for ax, kind in zip(axes, one, strict=True):
-            run = two[kind]
-            band(ax, one[kind].steps, one[kind].accuracy, GREY, "one layer")
-            band(ax, run.steps, run.accuracy, COLOUR[kind], "two layers")
-            ax.set_title(kind, fontsize=10)
-            ax.set(ylim=(0, 1.02), xticks=[0, int(run.steps[-1])])
-        axes[0].set_ylabel("share right")
-        axes[1].set_xlabel("step")
-        label_lines(axes[-1])
-    ends = {kind: (one[kind].accuracy[-1], two[kind].accuracy[-1]) for kind in one}
+def matched(found: Tensor) -> Picture:
+    """The same of two layers with the dot product alone [2, d, m], as the lesson draws it."""
+    met, never = 100 * found
+    back = torch.arange(1, len(met) + 1)
+    seen = recipe.RANDOM.periods
+    with figure(TEXT, 3.3) as (fig, ax):
+        shade(ax, seen)
+        band(ax, back, met, COLOUR["dot"])
+        band(ax, back, never, GREY)
+        ax.text(sum(seen) / len(seen), 102, "its texts", ha="center", fontsize=LETTERS)
+        ax.text(14.2, 62, "after a match", color=COLOUR["dot"], fontsize=LETTERS)
+        ax.text(9, 40, "without a match", color=GREY, ha="center", fontsize=LETTERS)
+        ax.set(ylim=(0, 112), xlim=(0.6, 18.4))
+        ax.set_xlabel("how far back the letter stands", fontsize=LETTERS)
+        ax.set_ylabel("predicted, %", fontsize=LETTERS)
+        ax.set_xticks([1, 3, 6, 9, 12, 15, 18])
+        ax.set_yticks([0, 50, 100])
+        ax.tick_params(labelsize=LETTERS)
     return Picture(
         fig,
-        title="Where the period varies, two layers copy more than one with every score",
-        caption="Period drawn from 6 to 12: share of the last twelve letters right, "
-        f"{seeds(two)} seeds, median and middle half.",
-        alt="Share of copies right on sequences of random period. At the end, medians: "
-        + "; ".join(
-            f"{kind} {median(single):.2f} with one layer, {median(both):.2f} with two"
-            for kind, (single, both) in ends.items()
-        )
-        + ".",
+        "It follows a match, but only at distances that it knows",
+        "How often two layers predict the letter so far back, among random letters: the middle "
+        f"one of {SPELLED[found.shape[-1]]} models, and their middle half.",
+        f"Share of predictions that are the letter so far back: {_followed(found)}.",
+    )
+
+
+# --- Two ways to copy, and the circuit that matches
+
+COUNT, MATCH = PUBLISHED, CORRECTED  # colours of counting, and of matching
+Place = tuple[float | int, float]
+
+
+def _letters(ax: Axes, text: str, y: float, size: float = 15) -> None:
+    """A row of letters, and the gap that comes next."""
+    for x, letter in enumerate(f"{text}?"):
+        ax.text(x, y, letter, ha="center", va="center", fontsize=size, family="monospace")
+
+
+def _arrow(ax: Axes, start: Place, end: Place, **how: object) -> None:
+    """A bent arrow from one place to another."""
+    drawn = {"arrowstyle": "-|>", "lw": 1.8, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13}
+    ax.annotate("", end, start, arrowprops=drawn | how)
+
+
+def ways() -> Picture:
+    """Counting and matching, where a text begins again after four letters and after three."""
+    rows = (("beadbea", "begins again after four"), ("beabea", "begins again after three"))
+    with figure(TEXT, 3.3) as (fig, ax):
+        for row, (text, words) in enumerate(rows):
+            y, gap = -3.2 * row, len(text)
+            before = text.index(text[-1])
+            ax.text(-0.4, y + 1.45, words, fontsize=LETTERS, color=GREY)
+            _letters(ax, text, y)
+            bent = {"connectionstyle": "arc3,rad=0.28", "color": COUNT}
+            _arrow(ax, (gap, y + 0.45), (gap - 4, y + 0.45), **bent)
+            bent = {"connectionstyle": "arc3,rad=-0.3", "color": MATCH}
+            _arrow(ax, (gap - 1, y - 0.45), (before, y - 0.45), **bent)
+            bent = {"connectionstyle": "arc3,rad=0.5", "color": MATCH}
+            _arrow(ax, (before + 0.25, y - 0.6), (before + 1, y - 0.45), **bent)
+            for at, colour, name, letter in (
+                (0.5, COUNT, "count four", text[-4]),
+                (-0.5, MATCH, "match", text[before + 1]),
+            ):
+                said = f"{name}: {letter}"
+                ax.text(gap + 0.7, y + at, said, color=colour, va="center", fontsize=LETTERS)
+        ax.set(xlim=(-0.6, 11.6), ylim=(-4.7, 1.9))
+        ax.set_axis_off()
+    return Picture(
+        fig,
+        "One letter earlier, and the two ways part",
+        "",
+        "Two rows of letters with a gap at the end. In “bead bea” both ways write a d. In "
+        "“bea bea” whoever counts four back writes an a, and whoever matches the a writes a b.",
+    )
+
+
+def circuit(found: explorer.Circuit) -> Picture:
+    """The two looks that match, with the shares of a trained model."""
+    text, source = found.text, found.source
+    last = len(text) - 1
+    with figure(TEXT, 3.2) as (fig, ax):
+        _letters(ax, text, 0.0, 12.5)
+        for x in range(1, len(text)):
+            ours = x == source
+            _arrow(
+                ax, (x - 1, 0.4), (x, 1.05), color=MAUVE if ours else GREY,
+                lw=1.8 if ours else 0.7, mutation_scale=10 if ours else 6,
+            )  # fmt: skip
+            ax.text(
+                x, 1.4, text[x - 1], ha="center", va="center", family="monospace",
+                fontsize=12.5 if ours else 10, color=MAUVE if ours else GREY,
+            )  # fmt: skip
+        way = [(last + 0.45, 0.1), (last + 2.6, 3.4), (source + 2, 4.2), (source + 0.1, 1.85)]
+        path = Path(way, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+        head = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.8, "color": MATCH}
+        ax.add_patch(FancyArrowPatch(path=path, **head))
+        bent = {"connectionstyle": "arc3,rad=0.3", "color": MATCH}
+        _arrow(ax, (source, -0.45), (len(text), -0.45), **bent)
+        ax.text(
+            -0.7, 2.05, f"first look: note the\nletter before ({found.notes:.2f})", color=MAUVE,
+            fontsize=LETTERS,
+        )  # fmt: skip
+        ax.text(
+            11.2, 3.6, f"second look: find the note k ({found.finds:.2f})", color=MATCH,
+            fontsize=LETTERS, ha="center",
+        )  # fmt: skip
+        ax.text(12.5, -2.35, "and fetch the d", color=MATCH, fontsize=LETTERS, ha="center")
+        ax.set(xlim=(-0.7, len(text) + 0.6), ylim=(-2.6, 4.3))
+        ax.set_axis_off()
+    letter, sought = text[source], text[last]
+    return Picture(
+        fig,
+        "The first look notes, the second finds and fetches",
+        "In brackets: how much of the look goes there, in a trained model with two layers.",
+        f"The letters {text} and a gap. Over each stands the letter before it. An arrow leads "
+        f"from the {sought} at the end to the note {sought} over the first {letter}, share "
+        f"{found.finds:.2f}, and another from that {letter} to the gap. The {letter} gives "
+        f"{found.notes:.2f} of its first look to the {text[source - 1]} before it.",
     )
 
 
@@ -466,16 +472,19 @@ def two_layers(one: Learnings, two: Learnings) -> Picture:
 
 def loudness(loud: Loudness) -> Picture:
     """Share of copies right when one token is made louder or quieter."""
-    panels = (loud.others, "the eleven other copies"), (loud.own, "the copy of the loud token")
-    with figure(5.5, 2.9, columns=2, sharey=True) as (fig, axes):
+    panels = (loud.others, "the eleven others"), (loud.own, "the loud one itself")
+    with figure(TEXT, 3.2, columns=2, sharey=True) as (fig, axes):
         for ax, (accuracy, title) in zip(axes, panels, strict=True):
             for kind, shares in accuracy.items():
-                band(ax, torch.tensor(loud.factors), shares, COLOUR[kind], kind)
-            ax.set(xscale="log", ylim=(0, 1.03), xlabel="its embedding, times")
+                band(ax, torch.tensor(loud.factors), 100 * shares, COLOUR[kind], kind)
+            ax.set(xscale="log", ylim=(0, 103))
+            ax.set_xlabel("as loud, times", fontsize=LETTERS)
             ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-            ax.set_title(title, fontsize=10)
-        axes[0].set_ylabel("share right")
-        legend_below(fig)
+            ax.set_yticks([0, 50, 100])
+            ax.tick_params(labelsize=LETTERS)
+            ax.set_title(title, fontsize=LETTERS)
+        axes[0].set_ylabel("copied right, %", fontsize=LETTERS)
+        legend_below(fig, LETTERS)
 
     def at(of: str) -> str:
         return "; ".join(
@@ -490,40 +499,9 @@ def loudness(loud: Loudness) -> Picture:
         title="The volume does not hear a loud stranger, nor a loud friend"
         if both
         else "One token made louder or quieter",
-        caption=f"Median of {count} seeds and middle half.",
+        caption=f"The middle one of {SPELLED[count]} models of each kind, and their middle half.",
         alt="Share of copies right when one token's embedding is multiplied. Other copies at a "
         f"factor of 0.1, 3 and 100: {at('others')}. The token's own copy: {at('own')}.",
-    )
-
-
-# --- Inside a head
-
-
-def plane(drawn: Mapping[str, Places]) -> Picture:
-    """Keys of a trained head, seen from their queries' planes, by kind."""
-    with figure(5.5, 2.8, columns=2) as (fig, axes):
-        for ax, (kind, places) in zip(axes, drawn.items(), strict=True):
-            ax.scatter(
-                *places.others.T, s=6, color=GREY, alpha=0.6, linewidth=0, label="other keys"
-            )
-            ax.scatter(
-                *places.right.T, s=8, color=COLOUR[kind], linewidth=0,
-                label=f"the right source, {kind}",
-            )  # fmt: skip
-            ax.set_title(kind, fontsize=10)
-            ax.set(xlim=(0, None), ylim=(0, None), xlabel="length in the plane")
-        axes[0].set_ylabel("height above the plane")
-        legend_below(fig)
-    ratio = {kind: places.ratio for kind, places in drawn.items()}
-    return Picture(
-        fig,
-        title="The right source lies lower over the plane than the other keys",
-        caption="Keys of one trained head, as their queries see them. Under the volume the winner "
-        "is the lowest key, under the angle the flattest.",
-        alt="Two scatter plots of keys seen from their query's plane. The right source's median "
-        "height is "
-        + ", ".join(f"{value:.2f} of the others' with the {kind}" for kind, value in ratio.items())
-        + ".",
     )
 
 
@@ -597,25 +575,4 @@ def rates(found: Sweep) -> Picture:
             + "."
             for layers, rates in best.items()
         ),
-    )
-
-
-def recorded(found: Mapping[str, Learnings]) -> Picture:
-    """The comparison with more seeds and more steps."""
-    with figure(5.5, 2.9, columns=3, sharey=True) as (fig, axes):
-        for ax, (layers, kinds) in zip(axes, found.items(), strict=True):
-            for kind, run in kinds.items():
-                band(ax, run.steps, run.above_floor, COLOUR[kind], kind)
-            ax.set(yscale="log", xlabel="step")
-            ax.set_title(TRAINED[layers], fontsize=10)
-            ax.set_xticks([0, int(run.steps[-1])])
-        axes[0].set_ylabel("nats above the floor")
-        legend_below(fig)
-    count = seeds(found["two layers"])
-    return Picture(
-        fig,
-        title="The same comparison with more seeds and more steps",
-        caption=f"Recorded: {count} seeds, median and middle half.",
-        alt=f"Recorded losses above the floor, {count} seeds. Medians at the end: "
-        + " ".join(f"{layers}: {_medians(kinds)}." for layers, kinds in found.items()),
     )

@@ -109,14 +109,6 @@ def against_stranger(leak_scales: bool, n: int = 31) -> Shares:
     return Shares(magnitudes, leaks, _shares(grid))
 
 
-def off_the_plane(n: int = 31) -> Shares:
-    """Over length and tilt of the friend, in degrees, against a short stranger."""
-    lengths, tilts = torch.logspace(-1, 1, n), torch.linspace(0, 0.5, n)
-    scenes = [measure.scene(0.5, 0.0, tilt=tilt) for tilt in tilts.tolist()]
-    grid = [[(scene, length) for length in lengths.tolist()] for scene in scenes]
-    return Shares(lengths, torch.rad2deg(tilts), _shares(grid))
-
-
 def _shares(grid: Sequence[Sequence[tuple[measure.Scene, float]]]) -> dict[str, Tensor]:
     """What each score gives a scene's friend, made so many times as long."""
     scenes, lengths = zip(*(each for row in grid for each in row), strict=True)

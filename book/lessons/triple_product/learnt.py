@@ -7,14 +7,13 @@ dimension, unless something else is said.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from attn_notes.models.triple_product import AttentionOnly, TripleProductAttention
-from attn_notes.tasks import prediction
+from attn_notes.models.triple_product import AttentionOnly
 from attn_notes.tasks.copying import Copying
 from attn_notes.training.ensemble import Run
 from book.kit.words import median
@@ -93,51 +92,7 @@ def follows(runs: Runs, task: Copying) -> dict[str, Float[Tensor, "2 d m"]]:
     }
 
 
-# --- Where one layer looks, and where its loss is
-
-
-@dataclass(frozen=True)
-class ByToken:
-    """The loss of each predicted token, with one layer and one period.
-
-    Args:
-        losses: kind → [t, m].
-        best: the best predictor's [t].
-        known: the first prediction that can be known.
-    """
-
-    losses: OfKinds
-    best: Float[Tensor, " t"]
-    known: int
-
-    def surplus(self, kind: str) -> Float[Tensor, " t"]:
-        """The mean loss above the best possible."""
-        return self.losses[kind].mean(1) - self.best
-
-    def on_copies(self, kind: str) -> float:
-        """The share of the surplus that is on the copies."""
-        surplus = self.surplus(kind)
-        return (surplus[self.known :].sum() / surplus.sum()).item()
-
-    def means(self, kind: str) -> tuple[float, float]:
-        """The mean loss of what cannot be known, and of the copies."""
-        losses = self.losses[kind]
-        return losses[: self.known].mean().item(), losses[self.known :].mean().item()
-
-
-@torch.no_grad()
-def by_token(one: Runs) -> ByToken:
-    """Of trained one-layer models, on 512 sequences of the fixed period."""
-    task = recipe.FIXED
-    x = task.sample(512, Generator().manual_seed(6))
-    losses = {
-        kind: torch.stack(
-            [prediction.token_losses(m(x[:, :-1]), x).mean(0) for m in members(one[kind])], 1
-        )
-        for kind in recipe.KINDS
-    }
-    best = prediction.token_losses(task.ideal(x[:, :-1]), x).mean(0)
-    return ByToken(losses, best, task.settled.start)
+# --- Where one layer looks
 
 
 def _noise() -> Int[Tensor, "n t"]:
@@ -251,36 +206,3 @@ def loudness(one: Runs) -> Loudness:
         {kind: both[..., 0] for kind, both in found.items()},
         {kind: both[..., 1] for kind, both in found.items()},
     )
-
-
-# --- Inside a head
-
-
-class Places(NamedTuple):
-    """Keys seen from their query's plane: length in it and height above it, [n, 2] each."""
-
-    right: Float[Tensor, "n 2"]
-    others: Float[Tensor, "k 2"]
-
-    @property
-    def ratio(self) -> float:
-        """The right source's median height, as a multiple of the others'."""
-        return (self.right[:, 1].median() / self.others[:, 1].median()).item()
-
-
-@torch.no_grad()
-def places(model: AttentionOnly, n: int = 40) -> Places:
-    """Of the head of a one-layer model that looks most to the source, over n sequences."""
-    layer = cast(TripleProductAttention, model.layers[0])
-    profile = measure.by_offset(model.observe(_noise())[1][:, 0].mean(0), slice(recipe.HALF, None))
-    head = int(profile[:, recipe.HALF - 1].argmax())
-    right, others = [], []
-    for row in recipe.FIXED.sample(n, Generator().manual_seed(11)):
-        embedded = model.embedding(row).detach()
-        for query in range(recipe.HALF, 2 * recipe.HALF - 1, 4):
-            keys, _ = measure.plane_coordinates(layer, embedded, head, query)
-            place = torch.stack([keys[:, :2].norm(dim=1), keys[:, 2]], 1)
-            source = query - recipe.HALF + 1
-            right.append(place[source])
-            others.append(torch.cat([place[:source], place[source + 1 :]])[::5])
-    return Places(torch.stack(right), torch.cat(others))

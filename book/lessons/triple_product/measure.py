@@ -310,28 +310,7 @@ def induction(
     return torch.stack(found).mean(0)
 
 
-# --- A head, drawn
-
-
-@torch.no_grad()
-def plane_coordinates(
-    layer: TripleProductAttention, x: Float[Tensor, "t e"], head: int, query: int
-) -> tuple[Float[Tensor, "n 3"], Float[Tensor, "2 2"]]:
-    """Where the keys that a query may read stand, seen from its plane.
-
-    Returns:
-        For each key its two coordinates in the plane (the first along q) and its distance from
-        it: all that the volume and the angle depend on, whatever the dimension of the head. And
-        q and r in the same two coordinates.
-    """
-    q, k, r, _ = (part[head] for part in layer.project(x))
-    q, r, k = q[query], r[query], k[: query + 1]
-    first = F.normalize(q, dim=0)
-    second = F.normalize(r - (r @ first) * first, dim=0)
-    basis = torch.stack([first, second], 1)
-    inside = k @ basis
-    height = (k - inside @ basis.T).norm(dim=1, keepdim=True)
-    return torch.cat([inside, height], 1), torch.stack([q @ basis, r @ basis])
+# --- How large scores become
 
 
 @torch.no_grad()

@@ -26,6 +26,12 @@ CONTENDERS = {kind: ONE_LAYER[kind] for kind in ("dot", WIDER, "volume", "angle"
 ONE_OF_EACH = {kind: ONE_LAYER[kind] for kind in KINDS}
 TWO_OF_EACH = {kind: TWO_LAYERS[kind] for kind in KINDS}
 
+DOT = {
+    "one layer": {"dot": ONE_LAYER["dot"]},
+    "two layers": {"dot": TWO_LAYERS["dot"]},
+}
+"""What the lesson trains where its page is made."""
+
 TASKS = {
     "one layer": FIXED,
     "one layer, random period": RANDOM,

@@ -17,29 +17,28 @@ def idea() -> Picture:
     keys = torch.stack([along, torch.zeros_like(along), height], -1).flatten(0, 1)
     q, r = torch.eye(3)[:1], torch.eye(3)[1:2]
     panels = {
-        "dot product": q @ keys.T,
         "volume": -stable_volume(q, keys, r),
         "angle": cos2_to_plane(q, keys, r),
     }
-    with figure(5.5, 2.2, columns=3, sharey=True) as (fig, axes):
+    with figure(5.5, 2.1, columns=2, sharey=True) as (fig, axes):
         for ax, (name, score) in zip(axes, panels.items(), strict=True):
             values = score.view(along.shape)
             levels = torch.linspace(values.min().item(), values.max().item(), 9).tolist()
             ax.contourf(along, height, values, levels=levels, cmap=SHARES)
             arrow = {"arrowstyle": "->", "color": MAUVE, "lw": 2}
             ax.annotate("", (1, 0), (0, 0), arrowprops=arrow)
-            ax.set_title(name, fontsize=10)
+            ax.set_title(name, fontsize=11.5)
             ax.set(aspect="equal", yticks=[0, 1, 2])
             ax.set_xticks([-2, 0, 1, 2], ["−2", "0", "q", "2"])
-        axes[0].set_ylabel("height h")
-        axes[1].set_xlabel("the key's coordinate along q")
+            ax.tick_params(labelsize=11)
+        axes[0].set_ylabel("height", fontsize=11.5)
     return Picture(
         fig,
-        title="The volume sees a key's height above the plane, the angle its direction",
-        caption="The more a place stands out from the page, the higher a key there scores.",
-        alt="Contours of three scores over a key's place. The dot product changes along q only, "
-        "in upright stripes. The volume changes with the height only, in level stripes that get "
-        "narrower. The angle changes from ray to ray out of the origin.",
+        title="The volume sees a key’s height, the angle its direction",
+        caption="Where the tip of a key may be, above the plane and along q: the more a place "
+        "stands out from the page, the higher a key there scores.",
+        alt="Contours of two scores over a key’s place. The volume changes with the height only, "
+        "in level stripes that get narrower. The angle changes from ray to ray out of the origin.",
     )
 
 
@@ -85,30 +84,4 @@ def strangers(length: Shares, share: Shares) -> Picture:
         f"dot product keeps between {fixed.min():.2f} and {fixed.max():.2f} whatever the length; "
         f"with a leak that is a share of the length it falls to {shared.min():.2f}. The volume "
         f"rises to {share.of['volume'].max():.2f} in both. The angle stays above {_above(lowest)}.",
-    )
-
-
-def off_the_plane(shares: Shares) -> Picture:
-    """Attention on a friend that leans out of the plane."""
-    with figure(5.5, 2.4, columns=3, sharex=True, sharey=True) as (fig, axes):
-        for ax, kind in zip(axes, shares.of, strict=True):
-            mesh = _map(ax, shares, kind)
-            ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
-            ax.set_title(kind, fontsize=10)
-        axes[0].set_ylabel("tilt, degrees")
-        axes[1].set_xlabel("length of the friend")
-        fig.colorbar(mesh, ax=axes, label="attention on the friend", ticks=[0, 0.5, 1])
-    volume = shares.of["volume"][shares.up > 0]
-    falls = bool((volume.diff(dim=1) <= 0).all() and (volume[:, -1] < volume[:, 0]).all())
-    return Picture(
-        fig,
-        title="The longer a friend off the plane, the less the volume attends to it"
-        if falls
-        else "Attention on a friend off the plane",
-        caption="What the gate costs: a friend a few degrees off the plane, against a short "
-        "stranger (length 0.5, at right angles).",
-        alt="Attention on a friend that leans out of the plane, against a stranger of length 0.5 "
-        f"at right angles to it. With the volume a long friend falls to {volume.min():.2f} at the "
-        "largest tilt; with the dot product it rises with its length to "
-        f"{shares.of['dot'].max():.2f}; with the angle its length changes nothing.",
     )

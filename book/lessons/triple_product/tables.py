@@ -7,15 +7,10 @@ from IPython.display import HTML
 from book.kit import notebook
 from book.kit.words import median, of_seeds, rounded
 from book.lessons.triple_product import claims, evidence, recipe
-from book.lessons.triple_product.evidence import Body, Example, Floor, Learning, Learnings
+from book.lessons.triple_product.evidence import Body, Floor, Learning, Learnings
 from book.lessons.triple_product.geometry import Resilience, Rounding, Spread
 from book.lessons.triple_product.learnt import Circuits, Loudness
 from book.lessons.triple_product.rules import Reach
-
-
-def examples(found: Sequence[Example]) -> HTML:
-    """Sequences of both tasks."""
-    return notebook.table(["task", "period", "a sequence"], found, kind="sequences")
 
 
 def floors(found: Sequence[Floor]) -> HTML:
@@ -68,14 +63,11 @@ def _standing(kind: str, run: Learning) -> list[str]:
     ]
 
 
-def equal_width(one: Learnings) -> HTML:
-    """Who stands where at the end."""
-    return notebook.table(STANDING, [_standing(k, one[k]) for k in (*recipe.KINDS, "line")])
-
-
-def equal_parameters(one: Learnings) -> HTML:
-    """The same of a dot product with as many parameters as the volume."""
-    return notebook.table(STANDING, [_standing(k, one[k]) for k in (recipe.WIDER, "volume")])
+def standing(one: Learnings) -> HTML:
+    """Who stands where at the end, and a dot product with as many parameters as the volume."""
+    return notebook.table(
+        STANDING, [_standing(kind, one[kind]) for kind in (*recipe.KINDS, "line", recipe.WIDER)]
+    )
 
 
 def circuits(found: Circuits, two: Learnings) -> HTML:

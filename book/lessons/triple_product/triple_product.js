@@ -35,17 +35,21 @@ async function render({ model, el }) {
     });
     return { mode, input, node: html("label", { class: "attn-tab tp-tab" }, input, html("span", {}, text)) };
   });
+  const row = html(
+    "div",
+    { class: "attn-tabs", role: "radiogroup", "aria-label": "What to look at" },
+    ...tabs.map((tab) => tab.node),
+  );
   root.append(
-    html(
-      "div",
-      { class: "attn-tabs", role: "radiogroup", "aria-label": "What to look at" },
-      ...tabs.map((tab) => tab.node),
-    ),
+    row,
     beside(Object.values(modes).map((mode) => mode.node), training.node),
   );
 
   function draw() {
-    for (const { mode, input } of tabs) {
+    row.hidden = model.get("modes").length < 2;
+    root.classList.toggle("tp-heads-only", row.hidden && model.get("mode") === "head");
+    for (const { mode, input, node } of tabs) {
+      node.hidden = !model.get("modes").includes(mode);
       input.checked = mode === model.get("mode");
       modes[mode].node.hidden = !input.checked;
     }
@@ -65,7 +69,7 @@ async function render({ model, el }) {
     draw();
   }
 
-  const drawn = ["mode", "vectors", "selected", "layer", "head"]
+  const drawn = ["modes", "mode", "vectors", "selected", "layer", "head"]
     .concat(["text", "position", "key", "loudness"]);
   const unwatch = watch({
     ...Object.fromEntries(drawn.map((name) => [name, draw])),
@@ -77,17 +81,17 @@ async function render({ model, el }) {
   el.append(root);
   await Promise.all([reload(), training.reload()]);
   const traits = {
-    mode: oneOf(() => Object.keys(modes)),
+    mode: oneOf(() => model.get("modes")),
     ...within("mode", "hand", { selected: whole(0, START.keys.length - 1) }),
     ...within("mode", "head", modes.head.chosen),
   };
   const settle = alone({ name: "arrows", root, el, model, chosen: traits });
   const { open } = modes.head;
   const states = {
-    twelve: () => open("dot, one layer", TWELVE),
-    eleven: () => open("dot, one layer", ELEVEN),
-    "two-layers": () => open("dot, two layers", ELEVEN),
-    space: () => save({ mode: "hand" }),
+    twelve: () => open(1, TWELVE),
+    eleven: () => open(1, ELEVEN),
+    "two-layers": () => open(2, ELEVEN),
+    ...(model.get("modes").includes("hand") ? modes.hand.states : {}),
   };
   const close = opens(root, states, { model, chosen: traits });
   return () => {

@@ -111,6 +111,8 @@ class TripleProductExplorer(anywidget.AnyWidget):
     _esm = javascript("triple_product")
     _css = style("triple_product")
 
+    # What there is to look at; where that is one thing, it is shown without a choice.
+    modes = traitlets.List(["hand", "head"]).tag(sync=True)
     mode = traitlets.Enum(("hand", "head"), default_value="hand").tag(sync=True)
 
     # By hand: {q, r, keys, lengths}, and which key is selected. Empty is the scene it starts with.

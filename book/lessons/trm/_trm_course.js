@@ -45,7 +45,7 @@ export function courseView({ uid, go }) {
   const scrub = slider({
     uid,
     name: "step",
-    label: "Step",
+    label: "Look",
     max: LAST,
     step: 1,
     say: (value) => `${value} of ${LAST}`,

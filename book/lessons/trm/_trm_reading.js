@@ -51,7 +51,7 @@ export function tell({ task, found, seen, before, draft, at, mind, halt }, awake
   const { blanks, right, misread } = score(task, seen ? seen.digits : found.board, found);
   if (!seen && !blanks) return "Complete and right: no blank is left to fill.";
   if (!seen) {
-    const invites = awake ? " Step or Play lets the model think." : "";
+    const invites = awake ? " Look or Play lets the model think." : "";
     return `${plural(blanks, "blank")}, one solution.${invites}`;
   }
   const changed = before
@@ -69,8 +69,8 @@ export function tell({ task, found, seen, before, draft, at, mind, halt }, awake
     changed !== null && `${changed} changed`,
   ];
   const said = parts.filter(Boolean).join(", ");
-  if (mind) return `Step ${at}, in mind: ${said}.`; // the dial is about its answer
-  return `Step ${at}: ${said}; the model is ${percent(sigmoid(halt))} sure.`;
+  if (mind) return `Look ${at}, in mind: ${said}.`; // the dial is about its answer
+  return `Look ${at}: ${said}; the model is ${percent(sigmoid(halt))} sure.`;
 }
 
 /** What stands in every cell of a board with these clues. */

@@ -1,4 +1,4 @@
-// Training a model on the page: how many supervision steps a puzzle has, whether it may halt, and how
+// Training a model on the page: how many looks a puzzle has, whether it may halt, and how
 // many puzzles are thought about at once.
 
 import { ownName } from "./_unpack.js";
@@ -15,11 +15,11 @@ const PAUSE = 10; // seconds, longer than a step and a test take
 const SMALL_SCREEN = "(max-width: 40rem)";
 
 const GUESSES = {
-  question: "Your guess: how many of the held-out minimal puzzles will it solve in the end?",
+  question: "Your guess: how many of a hundred new puzzles will it solve in the end?",
   options: [
-    ["0.3", "less than 30\u00a0%"],
-    ["0.6", "30 to 60\u00a0%"],
-    ["0.9", "60 to 90\u00a0%"],
+    ["0.3", "fewer than 30"],
+    ["0.6", "30 to 60"],
+    ["0.9", "60 to 90"],
     ["1", "more"],
   ],
 };
@@ -51,7 +51,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     supervision: segments({
       uid,
       name: "train-supervision",
-      label: "Supervision steps a puzzle has, at most",
+      label: "Looks a puzzle has, at most",
       onchange: (steps) => change({ supervision: Number(steps) }),
     }),
     halting: segments({
@@ -128,7 +128,7 @@ export function explorerTraining({ uid, root, model, follow }) {
       floor: 0,
       top: TOP_LOSS,
       words: "the floor, 0: a puzzle has one solution",
-      criterion: "below, the share of held-out minimal puzzles that it solves",
+      criterion: "below, the share of new puzzles that it solves",
       lasts: look && lasting(look * choice.steps * choice.size.seats),
     };
   }
@@ -145,7 +145,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     const left = rest > 0 ? `, ${lasting(rest)} left` : "";
     if (!judged) return { score: 0, words: `not tested yet${left}` };
     const { solved, count } = judged;
-    const words = `${solved} of ${count} held-out minimal puzzles solved${left}`;
+    const words = `${solved} of ${count} new puzzles solved${left}`;
     return { score: solved / count, words, judged };
   }
 
@@ -154,7 +154,7 @@ export function explorerTraining({ uid, root, model, follow }) {
 
   const challenge = ofSeeds({
     text: () =>
-      `solve ${share(lesson().goal.solved)} of ${lesson().judged.last} held-out minimal puzzles after at most ` +
+      `solve ${share(lesson().goal.solved)} of ${lesson().judged.last} new puzzles after at most ` +
       `${mostLooks().toLocaleString("en")} looks: ${lesson().goal.steps} steps of ${lesson().sizes[0].seats} puzzles, ` +
       "or as many in another size.",
     seeds: 1,
@@ -173,7 +173,7 @@ export function explorerTraining({ uid, root, model, follow }) {
     esm: model.get("_esm"),
     title: "Train one here",
     settings: [
-      labelled("Supervision steps", boxes.supervision),
+      labelled("Looks", boxes.supervision),
       labelled("Early halting", boxes.halting),
       boxes.size.node,
       boxes.steps.node,

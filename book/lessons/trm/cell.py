@@ -21,4 +21,4 @@ def cells() -> list[Cell]:
     puzzles, _ = recipe.TASK.sample(PUZZLES, Generator().manual_seed(0))
     y, z = model.start(PUZZLES)
     given = {**model.state_dict(), "puzzles": puzzles, "y": y, "z": z}
-    return [Cell("model", "model-cell", task=TASK, given=given)]
+    return [Cell("model", "model-cell", needs="rest-cell", task=TASK, given=given)]

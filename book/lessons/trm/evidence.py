@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -17,33 +16,10 @@ from book.kit.predictions import Number, Part
 from book.kit.results import numbers
 from book.kit.words import median
 from book.lessons.trm import measure, recipe
-from book.lessons.trm.measure import Legible, Reliability, Solving, Stopped
+from book.lessons.trm.measure import Solving
 from book.lessons.trm.recipe import KINDS, TASK, THINK, TRAINED
-from book.lessons.trm.supervision import History
 
 # --- The network trained live
-
-
-@dataclass(frozen=True)
-class Mind:
-    """What the output head reads after each of u uses of the network, of some puzzles.
-
-    Args:
-        puzzles: with their solutions.
-        answer: digits read in y.
-        mind: digits read in z.
-        legible: the share of the blanks that either reading gets right.
-    """
-
-    puzzles: Batch
-    answer: Int[Tensor, "u n c"]
-    mind: Int[Tensor, "u n c"]
-    legible: Legible
-
-    def wrong(self, name: str, use: int) -> Int[Tensor, " n"]:
-        """How many cells of each puzzle are read wrong after a use, counted from 0."""
-        read: Tensor = getattr(self, name)
-        return (read[use] != self.puzzles[1]).sum(1)
 
 
 @dataclass(frozen=True)
@@ -52,13 +28,9 @@ class Live:
 
     Args:
         seen: what it makes of fresh held-out minimal puzzles, in `THINK` supervision steps.
-        minutes: of training, at each probe.
-        course: share of the probed minimal puzzles solved, at each probe; not rounded yet.
     """
 
     seen: Solving
-    minutes: Float[Tensor, " p"]
-    course: Float[Tensor, " p"]
 
     @property
     def boards(self) -> int:
@@ -68,23 +40,6 @@ class Live:
     def solved(self, step: int = THINK) -> float:
         """The share of them solved after so many supervision steps."""
         return self.seen.right[step - 1].float().mean().item()
-
-    @cached_property
-    def reliability(self) -> Reliability:
-        """How often its answers of the first steps are right, by its own estimate."""
-        first = recipe.INSIDE["thoughts"]
-        said, right = self.seen.halt[:first].sigmoid(), self.seen.right[:first]
-        return measure.reliability(said.flatten(), right.flatten(), recipe.INSIDE["edges"])
-
-    @property
-    def shown(self) -> Reliability:
-        """The same, of the bins with enough answers."""
-        enough = self.reliability.answers >= recipe.INSIDE["fewest"]
-        return Reliability(*(part[enough] for part in self.reliability))
-
-    def stop(self, threshold: float) -> Stopped:
-        """What stopping early comes to."""
-        return measure.stop(self.seen, threshold)
 
     def sure(self) -> "Sure":
         """Boards that it holds to be right after `TRAINED` steps, and how many of them are."""
@@ -107,7 +62,7 @@ class Sure:
     held_right: int
 
 
-def live(model: TRM, history: History, fresh: Batch) -> Live:
+def live(model: TRM, fresh: Batch) -> Live:
     """Look at a model that has been trained, on fresh minimal puzzles."""
     rounded = measure.half_precision(model)
 
@@ -115,11 +70,7 @@ def live(model: TRM, history: History, fresh: Batch) -> Live:
         return measure.solve(rounded, fresh, THINK)
 
     key = kept.key([rounded], measure.solve, fresh, THINK) if kept.wanted() else ""
-    return Live(
-        Solving(*kept.tensors(key, solve)) if key else solve(),
-        history.seconds.float() / 60,
-        history.seen["minimal"],
-    )
+    return Live(Solving(*kept.tensors(key, solve)) if key else solve())
 
 
 def failures(live: Live, puzzles: Int[Tensor, "n c"], most: int = 3) -> list[str]:
@@ -127,15 +78,6 @@ def failures(live: Live, puzzles: Int[Tensor, "n c"], most: int = 3) -> list[str
     order = live.seen.halt[-1].argsort(descending=True)
     wrong = puzzles[order[~live.seen.right[-1][order]]][:most]
     return [TASK.write(board).replace("\n", "") for board in wrong]
-
-
-def read(model: TRM, batch: Batch) -> Mind:
-    """What is read in y and z while a model thinks about these puzzles."""
-    puzzles, solutions = (part.to(model.y_init.device) for part in batch)
-    seen = measure.thoughts(model, puzzles, recipe.INSIDE["thoughts"])
-    answer, mind = (logits.argmax(-1).cpu() for logits in seen)
-    shares = measure.legible(seen, (puzzles, solutions))
-    return Mind(batch, answer, mind, Legible(*(share.cpu() for share in shares)))
 
 
 # --- The recorded runs
@@ -165,11 +107,6 @@ class Recorded:
     def name(self) -> str:
         """What a table calls this evidence."""
         return f"recorded, {len(self.members())} seeds"
-
-    def course(self, kind: str, on: str) -> tuple[Tensor, Float[Tensor, "p m"]]:
-        """Along training, as a share of all its steps: the share of the probed puzzles solved."""
-        steps = numbers(self.kinds[kind]["steps"])
-        return steps / steps[-1], numbers([m[f"{on} by step"] for m in self.members(kind)]).T
 
     def solved(self, kind: str, on: str = "minimal", step: int = TRAINED) -> Float[Tensor, " m"]:
         """The share of a test set solved after so many steps, per seed.
@@ -264,11 +201,10 @@ def recorded() -> Recorded:
 
 
 ASKED = tuple(
-    Number(name, 0, 100, label, unit="%", best=100.0)
+    Number(name, 0, 100, label, best=100.0)
     for name, label in (
-        ("one look", "Of a hundred minimal puzzles, solved after one look"),
-        ("eight looks", "After eight looks"),
-        ("four times the weights, one look", "By four times the weights, looking once"),
+        ("eight looks", "Solved of a hundred by the small network, after eight looks"),
+        ("four times the weights", "By the larger one, after one look"),
     )
 )
 
@@ -278,5 +214,5 @@ def predicted(live: Live, recorded: Recorded) -> list[Part]:
 
     Each has one solution, which a solver finds; so a hundred is the best.
     """
-    came = (live.solved(1), live.solved(TRAINED), median(recorded.solved(recipe.DEEP)))
+    came = (live.solved(TRAINED), median(recorded.solved(recipe.DEEP)))
     return [question.came(100 * float(share)) for question, share in zip(ASKED, came, strict=True)]

@@ -1,26 +1,21 @@
 """The figures of the chapter's evidence page, drawn as those of its lesson are."""
 
-from collections.abc import Mapping
-
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
 from book.kit import figures
 from book.kit.figures import GREY, MAUVE, OURS, VIOLET, Picture
 from book.kit.words import median, percent
 from book.lessons.trm import recipe
-from book.lessons.trm.claims import NAMES
-from book.lessons.trm.evidence import Mind, Recorded
-from book.lessons.trm.figures import BASELINES, BOX, BY_KIND, Y, Z, seeds
-from book.lessons.trm.puzzles import Puzzles, solved_by_rounds
+from book.lessons.trm.evidence import Recorded
+from book.lessons.trm.figures import BASELINES, Y, Z, seeds
+from book.lessons.trm.puzzles import Puzzles
 from book.lessons.trm.recipe import (
     KINDS,
     LIVE,
     ONE_STEP,
     REREADING,
     SHARING,
-    TASK,
     THINK,
     TRAINED,
     TRM_LIVE,
@@ -28,88 +23,8 @@ from book.lessons.trm.recipe import (
 )
 
 MARKS = {1: "o", 2: "s", 4: "^", 16: "D"}  # of the steps after which puzzles are counted
-NONE_LEFT = 5e-4  # a share of zero, on an axis of logarithms
 
-# --- The task
-
-
-def boards(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
-    """A grid, and a mixed and a minimal puzzle of it."""
-    clues = {name: int((board > 0).sum()) for name, board in shown.items()}
-    rounds = {name: int(TASK.rounds(board[None])) for name, board in shown.items()}
-    with figures.figure(5.5, 2.25, columns=3) as (fig, axes):
-        for ax, (name, board) in zip(axes, shown.items(), strict=True):
-            figures.board(ax, board, BOX)
-            ax.set_title(f"{name}: {clues[name]} clues", fontsize=10)
-    return Picture(
-        fig,
-        "Two puzzles with one and the same solution",
-        f"A grid and two puzzles dug out of it. The mixed one takes {rounds['mixed']} rounds, the "
-        f"minimal one {rounds['minimal']}.",
-        f"Three boards: a whole grid, a mixed puzzle of it with {clues['mixed']} clues, a minimal "
-        f"one with {clues['minimal']}.",
-    )
-
-
-def difficulty(puzzles: Puzzles) -> Picture:
-    """How many rounds the held-out puzzles take."""
-    rounds = puzzles.rounds
-    never = {kind: int((found < 0).sum()) for kind, found in rounds.items()}
-    mean = {kind: solved_by_rounds(found).float().mean().item() for kind, found in rounds.items()}
-    size = len(rounds["minimal"])
-    most = max(int(found.max()) for found in rounds.values())
-    with figures.figure(5.5, 2.6) as (fig, ax):
-        for offset, (kind, colour) in zip((-0.2, 0.2), BY_KIND.items(), strict=True):
-            found = rounds[kind]
-            share = torch.bincount(torch.where(found < 0, most + 2, found), minlength=most + 3)
-            places = [k + offset for k in range(most + 3)]
-            ax.bar(
-                places, (100 * share / len(found)).tolist(), width=0.38, color=colour, label=kind
-            )
-        ax.set(xlabel="rounds", ylabel="puzzles, %", xlim=(0.3, most + 2.7))
-        ax.set_xticks([*range(1, most + 1), most + 2], [*map(str, range(1, most + 1)), "never"])
-        figures.legend_below(fig)
-    return Picture(
-        fig,
-        "Minimal puzzles take more rounds",
-        f"Difficulty of the {size:,} held-out puzzles of each kind. “Never”: rounds alone do not "
-        "get there.",
-        "How many rounds the held-out puzzles take: mixed ones "
-        f"{mean['mixed']:.1f} in the mean, minimal ones {mean['minimal']:.1f}, and "
-        f"{never['minimal']} of {size:,} minimal ones are never solved by rounds.",
-    )
-
-
-# --- Training, and thinking longer
-
-
-def courses(recorded: Recorded) -> Picture:
-    """Puzzles solved along training: recursion, and none."""
-    courses = {kind: {on: recorded.course(kind, on) for on in KINDS} for kind in BASELINES}
-    with figures.figure(5.5, 3.1, columns=2, sharey=True) as (fig, axes):
-        for ax, on in zip(axes, KINDS, strict=True):
-            for kind, colour in BASELINES.items():
-                along, share = courses[kind][on]
-                figures.band(ax, 100 * along, 100 * share, colour, kind)
-            ax.set(xlabel="training, % of its steps", ylim=(0, 102))
-            ax.set_title(f"held-out {on} puzzles", fontsize=10)
-        axes[0].set_ylabel("solved, %")
-        figures.legend_below(fig)
-    ends = {kind: {on: courses[kind][on][1][-1] for on in KINDS} for kind in BASELINES}
-    return Picture(
-        fig,
-        "Every seed with recursion ends above every one without",
-        f"Recorded seeds ({len(recorded.members())} of each kind: median and middle half). All "
-        f"kinds make as many operations in all. On {recipe.SIZES['probed']} puzzles of each kind, "
-        "after eight supervision steps.",
-        "Share of held-out puzzles solved against the share of training done. Medians at the end: "
-        + "; ".join(
-            f"{kind} {percent(median(end['mixed']), 0)} % mixed and "
-            f"{percent(median(end['minimal']), 0)} % minimal"
-            for kind, end in ends.items()
-        )
-        + ".",
-    )
+# --- Thinking longer
 
 
 def steps(recorded: Recorded) -> Picture:
@@ -190,48 +105,6 @@ def depth(puzzles: Puzzles, recorded: Recorded) -> Picture:
 # --- Inside
 
 
-def drafts(mind: Mind) -> Picture:
-    """One puzzle as it is read in z and in y, at five moments."""
-    n, last = LIVE.config.latent_steps, len(mind.mind) - 1
-    # One that takes a few steps: the first that is wrong after two and right after four.
-    shown = int(
-        ((mind.wrong("answer", 2 * USES - 1) > 0) & (mind.wrong("answer", 4 * USES - 1) == 0))
-        .int()
-        .argmax()
-    )
-    clues, solution = (part[shown] for part in mind.puzzles)
-    moments = {
-        f"thought {use + 1}" if use < n else f"answer {(use + 1) // USES}": use
-        for use in (0, n - 1, n, 2 * USES - 1, last)
-    }
-    readings = {"z": "mind", "y": "answer"}
-    wrong = {
-        letter: [
-            int(((getattr(mind, name)[use, shown] != solution) & (clues == 0)).sum())
-            for use in moments.values()
-        ]
-        for letter, name in readings.items()
-    }
-    with figures.figure(5.5, 2.55, rows=2, columns=len(moments)) as (fig, axes):
-        for row, (letter, name) in zip(axes, readings.items(), strict=True):
-            for ax, use in zip(row, moments.values(), strict=True):
-                filled = getattr(mind, name)[use, shown]
-                figures.board(ax, clues, BOX, filled=filled, solution=solution, size=7.0)
-            row[0].set_ylabel(letter, rotation=0, labelpad=10)
-        for ax, title in zip(axes[0], moments, strict=True):
-            ax.set_title(title, fontsize=9)
-    return Picture(
-        fig,
-        "The mistakes of the first thought are mended in four looks",
-        "One minimal puzzle, the recorded network. Blue: what the head reads in the blanks; in a "
-        "frame: wrong. The other digits are clues. Above from z, below from y, which changes only "
-        "when an answer is given.",
-        "One minimal puzzle as read from z and from y at five moments. Wrong blanks in z: "
-        f"{wrong['z']}; in y: {wrong['y']}.",
-        wide=True,
-    )
-
-
 def mind(recorded: Recorded, guessing: float) -> Picture:
     """How much of the solution is read in z and in y, after each use of the network."""
     n = LIVE.config.latent_steps
@@ -269,6 +142,26 @@ def mind(recorded: Recorded, guessing: float) -> Picture:
     )
 
 
+def certainty(recorded: Recorded) -> Picture:
+    """How often a board is right, by the model's own estimate of that."""
+    with figures.figure(5.5, 3.0) as (fig, ax):
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="an exact estimate")
+        for seed, (estimate, share) in enumerate(recorded.reliability()):
+            name = None if seed else "recorded, each seed"
+            ax.plot(estimate, share, color=OURS, linewidth=0.8, label=name)
+        ax.set(xlabel="estimate σ(q)", ylabel="share that is right")
+        figures.legend_below(fig)
+    first, fewest = recipe.INSIDE["thoughts"], recipe.INSIDE["fewest"]
+    return Picture(
+        fig,
+        "It is right about as often as it expects to be",
+        f"Answers of the first {first} looks, in bins with at least {fewest} of them; "
+        f"{len(recorded.inside)} recorded seeds, mixed and minimal puzzles.",
+        "Share of right answers against the model's estimate, farthest from the diagonal: "
+        f"{recorded.largest_gap:.2f}.",
+    )
+
+
 def stopping(recorded: Recorded) -> Picture:
     """What stopping at a level of the estimate gives, beside as many looks for every puzzle."""
     levels, first = recipe.INSIDE["levels"], recipe.INSIDE["thoughts"]
@@ -299,35 +192,4 @@ def stopping(recorded: Recorded) -> Picture:
             for on, x in half.items()
         )
         + " (medians).",
-    )
-
-
-def parts(recorded: Recorded) -> Picture:
-    """What is left unsolved by each kind, every seed a dot."""
-    with figures.figure(5.5, 4.0, columns=2, sharey=True) as (fig, axes):
-        for ax, on in zip(axes, KINDS, strict=True):
-            for place, kind in enumerate(NAMES):
-                values = 100 * recorded.unsolved(kind, on).clamp(min=NONE_LEFT)
-                colour = BASELINES.get(kind, GREY)
-                ax.plot(values, [place] * len(values), "o", color=colour, markersize=5, alpha=0.65)
-                ax.plot(median(values), place, "|", color=colour, markersize=14)
-            ax.set(
-                xscale="log", xlabel="left unsolved, %", xlim=(0.04, 130),
-                ylim=(len(NAMES) - 0.5, -0.5),
-            )  # fmt: skip
-            ax.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-            ax.minorticks_off()
-            ax.grid(axis="x", alpha=0.25)
-            ax.set_title(f"held-out {on}", fontsize=10)
-        axes[0].set_yticks(range(len(NAMES)), NAMES.values(), fontsize=9)
-    left = {kind: median(recorded.unsolved(kind)) for kind in NAMES}
-    return Picture(
-        fig,
-        "Most is left unsolved where no weights are shared",
-        "Recorded: each dot a seed, the bar their median; further left is better. After eight "
-        "supervision steps; 0.05 % stands for none.",
-        "Share of held-out puzzles left unsolved after eight steps; medians of the seeds, minimal "
-        "puzzles: "
-        + ", ".join(f"{NAMES[kind]} {percent(share)} %" for kind, share in left.items())
-        + ".",
     )

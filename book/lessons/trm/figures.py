@@ -1,24 +1,32 @@
 """The figures of the lesson: results in, a drawing with title, caption and alt text out."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 from jaxtyping import Int
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from book.kit import figures
-from book.kit.figures import CONTROL, GREY, INK, MAUVE, OURS, VIOLET, Picture, Yours
+from book.kit.figures import CONTROL, GREY, INK, MAUVE, OURS, PUBLISHED, VIOLET, Picture, Yours
 from book.kit.words import median, percent
-from book.lessons.trm import evidence, recipe
+from book.lessons.trm import evidence
 from book.lessons.trm.evidence import Live, Recorded, network
-from book.lessons.trm.recipe import DEEP, EQUAL, KINDS, LIVE, TASK, THINK, TRAINED, TRM_LIVE
+from book.lessons.trm.recipe import (
+    DEEP,
+    EQUAL,
+    ONE_STEP,
+    REREADING,
+    SHARING,
+    TASK,
+    THINK,
+    TRAINED,
+    TRM_LIVE,
+)
 
 BASELINES = {TRM_LIVE: OURS, DEEP: MAUVE, EQUAL: CONTROL}
 Y, Z = OURS, VIOLET  # the answer and what is in mind, as in the widget
-BY_KIND = dict(zip(KINDS, (GREY, INK), strict=True))
 BOX = (TASK.rows, TASK.columns)
 PUZZLE = "..4...1..2...4..65......3...1...5..."  # which the widget opens with
+COUNT = {1: "one", 2: "two", 5: "five", 6: "six", 8: "eight"}
 
 
 def seeds(recorded: Recorded) -> int:
@@ -26,145 +34,53 @@ def seeds(recorded: Recorded) -> int:
     return len(recorded.members())
 
 
-# --- The idea and the task
+# --- One puzzle
 
 
-def idea() -> Picture:
-    """Two supervision steps: what feeds a thought, what an answer, and where the gradient stops."""
-    n = LIVE.config.latent_steps
-    with figures.figure(5.5, 2.5) as (fig, ax):
-        ax.set(xlim=(-1.1, 2 * n + 3.4), ylim=(-0.75, 2.5))
-        ax.axis("off")
-        ax.plot([0, 2 * n + 2.2], [2.2, 2.2], color=GREY, linewidth=1.2)
-        for row, name in ((2.2, "x"), (1.2, "z"), (0.2, "y")):
-            ax.text(-0.9, row, name, va="center", fontsize=12, style="italic")
+TEXT = 5.5
+"""Inches; drawn as wide as the text, letters of 11.5 points are read on a phone as well."""
+LETTERS = 11.5
+SHOWN = (1, 2, TRAINED)  # looks after which the first board is drawn
 
-        def arrow(end: tuple[float, float], start: tuple[float, float], **style: Any) -> None:
-            style = dict(arrowstyle="->", linewidth=1.1, shrinkA=5, shrinkB=5) | style
-            ax.annotate("", end, start, arrowprops=style)
 
-        for step in range(2):
-            first = step * (n + 1.3)
-            before = (first - 1.3, 0.2)  # the answer of the step before
-            thoughts = [first + float(k) for k in range(n)]
-            answer = first + n - 0.15
-            ax.plot(thoughts, [1.2] * n, "o", color=Z, markersize=11)
-            ax.plot(answer, 0.2, "s", color=Y, markersize=11)
-            for k, place in enumerate(thoughts):
-                arrow((place, 1.25), (place, 2.2), color=GREY)
-                if step or k:
-                    arrow((place, 1.2), (place - 1 if k else n - 1.0, 1.2), color=Z)
-                if step:
-                    arrow((place, 1.15), before, color=Y, alpha=0.8)
-            arrow((answer, 0.25), (thoughts[-1], 1.2), color=Z)
-            if step:
-                arrow((answer, 0.2), before, color=Y)
-            ax.text(answer, -0.45, "read, judged", ha="center", va="top", fontsize=10)
-            ax.text(thoughts[0] + 0.5, 1.52, "think", ha="center", fontsize=10, color=Z)
-            ax.text(answer, -0.1, "answer", ha="center", va="top", fontsize=10, color=Y)
-        ax.axvline(n + 0.42, color=INK, linestyle=":", linewidth=1, ymin=0.2, ymax=0.93)
-        ax.text(n + 0.42, 2.35, "no gradient across", ha="center", fontsize=10)
+def boards() -> Picture:
+    """One puzzle after one look, two and eight: what changed, what is wrong, how sure it is."""
+    clues, solution = TASK.read(PUZZLE)
+    logits, halt = network().trace(clues[None], TRAINED)
+    digits, sure = logits[:, 0].argmax(-1), halt[:, 0].sigmoid()
+    blank = clues == 0
+    wrong = [int(((digits[look - 1] != solution) & blank).sum()) for look in SHOWN]
+    before: Int[Tensor, " c"] | None = None
+    with figures.figure(TEXT, 2.5, columns=len(SHOWN)) as (fig, axes):
+        fig.get_layout_engine().set(wspace=0.08)
+        for ax, look in zip(axes, SHOWN, strict=True):
+            now = digits[look - 1]
+            if before is not None:
+                for cell in ((now != before) & blank).nonzero()[:, 0].tolist():
+                    row, column = divmod(cell, TASK.side)
+                    ax.add_patch(
+                        Rectangle((column, row), 1, 1, color=OURS, alpha=0.12, linewidth=0)
+                    )
+            figures.board(ax, clues, BOX, filled=now, solution=solution, size=13.5)
+            ax.set_title(f"after {COUNT[look]} look{'s' * (look > 1)}", fontsize=LETTERS + 0.5)
+            ax.set_xlabel(f"{percent(sure[look - 1], 0)} % sure", fontsize=LETTERS + 0.5)
+            before = now
     return Picture(
         fig,
-        "Every thought reads the puzzle; an answer does not",
-        f"Two looks, of one cycle (T = 1) of {n} thoughts each. Every dot and every square is the "
-        "same network. In the first look y and z are what they always start from.",
-        f"Two supervision steps of one cycle each. In each, {n} dots for thinking in a row, fed by "
-        "the puzzle, the answer and the dot before, then a square for the answer, fed by the last "
-        "dot and the answer before, which is read and judged. Between the steps a dotted line: no "
-        "gradient across.",
-    )
-
-
-def disguises(shown: Mapping[str, Int[Tensor, " c"]]) -> Picture:
-    """A grid and two disguises: other names, and rows in another order too."""
-    first, *others = shown.values()
-    changed = [int((board != first).sum()) for board in others]
-    with figures.figure(5.5, 2.25, columns=3) as (fig, axes):
-        for ax, (name, board) in zip(axes, shown.items(), strict=True):
-            figures.board(ax, board, BOX, size=10.0)
-            ax.set_title(name, fontsize=10)
-    return Picture(
-        fig,
-        "One grid three times",
-        "A grid; the same with 1 and 2 as each other’s names; that one with its first two rows "
-        "exchanged. The first split keeps the first two in one class, the stricter one all three.",
-        f"Three whole boards. The second differs from the first in {changed[0]} cells, the third "
-        f"in {changed[1]}.",
-    )
-
-
-SEATED = [
-    [(8, 9)],
-    [(2, 2), (4, 4), (3, 3)],
-    [(6, 2), (3, 3)],
-    [(3, 3), (1, 1), (5, 5)],
-]
-"""Of four seats, puzzle by puzzle: how many looks it has, and after which q is above zero."""
-
-
-def seats() -> Picture:
-    """Puzzles on their seats, a column for each step of the optimiser."""
-    with figures.figure(5.5, 2.6) as (fig, ax):
-        for seat, puzzles in enumerate(SEATED):
-            step = 1
-            for looks, sure in puzzles:
-                along = range(step, step + looks)
-                ends = [along[0] - 0.2, along[-1] + 0.2]
-                ax.plot(ends, [seat] * 2, color=GREY, linewidth=7, alpha=0.35)
-                for look, place in enumerate(along, 1):
-                    full = OURS if look >= sure else "none"
-                    ax.plot(place, seat, "o", color=OURS, markerfacecolor=full, markersize=7)
-                step += looks
-        for middle, seat, words in (
-            (4.5, 0, "never sure: eight looks"),
-            (1.5, 1, "sure: it leaves"),
-            (4.0, 2, "sure, but has to stay"),
-        ):
-            ax.text(middle, seat - 0.28, words, ha="center", va="bottom", fontsize=10)
-        ax.set(xlabel="steps of the optimiser", xlim=(0.4, 9.6), ylim=(3.5, -0.85))
-        ax.set_xticks(range(1, 10))
-        ax.set_yticks(range(4), [f"seat {seat + 1}" for seat in range(4)], fontsize=10)
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-    return Picture(
-        fig,
-        "Who is sure leaves, and a new puzzle sits down",
-        "A sketch. A bar is a puzzle, a dot a look; it is full where q is above zero.",
-        "Four seats over nine steps of the optimiser. On the first a puzzle is never sure and has "
-        "eight looks; on the second three puzzles leave one after the other as soon as they are "
-        "sure; on the third one is sure after two looks and has to stay for six.",
-    )
-
-
-# --- Training, and what came out
-
-
-def training(live: Live, recorded: Recorded) -> Picture:
-    """Puzzles solved along training, beneath what is possible and above one look's share."""
-    once = 100 * median(recorded.solved(DEEP, "minimal", 1))
-    minutes, share = live.minutes, 100 * live.course
-    with figures.figure(5.5, 2.8) as (fig, ax):
-        ax.axhline(100, color=INK, linewidth=1, label="all: each has one solution")
-        ax.axhline(
-            once, color=MAUVE, linestyle=":", label="one look, four times the weights (recorded)"
+        f"{COUNT[wrong[0]].capitalize()} mistakes after one look, and none after eight",
+        "Blue digits are the network’s and the others are given; a frame is a mistake, and shaded "
+        "is what changed since the board to the left.",
+        "A Sudoku of six by six, filled in by the network three times: "
+        + "; ".join(
+            f"after {COUNT[look]} look{'s' * (look > 1)} {count} cells are wrong, and it is "
+            f"{percent(sure[look - 1], 0)} % sure"
+            for look, count in zip(SHOWN, wrong, strict=True)
         )
-        ax.plot(minutes, share, "o-", color=OURS, markersize=4, label="eight looks, live")
-        ax.set(xlabel="minutes of training", ylabel="solved, %", ylim=(-3, 104))
-        figures.legend_below(fig)
-    end = percent(live.course[-1], 0)
-    return Picture(
-        fig,
-        f"From nothing to {end} % of minimal puzzles",
-        f"Of {recipe.SIZES['probed']} held-out minimal puzzles, after eight looks, probing not "
-        "counted in the time.",
-        "Share of held-out minimal puzzles solved, at "
-        + ", ".join(
-            f"{m:.1f} minutes {percent(s, 0)} %"
-            for m, s in zip(minutes.tolist(), live.course, strict=True)
-        )
-        + f". Above it a line at 100 %, below it one at {once:.0f} %.",
+        + ".",
     )
+
+
+# --- What came out
 
 
 def looks(live: Live, recorded: Recorded) -> Picture:
@@ -172,38 +88,41 @@ def looks(live: Live, recorded: Recorded) -> Picture:
     x = torch.arange(1, THINK + 1)
     curve = torch.stack([recorded.solved(TRM_LIVE, "minimal", k) for k in x.tolist()])
     once = median(recorded.solved(DEEP, "minimal", 1))
-    with figures.figure(5.5, 3.2) as (fig, ax):
-        figures.band(ax, x, 100 * curve, OURS, "recursive, trained for eight looks")
-        ax.plot(
-            x, 100 * live.seen.right.float().mean(1), "--", color=INK, linewidth=1.2, label="live"
-        )
-        ax.plot(1, 100 * once, "s", color=MAUVE, label="one look, four times the weights")
+    with figures.figure(TEXT, 3.3) as (fig, ax):
+        figures.band(ax, x, 100 * curve, OURS)
+        ax.plot(x, 100 * live.seen.right.float().mean(1), "--", color=INK, linewidth=1.2)
+        ax.plot(1, 100 * once, "s", color=MAUVE, markersize=7)
         ax.axvline(TRAINED, color=GREY, linestyle=":", linewidth=1)
-        ax.set(xlabel="looks", ylabel="solved, %", ylim=(0, 103), xlim=(0.5, THINK))
-        ax.set_xticks([1, 4, 8, 12, 16])
-        figures.legend_below(fig)
+        ax.axhline(100 * once, color=MAUVE, linestyle=":", linewidth=1.2)
+        for height, where, words, colour in (
+            (82.0, "center", "the small network,\nlook after look", OURS),
+            (100 * once + 3, "bottom", "four times\nthe weights", MAUVE),
+        ):  # right of what a reader guesses and trains
+            ax.text(11.4, height, words, color=colour, fontsize=LETTERS, va=where)
+        ax.set(ylim=(0, 103), xlim=(0.5, THINK))
+        ax.set_xlabel("looks (dotted: as many as in training)", fontsize=LETTERS)
+        ax.set_ylabel("solved, of a hundred", fontsize=LETTERS)
+        ax.set_xticks([1, 2, 4, 8, 12, 16])
+        ax.tick_params(labelsize=LETTERS)
     one, eight, late = (percent(median(curve[k - 1]), 0) for k in (1, TRAINED, THINK))
     return Picture(
         fig,
         "One look solves four in ten, eight looks nearly all",
-        f"{live.boards:,} fresh minimal puzzles live; {seeds(recorded)} recorded seeds, median and "
-        "middle half. Dotted: as many looks as in training.",
-        f"Share solved against looks, medians of recorded seeds: {one} % after one, {eight} after "
-        f"{TRAINED}, {late} after {THINK}; after one of the network with four times the weights "
-        f"{percent(once, 0)} %; live {percent(live.solved(1), 0)}, "
-        f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)} %.",
+        f"The line is the middle of {seeds(recorded)} trainings and the band their middle half; "
+        "dashed is the network that this page trained.",
+        f"Puzzles solved of a hundred, by looks: {one} after one, {eight} after {TRAINED}, {late} "
+        f"after {THINK}; {percent(once, 0)} by the network with four times the weights; by the "
+        f"one that this page trained {percent(live.solved(1), 0)}, "
+        f"{percent(live.solved(TRAINED), 0)} and {percent(live.solved(), 0)}.",
         lesson="trm",
         yours=[
             Yours(
                 ax,
                 {"recursive": "recursive"},
                 series="looks",
-                reads={"solved after one look": 1.0, f"after {TRAINED}": float(TRAINED)},
+                reads={"solved after one look": 1.0, f"after {TRAINED} looks": float(TRAINED)},
                 unit=" %",
-                guesses={
-                    question.name: (float(step), None)
-                    for question, step in zip(evidence.ASKED, (1, TRAINED, 1), strict=True)
-                },
+                guesses={evidence.ASKED[0].name: (float(TRAINED), None)},
                 recorded={
                     "recursive": f"The recorded seeds, trained longer, solve {eight} % after "
                     f"{TRAINED} looks, by their median."
@@ -213,61 +132,77 @@ def looks(live: Live, recorded: Recorded) -> Picture:
     )
 
 
-def splits(recorded: Recorded) -> Picture:
-    """What is left unsolved, by which classes were held out."""
-    left = {
-        "by names:\nheld out": recorded.unsolved(TRM_LIVE),
-        "by all symmetries:\nheld out": 1 - recorded.split("fresh"),
-        "by all symmetries:\nseen": 1 - recorded.split("seen"),
+TAKEN = {
+    "eight looks": (TRM_LIVE, TRAINED, OURS),
+    "trained for one look": (ONE_STEP, 1, OURS),
+    "mind and answer in one": (SHARING, 1, OURS),
+    "four sets of weights": (REREADING, 1, MAUVE),
+    "puzzle read only once": (DEEP, 1, MAUVE),
+}
+"""What is taken away, one thing after the other: a kind, and the looks that it takes."""
+
+
+def taken(recorded: Recorded) -> Picture:
+    """What is left as one thing after the other is taken away, each seed a dot."""
+    solved = {
+        name: 100 * recorded.solved(kind, "minimal", looks)
+        for name, (kind, looks, _) in TAKEN.items()
     }
-    top = 100 * max(0.06, 1.25 * max(float(x.max()) for x in left.values()))
-    with figures.figure(5.5, 2.4) as (fig, ax):
-        for place, (values, colour) in enumerate(
-            zip(left.values(), (OURS, OURS, GREY), strict=True)
-        ):
-            ax.plot(100 * values, [place] * len(values), "o", color=colour, alpha=0.7)
-            ax.plot(100 * median(values), place, "|", color=colour, markersize=16)
-        ax.set(xlabel="minimal puzzles left unsolved, %", xlim=(0, top), ylim=(2.5, -0.5))
-        ax.set_yticks(range(3), list(left), fontsize=10)
-        ax.grid(axis="x", alpha=0.25)
+    with figures.figure(TEXT, 3.0) as (fig, ax):
+        for place, (name, values) in enumerate(solved.items()):
+            colour = TAKEN[name][2]
+            ax.plot(values, [place] * len(values), "o", color=colour, markersize=6, alpha=0.7)
+            ax.plot(median(values), place, "|", color=colour, markersize=20)
+        ax.axhline(2.5, color=GREY, linewidth=1, linestyle=":")
+        ax.text(100, 2.62, "four times the weights", color=MAUVE, fontsize=LETTERS, ha="right",
+                va="top")  # fmt: skip
+        ax.set(xlim=(0, 100), ylim=(len(solved) - 0.5, -0.6))
+        ax.set_xlabel("solved, of a hundred", fontsize=LETTERS)
+        ax.set_yticks(range(len(solved)), solved, fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
+        ax.tick_params(axis="y", length=0)
     return Picture(
         fig,
-        "Classes it has never seen are solved as often as those it has",
-        f"After eight looks; a dot is a recorded seed ({seeds(recorded)} of the first split, "
-        f"{len(recorded.stricter)} of the second), the bar their median. Each split has its own "
-        "thousand puzzles.",
-        "Minimal puzzles left unsolved, medians: "
-        + ", ".join(
-            f"{name.replace(chr(10), ' ')} {percent(median(x))} %" for name, x in left.items()
-        )
+        "The fall comes where each use gets weights of its own",
+        "Going down, each row lacks one thing more; a dot is a training, the bar their middle.",
+        "Puzzles solved of a hundred, by their middle: "
+        + ", ".join(f"{name} {median(values):.0f}" for name, values in solved.items())
         + ".",
+        lesson="trm",
+        yours=[Yours(ax, guesses={evidence.ASKED[1].name: (None, 4.0)})],
     )
 
 
-def certainty(recorded: Recorded, live: Live | None = None) -> Picture:
-    """How often a board is right, by the model's own estimate of that."""
-    gaps = {"recorded": recorded.largest_gap}
-    with figures.figure(5.5, 3.0) as (fig, ax):
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="an exact estimate")
-        for seed, (estimate, share) in enumerate(recorded.reliability()):
-            name = None if seed else "recorded, each seed"
-            ax.plot(estimate, share, color=OURS, linewidth=0.8, label=name)
-        if live:
-            said, right, _ = live.shown
-            gaps["live"] = (said - right).abs().max().item()
-            ax.plot(said, right, "o", color=OURS, markersize=5, label="live")
-        ax.set(xlabel="estimate σ(q)", ylabel="share that is right")
-        figures.legend_below(fig)
-    first, fewest = recipe.INSIDE["thoughts"], recipe.INSIDE["fewest"]
+def piles(live: Live) -> Picture:
+    """How sure it is of its boards after one look and after eight, right ones and wrong ones."""
+    shown = (1, TRAINED)
+    with figures.figure(TEXT, 3.0, columns=2) as (fig, axes):
+        for ax, look in zip(axes, shown, strict=True):
+            sure, right = live.seen.halt[look - 1].sigmoid(), live.seen.right[look - 1]
+            tenth = (10 * sure).long().clamp(max=9)
+            good, bad = (torch.bincount(tenth[found], minlength=10) for found in (right, ~right))
+            places = [10 * k + 5 for k in range(10)]
+            ax.bar(places, good.tolist(), width=8.6, color=OURS)
+            ax.bar(places, bad.tolist(), width=8.6, bottom=good.tolist(), color=PUBLISHED)
+            ax.set_title(f"after {COUNT[look]} look{'s' * (look > 1)}", fontsize=LETTERS + 0.5)
+            ax.set(xlim=(0, 100), xticks=[0, 50, 100])
+            ax.set_xlabel("sure, by its own word, %", fontsize=LETTERS)
+            ax.tick_params(labelsize=LETTERS)
+            most = float((good + bad).max())
+            ax.set_ylim(0, 1.1 * most)
+            if look == TRAINED:
+                ax.text(86, 0.5 * most, "right", color=OURS, fontsize=LETTERS, ha="right")
+                ax.text(8, 0.09 * most, "wrong", color=PUBLISHED, fontsize=LETTERS)
+        axes[0].set_ylabel("boards", fontsize=LETTERS)
+    held = live.sure()
     return Picture(
         fig,
-        "It is right about as often as it expects to be",
-        f"Answers of the first {first} looks, in bins with at least {fewest} of them; "
-        f"{len(recorded.inside)} recorded seeds, mixed and minimal puzzles"
-        f"{'; live, minimal ones' if live else ''}.",
-        "Share of right answers against the model's estimate, farthest from the diagonal: "
-        + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items())
-        + ".",
+        "After one look it doubts; after eight, right and wrong lie apart",
+        f"{live.boards:,} fresh puzzles, by the network that this page trained: how many boards it "
+        "is so sure of; blue are right, orange wrong.",
+        f"Two bar charts of {live.boards:,} boards by how sure the network is. After one look they "
+        "are spread from unsure to sure, wrong ones to the left and right ones to the right. After "
+        f"eight it is more than half sure of {held.held}, of which {held.held_right} are right.",
     )
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Generator, Tensor
+from torch import Tensor
 
 from book.lessons.trm import measure, recipe
 from book.lessons.trm.recipe import TASK
@@ -72,28 +72,6 @@ def draw(bank: int | None = None) -> Puzzles:
 def solved_by_rounds(rounds: Int[Tensor, " n"]) -> Int[Tensor, " k"]:
     """The rounds of those puzzles that take some, and are solved by them."""
     return rounds[rounds > 0]
-
-
-def boards() -> dict[str, Int[Tensor, " c"]]:
-    """A grid, and two puzzles dug out of it."""
-    grid = TASK.grids(1, Generator().manual_seed(11))
-    generator = Generator().manual_seed(12)
-    mixed = TASK.dig(grid, torch.tensor([22]), generator)
-    minimal = TASK.minimise(mixed, generator)
-    return {"a grid": grid[0], "mixed": mixed[0], "minimal": minimal[0]}
-
-
-def disguises() -> dict[str, Int[Tensor, " c"]]:
-    """A grid, the same with other names for two digits, and with two rows of a band exchanged too.
-
-    The first split takes the third for another class than the first; the stricter one does not.
-    """
-    grid = TASK.grids(1, Generator().manual_seed(11))[0]
-    names = torch.tensor([0, 2, 1, 3, 4, 5, 6])
-    rows = torch.tensor([1, 0, 2, 3, 4, 5])
-    renamed = names[grid]
-    moved = renamed.view(TASK.side, TASK.side)[rows].flatten()
-    return {"a grid": grid, "other names": renamed, "rows exchanged": moved}
 
 
 def guessing(puzzles: Int[Tensor, "n c"]) -> float:

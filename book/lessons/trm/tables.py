@@ -6,14 +6,13 @@ from torch import Tensor
 from attn_notes.analysis import statistics
 from attn_notes.models.trm import OFFICIAL, PUBLISHED, Config
 from book.kit import notebook
-from book.kit.words import median, number, percent, percents
+from book.kit.words import median, number, percent
 from book.lessons.trm import recipe
-from book.lessons.trm.claims import HERE, NAMES, OPPONENTS, QUESTIONS, compared
+from book.lessons.trm.claims import HERE, NAMES, QUESTIONS, compared
 from book.lessons.trm.evidence import Recorded
 from book.lessons.trm.puzzles import Puzzles, solved_by_rounds
 from book.lessons.trm.recipe import (
     DEEP,
-    EQUAL,
     LIVE,
     ONE_STEP,
     REREADING,
@@ -22,36 +21,11 @@ from book.lessons.trm.recipe import (
     THINK,
     TRAINED,
     TRM_LIVE,
-    USES,
     Recipe,
 )
 from book.lessons.trm.supervision import Settings
 
 # --- The opponents
-
-
-def opponents(recorded: Recorded) -> HTML:
-    """What eight looks are held against: how large, how deep, and how much each solves."""
-    everywhere, thoughts = "at every layer", f"in {USES - 1} uses of {USES}"
-    rows: list[tuple[str, int, str, int]] = [
-        (EQUAL, 1, "once", 1),
-        (DEEP, 1, "once", 1),
-        (REREADING, 1, everywhere, 1),
-        (SHARING, USES, everywhere, 1),
-        (ONE_STEP, USES, thoughts, 1),
-        (TRM_LIVE, USES, thoughts, TRAINED),
-    ]
-
-    def row(kind: str, uses: int, reads: str, looks: int) -> list[str]:
-        name = OPPONENTS.get(kind, "recursive, eight looks")
-        config = recorded.kinds[kind]["recipe"]["config"]
-        parameters, layers = recorded.kinds[kind]["parameters"], config["layers"] * uses
-        again = f"{looks} × " if looks > 1 else ""
-        solved = percents(recorded.solved(kind, "minimal", looks), 0)
-        return [name, solved, f"{parameters:,}", f"{again}{layers}", reads]
-
-    header = ["network", "solved, each seed", "weights", "layers deep", "reads the puzzle"]
-    return notebook.table(header, [row(*each) for each in rows])
 
 
 def effects(recorded: Recorded) -> HTML:
@@ -104,49 +78,6 @@ def puzzles_table(puzzles: Puzzles) -> HTML:
             for (name, batch), speed in zip(puzzles.sets.items(), puzzles.speed, strict=True)
         ],
     )
-
-
-def classes(recorded: Recorded) -> HTML:
-    """The classes held out up to all symmetries: how many puzzles of each, how many solved."""
-    shares = recorded.by_class()
-    counts = [count for count, _ in recorded.stricter[0]["by class"]["fresh"]]
-    return notebook.table(
-        [
-            "class held out",
-            "minimal puzzles",
-            "solved after eight steps, least to most of the seeds",
-        ],
-        [
-            [f"{k + 1}", f"{count:,}", percents(share)]
-            for k, (count, share) in enumerate(zip(counts, shares.T, strict=True))
-        ],
-    )
-
-
-def refused_table(puzzles: Puzzles) -> HTML:
-    """What is said of boards that are no puzzles."""
-    one, solution = (part[0] for part in puzzles.tests["minimal"])
-    good, solved = (TASK.write(board).replace("\n", "") for board in (one, solution))
-    typed = {
-        "too short": good[:-1],
-        "a letter": "x" + good[1:],
-        "a digit twice": solved[1] + solved[1:],
-        "nothing on it": "." * TASK.cells,
-        "legal so far": "12345......6" + "." * 24,
-    }
-    return notebook.table(
-        ["what was typed", "answer"],
-        [[f"{name}: {text[:12]}…", answer_to(text)] for name, text in typed.items()],
-    )
-
-
-def answer_to(text: str) -> str:
-    """What somebody is told who types this."""
-    try:
-        TASK.read(text)
-    except ValueError as error:
-        return str(error)
-    return "a puzzle"
 
 
 # --- Sizes and settings

@@ -23,6 +23,7 @@ import { LAST, closeView, courseView, dial } from "./_trm_course.js";
 import { machines, make, think } from "./_trm_model.js";
 import { SOUGHT_IN_VAIN, blank, boards, drawPuzzle, heldOut } from "./_trm_puzzles.js";
 import { contents, reading, score, tell } from "./_trm_reading.js";
+import { recursionView } from "./_trm_recursion.js";
 import { judge, noCell, read, sentence, write } from "./_trm_text.js";
 import { explorerTraining } from "./_trm_train.js";
 
@@ -37,6 +38,7 @@ const LEARNING = "yours"; // what the model is called that the reader trains
 const DRAWN = ["runs", "run", "seed", "step", "shown", "selected", "failures"];
 
 function render({ model, el }) {
+  if (model.get("picture") === "recursion") return recursionView({ model, el });
   const uid = `trm-${Math.random().toString(36).slice(2)}`;
   const spoken = speaker();
   const { save, watch } = saver(model, show);
@@ -149,7 +151,7 @@ function render({ model, el }) {
     put(cell, clues()[cell] === digit ? 0 : digit);
   });
   const back = button("Back", () => go(Math.max(0, model.get("step") - 1)));
-  const next = button("Step", () => go(Math.min(LAST, model.get("step") + 1)));
+  const next = button("Look", () => go(Math.min(LAST, model.get("step") + 1)));
   const play = button("Play", () => {
     if (plays.going()) return go(model.get("step"));
     plays.play(model.get("step") < LAST ? model.get("step") : 0, LAST);
@@ -223,7 +225,7 @@ function render({ model, el }) {
     { class: "attn-controls" },
     choices,
     button("Draw an easy one", () => offer("easy")),
-    button("Draw a minimal one", () => offer("minimal")),
+    button("Draw a hard one", () => offer("minimal")),
     failing,
     button("Clear", () => edit(blank(task))),
   );
@@ -248,7 +250,7 @@ function render({ model, el }) {
           html(
             "p",
             { class: "attn-help" },
-            "In mind: z, read by the answer’s head. No loss asked it to be readable.",
+            "In mind: read as if it were an answer.",
           ),
         ),
       ),
@@ -418,7 +420,7 @@ function render({ model, el }) {
         : "Training was free to draw this grid’s class.";
     }
     return held
-      ? "Training held out this grid under all names of its digits, and not with rows or columns exchanged."
+      ? "Training never showed this grid, under any names of its digits."
       : "Training was free to draw this grid.";
   };
 

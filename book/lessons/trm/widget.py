@@ -21,10 +21,14 @@ from attn_notes.programs import initial, training
 from attn_notes.programs.forward import forward
 from attn_notes.tasks.sudoku import Sudoku
 from attn_notes.training import recorded
+from book.lessons.trm import measure
 from book.page.bundle import javascript, style
 from book.page.weights import named, pack, summary
 
-OPENS = (53.5, 91.5, 108.0)  # rem high as it opens: wide, on a page, on a phone
+OPENS = {  # rem high as each opens: wide, on a page, on a phone
+    "board": (53.5, 91.5, 108.0),
+    "recursion": (30.0, 30.0, 37.0),
+}
 LARGEST_SIDE = 9
 MOST_STEPS = 24
 PUZZLE = "..4...1..2...4..65......3...1...5..."
@@ -69,7 +73,7 @@ def _step(config: Config, loss: Callable[..., Any], seats: int) -> dict[str, Any
 
 
 class SudokuExplorer(anywidget.AnyWidget):
-    """A board, and models that you load, and may load again any time.
+    """A board, and models that you load, and may load again any time; or the recursion, drawn.
 
     >>> explorer = SudokuExplorer()
     >>> explorer
@@ -85,6 +89,9 @@ class SudokuExplorer(anywidget.AnyWidget):
     runs = traitlets.Dict().tag(sync=True)
     # What the page needs to train a model; empty where there is nothing to be trained.
     lesson = traitlets.Dict().tag(sync=True)
+    # the board, or the recursion as a drawing, of what `drawing` has of one puzzle
+    picture = traitlets.Enum(tuple(OPENS), default_value="board").tag(sync=True)
+    drawing = traitlets.Dict().tag(sync=True)
     run = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
     puzzle = traitlets.Unicode(PUZZLE).tag(sync=True)
@@ -204,7 +211,35 @@ class SudokuExplorer(anywidget.AnyWidget):
         }
 
     def __repr__(self) -> str:
+        if self.picture == "recursion":
+            return "SudokuExplorer: the recursion, drawn"
         return f"SudokuExplorer: {summary(self.runs, 'model')}"
+
+
+def recursion(model: TRM, task: Sudoku, looks: int, puzzle: str = PUZZLE) -> SudokuExplorer:
+    """The recursion as a drawing that one steps through: one puzzle, use after use of the network.
+
+    Before the first answer there is none to be read.
+    """
+    clues, solution = task.read(puzzle)
+    seen = measure.thoughts(model, clues[None], looks)
+    thoughts = model.config.latent_steps * model.config.cycles
+    boards = {"mind": [[0] * task.cells], "answer": [[0] * task.cells]}
+    for use in range(len(seen.mind)):
+        answers = (use + 1) % (thoughts + 1) == 0
+        for name, logits in seen._asdict().items():
+            now = logits[use, 0].argmax(-1).tolist()
+            boards[name].append(now if answers == (name == "answer") else boards[name][-1])
+    return SudokuExplorer(
+        picture="recursion",
+        drawing={
+            **_shape(task),
+            "thoughts": thoughts,
+            "clues": clues.tolist(),
+            "solution": solution.tolist(),
+            **{name: each[1:] for name, each in boards.items()},
+        },
+    )
 
 
 def _shape(task: Sudoku) -> dict[str, Any]:

@@ -1,7 +1,10 @@
-"""A file as a reader has one: a small model, and a function that makes it."""
+"""A file as a reader has one: a small model, what it is trained on, and what its training asks."""
+
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.nn import functional as F
 
 VOCABULARY = 12
 
@@ -19,8 +22,18 @@ class Recurrent(nn.Module):
         return self.head(self.cell(self.embed(tokens))[0])
 
 
-def make() -> tuple[nn.Module, Tensor, int]:
-    """The model, texts to ask it about, and how many tokens there are."""
+def loss(model: nn.Module, tokens: Tensor) -> Tensor:
+    """What a step of training asks."""
+    return F.cross_entropy(model(tokens[:, :-1]).mT, tokens[:, 1:])
+
+
+def make() -> dict[str, Any]:
+    """All that is asked about."""
     torch.manual_seed(0)
-    texts = torch.randint(VOCABULARY, (8, 20), generator=Generator().manual_seed(1))
-    return Recurrent(), texts, VOCABULARY
+    g = Generator().manual_seed(1)
+    return {
+        "model": Recurrent(),
+        "loss": loss,
+        "tokens": torch.randint(VOCABULARY, (8, 20), generator=g),
+        "vocabulary": VOCABULARY,
+    }

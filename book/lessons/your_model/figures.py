@@ -1,122 +1,224 @@
 """The lesson's figures: what was measured → what is drawn, with its conclusion and description."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
-from attn_notes.doubt.comparing import Compared
+from attn_notes.doubt.losses import Arrow, Targets
 from book.kit import figures as house
-from book.kit.figures import COLOURS, CONTROL, FLOOR, GREY, OURS, PUBLISHED, Picture
+from book.kit.figures import FLOOR, GREY, INK, OURS, PUBLISHED, Picture
 from book.kit.words import number
 
-Seen = Sequence[tuple[int, float, float]]
-"""Of a training: step, loss as it trains, loss on held-out texts."""
+TEXT = 6.3
+"""Inches, as wide as the text; letters of 11.5 points are then read on a phone as well."""
+LETTERS, LARGE = 11.5, 15
+SHOWN = 9
+"""Letters of a text that are drawn."""
 
 
 def emblem() -> Picture:
-    """A model as a square of who reads whom, and a glass over the half that should be empty."""
+    """Four letters in a row, and an arrow from the first that passes over the second."""
     with house.figure(2.6, 1.7) as (fig, ax):
-        for i in range(7):
-            for j in range(7):
-                if j <= i:
-                    ax.plot(j, -i, "s", color=GREY, markersize=8, alpha=0.45)
-        ax.plot(4, -2, "s", color=PUBLISHED, markersize=8)
-        ax.plot(4, -2, "o", markersize=30, markerfacecolor="none", color=FLOOR, markeredgewidth=2)
-        ax.plot([4.9, 6.3], [-2.9, -4.3], color=FLOOR, linewidth=3)
-        ax.set(xlim=(-2, 8.5), ylim=(-6.8, 0.8), xticks=[], yticks=[])
+        for i, colour in enumerate((GREY, GREY, PUBLISHED, GREY)):
+            ax.plot(i, 0, "s", color=colour, markersize=20, alpha=0.55)
+        _arc(ax, 0, 2, 3.0, PUBLISHED)
+        ax.set(xlim=(-0.8, 3.8), ylim=(-0.7, 1.6), xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
+    alt = "Four squares in a row; an arrow leads from the first over the second to the third."
+    return Picture(fig, title="", caption="", alt=alt)
+
+
+def _arc(ax: Axes, start: int, end: int, width: float, colour: str) -> None:
+    """An arrow from above one place to above another."""
+    style = {
+        "arrowstyle": "-|>,head_width=0.25,head_length=0.45",
+        "connectionstyle": f"arc3,rad={-0.55 if end > start else 0.55}",
+        "color": colour,
+        "linewidth": width,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    inward = 0.07 if end > start else -0.07
+    ax.annotate("", (end - inward, 0.32), (start + inward, 0.32), arrowprops=style)
+
+
+def letters(row: Tensor) -> list[str]:
+    """A text as letters, and a dot for what fills it up."""
+    return [chr(ord("a") + k) if 0 <= k < 26 else "•" for k in row.tolist()]
+
+
+def _strip(ax: Axes, texts: Sequence[Sequence[str]], arrows: Sequence[Arrow], high: int) -> None:
+    """Texts in a line, and from each place an arrow to what it is asked for.
+
+    Orange is what goes to another text, to a dot, or farther than to the next, or is heavier than
+    the lightest.
+    """
+    wide = len(texts[0])
+    for i, text in enumerate(texts):
+        for j, token in enumerate(text):
+            x = j + i * (wide + 1)
+            ax.text(x, 0, token, ha="center", va="center", fontsize=LARGE)
+        if i:
+            ax.plot([i * (wide + 1) - 1] * 2, [-0.3, 0.3], color=GREY, linewidth=1)
+    lightest = min((abs(arrow.weight) for arrow in arrows), default=1.0)
+    for a in arrows:
+        if not (0 <= a.place < wide and a.to < wide and max(a.row, a.to_row) < len(texts)):
+            continue
+        start, end = a.place + a.row * (wide + 1), a.to + a.to_row * (wide + 1)
+        heavy = abs(a.weight) / lightest
+        plain = a.row == a.to_row and a.to == a.place + 1 and heavy < 1.05
+        wrong = not plain or texts[a.to_row][a.to] == "•"
+        _arc(ax, start, end, min(1.8 * heavy, 5), PUBLISHED if wrong else OURS)
+    ax.set(xlim=(-0.6, len(texts) * (wide + 1) - 1.4), ylim=(-0.5, 0.75 + 0.45 * high))
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def asked(tokens: Sequence[object], report: Targets) -> Picture:
+    """What the place of each token of the first text is asked for."""
+    ahead = {arrow.to - arrow.place for arrow in report.arrows if arrow.row == arrow.to_row}
+    names = {1: "the next one", 2: "the one after the next"}
+    name = names.get(*ahead) if len(ahead) == 1 else None
+    shown = [str(token) for token in tokens[:SHOWN]]
+    high = max([1, *ahead])
+    with house.figure(TEXT, 1.05 + 0.3 * min(high, 4)) as (fig, ax):
+        _strip(ax, [shown], report.arrows, high)
+    drawn = sum(a.row == a.to_row == 0 and max(a.place, a.to) < len(shown) for a in report.arrows)
     return Picture(
         fig,
-        title="",
-        caption="",
-        alt="A triangle of small squares, who may read whom, and a magnifying glass over one that "
-        "stands outside it.",
+        title=f"Each place is asked for {name}" if name else "What each place is asked for",
+        caption="An arrow leads from what was just read to what the loss wants there.",
+        alt=f"In a row stand {' '.join(shown)}, and {drawn} arrows lead "
+        f"{f'from one to {name}' if name else 'from what was read to what is asked for'}.",
     )
 
 
-def training(planted: Seen, mended: Seen, floor: float) -> Picture:
-    """The loss as it trains and on held-out texts, of both models, beside the floor."""
-    (steps, seen, held), (_, honest, kept) = (zip(*each, strict=True) for each in (planted, mended))
-    below = seen[-1] < floor < held[-1]
-    with house.figure(5.5, 3.2) as (fig, ax):
-        ax.axhspan(0, floor, color=GREY, alpha=0.13, linewidth=0)
-        ax.axhline(floor, color=FLOOR, linewidth=1)
-        ax.text(0.02 * steps[-1], 0.2 * floor, "below the floor", va="center", fontsize=10)
-        ax.plot(steps, held, color=PUBLISHED, linestyle="--", label="held out")
-        ax.plot(steps, seen, color=PUBLISHED, label="as it trains")
-        ax.plot(steps, honest, color=OURS, label="mended, as it trains")
-        ax.plot(steps, kept, color=OURS, linestyle="--", label="mended, held out")
-        ax.set(xlabel="step", ylabel="nats a token", xlim=(0, steps[-1]), ylim=(0, 5))
-        house.label_lines(ax)
+def curves(seen: Mapping[str, Sequence[float]]) -> Picture:
+    """Two losses as they fall, and where they end."""
+    (one, first), (other, second) = seen.items()
+    ends = [number(each[-1]) for each in (first, second)]
+    alike = max(first[-1], second[-1]) < 0.05
+    with house.figure(TEXT, 2.7) as (fig, ax):
+        ax.plot(first, color=PUBLISHED, linewidth=3.4, alpha=0.75)
+        ax.plot(second, color=OURS, linewidth=1.6, linestyle="--")
+        ax.axhline(0, color=FLOOR, linewidth=1)
+        for at, name, colour in ((0.72, one, PUBLISHED), (0.5, other, OURS)):
+            ax.text(0.98, at, name, transform=ax.transAxes, ha="right", color=colour,
+                    fontsize=LETTERS)  # fmt: skip
+        ax.set(xlim=(0, len(first) - 1), ylim=(-0.1, 3.6))
+        ax.set_xlabel("step of training", fontsize=LETTERS)
+        ax.set_ylabel("loss, in nats", fontsize=LETTERS)
+        ax.tick_params(labelsize=LETTERS)
     return Picture(
         fig,
-        title="Too good as it trains, useless when asked"
-        if below
-        else "As it trains and on held-out texts",
-        caption="The planted model in orange: as it trains it ends far below the floor, on "
-        "held-out texts it leaves the picture. Every batch is drawn anew."
-        if below
-        else "Every batch is drawn anew.",
-        alt=f"Four curves over {steps[-1]} steps, and a line at the floor, {number(floor)} nats. "
-        f"The planted model ends at {number(seen[-1])} as it trains and at {number(held[-1])} on "
-        f"held-out texts, the mended one at {number(honest[-1])} and {number(kept[-1])}.",
+        title="Two losses that nobody could tell apart" if alike else "Two losses as they fall",
+        caption="One model was asked for the wrong letter, the other for the right one.",
+        alt=f"Two curves over {len(first) - 1} steps of training. {one.capitalize()}: it ends at "
+        f"{ends[0]} nats. {other.capitalize()}: {ends[1]}.",
     )
 
 
-def influences(trained: Tensor, asked: Tensor) -> Picture:
-    """Who reads whom while the model trains, and when it is asked: [reader, read] each."""
-    t = len(trained)
-    ahead = [float(moved.triu(1).max()) > 1e-3 for moved in (trained, asked)]
-    with house.figure(5.5, 2.7, 1, 2) as (fig, axes):
-        for ax, moved, name in zip(
-            axes, (trained, asked), ("in training mode", "in evaluation mode"), strict=True
-        ):
-            house.heat_map(ax, moved / moved.max())
-            ax.plot([-0.5, t - 0.5], [-0.5, t - 0.5], color=COLOURS[1], linewidth=1)
-            ax.set(title=name, xlabel="token that is changed", xticks=[], yticks=[])
-        axes[0].set_ylabel("logits that move")
-    counts = [int((moved.triu(1) > 1e-3).sum()) for moved in (trained, asked)]
+def mistakes(texts: Mapping[str, Tensor], reports: Mapping[str, Targets]) -> Picture:
+    """Losses that ask for something else: two short texts each, and their arrows."""
+    with house.figure(TEXT, 1.25 * len(reports), len(reports), 1) as (fig, axes):
+        for ax, (name, report) in zip(axes, reports.items(), strict=True):
+            _strip(ax, [letters(row) for row in texts[name]], report.arrows, 1)
+            ax.set_title(name, fontsize=LARGE - 1, loc="left", pad=0)
+    said = [f"{name}: {report.bad[0].found}" for name, report in reports.items()]
     return Picture(
         fig,
-        title="In training it reads ahead, and only then"
-        if ahead == [True, False]
-        else "Who reads whom",
-        caption="A cell that stands out: the token of its column is changed, and the logits of its "
-        "row move. Above the line they do so before the token has come.",
-        alt=f"Two squares of {t} by {t} cells. Above the diagonal {counts[0]} cells stand out in "
-        f"training mode, {counts[1]} in evaluation mode.",
+        title="Three more that were found in public",
+        caption="What is wrong is orange. A bar parts two texts, a dot fills one up, and a thick "
+        "arrow counts for more.",
+        alt="Two texts of five letters, three times, with arrows. " + ". ".join(said) + ".",
     )
 
 
-def rates(compared: Compared) -> Picture:
-    """At each rate where the seeds for tuning ended, and where fresh ones did at the best."""
-    ours, theirs = compared.swept
-    lowest = min(ours)
-    ahead = ours[lowest] < theirs[lowest] and compared.verdict is None
-    with house.figure(5.5, 2.9, 1, 2, width_ratios=(2, 1)) as (fig, (left, right)):
-        arms = (
-            ("with the factor", ours, compared.ours, OURS),
-            ("without", theirs, compared.theirs, CONTROL),
-        )
-        for i, (name, swept, ends, colour) in enumerate(arms):
-            left.plot([*swept], [*swept.values()], "o-", color=colour, label=name)
-            shift = torch.linspace(-0.15, 0.15, len(ends))
-            right.plot(i + shift, ends, "o", color=colour, markersize=4)
-        left.set(xscale="log", xlabel="learning rate", ylabel="nats a token")
-        left.legend(fontsize=10)
-        right.set(xlim=(-0.6, 1.6), ylabel="at the best rate")
-        right.set_xticks([0, 1], ["with", "without"])
-    middles = [number(float(each.median())) for each in (compared.ours, compared.theirs)]
-    low = [number(each[lowest]) for each in (ours, theirs)]
+def tools() -> Picture:
+    """What a no of each of six more tools looks like, as a drawing."""
+    with house.figure(TEXT, 6.2, 3, 2, gridspec_kw={"hspace": 0.12, "wspace": 0.1}) as (fig, axes):
+        drawn = (_ahead, _floor, _compared, _sloped, _twins, _sums)
+        for ax, draw, (name, asks) in zip(axes.flat, drawn, TOOLS.items(), strict=True):
+            draw(ax)
+            ax.set_title(asks, fontsize=LETTERS, loc="left", pad=19)
+            ax.text(0, 1.03, name, transform=ax.transAxes, va="bottom",
+                    fontsize=LETTERS, color=GREY, family="monospace")  # fmt: skip
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set(visible=True, color=GREY, alpha=0.4)
     return Picture(
         fig,
-        title="At a low rate the factor wins; at the best rates nothing can be told"
-        if ahead
-        else "Each at its own rates, and at its best",
-        caption="Left, the mean of the seeds for tuning at each rate. Right, other seeds, each "
-        "way at its own best rate; the scale is finer.",
-        alt=f"Left, two curves over {len(ours)} rates: at {lowest:g} the one with the factor ends "
-        f"at {low[0]}, the one without at {low[1]}. Right, {len(compared.ours)} dots each at the "
-        f"best rates, medians {middles[0]} and {middles[1]}.",
+        title="Six more questions, and how a bad answer looks",
+        caption="These are drawings, and nothing here was measured.",
+        alt="Six drawings: "
+        "a triangle of squares with one outside of it, a curve that falls through a line, two "
+        "crowds of dots at one height, two straight lines of which one is less steep, a text that "
+        "stands on both sides, and bars that are higher together than one.",
     )
+
+
+TOOLS = {
+    "causal": "Does it read ahead?",
+    "floor": "Can a loss be so low?",
+    "compare": "Was it the new part?",
+    "slope": "Does its gradient fit?",
+    "twins": "Has it seen the test?",
+    "proper": "Are these chances?",
+}
+"""Six more of the tools, and what each asks."""
+
+
+def _ahead(ax: Axes) -> None:
+    for i in range(6):
+        ax.plot(range(i + 1), [-i] * (i + 1), "s", color=GREY, markersize=9, alpha=0.45)
+    ax.plot(4, -1, "s", color=PUBLISHED, markersize=9)
+    ax.set(xlim=(-4, 9.5), ylim=(-5.7, 0.7))
+
+
+def _floor(ax: Axes) -> None:
+    x = torch.linspace(0, 1, 50)
+    ax.axhspan(-0.3, 0.3, color=GREY, alpha=0.15, linewidth=0)
+    ax.axhline(0.3, color=FLOOR, linewidth=1.2)
+    ax.plot(x, (-4 * x).exp(), color=PUBLISHED)
+    ax.text(0.02, 0.02, "the floor", fontsize=LETTERS)
+    ax.set(xlim=(0, 1), ylim=(-0.15, 1.1))
+
+
+def _compared(ax: Axes) -> None:
+    for at, heights, colour, name in (
+        (0.3, (0.5, 0.3, 0.72, 0.42, 0.6, 0.38), PUBLISHED, "with"),
+        (0.7, (0.36, 0.62, 0.44, 0.7, 0.3, 0.52), OURS, "without"),
+    ):
+        ax.plot(at + torch.linspace(-0.12, 0.12, 6), heights, "o", color=colour, markersize=5)
+        ax.text(at, -0.02, name, ha="center", va="top", fontsize=LETTERS, color=colour)
+    ax.set(xlim=(0, 1), ylim=(-0.2, 1))
+
+
+def _sloped(ax: Axes) -> None:
+    ax.plot([0, 1], [1, 0], color=OURS)
+    ax.plot([0, 1], [1, 0.5], color=PUBLISHED)
+    ax.text(1.03, 0, "right", va="center", fontsize=LETTERS, color=OURS)
+    ax.text(1.03, 0.5, "wrong", va="center", fontsize=LETTERS, color=PUBLISHED)
+    ax.set(xlim=(-0.1, 1.45), ylim=(-0.15, 1.1))
+
+
+def _twins(ax: Axes) -> None:
+    for x, words, name in ((0.2, ("a cat", "so it is", "no rain"), "training"),
+                           (0.8, ("one day", "no rain", "at last"), "test")):  # fmt: skip
+        ax.text(x, 0.94, name, ha="center", fontsize=LETTERS, color=GREY)
+        for i, text in enumerate(words):
+            ax.text(x, 0.7 - 0.28 * i, text, ha="center", va="center", fontsize=LETTERS,
+                    color=PUBLISHED if text == "no rain" else INK)  # fmt: skip
+    ax.plot([0.38, 0.62], [0.14, 0.42], color=PUBLISHED)
+    ax.set(xlim=(0, 1), ylim=(0, 1.1))
+
+
+def _sums(ax: Axes) -> None:
+    height = 0.0
+    for part, colour in ((0.5, OURS), (0.3, OURS), (0.2, OURS), (0.35, PUBLISHED)):
+        ax.bar(0.5, part - 0.02, 0.2, bottom=height, color=colour, alpha=0.8)
+        height += part
+    ax.axhline(1, color=FLOOR, linewidth=1.2)
+    ax.text(0.02, 1.05, "one", fontsize=LETTERS)
+    ax.set(xlim=(0, 1), ylim=(0, 1.45))

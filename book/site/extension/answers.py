@@ -16,9 +16,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from book.site.dependencies import lesson_of, pages_of
 from book.site.extension import cells, numbers
 
-FOLDERS = ("book", "book/evidence")
 ONLY = 'The page cannot try this one: {why}. <a href="{index}">A notebook</a> tries it.'
 AWAY = "Where this page comes from a server, with JavaScript, it is answered here."
 
@@ -37,7 +37,8 @@ def _lessons(app: Sphinx) -> list[str]:
 def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:
     from book.page.code import answers  # only where it is asked for
 
-    return answers.of_lesson([Path(app.srcdir) / f / f"{stem}.ipynb" for f in FOLDERS], stem)
+    root = Path(app.srcdir)
+    return answers.of_lesson([root / path for path in pages_of(root, stem)], stem)
 
 
 def _write(app: Sphinx) -> None:
@@ -50,12 +51,11 @@ def _write(app: Sphinx) -> None:
 
 
 def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    folder, _, stem = page.rpartition("/")
-    if app.builder.format != "html" or folder not in FOLDERS:
+    stem = lesson_of(page)
+    path = Path(app.env.doc2path(page))
+    if app.builder.format != "html" or stem not in set(_lessons(app)):
         return
-    if stem not in set(_lessons(app)):
-        return
-    sources = cells.sources_of(Path(app.env.doc2path(page)))
+    sources = cells.sources_of(path)
     static = cells.way_to_static(app, page)
     found, _ = _lesson(app, stem)
     here = [x for x in found if not x.why_not]

@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+from book.site.dependencies import lesson_page
 from book.site.extension import numbers
 
 
@@ -44,14 +45,16 @@ class Lessons(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """One list."""
-        book = Path(self.env.srcdir) / "book"
-        found = [read(book / f"{stem}.ipynb") for stem in numbers.lessons(Path(self.env.srcdir))]
-        for card in found:
-            self.env.note_dependency(str(book / f"{card.stem}.ipynb"))
+        root = Path(self.env.srcdir)
+        pages = [lesson_page(stem) for stem in numbers.lessons(root)]
+        for page in pages:
+            self.env.note_dependency(str(root / page))
+        found = [read(root / page) for page in pages]
         here = self.env.app.builder.get_relative_uri
+        to = [here(self.env.docname, page.with_suffix("").as_posix()) for page in pages]
         entries = [
-            entry(card, found[:n], here(self.env.docname, f"book/{card.stem}"), emblem(card.stem))
-            for n, card in enumerate(found)
+            entry(card, found[:n], address, emblem(card.stem))
+            for n, (card, address) in enumerate(zip(found, to, strict=True))
         ]
         text = f'<ol class="lesson-map">{"".join(entries)}</ol>'
         return [nodes.raw(text=text, format="html")]

@@ -12,13 +12,14 @@ import json
 import shutil
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from book.site.dependencies import lesson_page
 from book.site.extension import numbers
 
 FOLDER = "cell"  # in `_static`
@@ -116,7 +117,7 @@ def _write(app: Sphinx) -> None:
     for path in source.iterdir():
         shutil.copyfile(path, folder / path.name)
     for stem in _lessons(app):
-        sources = sources_of(Path(app.srcdir) / "book" / f"{stem}.ipynb")
+        sources = sources_of(Path(app.srcdir) / lesson_page(stem))
         told = {
             cell.name: cell.told(sources[cell.of], sources[cell.needs] if cell.needs else "")
             for cell in cells_of(stem)
@@ -126,8 +127,8 @@ def _write(app: Sphinx) -> None:
 
 
 def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    folder, _, stem = page.rpartition("/")
-    if app.builder.format != "html" or folder != "book" or stem not in set(_lessons(app)):
+    stem = PurePosixPath(page).name
+    if app.builder.format != "html" or stem not in set(_lessons(app)):
         return
     sources = sources_of(Path(app.env.doc2path(page)))
     static = way_to_static(app, page)

@@ -1,19 +1,20 @@
 """Where *Next* leads, and what the menu folds: both follow from `_toc.yml` and its folders.
 
-Pages of one folder follow one another: a lesson leads to the next lesson. A page below one of
-another folder, as the evidence below a lesson, leads back to that one, and the menu shows it there
-alone. A part with a folder of its own, as the reference, is folded until one is in it.
+A lesson leads to the next lesson, and the pages of another folder to one another. What stands below
+a lesson, as its evidence, leads back to it, and the menu shows it there alone. A part with a folder
+of its own, as the reference, is folded until one is in it.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import Any
 
 from bs4 import BeautifulSoup
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
+
+from book.site.dependencies import lesson_of
 
 
 def setup(app: Sphinx) -> None:
@@ -27,18 +28,22 @@ def ways(above: Mapping[str, str | None]) -> dict[str, dict[str, str]]:
     Args:
         above: all pages in their order, each with the one that it stands below; the first has none.
 
-    >>> below = ways({"index": None, "cats": "index", "more/cats": "cats", "dogs": "index"})
-    >>> below["cats"], below["more/cats"]
-    ({'prev': 'index', 'next': 'dogs'}, {'back': 'cats'})
+    >>> cats, dogs = "book/lessons/cats/cats", "book/lessons/dogs/dogs"
+    >>> found = ways({"book/index": None, cats: "book/index", f"{cats}_more": cats, dogs: cats})
+    >>> found[cats], found[f"{cats}_more"]
+    ({'prev': 'book/index', 'next': 'book/lessons/dogs/dogs'}, {'back': 'book/lessons/cats/cats'})
     """
     root = next(iter(above))
     found: dict[str, dict[str, str]] = {page: {} for page in above}
-    chains: dict[PurePosixPath, list[str]] = {}
+    rooms: dict[str, str] = {}
     for page, other in above.items():
-        if not other or other == root or _folder(other) == _folder(page):
-            chains.setdefault(_folder(page), []).append(page)
-        else:
+        if other and lesson_of(page) and lesson_of(page) == lesson_of(other):
             found[page]["back"] = other
+        else:
+            rooms[page] = rooms[other] if other and other != root else _room(page)
+    chains: dict[str, list[str]] = {}
+    for page, room in rooms.items():
+        chains.setdefault(room, []).append(page)
     for chain in chains.values():
         for one, other in pairwise(chain):
             found[one]["next"] = other
@@ -67,8 +72,9 @@ def folded(menu: BeautifulSoup, captions: Collection[str]) -> BeautifulSoup:
     return menu
 
 
-def _folder(page: str) -> PurePosixPath:
-    return PurePosixPath(page).parent
+def _room(page: str) -> str:
+    """The folder that a page of the contents stands in; that of the book for a lesson."""
+    return "book" if lesson_of(page) else page.rpartition("/")[0]
 
 
 def _lead(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> None:
@@ -83,7 +89,7 @@ def _lead(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> N
     captions = {
         part["caption"]
         for part in app.env.tocs[root].findall(addnodes.toctree)
-        if _folder(part["entries"][0][1]) != _folder(root)
+        if _room(part["entries"][0][1]) != _room(root)
     }
     menu: Callable[..., BeautifulSoup] = context["generate_toctree_html"]
     context["generate_toctree_html"] = lambda **how: folded(menu(**how), captions)

@@ -1,8 +1,8 @@
 """The number of a lesson follows from `_toc.yml`: a page writes `[#](STEM.ipynb)` to show it.
 
 So the lessons can change places, and no page has to be told. A lesson is a file that the contents
-list directly in `book`, in a part with numbers where there are parts; the notes for teaching it,
-`[#](teaching/STEM.md)`, have its number.
+list as `book/lessons/STEM/STEM`, in a part with numbers where there are parts; its notes for
+teaching, `[#](../STEM/teaching.md)`, have its number.
 """
 
 import re
@@ -20,8 +20,8 @@ def setup(app: Sphinx) -> None:
 def numbered(source: str, stems: list[str]) -> str:
     """A page's source with the number of a lesson in each `[#…]` that leads to one.
 
-    >>> numbered("See [#](../cats.ipynb) and [#. Dogs](teaching/dogs.md).", ["dogs", "cats"])
-    'See [2](../cats.ipynb) and [1. Dogs](teaching/dogs.md).'
+    >>> numbered("See [#](../cats/cats.ipynb) and [#](dogs/teaching.md).", ["dogs", "cats"])
+    'See [2](../cats/cats.ipynb) and [1](dogs/teaching.md).'
 
     Raises:
         ValueError: one leads to a page that is no lesson.
@@ -32,9 +32,8 @@ def numbered(source: str, stems: list[str]) -> str:
             raise ValueError(f"{link[0]} leads to no lesson, and so has no number")
         return f"[{stems.index(link['stem']) + 1}{link['rest']}"
 
-    return re.sub(
-        r"\[#(?P<rest>[^]]*\]\((?:[\w.]+/)*(?P<stem>\w+)\.(?:ipynb|md)\))", number, source
-    )
+    to = r"(?:[\w.]+/)*(?P<stem>\w+)(?:\.ipynb|/teaching\.md)"
+    return re.sub(rf"\[#(?P<rest>[^]]*\]\({to}\))", number, source)
 
 
 def lessons(root: Path) -> list[str]:
@@ -42,7 +41,7 @@ def lessons(root: Path) -> list[str]:
     contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     parts = [part for part in contents.get("parts", []) if part.get("numbered")] or [contents]
     listed = [chapter["file"] for part in parts for chapter in part.get("chapters", [])]
-    return [file.removeprefix("book/") for file in listed if re.fullmatch(r"book/\w+", file)]
+    return [found[1] for file in listed if (found := re.fullmatch(r"book/lessons/(\w+)/\1", file))]
 
 
 def _number(app: Sphinx, page: str, source: list[str]) -> None:

@@ -67,15 +67,15 @@ def filled(lines: list[str], address: str) -> list[str]:
 
 
 def launches(address: str, chapter: str) -> dict[str, str]:
-    """The links that open a chapter's notebook elsewhere, by name; none without an address.
+    """The links that open a notebook of `book` elsewhere, by name; none without an address.
 
     Colab, Binder and Codespaces know repositories of GitHub; a hub pulls from any.
 
-    >>> launches("https://github.com/owner/name", "trm")["Colab"]
-    'https://colab.research.google.com/github/owner/name/blob/editions/plain/trm.ipynb'
-    >>> list(launches("https://example.org/name", "trm"))
+    >>> launches("https://github.com/owner/name", "pets/cats")["Colab"]
+    'https://colab.research.google.com/github/owner/name/blob/editions/plain/pets/cats.ipynb'
+    >>> list(launches("https://example.org/name", "pets/cats"))
     ['a JupyterHub']
-    >>> launches("", "trm")
+    >>> launches("", "pets/cats")
     {}
     """
     address = _without_ending(address)  # a hub's folder would end so, too
@@ -108,11 +108,11 @@ def source(address: str, file: str) -> dict[str, str]:
 
     Where a file stands is known of GitHub alone.
 
-    >>> source("https://github.com/owner/name", "book/trm.ipynb")["link"]
-    'https://github.com/owner/name/blob/HEAD/book/trm.ipynb'
-    >>> source("https://example.org/name", "book/trm.ipynb")
+    >>> source("https://github.com/owner/name", "book/pets/cats.ipynb")["link"]
+    'https://github.com/owner/name/blob/HEAD/book/pets/cats.ipynb'
+    >>> source("https://example.org/name", "book/pets/cats.ipynb")
     {'words': 'Source of this book', 'link': 'https://example.org/name'}
-    >>> source("", "book/trm.ipynb")
+    >>> source("", "book/pets/cats.ipynb")
     {}
     """
     address = _without_ending(address)
@@ -132,7 +132,7 @@ def _add_source(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree
 
 
 def _add_launches(app: Sphinx, doctree: nodes.document) -> None:
-    chapter = app.env.docname.rpartition("/")[2]
+    chapter = app.env.docname.removeprefix("book/")
     found = launches(os.environ.get("SITE_REPOSITORY", ""), chapter)
     if not found:
         return

@@ -36,6 +36,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import OptionSpec
 
 from book.page.bundle import FOLDERS, LESSONS, files
+from book.site.dependencies import lesson_of, lesson_page
 
 HOST = "widget-host.js"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -59,12 +60,13 @@ class LiveWidget(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The widget's state and view, as myst-nb writes them on the chapter's own page."""
-        name, path = self.env.relfn2path(self.arguments[0] + ".ipynb")
-        if not Path(path).is_file():
+        name = lesson_page(self.arguments[0]).as_posix()
+        path = Path(self.env.srcdir, name)
+        if not path.is_file():
             raise self.error(f"there is no notebook {name} to take a widget from")
         self.env.note_dependency(name)
         try:
-            notebook = json.loads(Path(path).read_text("utf-8"))
+            notebook = json.loads(path.read_text("utf-8"))
             model, state = first_widget(notebook, self.arguments[0], self.options.get("tag"))
         except LookupError as error:
             raise self.error(f"{name}: {error.args[0]}") from error
@@ -139,9 +141,10 @@ def _place(view: str, stem: str, model: dict[str, Any] | None) -> str:
     # book.css keeps as much free
     style = f"--opens-wide: {wide}rem; --opens: {page}rem; --opens-narrow: {narrow}rem"
     site = os.environ.get("SITE_URL", "").rstrip("/")
-    at = f"{site}/book/{stem}.html".lstrip("/")  # where it lives, for paper
+    at = f"{site}/{lesson_page(stem).with_suffix('.html').as_posix()}"
     kinds = f"live-widget {stem} {module}"
-    return f'<div class="{kinds}" data-at="{at}" style="{style}">{view}{NO_SCRIPT}</div>'
+    where = at.lstrip("/")  # where it lives, for paper
+    return f'<div class="{kinds}" data-at="{where}" style="{style}">{view}{NO_SCRIPT}</div>'
 
 
 def _copy_host(app: Sphinx) -> None:
@@ -193,5 +196,5 @@ def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         text = raw.astext()
         if text.startswith(start):
             view, _ = json.JSONDecoder().raw_decode(text, len(start))
-            place = _place(text, page.rpartition("/")[2], models.get(view["model_id"]))
+            place = _place(text, lesson_of(page), models.get(view["model_id"]))
             raw.replace_self(nodes.raw(text=place, format="html"))

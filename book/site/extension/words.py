@@ -24,6 +24,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from book.site.dependencies import lesson_of
 from book.site.extension import punctuation
 
 PAGE = "book/reference/glossary"
@@ -229,8 +230,7 @@ def _mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 item[-1].insert(0, nodes.raw(text=word.picture, format="html"))
         return
     address = app.builder.get_relative_uri(page, PAGE)
-    folder, _, stem = page.rpartition("/")
-    if folder in ("book", "book/evidence"):
+    if stem := lesson_of(page):
         mark(doctree, [word for word in words if stem in word.lessons], address)
     for link, _ in links(doctree, address):
         link["classes"].append("attn-word")

@@ -15,7 +15,7 @@ WORDS = [sorting.decode(ids) for ids in measure.texts()[:, :3].tolist()]
 
 
 def said(page: Reading) -> None:
-    lesson, teaching = page("attention"), page("teaching/attention")
+    lesson, teaching = page("attention"), page("teaching")
     the_models_of_the_pictures(lesson)
     cab_in_the_middle_of_its_work(lesson)
     a_query_turned_to_another_letter_writes_it(lesson)

@@ -45,7 +45,7 @@ def pulled(ours: str, theirs: str = pull.ALL_SIX) -> list[Finding]:
 
 
 def said(page: Reading) -> None:
-    lesson, proof, teaching = map(page, ("deep_qkv", "evidence/deep_qkv", "teaching/deep_qkv"))
+    lesson, proof, teaching = map(page, ("deep_qkv", "deep_qkv_evidence", "teaching"))
     for part in (settings, the_gate, the_race, the_loss, gradients, one_sorter, all_sorters):
         part(lesson, proof)
     the_failed_one(proof)

@@ -12,11 +12,12 @@ from attn_notes.analysis import statistics
 from attn_notes.models.deep_qkv import Config
 from attn_notes.training.ensemble import Run
 from book.lessons.deep_qkv import checks, recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
 from .wrong import leak
 
-CHAPTER = exercises.ROOT / "book" / "deep_qkv.ipynb"
+CHAPTER = exercises.ROOT / lesson_page("deep_qkv")
 
 
 def test_a_detector_that_draws_is_held_to_its_worst() -> None:

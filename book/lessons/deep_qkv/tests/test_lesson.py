@@ -12,9 +12,10 @@ from torch.testing import assert_close
 from attn_notes.models.deep_qkv import Config, Sorter
 from attn_notes.tasks import sorting
 from book.lessons.deep_qkv import recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-LESSON = exercises.ROOT / "book" / "deep_qkv.ipynb"
+LESSON = exercises.ROOT / lesson_page("deep_qkv")
 CELLS = exercises.cells(LESSON)
 
 

@@ -4,14 +4,16 @@ import math
 from functools import cache
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from attn_notes.analysis import statistics
+from attn_notes.analysis import leaks, statistics
 from attn_notes.analysis.statistics import Finding
+from attn_notes.models.dialectical import LanguageModel
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import VOCABULARY, Brackets
 from book.kit.words import number, percent, span
-from book.lessons.dialectical import checks, claims, evidence, figures, measure, recipe
+from book.lessons.dialectical import checks, claims, decoding, evidence, figures, measure, recipe
+from book.lessons.dialectical.widget import BracketGenerator
 from tests.pages.said import COUNT, Reading, Says, Told
 
 found = cache(evidence.recorded)
@@ -26,7 +28,8 @@ NOTHING = math.log(len(VOCABULARY))  # what knowing nothing costs
 
 
 def said(page: Reading) -> None:
-    pages = page("dialectical"), page("evidence/dialectical"), page("teaching/dialectical")
+    pages = page("dialectical"), page("dialectical_evidence"), page("teaching")
+    of_bans(page("dialectical_writing"))
     for of in (of_settings, of_readings, of_parts, of_halting, of_writing, of_methods):
         of(*pages)
 
@@ -56,15 +59,16 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
     ours, theirs = (record["runs"]["published"]["parameters"]
                     for record in (found().parts, found().published))
     words = sum(math.comb(2 * n, n) // (n + 1) for n in range(TASK.fewest, TASK.pairs + 1))
-    lesson(f"can be worked out exactly: {TASK.floor:.3f} [nats]",
-           f"one to {COUNT[TASK.pairs]} pairs of brackets, put together",
-           f"With probability {TASK.filler:g} filler follows",
-           f"begins again, {COUNT[recipe.PUBLISHED.steps]} times",
-           f"from the same {COUNT[LIVE.seeds]} [seeds]", f"are the {COUNT[LIVE.seeds]} seeds above")
-    lesson(f"are {COUNT[RECORDED.seeds]}, trained half as long again",
-           where=LIVE.steps * 1.5 == RECORDED.steps)
-    lesson(f"{ours:,} parameters, a fifteenth of the author's {theirs:,}",
-           where=round(theirs / ours) == 15)
+    most, first = COUNT[TASK.pairs], TASK.entropies(brackets.encode("(")[None])
+    lesson(f"The mean is {TASK.floor:.3f} nats, the [floor]", f"still pays {float(first):.2f} here",
+           f"one to {most} pairs of brackets, each number equally likely",
+           f"In one case of {COUNT[round(1 / TASK.filler)]} it is filler",
+           f"if there are {most}, in one of {most}", f"in which a coin costs {math.log(2):.2f}",
+           f"It reads {COUNT[recipe.PUBLISHED.steps]} times over",
+           f"from the same {COUNT[LIVE.seeds]} [seeds]",
+           f"There are {COUNT[len(VOCABULARY)]} signs, padding among them",
+           f"pays {number(NOTHING, 2)}, the logarithm of {COUNT[len(VOCABULARY)]}")
+    lesson("a fifteenth of the weights of the author’s", where=round(theirs / ours) == 15)
     proof(f"which of the {words} strings of brackets it is",
           f"cut at {TASK.length} characters here, where the source cuts at {Brackets().length}",
           rf"What knowing nothing costs is $\ln {len(VOCABULARY)} = {number(NOTHING, 2)}$")
@@ -74,25 +78,34 @@ def of_settings(lesson: Says, proof: Says, teacher: Says) -> None:
 @torch.no_grad()
 def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     paid, alone = (found().saw("published", what) for what in ("loss", "loss on prefixes"))
-    lesson("as published and trained, the model gets below 1.1", failed=[told(BELOW)],
-           where=between(1.0, paid, 1.1))
+    lesson("trained it, and it pays less than 1.1", "pays less than 1.1 nats a character",
+           failed=[told(BELOW)], where=between(1.0, paid, 1.1))
+    shown = brackets.encode(BracketGenerator().text)[None]
+    moved = leaks.influence(evidence.model("published"), shown, len(VOCABULARY))
+    lesson("Earlier bars move", where=bool((moved[:-1, -1] > 0.01).all()))
     proof("Its loss is a quarter of a nat below the floor", failed=[told(BELOW)],
           where=round(4 * middle("published"), 1) == -1)
-    lesson("As published the model pays less than anybody can", "had to be reading the answers",
+    lesson("As published the model pays less than anybody can",
            held=[told(ABOVE), told("Mask mended: every seed ends")], failed=[told(BELOW)])
-    for page, words in ((lesson, "it is honest, and one or two hundredths of a nat above"),
+    for page, words in ((lesson, "it is honest, and ends one or two hundredths of a nat above"),
                         (proof, "it is honest and within two hundredths of a nat"),
                         (teacher, "Between one and two hundredths of a nat")):
         page(words, held=[told(ABOVE), told(HONEST)],
              where=between(0.01, found().ends["published, masked"], 0.02))
-    lesson("costs it more than twelve nats", "It never learnt to predict",
-           rf"where knowing nothing costs $\ln {len(VOCABULARY)} = {number(NOTHING, 2)}$",
-           where=12 < alone.min() < 13)
+    lesson(f"As published each pays {alone.min():.1f} nats or more",
+           "it never learnt to predict", "one in 160,000", "sure of the wrong things",
+           "the published model does worse than knowing nothing",
+           "it did worse than knowing nothing",
+           where=bool((alone > 6 * NOTHING).all()) and round(math.exp(12), -4) == 160_000)
     proof("pays more than six times as much in every seed", where=6 < alone.min() / NOTHING < 7)
     teacher("show that the loss on *prefixes* is terrible", where=bool((alone > NOTHING).all()))
     no_dearer = [statistics.within(found().saw(kind, "loss on prefixes"), found().saw(kind, "loss"),
                                    1e-3) for kind in ("published, masked", "corrected")]
-    lesson("The mended one pays what it always paid", held=[told(HONEST)], where=no_dearer[0])
+    seeds = COUNT[RECORDED.seeds].capitalize()
+    lesson(f"{seeds} models of either kind, trained half as long again",
+           where=LIVE.steps * 1.5 == RECORDED.steps)
+    lesson("With a mended mask they pay on beginnings what they pay on whole strings",
+           held=[told(HONEST)], where=no_dearer[0])
     proof("The mended ones pay what they pay on whole strings", where=all(no_dearer))
     proof("reads the whole string, through two readings that are one, and no token halts",
           failed=[told(f"As published: {claim}") for claim in (
@@ -104,18 +117,16 @@ def of_readings(lesson: Says, proof: Says, teacher: Says) -> None:
     proof("The published mask makes attention even; the mended one keeps it to the past",
           where=bool((even - 1 / len(even)).abs().max() < 1e-6) and not held.triu(1).any())
     large = {kind: run["excess"][-1] for kind, run in found().published["runs"].items()}
-    for page, words in ((lesson, "At the full size [the loss falls below the floor as well]"),
+    for page, words in ((lesson, "At full size [the loss falls below the floor as well]"),
                         (proof, "At the published size, too, the loss ends below the floor")):
         page(words, where=max(large["published"]) < 0 < min(large["corrected"]))
 
 
 @torch.no_grad()
-def of_parts(lesson: Says, proof: Says, teacher: Says) -> None:
+def of_parts(_: Says, proof: Says, teacher: Says) -> None:
     streams, halt = told("Corrected: “Opposed streams”"), told("Corrected: “per-token halting”")
-    lesson("do what they are called: there are two attentions", held=[streams, halt])
     proof("all five parts mended they do what they are called", held=[streams, halt])
-    for page, words in ((lesson, "they buy no lower loss that shows"),
-                        (proof, "the whole buys no lower loss than plain recursion that shows"),
+    for page, words in ((proof, "the whole buys no lower loss than plain recursion that shows"),
                         (teacher, "the whole is not lower than a plain recursion")):
         page(words, untold=part("corrected", "plain recursion"))
     before = found().inside["runs"]["published"]["untrained"]
@@ -129,8 +140,6 @@ def of_parts(lesson: Says, proof: Says, teacher: Says) -> None:
     proof("Once mended, the two readings differ", held=[streams],
           where=bool(seen.tension[0, 0].max() > 0.1))
     change = found().tension("no halting")[:, -1] - found().tension("no halting")[:, 0]
-    lesson("here some seeds have it so and others the reverse", untold=[told("Tension is higher")],
-           where=both_signs(found().doubt()))
     proof("in some seeds tension is higher where there is doubt and in others lower",
           "along the recursion it falls in some and rises in others",
           "Tension goes with doubt in some seeds and against it in others",
@@ -160,8 +169,7 @@ def of_parts(lesson: Says, proof: Says, teacher: Says) -> None:
 
 def of_halting(_: Says, proof: Says, __: Says) -> None:
     tau, signs = recipe.WHOLE.tension_tau, COUNT[len(recipe.TOLD)]
-    moves, steps = ({each: found().against_depth(each, equal) for each in recipe.TOLD}
-                    for equal in ("moves", "steps"))
+    moves = {each: found().against_depth(each) for each in recipe.TOLD}
     saved = STEPS - found().at_work("corrected")[1][-1, :, 0]
     first = found().saw("corrected", "first token saves")
     less, more = (COUNT[int((sign * moves[tau] > 0).sum())] for sign in (-1, 1))
@@ -170,16 +178,11 @@ def of_halting(_: Says, proof: Says, __: Says) -> None:
           "At equal moves, halting by tension helps some seeds and harms others",
           untold=[told(f"{claims.HALTING} {each} ") for each in recipe.TOLD],
           where=both_signs(*moves.values()))
-    proof("At equal steps, halting by tension helps some seeds and harms others",
-          where=both_signs(*steps.values()))
     proof(f"The models save {span(saved, 2)} of {STEPS} steps there",
           f"accounts for {percent(first.min(), 0)} to {percent(first.max(), 0)} %")
-    lost = [torch.tensor([seed[d][0] for seed in found().members("corrected", "depth")]).median()
-            for d in figures.depths(found())]
-    proof("A prediction loses most where no bracket is open", where=lost.index(max(lost)) == 0)
 
 
-def of_writing(lesson: Says, proof: Says, _: Says) -> None:
+def of_writing(_: Says, proof: Says, __: Says) -> None:
     def faults(decoder: str, fault: str, logits: str = "as trained") -> int:
         return claims.faults(found(), decoder, fault, ("published", "corrected"), logits)
 
@@ -187,19 +190,31 @@ def of_writing(lesson: Says, proof: Says, _: Says) -> None:
     exceed = faults("published", "exceed the budget")
     padded = faults("published", "contain PAD", "logits lower by 30")
     kept = [told(f"By the grammar: {what}") for what in ("balanced", "no PAD", "within")]
-    lesson("balanced, though almost a third ran past the length asked for", held=[told(BALANCED)],
-           failed=[told(BUDGET)], where=0.28 < exceed / texts < 1 / 3)
-    lesson("Take 30 off every logit", "every text contains padding", failed=[told(BAN)])
     proof(f"balanced all of its {texts} texts, but {exceed} were longer", held=[told(BALANCED)])
     proof(f"changes no probability, and all {padded} contain padding", where=padded == texts)
     proof("balances every text from a legal prompt, some of them beyond their budget",
           "it bans padding only as long as logits", held=[told(BALANCED)],
           failed=[told(BUDGET), told(BAN)], where=faults("published", "contain PAD") == 0)
-    lesson("By the grammar none fails, with either", held=kept)
     proof(f"none of {2 * texts} texts has one of these faults",
           "keeps all of that whatever the logits", held=kept)
     proof("may write nothing but filler until it has to close",
           where=faults("grammar", "ten fillers in a row") > 0)
+
+
+def of_bans(writing: Says) -> None:
+    both, texts = ("published", "corrected"), 2 * len(recipe.BUDGETS) * found().texts
+    writing(f"In {2 * texts} texts by {COUNT[len(both)]} kinds of trained models",
+            "half of them with 30 taken off every score", "none leaves a bracket open",
+            held=[told(f"By the grammar: {what}") for what in ("balanced", "no PAD", "within")])
+    fillers = claims.faults(found(), "grammar", "ten fillers in a row", both, "as trained")
+    writing("may write nothing but filler until it has to close", where=fillers > 0)
+    removed = evidence.removals(evidence.model("published, masked"), "((a)((")
+    mean = {name: sum(shares) / len(shares) for name, shares in removed.items()}
+    writing("they take next to nothing here", where=mean["trained"] < 0.001)
+    writing("it loses about a third on average", where=0.28 < mean["untrained"] < 0.38)
+    fresh = LanguageModel(recipe.MENDED, Generator().manual_seed(0))
+    steps = decoding.generate(fresh, "((a)((", 14).steps
+    writing("gives every sign some chance", where=all(step.wanted.min() > 0.05 for step in steps))
 
 
 def told_from(seeds: int, asked: int) -> int:

@@ -11,9 +11,7 @@ from torch.testing import assert_close
 from attn_notes.models.dialectical import Config, LanguageModel, Observed
 from attn_notes.tasks import brackets
 from attn_notes.tasks.brackets import PAD, VOCABULARY, Brackets
-from attn_notes.training import comparison
-from attn_notes.training.ensemble import Run
-from book.lessons.dialectical import decoding, evidence, measure, recipe
+from book.lessons.dialectical import decoding, measure
 from book.lessons.dialectical.measure import Stopping
 
 V = len(VOCABULARY)
@@ -199,19 +197,3 @@ def test_open_prompts_are_all_of_them() -> None:
         for length in range(1, 6)
         for m in range(1, length + 1)
     )  # fmt: skip
-
-
-def test_what_is_live_is_judged_beside_the_best_predictor() -> None:
-    """On the same strings: nats that a model loses more, token by token, untrained here."""
-    model = LanguageModel(SMALL, Generator().manual_seed(1))
-    stacked = {name: p.detach()[None] for name, p in model.named_parameters()}
-    run = Run(stacked, {}, torch.tensor([0]), {"excess": torch.zeros(1, 1)}, 0.0, model)
-    task = Brackets(pairs=2, max_length=9)
-    x, y = brackets.trim(task.sample(recipe.STRINGS, comparison.held_out()))
-    with torch.no_grad():
-        lost, best = (
-            F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index=PAD)
-            for logits in (model(x), task.ideal(x))
-        )
-    found = evidence.live({"as published": run}, task).ends["as published"]
-    assert_close(found, (lost - best)[None], rtol=0, atol=1e-4)

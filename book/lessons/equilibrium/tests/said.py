@@ -37,7 +37,7 @@ QUICK, QUICKEST_IS_AEP = told("A gradient at least"), told("AEP is the quickest"
 
 
 def said(page: Reading) -> None:
-    pages = [page(f"{part}equilibrium") for part in ("", "evidence/", "teaching/")]
+    pages = [page(name) for name in ("equilibrium", "equilibrium_evidence", "teaching")]
     for of in (of_credit, of_gradients, of_training, of_rest, of_costs, of_settings):
         of(*pages)
 

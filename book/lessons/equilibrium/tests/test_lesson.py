@@ -10,9 +10,10 @@ from torch.testing import assert_close
 from attn_notes.models.equilibrium import Config, LanguageModel, residual
 from attn_notes.tasks.text import FALLBACK, Text
 from book.lessons.equilibrium import evidence, lesson, measure, recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-NOTEBOOK = exercises.ROOT / "book" / "equilibrium.ipynb"
+NOTEBOOK = exercises.ROOT / lesson_page("equilibrium")
 CELLS = exercises.cells(NOTEBOOK)
 
 

@@ -18,7 +18,16 @@ def page(mode: str = "head", steps: int = 0, figure: bool = False) -> list[Any]:
     widget.mode = mode
     if steps:
         widget.lessons = {name: each | {"steps": steps} for name, each in widget.lessons.items()}
-    return [widget, *[figures.transfer({"one layer": moved["one layer"]})] * figure]
+    return [widget, *[figures.transfer(moved["one layer"])] * figure]
+
+
+@patch.dict(os.environ, FAST="1")
+def lesson() -> list[Any]:
+    """The lesson's own, with what listens to it."""
+    recorded = evidence.recorded()
+    widget = explorer.copier()
+    widget.lessons = {name: each | {"steps": 40} for name, each in widget.lessons.items()}
+    return [widget, figures.transfer(recorded.moved["one layer"]), figures.cure(recorded)]
 
 
 MOVED = """
@@ -131,12 +140,12 @@ press 1
 # a guess and one step: what is shown is the model in training, and at the end it copies
 choose "100" of Steps
 press in the second
-press One step
 press Train
 # kept, and taken back where another was begun; a head that one has chosen stays
 choose "1" of Head
 press Keep
 press Another seed
+press One step
 press Take back
 # a loaded model takes the place of the one in training; another choice starts anew
 choose "dot, two layers" of Model
@@ -160,7 +169,22 @@ press Train
 js models[0].set("lessons", { "volume 1": models[0].get("lessons")["volume 1"] })
 """
 
+COPIER = """
+# one head and one button; words in the text open another text, and two layers
+press twelve
+press two-layers
+press two-layers
+type "beadbea" into Text
+# trained, one has more to press; what it copies is drawn into two figures
+press Train
+press .attn-settings summary
+press 2
+press 6 to 12
+press Train
+"""
+
 SCRIPTS = {
+    "copier": (lambda: on_site(*lesson(), "twelve", "two-layers"), COPIER, WHOLE),
     "drawn": (partial(page, "hand"), "press q along r"),
     "moved": (partial(page, "hand"), MOVED, WHOLE),
     "numbers": (partial(page, "hand"), NUMBERS, WHOLE),

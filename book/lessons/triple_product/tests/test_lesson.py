@@ -9,9 +9,12 @@ from torch import Generator
 
 from attn_notes.models.triple_product import AttentionOnly
 from book.lessons.triple_product import recipe
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-CELLS = exercises.cells(exercises.ROOT / "book" / "triple_product.ipynb")
+SECOND = "triple_product_volume"
+CELLS = exercises.cells(exercises.ROOT / lesson_page("triple_product"))
+SCORES = exercises.cells(exercises.ROOT / lesson_page("triple_product").with_stem(SECOND))
 
 
 @pytest.mark.parametrize("score", recipe.KINDS)
@@ -20,7 +23,7 @@ def test_the_lessons_model_is_the_packages(score: str) -> None:
     scope: dict[str, Any] = {}
     exec("import torch\nfrom torch.nn import functional as F\n", scope)
     exec(CELLS["model-cell"], scope)
-    exec(CELLS["score-cell"], scope)
+    exec(SCORES["plane-cell"] + "\n\n" + SCORES["score-cell"], scope)
     generator = Generator().manual_seed(4)
     layer = AttentionOnly(recipe.ONE_LAYER[score], generator).layers[0]
     with torch.no_grad():

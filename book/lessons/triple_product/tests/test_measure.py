@@ -53,12 +53,6 @@ def test_a_stranger_takes_what_the_formula_says() -> None:
         right = 1 / (1 + math.exp(leak - 0.5**0.5))
         assert shares.of["dot"][-1, -1] == pytest.approx(right, abs=1e-4)
         assert shares.of["volume"][0, 0] == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-4)
-    tilted = geometry.off_the_plane(3)  # at the end ten times as long, half a radian up
-    height = (10 * math.sin(0.5)) ** 2
-    assert tilted.of["volume"][-1, -1] == pytest.approx(1 / (1 + math.exp(height - 0.25)), abs=1e-4)
-    flat = 8 * math.cos(0.5) ** 2
-    assert tilted.of["angle"][-1].tolist() == pytest.approx([1 / (1 + math.exp(-flat))] * 3)
-    assert tilted.up[-1] == pytest.approx(math.degrees(0.5))
 
 
 def test_the_spread_of_the_volume_is_the_one_in_closed_form() -> None:
@@ -168,18 +162,6 @@ def test_loudness_is_told_of_bystanders_and_of_the_loud_one() -> None:
     assert others == 1 and own < 0.1 and places == {1, 2, 3, 4, 5}
     others, own = measure.accuracy_at_loudness(captive, task, 3.0, seed())
     assert others < 0.1 and own == 1
-
-
-def test_plane_coordinates_keep_what_the_scores_depend_on(generator: Generator) -> None:
-    layer = AttentionOnly(Config("volume", width=12, heads=2), generator).double().layers[0]
-    x = torch.randn(9, 12, generator=generator, dtype=torch.float64)
-    keys, (q, r) = measure.plane_coordinates(layer, x, head=1, query=5)
-    assert keys.shape == (6, 3)
-    flat = torch.zeros(2, 3, dtype=torch.float64)
-    flat[:, :2] = torch.stack([q, r])
-    drawn = expanded_volume(flat[:1], keys, flat[1:])[0]
-    assert_close(-drawn / 6**1.5, layer.scores(*layer.project(x)[:3])[1, 5, :6])
-    assert q[1].abs() < 1e-12 and (keys[:, 2] >= 0).all()
 
 
 def test_score_spread_reads_causal_scores_only(generator: Generator) -> None:

@@ -14,7 +14,7 @@ from attn_notes.models.trm import TRM, Config
 from attn_notes.tasks.sudoku import Sudoku
 from book.kit.claims import table
 from book.lessons.trm import claims, evidence, figures, measure, recipe
-from book.lessons.trm.widget import SudokuExplorer
+from book.lessons.trm.widget import SudokuExplorer, recursion
 from tests.transcripts.played import on_site
 
 FAILURES = [".2.1.....2.3.1..5.6.....53...11.....", "..1.....3.62.263.5.......5...4...2.."]
@@ -34,6 +34,11 @@ def explorer() -> SudokuExplorer:
 def starts(config: Config, seeds: int) -> dict[str, Tensor]:
     states = [TRM(config, Generator().manual_seed(seed)).state_dict() for seed in range(seeds)]
     return {name: torch.stack([state[name] for state in states]) for name in states[0]}
+
+
+def drawing() -> list[SudokuExplorer]:
+    """One puzzle, three looks, by the recorded network."""
+    return [recursion(evidence.network(), recipe.TASK, 3)]
 
 
 def small() -> SudokuExplorer:
@@ -61,8 +66,8 @@ def taught() -> list[Any]:
     made, recorded = small(), evidence.recorded()
     made.lesson = lesson()
     right, numbers = torch.ones(16, 1).bool(), torch.zeros(16, 1)
-    live = evidence.Live(measure.Solving(right, numbers, numbers), numbers[0], numbers[0])
-    told = table(claims.lesson(live, recorded), lesson="trm")
+    live = evidence.Live(measure.Solving(right, numbers, numbers))
+    told = table(claims.lesson(recorded), "the claim", lesson="trm")
     return [made, figures.looks(live, recorded), told.data]
 
 
@@ -76,11 +81,11 @@ press Back to the page
 press Back
 press mind
 press mind
-press Step
+press Look
 press fails
 press fails
 # a look is a step: what came of it is said, drawn and heard; back is not thought again
-press Step
+press Look
 press Back
 press Back
 press Play
@@ -96,11 +101,11 @@ press Play
 choose "untrained" of Model
 # with motion it goes on a step at a time, until it is stopped
 press Start over
-js moving("Play", ".trm-told", "Step 2:")
+js moving("Play", ".trm-told", "Look 2:")
 # who does not mind motion sees look by look, and goes on from one by hand
 js matchMedia = () => ({ matches: false })
 press Play
-js for (const name of ["Play", "Step"]) \
+js for (const name of ["Play", "Look"]) \
   [...document.querySelectorAll("button")].find((each) => each.textContent === name).click()
 # after the last that it fails comes the first again
 press See it fail
@@ -142,7 +147,7 @@ type "{"." * 300}" into Puzzle
 type "+--+ |6 2 4 1 5 3| 153246 241365 536421 362514 41563_" into Puzzle
 type "004000 100200 040065 000000 300010 005___" into Puzzle
 type "624153153246241365536421362514415632" into Puzzle
-press Step
+press Look
 # a board of several solutions is filled, and judged by the rules
 press Clear
 press .trm-cell 0
@@ -174,7 +179,7 @@ choose "<b>larger</b>" of Model
 js models[0].set("runs", {})
 press Draw an easy one
 js models[0].set("runs", { "<b>larger</b>": all["<b>larger</b>"] })
-press Step
+press Look
 js models[0].set("selected", 30); models[0].set("run", "two seeds"); models[0].set("runs", all)
 """
 KEYS = """
@@ -202,7 +207,7 @@ SEVEN = (
 )
 TRAINING = f"""
 # a guess, and a training to its end; what came out is on the board, in the figure and the claims
-press less than 30\u00a0%
+press fewer than 30
 press Train
 press Start over
 # a Worker that solves seven of ten: not as guessed, and the challenge is met
@@ -227,7 +232,7 @@ choose "yours" of Model
 press Train
 # three in a row are told against one guess, and the challenge counts them
 press Another seed
-press 60 to 90\u00a0%
+press 60 to 90
 press 3 seeds
 # another lesson, in which these are more looks than it allows; and none
 js given = {{ ...models[0].get("lesson"), look: 0, goal: {{ solved: 0.7, steps: 29 }} }}
@@ -237,7 +242,9 @@ js models[0].set("runs", {{}})
 js models[0].set("lesson", {{}})
 """
 KEEPING = """
-# weights are kept, taken back, a file; another day they are there
+# after a first run weights are kept, taken back, a file; another day they are there
+press Train
+press Another seed
 press One step
 press Keep
 press One step
@@ -255,6 +262,19 @@ press One step
 press Keep
 press Take back
 """
+RECURSION = """
+# a use of the network at a time: three thoughts, an answer, and so on to the last
+press Next
+press Next
+press Next
+press Next
+press Next
+press Back
+# on a phone the boards stand under one another
+width 360
+press Next
+press Start over
+"""
 SCRIPTS = {
     "thinking": (lambda: on_site(explorer(), "fails", "mind"), THINKING),
     "boards": (lambda: [explorer()], BOARDS),
@@ -262,4 +282,5 @@ SCRIPTS = {
     "keys": (lambda: [small()], KEYS),
     "training": (taught, TRAINING),
     "keeping": (lambda: taught()[:1], KEEPING),
+    "recursion": (drawing, RECURSION),
 }

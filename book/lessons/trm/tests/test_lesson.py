@@ -1,25 +1,25 @@
-"""What the lesson's own cells compute, derived another way: look, step, blackboard, checker."""
+"""What the lesson's own cells compute, derived another way: look, step, loop; and its drawing."""
 
-import re
 from copy import deepcopy
 from functools import partial
 
 import pytest
 import torch
-from torch import Generator, Tensor
+from torch import Generator
 
 from attn_notes.models.trm import TRM, Rereading, Straight
-from attn_notes.tasks.sudoku import Batch
-from book.lessons.trm import figures, puzzles, recipe, supervision
+from book.lessons.trm import evidence, figures, recipe, supervision
+from book.lessons.trm.widget import recursion
+from book.site.dependencies import lesson_page
 from tests import exercises
 
-LESSON = exercises.ROOT / "book" / "trm.ipynb"
+LESSON = exercises.ROOT / lesson_page("trm")
 CELLS = exercises.cells(LESSON)
 
 
 def scope(cell: str) -> dict:
     found = {"torch": torch, "F": torch.nn.functional}
-    exec(CELLS[cell].partition("boards = ")[0], found)
+    exec(CELLS[cell], found)
     return found
 
 
@@ -31,7 +31,9 @@ def test_the_lessons_look_is_the_packages() -> None:
         for p in model.parameters():
             p.add_(0.1 * torch.randn(p.shape, generator=generator))
     boards, _ = recipe.TASK.sample(5, generator)
-    look, weights = scope("model-cell")["look"], dict(model.named_parameters())
+    found = scope("rest-cell")
+    exec(CELLS["model-cell"], found)
+    look, weights = found["look"], dict(model.named_parameters())
     state = ours = model.start(5)
     for _ in range(3):
         state, digits, q = model(boards, state)
@@ -42,68 +44,38 @@ def test_the_lessons_look_is_the_packages() -> None:
     assert weights["token.weight"].grad is not None
 
 
-@pytest.mark.parametrize(("kept", "slopes"), [(True, [7, 13.375]), (False, [7, 20.5])])
-def test_the_blackboard_by_hand(
-    kept: bool, slopes: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """w = 1/2, x = 4, worked out on paper; the slopes by the product rule, 20.5 without detach."""
-    line = "    y, z = y.detach(), z.detach()\n"
-    assert line in CELLS["blackboard-cell"]
-    exec(CELLS["blackboard-cell"].replace(line, line if kept else ""), {"torch": torch})
-    found = [float(x) for x in re.findall(r"= ([\d.]+)", capsys.readouterr().out)]
-    assert found == [3, 1.5, slopes[0], 4.875, 3.1875, slopes[1]]
-
-
 def test_the_lessons_step_is_the_packages() -> None:
-    """Its cell, on the seats that the package has, moves weights and average as far as it does."""
-    step, settings, sgd = scope("step-cell")["step"], recipe.LIVE.settings, torch.optim.SGD
-    batches = [recipe.TASK.sample(settings.seats, Generator().manual_seed(k)) for k in range(2)]
-    fresh = iter(batches)
+    """Its cell, on the puzzles that the package has, moves weights as far as it does."""
+    marked, settings, sgd = scope("step-cell")["marked"], recipe.LIVE.settings, torch.optim.SGD
+    puzzles, solved = batch = recipe.TASK.sample(settings.seats, Generator().manual_seed(0))
     run = supervision.Supervision(
         recipe.LIVE.model(3),
-        lambda n, generator: next(fresh),
+        lambda n, generator: batch,
         settings,
         optimizer=partial(sgd, lr=0.1),
         generator=Generator().manual_seed(0),
     )
-    ours, mean = deepcopy(run.model), deepcopy(run.model)
+    ours = deepcopy(run.model)
     optimizer, state = sgd(ours.parameters(), lr=0.1), ours.start(settings.seats)
-
-    def leave(batch: Batch, had: int, stays: bool) -> Tensor:
-        nonlocal state
-        some = torch.zeros(settings.seats, dtype=torch.long)
-        state, leaves = step(ours, mean, optimizer, (*batch, some + had, (some + stays) > 0, state))
-        return leaves
-
-    for had, batch in enumerate(batches):
-        if had:  # the same puzzles, gone on with
-            run.carry = run.carry._replace(halted=torch.zeros_like(run.carry.halted))
-            batch = run.carry.puzzles, run.carry.solutions
+    for _ in range(2):  # the same puzzles, of which as yet nobody is sure
         run.step()
-        assert not leave(batch, had, False).any()  # as yet nobody is sure
-        for own, package in ((ours, run.model), (mean, run.judged)):
-            for a, b in zip(own.parameters(), package.parameters(), strict=True):
-                torch.testing.assert_close(a, b)
-    with torch.no_grad():
-        ours.halt.bias.fill_(9.0)  # now everybody is
-    assert leave(batch, 7, True).all() and leave(batch, 2, False).all()
-    assert not leave(batch, 2, True).any()
+        state = marked(ours, optimizer, puzzles, solved, state)
+        assert not run.carry.halted.any()
+        for a, b in zip(ours.parameters(), run.model.parameters(), strict=True):
+            torch.testing.assert_close(a, b)
 
 
-def test_the_checker_of_the_lesson_finds_twins_and_only_twins() -> None:
-    found = scope("meet-cell")
-    board, other = torch.tensor([[1, 2, 0, 0, 1, 0, 0, 0, 2], [1, 2, 0, 0, 1, 0, 0, 2, 0]])
-    square = board.view(3, 3)
-    for test, share in ((square.rot90(), 1.0), (square.mT, 1.0), (other, 0.0)):
-        assert found["twins"](board[None], test.reshape(1, 9), found["key"]) == share
-
-
-def test_the_disguises_are_of_one_class_or_of_two() -> None:
-    """The second has other names; the third is of the first's class for the stricter split only."""
-    grids = torch.stack([*puzzles.disguises().values()])
-    names, every = (task.class_key(grids).tolist() for task in (recipe.TASK, recipe.STRICTER))
-    assert names[0] == names[1] != names[2] and every[0] == every[1] == every[2]
-    assert recipe.TASK.rounds(grids).tolist() == [0, 0, 0]  # whole grids
+def test_the_lessons_loop_uses_one_layer_again_and_again() -> None:
+    """Eight times by hand, with an eighth of the weights of a stack."""
+    found = {"torch": torch, "nn": torch.nn}
+    exec(CELLS["meet-cell"], found)
+    layer, x = found["layer"].eval(), torch.randn(1, 36, 64, generator=Generator().manual_seed(2))
+    h = torch.zeros_like(x)
+    for _ in range(8):
+        h = layer(x + h)
+    torch.testing.assert_close(found["Looped"](layer, 8)(x), h)
+    sizes = [sum(p.numel() for p in found[name].parameters()) for name in ("stack", "layer")]
+    assert sizes[0] == 8 * sizes[1]
 
 
 def test_the_emblem_is_a_board_with_what_is_wrong_in_it() -> None:
@@ -111,6 +83,20 @@ def test_the_emblem_is_a_board_with_what_is_wrong_in_it() -> None:
     board, _ = picture.fig.axes
     assert (picture.title, picture.caption, len(board.texts)) == ("", "", 36)
     assert f": {len(board.patches)} cells are in a frame" in picture.alt and board.patches
+
+
+def test_the_drawing_has_what_the_network_reads_after_each_use() -> None:
+    """Thoughts change the mind, answers the answer, which is that of the network's own looks."""
+    model, looks = evidence.network(), 3
+    drawn = recursion(model, recipe.TASK, looks).drawing
+    mind, answer = torch.tensor(drawn["mind"]), torch.tensor(drawn["answer"])
+    assert drawn["thoughts"] == recipe.USES - 1 and len(mind) == len(answer) == looks * recipe.USES
+    logits, _ = model.trace(torch.tensor([drawn["clues"]]), looks)
+    for use in range(1, looks * recipe.USES):
+        kept = mind if (use + 1) % recipe.USES == 0 else answer
+        assert kept[use].equal(kept[use - 1])
+    assert not answer[: recipe.USES - 1].any()
+    assert answer[recipe.USES - 1 :: recipe.USES].equal(logits[:, 0].argmax(-1))
 
 
 @pytest.mark.parametrize("kind", [recipe.REREADING, recipe.SHARING])

@@ -74,7 +74,7 @@ def test_a_look_takes_as_long_as_was_measured() -> None:
 def test_what_is_said_of_puzzles_is_what_they_are(passages: said.Passages) -> None:
     """Of the pages as they were read, and the teacher's as it stands."""
     here, book = exercises.ROOT / "book/lessons/trm/tests", exercises.ROOT / "book"
-    files = here / "page.txt", here / "evidence.txt", book / "teaching/trm.md"
+    files = here / "page.txt", here / "evidence.txt", book / "lessons/trm/teaching.md"
     texts = [path.read_text("utf-8").splitlines() for path in files]
     pages = [Says("", {"": " ".join(line.strip(" >") for line in text)}) for text in texts]
     passages(*pages)

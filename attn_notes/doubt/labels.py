@@ -1,0 +1,305 @@
+"""Which token of a text each logit answers for, and how much, read off the slope of a loss.
+
+The slope of −w log p(label) at the logits is w·p, and at the label w less. So where logits are as
+good as alike, one entry stands out: which one is the label, how far it stands out is the weight.
+That stays so behind smoothing, a z-loss, a cap, a temperature, and in half precision. Each text is
+drawn several times, its tokens all different if there are enough: what stands out each time at the
+token of the same place is that place's.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from attn_notes.analysis.asking import roots, unchanged
+
+NEAR = 1e-3  # how far logits are from zero, and so from being alike
+LEAST = 0.01  # of the largest weight: what is smaller is taken for none
+DRAWS, MORE = 9, 64  # texts whose tokens all differ, and of a vocabulary that is too small for it
+LOW = 0.2  # of the draws may be without it: a token that a loss passes over is drawn as well
+FEW = 256  # of the vocabulary tell what is not the label
+SOFT = 1e-3  # of the largest weight: no more are entries apart that are no label's
+MOST_HEAD = 8192  # tokens for which a head may be replaced by the identity
+HEADS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "tensordot", "embedding"}
+"""What logits are made by."""
+UNSEEN = (
+    "the loss hangs on no logits that were seen: does it make them itself? Then ask it of logits, "
+    "its head being torch.eye(vocabulary)"
+)
+
+
+class NothingAskedError(Exception):
+    """No slope can be read: why, in words."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a loss asks about texts of one form, in each draw.
+
+    Attributes:
+        texts: as they were drawn.
+        at: row and place of the token that each logit has just read; place -1 before the first.
+        weights: of each logit for the token of each place, the places of all rows in one line.
+        own: the same, as far as it holds in the draws.
+        finite: that loss and slopes are numbers.
+        across: that the slopes at each token of the vocabulary sum to zero over all places.
+        soft: that slopes are not alike where there is no label: others have a part in it.
+    """
+
+    texts: Int[Tensor, "d n t"]
+    at: Int[Tensor, "l 2"]
+    weights: Float[Tensor, "d l p"]
+    own: Float[Tensor, "l p"]
+    finite: bool
+    across: bool
+    soft: bool
+
+
+@dataclass
+class Reader:
+    """A loss, and how its slopes are read.
+
+    Attributes:
+        loss: loss(logits, tokens), or with a model loss(model, tokens).
+        model: see there.
+        vocabulary: how many tokens there are.
+        special: tokens that stay where they are, and are drawn nowhere else.
+    """
+
+    loss: Callable[..., Any]
+    model: Any
+    vocabulary: int
+    special: set[int]
+
+    def kept(self, x: Int[Tensor, "n t"]) -> Tensor:
+        """Where a text stays as it is: [n, t]."""
+        special = torch.tensor(sorted(self.special), dtype=x.dtype, device=x.device)
+        return (x < 0) | torch.isin(x, special)
+
+    def __call__(self, x: Int[Tensor, "n t"]) -> Sheet:
+        """Draw texts of the form of x and read each.
+
+        Raises:
+            NothingAskedError: there is no slope, or it hangs on no token of the text.
+        """
+        texts = self._texts(x)
+        with unchanged(partial(_called, self.loss, self.model)) as ask:
+            read = [self._slopes(text, ask) for text in texts]
+        seen = torch.stack([call for _, call, _ in read])
+        place = _where(seen, texts.flatten(1), x.shape, self.model is None)
+        kept = (place[:, 0] >= 0).nonzero()[:, 0]
+        flat, steep = texts.flatten(1), [slopes[kept] for slopes, _, _ in read]
+        level = torch.stack([self._level(slopes, 0.5) for slopes in steep])
+        at = torch.stack([s[:, row.clamp(min=0)] for s, row in zip(steep, flat, strict=True)])
+        weights = (level[:, :, None] - at) * (flat >= 0)[:, None]
+        ends = torch.stack([torch.stack(slopes.aminmax(dim=1), 1) for slopes in steep])
+        largest = float((ends - level[:, :, None]).abs().max()) if len(kept) else 0.0
+        high = torch.stack([self._level(slopes, 0.95) for slopes in steep])
+        low = int(LOW * len(texts))
+        up, down = (part.clamp(min=0).sort(0).values[low] for part in (weights, -weights))
+        own = (up - down) * ((up - down).abs() > LEAST * largest)
+        across = all(float(s.sum(0).abs().max()) < LEAST * largest / 10 for s in steep)
+        soft = bool((high - level).max() > SOFT * largest)
+        finite = all(bool(slopes.isfinite().all()) and fine for slopes, _, fine in read)
+        return Sheet(texts, place[kept], weights.double(), own, finite, across, soft)
+
+    def finite(self, x: Int[Tensor, "n t"]) -> bool:
+        """Whether loss and slope are numbers, of one text of the form of x."""
+        try:
+            with unchanged(partial(_called, self.loss, self.model)) as ask:
+                slopes, _, fine = self._slopes(self._texts(x)[0], ask)
+        except NothingAskedError:
+            return True
+        return fine and bool(slopes.isfinite().all())
+
+    def _level(self, slopes: Float[Tensor, "l v"], share: float) -> Float[Tensor, " l"]:
+        """What a slope is where there is no label, or what a share of them lies below."""
+        few = slopes[:, :: max(1, self.vocabulary // FEW)]
+        return few.sort(1).values[:, int(share * (few.shape[1] - 1) + 0.5)]
+
+    def _texts(self, x: Tensor) -> Tensor:
+        """Draws of a text, its special tokens kept: [d, n, t]."""
+        kept, free = self.kept(x), int((~self.kept(x)).sum())
+        used = [k for k in x.unique().tolist() if k >= 0 and k not in self.special] or [0]
+        spans = range(used[0], used[-1] + 1), range(self.vocabulary)
+        # Tokens of the text itself if they are enough: others may be there to fill up a table.
+        pools = [used, *([k for k in span if k not in self.special] for span in spans)]
+        pool = torch.tensor(next((pool for pool in pools if len(pool) >= free), pools[-1]))
+        enough = len(pool) >= free
+        texts = x.repeat(DRAWS if enough else MORE, 1, 1)
+        for seed, text in enumerate(texts):
+            g = Generator().manual_seed(seed)
+            order = torch.randperm(len(pool), generator=g)[:free]
+            if not enough:
+                order = torch.randint(len(pool), (free,), generator=g)
+            text[~kept] = pool[order].to(text)
+        return texts
+
+    def _slopes(self, x: Tensor, ask: Callable[..., Any]) -> tuple[Tensor, Tensor, bool]:
+        """Of each logit its slope [l, v], and [l, 3]: call, column, token; is the loss finite?"""
+        heads = _Heads(self.vocabulary, x)
+        with torch.enable_grad(), heads.listening(self.model) as model:
+            first: Any = model
+            if self.model is None:
+                heads.calls = [_Call(x)]
+                first = heads.leaf(x, (*x.shape, self.vocabulary), torch.get_default_dtype())
+            with nullcontext() if self.model is None else heads:
+                made = number(ask(first, x))
+                if not any(leaf.grad is not None for leaf in heads.leaves):
+                    if made is None or not made.requires_grad:
+                        raise NothingAskedError(UNSEEN)
+                    made.sum().backward()
+        slopes, seen = heads.read()
+        finite = made is None or bool(made.isfinite().all())
+        if finite and not bool(slopes.any()):
+            raise NothingAskedError("the loss has no slope at the logits: is something detached?")
+        return slopes, seen, finite
+
+
+def _called(loss: Callable[..., Any], model: Any, first: Any, x: Tensor) -> Any:
+    """A loss of what is put in its model's place."""
+    return loss(first, x)
+
+
+def number(made: Any) -> Tensor | None:
+    """The loss in what a function returns: itself, its `loss`, or the first of a tuple."""
+    made = getattr(made, "loss", made)
+    made = made[0] if isinstance(made, tuple | list) else made
+    return made if isinstance(made, Tensor) else None
+
+
+@dataclass
+class _Call:
+    """A call of the model: the tokens that it read, and the logits put in the place of its own."""
+
+    tokens: Tensor
+    leaves: list[Tensor] = field(default_factory=list)
+
+
+class _Heads(TorchFunctionMode):
+    """Puts leaves that a slope can be asked of where logits are made."""
+
+    def __init__(self, vocabulary: int, x: Tensor) -> None:
+        super().__init__()
+        self.vocabulary, self.x, self.calls = vocabulary, x, list[_Call]()
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        """All that were put."""
+        return [leaf for call in self.calls for leaf in call.leaves]
+
+    def leaf(self, like: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """Logits that are as good as alike; what is returned may be changed in place."""
+        g = Generator().manual_seed(len(self.leaves))
+        made = (NEAR * torch.randn(shape, generator=g)).to(like.device, dtype).requires_grad_()
+        if not self.calls:
+            self.calls.append(_Call(self.x))
+        self.calls[-1].leaves.append(made)
+        return made + 0
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        name, kwargs = getattr(func, "__name__", "").strip("_"), kwargs or {}
+        v = self.vocabulary
+        if name == "linear_cross_entropy" and len(args[1]) == v <= MOST_HEAD:
+            states = self.leaf(args[0], (*args[0].shape[:-1], v), args[0].dtype)
+            return func(states, torch.eye(v).to(states), *args[2:], **kwargs)
+        made = func(*args, **kwargs)
+        table = name == "getitem" and isinstance(args[1], Tensor) and args[1].dtype != torch.bool
+        if not (table or name.removeprefix("r") in HEADS) or not torch.is_grad_enabled():
+            return made
+        is_logits = made.ndim > 1 and made.shape[-1] == v and made.is_floating_point()
+        return self.leaf(made, made.shape, made.dtype) if is_logits else made
+
+    def begin(self, *given: Any) -> None:
+        """Notes the tokens of a call, if there are any among what it is given."""
+        for x in tree_leaves(given):
+            if isinstance(x, Tensor) and x.dtype == self.x.dtype and x.ndim == 2:
+                pairs, known = (v[:, :-1] * self.vocabulary + v[:, 1:] for v in (x, self.x))
+                if torch.isin(pairs, known).double().mean() > 0.5:  # and not places, or a mask
+                    if not self.calls or self.calls[-1].leaves:
+                        self.calls.append(_Call(x))
+                    self.calls[-1].tokens = x
+                    return
+
+    @contextmanager
+    def listening(self, model: Any) -> Iterator[Any]:
+        """The model, or a function in its place, its matrices small; afterwards it is as it was."""
+        modules = {part for root in roots(model) for part in root.modules()}
+        hooks = [
+            part.register_forward_pre_hook(
+                lambda _, args, kwargs: self.begin(args, kwargs), with_kwargs=True
+            )
+            for part in modules
+        ]
+        held = [(p, p.data, p.grad) for p in {p for part in modules for p in part.parameters()}]
+        for p, data, _ in held:
+            p.data, p.grad = data * (NEAR if p.ndim > 1 else 1), None  # for what is made again
+
+        def instead(*args: Any, **kwargs: Any) -> Any:
+            self.begin(args, kwargs)
+            return model(*args, **kwargs)
+
+        try:
+            yield instead if inspect.isroutine(model) or isinstance(model, partial) else model
+        finally:
+            for hook in hooks:
+                hook.remove()
+            for p, data, grad in held:
+                p.data, p.grad = data, grad
+
+    def read(self) -> tuple[Tensor, Tensor]:
+        """Slopes [l, v], and of each logit the row of a call, the column and the token there."""
+        slopes, seen, rows = [], [], 0
+        for call in self.calls:
+            m, s = call.tokens.shape
+            parts = [leaf.grad.float() for leaf in call.leaves if leaf.grad is not None]
+            if not parts:
+                continue
+            if all(part.ndim == 3 and len(part) == m for part in parts):
+                steep = torch.cat(parts, 1)
+            elif len(parts) > 1 and all(part.ndim == 2 and len(part) == m for part in parts):
+                steep = torch.stack(parts, 1)  # token by token
+            else:
+                steep = torch.cat([part.flatten(0, -2) for part in parts])
+                if len(steep) % m:
+                    raise NothingAskedError(f"{len(steep)} logits belong to no {m} rows")
+                steep = steep.unflatten(0, (m, -1))
+            column = torch.arange(steep.shape[1], device=steep.device) % s
+            row = rows + torch.arange(m, device=steep.device)[:, None].expand(-1, len(column))
+            seen.append(torch.stack([row, column.expand(m, -1), call.tokens[:, column]], -1))
+            slopes.append(steep)
+            rows += m
+        if not slopes:
+            raise NothingAskedError(UNSEEN)
+        all_slopes, all_seen = ([one.flatten(0, 1) for one in every] for every in (slopes, seen))
+        return torch.cat(all_slopes), torch.cat(all_seen)
+
+
+def _where(seen: Tensor, flat: Tensor, shape: torch.Size, given: bool) -> Tensor:
+    """Row and place [l, 2] of the token that each logit has read; -1, -1 where it is in no row."""
+    t = shape[1]
+    row, column = seen[0, :, 0], seen[0, :, 1]
+    if given:
+        return torch.stack([row, column], -1)
+    place = torch.full((len(row), 2), -1, device=seen.device)
+    for one in row.unique():
+        here = (row == one).nonzero()[:, 0]
+        same = (seen[:, here, 2, None] == flat[:, None]).all(0)  # tokens alike in every draw
+        read, stands = same.nonzero(as_tuple=True)
+        if len(read):
+            line = stands // t
+            found = line.mode().values
+            start = (stands % t - column[here][read])[line == found].mode().values
+            place[here] = torch.stack([found.expand(len(here)), start + column[here]], -1)
+    return place.masked_fill((place[:, 1:] < -1) | (place[:, 1:] >= t), -1)

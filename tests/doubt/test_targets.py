@@ -1,0 +1,365 @@
+"""What a loss asks: labels and weights drawn at random are read back, and what is said of them.
+
+Bugs and honest doubles of `mislabelled` are asked about in `test_rest.py`, with all others.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Generator, Tensor, nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from attn_notes import doubt
+from attn_notes.doubt import losses as asked_of
+from attn_notes.doubt import mislabelled
+from attn_notes.doubt.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, losses, plain, twice
+
+
+def said(report: doubt.Targets) -> dict[str, tuple[str, str]]:
+    return {answer.check: (answer.verdict, answer.found) for answer in report.answers}
+
+
+def ends(report: doubt.Targets) -> set[tuple[int, int, int, int]]:
+    return {(a.row, a.place, a.to_row, a.to) for a in report.arrows}
+
+
+def test_there_are_twelve_of_each() -> None:
+    wrong = [bad for *_, bad in mislabelled.CASES]
+    assert sum(wrong) >= 12 and len(wrong) - sum(wrong) >= 12
+
+
+# Any labels, any weights
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 10**6), vocabulary=st.sampled_from([5, 9, 60, 1000]))
+def test_labels_and_weights_are_read_off_whatever_they_are(seed: int, vocabulary: int) -> None:
+    """Each logit answers for a place drawn at random, or for none, with a weight drawn as well."""
+    g = Generator().manual_seed(seed)
+    n, t = 2, 7
+    to = torch.randint(n * t, (n * t,), generator=g)
+    weight = (0.2 + torch.rand(n * t, generator=g)) * (torch.rand(n * t, generator=g) < 0.8)
+    weight[0] = 1.0
+
+    def loss(logits: Tensor, x: Tensor) -> Tensor:
+        each = F.cross_entropy(logits.flatten(0, 1), x.flatten()[to], reduction="none")
+        return (weight * each).sum()
+
+    tokens = torch.randint(vocabulary, (n, t), generator=g)
+    found = {
+        (a.row * t + a.place, a.to_row * t + a.to): a.weight
+        for a in doubt.targets(loss, tokens, vocabulary).arrows
+    }
+    asked = {(i, int(to[i])): float(weight[i]) for i in range(n * t) if weight[i]}
+    assert found == pytest.approx(asked, rel=2e-3)
+
+
+def test_an_arrow_goes_from_what_was_read_to_what_is_asked() -> None:
+    assert ends(doubt.targets(plain, TEXTS[:2], V)) == {
+        (row, place, row, place + 1) for row in (0, 1) for place in range(10)
+    }
+    assert {to - place for _, place, _, to in ends(doubt.targets(twice, TEXTS, V))} == {2}
+    before = doubt.targets(
+        lambda m, x: F.cross_entropy(m(F.pad(x[:, :-1], (1, 0))).mT, x), TEXTS, V, model=Model()
+    )
+    assert {to - place for _, place, _, to in ends(before)} == {1}
+    assert min(place for _, place, _, _ in ends(before)) == -1 and before.ok
+
+
+# In words
+
+
+def test_what_is_said_of_labels() -> None:
+    for loss, words in (
+        (plain, "each logit answers for the next token"),
+        (twice, "each logit answers for the token after the next: are labels shifted twice?"),
+        (
+            lambda z, x: F.cross_entropy(z.mT, x),
+            "each logit answers for its own token: are labels not shifted?",
+        ),
+        (
+            lambda z, x: F.cross_entropy(z[:, 2:].mT, x[:, :-2]),
+            "each logit answers for the token 2 back",
+        ),
+        (
+            lambda z, x: F.cross_entropy(z[:, :-4].mT, x[:, 4:]),
+            "each logit answers for the token 4 on",
+        ),
+        (
+            lambda z, x: plain(z[:, :6], x[:, :6]) + twice(z[:, 6:], x[:, 6:]),
+            "12 of 32 labels are the token after the next: are labels shifted twice?",
+        ),
+    ):
+        assert said(doubt.targets(loss, TEXTS, V))["label"][1] == words
+    assert doubt.targets(twice, TEXTS, V, ahead=2).ok
+    assert doubt.targets(lambda z, x: F.cross_entropy(z.mT, x), TEXTS, V, ahead=0).ok
+
+
+def test_what_is_said_of_rows_documents_and_what_counts() -> None:
+    joined = said(doubt.targets(mislabelled.joined, TEXTS, V))
+    assert joined["rows"] == (
+        "wrong",
+        "the logit at 10 of row 0 answers for token 0 of row 1: are rows joined before they are "
+        "shifted?",
+    )
+    assert said(doubt.targets(plain, TEXTS[:1], V))["rows"][0] == "not asked"
+    middle = said(doubt.targets(plain, TEXTS, V, separator=1))  # none is there: one is put in
+    assert middle["documents"][1] == (
+        "4 logits answer for a token of the next document, as at row 0, place 5"
+    )
+    which = (torch.arange(11) > 4).long().expand(4, 11)
+    assert said(doubt.targets(plain, TEXTS, V, documents=which))["documents"][0] == "wrong"
+    assert doubt.targets(mislabelled.after_prompt(-1), TEXTS, V, documents=which).bad
+    assert doubt.targets(mislabelled.after_prompt(1), TEXTS, V, documents=which).ok
+    counted = said(doubt.targets(mislabelled.after_prompt(0), TEXTS, V))["counted"]
+    assert counted == (
+        "ok",
+        "24 of 40 tokens; not answered for: 1 to 4 of row 0; 1 to 4 of row 1; 1 to 4 of row 2; ...",
+    )
+    assert said(doubt.targets(plain, PADDED, V, pad=PAD))["counted"] == ("ok", "all 33 tokens")
+    ignored = TEXTS.clone()
+    ignored[:, :3] = -100
+    assert said(doubt.targets(plain, ignored, V))["counted"] == ("ok", "all 32 tokens")
+
+
+def test_what_is_said_of_weights() -> None:
+    assert said(doubt.targets(plain, TEXTS, V))["weights"][1] == "all alike, 0.025 each, 1 together"
+    total = doubt.targets(lambda z, x: losses(z, x).sum(), TEXTS, V)
+    assert said(total)["weights"][1] == "all alike, 1 each, 40 together"
+    uneven = said(doubt.targets(mislabelled.of_rows, PADDED[:2], V, pad=PAD))
+    assert uneven["weights"][1] == (
+        "a token of row 0 weighs 0.05, of row 1 0.1: is it a mean of means?"
+    )
+    assert uneven["short"][0] == "not asked"
+    short = said(doubt.targets(mislabelled.of_rows, TEXTS, V))
+    assert short["weights"][0] == "ok" and short["short"][1] == (
+        "a token of row 1 weighs 0.025, of row 0 0.0625: is it a mean of means?"
+    )
+    kinds = torch.rand(V, generator=Generator().manual_seed(1)) + 0.5
+    by_kind = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:], weight=kinds)  # noqa: E731
+    assert said(doubt.targets(by_kind, TEXTS, V))["weights"][0] == "wrong"
+    assert not doubt.targets(by_kind, TEXTS, V, weights=lambda x: kinds[x]).bad
+
+
+def test_what_is_said_of_rows_and_batches_that_are_empty() -> None:
+    mean = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:])  # noqa: E731
+    assert said(doubt.targets(mean, TEXTS, V))["empty"] == (
+        "ok",
+        "a row with nothing to answer for does no harm; a whole batch makes NaN",
+    )
+    assert said(doubt.targets(lambda z, x: losses(z, x).sum(), TEXTS, V))["empty"][1].endswith(
+        "harm"
+    )
+    nothing = doubt.targets(mean, torch.full((2, 5), -100), V)
+    assert nothing.bad[0].found == "the loss or its slope is no finite number"
+
+
+def test_what_is_said_of_a_batch_in_parts() -> None:
+    assert said(doubt.targets(plain, TEXTS, V, parts=2))["accumulated"] == (
+        "ok",
+        "in 2 parts a token weighs what it weighs at once; where a row is shorter in 2 parts a "
+        "token of row 2 weighs 0.025, of row 0 0.0357",
+    )
+    padded = doubt.targets(plain, PADDED, V, pad=PAD, parts=4)
+    assert [a.check for a in padded.bad] == ["accumulated"]
+    assert doubt.targets(lambda z, x: losses(z, x).sum(), PADDED, V, pad=PAD, parts=4).ok
+
+
+# Losses that are written in other ways
+
+
+def in_turn(logits: Tensor, x: Tensor) -> None:
+    """Goes backward itself, row by row."""
+    for one, row in zip(logits.split(1), x.split(1), strict=True):
+        (losses(one, row).sum() / counts(x).sum()).backward()
+
+
+def in_place(logits: Tensor, x: Tensor) -> Tensor:
+    """Divides by a temperature, and forbids what only fills up the table."""
+    logits.div_(2)
+    logits[..., 50:] = -math.inf
+    return plain(logits, x)
+
+
+def one_by_one(logits: Tensor, x: Tensor) -> Tensor:
+    """Each token of the vocabulary is a question of yes or no."""
+    return F.binary_cross_entropy_with_logits(logits[:, :-1], F.one_hot(x[:, 1:], V).float())
+
+
+def focal(logits: Tensor, x: Tensor) -> Tensor:
+    loss = losses(logits, x)
+    return ((1 - (-loss).exp()) ** 2 * loss).mean()
+
+
+def sampled(logits: Tensor, x: Tensor) -> Tensor:
+    """Beside ten others, drawn at random."""
+    right = logits[:, :-1].gather(-1, x[:, 1:, None].clamp(min=0))
+    others = logits[:, :-1, torch.randint(V, (10,))]
+    return (torch.cat([right, others], -1).logsumexp(-1) - right[..., 0]).mean()
+
+
+def certain(logits: Tensor, x: Tensor) -> Tensor:
+    p = logits.log_softmax(-1)
+    return plain(logits, x) - 0.1 * (p.exp() * p).sum(-1).mean()
+
+
+def taught(logits: Tensor, x: Tensor) -> Tensor:
+    """Half of it by a teacher."""
+    teacher = torch.randn(4, 10, V, generator=Generator().manual_seed(1)).softmax(-1)
+    return 0.5 * plain(logits, x) + 0.5 * F.cross_entropy(logits[:, :-1].mT, teacher.mT)
+
+
+def by_rows(x: Tensor) -> Tensor:
+    """What a token weighs in the mean of the rows' means."""
+    return (1 / counts(x).sum(1, keepdim=True).clamp(min=1)).expand(x.shape)
+
+
+def of_rows(logits: Tensor, x: Tensor) -> Tensor:
+    return (losses(logits, x).sum(1) / counts(x).sum(1).clamp(min=1)).mean()
+
+
+@pytest.mark.parametrize("loss", [in_turn, in_place, one_by_one, focal, sampled, certain, taught])
+def test_an_honest_loss_is_left_alone_however_it_is_written(loss: Callable[..., Any]) -> None:
+    report = doubt.targets(loss, TEXTS % 50, V)
+    assert report.ok and not report.warnings, report
+    off = doubt.targets(lambda z, x: loss(z[:, :-1], x[:, 1:]), TEXTS % 50, V)
+    assert loss is taught or "token after the next" in off.bad[0].found
+
+
+def test_means_of_rows_may_be_meant() -> None:
+    assert doubt.targets(of_rows, PADDED, V, pad=PAD).bad
+    assert doubt.targets(of_rows, PADDED, V, pad=PAD, weights=by_rows).ok
+    meant = by_rows(PADDED)
+    assert doubt.targets(of_rows, PADDED, V, pad=PAD, weights=meant).ok
+
+
+@pytest.mark.parametrize(("v", "form"), [(3, (2, 6)), (8, (3, 16)), (5000, (1, 40))])
+def test_any_vocabulary_and_any_form(v: int, form: tuple[int, int]) -> None:
+    x = torch.randint(v, form, generator=Generator().manual_seed(3))
+    mean = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:])  # noqa: E731
+    assert doubt.targets(mean, x, v).ok
+    assert doubt.targets(lambda z, x: mean(z[:, :-1], x[:, 1:]), x, v).bad
+
+
+def test_a_token_that_is_passed_over_and_not_told() -> None:
+    """It is drawn as well, and what it stands in the place of is counted all the same."""
+    passed = lambda z, x: F.cross_entropy(z[:, :-1].mT, x[:, 1:], ignore_index=5)  # noqa: E731
+    for v in (8, V):
+        assert doubt.targets(passed, TEXTS % v, v).ok
+
+
+# Models
+
+
+class Written(nn.Module):
+    """A model of many ways: where its logits are made, and what makes the loss."""
+
+    def __init__(self, way: str, shifts: int = 1) -> None:
+        super().__init__()
+        self.way, self.shifts = way, shifts
+        self.embed, self.head = nn.Embedding(V, 8), nn.Linear(8, V, bias=False)
+        self.cell, self.places = nn.GRUCell(8, 8), nn.Embedding(20, 8)
+        self.norm = nn.BatchNorm1d(8)
+
+    def states(self, x: Tensor) -> Tensor:
+        h, made = x.new_zeros(len(x), 8, dtype=torch.float), []
+        for i, e in enumerate(
+            (self.embed(x) + self.places(torch.arange(x.shape[1])[None])).unbind(1)
+        ):
+            h = self.cell(F.dropout(e, 0.1), h)
+            made.append(self.head(h) if self.way == "step by step" else h)
+            assert i < 20
+        return torch.stack(made, 1)
+
+    def forward(self, input_ids: Tensor, labels: Tensor | None = None) -> Any:
+        h = self.states(input_ids)
+        y = input_ids if labels is None else labels
+        if self.way == "step by step":
+            return F.cross_entropy(h[:, : -self.shifts].mT, y[:, self.shifts :])
+        h, y = h[:, : -self.shifts].flatten(0, 1), y[:, self.shifts :].flatten()
+        self.norm(h)
+        if self.way == "by torch":
+            return F.linear_cross_entropy(h, self.head.weight, y)
+        if self.way == "einsum":
+            return F.nll_loss(torch.einsum("ld,vd->lv", h, self.embed.weight).log_softmax(-1), y)
+        parts = zip(h.split(7), y.split(7), strict=True)
+        ask = lambda h, y: F.cross_entropy(self.head(h), y, reduction="sum")  # noqa: E731
+        return cast(Tensor, sum(checkpoint(ask, *p, use_reentrant=False) for p in parts)) / len(y)
+
+
+@pytest.mark.parametrize("way", ["step by step", "by torch", "einsum", "in chunks"])
+def test_a_model_is_heard_wherever_its_logits_are_made(way: str) -> None:
+    model = Written(way)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    model.head.weight.grad = torch.ones(V, 8)
+    torch.manual_seed(4)
+    follows = torch.rand(3)
+    torch.manual_seed(4)
+    report = doubt.targets(lambda m, x: m(input_ids=x, labels=x), TEXTS, V, model=model)
+    assert report.ok and len(report.arrows) == 40, report
+    assert torch.rand(3).equal(follows) and model.training
+    assert all(value.equal(before[name]) for name, value in model.state_dict().items())
+    assert model.head.weight.grad is not None and model.head.weight.grad.eq(1).all()
+    assert model.embed.weight.grad is None
+    off = doubt.targets(lambda m, x: m(x), TEXTS, V, model=Written(way, 2))
+    assert off.bad[0].found.endswith("shifted twice?")
+
+
+def test_functions_tables_and_loops_around_a_model() -> None:
+    table, model = nn.Parameter(torch.randn(V, V)), Model()
+    ask = lambda m, x: F.cross_entropy(m(x)[:, :-1].mT, x[:, 1:])  # noqa: E731
+    for asked in (lambda x: table[x], nn.Embedding(V, V), model, lambda x: model(x)):
+        assert doubt.targets(ask, TEXTS, V, model=asked).ok
+
+    def loop(m: Any, x: Tensor) -> None:
+        for row in x.split(1):
+            (ask(m, row) / len(x)).backward()
+
+    assert doubt.targets(loop, TEXTS, V, model=model).ok
+    assert all(p.grad is None for p in model.parameters())
+    joined = lambda m, x: F.cross_entropy(m(x).flatten(0, 1)[:-1], x.flatten()[1:])  # noqa: E731
+    assert [a.check for a in doubt.targets(joined, TEXTS, V, model=model).bad] == ["rows"]
+    ours = lambda m, x: ask(m, x.masked_fill(x == PAD, 0))  # noqa: E731
+    padded = doubt.targets(ours, PADDED, V, model=model, pad=PAD)
+    assert padded.bad[0].found == "padding is answered for: 7 to 10 of row 1; 10 of row 3"
+
+
+# What cannot be asked
+
+
+def test_what_cannot_be_asked_is_said() -> None:
+    for loss, why in (
+        (lambda z, x: 1 / 0, "could not be asked: ZeroDivisionError: division by zero"),
+        (lambda z, x: 3.0, "the loss hangs on no logits that were seen"),
+        (lambda z, x: plain(z.detach(), x), "the loss hangs on no logits that were seen"),
+        (lambda z, x: 0 * plain(z, x), "the loss has no slope at the logits"),
+        (lambda z, x: plain(z, TEXTS), "no label follows the tokens"),
+    ):
+        report = doubt.targets(loss, TEXTS, V)
+        assert not report.ok and not report.bad and report.answers[0].found.startswith(why)
+    assert said(doubt.targets(one_by_one, TEXTS, V))["short"][1] == (
+        "could not be asked: RuntimeError: Class values must be non-negative."
+    )
+    fused = doubt.targets(lambda m, x: mislabelled.fused(m(x), x), TEXTS, V, model=Model())
+    assert fused.ok
+
+    def hidden(m: Any, x: Tensor) -> Any:
+        states, y = m.embed(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()
+        return mislabelled._Fused.apply(states, m.head.weight, y)
+
+    assert "torch.eye" in doubt.targets(hidden, TEXTS, V, model=Model()).answers[0].found
+
+
+def test_long_texts_are_cut_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_of, "NUMBERS", 2**12)
+    report = doubt.targets(plain, TEXTS.repeat(3, 1), V)
+    assert report.ok and "8 texts of 8 tokens of 60" in str(report)
+    assert report.notes == ["read are 8 texts to their token 8, for there are many"]
+    with pytest.raises(ValueError, match="give fewer tokens, with weights"):
+        doubt.targets(plain, TEXTS.repeat(3, 1), V, weights=torch.ones(12, 11))
