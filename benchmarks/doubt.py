@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from attn_notes import doubt
 from attn_notes.analysis.leaks import future_leak
-from attn_notes.doubt import readers, wrong
+from zoo import hidden, readers, wrong
 
 TOKENS = 70
 BOUND = 300  # seconds of two cores
@@ -46,15 +46,16 @@ def small(planted: readers.Planted, model: Any, x: Tensor) -> bool:
 def checklist(planted: readers.Planted, model: Any, x: Tensor) -> bool:
     """neural-net-checklist: forwards of the tokens, backwards to what is embedded."""
     diagnostics = import_module("neural_net_checklist.torch_diagnostics")
+    table = next(part for part in model.modules() if isinstance(part, nn.Embedding))
 
     def embedded(h: Tensor) -> Tensor:
-        handle = model.tokens.register_forward_hook(lambda *_: h)
+        handle = table.register_forward_hook(lambda *_: h)
         try:
             return _tensor(model(x))
         finally:
             handle.remove()
 
-    h = model.tokens(x).detach()
+    h = table(x).detach()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             read = _Function(lambda x: _tensor(model(x)))
@@ -90,7 +91,7 @@ def reading() -> None:
         ("neural-net-checklist", checklist),
     ):
         found, false, refused, start = 0, 0, 0, time.perf_counter()
-        for planted in (*readers.PLANTED, *readers.HONEST):
+        for planted in (*readers.PLANTED, *hidden.PLANTED, *readers.HONEST, *hidden.HONEST):
             torch.manual_seed(0)
             model, x = planted.make(), text(TOKENS, readers.V, least=2)
             try:

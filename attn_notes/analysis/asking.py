@@ -77,41 +77,67 @@ def _refill(value: Any, kept: Any) -> None:
         value.update(kept)
 
 
-@contextmanager
-def unchanged(model: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    """The model as it stands now, whenever it is called; and so it is left."""
-    all_held = held(model)
-    modules = {m for one in all_held if isinstance(one, nn.Module) for m in one.modules()}
-    values = [value for module in modules for value in vars(module).values()]
-    generators = {g for g in all_held + values if isinstance(g, Generator)}
-    generators |= {torch.default_generator, *torch.cuda.default_generators}
+class Asked:
+    """A model as it stood, whenever it is called.
 
-    stands = [(vars(module), dict(vars(module))) for module in modules]
-    values += [b for m in modules for b in m._buffers.values() if b is not None]
-    contents = [(v, kept) for v in values if (kept := _keeps(v)) is not None]
-    states = [(g, g.get_state()) for g in generators]
-    of_python, of_numpy = random.getstate(), np.random.get_state()
+    Attributes:
+        draw: which random numbers come next: those that would have come, 0, or others by a seed.
+        drew: whether it has drawn any, at the last call with others.
+    """
+
+    def __init__(self, model: Callable[..., Any]) -> None:
+        self._model, self.draw, self.drew = model, 0, False
+        all_held = held(model)
+        modules = {m for one in all_held if isinstance(one, nn.Module) for m in one.modules()}
+        values = [value for module in modules for value in vars(module).values()]
+        generators = {g for g in all_held + values if isinstance(g, Generator)}
+        generators |= {torch.default_generator, *torch.cuda.default_generators}
+        self._stands = [(vars(module), dict(vars(module))) for module in modules]
+        values += [b for m in modules for b in m._buffers.values() if b is not None]
+        self._contents = [(v, kept) for v in values if (kept := _keeps(v)) is not None]
+        self._states = [(g, g.get_state()) for g in generators]
+        self._of_python, self._of_numpy = random.getstate(), np.random.get_state()
 
     @torch.no_grad()
-    def restore() -> None:
-        for now, before in stands:
+    def restore(self) -> None:
+        """Put everything back, but for `draw`."""
+        for now, before in self._stands:
             now.clear()
             now.update(before)
-        for value, kept in contents:
+        for value, kept in self._contents:
             _refill(value, kept)
-        for generator, state in states:
+        for generator, state in self._states:
             generator.set_state(state)
-        random.setstate(of_python)
-        np.random.set_state(of_numpy)
+        random.setstate(self._of_python)
+        np.random.set_state(self._of_numpy)
 
-    def ask(*args: Any, **kwargs: Any) -> Any:
-        restore()
-        return model(*args, **kwargs)
+    def _drawn(self) -> list[Any]:
+        """What tells whether random numbers were drawn."""
+        states = [g.get_state().numpy().tobytes() for g, _ in self._states]
+        return [*states, random.getstate(), str(np.random.get_state())]
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.restore()
+        if not self.draw:
+            return self._model(*args, **kwargs)
+        for generator, _ in self._states:
+            generator.manual_seed(self.draw)
+        random.seed(self.draw)
+        np.random.seed(self.draw)
+        before = self._drawn()
+        made = self._model(*args, **kwargs)
+        self.drew = self._drawn() != before
+        return made
+
+
+@contextmanager
+def unchanged(model: Callable[..., Any]) -> Iterator[Asked]:
+    """The model as it stands now, whenever it is called; and so it is left."""
+    ask = Asked(model)
     try:
         yield ask
     finally:
-        restore()
+        ask.restore()
 
 
 def distance(before: Tensor, after: Tensor) -> Tensor:

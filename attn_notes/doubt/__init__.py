@@ -19,15 +19,16 @@ True
 - `twins`: has training seen the test?
 - `proper`: do the probabilities sum to one wherever they are scored?
 
-`made` calls a function in a file of yours, `logits` finds them in whatever a model returns, and
-`Audit` is the report on somebody's claim.
+`made` calls a function in a file of yours, and `doubted` asks what it made; `logits` finds them in
+whatever a model returns, and `Audit` is the report on somebody's claim.
 
 Each check returns a report: `report.ok`, `print(report)`, `report.raise_for_leak()`. It says what
 was asked, how small a thing it would have found, what was not asked and why, and what was left out.
 `compare` returns a `Compared`, which has a verdict and notes.
-`python -m attn_notes.doubt --self` asks all of them about planted bugs that they must find and
-honest doubles that they must leave alone. `pytest --doubt my.models:make` asks `causal` in a test
-run. `compare` and `twins` need what comes with `attn-notes[doubt]`; the rest needs torch alone.
+`python -m attn_notes.doubt my.py:make` asks from a shell, `pytest --doubt my.models:make` in a test
+run; in a copy of the repository `--self` asks all of them about planted bugs that they must find
+and honest doubles that they must leave alone. `compare` and `twins` need what comes with
+`attn-notes[doubt]`; the rest needs torch alone.
 """
 
 from importlib import import_module
@@ -50,26 +51,25 @@ if TYPE_CHECKING:  # what editors know, and the build, which follows imports as 
     from attn_notes.doubt.slopes import slope as slope
     from attn_notes.doubt.subject import logits as logits
     from attn_notes.doubt.sums import proper as proper
+    from attn_notes.doubt.yours import doubted as doubted
     from attn_notes.doubt.yours import made as made
 
 _WHERE = {
-    "Report": "reports",
-    "Answer": "reports",
-    "LeakError": "reports",
-    "causal": "causality",
-    "compare": "comparing",
-    "Compared": "comparing",
-    "arm": "comparing",
-    "slope": "slopes",
-    "floor": "floors",
-    "twins": "duplicates",
-    "proper": "sums",
-    "made": "yours",
-    "logits": "subject",
-    "Audit": "audits",
-    "targets": "losses",
-    "Targets": "losses",
-    "Arrow": "losses",
+    name: module
+    for module, names in {
+        "reports": "Report Answer LeakError",
+        "causality": "causal",
+        "comparing": "compare Compared arm",
+        "slopes": "slope",
+        "floors": "floor",
+        "duplicates": "twins",
+        "sums": "proper",
+        "yours": "made doubted",
+        "subject": "logits",
+        "audits": "Audit",
+        "losses": "targets Targets Arrow",
+    }.items()
+    for name in names.split()
 }
 """The module of each name, imported when it is asked for: pytest finds the plugin without torch."""
 

@@ -1,70 +1,66 @@
-"""`python -m attn_notes.doubt --self`: the checks, asked about what they must find and must not."""
+"""`python -m attn_notes.doubt my.py:make` asks a model of yours; `--self` asks about what is known.
+
+It ends with 0 if the model is ok, 1 if it is not or not all was asked, 2 if it cannot be asked.
+"""
 
 import argparse
+import json
 import sys
 import warnings
-from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 
-import torch
-from torch import Generator
-
-from attn_notes.doubt import readers
-from attn_notes.doubt.causality import causal
-
-TOKENS = 70  # beyond blocks of 64
+from attn_notes.doubt.reports import refusal
 
 
-def _reading(tokens: int) -> Iterator[tuple[str, str, str, bool, bool]]:
-    """Check, name, report, whether it is wrong and whether that was said: of models that read."""
-    x = torch.randint(2, readers.V, (1, tokens), generator=Generator().manual_seed(1))
-    for planted in (*readers.PLANTED, *readers.HONEST):
-        torch.manual_seed(0)
-        report = causal(planted.make(), x, readers.V, **planted.arguments)
-        found = bool(report.bad or report.warnings)
-        if planted.check:
-            found = any(
-                (a.check, a.verdict) == (planted.check, planted.verdict)
-                and a.module.startswith(planted.module)
-                for a in report.answers
-            )
-        yield "causal", planted.name, planted.report, bool(planted.check), found
+def _known() -> int:
+    """Ask about what is known, which lies beside the package; returns what to end with."""
+    try:
+        zoo = import_module("zoo")
+    except ModuleNotFoundError:
+        print(
+            "--self asks the models in `zoo/`: start it in a copy of the repository",
+            file=sys.stderr,
+        )
+        return 2
+    return 1 if zoo.asked() else 0
 
 
-def _rest() -> Iterator[tuple[str, str, str, bool, bool]]:
-    from attn_notes.doubt import wrong  # which needs what comes with `attn-notes[doubt]`
+def _doubted(where: str, as_json: bool, page: str, budget: float | None) -> int:
+    """Ask a model of somebody's own; returns what to end with."""
+    from attn_notes.doubt import yours
+    from attn_notes.doubt.page import html
 
-    for check, (cases, finds) in wrong.ASKED.items():
-        for name, case, report, bad in cases:
-            yield check, name, report, bad, finds(case)
-
-
-def asked(tokens: int) -> int:
-    """Print what each check found, missed and told falsely; returns how many were not right."""
-    counts: dict[str, list[int]] = {}
-    for rows in (_reading(tokens), _rest()):
-        try:
-            for check, name, report, bad, found in rows:
-                count = counts.setdefault(check, [0, 0, 0, 0])
-                count[(1 - found) if bad else (2 if found else 3)] += 1
-                if bad != found:
-                    print(f"{'missed' if bad else 'false'}: {check}, {name} {report}".rstrip())
-        except ModuleNotFoundError as error:
-            print(f"not asked: {error}")
-    print(f"{'':10}{'found':>8}{'missed':>8}{'false':>8}{'left alone':>12}")
-    for check, (found_, missed, false, alone) in counts.items():
-        print(f"{check:10}{found_:8}{missed:8}{false:8}{alone:12}")
-    return sum(missed + false for _, missed, false, _ in counts.values())
+    try:
+        given = yours.made(where) | ({"budget": budget} if budget else {})
+        reports = yours.doubted(**given)
+    except Exception as error:
+        print(f"{where}: {refusal(error)}", file=sys.stderr)
+        return 2
+    ok = all(report.ok for report in reports)
+    if page:
+        Path(page).write_text(html(where, given, reports), "utf-8")
+    if as_json:
+        print(json.dumps({"ok": ok, "reports": [each.told() for each in reports]}, indent=1))
+    else:
+        print("\n\n".join(map(str, reports)))
+    return 0 if ok else 1
 
 
 def main() -> None:
-    """Ask them all, and fail if one was not right."""
+    """Ask, and end with what came of it."""
     parser = argparse.ArgumentParser(prog="python -m attn_notes.doubt", description=__doc__)
-    parser.add_argument(
-        "--self", action="store_true", required=True, help="ask about what is known"
-    )
-    parser.add_argument("--tokens", type=int, default=TOKENS, help="how long the texts are")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("model", nargs="?", help="MODULE:FUNCTION or FILE.py:FUNCTION, as of `made`")
+    what.add_argument("--self", action="store_true", help="ask about what is known")
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+    parser.add_argument("--html", default="", metavar="FILE", help="write them as a page, too")
+    parser.add_argument("--budget", type=float, help="seconds that `causal` may take")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
-    sys.exit(1 if asked(parser.parse_args().tokens) else 0)
+    if given.self:
+        sys.exit(_known())
+    sys.exit(_doubted(given.model, given.json, given.html, given.budget))
 
 
 if __name__ == "__main__":

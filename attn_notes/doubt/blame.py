@@ -17,11 +17,7 @@ from attn_notes.doubt.subject import Subject
 def narrow(ask: Subject, x: Tensor, other: Tensor, cut: int) -> tuple[str, Tensor, int]:
     """Which position reads which, the text that shows it and the cut it begins at.
 
-    Args:
-        ask: the model.
-        x: a text [t].
-        other: one that differs from it from the cut on, and moves a logit before it.
-        cut: see there.
+    The other text differs from x from the cut on, and moves a logit before it.
     """
     before = ask(x[None]).clone()
 
@@ -59,14 +55,8 @@ def locate(ask: Subject, model: Any, x: Tensor, other: Tensor, cut: int) -> str:
     """The first module to end whose inputs before the cut are the same and whose output is not.
 
     A part of it that was not called itself, but by other methods, where it begins between two
-    modules of that.
-
-    Args:
-        ask: the model, asked.
-        model: itself, whose modules have names.
-        x: a text [t].
-        other: one that is the same before the cut, and may be shorter.
-        cut: see there.
+    modules of that. Both texts are
+    the same before the cut; the other may be shorter.
     """
     top = roots(model)
     names = {part: name for module in top for name, part in module.named_modules()}

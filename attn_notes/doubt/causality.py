@@ -2,7 +2,9 @@
 
 It is asked in every way that ought not to matter, and its earlier logits are held against each
 other. The judge is double precision (`precision`), where a leak stays and rounding goes; in the
-model's own precision it is asked too, more coarsely, for the code that runs there alone.
+model's own precision it is asked too, more coarsely, for the code that runs there alone. Where
+nothing is found it is asked again with its parameters moved a little (`subject.stirred`): a layer
+that starts at zero hides what lies behind it.
 """
 
 import time
@@ -19,43 +21,33 @@ from attn_notes import allowed
 from attn_notes.analysis.asking import roots
 from attn_notes.doubt import checks, questions
 from attn_notes.doubt.checks import GROWN, Case
-from attn_notes.doubt.reports import Answer, Report
-from attn_notes.doubt.subject import LARGE, MIXED, Call, RefusedError, Subject, asked
+from attn_notes.doubt.reports import ALONE, REFUSED, Answer, RefusedError, Report, refusal
+from attn_notes.doubt.subject import (
+    LARGE,
+    MIXED,
+    Call,
+    Subject,
+    asked,
+    doubtful,
+    logits,
+    movable,
+)
 
 MODES = ("eval", "train")
 BUDGET = 300.0
 SPENT = "the budget was spent"
 WITHOUT = "a leak was found without it"
-
-
-REST: dict[str, Callable[..., Answer]] = {
+Check = Callable[..., Answer]
+REST: dict[str, Check] = {
     "prefix": checks.prefix,
     "gradient": checks.gradient,
     "grown": checks.grown,
     "padding": checks.padding,
     "documents": checks.documents,
     "cache": checks.cache,
+    "reach": checks.reach,
 }
 """What is asked once, of the judge that does not train."""
-
-
-@dataclass
-class _Budget:
-    """Seconds, dealt out: each stage gets its share of what is left when it begins."""
-
-    until: float
-    weights: list[float]
-
-    @property
-    def spent(self) -> bool:
-        """Whether nothing is left."""
-        return time.perf_counter() > self.until
-
-    def share(self) -> float:
-        """When the next stage has to end."""
-        now, part = time.perf_counter(), self.weights[0] / sum(self.weights)
-        self.weights = self.weights[1:]
-        return now + max(0.0, self.until - now) * part
 
 
 def causal(
@@ -67,109 +59,58 @@ def causal(
     pad: int | None = None,
     special: Sequence[int] = (0,),
     separator: int | None = None,
-    cached: Call | None = None,
+    begins: int | None = None,
+    cached: Callable[..., Any] | None = None,
+    reach: int | None = None,
+    without: Sequence[str] = (),
     modes: Sequence[str] = MODES,
     cuts: Sequence[int] | None = None,
     budget: float = BUDGET,
 ) -> Report:
     """Ask a model for its logits in every way that ought not to matter.
 
-    - suffix: other tokens from a cut on, at as many cuts as there is time for, in each mode;
+    - suffix: other tokens from a cut on, at as many cuts as there is time for, in each mode, and
+      by several draws where the model draws random numbers;
     - each: every other token in every place, where there are few enough;
     - prefix: nothing after the cut, which finds who reads how long a text is;
     - gradient: of earlier logits with respect to what is embedded later;
     - grown: the suffix again with weights a thousand times as large, for masks that are finite;
     - neighbours: another text in the same batch;
-    - padding, documents and cache, where `pad`, `separator` and `cached` say how.
+    - padding, documents, cache and reach, where `pad`, `separator` or `begins`, `cached` and
+      `reach` say how.
 
-    The model is left as it was: modes, buffers, caches, gradients, random numbers.
+    Each is asked of the model as it is and, where nothing is found, with its parameters moved.
+    The model is left as it was: modes, buffers, caches, gradients, random numbers. What raises is
+    a line of the report, "could not be asked"; the rest stands.
 
     Args:
         model: a module, or a function or an object that has any.
         tokens: texts of your own; the first is asked about. Longer ones show more.
         vocabulary: how many tokens there are.
         call: call(model, tokens [n, t]) → logits [n, t, v], where model(tokens) is something else;
-            hidden states will do. Tuples, dictionaries and objects are searched for logits.
+            hidden states will do. Tuples, dictionaries and objects are searched for logits: what
+            has the vocabulary as its last axis.
         pad: the token of padding, if the model is meant to pass over it.
         special: tokens that may be treated in a way of their own: the end of a text, a mask.
         separator: the token after which another document begins, if the model is meant to keep
             documents apart.
-        cached: as `call`, but with a cache, which it makes itself: token by token, or in chunks.
+        begins: the token with which a document begins, if it has one: its own logits are held too.
+        cached: as `call`, but with a cache, which it makes itself. Where it takes a third argument,
+            the sizes of the pieces to read, `tokens.split(sizes, 1)`, they are chosen here.
+        reach: how many tokens a logit may read, its own included, if the model has a window. What
+            lies farther back must not be read, and the farthest must.
+        without: the names of what is not to be asked, as "prefix" of a model of one length.
         modes: of "eval" and "train".
         cuts: at which the text is changed; as many as there is time for if none are named.
-        budget: seconds that all may take, about. What it leaves out is said.
+        budget: seconds that all may take, about, once the model has been read for the first time.
+            What it leaves out is said, and how long that would take.
 
     Raises:
         RefusedError: the model cannot read the text at all; its own error is the cause.
-        ValueError: tokens, a special one or cuts that are none; another mode; a budget that is not
-            positive; a model that does not give logits at every position.
+        ValueError: tokens, a special one or cuts that are none; another mode or question; a budget
+            that is not positive; a model that does not give logits at every position.
     """
-    also = [token for token in (pad, separator) if token is not None]
-    _check(tokens, vocabulary, modes, cuts, [*special, *also], budget)
-    ask = call or (lambda model, tokens: model(tokens))
-    x = tokens[0]
-    until = time.perf_counter() + budget
-    with asked(model, ask, train=False, wide=False) as subject, torch.no_grad():
-        subject(x[None])
-        own, beginning = subject.name.partition(", ")[2], x[: questions.SHORT]
-        if cuts or _refused(subject, beginning):
-            beginning = x
-    case = Case(
-        *(model, ask, x, beginning, vocabulary, [*dict.fromkeys([*special, *also])]),
-        *(pad, separator, cached, sorted(set(cuts)) if cuts else None),
-    )
-    head = _head(case)
-    how = partial(asked, model, ask, head=head)
-    why = _undoubled(how, case)
-    notes = [f"in the place of {vocabulary:,} logits, {MIXED} mixtures of them"] if head else []
-    notes += [f"not asked in double, so that small leaks may be missed: {why}"] if why else []
-    judge = not why
-    modes = [*dict.fromkeys(modes)]
-    kinds = [(mode, judge) for mode in modes]
-    kinds += [(mode, False) for mode in modes if judge and own != "float64"]
-    purse = _Budget(until, [4.0 if wide is judge else 1.0 for _, wide in kinds] + [0.5] * len(REST))
-    answers: list[Answer] = []
-    alone: dict[str, bool] = {}  # in which modes a row is asked alone
-    for mode, wide in kinds:
-        end = purse.share()
-        if purse.spent and wide is not judge:
-            answers.append(Answer("suffix", "not asked", f"{mode}, {own}", found=SPENT))
-            continue
-        with how(train=mode == "train", wide=wide) as subject:
-            work = partial(_answer, subject, case, end)
-            if wide is judge:
-                answers.append(work("neighbours", checks.neighbours))
-                alone[mode] = answers[-1].verdict != "ok"
-                if mode == "train" and answers[-1].bad:
-                    answers[-1] = replace(answers[-1], verdict="warning")
-            draws = 2 if wide is judge else 1
-            answers.append(work("suffix", checks.suffix, draws=draws, alone=alone[mode]))
-            answers[-1] = replace(answers[-1], needed=wide is judge)
-            if wide is judge:
-                if needless := _after(answers[-1], purse):
-                    answers.append(Answer("each", "not asked", subject.name, found=needless))
-                else:
-                    answers.append(work("each", checks.each, alone=alone[mode]))
-    for name, check in REST.items():
-        end = purse.share()
-        spent = SPENT if purse.spent else ""
-        if needless := _needless(name, case, judge, answers) or spent:
-            answers.append(Answer(name, "not asked", found=needless))
-            continue
-        with how(train=False, wide=judge, times=GROWN if name == "grown" else 1.0) as subject:
-            answers.append(_answer(subject, case, end, name, check))
-    about = f"causal, of {_name(model)}, {len(x)} tokens of {vocabulary:,}"
-    return Report(about, answers, notes)
-
-
-def _check(
-    tokens: Tensor,
-    vocabulary: int,
-    modes: Sequence[str],
-    cuts: Sequence[int] | None,
-    special: Sequence[int],
-    budget: float,
-) -> None:
+    also = [token for token in (pad, separator, begins) if token is not None]
     if not budget > 0:
         raise ValueError(f"budget must be positive, not {budget}")
     allowed.whole(2, 2**31, vocabulary=vocabulary)
@@ -181,19 +122,157 @@ def _check(
         allowed.one_of(MODES, mode=mode)
     for cut in cuts or ():
         allowed.whole(1, tokens.shape[1] - 1, cut=cut)
-    for token in special:
+    for token in (*special, *also):
         allowed.whole(0, vocabulary - 1, special=token)
+    for name in without:
+        allowed.one_of(("suffix", "each", "neighbours", *REST), without=name)
+    if reach is not None:
+        allowed.whole(reach=reach)
+    ask = call or (lambda model, tokens: model(tokens))
+    how = partial(asked, model, ask, vocabulary=vocabulary)
+    x, notes = tokens[0], []
+    with how(train=False, wide=False) as subject, torch.no_grad():
+        notes += [doubtful(subject.made(x[None]), x[None], vocabulary)]
+        own, beginning = subject.name.partition(", ")[2], x[: questions.SHORT]
+        if cuts or _refused(subject, beginning):
+            beginning = x
+    told, read = questions.takes(cached, 3), cached
+    if told and cached is not None:
+        read = lambda model, x, sizes=(): cached(model, x, [*sizes] or [1] * x.shape[1])  # noqa: E731
+    case = Case(
+        *(model, ask, x, beginning, vocabulary, [*dict.fromkeys([*special, *also])]),
+        *(pad, separator, read, sorted(set(cuts)) if cuts else None, begins, reach),
+        in_pieces=told,
+    )
+    head = _head(case)
+    how = partial(how, head=head)
+    why = _undoubled(how, case)
+    notes += [f"in the place of {vocabulary:,} logits, {MIXED} mixtures of them"] if head else []
+    notes += [f"not asked in double, so that small leaks may be missed: {why}"] if why else []
+    asking = _Asking(case, how, not why, own, without, notes, movable(partial(ask, model)))
+    return asking.report([*dict.fromkeys(modes)], time.perf_counter() + budget)
+
+
+@dataclass
+class _Asking:
+    """One model's questions, dealt out in time."""
+
+    case: Case
+    how: Callable[..., Any]
+    judge: bool
+    own: str
+    without: Sequence[str]
+    notes: list[str]
+    movable: bool
+    took: float = 0.0  # seconds a row
+
+    def report(self, modes: Sequence[str], until: float) -> Report:
+        """Ask them all, first of each mode what is asked in it, then what is asked once."""
+        kinds = [(mode, self.judge) for mode in modes]
+        kinds += [(mode, False) for mode in modes if self.judge and self.own != "float64"]
+        weights = [4.0 if wide is self.judge else 1.0 for _, wide in kinds] + [0.5] * len(REST)
+
+        def share() -> float:
+            """When the next stage has to end: with its share of the seconds that are left."""
+            now, part = time.perf_counter(), weights[0] / sum(weights)
+            del weights[0]
+            return now + max(0.0, until - now) * part
+
+        answers: list[Answer] = []
+        alone: dict[str, bool] = {}  # in which modes a row is asked alone
+        for mode, wide in kinds:
+            end = share()
+            kind: dict[str, Any] = {"train": mode == "train", "wide": wide}
+            if wide is not self.judge:
+                suffix = partial(checks.suffix, draws=1, alone=alone[mode])
+                answers.append(self.ask(end, "suffix", suffix, kind))
+                continue
+            answers.append(self.ask(end, "neighbours", checks.neighbours, kind))
+            alone[mode] = answers[-1].verdict != "ok"
+            if mode == "train" and answers[-1].bad:
+                answers[-1] = replace(answers[-1], verdict="warning")
+            suffix, each = (partial(c, alone=alone[mode]) for c in (checks.suffix, checks.each))
+            answers.append(self.ask(end, "suffix", suffix, kind))
+            needless = WITHOUT if answers[-1].bad else ""
+            answers.append(self.ask(end, "each", each, kind, needless))
+        for name, check in REST.items():
+            times = GROWN if name == "grown" else 1.0
+            kind = {"train": False, "wide": self.judge, "times": times}
+            needless = _needless(name, self.case, self.judge, answers)
+            answers.append(self.ask(share(), name, check, kind, needless))
+        x, shorter = self.case.x, len(self.case.beginning)
+        if len(x) < questions.SHORT:
+            said = f"{len(x)} tokens tell nothing of what begins later, as blocks of 64 do"
+            self.notes.append(said)
+        elif shorter < len(x):
+            self.notes.append(f"asked at {shorter} and at {len(x)} tokens")
+        about = f"causal, of {_name(self.case.model)}, {len(x)} tokens of {self.case.vocabulary:,}"
+        return Report(about, answers, [*dict.fromkeys(filter(None, self.notes))])
+
+    def ask(
+        self, until: float, name: str, check: Check, kind: dict[str, Any], needless: str = ""
+    ) -> Answer:
+        """A check's answer of the model as it is and, if that is well, of one that is moved."""
+        now = time.perf_counter()
+        if needless := needless or "`without` names it" * (name in self.without):
+            return Answer(name, "not asked", found=needless)
+        if now > until and not (kind["wide"] is self.judge and name in ("suffix", "neighbours")):
+            rest = 2 * len(self.case.x) * self.took
+            return Answer(name, "not asked", found=SPENT, needed=True, rest=rest)
+        work = partial(self._once, name, check, kind)
+        first = work(now + max(0.0, until - now) / 2, False)
+        if not self.movable or first.verdict != "ok":
+            return first
+        second = work(until, True)
+        rows, seconds = first.rows + second.rows, first.seconds + second.seconds
+        if second.bad or second.verdict == "warning":
+            return replace(second, rows=rows, seconds=seconds)
+        left = [first.left_out, second.left_out]
+        if second.verdict == "not asked":
+            left += [f"with its parameters moved: {second.found}"]
+            second = replace(first, rest=0.0)
+        return replace(
+            first,
+            above=max(first.above, second.above),
+            left_out=", ".join(dict.fromkeys(filter(None, left))),
+            needed=first.needed or second.needed,
+            rest=first.rest + second.rest,
+            rows=rows,
+            seconds=seconds,
+        )
+
+    def _once(
+        self, name: str, check: Check, kind: dict[str, Any], until: float, little: bool
+    ) -> Answer:
+        """An answer with what it cost, whatever raises."""
+        start, subject = time.perf_counter(), None
+        found = Answer("", "not asked", needed=True)
+        try:
+            with self.how(**kind, little=little) as subject:
+                subject.last = little or not self.movable
+                found = check(subject, self.case, until)
+        except Exception as error:
+            refuses = "the model refuses: " * isinstance(error, RefusedError)
+            said = f"{REFUSED}: {refuses}{refusal(error)}"
+            found = Answer("", "not asked", found=said, needed=True)
+        found = replace(found, check=name, seconds=time.perf_counter() - start)
+        if subject is None:
+            return found
+        if little and (found.bad or found.verdict == "warning"):
+            zeros = [f"`{each}`" for each in subject.zeros or ()][:3]
+            why = f": {', '.join(zeros)} {'start' if zeros[1:] else 'starts'} at zero" * bool(zeros)
+            found = replace(found, found=f"{found.found}, {ALONE}{why}")
+        if subject.noise > subject.relative * subject.scale:  # and not rounding
+            self.notes.append(
+                f"the same question gives other logits, by up to {subject.noise:.0e}, with "
+                "the same random numbers: noise that cannot be repeated hides what is smaller"
+            )
+        self.took = found.seconds / max(1, subject.rows)
+        return replace(found, mode=subject.name, rows=subject.rows)
 
 
 def _name(model: Any) -> str:
     return getattr(model, "__name__", type(model).__name__)
-
-
-def _after(suffix: Answer, purse: _Budget) -> str:
-    """Why every token is not asked about after other futures were; empty if it is."""
-    if suffix.bad:
-        return WITHOUT
-    return suffix.found if suffix.verdict == "not asked" else SPENT * purse.spent
 
 
 def _needless(name: str, case: Case, judge: bool, answers: Sequence[Answer]) -> str:
@@ -202,8 +281,10 @@ def _needless(name: str, case: Case, judge: bool, answers: Sequence[Answer]) -> 
         return WITHOUT
     if name == "grown" and not judge:
         return "weights are made larger in double precision alone"
-    given = {"padding": "pad", "documents": "separator", "cache": "cached"}
+    given = {"padding": "pad", "documents": "separator", "cache": "cached", "reach": "reach"}
     missing = name in given and getattr(case, given[name]) is None
+    if name == "documents" and case.begins is not None:
+        missing = False
     return f"no `{given[name]}` was given" if missing else ""
 
 
@@ -222,8 +303,9 @@ def _undoubled(how: Callable[..., Any], case: Case) -> str:
     try:
         with how(train=False, wide=True) as subject, torch.no_grad():
             made = subject(case.beginning[None])
-    except (RefusedError, TypeError, RuntimeError) as error:  # the latter of a device without it
-        return str(error)
+            subject.level(case.beginning[None])  # loads what it needs, before time counts
+    except Exception as error:  # a device without it, an operation without it
+        return refusal(error)
     return "" if made.dtype == torch.float64 else f"its logits stay {made.dtype}"
 
 
@@ -237,22 +319,11 @@ def _head(case: Case) -> nn.Linear | None:
                 how = partial(asked, case.model, case.call, train=False, wide=False, head=part)
                 try:
                     with how() as subject, torch.no_grad():
-                        made = subject(case.beginning[None])
-                except (RefusedError, ValueError):
+                        made = logits(
+                            subject.made(case.beginning[None]), case.beginning[None], MIXED
+                        )
+                except Exception:
                     continue
                 if made.shape[-1] == MIXED:
                     return part
     return None
-
-
-def _answer(
-    ask: Subject, case: Case, until: float, name: str, check: Callable[..., Answer], **settings: Any
-) -> Answer:
-    """A check's answer, with what it cost; not asked, where the model refuses."""
-    start, before = time.perf_counter(), ask.rows
-    try:
-        found = check(ask, case, until, **settings)
-    except RefusedError as error:
-        found = Answer("", "not asked", found=f"the model refuses: {error}")
-    took = time.perf_counter() - start
-    return replace(found, check=name, mode=ask.name, rows=ask.rows - before, seconds=took)

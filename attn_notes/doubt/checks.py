@@ -5,7 +5,7 @@ What a check does not say, its name, mode and cost, `causality` does.
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -18,12 +18,13 @@ from torch.overrides import TorchFunctionMode
 
 from attn_notes.doubt import blame, questions
 from attn_notes.doubt.questions import Question
-from attn_notes.doubt.reports import Answer
-from attn_notes.doubt.subject import Call, RefusedError, Subject
+from attn_notes.doubt.reports import REFUSED, Answer, RefusedError, refusal
+from attn_notes.doubt.subject import Call, Subject
 
 STEEP = 100  # times the precision: what counts as a slope, of the largest that may be there
 GROWN = 1000.0  # how much larger weights are, where a finite mask is looked for
 PADS = 3
+DRAWS, OF_DRAW = 32, 4  # of random numbers, where a model draws any; questions of each
 NEIGHBOURS = 4  # texts drawn at random that stand beside one
 
 
@@ -39,8 +40,11 @@ class Case:
     special: Sequence[int]
     pad: int | None
     separator: int | None
-    cached: Call | None
+    cached: Callable[..., Any] | None
     cuts: Sequence[int] | None
+    begins: int | None = None
+    reach: int | None = None
+    in_pieces: bool = False  # whether what reads with a cache is told their sizes
 
     @property
     def lengths(self) -> list[Tensor]:
@@ -48,12 +52,23 @@ class Case:
         return [self.x] if len(self.beginning) == len(self.x) else [self.beginning, self.x]
 
 
+@dataclass
+class _Asked:
+    """What came of a series of questions: the one that leaks, and how many there was time for."""
+
+    leak: Question | None
+    size: float
+    above: float
+    done: int
+    took: float  # seconds a question
+
+
 @torch.no_grad()
 def _asked_about(
     ask: Subject, x: Tensor, every: Iterable[Question], until: float, alone: bool
-) -> tuple[Question | None, float, float, int]:
-    """Ask until one leaks: that one, how far a logit moves, what counts, how many were asked."""
-    left, done = iter(every), 0
+) -> _Asked:
+    """Ask until one leaks, or time is up."""
+    left, done, start = iter(every), 0, time.perf_counter()
     ask.level(x[None], repeats=0)
     rows = 1 if alone else ask.at_once(len(x))
     before = ask.level(x.repeat(rows, 1))
@@ -61,62 +76,127 @@ def _asked_about(
     while batch := list(islice(left, rows)):
         filled = batch + [(x, 0)] * (rows - len(batch))  # of one shape, for kernels differ by it
         cuts = torch.tensor([cut for _, cut in filled], device=x.device)
-        after = ask(torch.stack([row for row, _ in filled]))
+        texts = torch.stack([row for row, _ in filled])
         early = places < cuts[:, None]
-        far, counts = (value * early for value in ask.moved(before, after))
+        far, counts = (value * early for value in ask.moved(before, ask(texts)))
         done += len(batch)
         if float(counts.max()) > 1:
             worst = int(counts.amax(1).argmax())
-            return batch[worst], float(far[worst].max()), ask.above, done
+            cut = slice(batch[worst][1])
+            same, other = (
+                partial(_said, ask, each, cut, row=worst) for each in (x.repeat(rows, 1), texts)
+            )
+            if ask.stands(same, other):
+                return _Asked(batch[worst], float(far[worst].max()), ask.above, done, 0.0)
         if time.perf_counter() > until:
             break
-    return None, math.nan, ask.above, done
+    return _Asked(None, math.nan, ask.above, done, (time.perf_counter() - start) / max(1, done))
 
 
-def _leak(
-    ask: Subject, case: Case, x: Tensor, asked_: Question, size: float, above: float
-) -> Answer:
-    who, row, cut = blame.narrow(ask, x, *asked_)
-    module = blame.locate(ask, partial(case.call, case.model), x, row, cut)
-    return Answer("", "leak", size=size, above=above, found=who, module=module)
+def _said(
+    ask: Subject,
+    x: Tensor,
+    where: slice = slice(None),
+    call: Call | None = None,
+    row: slice | int = slice(None),
+) -> Tensor:
+    """The logits of texts, at some places and in some rows."""
+    return ask(x, call)[row, where].clone()
+
+
+def _leak(ask: Subject, case: Case, x: Tensor, asked_: _Asked) -> Answer:
+    assert asked_.leak is not None
+    who, row, cut = blame.narrow(ask, x, *asked_.leak)
+    module = located(ask, case, x, row, cut)
+    return Answer("", "leak", size=asked_.size, above=asked_.above, found=who, module=module)
+
+
+def located(ask: Subject, case: Case, x: Tensor, row: Tensor, cut: int) -> str:
+    """The module that is to blame; a leak stands even where its module cannot be asked."""
+    try:
+        return blame.locate(ask, partial(case.call, case.model), x, row, cut)
+    except Exception as error:
+        return f"a module that could not be asked: {refusal(error)}"
 
 
 def suffix(
-    ask: Subject,
-    case: Case,
-    until: float,
-    draws: int = 2,
-    alone: bool = False,
-    short: bool = False,
+    ask: Subject, case: Case, until: float, draws: int = 2, alone: bool = False, short: bool = False
 ) -> Answer:
-    """Other futures: what stood before must stay."""
-    left_out, above = [], 0.0
+    """Other futures: what stood before must stay. Where it draws, so by other random numbers."""
+    left_out, above, rest, needed = [], 0.0, 0.0, False
     lengths = case.lengths[:1] if short else case.lengths
     for i, x in enumerate(lengths):
         now = time.perf_counter()
+        end = now + (until - now) / (len(lengths) - i)
+        cuts = case.cuts or questions.telling(len(x))
+        more = () if case.cuts else questions.cuts_of(len(x))[len(cuts) :]
+        asks = partial(questions.suffixes, x, case.vocabulary, case.special, draws=draws)
+        first, every = [*asks(cuts)], [*asks(cuts), *asks(more)]
         if i and now > until:
             left_out.append(f"at {len(x)} tokens all {len(x) - 1:,} cuts")
+            rest, needed = rest + len(every) * ask.took, True
             break
-        end = now + (until - now) / (len(lengths) - i)
-        cuts = case.cuts or questions.cuts_of(len(x))
-        every = [*questions.suffixes(x, case.vocabulary, case.special, cuts, draws)]
-        found, size, above, done = _asked_about(ask, x, every, end, alone)
-        if found:
-            return _leak(ask, case, x, found, size, above)
-        if not math.isfinite(above):
-            return Answer("", "not asked", found="its logits are no numbers")
-        if done < len(every):
-            tried = len({cut for _, cut in every[:done]})
+        found = _asked_about(ask, x, every, end, alone)
+        if found.leak:
+            return _leak(ask, case, x, found)
+        if not math.isfinite(found.above):
+            return Answer("", "not asked", found="its logits are no numbers", needed=True)
+        above = max(above, found.above)
+        rest += (len(every) - found.done) * found.took
+        needed = needed or found.done < len(first)
+        if found.done < len(every):
+            tried = len({cut for _, cut in every[: found.done]})
             left_out.append(
                 f"at {len(x)} tokens {len(x) - 1 - tried:,} of {len(x) - 1:,} cuts"
                 if tried < len(x) - 1
-                else f"at {len(x)} tokens {len(every) - done:,} of {len(every):,} futures"
+                else f"at {len(x)} tokens {len(every) - found.done:,} of {len(every):,} futures"
             )
         elif case.cuts:
             left_out.append(
                 f"{len(x) - 1 - len(case.cuts):,} of {len(x) - 1:,} cuts, which were not named"
             )
-    return Answer("", "ok", above=above, left_out=", ".join(left_out))
+    asks_draws = ask.last and not short
+    drawn = _by_draws(ask, case, until, alone) if asks_draws else Answer("", "ok")
+    left_out += [drawn.left_out] * bool(drawn.left_out)
+    return replace(
+        drawn,
+        above=drawn.above if drawn.bad else above,
+        left_out=", ".join(left_out),
+        rest=rest + drawn.rest,
+        needed=needed or drawn.needed,
+    )
+
+
+@torch.no_grad()
+def _by_draws(ask: Subject, case: Case, until: float, alone: bool) -> Answer:
+    """The same by other random numbers, where any are drawn: what is skipped at random hides."""
+    x, start = case.beginning, time.perf_counter()
+    rows = 1 if alone else min(OF_DRAW, ask.at_once(len(x)))
+    cuts = case.cuts or questions.cuts_of(len(x))
+    every = [*questions.suffixes(x, case.vocabulary, (), cuts, draws=1)]
+    same = x.repeat(rows, 1)
+    places = torch.arange(len(x), device=x.device)
+    for draw in range(1, 1 + DRAWS):
+        chosen = [every[(draw * rows + i) % len(every)] for i in range(rows)]
+        texts = torch.stack([row for row, _ in chosen])
+        early = places < torch.tensor([cut for _, cut in chosen], device=x.device)[:, None]
+        ask.source.draw = draw
+        far, counts = ask.moved(ask(same), ask(texts))
+        if not ask.source.drew:
+            return Answer("", "ok")
+        worst = int((counts * early).amax(1).argmax())
+        cut = slice(chosen[worst][1])
+        ways = (partial(_said, ask, each, cut, row=worst) for each in (same, texts))
+        if float((counts * early).max()) > 1 and ask.stands(*ways):
+            size = float((far * early)[worst].max())
+            found = _leak(ask, case, x, _Asked(chosen[worst], size, ask.above, draw, 0.0))
+            said = f"{found.found}, by the random numbers of draw {draw} of {DRAWS}"
+            return replace(found, found=said)
+        took = (time.perf_counter() - start) / draw
+        if time.perf_counter() > until and draw < DRAWS:
+            left = f"{DRAWS - draw} of {DRAWS} draws of random numbers"
+            return Answer("", "ok", left_out=left, rest=took * (DRAWS - draw), needed=True)
+    return Answer("", "ok")
 
 
 def grown(ask: Subject, case: Case, until: float) -> Answer:
@@ -133,15 +213,17 @@ def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
     for x in reversed(case.lengths):
         count = (len(x) - 1) * (2 * case.vocabulary - 1)
         if count <= questions.MOST_EACH:
-            found, size, above, done = _asked_about(
-                ask, x, questions.each(x, case.vocabulary), until, alone
-            )
-            if found:
-                return _leak(ask, case, x, found, size, above)
-            left = f"{count - done:,} of {count:,} changes" if done < count else ""
+            found = _asked_about(ask, x, questions.each(x, case.vocabulary), until, alone)
+            if found.leak:
+                return _leak(ask, case, x, found)
+            missing = count - found.done
+            left = f"{missing:,} of {count:,} changes" if missing else ""
             if len(x) < len(case.x):
                 left = ", ".join(filter(None, [left, f"more than the first {len(x)} tokens"]))
-            return Answer("", "ok", above=above, left_out=left)
+            rest = missing * found.took
+            return Answer(
+                *("", "ok"), above=found.above, left_out=left, rest=rest, needed=bool(missing)
+            )
     return Answer(
         "", "not asked", found=f"{count:,} single changes are more than {questions.MOST_EACH:,}"
     )
@@ -150,7 +232,7 @@ def each(ask: Subject, case: Case, until: float, alone: bool = False) -> Answer:
 @torch.no_grad()
 def prefix(ask: Subject, case: Case, until: float) -> Answer:
     """Nothing after the cut in the place of something else."""
-    x = case.x
+    x, start = case.x, time.perf_counter()
     full, refused, done = ask.level(x[None]), 0, 0
     cuts = case.cuts or questions.cuts_of(len(x))
     for cut in cuts:
@@ -160,23 +242,18 @@ def prefix(ask: Subject, case: Case, until: float) -> Answer:
             refused += 1
             continue
         done += 1
-        far, counts = ask.moved(full[:, :cut], short)
-        if float(counts.max()) > 1:
-            reader = int((counts[0] > 1).nonzero()[0])
-            module = blame.locate(ask, partial(case.call, case.model), x, x[:cut], cut)
-            who = f"position {reader} reads whether the text ends at {cut}"
-            return Answer(
-                "", "leak", size=float(far.max()), above=ask.above, found=who, module=module
-            )
+        who = f"position {{}} reads whether the text ends at {cut}"
+        ways = partial(_said, ask, x[None], slice(cut)), partial(_said, ask, x[None, :cut])
+        found = _moved(ask, full[:, :cut], short, ways, who)
+        if found.bad:
+            return replace(found, module=located(ask, case, x, x[:cut], cut))
         if time.perf_counter() > until:
             break
     if not done:
-        return Answer("", "not asked", found="the model refuses every shorter text")
+        said = f"{REFUSED}: the model refuses every shorter text"
+        return Answer("", "not asked", found=said, needed=True)
     left = [f"{refused} lengths, which the model refuses"] if refused else []
-    left += [f"{len(cuts) - done - refused:,} of {len(cuts):,} lengths"] * (
-        done + refused < len(cuts)
-    )
-    return Answer("", "ok", above=ask.above, left_out=", ".join(left))
+    return _unless_cut(ask, len(cuts) - done - refused, len(cuts), "lengths", start, left)
 
 
 class _Embedded(TorchFunctionMode):
@@ -205,7 +282,7 @@ class _Embedded(TorchFunctionMode):
 
 def gradient(ask: Subject, case: Case, until: float) -> Answer:
     """Of a mixture of the logits before a cut, with respect to what is embedded after it."""
-    x, done = case.x, 0
+    x, done, start = case.x, 0, time.perf_counter()
     ask.level(x[None], repeats=0)
     least = STEEP * ask.eps
     cuts = case.cuts or questions.cuts_of(len(x))
@@ -230,18 +307,35 @@ def gradient(ask: Subject, case: Case, until: float) -> Answer:
             return Answer("", "leak", size=size, above=least, found=who)
         if time.perf_counter() > until:
             break
-    left = f"{len(cuts) - done:,} of {len(cuts):,} cuts" if done < len(cuts) else ""
-    return Answer("", "ok", above=least, left_out=left)
+    return replace(_unless_cut(ask, len(cuts) - done, len(cuts), "cuts", start), above=least)
 
 
-def _first_moved(ask: Subject, before: Tensor, after: Tensor, who: str) -> Answer:
-    """A leak where anything has moved, with the first position that did."""
+Way = Callable[[], Tensor]
+"""Asks a question whose answer [n, t, v] is compared with another's."""
+
+
+def _moved(ask: Subject, before: Tensor, after: Tensor, ways: tuple[Way, Way], who: str) -> Answer:
+    """A leak where anything has moved, each time that both are asked, and the first to move."""
     far, counts = ask.moved(before, after)
-    if float(counts.max()) > 1:
+    if float(counts.max()) > 1 and ask.stands(*ways):
         first = int((counts[0] > 1).nonzero()[0])
         said = who.format(first)
         return Answer("", "leak", size=float(far.max()), above=ask.above, found=said)
     return Answer("", "ok", above=ask.above)
+
+
+def _differ(ask: Subject, one: Way, other: Way, who: str) -> Answer:
+    """The same, asked here."""
+    return _moved(ask, one(), other(), (one, other), who)
+
+
+def _unless_cut(
+    ask: Subject, missing: int, of: int, what: str, start: float, left_out: Sequence[str] = ()
+) -> Answer:
+    """Nothing was found; what of it there was no time for."""
+    left = ", ".join([*left_out, *[f"{missing:,} of {of:,} {what}"] * bool(missing)])
+    rest = (time.perf_counter() - start) / max(1, of - missing) * missing
+    return Answer("", "ok", above=ask.above, left_out=left, rest=rest, needed=bool(missing))
 
 
 @torch.no_grad()
@@ -250,63 +344,125 @@ def neighbours(ask: Subject, case: Case, until: float) -> Answer:
 
     Among others one of a single token, which fills an expert that has room for a share of a batch.
     """
-    x = case.beginning
+    x, start, done = case.beginning, time.perf_counter(), 0
     others = [torch.full_like(x, token) for token in case.special]
     others += [questions.drawn(x, case.vocabulary, seed) for seed in range(1, 1 + NEIGHBOURS)]
-    questioned = [(place, other) for place in (0, 1) for other in others]
-    for done, (place, other) in enumerate(questioned):
-        if done % len(others) == 0:
-            before = ask.level(torch.stack([x, x]))
-        after = ask(torch.stack([other, x] if place else [x, other]))
-        found = _first_moved(
-            *(ask, before[place][None], after[place][None]),
-            "position {} reads another text of the batch",
-        )
+    same, asked = torch.stack([x, x]), [(place, other) for place in (0, 1) for other in others]
+    ask.level(same)
+    for place, other in asked:
+        texts = torch.stack([other, x] if place else [x, other])
+        beside = slice(place, place + 1)
+        one, with_other = (partial(_said, ask, each, row=beside) for each in (same, texts))
+        found = _differ(ask, one, with_other, "position {} reads another text of the batch")
+        done += 1
         if found.bad or time.perf_counter() > until:
             break
-    left = len(questioned) - done - 1
-    left_out = f"{left} of {len(questioned)} neighbours" if left and not found.bad else ""
-    return replace(found, left_out=left_out)
+    return found if found.bad else _unless_cut(ask, len(asked) - done, len(asked), "texts", start)
 
 
 @torch.no_grad()
 def padding(ask: Subject, case: Case, until: float) -> Answer:
-    """Padding before or after a text must change nothing."""
-    x = case.x[None, : max(2, len(case.x) - PADS)]  # as long as the model is known to read
+    """Padding before or after a text must change nothing; nor before one read with a cache."""
     assert case.pad is not None
+    x = case.x[None, : max(2, len(case.x) - PADS)]  # as long as the model is known to read
     pads = x.new_full((1, PADS), case.pad)
-    plain = ask.level(x)
-    left = ask(torch.cat([pads, x], 1))[:, PADS:]
-    found = _first_moved(ask, plain, left, f"position {{}} moves with {PADS} pads before the text")
-    if found.bad:
-        return found
-    right = ask(torch.cat([x, pads], 1))[:, :-PADS]
-    return _first_moved(ask, plain, right, f"position {{}} moves with {PADS} pads after the text")
+    left, right = torch.cat([pads, x], 1), torch.cat([x, pads], 1)
+    ways = {
+        "before the text": partial(_said, ask, left, slice(PADS, None)),
+        "after the text": partial(_said, ask, right, slice(-PADS)),
+    }
+    if case.cached is not None:
+        read = partial(_said, ask, left, slice(PADS, None), case.cached)
+        ways["before a text that is read with a cache"] = read
+    ask.level(x)
+    for where, way in ways.items():
+        who = f"position {{}} moves with {PADS} pads {where}"
+        found = _differ(ask, partial(_said, ask, x), way, who)
+        if found.bad:
+            break
+    return found
 
 
 @torch.no_grad()
 def documents(ask: Subject, case: Case, until: float) -> Answer:
-    """What stands in another document before it must change nothing in a later one."""
-    assert case.separator is not None
-    x, middle = case.x.clone(), len(case.x) // 2
-    x[x == case.separator] = (case.separator + 1) % case.vocabulary
-    other = questions.drawn(x, case.vocabulary, 1)
-    other[other == case.separator] = (case.separator + 1) % case.vocabulary
-    x[middle], other[middle:] = case.separator, x[middle:]
-    other[middle] = case.separator
-    before, after = ask.level(x[None]), ask(other[None])
-    later = slice(middle + 1, None)
-    who = "position {} of a document reads the document before it"
-    return _first_moved(ask, before[:, later], after[:, later], who)
+    """What stands in another document before it must change nothing in a later one.
+
+    A document begins after a separator, or with a token of its own, whose logits are its first.
+    """
+    marks = [token for token in (case.separator, case.begins) if token is not None]
+    other_token = next(token for token in range(case.vocabulary) if token not in marks)
+    plain = torch.where(torch.isin(case.x, case.x.new_tensor(marks)), other_token, case.x)
+    t, ends = len(plain), len(marks) - (case.begins is not None)  # where the first is no later one
+    ask.level(plain[None])
+    for seed, place in enumerate((t // 2, t // 4, max(0, t - len(marks) - 1)), 1):
+        drawn = questions.drawn(plain, case.vocabulary, seed)
+        drawn = torch.where(torch.isin(drawn, drawn.new_tensor(marks)), other_token, drawn)
+        texts = [plain.clone(), torch.cat([drawn[:place], plain[place:]])]
+        for text in texts:
+            text[place : place + len(marks)] = text.new_tensor(marks)[: t - place]
+        one, other = (partial(_said, ask, text[None], slice(place + ends, None)) for text in texts)
+        found = _differ(ask, one, other, "position {} of a document reads the document before it")
+        if found.bad:
+            break
+    return found
 
 
 @torch.no_grad()
 def cache(ask: Subject, case: Case, until: float) -> Answer:
-    """Token by token with a cache must come to the same."""
-    before = ask.level(case.x[None])
-    after = ask(case.x[None], case.cached)
-    who = "from position {} on, the logits with the cache are others than without"
-    found = _first_moved(ask, before, after, who)
-    if not found.bad:
+    """With a cache must come to the same: in pieces of any size, and for a text after another."""
+    assert case.cached is not None
+    x, t, read = case.x[None], len(case.x), case.cached
+    other = questions.drawn(x, case.vocabulary, 1)[:, : t // 2 + 1]
+
+    def after(first: Tensor, model: Any, tokens: Tensor) -> Any:
+        read(model, first)
+        return read(model, tokens)
+
+    ways: dict[str, Call] = {
+        "": read,
+        ", the second time that it reads the text": partial(after, x),
+        ", once it has read another text": partial(after, other),
+    }
+    for sizes in questions.pieces(t) if case.in_pieces else ():
+        told = ", ".join(map(str, sizes[:3])) + ", ..." * (len(sizes) > 3)
+        ways[f", in pieces of {told}"] = partial(read, sizes=sizes)
+    ask.level(x)
+    for when, way in ways.items():
+        who = f"from position {{}} on, the logits with the cache are others than without{when}"
+        found = _differ(ask, partial(_said, ask, x), partial(_said, ask, x, call=way), who)
+        if found.bad:
+            said = f"{found.found}, by up to {found.size:.1e}"
+            return replace(found, verdict="wrong", found=said)
+    left = "pieces of other sizes, for which `cached` takes a third argument"
+    return replace(found, left_out=left * (not case.in_pieces))
+
+
+@torch.no_grad()
+def reach(ask: Subject, case: Case, until: float) -> Answer:
+    """What lies farther back than a window must not be read, and the farthest within must."""
+    assert case.reach is not None
+    x, t, start, done, read = case.x, len(case.x), time.perf_counter(), 0, False
+    if t <= case.reach:
+        said = f"{t} tokens tell nothing of a reach of {case.reach}: give a longer text"
+        return Answer("", "not asked", found=said, needed=True)
+    before = ask.level(x[None])
+    places = [cut - 1 for cut in questions.cuts_of(t)]  # the last token has no other reader
+    for place in places:
+        row = x.clone()
+        row[place] = questions.drawn(x, case.vocabulary, place)[place]
+        counts = ask.moved(before, ask(row[None]))[1][0] > 1
+        late = slice(place + case.reach, None)
+        ways = (partial(_said, ask, text[None], late) for text in (x, row))
+        if bool(counts[late].any()) and ask.stands(*ways):
+            reader = place + case.reach + int(counts[late].nonzero()[0])
+            said = f"position {reader} reads position {place}, and may read {case.reach - 1} back"
+            return Answer("", "wrong", found=said)
+        read = read or bool(counts[late.start - 1 : late.start].any())
+        done += 1
+        if time.perf_counter() > until:
+            break
+    found = _unless_cut(ask, t - 1 - done, t - 1, "places", start)
+    if read or found.needed or not ask.last:
         return found
-    return replace(found, verdict="wrong", found=f"{found.found}, by up to {found.size:.1e}")
+    said = f"no position reads the one {case.reach - 1} before it, which is within its reach"
+    return Answer("", "wrong", found=said)

@@ -2,24 +2,26 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
 
 from attn_notes import allowed
+from attn_notes.allowed import needed
 from attn_notes.analysis import statistics
 from attn_notes.analysis.statistics import Effect, Verdict
 from attn_notes.doubt.reports import wrapped
 from attn_notes.training.comparison import train_kinds
-from attn_notes.training.ensemble import Model
 
 Arm = Callable[[float, Sequence[int]], Tensor]
 """arm(rate, seeds) → for each seed what it ends with, lower is better."""
 
 TUNING = 10_000  # the first seed of those that rates are chosen on
 AGREE = 0.5  # so correlated, the difference of a pair varies less than one of the two alone
+PAIRS = 6  # of fewer, however they fall, signed ranks show nothing, and ranks of all of them do
+DOUBT = 0.01  # the chance with which a rate that is best is taken for one that is not
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,13 @@ class Compared:
         test = "signed ranks of pairs" if self.paired else "ranks, not in pairs"
         effect = "{:+.4g} [{:+.4g}, {:+.4g}]".format(*self.effect)
         least = f"{self.could_show:.2g}" if math.isfinite(self.could_show) else "none at all"
+        few = f"; {len(self.ours)} are too few" if self.together >= AGREE else ""
+        why = (few or f", which is below {AGREE:g}") + ": so they are not used"
         lines = [
             f"{told[self.verdict]}: {effect}, {statistics.said(self.p)} ({test}, {len(self.ours)} "
             f"seeds each)",
             f"ours − theirs; the least they would have shown four times in five: {least}",
-            f"pairs of the same seed agree by r = {self.together:.2f}"
-            + ("" if self.paired else f", which is below {AGREE:g}: so they are not used"),
+            f"pairs of the same seed agree by r = {self.together:.2f}" + why * (not self.paired),
             "rates: {:g} for ours, {:g} for theirs".format(*self.rates),
         ]
         return "\n".join(map(wrapped, [*lines, *(f"note: {note}" for note in self.notes)]))
@@ -94,6 +97,10 @@ def compare(
     agree is measured: if they do, the signed ranks of their differences are tested, else the ranks
     of all. A seed that diverges (no finite number) counts as worse than all that do not.
 
+    A rate that few seeds have chosen may be another's by chance, and then two equal ways differ. So
+    where they do, the worse one is trained at each other rate as well that the seeds for tuning
+    cannot tell from its best, and the difference has to stand at all of them.
+
     Args:
         ours: trains ours; `arm` makes one of a model, any training loop will do.
         theirs: the same of what it is compared with.
@@ -101,7 +108,7 @@ def compare(
         seeds: fresh ones, or how many: 0, 1, ...
         tuning: those that rates are chosen on, or how many.
         tell: gets a line before each call of an arm, as `print` would: on either side there are as
-            many as rates, and one more.
+            many as rates, one more, and where they differ one for each rate that may be the best.
 
     Raises:
         ValueError: no rates or seeds, or seeds that are in both; an arm that does not return a
@@ -114,26 +121,74 @@ def compare(
     if both := set(fresh) & set(chosen):
         raise ValueError(f"rates must be chosen on other seeds than {sorted(both)}")
     notes: list[str] = []
-    swept, best = [], []
-    ways = {"ours": ours, "theirs": theirs}
+    ways, tuned, best = (ours, theirs), [], []
 
-    def ends(name: str, rate: float, seeds: Sequence[int]) -> Tensor:
+    def ends(side: int, rate: float, seeds: Sequence[int]) -> Tensor:
         if tell is not None:
-            tell(f"{name}, {len(seeds)} seeds at rate {rate:g}")
-        return _ends(ways[name], rate, seeds)
+            tell(f"{SIDES[side]}, {len(seeds)} seeds at rate {rate:g}")
+        return _ends(ways[side], rate, seeds)
 
-    for name in ways:
-        means = {rate: _mean(ends(name, rate, chosen)) for rate in rates}
+    for side, name in enumerate(SIDES):
+        tuned.append({rate: ends(side, rate, chosen) for rate in rates})
+        means = {rate: _mean(found) for rate, found in tuned[-1].items()}
         rate = min(means, key=means.__getitem__)
         if not math.isfinite(means[rate]):
             raise ValueError(f"{name} diverge at every rate")
         if len(means) > 1 and rate in (min(means), max(means)):
             notes.append(f"the best rate of {name}, {rate:g}, lies at the edge of the grid")
-        swept.append(means)
         best.append(rate)
-    a, b = (ends(name, rate, fresh) for name, rate in zip(ways, best, strict=True))
-    found = _tested(a, b, notes)
-    return Compared(a, b, (best[0], best[1]), (swept[0], swept[1]), *found, notes)
+    sides = [ends(side, rate, fresh) for side, rate in enumerate(best)]
+    for name, found in zip(SIDES, sides, strict=True):
+        if len(found) > 1 and bool((found == found[0]).all()):
+            notes.append(f"{name} end alike for every seed: does it reach the training?")
+    swept = [{rate: _mean(found) for rate, found in each.items()} for each in tuned]
+
+    def compared(a: Tensor, b: Tensor, notes: list[str]) -> Compared:
+        found = _tested(a, b, notes)
+        return Compared(a, b, (best[0], best[1]), (swept[0], swept[1]), *found, notes)
+
+    told = compared(sides[0], sides[1], notes)
+    if told.verdict is None:
+        return told
+    worse = int(told.verdict)  # where ours end lower it is theirs that may have a better rate
+    for rate, enough in _rivals(tuned[worse], best[worse]).items():
+        sides[worse] = ends(worse, rate, fresh)
+        again = compared(sides[0], sides[1], [])
+        low, high = min(told.effect.low, again.effect.low), max(told.effect.high, again.effect.high)
+        effect = Effect(told.effect.middle, low, high)
+        if again.verdict is not told.verdict:
+            said = f"rates were chosen on too few seeds: at {rate:g}, which these cannot tell from "
+            said += f"the best of {SIDES[worse]}, nothing is told; some {enough} would do"
+            return replace(
+                told, p=max(again.p, told.p, statistics.LEVEL), effect=effect, notes=[*notes, said]
+            )
+        told = replace(told, p=max(told.p, again.p), effect=effect)
+    return told
+
+
+SIDES = ("ours", "theirs")
+
+
+def _rivals(tuned: dict[float, Tensor], best: float) -> dict[float, int]:
+    """Rates that may be the best, and how many seeds would have told them from it.
+
+    What seeds and rates do not explain of the ends is chance: Student's t of two rates, at `DOUBT`.
+    """
+    table = {rate: ends for rate, ends in tuned.items() if bool(ends.isfinite().all())}
+    ends = torch.stack([*table.values()])
+    n = ends.shape[1]
+    free = (len(table) - 1) * (n - 1)
+    if not free:
+        return {rate: 2 * n for rate in table if rate != best}
+    rest = ends - ends.mean(0) - ends.mean(1, keepdim=True) + ends.mean()
+    spread = math.sqrt(2 * float(rest.square().sum()) / free)
+    t = needed("scipy.stats", "doubt").t.ppf(1 - DOUBT, free)
+    found = {}
+    for rate, each in table.items():
+        gap = float((each - table[best]).mean())
+        if rate != best and gap <= t * spread / math.sqrt(n):
+            found[rate] = max(n + 1, min(1000, math.ceil((t * spread / (gap + 1e-12)) ** 2)))
+    return found
 
 
 def _ends(way: Arm, rate: float, seeds: Sequence[int]) -> Tensor:
@@ -157,7 +212,7 @@ def _tested(a: Tensor, b: Tensor, notes: list[str]) -> tuple[Effect, float, floa
         notes.append(f"{int((~finite).sum())} of {len(a)} seeds diverged: look at them")
         nothing = Effect(math.nan, -math.inf, math.inf)
         return nothing, statistics.rank_p(a, b), together, False, math.nan
-    paired = together >= AGREE
+    paired = together >= AGREE and len(a) >= PAIRS
     if paired:
         effect, p = statistics.shift(a - b), statistics.signed_rank_p(a - b)
         least = statistics.could_show_in_pairs(a - b)
@@ -178,9 +233,9 @@ def _together(a: Tensor, b: Tensor) -> float:
 
 def arm(
     make: Callable[[Generator], nn.Module],
-    loss: Callable[[Model, Any], Tensor],
+    loss: Callable[[Any, Any], Tensor],
     sample: Callable[[Generator], Any],
-    score: Callable[[Model], Tensor],
+    score: Callable[[Any], Tensor],
     *,
     steps: int,
     **settings: Any,

@@ -1,6 +1,8 @@
 """Has training seen the test? Twins of test items among training items, and the score without."""
 
+import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,9 +10,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_notes import allowed
+from attn_notes.allowed import needed
 from attn_notes.doubt.reports import Answer, Report
 
 SHOWN = 3  # of the test items that have a twin
+TOLD = 20  # lines of progress
 
 
 def twins(
@@ -20,6 +24,8 @@ def twins(
     *,
     near: float | None = None,
     scores: Float[Tensor, " n"] | None = None,
+    budget: float = 300.0,
+    tell: Callable[[str], object] | None = None,
 ) -> Report:
     """Which test items training has seen, and what the score is without them.
 
@@ -32,12 +38,17 @@ def twins(
             then held against each, by rapidfuzz, which comes with `attn-notes[doubt]`: the time
             grows as their product. Keys must be texts or sequences.
         scores: of the test items, one each.
+        budget: seconds that near twins may take, about. What it leaves out is said.
+        tell: gets a line now and then while near twins are looked for, as `print` would.
 
     Raises:
-        ValueError: no items; `near` that is not between 0 and 1; scores that are not one an item.
+        ValueError: no items; `near` that is not between 0 and 1; a budget that is not positive;
+            scores that are not one an item.
         ModuleNotFoundError: `near` is asked, and rapidfuzz is not there.
     """
     allowed.some(train=train, test=test)
+    if not budget > 0:
+        raise ValueError(f"budget must be positive, not {budget}")
     if near is not None and not 0 < near < 1:
         raise ValueError(f"near must lie between 0 and 1, not at {near}")
     if scores is not None and scores.shape != (len(test),):
@@ -51,11 +62,12 @@ def twins(
         said = f"{again:,} of {len(ours):,} test items stand in the test more than once"
         answers.append(Answer("repeated", "warning", size=again / len(ours), found=said))
     if near is not None:
-        close = seen | _near(ours, theirs, near)
-        answers.append(
-            _found("near twins", close, len(ours), f"are {near:.0%} alike with one there")
-        )
-        seen = close
+        found, done, took = _near(ours, theirs, near, budget, tell or (lambda line: None))
+        seen, left = seen | found, len(ours) - done
+        answer = _found("near twins", seen, len(ours), f"are {near:.0%} alike with one there")
+        left_out = f"{left:,} of {len(ours):,} test items" if left else ""
+        rest = took / max(1, done) * left
+        answers.append(replace(answer, left_out=left_out, rest=rest, needed=bool(left)))
     if scores is not None:
         answers.append(_scored(scores, seen))
     return Report(f"twins, of {len(test):,} test items in {len(train):,}", answers)
@@ -67,14 +79,25 @@ def _key(key: Callable[[Any], Hashable] | None, item: Any) -> Hashable:
     return tuple(item.flatten().tolist()) if isinstance(item, Tensor) else item
 
 
-def _near(ours: Sequence[Any], theirs: Sequence[Any], near: float) -> Tensor:
-    process = allowed.needed("rapidfuzz.process", "doubt")
-    scorer = allowed.needed("rapidfuzz.distance", "doubt").Levenshtein.normalized_similarity
-    found = [
-        process.extractOne(one, theirs, scorer=scorer, score_cutoff=near) is not None
-        for one in ours
-    ]
-    return torch.tensor(found)
+def _near(
+    ours: Sequence[Any],
+    theirs: Sequence[Any],
+    near: float,
+    budget: float,
+    tell: Callable[[str], Any],
+) -> tuple[Tensor, int, float]:
+    """Which of ours have a near twin, of how many that was asked, and the seconds it took."""
+    process = needed("rapidfuzz.process", "doubt")
+    scorer = needed("rapidfuzz.distance", "doubt").Levenshtein.normalized_similarity
+    found, start = torch.zeros(len(ours), dtype=torch.bool), time.perf_counter()
+    for done, one in enumerate(ours):
+        if done % max(1, len(ours) // TOLD) == 0:
+            tell(f"near twins: {done:,} of {len(ours):,} test items")
+        if time.perf_counter() - start > budget:
+            return found, done, time.perf_counter() - start
+        alike = process.extractOne(one, theirs, scorer=scorer, score_cutoff=near)
+        found[done] = alike is not None
+    return found, len(ours), time.perf_counter() - start
 
 
 def _found(name: str, seen: Tensor, n: int, what: str) -> Answer:

@@ -12,8 +12,11 @@ from attn_notes.analysis.statistics import ROUNDING, Effect
 from attn_notes.doubt.reports import Answer, Report
 from attn_notes.tasks.text import count_losses
 
+LEAST = 5  # losses that an interval needs
 BLOCKS = 20  # of neighbouring tokens, whose means make an interval
-STUDENT = 2.093  # what Student's t with 19 degrees of freedom exceeds once in forty
+CHANCE = 1.645 / math.sqrt(BLOCKS)  # as far neighbouring blocks agree by chance, once in twenty
+STUDENT = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 6: 2.447, 9: 2.262, 14: 2.145, 19: 2.093}
+"""By degrees of freedom, what Student's t exceeds once in forty."""
 
 
 def floor(
@@ -37,7 +40,8 @@ def floor(
         vocabulary: how many tokens there are.
         orders: the k of the k-grams.
         entropy: of the source, a token: the lowest mean loss that can be had.
-        losses: of your model on held-out data, a token each, or their mean.
+        losses: of your model on held-out data, a token each, or their mean. A mean is one of a
+            sample, taken to be as large as `test`, and may lie below the entropy by chance.
 
     Raises:
         ValueError: no tokens, or others than those of the vocabulary; no orders; an entropy that is
@@ -60,7 +64,9 @@ def floor(
         allowed.not_negative(entropy=entropy)
         answers.append(Answer("entropy", "ok", size=entropy, found=_nats(entropy)))
     if losses is not None:
-        answers.append(_judged(torch.as_tensor(losses).detach().double(), counted, entropy))
+        losses = torch.as_tensor(losses).detach().cpu().double()
+        widest = _widest(counted, test.numel(), vocabulary, entropy)
+        answers.append(_judged(losses, counted, entropy, widest))
     return Report(f"floor, of {test.numel():,} tokens of {vocabulary:,}", answers)
 
 
@@ -69,25 +75,43 @@ def _nats(value: float) -> str:
 
 
 def _mean(losses: Tensor) -> Effect:
-    """A mean and its interval, from the means of blocks of neighbours; none of a few tokens."""
-    middle = float(losses.mean())
-    if losses.numel() < 2 * BLOCKS:
+    """A mean and its interval, from the means of blocks of neighbours; none of a few losses.
+
+    Blocks of a source with regimes are not independent: where neighbours agree, by r, there are as
+    good as (1 − r) / (1 + r) of them.
+    """
+    middle, n = float(losses.mean()), min(BLOCKS, losses.numel())
+    if n < LEAST:
         return Effect(middle, -math.inf, math.inf)
-    size = losses.numel() // BLOCKS
-    means = losses.flatten()[: size * BLOCKS].view(BLOCKS, size).mean(1)
-    off = STUDENT * float(means.std()) / math.sqrt(BLOCKS)
-    return Effect(middle, middle - off, middle + off)
+    size = losses.numel() // n
+    off = losses.flatten()[: size * n].view(n, size).mean(1) - middle
+    together = float((off[1:] * off[:-1]).sum() / off.square().sum().clamp(min=1e-300)) + 1 / n
+    together = min(together, 0.9) if together > CHANCE else 0.0
+    count = n * (1 - together) / (1 + together)
+    t = STUDENT[max(free for free in STUDENT if free <= max(1.0, count - 1))]
+    around = t * float(off.std()) / math.sqrt(count)
+    return Effect(middle, middle - around, middle + around)
 
 
-def _judged(losses: Tensor, counted: dict[int, Effect], entropy: float | None) -> Answer:
+def _widest(counted: dict[int, Effect], n: int, vocabulary: int, entropy: float | None) -> float:
+    """How far the mean of the best predictor's losses may lie off: they are known of counts alone.
+
+    As far as those of counting do, and as losses vary that are ln v or nothing, if that is more.
+    """
+    share = min(1.0, (entropy or 0.0) / math.log(vocabulary))
+    varied = math.log(vocabulary) * math.sqrt(share * (1 - share) / n)
+    counts = [(each.high - each.low) / 2 for each in counted.values()]
+    return max([STUDENT[19] * varied, *filter(math.isfinite, counts)])
+
+
+def _judged(
+    losses: Tensor, counted: dict[int, Effect], entropy: float | None, widest: float
+) -> Answer:
     allowed.some(losses=losses)
     allowed.finite(losses=losses)
+    loss = _mean(losses)
     if losses.numel() == 1:
-        loss = Effect(*[float(losses)] * 3)
-    else:
-        loss = _mean(losses)
-        if math.isinf(loss.low):
-            loss = Effect(*[loss.middle] * 3)
+        loss = Effect(loss.middle, loss.middle - widest, loss.middle + widest)
     said = _nats(loss.middle)
     if entropy is not None and loss.high < entropy - ROUNDING:
         below = entropy - loss.middle

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attn_notes import allowed
 from attn_notes.doubt.labels import LEAST, NothingAskedError, Reader, Sheet, number
-from attn_notes.doubt.reports import Answer, Report
+from attn_notes.doubt.reports import REFUSED, Answer, Report, refusal
 
 EQUAL = 0.03  # of a weight: half precision rounds by less
 NUMBERS = 2**22  # logits that are held at once
@@ -124,15 +124,12 @@ def targets(
     try:
         plain = case.asked(x)
     except Exception as error:
-        said = str(error) if isinstance(error, NothingAskedError) else _raised(error)
+        said = (
+            str(error) if isinstance(error, NothingAskedError) else f"{REFUSED}: {refusal(error)}"
+        )
         return Targets(about, [Answer("label", "not asked", found=said, needed=True)])
     answers = [*case.plain(plain), *case.rest(x, plain, parts)]
     return Targets(about, answers, notes, case.arrows(plain))
-
-
-def _raised(error: Exception) -> str:
-    said = str(error).partition("\n")[0][:160]
-    return f"could not be asked: {type(error).__name__}: {said}"
 
 
 @dataclass(frozen=True)
@@ -366,7 +363,7 @@ class _Case:
                 if (counted := self._counted(asked)).bad:
                     yield counted
             except Exception as error:
-                yield Answer("short", "not asked", found=_raised(error))
+                yield Answer("short", "not asked", found=f"{REFUSED}: {refusal(error)}")
         elif why:
             yield Answer("short", "not asked", found=why)
         yield Answer("empty", "not asked", found=why) if why else self._empty(x, filler)
@@ -384,7 +381,7 @@ class _Case:
             try:
                 fine.append(self.read.finite(empty))
             except Exception as error:
-                return Answer("empty", "not asked", found=_raised(error))
+                return Answer("empty", "not asked", found=f"{REFUSED}: {refusal(error)}")
         if not fine[0]:
             return Answer("empty", "wrong", found="a row with nothing to answer for makes it NaN")
         said = "a row with nothing to answer for does no harm"
@@ -399,7 +396,7 @@ class _Case:
             try:
                 small = self.asked(x, read)
             except Exception as error:
-                return Answer("accumulated", "not asked", found=_raised(error))
+                return Answer("accumulated", "not asked", found=f"{REFUSED}: {refusal(error)}")
             same = small.sheet.own.bool().equal(large.sheet.own.bool())
             spread = _spread(small.shares / large.shares) if same else 1.0
             if spread > EQUAL:

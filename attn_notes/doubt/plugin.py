@@ -1,7 +1,7 @@
 """For pytest: `pytest --doubt my.models:make` asks a model of yours whether it reads ahead.
 
 `made` says what a function may return, and where it may stand; the option may be given more than
-once. Each becomes a test that fails with the report.
+once. Each becomes a test that fails with the report; a wrong name is an error of one line.
 Nothing is loaded without the option, torch neither.
 """
 
@@ -25,25 +25,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """A test for each model."""
-    items += [
-        _Doubted.from_parent(session, name=f"doubt {name}") for name in config.getoption("doubt")
-    ]
+    """A test for each model; a name that is wrong ends the run with one line."""
+    for name in config.getoption("doubt"):
+        items.append(_Doubted.from_parent(session, name=f"doubt {name}", given=_made(name)))
 
 
 class _Doubted(pytest.Item):
     """One model."""
 
+    def __init__(self, *, given: dict[str, Any], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.given = given
+
     def runtest(self) -> None:
-        report = _asked(self.name.removeprefix("doubt "))
-        self.add_report_section("call", "doubt", str(report))
-        report.raise_for_leak()
+        from attn_notes.doubt.reports import LeakError
+        from attn_notes.doubt.yours import doubted
+
+        reports = doubted(**self.given)
+        found = "\n\n".join(map(str, reports))
+        if not all(report.ok for report in reports):
+            raise LeakError(found)
+        self.add_report_section("call", "doubt", found)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The report alone, where it is that which failed."""
-        from attn_notes.doubt import LeakError
-
-        if isinstance(excinfo.value, LeakError):
+        if type(excinfo.value).__name__ == "LeakError":
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
@@ -51,16 +57,17 @@ class _Doubted(pytest.Item):
         return self.path, None, self.name
 
 
-def _asked(name: str) -> Any:
-    """The report on the model that a function makes.
+def _made(name: str) -> dict[str, Any]:
+    """What a function of that name makes.
 
     Raises:
-        UsageError: there is no such function, or it returns something else.
+        UsageError: there is none, it raises, or it returns something else.
     """
-    from attn_notes.doubt import causal, made
+    from attn_notes.doubt.reports import refusal
+    from attn_notes.doubt.yours import made
 
     try:
-        asked = made(name)
-    except (ValueError, FileNotFoundError) as error:
-        raise pytest.UsageError(f"--doubt: {error}") from error
-    return causal(**asked)
+        return made(name)
+    except Exception as error:
+        said = str(error) if isinstance(error, ValueError | OSError) else refusal(error)
+        raise pytest.UsageError(f"--doubt {name}: {said}") from None

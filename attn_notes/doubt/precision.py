@@ -27,6 +27,8 @@ CONVERSIONS = {Tensor.float, Tensor.half, Tensor.bfloat16}
 LEFT = {"__get__", "__set__", "__delete__", "__setitem__"}
 """What reads or sets a tensor itself, which a widened one is not."""
 
+DTYPE: Any = Tensor.dtype.__get__  # type: ignore[attr-defined]
+
 
 def _wide(value: Any) -> Any:
     """Number types and tensors widened, within lists as well; anything else as it is."""
@@ -47,7 +49,8 @@ class _Widening(TorchFunctionMode):
     ) -> Any:
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in LEFT:
-            return func(*args, **kwargs)
+            made = func(*args, **kwargs)
+            return WIDE.get(made, made) if func == DTYPE else made  # which layers compare
         if func in CONVERSIONS:
             return args[0].to(torch.float64)
         # What is changed in place has to stay itself.

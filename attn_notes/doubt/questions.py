@@ -1,6 +1,8 @@
 """What is changed in a text to see whether an earlier logit moves: rows, the most telling first."""
 
 from collections.abc import Iterator, Sequence
+from inspect import signature
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -14,18 +16,24 @@ SHORT = 66  # of so many tokens all cuts are asked first: beyond blocks of 64, a
 MOST_EACH = 20_000  # rows of an exhaustive search
 
 
-def cuts_of(t: int) -> list[int]:
-    """Every cut of t tokens: the ends, powers of two and their neighbours, then the rest at random.
+def telling(t: int) -> list[int]:
+    """The cuts that tell most: the ends, powers of two and their neighbours; all, if few."""
+    near = {2**k + d for k in range(1, t.bit_length()) for d in (-1, 0, 1)}
+    every = range(1, t) if t <= SHORT else ()
+    return [cut for cut in dict.fromkeys([1, t - 1, *sorted(near), *every]) if 0 < cut < t]
 
-    >>> cuts_of(9)[:7]
-    [1, 8, 2, 3, 4, 5, 7]
+
+def cuts_of(t: int) -> list[int]:
+    """Every cut of t tokens: those that are telling first, then the rest at random.
+
+    >>> cuts_of(9)
+    [1, 8, 2, 3, 4, 5, 7, 6]
 
     Raises:
         ValueError: t is below 1, or above `allowed.MOST`.
     """
     allowed.whole(t=t)
-    near = {2**k + d for k in range(1, t.bit_length()) for d in (-1, 0, 1)}
-    first = [cut for cut in dict.fromkeys([1, t - 1, *sorted(near)]) if 0 < cut < t]
+    first = telling(t)
     left = [cut for cut in range(1, t) if cut not in set(first)]
     order = torch.randperm(len(left), generator=Generator().manual_seed(0)).tolist()
     return first + [left[i] for i in order]
@@ -69,3 +77,18 @@ def each(x: Tensor, vocabulary: int) -> Iterator[Question]:
             row[cut] = token
             yield row, cut
         yield from_cut(x, torch.full_like(x, token), cut), cut
+
+
+def pieces(t: int) -> list[list[int]]:
+    """Sizes of pieces that a text of t tokens may be read in with a cache."""
+    half, threes = t // 2, [3] * (t // 3) + [t % 3] * (t % 3 > 0)
+    return [[t], [1] * t, [half] + [1] * (t - half), [1, t - 1], threes, [half, t - half]]
+
+
+def takes(function: Any, count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    try:
+        signature(function).bind(*[None] * count)
+    except (TypeError, ValueError):  # the latter of what has no signature
+        return False
+    return True

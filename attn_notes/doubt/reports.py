@@ -1,11 +1,16 @@
 """What a model was asked and what came of it: answers, and the report that holds them."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 VERDICTS = ("ok", "leak", "wrong", "warning", "not asked")
 """What an answer may be; a report is not ok with one that is a leak, or wrong."""
+
+REFUSED = "could not be asked"
+ALONE = "only once its parameters are moved a little"
 
 WIDTH = 84
 """Characters of a printed line: what a page has room for."""
@@ -13,6 +18,10 @@ WIDTH = 84
 
 class LeakError(AssertionError):
     """A report is not ok."""
+
+
+class RefusedError(Exception):
+    """A model cannot be asked in this way; its own error, if there is one, is the cause."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,8 @@ class Answer:
         left_out: what was not tried.
         rows: sequences that the model read for it.
         seconds: how long that took.
-        needed: that without it a report is not ok.
+        needed: that what was not asked or not tried is needed: without it a report is not ok.
+        rest: seconds that what there was no time for would take, about.
     """
 
     check: str
@@ -44,6 +54,7 @@ class Answer:
     rows: int = 0
     seconds: float = 0.0
     needed: bool = False
+    rest: float = 0.0
 
     @property
     def bad(self) -> bool:
@@ -53,8 +64,8 @@ class Answer:
     def __str__(self) -> str:
         return self.line()
 
-    def line(self, check: int = 11, mode: int = 16) -> str:
-        """One line; check and mode in columns so wide."""
+    def said(self) -> str:
+        """What was found, where, how large it is, and what was not tried."""
         said = [self.found]
         if self.module:
             said.append(f"first in {self.module}")
@@ -64,9 +75,13 @@ class Answer:
             said.append(f"by {self.size:.1e}")
         if self.left_out:
             said.append(f"not tried: {self.left_out}")
+        return "; ".join(filter(None, said))
+
+    def line(self, check: int = 11, mode: int = 16) -> str:
+        """One line; check and mode in columns so wide."""
         cost = f"{self.rows:,} rows, {self.seconds:.1f} s" if self.rows else ""
         head = f"{self.verdict:<10}{self.check:<{check}}{self.mode:<{mode}}"
-        line = head + "; ".join(filter(None, said))
+        line = head + self.said()
         return f"{line}  ({cost})" if cost else line
 
 
@@ -86,15 +101,19 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether what is needed was asked, and nothing bad found. A warning is not bad."""
-        skipped = [answer for answer in self.answers if answer.verdict == "not asked"]
-        needed = any(answer.needed for answer in skipped)
-        return len(skipped) < len(self.answers) and not needed and not self.bad
+        """Whether all that is needed was asked, and nothing bad found. A warning is not bad."""
+        asked = any(answer.verdict != "not asked" for answer in self.answers)
+        return asked and not self.bad and not any(answer.needed for answer in self.answers)
 
     @property
     def bad(self) -> list[Answer]:
         """The answers that are a leak, or wrong."""
         return [answer for answer in self.answers if answer.bad]
+
+    @property
+    def rest(self) -> float:
+        """Seconds that what the budget has cut would take, about; 0 if it has cut nothing."""
+        return sum(answer.rest for answer in self.answers)
 
     @property
     def warnings(self) -> list[Answer]:
@@ -106,21 +125,49 @@ class Report:
         if not self.ok:
             raise LeakError(str(self))
 
+    def told(self) -> dict[str, Any]:
+        """All of it as JSON has it: what is no number, or infinite, is null."""
+        answers = [
+            {k: None if v in (math.inf, -math.inf) or v != v else v for k, v in vars(a).items()}
+            for a in self.answers
+        ]
+        return {"about": self.about, "ok": self.ok, "answers": answers, "notes": [*self.notes]}
+
     def __repr__(self) -> str:
         return f"Report({str(self).splitlines()[0]}; {len(self.answers)} answers)"
 
-    def __str__(self) -> str:
+    def head(self) -> str:
+        """What was asked, whether it is ok, and how much is not."""
         bad, warned = len(self.bad), len(self.warnings)
         skipped = sum(answer.verdict == "not asked" for answer in self.answers)
         counted = [(bad, "bad"), (warned, "warned of"), (skipped, "not asked")]
         said = ", ".join(f"{n} {what}" for n, what in counted if n)
-        head = f"{self.about}: {'ok' if self.ok else 'not ok'}" + (f" ({said})" if said else "")
+        return f"{self.about}: {'ok' if self.ok else 'not ok'}" + (f" ({said})" if said else "")
+
+    def __str__(self) -> str:
         check = max([9, *(len(answer.check) for answer in self.answers)]) + 2
         modes = [len(answer.mode) for answer in self.answers if answer.mode]
         mode = max(modes) + 2 if modes else 0
         lines = [answer.line(check, mode) for answer in self.answers]
-        lines += [f"note: {note}" for note in self.notes]
-        return "\n".join([head, *map(wrapped, lines)])
+        cut = f"cut by its budget; the rest would take {about(self.rest)} more"
+        lines += [f"note: {note}" for note in (*self.notes, *[cut] * (self.rest > 0))]
+        return "\n".join([self.head(), *map(wrapped, lines)])
+
+
+def about(seconds: float) -> str:
+    """A time in words, rounded up."""
+    for unit, size in (("s", 1), ("min", 60)):
+        if seconds <= 60 * size:
+            return f"about {math.ceil(seconds / size)} {unit}"
+    return f"about {math.ceil(seconds / 3600)} h"
+
+
+def refusal(error: Exception) -> str:
+    """What was raised, in a line."""
+    said = str(error).strip().partition("\n")[0][:160]
+    if isinstance(error, RefusedError):
+        return said
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def wrapped(line: str) -> str:

@@ -1,7 +1,11 @@
 """Do probabilities sum to one wherever they are scored? Else a loss means nothing."""
 
+import math
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,8 +13,10 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 
 from attn_notes import allowed
-from attn_notes.analysis.asking import unchanged
-from attn_notes.doubt.reports import Answer, Report
+from attn_notes.analysis.asking import roots, unchanged
+from attn_notes.doubt.precision import Coarsest, doubled
+from attn_notes.doubt.reports import REFUSED, Answer, Report, refusal
+from attn_notes.doubt.subject import NUMBERS, run
 
 OFF = 1e-3  # of a sum: float32 rounds 50,000 of them by far less
 AT_ONCE = 256
@@ -24,12 +30,14 @@ def proper(
     *,
     call: Callable[[Any, Tensor], Tensor] | None = None,
     budget: float = 60.0,
+    tell: Callable[[str], object] | None = None,
 ) -> Report:
     """Whether the scores that a loss is made of are probabilities.
 
     What is scored is often one number a token, made with the token at hand: mixed with a cache that
     looks it up, weighed by what it is. Such a number is a probability only if those of all tokens
-    that might stand there sum to one. So each is put there in turn, and scored.
+    that might stand there sum to one. So each is put there in turn, and scored; in double precision
+    where that can be, else by what the model's own precision rounds.
 
     Args:
         model: tokens [n, t] → the logarithm of each token's probability given those before it,
@@ -38,6 +46,7 @@ def proper(
         vocabulary: how many tokens there are.
         call: call(model, tokens), where model(tokens) is something else.
         budget: seconds that it may take, about. What it leaves out is said.
+        tell: gets a line before each place, as `print` would.
 
     Raises:
         ValueError: no tokens, or others than those of the vocabulary; a model that returns another
@@ -48,52 +57,94 @@ def proper(
     allowed.tokens(vocabulary, tokens=tokens)
     if not budget > 0:
         raise ValueError(f"budget must be positive, not {budget}")
-    x, until = tokens[0], time.perf_counter() + budget
-    ask = call or (lambda model, tokens: model(tokens))
-    with unchanged(lambda x: ask(model, x)) as scored:
-        made = scored(x[None])
-        if made.shape == (1, len(x), vocabulary):
-            sums, places = made[0].double().logsumexp(-1).exp(), list(range(len(x)))
-        elif made.shape == (1, len(x)):
-            sums, places = _by_token(scored, x, vocabulary, until)
-        else:
-            raise ValueError(
-                f"scores are [n, t], or [n, t, {vocabulary}], and of {(1, len(x))} tokens the "
-                f"model makes {tuple(made.shape)}"
-            )
-    left = len(x) - len(places)
-    left_out = f"{left:,} of {len(x):,} places" if left else ""
-    off = (sums - 1).abs().nan_to_num(torch.inf)
-    worst = int(off.argmax())
+    x, ask = tokens[0], call or (lambda model, tokens: model(tokens))
     name = getattr(model, "__name__", type(model).__name__)
     about = f"proper, of {name}, {len(x)} tokens of {vocabulary:,}"
-    if float(off.max()) <= OFF:
-        answer = Answer("sums", "ok", above=OFF, found="they are one", left_out=left_out)
-    else:
-        count = int((off > OFF).sum())
-        said = (
-            f"at position {places[worst]} the probabilities sum to {float(sums[worst]):.6g}, and "
-            f"at {count} of {len(places)} places not to one"
-        )
-        if made.dim() == 3:
-            said += ": are these logits? Then give their log_softmax(-1)"
-        answer = Answer("sums", "wrong", size=float(off.max()), found=said, left_out=left_out)
-    return Report(about, [answer])
+    with unchanged(partial(run, False, ask, model)) as plain:
+        try:
+            own = torch.finfo(plain(x[None]).dtype).eps
+        except Exception:
+            own = 0.0  # the same is said below
+    for wide in (True, False):
+        within = partial(run, wide, ask, model)
+        with ExitStack() as stack:
+            if wide:
+                stack.enter_context(doubled(roots(within)))
+            scored = stack.enter_context(unchanged(within))
+            try:
+                with Coarsest() as coarsest:
+                    shape = scored(x[None]).shape
+                if shape not in ((1, len(x)), (1, len(x), vocabulary)):
+                    raise ValueError(
+                        f"scores are [n, t], or [n, t, {vocabulary}], and of {(1, len(x))} tokens "
+                        f"the model makes {tuple(shape)}"
+                    )
+                eps = max(own, coarsest.eps)
+                if len(shape) == 3:
+                    made = dict(enumerate(scored(x[None])[0]))
+                    answer = _answer(made, 0.0, x, eps)
+                    if answer.bad:
+                        logits = ": are these logits? Then give their log_softmax(-1)"
+                        answer = replace(answer, found=answer.found + logits)
+                    return Report(about, [answer])
+                until = time.perf_counter() + budget
+                made, rest = _by_token(scored, x, vocabulary, until, tell or (lambda line: None))
+                return Report(about, [_answer(made, rest, x, eps)])
+            except ValueError:
+                raise
+            except Exception as error:
+                said = f"{REFUSED}: {refusal(error)}"
+    return Report(about, [Answer("sums", "not asked", found=said, needed=True)])
 
 
 def _by_token(
-    scored: Callable[[Tensor], Tensor], x: Tensor, vocabulary: int, until: float
-) -> tuple[Tensor, list[int]]:
-    """Sums at places in random order, each by putting every token there."""
-    sums: list[Tensor] = []
-    order = torch.randperm(len(x), generator=Generator().manual_seed(0)).tolist()
-    for place in order:
-        parts = []
-        for tokens in torch.arange(vocabulary, device=x.device).split(AT_ONCE):
-            rows = x.repeat(len(tokens), 1)
-            rows[:, place] = tokens
-            parts.append(scored(rows)[:, place].double())
-        sums.append(torch.cat(parts).logsumexp(0).exp())
-        if time.perf_counter() > until:
-            break
-    return torch.stack(sums), order[: len(sums)]
+    scored: Callable[[Tensor], Tensor],
+    x: Tensor,
+    vocabulary: int,
+    until: float,
+    tell: Callable[[str], object],
+) -> tuple[dict[int, Tensor], float]:
+    """Scores of all tokens at places in random order; and seconds that the rest would take."""
+    t, start, done = len(x), time.perf_counter(), 0
+    rows = max(1, min(AT_ONCE, NUMBERS // (t * vocabulary)))
+    pieces, found = torch.arange(vocabulary, device=x.device).split(rows), dict[int, Tensor]()
+    order = torch.randperm(t, generator=Generator().manual_seed(0)).tolist()
+    for count, place in enumerate(order, 1):
+        tell(f"place {count} of {t}, {vocabulary:,} tokens")
+        parts: list[Tensor] = []
+        for tokens in pieces:
+            texts = x.repeat(len(tokens), 1)
+            texts[:, place] = tokens
+            parts.append(scored(texts)[:, place].double())
+            done += 1
+            if len(parts) < len(pieces) and time.perf_counter() > until:
+                break
+        if len(parts) == len(pieces) or float(torch.cat(parts).exp().sum()) > 1 + OFF:
+            found[place] = torch.cat(parts)
+        left = t * len(pieces) - done
+        if left and time.perf_counter() > until:
+            return found, (time.perf_counter() - start) / done * left
+    return found, 0.0
+
+
+def _answer(made: dict[int, Tensor], rest: float, x: Tensor, eps: float) -> Answer:
+    """Whether what was scored at each place [v] sums to one, but for what precision rounds."""
+    if not made:
+        said = "the budget was spent before one place was done"
+        return Answer("sums", "not asked", found=said, rest=rest, needed=True)
+    off, least = {}, {}
+    for place, scores in made.items():
+        p = scores.double().exp()
+        off[place] = float((p.sum() - 1).abs().nan_to_num(math.inf))
+        least[place] = OFF + 2 * eps * float((p * (1 + scores.double().abs())).nan_to_num().sum())
+    bad = [place for place in off if off[place] > least[place]]
+    answer = Answer("sums", "ok", above=max(least.values()), found="they are one")
+    if bad:
+        worst = max(bad, key=off.__getitem__)
+        said = f"at position {worst} the probabilities sum to "
+        said += f"{float(made[worst].double().exp().sum()):.6g}, and "
+        said += f"at {len(bad)} of {len(made)} places not to one"
+        answer = Answer("sums", "wrong", size=off[worst], found=said)
+    left = len(x) - len(made)
+    left_out = f"{left:,} of {len(x):,} places" if left else ""
+    return replace(answer, left_out=left_out, rest=rest, needed=bool(left))

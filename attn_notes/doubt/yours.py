@@ -8,6 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attn_notes.doubt.causality import causal
+from attn_notes.doubt.losses import targets
+from attn_notes.doubt.questions import takes
+from attn_notes.doubt.reports import Report
+from attn_notes.doubt.slopes import slope
+
 
 def made(where: str) -> dict[str, Any]:
     """Call a function of yours that makes a model: `causal(**made("my_model.py:make"))`.
@@ -17,7 +23,8 @@ def made(where: str) -> dict[str, Any]:
     Args:
         where: "my.models:make", a module that Python finds from here, or "path/to/file.py:make".
             A file is read anew each time. The function takes nothing, and returns model, texts
-            [n, t] and the size of the vocabulary, or a dictionary of `causal`'s arguments.
+            [n, t] and the size of the vocabulary, or a dictionary of `causal`'s arguments; with
+            `loss`, loss(model, tokens) → a number, it is asked as well: `doubted`.
 
     Raises:
         ValueError: no function is named, there is none of that name, or it returns something else.
@@ -39,6 +46,24 @@ def made(where: str) -> dict[str, Any]:
             f"{type(given).__name__}"
         )
     return dict(zip(("model", "tokens", "vocabulary"), given, strict=True))
+
+
+def doubted(**given: Any) -> list[Report]:
+    """What may be asked of what `made` returns: `causal`, and of a `loss` its targets and slopes.
+
+    Args:
+        given: arguments of `causal`, and beside them perhaps `loss`, loss(model, tokens) → a
+            number, or loss(model), of which slopes alone are asked.
+    """
+    loss = given.pop("loss", None)
+    reports: list[Report] = [causal(**given)]
+    if loss is not None:
+        model, tokens = given["model"], given["tokens"]
+        if takes(loss, 2):
+            how: dict[str, Any] = {each: given.get(each) for each in ("pad", "separator")}
+            reports.append(targets(loss, tokens, given["vocabulary"], model=model, **how))
+        reports.append(slope(model, (lambda m: loss(m, tokens)) if takes(loss, 2) else loss))
+    return reports
 
 
 def _module(name: str) -> ModuleType:

@@ -16,7 +16,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.func import functional_call, grad_and_value, stack_module_state, vmap
+from torch.func import grad_and_value, stack_module_state, vmap
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import Optimizer
@@ -25,6 +25,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from attn_notes import allowed
 from attn_notes.training import recorded
+from attn_notes.training.plain import functional_call
 
 __all__ = ["Run", "train"]
 

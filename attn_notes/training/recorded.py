@@ -31,7 +31,7 @@ PACKAGES = [Path(__file__).parents[1]]
 FOLDERS: list[Path] = []
 """Where recorded runs lie, `*_runs.npz`. Who has some adds a folder; `ATTN_NOTES_RESULTS` does."""
 ROOMS = {"tasks", "models", "training", "programs"}
-ASIDE = {__name__, "attn_notes.allowed"}  # neither makes a result another
+ASIDE = {__name__, "attn_notes.allowed", "attn_notes.training.plain"}  # none makes a result another
 NAMED = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -1,12 +1,13 @@
 """From the wheel, in an empty folder: `pytest --doubt`, `python -m attn_notes.doubt --self`."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from attn_notes.doubt.readers import HONEST, PLANTED
+from zoo.readers import HONEST, PLANTED
 
 MODELS = """
 import torch
@@ -26,10 +27,14 @@ def make(ahead=0.0):
 
 def leaks():
     model, tokens, vocabulary = make(0.1)
-    return {"model": model, "tokens": tokens, "vocabulary": vocabulary, "modes": ["eval"]}
+    return {"model": model, "tokens": tokens, "vocabulary": vocabulary, "modes": ["eval"],
+            "loss": lambda model: model(tokens).square().mean()}
 
 def nothing():
     return 3
+
+def raises():
+    raise KeyError("nothing is there")
 """
 ASKS = """
 import sys
@@ -68,7 +73,7 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
     both = ("--doubt", "my.models:make", "--doubt", "my.models:leaks")
     code, said = run(environment, folder, "pytest", "-q", *both)
     assert code == 1 and "1 failed, 1 passed" in said, said
-    assert "causal, of Reads, 9 tokens of 7: not ok" in said
+    assert said.count("note: 9 tokens tell") == 1  # one report, of the one that is not ok
     assert "first in the model (Reads)" in flat(said) and "Traceback" not in said
 
 
@@ -79,6 +84,7 @@ def test_a_model_is_asked_in_a_test_run(environment: dict[str, str], folder: Pat
     [
         ("my.models", "name MODULE:FUNCTION or FILE.py:FUNCTION, not 'my.models'"),
         ("my/other.py:make", "there is no file"),
+        ("my.models:raises", "KeyError: 'nothing is there'"),
         ("my.models:nothing", "my.models:nothing returns model, tokens and vocabulary"),
         ("my.models:none", "my.models has no function 'none'"),
     ],
@@ -87,7 +93,29 @@ def test_what_cannot_be_asked_is_said(
     environment: dict[str, str], folder: Path, name: str, message: str
 ) -> None:
     code, said = run(environment, folder, "pytest", "--doubt", name)
-    assert code == 1 and message in flat(said), said
+    (error,) = (line for line in said.splitlines() if line.startswith("ERROR"))
+    assert code == 4 and message in error and "Traceback" not in said, said
+
+
+@pytest.mark.slow
+def test_a_model_is_asked_from_a_shell(environment: dict[str, str], folder: Path) -> None:
+    """With an exit status, as JSON, and as a page that asks for nothing."""
+    code, said = run(
+        environment, folder, "attn_notes.doubt", "my/models.py:make", "--html", "a.html"
+    )
+    assert code == 0 and "causal, of Reads, 9 tokens of 7: ok" in said, said
+    page = (folder / "a.html").read_text("utf-8")
+    assert page.count("<svg") == 2 and "http" not in page and "no logit moves with a later" in page
+    code, said = run(environment, folder, "attn_notes.doubt", "my.models:leaks", "--json")
+    told = json.loads(said)
+    assert code == 1 and not told["ok"] and len(told["reports"]) == 2  # and slopes
+    assert {each["verdict"] for each in told["reports"][0]["answers"]} == {
+        "ok",
+        "leak",
+        "not asked",
+    }
+    code, said = run(environment, folder, "attn_notes.doubt", "my.models:raises")
+    assert code == 2 and said == "my.models:raises: KeyError: 'nothing is there'\n"
 
 
 @pytest.mark.slow
@@ -113,7 +141,7 @@ def test_the_checks_find_what_is_planted_and_leave_alone_what_is_not(
     code, said = run(environment, tmp_path, "attn_notes.doubt", "--self")
     assert code == 0, said
     head, *rows = [line.split() for line in said.splitlines()]
-    assert head == ["found", "missed", "false", "left", "alone"]
+    assert head == ["found", "missed", "false", "left", "alone", "seconds"]
     assert [row[0] for row in rows] == ["causal", "slope", "proper", "floor", "twins", "compare"]
     assert all(row[2:4] == ["0", "0"] and int(row[1]) and int(row[4]) for row in rows)
     assert not list(tmp_path.iterdir())

@@ -17,8 +17,8 @@ from torch.utils.checkpoint import checkpoint
 
 from attn_notes import doubt
 from attn_notes.doubt import losses as asked_of
-from attn_notes.doubt import mislabelled
-from attn_notes.doubt.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, losses, plain, twice
+from zoo import mislabelled
+from zoo.mislabelled import PAD, PADDED, TEXTS, Model, V, counts, losses, plain, twice
 
 
 def said(report: doubt.Targets) -> dict[str, tuple[str, str]]:

@@ -95,7 +95,7 @@ def told(shown: Any) -> str:
 def timeless(lines: Iterable[str]) -> Iterator[str]:
     """Lines that say how long something took, or how far it came by then, without the number."""
     untimed = (re.sub(r"\d+(\.\d+)? s\b", "… s", line) for line in lines)
-    return (re.sub(r"\(\d+ rows, … s\)", "(… rows, … s)", line) for line in untimed)
+    return (re.sub(r"\([\d,]+ rows, … s\)", "(… rows, … s)", line) for line in untimed)
 
 
 def opening(widget: AnyWidget) -> Iterator[str]:

@@ -12,12 +12,12 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from attn_notes.doubt import mislabelled
 from attn_notes.doubt.comparing import Arm, compare
 from attn_notes.doubt.duplicates import twins
 from attn_notes.doubt.floors import floor
 from attn_notes.doubt.slopes import slope
 from attn_notes.doubt.sums import proper
+from zoo import mislabelled
 
 V, T, WIDTH = 7, 6, 8
 

@@ -1,0 +1,97 @@
+"""torch's own layers train in company as they do alone; what cannot is refused in words."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from attn_notes.training.ensemble import train
+from attn_notes.training.plain import of_matrices
+
+X = torch.randn(3, 5, 8, generator=Generator().manual_seed(1))
+
+
+class Four(nn.Module):
+    """Attention of torch [n, h, t, d]."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.norm = nn.Linear(8, 24), nn.LayerNorm(8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.inner(self.norm(x)).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
+
+
+class Heads(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.heads(x, x, x, need_weights=False)[0]
+
+
+LAYERS: dict[str, Any] = {
+    "attention of four axes": Four,
+    "an encoder layer": partial(
+        nn.TransformerEncoderLayer, 8, 2, 16, dropout=0.0, batch_first=True
+    ),
+    "heads": Heads,
+}
+
+
+def loss(model: Any, x: Tensor) -> Tensor:
+    return (model(x) - x.sum(-1, keepdim=True)).square().mean()
+
+
+def made(layer: Any, seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return layer().double()
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_in_company_as_alone(name: str) -> None:
+    models = [made(LAYERS[name], seed) for seed in (1, 2)]
+    run = train(models, loss, X.double(), steps=3, optimizer=partial(torch.optim.AdamW, lr=1e-2))
+    for i, model in enumerate(models):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss(model, X.double()).backward()
+            optimizer.step()
+        for parameter, other in zip(run.member(i).parameters(), model.parameters(), strict=True):
+            assert_close(parameter, other, rtol=0, atol=1e-9)
+
+
+def test_matrices_by_one_optimiser_and_the_rest_by_another() -> None:
+    """As by two alone; a schedule sets the rates of both."""
+    model = made(Four, 1)
+    how = of_matrices(torch.optim.Muon, lr=0.02)
+    run = train(
+        [model], loss, X.double(), steps=2, optimizer=how, schedule=lambda step: 1 / (step + 1)
+    )
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    others = [p for p in model.parameters() if p.ndim != 2]
+    for step in range(2):
+        model.zero_grad()
+        loss(model, X.double()).backward()
+        if step == 0:
+            parts = [torch.optim.Muon(matrices, lr=0.02), torch.optim.AdamW(others, lr=0.02)]
+        for part in parts:
+            part.param_groups[0]["lr"] = 0.02 / (step + 1)
+            part.step()
+    for parameter, other in zip(run.member(0).parameters(), model.parameters(), strict=True):
+        assert_close(parameter, other, rtol=0, atol=1e-9)
+
+
+def test_a_layer_that_keeps_count_is_named() -> None:
+    layer = partial(nn.Sequential, nn.Linear(8, 8), nn.BatchNorm1d(5))
+    with pytest.raises(ValueError, match="`1` updates numbers of its own while it trains"):
+        train(
+            [made(layer, 1)], loss, X.double(), steps=1, optimizer=partial(torch.optim.SGD, lr=0.1)
+        )
