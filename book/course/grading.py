@@ -5,7 +5,7 @@
 writes into `grades/week-3-…/` of the course:
 
 report.html          for the teacher: points, what to decide, symptoms counted, answers alike
-grades.csv, .xlsx    a row for each student
+grades.csv           a row for each student
 filled-…             the table that a platform gave, Moodle's worksheet or Canvas's gradebook, with
                      the points in it: platforms.py
 feedback/, a zip     a page for each student, in a folder of the name that the platform gave;
