@@ -19,6 +19,8 @@ HINTS =
 # Which week of it `make grade` grades, and what was handed in; see book/course/grading.py.
 WEEK =
 IN =
+# A table that the platform gave, to be filled: Moodle's worksheet or Canvas's gradebook.
+TABLE =
 # Which differences of a page from what was read of it `make pages` takes over: `all`, or words of them.
 TAKE =
 # Which lesson `make page` shows.
@@ -71,7 +73,7 @@ course: $(INSTALLED)
 	@$(RUN) book/build.py course $(if $(COURSE),"$(COURSE)") $(CHOSEN)
 
 grade: $(INSTALLED)
-	@$(RUN) book/build.py grade $(if $(COURSE),"$(COURSE)") $(WEEK:%=--week %) $(if $(IN),--in "$(IN)")
+	@$(RUN) book/build.py grade $(if $(COURSE),"$(COURSE)") $(WEEK:%=--week %) $(if $(IN),--in "$(IN)") $(if $(TABLE),--table "$(TABLE)")
 
 lab: $(INSTALLED)
 	$(RUN) -m jupyterlab book

@@ -447,6 +447,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--hints", choices=["yes", "no"], help="of a course: for students or not")
     parser.add_argument("--week", type=int, help="which `grade` is to grade")
     parser.add_argument("--in", type=Path, dest="source", help="what was handed in for it")
+    parser.add_argument("--table", type=Path, help="of a platform, which `grade` is to fill")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
@@ -474,7 +475,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "grade":
             if options.week is None or options.source is None:
                 raise BookError("Which week, and where is what was handed in? WEEK=3 IN=the.zip")
-            grading.grade(options.folder, options.week, options.source)
+            grading.grade(options.folder, options.week, options.source, options.table)
         if options.command == "clean":
             clean(options.root)
         if options.command == "serve":

@@ -1,5 +1,6 @@
 """A course in a teacher's folder: nothing that somebody began is lost, and no answer is in it."""
 
+import csv
 import html
 import re
 import shlex
@@ -21,7 +22,7 @@ from book.course import course, homework, papers, questions
 from book.editions import manifest
 from book.page.code import answers
 from book.site import execution
-from book.site.dependencies import BookError, evidence_stems, lesson_page, lesson_stems, pages_of
+from book.site.dependencies import BookError, lesson_page, lesson_stems, pages_of
 
 from . import exercises
 
@@ -172,6 +173,17 @@ def test_what_was_chosen_stands_in_a_teachers_file(make: Call, book: Path, folde
         ("{seed: 1, day: someday}", "not someday"),
         ("{seed: 1, hints: perhaps}", "not perhaps"),
         ("{seed: 1, colour: red}", "no setting 'colour'"),
+        ("{seed: 1, weeks: trm}", "weeks are lessons, each once"),
+        ("{seed: 1, weeks: [trm, trm]}", "weeks are lessons, each once"),
+        ("{seed: 1, dates: {2: soon}}", "a week, and the session's day"),
+        ("{seed: 1, dates: {b: 2027-02-01}}", "a week, and the session's day"),
+        ("{seed: 1, attempts: first}", "not first"),
+        ("{seed: 1, zone: Mars}", "not Mars"),
+        ("{seed: 1, due: 1080}", "not 1080"),
+        ("{seed: 1, penalty: 2}", "not 2"),
+        ("{seed: 1, extensions: {Ada: 3}}", "a student, a week, a day"),
+        ("{seed: 1, extensions: {Ada: {2: soon}}}", "a student, a week, a day"),
+        ("{seed: 1, groups: {One: Ada}}", "groups are as"),
         *(("", ""), ("- 1", ""), ("day: monday", ""), ("seed: [", "")),  # no course's
     ],
 )
@@ -190,8 +202,8 @@ def test_make_passes_on_what_was_chosen() -> None:
         "course COURSE='my course' SEED=7 START=2027-02-01 DAY=friday HINTS=no": (
             'course "my course" --seed 7 --start 2027-02-01 --day friday --hints no'
         ),
-        "grade COURSE='my course' WEEK=3 IN='all of it.zip'": (
-            'grade "my course" --week 3 --in "all of it.zip"'
+        "grade COURSE='my course' WEEK=3 IN='all of it.zip' TABLE='a b.csv'": (
+            'grade "my course" --week 3 --in "all of it.zip" --table "a b.csv"'
         ),
     }.items():
         command = ["make", "--dry-run", *shlex.split(given)]
@@ -210,6 +222,30 @@ def test_the_days_are_those_of_the_week_that_was_chosen(made: Path) -> None:
     assert all(str(day) in row for day, row in zip(sessions, table[1:], strict=True))
     start = (made / "students/index.html").read_text("utf-8")
     assert "Tuesday, 2 February 2027. Homework due on Tuesday, 9 February 2027." in start
+
+
+def test_a_course_of_three_weeks_in_another_order_on_other_days(folder: Path) -> None:
+    """What is no lesson is refused before anything is made."""
+    folder.mkdir()
+    told = "seed: 7\nstart: 2027-02-01\nday: tuesday\ndates: {2: 2027-02-11}\nweeks: [trm, nothing]"
+    (folder / "course.yml").write_text(told, "utf-8")
+    with pytest.raises(BookError, match=r"weeks has nothing, which is no lesson. There are attent"):
+        course.make(ROOT, folder, {}, pretend_site)
+    assert [path.name for path in folder.iterdir()] == ["course.yml"]
+    (folder / "course.yml").write_text(told.replace("nothing", "attention, deep_qkv"), "utf-8")
+    course.make(ROOT, folder, {}, pretend_site)
+    with (folder / "students/calendar.csv").open(encoding="utf-8") as file:
+        found = [
+            (row["title"], row["session"], row["homework due"]) for row in csv.DictReader(file)
+        ]
+    assert found == [
+        ("Think longer, not larger", "2027-02-02", "2027-02-09"),
+        ("Attention, seen whole", "2027-02-11", "2027-02-18"),
+        ("Was it the new part?", "2027-02-16", "2027-02-23"),
+    ]
+    assert len([*(folder / "students").glob("week-*.zip")]) == 3
+    assert len([*(folder / "private").glob("week-*/notes.html")]) == 3
+    assert not (folder / "private" / "exams").exists()
 
 
 # What students get
@@ -291,7 +327,7 @@ def test_a_week_has_a_name_that_sorts_and_a_sheet_that_says_what_it_is(made: Pat
         assert f"{week.name}.zip" in start
         assert f"site/{lesson_page(week.stem).with_suffix('.html')}" in start
         wheel, _, *names = sorted(p.name for p in there.iterdir() if p.suffix in (".ipynb", ".whl"))
-        kinds = [*["evidence"] * (week.stem in evidence_stems(ROOT)), "homework", "lesson"]
+        kinds = sorted(["homework", *map(course.title_of, pages_of(ROOT, week.stem))])
         assert names == [f"week-{week.number}-{kind}.ipynb" for kind in kinds]
         sheet = nbformat.read(there / f"week-{week.number}-homework.ipynb", as_version=4)
         nbformat.validate(sheet)

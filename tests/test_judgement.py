@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from book.course import homework
 from book.kit.judgement import Judged
 from book.site.dependencies import lesson_stems
 
@@ -26,17 +27,17 @@ every_one = pytest.mark.parametrize("judged", JUDGED.values(), ids=JUDGED)
 @pytest.mark.in_short(2)
 @every_one
 def test_cases_differ_and_no_verdict_is_always_right(judged: Judged) -> None:
-    solved = [judged.solved(case) for case in range(1, 61)]
-    assert all(judged((case, answer)).passed for case, answer in enumerate(solved, 1))
+    right = [homework.solved(judged, case) for case in range(1, 61)]
+    assert all(judged((case, answer)).passed for case, answer in enumerate(right, 1))
     assert judged.seen(5) == judged.seen(5) != judged.seen(6)
-    said = [answer["verdict"] for answer in solved]
+    said = [answer["verdict"] for answer in right]
     assert max(map(said.count, said)) < 50
-    assert sum(judged((case, solved[0])).passed for case in range(1, 61)) < 20  # another's answer
+    assert sum(judged((case, right[0])).passed for case in range(1, 61)) < 20  # another's answer
 
 
 @every_one
 def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
-    case, right = judged._case(0), judged.solved(0)
+    case, right = judged._case(0), homework.solved(judged, 0)
     assert case.verdict in case.verdicts and len(case.verdicts) == 3
     for verdict, symptom in case.verdicts.items():
         outcome = judged((0, {**right, "verdict": verdict}))
@@ -56,7 +57,7 @@ def test_a_verdict_counts_where_the_numbers_are_right(judged: Judged) -> None:
 
 def cases(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What is seen in each of twelve, and what solves it."""
-    return [(JUDGED[name].seen(case), JUDGED[name].solved(case)) for case in range(12)]
+    return [(JUDGED[name].seen(case), homework.solved(JUDGED[name], case)) for case in range(12)]
 
 
 def test_the_part() -> None:

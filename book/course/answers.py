@@ -1,8 +1,8 @@
-"""What stands in an answer's cell, read before anything of it is run.
+"""What stands in a notebook's code, read and not run: what an answer is made of, and where from.
 
-An exercise needs Python's arithmetic, torch, and what its setup has imported. Whatever else could
-reach the check that judges it is refused by its name: a process cannot hide from code that runs in
-it. What comes ready from the package, equals the published solution or another's answer is told.
+A notebook may do what it likes where it runs. What a teacher may want to look at is told from its
+text: parts that come ready from the package, the published solution, the same answer as another's,
+and names by which one gets at what no exercise needs.
 """
 
 import ast
@@ -10,134 +10,83 @@ import hashlib
 import re
 import symtable
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
-MODULES = {
-    "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "einops", "fractions",
-    "functools", "heapq", "itertools", "jaxtyping", "math", "numpy", "operator", "random", "re",
-    "scipy", "statistics", "string", "torch", "typing",
-}  # fmt: skip
-"""What an answer may import, and the packages."""
+from IPython.core.inputtransformer2 import TransformerManager
 
 PACKAGES = ("attn_notes", "book")
 
-NAMES = {
-    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "get_ipython", "getattr",
-    "globals", "input", "locals", "open", "setattr", "vars",
+ODD = {
+    "__builtins__", "__import__", "builtins", "ctypes", "eval", "exec", "gc", "importlib",
+    "inspect", "os", "pickle", "signal", "socket", "subprocess", "sys", "threading",
 }  # fmt: skip
-"""Of Python's own functions, those that reach what no answer needs."""
+"""Names that reach what no exercise needs."""
+REACHING = {"__code__", "__globals__", "_case", "_check", "_draw", "_judge", "f_back", "solved"}
+"""The same, as parts of something."""
 
-ANYWHERE = {
-    "builtins", "ctypes", "ctypeslib", "gc", "importlib", "inspect", "modules", "os", "pickle",
-    "shutil", "signal", "socket", "subprocess", "sys", "threading",
-    # What takes names as text, files by C++, classes and operations by torch.
-    "Formatter", "as_subclass", "attrgetter", "from_file", "jit", "library", "make_dataclass",
-    "methodcaller", "ops", "package", "save",
-    # What makes a course's answers; whoever called.
-    "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame",
-    "solved", "tb_frame", "tb_next",
-}  # fmt: skip
-"""Names that an answer may not even find in another module."""
-
-REACHES = re.compile(r"\{[^{}:!]*[.\[]")
-"""In a text for `format`: a field that takes an attribute or an item."""
-
-METHODS = {"__call__", "__init__", "__getitem__", "__len__", "__post_init__"}
+UNREADABLE = SyntaxError, ValueError, RecursionError, MemoryError
 
 LONG = 60
 """An answer of so many parts two do not write alike by chance."""
 
-LONGEST = 100_000
-"""Characters of a cell that is read."""
 
-DEEPEST = 100
-"""Parts of an answer in one another; Python gives up at some hundred."""
-
-
+@cache
 def code(source: str) -> str:
-    """A cell's source without the lines that only a notebook understands.
-
-    What is Python stays as it is: there a line may begin with `%`, and divide.
-    """
-    lines = source.splitlines()
-    left = ["" if re.match(r"\s*([%!?]|```)", line) else line for line in lines]
-    return "\n".join(left) if left == lines or misspelt(source) else source
-
-
-def parsed(source: str) -> ast.Module:
-    """A cell as Python reads it, without its warnings."""
-    with warnings.catch_warnings(action="ignore"):
-        return ast.parse(source)
-
-
-def misspelt(source: str) -> str:
-    """Why a cell is no Python that can be read; empty if all else here can read it."""
-    if len(source) > LONGEST:
-        return f"the cell has more than {LONGEST:,} characters, too many for an answer."
+    """A cell as Python, with calls in the place of what only a notebook understands."""
+    fenced = re.fullmatch(r"\s*```\w*\n(.*?)```\s*", source, re.DOTALL)
     try:
-        level: list[ast.AST] = [parsed(source)]
-        for _ in range(DEEPEST):
-            level = [child for node in level for child in ast.iter_child_nodes(node)]
-            for node in level:
-                if isinstance(node, ast.Constant) and isinstance(node.value, int):
-                    str(node.value)  # of one of more than 4300 digits there is no text
-        if level:
-            raise RecursionError
-        table(source)
-    except (SyntaxError, ValueError) as error:
-        at = getattr(error, "lineno", None)
-        line = f" in line {at}" if at else ""
-        return f"the cell is no Python{line}: {getattr(error, 'msg', 'it cannot be read')}."
-    except (RecursionError, MemoryError):
-        return "the cell is nested too deep to be read."
-    return ""
+        return TransformerManager().transform_cell(fenced[1] if fenced else source)
+    except UNREADABLE:
+        return source
 
 
-def refused(source: str) -> list[str]:
-    r"""What an answer may not do, by the name that it uses; nothing if it is as it should be.
+@cache
+def parsed(source: str) -> ast.Module | None:
+    """A cell as Python reads it, without its warnings; none if it cannot."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+            symtable.symtable(source, "<answer>", "exec")
+            ast.unparse(tree)
+    except UNREADABLE:
+        return None
+    return tree
 
-    >>> refused("import os")
-    ['imports os']
-    >>> refused("checks.need = print")
-    ['changes checks']
-    >>> refused("def f(x):\n    x.y = 1\n    return torch.ones(2)")
-    []
+
+def odd(source: str) -> list[str]:
+    r"""Names in an answer that no exercise needs.
+
+    >>> odd("import sys, math\nmodel.eval()\nfound = sys.modules")
+    ['sys']
+    """
+    tree, found = parsed(source), set()
+    for node in ast.walk(tree) if tree else ():
+        match node:
+            case ast.Name(id=name) if name in ODD:
+                found.add(name)
+            case ast.Attribute(attr=name) if name in REACHING:
+                found.add(name)
+            case ast.ImportFrom(module=str(name)) if name.partition(".")[0] in ODD:
+                found.add(name)
+    return sorted(found)
+
+
+def calls(source: str, known: Iterable[str]) -> list[tuple[str, str]]:
+    """The checks that a cell calls, of these, each with what it is given.
+
+    >>> calls("print(checks.floor(mine), checks.other(1))", ["floor"])
+    [('floor', 'mine')]
     """
     tree = parsed(source)
-    ours = bound(tree)
-    found: dict[str, None] = {}
-    for node in ast.walk(tree):
-        for said in objections(node, ours):
-            found[said] = None
-    return list(found)
-
-
-def objections(node: ast.AST, ours: set[str]) -> Iterator[str]:
-    """What is not right with a part of an answer; `ours` are the names that it gives itself."""
-    match node:
-        case ast.Import() | ast.ImportFrom():
-            yield from (f"imports {name}" for name in imported(node) if not importable(name))
-        case ast.Name(id=name):
-            if name.startswith("__") or name in (NAMES | ANYWHERE) - ours:
-                yield f"uses {name}"
-        case ast.Attribute(value=value, attr=name):
-            own = ast.unparse(value) in ("self", "super()")
-            hidden = name.startswith("_") and not (own and (name in METHODS or name[:2] != "__"))
-            if hidden or name in ANYWHERE:
-                yield f"uses .{name}"
-            if name in ("format", "format_map") and not is_plain(value):
-                yield f"uses .{name}, where an f-string would do"
-        case ast.MatchClass(kwd_attrs=names):
-            yield from (f"uses .{each}" for each in names if each[0] == "_" or each in ANYWHERE)
-        case ast.Call(func=ast.Name(id="type"), args=[_, _, *_]):
-            yield "makes a class by type"
-        case ast.FunctionDef(name=name) if name.startswith("__") and name not in METHODS:
-            yield f"defines {name}"
-    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        changes = root(node)
-        if changes and changes not in ours:
-            yield f"changes {changes}"
+    found = []
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Call) and node.args:
+            name = ast.unparse(node.func).rpartition(".")[2]
+            if name in known and isinstance(node.func, ast.Attribute):
+                found.append((name, ast.unparse(node.args[0])))
+    return found
 
 
 def root(node: ast.expr) -> str:
@@ -145,20 +94,6 @@ def root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def is_plain(text: ast.expr) -> bool:
-    """Whether a text is written out, with fields that are filled in as they are."""
-    if isinstance(text, ast.Constant) and isinstance(text.value, str):
-        return not REACHES.search(text.value)
-    return False
-
-
-def importable(name: str) -> bool:
-    """Whether an answer may import this, by its full name."""
-    parts = name.split(".")
-    known = parts[0] in MODULES or parts[0] in PACKAGES
-    return known and not {*parts} & {*ANYWHERE, "*"} and not any(p.startswith("_") for p in parts)
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -195,10 +130,9 @@ def steps(source: str) -> list[Step]:
     >>> steps("found = []\nfound.append(1)")[1]
     Step(source='found.append(1)', gives=frozenset(), changes=frozenset({'found'}))
     """
-    if misspelt(source):
-        return []
+    tree = parsed(source)
     found = []
-    for part in parsed(source).body:
+    for part in tree.body if tree else ():
         changes = set()
         for node in ast.walk(part):
             match node:
@@ -226,7 +160,7 @@ def helpers(source: str, others: Sequence[Step]) -> tuple[str, ...]:
     >>> helpers("def f(): return g()", steps("import math, os\ny = 1\ndef g(): return math.e"))
     ('import math, os', 'def g():\n    return math.e')
     """
-    if misspelt(source):
+    if parsed(source) is None:
         return ()
     own = {name for step in others for name in step.gives if not is_import(step.source)}
     gives = [step.gives | own & step.changes for step in others]
@@ -255,7 +189,7 @@ def needs(source: str) -> set[str]:
 
 def given_at_top(source: str) -> set[str]:
     """The names that a cell gives to what a later one can use."""
-    symbols = table(source).get_symbols()
+    symbols = table(source).get_symbols() if parsed(source) else ()
     return {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
 
 
@@ -277,7 +211,8 @@ def given(source: str) -> str:
 
 def names(source: str) -> tuple[list[str], list[str]]:
     """The functions that a cell defines, and what it assigns."""
-    body = parsed(source).body
+    tree = parsed(source)
+    body = tree.body if tree else []
     functions = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     return functions, [target.id for target in targets if isinstance(target, ast.Name)]
@@ -301,7 +236,7 @@ def ready(source: str, words: str, package: set[str], asked: str = "") -> list[s
     """
     tree, known = parsed(source), {*re.findall(r"\w+", words)} - {asked}
     found: dict[str, None] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in imported(node):
                 if name.split(".")[0] in PACKAGES and name.split(".")[-1] not in known:
@@ -343,9 +278,11 @@ class _Plain(ast.NodeTransformer):
         return node
 
 
-def plain(source: str) -> ast.AST:
+def plain(source: str) -> ast.AST | None:
     """An answer without what another may choose freely and change nothing by it."""
-    tree = parsed(source)
+    if parsed(source) is None:
+        return None
+    tree = ast.parse(source)  # which is changed here
     body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     tree.body = [node for node in body if not isinstance(node, ast.Expr)]
     return _Plain(bound(tree) - {"self"}).visit(tree)
@@ -357,9 +294,7 @@ def print_of(source: str, least: int = LONG) -> str:
     Empty for one of fewer than so many parts, which two may write by themselves, and for what is no
     Python.
     """
-    if misspelt(source):
-        return ""
     tree = plain(source)
-    if sum(1 for _ in ast.walk(tree)) < least:
+    if tree is None or sum(1 for _ in ast.walk(tree)) < least:
         return ""
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]

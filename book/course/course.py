@@ -35,6 +35,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from html import escape
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
+from zoneinfo import available_timezones
 
 import icalendar
 import nbformat
@@ -83,6 +84,18 @@ seed: {seed}
 start: {start}  # the first day of the course, as 2027-02-01, or null for a course without dates
 day: {day}  # of the session, each week; homework is due a week later
 hints: {hints}  # whether students get them
+
+# The course, where you want another:
+# weeks: []          # lessons by the names of their files, in your order: [trm, deep_qkv]
+# dates: {{}}          # of sessions that are on another day: {{2: 2027-02-18}}
+
+# For grading, where you want others than these:
+# attempts: best     # of several files of a student, best or last
+# due: "23:59"       # the hour at which homework is due
+# zone: UTC          # in which zone, as Europe/Berlin
+# penalty: 0         # the share of the points that each day takes that it is late, as 0.1
+# extensions: {{}}     # by student: {{Ada Lovelace: {{2: 2027-02-20}}}} for week 2
+# groups: {{}}         # {{Team 1: [Ada Lovelace, Grace Hopper]}}: what one hands in is everybody's
 """
 NBGRADER = """\
 # For a hub: nbgrader hands out and collects, `make grade` gives the points.
@@ -111,11 +124,12 @@ reach it, try site/ on a phone and the week's zip on one laptop of the room.
 
 A week is graded, in a copy of the book's source, by
 
-    make grade COURSE=… WEEK=1 IN=handed-in.zip
+    make grade COURSE=… WEEK=1 IN=handed-in.zip TABLE=worksheet.csv
 
-with the zip that Moodle or Canvas gives, or nbgrader's folder `submitted`. On a hub, nbgrader hands
-out, collects and gives back, from this folder: `nbgrader release_assignment {week}`,
-then `collect`, then, when graded, `release_feedback`.
+on Linux or in WSL 2 (apt install bubblewrap), with the zip that Moodle or Canvas gives, or
+nbgrader's folder `submitted`; the table, which the platform gave, is filled. On a hub, nbgrader
+hands out, collects and gives back, from this folder: `nbgrader release_assignment {week}`, then
+`collect`, then, when graded, `release_feedback`.
 
 To take over what was mended in the book since, and to see what it was: `make course COURSE=…` once
 more. What you have changed is left as it is. To get a part anew, move yours away first.
@@ -134,6 +148,14 @@ class Settings(NamedTuple):
     start: date | None = None
     day: str = DAYS[0]
     hints: bool = True
+    weeks: list[str] = []
+    dates: Mapping[int, date] = {}
+    attempts: str = "best"
+    due: str = "23:59"
+    zone: str = "UTC"
+    penalty: float = 0.0
+    extensions: Mapping[str, Mapping[int, date]] = {}
+    groups: Mapping[str, list[str]] = {}
 
 
 def settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
@@ -185,7 +207,37 @@ def checked(said: Mapping[str, Any], where: str) -> Settings:
         raise BookError(f"{where}day is one of {', '.join(DAYS)}, not {found.day}.")
     if not isinstance(found.hints, bool):
         raise BookError(f"{where}hints is true or false, not {found.hints}.")
+    if not isinstance(found.weeks, list) or len({*map(str, found.weeks)}) < len(found.weeks):
+        raise BookError(f"{where}weeks are lessons, each once, as [trm, deep_qkv].")
+    if not all(isinstance(day, date) for day in values(found.dates)) or not all(
+        isinstance(week, int) for week in found.dates
+    ):
+        raise BookError(f"{where}dates are as {{2: 2027-02-18}}: a week, and the session's day.")
+    if found.attempts not in ("best", "last"):
+        raise BookError(f"{where}attempts is best or last, not {found.attempts}.")
+    if found.zone not in available_timezones():
+        raise BookError(f"{where}zone is one as Europe/Berlin, not {found.zone}.")
+    try:
+        time.fromisoformat(found.due)
+    except (TypeError, ValueError):
+        raise BookError(f'{where}due is an hour in quotes, as "18:00", not {found.due}.') from None
+    if not isinstance(found.penalty, int | float) or not 0 <= found.penalty <= 1:
+        raise BookError(f"{where}penalty is a share from 0 to 1, not {found.penalty}.")
+    given = values(found.extensions)
+    weeks = [week for each in given for week in (each if isinstance(each, dict) else [each])]
+    if not all(isinstance(week, int) for week in weeks) or not all(
+        isinstance(day, date) for each in given for day in values(each)
+    ):
+        shape = "{Ada Lovelace: {2: 2027-02-20}}"
+        raise BookError(f"{where}extensions are as {shape}: a student, a week, a day.")
+    if not all(isinstance(mates, list) for mates in values(found.groups)):
+        raise BookError(f"{where}groups are as {{Team 1: [Ada Lovelace, Grace Hopper]}}.")
     return found._replace(start=start, day=found.day.lower())
+
+
+def values(said: object) -> list[Any]:
+    """The values of a mapping; of what is none, that as the one wrong value."""
+    return list(said.values()) if isinstance(said, dict) else [said]
 
 
 # The course
@@ -216,7 +268,13 @@ def make(
     if folder.exists() and not begun.exists() and any(folder.iterdir()):
         raise BookError(f"{folder} is not empty, and no course: name a folder of its own.")
     of = settings(folder, chosen)
-    weeks = [homework.week(root, stem, i, of.seed) for i, stem in enumerate(lesson_stems(root), 1)]
+    stems = of.weeks or lesson_stems(root)
+    if unknown := [stem for stem in stems if stem not in lesson_stems(root)]:
+        known = ", ".join(lesson_stems(root))
+        raise BookError(
+            f"course.yml: weeks has {unknown[0]}, which is no lesson. There are {known}."
+        )
+    weeks = [homework.week(root, stem, i, of.seed) for i, stem in enumerate(stems, 1)]
     with tempfile.TemporaryDirectory() as name:
         new, made_of = Path(name), version(root)
         packages = wheels(root, new)
@@ -231,7 +289,10 @@ def make(
             site = (new if fresh else folder) / SITE
             present(site, new / DECKS, folder / DECKS, of.seed)
         students = new / "students"
-        write_exams(root, new, of)
+        if {*stems} == {*lesson_stems(root)}:
+            write_exams(root, new, of)
+        else:
+            print("The exams ask about all lessons, so this course has none: the banks are there.")
         (students / "index.html").write_text(index(weeks, of, made_of, students), "utf-8")
         if of.start:
             (students / "calendar.csv").write_bytes(as_table(weeks, of).encode())
@@ -355,12 +416,27 @@ Week {week.number}: {week.title}
 week-{week.number}-lesson.ipynb     to read and run
 week-{week.number}-homework.ipynb   {week.points} points, about {week.minutes} minutes.{due}
 
-In an environment of Python 3.11 to 3.13:
+In this folder, with Python 3.11 to 3.13, on Linux or macOS
 
+    python3 -m venv .venv
+    source .venv/bin/activate
+
+or on Windows, in PowerShell
+
+    py -m venv .venv
+    .venv\\Scripts\\activate
+
+and then (the first line gets the small torch; leave it out if you have one)
+
+    pip install torch --index-url https://download.pytorch.org/whl/cpu
     pip install {wheels_of(made_of)} jupyterlab
     jupyter lab
 
-In Colab or elsewhere, put both wheels beside the notebooks, and run their first cell.
+With uv it is `uv venv --python 3.12`, and `uv pip` for `pip`. In Colab or elsewhere, put both
+wheels beside the notebooks, and run their first cell.
+
+An answer may import whatever you have installed. Your notebook is run as you hand it in, from its
+first cell to its last; where it wants a package that is not there, a person looks at it.
 
 {told(made_of)}
 """
@@ -467,7 +543,7 @@ def days(week: Week, of: Settings) -> tuple[date, date]:
     """
     assert of.start
     first = of.start + timedelta((DAYS.index(of.day) - of.start.weekday()) % 7)
-    session = first + timedelta(weeks=week.number - 1)
+    session = of.dates.get(week.number, first + timedelta(weeks=week.number - 1))
     return session, session + timedelta(weeks=1)
 
 

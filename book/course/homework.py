@@ -6,18 +6,22 @@ an answer by its cell's, whatever the file is called now: the names are nbgrader
 then leave students the answers to change and nothing else.
 """
 
+import ast
 import copy
 import importlib
 import json
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
 
+from book.course import answers
 from book.editions.editions import folds, solutions
+from book.kit.judgement import Judged
 from book.site.dependencies import BookError, pages_of
 
 TITLE = re.compile(r"Exercise \d+(?P<open>, open)?: (?P<title>.+) \(\d+ points, \d+ minutes\)$")
@@ -49,6 +53,13 @@ class Exercise(NamedTuple):
     """Whether it asks for the best that one can find, and not for the one right answer."""
     case: int = 0
     """Which numbers are to be judged, where a course has its own; 0 is the book's."""
+
+    @property
+    def words(self) -> str:
+        """All that it says, with its solution."""
+        return " ".join(
+            (self.title, self.question, self.hint, self.stub, self.check, self.solution)
+        )
 
     def head(self) -> str:
         """What stands above the question.
@@ -125,10 +136,40 @@ def week(root: Path, stem: str, number: int, seed: int | None = None) -> Week:
                 open=is_open,
             )
             exercises.append(one if seed is None else with_case(one, stem, seed))
+    exercises = [each._replace(setup=needed(each.setup, exercises)) for each in exercises]
     first = notebooks[0]
     top = re.match(r"# (.+)", first.cells[0].source)
     shown = top[1].strip() if top else stem
     return Week(number, stem, shown, first.metadata.get("question", ""), tuple(exercises))
+
+
+def needed(setup: str, exercises: Sequence[Exercise]) -> str:
+    r"""Of a lesson's setup what its exercises need: no widgets, no records.
+
+    Imports of other packages stay, and of this one what the exercises speak of.
+
+    >>> setup = "import math\nfrom book import kept, other\nshown = other(1)"
+    >>> one = Exercise("a", 1, "", 1, 1, "", "", "", "x = kept(2)", "checks.a(x)", "", setup)
+    >>> print(needed(setup, [one]))
+    import math
+    from book import kept
+    """
+    theirs = [one for one in exercises if one.setup == setup]
+    sources = [text for one in theirs for text in (one.stub, one.check, one.solution)]
+    code = [word for one in theirs for word in re.findall("`[^`]+`", one.question + one.hint)]
+    words = {*re.findall(r"\w+", " ".join(sources + code))}
+    steps = answers.steps(setup)
+    kept = {step for text in sources for step in answers.helpers(text, steps)}
+    found = []
+    for step in steps:
+        node = ast.parse(step.source).body[0]
+        ours = isinstance(node, ast.ImportFrom) and f"{node.module}".startswith(answers.PACKAGES)
+        if isinstance(node, ast.ImportFrom) and ours:
+            node.names = [each for each in node.names if (each.asname or each.name) in words]
+            found += [ast.unparse(node)] if node.names else []
+        elif step.source in kept or isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(step.source)
+    return "\n".join(found)
 
 
 def with_case(one: Exercise, stem: str, seed: int) -> Exercise:
@@ -138,8 +179,14 @@ def with_case(one: Exercise, stem: str, seed: int) -> Exercise:
     case = random.Random(f"{seed} {stem} {one.name}").randrange(1, 10**6)
     checks = importlib.import_module(f"book.lessons.{stem}.checks")
     judged = getattr(checks, one.check.removeprefix("checks.").partition("(")[0])
-    solution = f"case = {case}\nanswer = {judged.solved(case)!r}"
+    solution = f"case = {case}\nanswer = {solved(judged, case)!r}"
     return one._replace(stub=CASE.sub(f"case = {case}", one.stub), solution=solution, case=case)
+
+
+def solved(judged: Judged, number: int) -> dict[str, Any]:
+    """The right answer to a case; what students install has it by no name of its own."""
+    case = judged._case(number)
+    return {**case.numbers, "verdict": case.verdict}
 
 
 def asked(source: str) -> tuple[str, str, bool]:

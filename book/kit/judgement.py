@@ -61,11 +61,6 @@ class Judged:
         """The numbers that are to be judged."""
         return dict(self._case(number).seen)
 
-    def solved(self, number: int) -> dict[str, Any]:
-        """The right answer to a case, for whoever makes a course."""
-        case = self._case(number)
-        return {**case.numbers, "verdict": case.verdict}
-
     def _judge(self, given: tuple[int, Any], _: Generator) -> str:
         which, answer = given
         case = self._case(which)

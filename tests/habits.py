@@ -1,0 +1,422 @@
+"""A class that was marked by hand first: what sixty and more students do to one week's sheet.
+
+Each habit is a change of a notebook in which `floor`, `leak`, `rank` and `verdict` are right, with
+the points that a teacher gives for it: of `floor`, `leak`, `rescue`, `rank` and `verdict`. A `?` is
+left to the teacher, who is told why.
+"""
+
+import json
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from book.course import homework
+from book.course.homework import Week
+
+FLOOR = """\
+def floor(letters, length):
+    import math
+    cost = (length - 1) * math.log(letters)
+    return cost / (2 * length)"""
+LEAK = """\
+def future_leak(model, tokens):
+    plain = model(tokens)
+    worst = 0.0
+    for place in reversed(range(1, tokens.shape[1])):
+        for letter in range(4):
+            other = tokens.clone()
+            other[:, place] = letter
+            moved = (model(other) - plain)[:, :place].abs()
+            worst = max(worst, float(moved.max()))
+    return worst"""
+RANK = "answer = (torch.ones(6, 1), torch.tensor([[2.0, 0.0, -1.0]]))"
+ALL = "2 4 0 3 3"
+
+Change = Callable[[NotebookNode, Week], Any]
+
+
+def sheet(week: Week) -> NotebookNode:
+    """The sheet of a student who has all right but the open exercise, which is not begun."""
+    verdict = next(one for one in week.exercises if one.name == "verdict").solution
+    answers = {"floor": FLOOR, "leak": LEAK, "rank": RANK, "verdict": verdict}
+    found = homework.sheet(week, "0.2.0")
+    for cell in found.cells:
+        cell.source = answers.get(cell.id, cell.source)
+    return found
+
+
+def at(book: NotebookNode, name: str) -> int:
+    """Where a cell stands."""
+    return next(i for i, cell in enumerate(book.cells) if cell.id == name)
+
+
+def code(source: str) -> NotebookNode:
+    """A cell of a student's own, with no id that tells anything."""
+    return nbformat.v4.new_code_cell(source)
+
+
+def puts(name: str, source: str) -> Change:
+    """Another answer."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        book.cells[at(book, name)].source = source
+
+    return change
+
+
+def adds(name: str, *sources: str, after: int = 0) -> Change:
+    """Cells above another, or so many below."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        place = at(book, name) + after
+        book.cells[place:place] = map(code, sources)
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    """One after the other."""
+
+    def change(book: NotebookNode, week: Week) -> Any:
+        return [made for each in changes if (made := each(book, week)) is not None] or None
+
+    return change
+
+
+def drops(*names: str) -> Change:
+    """Cells that are gone."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        book.cells = [cell for cell in book.cells if cell.id not in names]
+
+    return change
+
+
+def as_text(kind: str, fence: str = "{}") -> Change:
+    """The answer in a cell that is no code any more."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        cell = book.cells[at(book, "floor")]
+        cell.cell_type, cell.source = kind, fence.format(cell.source)
+        cell.pop("outputs"), cell.pop("execution_count")
+
+    return change
+
+
+def stripped(*names: str) -> Change:
+    """As a program leaves it that keeps no ids, or no metadata."""
+
+    def change(book: NotebookNode, week: Week) -> bytes:
+        told = json.loads(nbformat.writes(book))
+        for cell in told["cells"]:
+            for name in names:
+                cell.pop(name, None)
+            cell.setdefault("metadata", {})
+        return json.dumps(told).encode()
+
+    return change
+
+
+def says(name: str, text: str) -> Change:
+    """What stands below a check as its output."""
+
+    def change(book: NotebookNode, week: Week) -> None:
+        shown = nbformat.v4.new_output("execute_result", {"text/plain": text})
+        book.cells[at(book, f"{name}-check")].outputs = [shown]
+
+    return change
+
+
+def old(book: NotebookNode, week: Week) -> bytes:
+    """In the format before."""
+    return nbformat.writes(nbformat.convert(book, 3), version=3).encode()
+
+
+def program(book: NotebookNode, week: Week) -> dict[str, bytes]:
+    """As a program, which JupyterLab exports."""
+    cells = [f"# In[{i}]:\n\n{c.source}" for i, c in enumerate(book.cells) if "outputs" in c]
+    return {"sheet.py": "\n\n".join(cells).encode()}
+
+
+def in_zip(book: NotebookNode, week: Week) -> dict[str, bytes]:
+    """In a zip, with a module of the student's own, and data."""
+    book.cells[at(book, "floor")].source = "from mine import floor\nn = open('n.txt').read()"
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("all/sheet.ipynb", nbformat.writes(book))
+        archive.writestr("mine.py", FLOOR)
+        archive.writestr("n.txt", "3")
+    return {"all.zip": made.getvalue()}
+
+
+def two(book: NotebookNode, week: Week) -> dict[str, bytes]:
+    """Half of the answers in one notebook, and half in another."""
+    other = homework.sheet(week, "0.2.0")
+    for name in ("floor", "leak"):
+        book.cells[at(book, name)], other.cells[at(other, name)] = (
+            other.cells[at(other, name)],
+            book.cells[at(book, name)],
+        )
+    return {"a.ipynb": nbformat.writes(book).encode(), "b.ipynb": nbformat.writes(other).encode()}
+
+
+def page(book: NotebookNode, week: Week) -> dict[str, bytes]:
+    """Answers that a page has saved, and the verdict in a notebook."""
+    names = ("floor", "leak", "rank")
+    saved = [{"name": name, "answer": book.cells[at(book, name)].source} for name in names]
+    for name in names:
+        book.cells[at(book, name)].source = next(
+            one.stub for one in week.exercises if one.name == name
+        )
+    told = {"lesson": week.stem, "exercises": saved}
+    return {"x.ipynb": nbformat.writes(book).encode(), "answers.json": json.dumps(told).encode()}
+
+
+def reversed_cells(book: NotebookNode, week: Week) -> None:
+    """A helper below the cell that needs its value, by somebody who went back and forth."""
+    puts("floor", "scale = HALF\n" + FLOOR.replace("2 *", "scale *"))(book, week)
+    book.cells.append(code("HALF = 2"))
+
+
+HABITS: dict[str, tuple[Change, str]] = {
+    "plain": (lambda book, week: None, ALL),
+    "first cell": (
+        both(
+            lambda book, week: book.cells[1].update(
+                source=book.cells[1].source + "\nimport math as m, statistics"
+            ),
+            puts("floor", "def floor(n, k): return (k - 1) * m.log(n) / (2 * k)"),
+        ),
+        ALL,
+    ),
+    "helper above": (
+        both(
+            adds("floor", "import math\ndef whole(a, b): return (b - 1) * math.log(a)"),
+            puts("floor", "def floor(a, b): return whole(a, b) / (2 * b)"),
+        ),
+        ALL,
+    ),
+    "below the stub": (
+        both(
+            lambda book, week: puts("floor", week.exercises[0].stub)(book, week),
+            adds("floor", FLOOR, after=1),
+        ),
+        ALL,
+    ),
+    "below the check": (both(puts("floor", ""), adds("floor", FLOOR, after=2)), ALL),
+    "copy below": (
+        lambda book, week: adds("floor", week.exercises[0].stub, after=2)(book, week),
+        ALL,
+    ),
+    **{
+        f"imports {name}": (puts("floor", f"import {name}\n{FLOOR}"), ALL)
+        for name in ("time", "warnings", "enum", "logging", "os, sys", "matplotlib.pyplot as plt")
+    },
+    "imports pandas": (puts("floor", f"import pandas as pd\n{FLOOR}"), ALL),
+    "begins with seaborn": (
+        lambda book, week: book.cells[1].update(
+            source="import seaborn as sns\nsns.set_theme()\n" + book.cells[1].source
+        ),
+        ALL,
+    ),
+    "needs pandas": (
+        puts("floor", "import pandas\n" + FLOOR.replace("return cost", "return pandas.to(cost)")),
+        "? 4 0 3 3",
+    ),
+    "colab": (
+        adds("floor", "try:\n    import google.colab\n    1 / 0\nexcept ImportError:\n    pass"),
+        ALL,
+    ),
+    "future": (puts("floor", f"from __future__ import annotations\n{FLOOR}"), ALL),
+    "main": (puts("floor", f"{FLOOR}\nif __name__ == '__main__':\n    print(floor(3, 3))"), ALL),
+    "repr": (
+        adds("floor", "class A:\n    def __repr__(self): return 'mine'\nA()"),
+        ALL,
+    ),
+    "dataclass": (
+        adds("floor", "from dataclasses import dataclass\n@dataclass\nclass P:\n    n: int\nP(2)"),
+        ALL,
+    ),
+    "renamed with its check": (
+        both(
+            puts("floor", FLOOR.replace("def floor", "def my_floor")),
+            puts("floor-check", "checks.floor(my_floor)"),
+        ),
+        ALL,
+    ),
+    "renamed alone": (puts("floor", FLOOR.replace("def floor", "def my_floor")), "? 4 0 3 3"),
+    "markdown": (as_text("markdown"), ALL),
+    "fenced": (as_text("markdown", "```python\n{}\n```"), ALL),
+    "raw": (as_text("raw"), ALL),
+    "fenced code": (puts("floor", f"```python\n{FLOOR}\n```"), "0 4 0 3 3"),
+    "crash": (adds("floor", "1 / 0", "x = (", "undefined"), ALL),
+    "endless cell": (adds("leak", "while True: pass"), ALL),
+    "sleeps": (adds("leak", "import time\ntime.sleep(10**6)"), ALL),
+    "asks": (adds("leak", "n = input('How many? ')"), ALL),
+    "flood": (adds("leak", "for i in range(10**5): print('x' * 1000)"), ALL),
+    "shows much": (adds("leak", "list(range(10**6))", "'x' * 10**8"), ALL),
+    "exit": (adds("leak", "exit()"), ALL),
+    "sys.exit": (adds("leak", "import sys\nsys.exit(1)"), ALL),
+    "dies": (adds("leak", "import os\nos._exit(1)"), ALL),
+    "memory": (adds("leak", "x = torch.zeros(10**11)", "y = [0] * 10**11"), ALL),
+    "deep": (adds("leak", "def f(n): return f(n + 1)\nf(0)"), ALL),
+    "magics": (
+        both(
+            adds("leak", "%%time\nx = 3", "!ls -l\n%matplotlib inline", "%pip install einops"),
+            puts("floor", f"%time y = 2\n{FLOOR}"),
+        ),
+        ALL,
+    ),
+    "await": (adds("leak", "import asyncio\nawait asyncio.sleep(0)"), ALL),
+    "thread": (
+        adds("leak", "import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()"),
+        ALL,
+    ),
+    "widget": (adds("leak", "import ipywidgets\nipywidgets.IntSlider()"), ALL),
+    "plot": (
+        adds("leak", "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"),
+        ALL,
+    ),
+    "no ids": (stripped("id"), ALL),
+    "no metadata": (stripped("metadata"), ALL),
+    "neither": (stripped("id", "metadata"), ALL),
+    "format before": (old, ALL),
+    "program": (program, ALL),
+    "zip": (in_zip, ALL),
+    "two files": (two, ALL),
+    "page and notebook": (page, ALL),
+    "no checks": (
+        drops(*(f"{name}-check" for name in ("floor", "leak", "rank", "verdict"))),
+        ALL,
+    ),
+    "checks at the end": (
+        both(
+            drops("floor-check", "leak-check"),
+            lambda book, week: book.cells.append(
+                code("checks.floor(floor)\nchecks.future_leak(future_leak)")
+            ),
+        ),
+        ALL,
+    ),
+    "no setup": (drops("floor-setup"), ALL),
+    "asserts": (puts("floor-check", "assert checks.floor(floor).passed"), ALL),
+    "prints": (puts("floor-check", "print(checks.floor(floor))"), ALL),
+    "keeps": (puts("floor-check", "found = checks.floor(floor)\nfound"), ALL),
+    "loops": (puts("floor-check", "for f in (lambda a, b: 1, floor): checks.floor(f)"), ALL),
+    "star": (
+        both(
+            adds("floor", "from book.lessons.deep_qkv.checks import floor as look"),
+            puts("floor-check", "look(floor)"),
+        ),
+        ALL,
+    ),
+    "lambda": (
+        puts("floor", "import math\nfloor = lambda n, k: (k - 1) * math.log(n) / (2 * k)"),
+        ALL,
+    ),
+    "partial": (
+        puts(
+            "floor",
+            "import math\nfrom functools import partial\n"
+            "def f(h, n, k): return (k - 1) * math.log(n) / (h * k)\nfloor = partial(f, 2)",
+        ),
+        ALL,
+    ),
+    "callable": (
+        puts(
+            "floor",
+            "import math\nclass F:\n    def __call__(self, n, k):\n"
+            "        return (k - 1) * math.log(n) / (2 * k)\nfloor = F()",
+        ),
+        ALL,
+    ),
+    "numpy": (puts("floor", FLOOR.replace("import math", "import numpy as math")), ALL),
+    "torch": (
+        puts(
+            "floor",
+            "def floor(n, k): return (k - 1) * torch.tensor(float(n)).double().log() / (2 * k)",
+        ),
+        ALL,
+    ),
+    "decimal": (
+        puts(
+            "floor",
+            "from decimal import Decimal\n"
+            "def floor(n, k): return (k - 1) * Decimal(n).ln() / (2 * k)",
+        ),
+        ALL,
+    ),
+    "cached": (puts("floor", f"from functools import lru_cache\n@lru_cache\n{FLOOR}"), ALL),
+    "global": (puts("floor", "HALF = 2\n" + FLOOR.replace("2 *", "HALF *")), ALL),
+    "counts calls": (
+        puts(
+            "floor", "calls = []\n" + FLOOR.replace("    import", "    calls.append(1)\n    import")
+        ),
+        ALL,
+    ),
+    "back and forth": (reversed_cells, ALL),
+    "own file": (
+        both(
+            adds("floor", "open('two.txt', 'w').write('2')"),
+            puts("floor", FLOOR.replace("2 *", "int(open('two.txt').read()) *")),
+        ),
+        ALL,
+    ),
+    "double": (adds("floor", "torch.set_default_dtype(torch.float64)"), ALL),
+    "seeds": (adds("floor", "torch.manual_seed(1)\nimport random\nrandom.seed(1)"), ALL),
+    "no gradients": (adds("floor", "torch.set_grad_enabled(False)"), ALL),
+    "german": (puts("floor", f"größe = 'ß'\n{FLOOR}"), ALL),
+    "prints inside": (
+        puts("floor", FLOOR.replace("    cost", "    print(letters)\n    cost")),
+        ALL,
+    ),
+    "not begun": (
+        lambda book, week: (
+            [puts(one.name, one.stub)(book, week) for one in week.exercises] and None
+        ),
+        "0 0 0 0 0",
+    ),
+    "wrong": (puts("floor", "def floor(n, k): return n"), "0 4 0 3 3"),
+    "in part": (puts("floor", FLOOR.replace("(2 * length)", "6")), "1 4 0 3 3"),
+    "wrong gate": (puts("rank", "answer = 1, 2"), "2 4 0 0 3"),
+    "wrong verdict": (
+        lambda book, week: puts(
+            "verdict",
+            book.cells[at(book, "verdict")].source + "\nanswer['verdict'] = 'no difference'",
+        )(book, week),
+        "2 4 0 3 1.5",
+    ),
+    "stops": (puts("floor", "def floor(n, k): return 1 / 0"), "0 4 0 3 3"),
+    "never ends": (puts("floor", "def floor(n, k):\n    while True: pass"), "0 4 0 3 3"),
+    "waits": (puts("floor", "import time\ndef floor(n, k): time.sleep(10**5)"), "0 4 0 3 3"),
+    "asks inside": (puts("floor", "def floor(n, k): return float(input())"), "0 4 0 3 3"),
+    "no Python": (puts("floor", "def floor(n, k:\n    return 1"), "0 4 0 3 3"),
+    "says right": (
+        both(puts("floor", "def floor(n, k): return n"), says("floor", "Right: it is.")),
+        "? 4 0 3 3",
+    ),
+    "says not yet": (says("floor", "Not yet: it was not."), ALL),
+    "lost helper": (
+        both(puts("floor", "def floor(n, k): return helper(n, k)"), says("floor", "Right: it is.")),
+        "? 4 0 3 3",
+    ),
+}
+"""What they do → the points of each exercise."""
+
+
+def handed_in(week: Week) -> dict[str, bytes]:
+    """The files of the class, by their names in the zip that a platform gives."""
+    files = {}
+    for number, (name, (change, _)) in enumerate(HABITS.items()):
+        book = sheet(week)
+        made = change(book, week)
+        made = made[0] if isinstance(made, list) else made
+        if not isinstance(made, dict):
+            made = {"Blatt (1).ipynb": made or nbformat.writes(book).encode()}
+        for file, content in made.items():
+            files[f"{name}_{number}_assignsubmission_file_/{file}"] = content
+    return files

@@ -1,0 +1,266 @@
+"""Notebooks are run in a sandbox that nothing leaves, and judged as a teacher would."""
+
+import contextlib
+import csv
+import functools
+import html
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from book.course import course, grading, homework, sandbox
+from book.course.homework import Week
+from book.site.dependencies import BookError
+
+from . import habits, hostile
+from .test_course import ROOT, WEEKS, pretend_site
+from .test_grading import packed
+
+OWN = 7654321
+"""A seed that nobody has by chance."""
+
+IS_ROOT = os.geteuid() == 0
+try:
+    sandbox.needed()
+    REFUSES = ""
+except BookError as error:
+    REFUSES = str(error)
+
+
+def runs(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that runs notebooks; where there is no sandbox, that this is refused is all of it."""
+
+    @functools.wraps(test)
+    def refuses(**given: object) -> None:
+        with pytest.raises(BookError, match="apt install bubblewrap"):
+            sandbox.needed()
+
+    return refuses if REFUSES else test
+
+
+@pytest.fixture(scope="session")
+def seminar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("grading") / "seminar"
+    course.make(ROOT, folder, {"seed": OWN}, pretend_site)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def package(seminar: Path) -> Iterator[Path]:
+    """The course's own copy of the package, where anybody may read it."""
+    with anybodys() as there:
+        for wheel in (seminar / "students" / WEEKS[0].name).glob("*.whl"):
+            zipfile.ZipFile(wheel).extractall(there)
+        yield there
+
+
+@contextlib.contextmanager
+def anybodys() -> Iterator[Path]:
+    """A folder that anybody may write to; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+def test_without_a_sandbox_nothing_is_run_and_one_reads_what_to_install(
+    seminar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is none on this machine, that is what is tried of it."""
+    source = packed(tmp_path / "all.zip", {"ada/x.ipynb": b"{}"})
+    kept = tmp_path / "bin"
+    kept.mkdir()
+    (kept / "bwrap").write_text(
+        "#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1"
+    )
+    for path, mode, said in (
+        (kept, 0o755, "No permissions to create"),
+        (tmp_path, 0, "no command"),
+    ):
+        (kept / "bwrap").chmod(mode)
+        monkeypatch.setenv("PATH", f"{path}:/nowhere")
+        with pytest.raises(BookError, match=f"bubblewrap.*{said}.*apt install bubblewrap.*WSL"):
+            grading.grade(seminar, 1, source)
+    assert not (seminar / "grades").exists()
+
+
+# What gets out
+
+
+def another_user(package: Path) -> list[str]:
+    """Before a command: who runs it is not root, and may read Python, wherever that is."""
+    shown = [str(Path(sys.base_prefix).resolve())]
+    closed = [p for p in Path(shown[0]).parents if p.stat().st_mode & 0o005 != 0o005]
+    over = [each for path in closed[-1:] for each in ("--perms", "0755", "--tmpfs", str(path))]
+    inner = [path for path in Path(shown[0]).parents[::-1] if closed and path > closed[-1]]
+    over += [each for path in inner for each in ("--dir", str(path))]
+    return [
+        *("bwrap", "--dev-bind", "/", "/", *over, "--ro-bind", shown[0], shown[0]),
+        *("setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--bounding-set=-all"),
+        *("--inh-caps=-all", "env", "HOME=/tmp"),
+    ]
+
+
+TRIED = """
+import sys
+from pathlib import Path
+from book.course import sandbox
+shell = sandbox.Sandbox(Path(sys.argv[1]), "attention")
+found = None
+try:
+    with shell.at_most(30):
+        shell.wire.ask("run", sys.stdin.read())
+    found = shell.wire.ask("take", "found")
+except BaseException:
+    pass
+shell.close()
+print(found if isinstance(found, list) else [])
+"""
+
+
+@pytest.fixture
+def teacher() -> Iterator[dict[str, object]]:
+    """What belongs to whoever grades: a process, a port, a socket."""
+    abstract = f"teachers-{os.getpid()}"
+    with (
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as own,
+    ):
+        own.bind(f"\0{abstract}")
+        own.listen()
+        yield {"TEACHER": process.pid, "PORT": server.getsockname()[1], "ABSTRACT": abstract}
+        assert process.poll() is None
+        process.kill()
+
+
+@runs
+@pytest.mark.slow
+@pytest.mark.parametrize("root", [True, False] if IS_ROOT else [False])
+@pytest.mark.parametrize("name", hostile.ESCAPES)
+def test_nothing_gets_out(name: str, root: bool, package: Path, teacher: dict[str, object]) -> None:
+    with anybodys() as private:
+        secret = private / "course.yml"
+        secret.write_text("seed: 7", "utf-8")
+        secret.chmod(0o666)
+        code = hostile.escape(name, SECRET=str(secret), **teacher)
+        user = another_user(package) if IS_ROOT and not root else []
+        command = [*user, sys.executable, "-c", TRIED, str(package)]
+        done = subprocess.run(command, input=code, capture_output=True, text=True, cwd=ROOT)
+        assert done.stdout.strip() == "[]", done.stderr[-2000:]
+        assert secret.read_text("utf-8") == "seed: 7" and [*private.iterdir()] == [secret]
+    assert not Path("/tmp/left").exists() and not Path("/dev/shm/left").exists()
+    there = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert "sleep 7654321" not in there
+
+
+# What is worth how much
+
+
+def rows_of(there: Path) -> dict[str, dict[str, str]]:
+    with (there / "grades.csv").open(encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def graded(seminar: Path, folder: Path, week: Week, files: dict[str, bytes]) -> tuple[Path, str]:
+    """The folder of a week's results, and its report as text."""
+    if not folder.exists():
+        shutil.copytree(seminar, folder)
+    there = grading.grade(folder, week.number, packed(folder.with_suffix(".zip"), files))
+    return there, html.unescape((there / "report.html").read_text("utf-8"))
+
+
+@runs
+@pytest.mark.long
+@pytest.mark.slow
+def test_a_class_gets_what_a_teacher_gave_it(seminar: Path, tmp_path: Path) -> None:
+    week = grading.read_week(seminar, 5)
+    there, report = graded(seminar, tmp_path / "seminar", week, habits.handed_in(week))
+    rows = rows_of(there)
+    earned = {name: " ".join(rows[name][e.name] or "?" for e in week.exercises) for name in rows}
+    assert earned == {name: points for name, (_, points) in habits.HABITS.items()}
+    decide = report.split("To decide")[1].split("To look at")[0]
+    for name, (_, points) in habits.HABITS.items():
+        assert "?" not in points or f"<li>{name}, exercise 1" in decide
+
+
+@runs
+@pytest.mark.long
+@pytest.mark.slow
+def test_no_cheat_is_paid(seminar: Path, tmp_path: Path) -> None:
+    """What is not worth nothing has no points before somebody has looked at it."""
+    week = grading.read_week(seminar, 5)
+    files = {}
+    for name in hostile.CHEATS:
+        book = homework.sheet(week, "0.2.0")
+        answers = hostile.cheat(name, week, homework.week(ROOT, week.stem, week.number))
+        for cell in book.cells:
+            cell.source = answers.get(cell.id, cell.source)
+        files[f"{name}/x.ipynb"] = nbformat.writes(book).encode()
+    there, report = graded(seminar, tmp_path / "seminar", week, files)
+    for name, row in rows_of(there).items():
+        points = [row[one.name] or "?" for one in week.exercises]
+        assert {*points} <= {"0", "?"}, (name, points)
+    decide = report.split("To decide")[1].split("<h2>")[0]
+    for name, said in hostile.HELD.items():
+        assert re.search(f"<li>{re.escape(name)}, exercise .*{said}", decide), name
+
+
+@runs
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize("week", [pytest.param(w, id=w.stem) for w in WEEKS])
+def test_solutions_get_all_points_and_stubs_none(week: Week, seminar: Path, tmp_path: Path) -> None:
+    """The solutions of closed exercises are held, since they are published."""
+    week = grading.read_week(seminar, week.number)
+    files = {
+        f"{name}/x.ipynb": nbformat.writes(homework.sheet(week, "1", solved=solved)).encode()
+        for name, solved in (("able", True), ("idle", False))
+    }
+    there, _ = graded(seminar, tmp_path / "seminar", week, files)
+    kept = grading.results(there / grading.RESULTS).values()
+    able, idle = sorted(kept, key=lambda line: line["student"][0])
+    for one in week.exercises:
+        came = able["row"]["sheets"][0][one.name]
+        assert came["share"] == 1.0 and 0.25 <= came["paid"] <= 1.0 and not came["unsure"], one.name
+        assert idle["row"]["sheets"][0][one.name]["share"] == 0.0
+    assert rows_of(there)["idle"]["points"] == "0"
+
+
+@runs
+@pytest.mark.slow
+def test_latecomers_add_to_a_class_and_a_teacher_has_the_last_word(
+    seminar: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the lesson whose checks take least; a teacher's own report is left."""
+    week, folder = grading.read_week(seminar, 1), tmp_path / "seminar"
+    book = homework.sheet(week, "0.2.0")
+    name = "disagree"
+    book.cells[habits.at(book, name)].source = "answer = ('baa', 2)"
+    mine = nbformat.writes(book).encode()
+    there, _ = graded(seminar, folder, week, {"ada/x.ipynb": mine})
+    assert "1 students, 1 of them anew" in capsys.readouterr().out
+    text = f"student,exercise,points\nada,{name},1\nbob,{name},9\n"
+    (there / grading.DECISIONS).write_text(text, "utf-8")
+    (there / "report.html").write_text("a teacher's", "utf-8")
+    other = {"zoe/x.ipynb": mine.replace(b"baa", b"abc"), "ada/x.ipynb": mine}
+    graded(seminar, folder, week, other)
+    said = capsys.readouterr().out
+    assert "2 students, 1 of them anew" in said and "nobody is called 'bob'" in said
+    graded(seminar, folder, week, {"zoe/x.ipynb": other["zoe/x.ipynb"]})
+    assert "1 students, 0 of them anew" in capsys.readouterr().out
+    assert {who: row[name] for who, row in rows_of(there).items()} == {"ada": "1", "zoe": "0"}
+    assert (there / "report.html").read_text("utf-8") == "a teacher's"
+    for path in there.rglob("feedback.html"):
+        assert not re.search(rf"Traceback|{OWN}|site-packages|/tmp|\.py\b", path.read_text("utf-8"))
+    with zipfile.ZipFile(there / "feedback.zip") as archive:
+        assert "ada/feedback.html" in archive.namelist()
