@@ -107,7 +107,7 @@ def looks(live: Live, recorded: Recorded) -> Picture:
     one, eight, late = (percent(median(curve[k - 1]), 0) for k in (1, TRAINED, THINK))
     return Picture(
         fig,
-        "One look solves four in ten, eight looks nearly all",
+        "One look solves some, eight looks nearly all",
         f"The line is the middle of {seeds(recorded)} trainings and the band their middle half; "
         "dashed is the network that this page trained.",
         f"Puzzles solved of a hundred, by looks: {one} after one, {eight} after {TRAINED}, {late} "
@@ -164,7 +164,7 @@ def taken(recorded: Recorded) -> Picture:
     return Picture(
         fig,
         "The fall comes where each use gets weights of its own",
-        "Going down, each row lacks one thing more; a dot is a training, the bar their middle.",
+        "Going down, each row is changed once more; a dot is a training, the bar their middle.",
         "Puzzles solved of a hundred, by their middle: "
         + ", ".join(f"{name} {median(values):.0f}" for name, values in solved.items())
         + ".",

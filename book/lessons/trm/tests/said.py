@@ -51,26 +51,34 @@ def what_looking_again_brings(lesson: Says, evid: Says, teaching: Says) -> None:
     def of_100(kind: str, step: int) -> str:
         return percent(middle(kind, step), 0)
 
-    one, many, once = of_100(TRM_LIVE, 1), of_100(TRM_LIVE, TRAINED), of_100(DEEP, 1)
-    lesson(f"After one look it solves about {one} of a hundred such puzzles")
+    many, once = of_100(TRM_LIVE, TRAINED), of_100(DEEP, 1)
+    first = R.solved(TRM_LIVE, "minimal", 1)
+    lesson(f"its four trainings solve {percent(first.min(), 0)} to {percent(first.max(), 0)} of a "
+           "hundred such puzzles")
     lesson("Eight looks against four times the weights", held=[again], where=above(eight, larger))
-    lesson("One look solves four in ten, eight looks nearly all",
-           where=round(10 * middle(TRM_LIVE, 1)) == 4 and bool((eight > 0.95).all()))
+    lesson("One look solves some, eight looks nearly all",
+           where=bool(first.min() > 0.2) and bool(first.max() < 0.6 and (eight > 0.95).all()))
     lesson(f"the small network solves {many} of a hundred, by the middle of four trainings",
            f"with one look, solves {once}",
-           f"The worst of the small ones still solves {math.floor(100 * eight.min())}, and "
+           f"The worst of the small ones still solves {percent(eight.min(), 0)}, and "
            f"the best of the larger ones {percent(larger.max(), 0)}",
            "four small networks and four of the larger ones", where=len(eight) == len(larger) == 4)
     lesson(f"eight times solved {many} of a hundred Sudokus",
            f"with four times the weights looked once, and solved {once}", held=[again])
     rated = [kind for kind in R.kinds if kind.startswith(DEEP)]
-    lesson("three learning rates, and at none did it solve ten of a hundred",
+    lesson("two more learning rates, one training each, and it never solved ten of a hundred",
            where=len(rated) == len(recipe.RATES) == 3
+           and sorted(len(R.solved(kind)) for kind in rated) == [1, 1, 4]
            and max(R.solved(kind).max() for kind in rated) < 0.1)
+    single = middle(recipe.ONE_STEP, 1)
+    gained = [round(100 * x) for x in (
+        middle(TRM_LIVE) - middle(DEEP, 1), single - middle(DEEP, 1), middle(TRM_LIVE) - single)]
+    lesson(f"Of the {gained[0]} between {once} and {many}, the small network has {gained[1]} in a "
+           f"single look, and eight looks bring {gained[2]}", held=[again])
     lesson("Both got the same computing in training", where=abs(
         recipe.operations(recipe.baselines()[DEEP]) / recipe.operations(LIVE) - 1) < 1e-2)
-    lesson(f"It still solves {of_100(recipe.ONE_STEP, 1)} of a hundred, and that look is as deep",
-           f"It solves {of_100(recipe.SHARING, 1)}, and four trainings cannot tell this from",
+    lesson(f"It solves {of_100(recipe.ONE_STEP, 1)} of a hundred, and that look is as deep",
+           f"It solves {of_100(recipe.SHARING, 1)}, and with only four trainings this may be the",
            untold=[apart], where=recipe.USES * LIVE.config.layers == 8)
     lesson(f"and it solves {of_100(recipe.REREADING, 1)}. It still reads the puzzle",
            f"our larger network, which solves {once}", untold=[reads])
@@ -200,7 +208,6 @@ def what_it_knows(lesson: Says, evid: Says, teaching: Says) -> None:
            f"{right:,} of these are", "it is wrong about once in two hundred times",
            f"They doubt {doubted + missed} boards, and {COUNT[missed]} of these are right",
            held=[knows], where=round((wrong + right) / wrong, -2) == 200 and len(R.members()) == 4)
-    lesson("So its doubt can be believed as well", where=R.largest_gap < 0.1)
     lesson("Some boards are stopped too early", failed=[stopping])
     evid("It is right about as often as it expects to be", where=R.largest_gap < 0.1)
     evid(f"the share is within {R.largest_gap:.2f} of the estimate. After {TRAINED} steps the "
