@@ -109,7 +109,6 @@ function lossChart() {
  *   follow(weights, step)   everything else that the widget shows
  *   more      what stands above the challenge
  *   first     the first seed
- *   quiet     whether all but settings, question, Train and its picture waits for the first run
  *   seeds     how many one button trains in a row
  *   guesses, outcome(history), found(history)   the question asked before the first start, what came out
  *               in words, and which of the answers that is
@@ -119,7 +118,7 @@ function lossChart() {
  */
 export function trainPanel({ uid, root, esm, title, settings, plan, judge, follow, ...rest }) {
   const { lesson, guesses, outcome, found, series = () => ({}), pace = () => Infinity } = rest;
-  const { challenge, seeds, more = [], first: seed0 = 1, quiet = false } = rest;
+  const { challenge, seeds, more = [], first: seed0 = 1 } = rest;
   let current = null; // the plan
   let seed = seed0;
   let weights = null;
@@ -184,7 +183,7 @@ export function trainPanel({ uid, root, esm, title, settings, plan, judge, follo
   const minutes = html("span", { class: "attn-minutes" });
   const node = html(
     "section",
-    { class: `attn-train${quiet ? " attn-quiet" : ""}`, "aria-label": title },
+    { class: "attn-train attn-quiet", "aria-label": title }, // until there has been a run
     html("p", { class: "attn-train-title" }, title),
     folded.node,
     question,

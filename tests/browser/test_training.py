@@ -13,7 +13,7 @@ from attn_notes.tasks import sorting
 from book.lessons.equilibrium.recipe import IN_PAGE_RATE
 
 from .conftest import STRICT_POLICY, Visit, serve
-from .training_page import NO_BLOBS, choose, pick, tallied, train, trained
+from .training_page import NO_BLOBS, begin, choose, pick, tallied, train, trained
 
 CHAPTER = "book/lessons/deep_qkv/deep_qkv.html"
 OpenPage = Callable[..., Visit]
@@ -56,6 +56,7 @@ def test_so_many_seeds_meet_the_challenge(name: str, seeds: int, open_page: Open
     widget = open_page(f"book/lessons/{stem}/{stem}.html?bare").page.locator(".attn-widget").first
     pick(widget, *options)
     choose(widget, **menus)
+    begin(widget)
     widget.get_by_role("button", name=f"{most} seeds").click()
     met, tried = tallied(widget, seeds, most)
     assert least <= tried - met <= missed

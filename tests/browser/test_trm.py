@@ -26,7 +26,7 @@ from book.lessons.trm.widget import MOST_STEPS, PUZZLE, SudokuExplorer
 
 from .asked import UNLIKELY, Asked, asking, close, near, rebuild, set_weights
 from .conftest import Visit
-from .training_page import choose, load, train
+from .training_page import begin, choose, load, train
 from .widget_page import Field, Scene
 
 CHAPTER = "book/lessons/trm/trm.html"
@@ -402,8 +402,7 @@ def test_small_boards_are_learned_and_judged(steps: int, least: float, ask: Aske
 def test_the_board_shows_what_torch_makes_of_the_weights(visit: Visit, tmp_path: Path) -> None:
     """As they are downloaded after the first step."""
     widget = visit.page.locator(".trm.attn-widget").first
-    widget.get_by_role("button", name="Train", exact=True).click()  # what else there is comes now
-    widget.get_by_role("button", name="Pause", exact=True).click()
+    begin(widget)
     choose(widget, **{"puzzles at once": "16"})
     widget.get_by_role("button", name="One step").click()
     expect(widget.get_by_label("Model", exact=True)).to_have_value("yours")

@@ -74,6 +74,12 @@ def pick(widget: Locator, *options: str) -> None:
         settings.get_by_role("radio", name=option, exact=True).check()
 
 
+def begin(widget: Locator) -> None:
+    """Press Train and pause: what else a panel offers is there from the first run on."""
+    widget.get_by_role("button", name="Train", exact=True).click()
+    widget.get_by_role("button", name="Pause", exact=True).click()
+
+
 def train(widget: Locator) -> dict[str, str]:
     """Press Train and wait for the end."""
     widget.get_by_role("button", name="Train", exact=True).click()

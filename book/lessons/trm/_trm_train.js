@@ -189,7 +189,6 @@ export function explorerTraining({ uid, root, model, follow }) {
       solved: history.filter(({ judged }) => judged).map(({ step, score }) => [step, 100 * score]),
     }),
     guesses: GUESSES,
-    quiet: true,
     outcome,
     found,
   });
