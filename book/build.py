@@ -337,7 +337,7 @@ def watch(root: Path, stem: str, port: int) -> None:
     Raises:
         BookError: there is no such lesson, or the port is taken.
     """
-    stems = (*dependencies.lesson_stems(root), *dependencies.own_stems(root))
+    stems = dependencies.all_stems(root)
     if stem not in stems:
         raise BookError(f"Which lesson? LESSON={' or '.join(stems)}")
     folder = root / "_build" / PAGE / "_build" / "html"

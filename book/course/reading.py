@@ -39,9 +39,6 @@ DEEPEST = 4
 CELLS, MUCH = 1000, 2_000_000
 """Cells of a notebook, and characters of its code."""
 
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
-"""How files of a zip may be packed."""
-OTHERWISE_PACKED = "is packed in a way that is not read here. Pack it as an ordinary zip"
 KINDS = {
     "pdf": b"%PDF", "rar": b"Rar!", "7z": b"7z\xbc\xaf", "png": b"\x89PNG", "jpg": b"\xff\xd8\xff",
     "html": b"<", "doc": b"\xd0\xcf\x11\xe0",
@@ -203,8 +200,6 @@ def of_zip(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes
         raise UnreadError(f"is a {'folder' if entry.is_dir() else 'link'}, and not read")
     if entry.flag_bits & 0x1:
         raise UnreadError("is locked by a password. Hand it in without one")
-    if entry.compress_type not in PACKED:
-        raise UnreadError(OTHERWISE_PACKED)
     with archive.open(entry) as file:
         return whole(file, max(0, min(LARGEST, room)))
 
@@ -226,8 +221,8 @@ def why(error: Exception) -> str:
             return str(error)
         case zipfile.BadZipFile() | tarfile.TarError() | zlib.error() | EOFError():
             return "is damaged. Save it once more, and hand that in"
-        case NotImplementedError():  # what zipfile says of a zip that it cannot read
-            return OTHERWISE_PACKED
+        case NotImplementedError():  # so zipfile calls a way of packing that it does not know
+            return "is packed in a way that is not read here. Pack it as an ordinary zip"
         case RecursionError() | MemoryError():
             return "is no notebook: what is in it is nested too deep, or too much"
         case ValueError():

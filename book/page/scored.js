@@ -18,14 +18,15 @@ export function points(part, guess) {
 
 const shown = (value) => (Number.isFinite(value) ? `${Number(value.toPrecision(3))}`.replace("-", "−") : "–");
 
-/** One sentence: how near the guesses are. */
-export function sentence(parts, guesses) {
+/** In words, how near the guesses are, and how that is counted where one could be more or less near. */
+export function sentence(parts, guesses, words) {
   const given = parts.filter(({ name }) => name in guesses);
   if (!given.length) return "None of these is guessed yet; the fields are further up.";
   const share = given.reduce((sum, part) => sum + points(part, guesses[part.name]), 0) / given.length;
   const some = given.length < parts.length ? `${given.length} of ${parts.length} guessed: ` : "";
   const log = given.some(({ linthresh }) => linthresh) ? " The scale is logarithmic: what counts is the factor." : "";
-  return `${some}${Math.round(100 * share)} of 100 points. An exact guess has all, and the further off, the fewer.${log}`;
+  const near = given.every(({ name }) => name in words) ? "" : " An exact guess has all, and the further off, the fewer.";
+  return `${some}${Math.round(100 * share)} of 100 points.${near}${log}`;
 }
 
 /** What a class's file says of each guess: `book.kit.predictions.together` reads it. */
@@ -67,7 +68,7 @@ function render({ model, el }) {
     );
     body.replaceChildren(...rows);
     root.querySelector("table").hidden = early;
-    line.textContent = early ? "Once you have trained one above, here stands what came out beside your guess." : sentence(parts, guesses);
+    line.textContent = early ? "Once you have trained one above, here stands what came out beside your guess." : sentence(parts, guesses, model.get("words"));
     file.disabled = !parts.some(({ name }) => name in guesses);
   }
   el.append(root);

@@ -96,6 +96,11 @@ def notebook_paths(root: Path) -> list[Path]:
     return [path for path in paths if (root / path).is_file()]
 
 
+def all_stems(root: Path) -> list[str]:
+    """The lessons of `_toc.yml` and the pages of the book's own among them, in their order."""
+    return [path.stem for path in notebook_paths(root) if path == lesson_page(path.stem)]
+
+
 def lesson_stems(root: Path) -> list[str]:
     """The lessons of `_toc.yml` in their order, each by the stem that names all that is its own.
 
@@ -103,7 +108,7 @@ def lesson_stems(root: Path) -> list[str]:
     says in its metadata that it is the book's own is about no source, and none of them.
     """
     own = own_stems(root)
-    return [stem for stem in _all_stems(root) if stem not in own]
+    return [stem for stem in all_stems(root) if stem not in own]
 
 
 def evidence_stems(root: Path) -> list[str]:
@@ -113,7 +118,7 @@ def evidence_stems(root: Path) -> list[str]:
 
 def own_stems(root: Path) -> list[str]:
     """The pages among the lessons that are the book's own: about no source, without evidence."""
-    paths = {stem: root / lesson_page(stem) for stem in _all_stems(root)}
+    paths = {stem: root / lesson_page(stem) for stem in all_stems(root)}
     notebooks = {stem: json.loads(path.read_text("utf-8")) for stem, path in paths.items()}
     return [stem for stem, notebook in notebooks.items() if notebook["metadata"].get("own")]
 
@@ -141,10 +146,6 @@ def lesson_of(page: str | Path) -> str:
 def pages_of(root: Path, stem: str) -> list[Path]:
     """A lesson's notebooks that `_toc.yml` lists: itself, and what stands below it there."""
     return [path for path in notebook_paths(root) if path.parent == LESSONS / stem]
-
-
-def _all_stems(root: Path) -> list[str]:
-    return [path.stem for path in notebook_paths(root) if path == lesson_page(path.stem)]
 
 
 def read_notebook(path: Path) -> NotebookNode:

@@ -22,7 +22,7 @@ import attn_notes
 from attn_notes.programs import source
 from book.kit import figures
 from book.page.bundle import FOLDERS, javascript
-from book.site.dependencies import lesson_stems, own_stems
+from book.site.dependencies import all_stems, lesson_stems, own_stems
 from book.site.extension import (
     answers,
     citations,
@@ -102,7 +102,7 @@ def test_a_page_gets_the_state_of_its_lessons_own_widget_only() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
     """The workbench, which stands in `book`, has no number; a lesson may have no cell to change."""
-    stems = numbers.lessons(ROOT)
+    stems = all_stems(ROOT)
     assert stems == [*lesson_stems(ROOT), *own_stems(ROOT)]
     assert answers._lessons(SimpleNamespace(srcdir=ROOT)) == lesson_stems(ROOT)
     stems = stems[:: -1 if turned else 1]

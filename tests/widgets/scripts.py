@@ -209,7 +209,9 @@ js put({ guesses: { cost: "y" }, runs: [null, 7, { kind: "fair", name: "", said:
 """
 
 PANEL = """
-# a step, and to the end; what came out is said, and drawn
+# to the end, which is all that a panel offers at first; of another seed a step, and the rest
+press Train
+press Another seed
 press One step
 press Train
 press See it below
@@ -247,6 +249,8 @@ js see(true)
 
 KEPT = """
 # weights are kept, another day too, and taken back
+js press("Train", "Pause")
+press Another seed
 press One step
 press Keep
 press Train

@@ -106,7 +106,7 @@ export function recursionView({ model, el }) {
         task,
         cells,
         clues,
-        wrong: cells.map((digit, i) => digit > 0 && wrongIn(cells)[i]),
+        wrong: wrongIn(cells),
         changed: cells.map((digit, i) => written && digit !== before[i]),
       });
     });

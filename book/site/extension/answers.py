@@ -16,8 +16,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from book.site.dependencies import lesson_of, pages_of
-from book.site.extension import cells, numbers
+from book.site.dependencies import all_stems, lesson_of, pages_of
+from book.site.extension import cells
 
 ONLY = 'The page cannot try this one: {why}. <a href="{index}">A notebook</a> tries it.'
 AWAY = "Where this page comes from a server, with JavaScript, it is answered here."
@@ -31,7 +31,7 @@ def setup(app: Sphinx) -> None:
 
 def _lessons(app: Sphinx) -> list[str]:
     """Those whose chapter the package has, with its checks."""
-    return [stem for stem in numbers.lessons(Path(app.srcdir)) if cells.has(stem, "checks")]
+    return [stem for stem in all_stems(Path(app.srcdir)) if cells.has(stem, "checks")]
 
 
 def _lesson(app: Sphinx, stem: str) -> tuple[list[Any], Callable[[], str]]:
@@ -52,10 +52,9 @@ def _write(app: Sphinx) -> None:
 
 def _add_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
     stem = lesson_of(page)
-    path = Path(app.env.doc2path(page))
     if app.builder.format != "html" or stem not in set(_lessons(app)):
         return
-    sources = cells.sources_of(path)
+    sources = cells.sources_of(Path(app.env.doc2path(page)))
     static = cells.way_to_static(app, page)
     found, _ = _lesson(app, stem)
     here = [x for x in found if not x.why_not]

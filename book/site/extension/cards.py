@@ -22,8 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book.site.dependencies import lesson_page
-from book.site.extension import numbers
+from book.site.dependencies import all_stems, lesson_page
 
 
 def setup(app: Sphinx) -> None:
@@ -46,7 +45,7 @@ class Lessons(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """One list."""
         root = Path(self.env.srcdir)
-        pages = [lesson_page(stem) for stem in numbers.lessons(root)]
+        pages = [lesson_page(stem) for stem in all_stems(root)]
         for page in pages:
             self.env.note_dependency(str(root / page))
         found = [read(root / page) for page in pages]

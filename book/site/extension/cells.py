@@ -19,8 +19,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from book.site.dependencies import lesson_page
-from book.site.extension import numbers
+from book.site.dependencies import all_stems, lesson_page
 
 FOLDER = "cell"  # in `_static`
 AWAY = "This code can be changed and run where the page comes from a server, with JavaScript."
@@ -81,7 +80,7 @@ def hosted(static: str) -> str:
 
 
 def _lessons(app: Sphinx) -> Iterator[str]:
-    for stem in numbers.lessons(Path(app.srcdir)):
+    for stem in all_stems(Path(app.srcdir)):
         if has(stem, "cell"):
             yield stem
 

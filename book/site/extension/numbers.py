@@ -1,15 +1,16 @@
 """The number of a lesson follows from `_toc.yml`: a page writes `[#](STEM.ipynb)` to show it.
 
 So the lessons can change places, and no page has to be told. A lesson is a file that the contents
-list as `book/lessons/STEM/STEM`, in a part with numbers where there are parts; its notes for
-teaching, `[#](../STEM/teaching.md)`, have its number.
+list as `book/lessons/STEM/STEM`; its notes for teaching, `[#](../STEM/teaching.md)`, have its
+number.
 """
 
 import re
 from pathlib import Path
 
-import yaml
 from sphinx.application import Sphinx
+
+from book.site.dependencies import all_stems
 
 
 def setup(app: Sphinx) -> None:
@@ -36,14 +37,6 @@ def numbered(source: str, stems: list[str]) -> str:
     return re.sub(rf"\[#(?P<rest>[^]]*\]\({to}\))", number, source)
 
 
-def lessons(root: Path) -> list[str]:
-    """The stems of the lessons in the order of `_toc.yml`."""
-    contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
-    parts = [part for part in contents.get("parts", []) if part.get("numbered")] or [contents]
-    listed = [chapter["file"] for part in parts for chapter in part.get("chapters", [])]
-    return [found[1] for file in listed if (found := re.fullmatch(r"book/lessons/(\w+)/\1", file))]
-
-
 def _number(app: Sphinx, page: str, source: list[str]) -> None:
     if Path(app.env.doc2path(page)).suffix == ".md":
-        source[0] = numbered(source[0], lessons(Path(app.srcdir)))
+        source[0] = numbered(source[0], all_stems(Path(app.srcdir)))

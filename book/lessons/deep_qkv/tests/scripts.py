@@ -181,7 +181,9 @@ js models[0].set("variant", "plain_third");
 """
 
 TRAINING = """
-# what is trained is chosen, and each choice begins anew, but for the speed
+# before a first run there is one button; then what is trained is chosen, and each choice begins
+# anew, but for the speed
+press Train
 press .attn-settings summary
 press the four it can know
 choose "0.04" of Learning rate
@@ -206,6 +208,8 @@ press Train
 
 LEARNING = """
 # what is being trained is the model that is shown, to the last weight
+press Train
+press Another seed
 press One step
 press Take it apart: 318 weights
 press .abc-cell 9

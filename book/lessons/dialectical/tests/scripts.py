@@ -170,6 +170,8 @@ js models[0].set("prompt", "((")
 TRAINING = """
 # a guess, and a run to its end: as published it reads ahead, and goes through the floor
 press below it
+press Train
+press Another seed
 press One step
 press Train
 # with the mask mended it does not: three seeds meet the challenge

@@ -178,8 +178,10 @@ js put({{ runs: {{}} }})
 """
 
 TRAINING = f"""
-# a guess, a step, and all of them
+# a guess, and all steps; of another seed one, and the rest
 press .attn-guess label 1
+press Train
+press Another seed
 press One step
 press Train
 # another way, from the same start; the settings say what is chosen
