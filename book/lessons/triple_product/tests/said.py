@@ -146,7 +146,10 @@ def looks(lesson: Says) -> None:
     looked = int(attention.argmax()) == at + 1 - recipe.HALF and away[at] == "k"
     expected, due = written(single, away)[at], away[at + 1]
     twelve = expected == away[at + 1 - recipe.HALF] == "k" and looked
-    lesson("It looks at the letter twelve before the gap, a k, and writes a k", where=twelve)
+    lesson(
+        "It looks at the letter twelve before the one that comes next, a k, and writes a k",
+        where=twelve,
+    )
     lesson("and writes a k. A d would be right", where=due == "d" and looked)
     circuit = explorer.circuit()
     noted = min(circuit.notes, circuit.finds) > 0.8 and written(double, away)[at] == due
