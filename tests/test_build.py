@@ -60,7 +60,7 @@ FILES = {
 }
 CODE = [
     "%%time\nfrom attn_notes.models.tiny import answer\nimport book.page.tiny as widgets",
-    "print(answer(), len(open('lessons/tiny/records/tiny_rates.json').read()))",
+    "print(answer(), len(open('records/tiny_rates.json').read()))",
     "import os, sys\nprint(sys.executable, os.environ['OMP_NUM_THREADS'], answer.__module__)",
     "import matplotlib\nprint(matplotlib.matplotlib_fname(), 'mine' in globals())",
     "from IPython.display import SVG, display\n"
@@ -430,7 +430,7 @@ def test_the_download_is_looked_for_where_the_package_keeps_it(tmp_path, monkeyp
 def test_failing_cell_is_shown_and_nothing_is_kept(project, capsys):
     """What fails is to read what the key does not cover: no output can depend on it unwatched."""
     last = "nonsense = importlib.import_module('attn_notes.tasks.unrelated')"
-    listed = "assert os.listdir('lessons/tiny/records') == ['tiny_rates.json']"
+    listed = "assert os.listdir('records') == ['tiny_rates.json']"
     write_notebook(project, ["import importlib, os", listed, "import attn_notes", last])
     with pytest.raises(BookError, match=r"tiny\.ipynb"):
         execution.execute(project)
@@ -629,8 +629,8 @@ def test_site_has_todays_title_and_todays_package(built, monkeypatch):
 
 
 @pytest.mark.slow
-def test_one_lesson_is_a_page_and_what_has_changed_shows(built, monkeypatch):
-    root, _ = built
+def test_one_lesson_is_a_page_and_what_has_changed_shows(built, tmp_path, monkeypatch):
+    root = shutil.copytree(built[0], tmp_path / "mine")
     monkeypatch.setenv("FAST", "1")
     for title in ("Today", "Tomorrow"):
         write_notebook(root, prose=f"# {title}")

@@ -7,6 +7,7 @@ nothing is found it is asked again with its parameters moved a little (`subject.
 that starts at zero hides what lies behind it.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -262,7 +263,7 @@ class _Asking:
             zeros = [f"`{each}`" for each in subject.zeros or ()][:3]
             why = f": {', '.join(zeros)} {'start' if zeros[1:] else 'starts'} at zero" * bool(zeros)
             found = replace(found, found=f"{found.found}, {ALONE}{why}")
-        if subject.noise > subject.relative * subject.scale:  # and not rounding
+        if subject.relative * subject.scale < subject.noise < math.inf:  # and not rounding
             self.notes.append(
                 f"the same question gives other logits, by up to {subject.noise:.0e}, with "
                 "the same random numbers: noise that cannot be repeated hides what is smaller"

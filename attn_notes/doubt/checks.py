@@ -202,8 +202,8 @@ def _by_draws(ask: Subject, case: Case, until: float, alone: bool) -> Answer:
 def grown(ask: Subject, case: Case, until: float) -> Answer:
     """Other futures of a model whose weights are larger: a finite mask is then too small."""
     found = suffix(ask, case, until, draws=1, alone=True, short=True)
-    if not found.bad:
-        return found
+    if not found.bad:  # of no numbers, which so large weights may leave, nothing is missed
+        return replace(found, needed=found.needed and found.verdict == "ok")
     said = f"if weights were {GROWN:g} times as large, {found.found}: is a mask finite?"
     return replace(found, verdict="warning", found=said)
 

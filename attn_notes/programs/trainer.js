@@ -132,6 +132,7 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
   let setup = null;
   let started = false; // whether the Worker has got the setup
   let busy = false; // whether it owes an answer
+  let wanted = 0; // single steps to be asked for once it has answered
   let step = 0;
   let round = 0; // answers to what was asked before a new start are not wanted
 
@@ -166,6 +167,10 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
       }
     }
     if (state === "running") soon();
+    else if (wanted) {
+      wanted--;
+      ask(1);
+    }
   }
 
   function take(answer) {
@@ -182,11 +187,12 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
     round++;
     setup = next;
     started = false;
-    step = 0;
+    step = wanted = 0;
     become("idle");
   }
   function go() {
     if (state === "running" || !setup) return;
+    wanted = 0;
     become("running");
     if (state === "running") soon();
   }
@@ -194,14 +200,16 @@ export function trainer({ esm, report, change, pace = () => Infinity }) {
     if (state === "running") become("paused");
   }
   function once() {
-    if (busy || state === "done") return;
+    if (state === "done") return;
     become("paused");
-    ask(1);
+    if (busy) wanted++;
+    else ask(1);
   }
   function dismiss() {
     worker?.then((hired) => hired.terminate(), () => {}); // one that did not begin has said so
     worker = null;
     started = busy = false;
+    wanted = 0;
   }
   function free() {
     round++;

@@ -194,15 +194,19 @@ The end.
 PRESS = "https://aclanthology.org/E17-2025/"
 CITING = (
     f"[Press and Wolf (2017)]({PRESS}), [(Graves, 2016)](https://arxiv.org/abs/1603.08983) and "
-    f"[Cover and Thomas (2006)](reference/bibliography.md). [Their paper]({PRESS})."
+    f"[Cover and Thomas (2006)](UP/reference/bibliography.md). [Their paper]({PRESS})."
 )
 FAULTS = {
     "no_alt": (PIXEL.format(alt=""), "image without alt text: book/pixel.svg"),
     "file_name": (PIXEL.format(alt="pixel.svg"), "image without alt text: book/pixel.svg"),
     "html": ('<img src="pixel.svg">\n', "image without alt text: pixel.svg"),
     "inline": (f"{SVG}\n", "image without alt text: <svg>"),
-    "widget": ("```{live-widget} nowhere\n```\n", "there is no notebook book/nowhere.ipynb"),
+    "widget": (
+        "```{live-widget} nowhere\n```\n",
+        "there is no notebook book/lessons/nowhere/nowhere.ipynb",
+    ),
 }
+PAGES = [*FAULTS, "figure", "lessons/drawn/drawn", "source"]
 
 
 @pytest.fixture(scope="session")
@@ -213,13 +217,14 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     book = folder / "book"
     shutil.copytree(ROOT / "book" / "_static", book / "_static")
     shutil.copy(ROOT / "book" / "references.bib", book)
-    (book / "reference").mkdir()
-    names = [*FAULTS, "figure", "drawn", "source", "reference/bibliography"]
-    chapters = "".join(f"  - file: book/{name}\n" for name in names)
+    for name in ("reference", "lessons/drawn"):
+        (book / name).mkdir(parents=True)
+    pages = [*PAGES, "reference/bibliography"]
+    chapters = "".join(f"  - file: book/{page}\n" for page in pages)
     for path, text in {
         "_toc.yml": f"format: jb-book\nroot: book/index\nchapters:\n{chapters}",
         "book/pixel.svg": SVG,
-        "book/index.md": "# Good\n\n[#](source.md)\n\n" + PIXEL.format(alt="One empty pixel."),
+        "book/index.md": "# Good\n\n[#](lessons/drawn/drawn.ipynb)\n\n" + PIXEL.format(alt="One."),
         "book/source.md": SOURCE,
         "book/reference/bibliography.md": "# Works\n\n```{bibliography}\n```\n",
         **{f"book/{name}.md": f"# Fault\n\n{text}" for name, (text, _) in FAULTS.items()},
@@ -227,15 +232,17 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         (folder / path).write_text(text, "utf-8")
     with figures.figure() as (fig, _):
         drawn = figures.Picture(fig, "A title", "A caption", "A figure")._repr_mimebundle_()
-    for name, (data, described) in {"figure": ({"image/svg+xml": SVG}, {}), "drawn": drawn}.items():
+    undescribed = ({"image/svg+xml": SVG}, {})
+    for page, (data, described) in zip(PAGES[-3:], (undescribed, drawn), strict=False):
         output = nbformat.v4.new_output("display_data", data, metadata=described)
+        citing = CITING.replace("UP/", "../" * page.count("/"))
         cells = [
-            nbformat.v4.new_markdown_cell(f"# One figure\n\n{CITING}"),
+            nbformat.v4.new_markdown_cell(f"# One figure\n\n{citing}"),
             nbformat.v4.new_code_cell("draw()", outputs=[output]),
         ]
         metadata = {"language_info": {"name": "python"}}
         made = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-        nbformat.write(made, book / f"{name}.ipynb")
+        nbformat.write(made, book / f"{page}.ipynb")
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(folder), "-W", "--keep-going"]
     env = os.environ | {"SITE_REPOSITORY": REPOSITORY}
     build = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env)
@@ -247,7 +254,7 @@ def faulty_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def pages(faulty_book: tuple[Path, str]) -> dict[str, str]:
     """What its build made, by name."""
     there = faulty_book[0] / "book"
-    return {page.stem: page.read_text("utf-8") for page in there.glob("*.html")}
+    return {page.stem: page.read_text("utf-8") for page in there.rglob("*.html")}
 
 
 @pytest.mark.slow
@@ -270,12 +277,13 @@ def test_a_page_says_its_version_its_source_and_where_it_can_be_opened(
     for name, page in pages.items():
         foot = page.partition("bd-footer-content")[2]
         assert f"authors, version {attn_notes.__version__}" in foot, name
-        if file := {"source": "source.md", "drawn": "drawn.ipynb"}.get(name):
+        if file := {"source": "source.md", "drawn": "lessons/drawn/drawn.ipynb"}.get(name):
             assert f'href="{REPOSITORY}/blob/HEAD/book/{file}">Source of this page</a>' in foot
     assert "Source of" not in (faulty_book[0] / "search.html").read_text("utf-8")
-    place = [*FAULTS, "figure", "drawn", "source"].index("source") + 1
-    (link,) = re.findall(r'<p><a [^>]*href="source.html">(.*?)</a></p>', pages["index"])
-    assert shown(link) == str(place)  # the number of a lesson
+    (link,) = re.findall(
+        r'<p><a [^>]*href="lessons/drawn/drawn.html">(.*?)</a></p>', pages["index"]
+    )
+    assert shown(link) == "1"  # of the lessons the first
     page = pages["source"]
     assert f'href="{REPOSITORY}"' in page and f"git clone {REPOSITORY}" in page
     (line,) = re.findall(r'<p class="launches">(.*?)</p>', page, re.S)
@@ -292,7 +300,7 @@ def test_links_to_works_become_citations_and_a_figure_is_there_once_and_needs_no
     cited = re.findall(r'<span class="bibtex-citation".*?</span>', page, re.S)
     works = ["Press and Wolf [2017]", "[Graves, 2016]", "Cover and Thomas [2006]"]
     assert [*map(shown, cited)] == works
-    assert all('href="reference/bibliography.html#' in text for text in cited)
+    assert all('href="../../reference/bibliography.html#' in text for text in cited)
     assert page.count(f'href="{PRESS}"') == 1  # another text leads where it says
     (figure,) = re.findall(r'<figure class="attn-figure">.*?</figure>', page, re.S)
     assert figure.count("<svg ") == 1 and "<figcaption>A caption</figcaption>" in figure

@@ -40,14 +40,22 @@ from playwright.sync_api import (
 
 from book.page import bundle
 from book.paper.browser import FLAGS, find_browser
-from book.site.dependencies import evidence_stems, lesson_stems
+from book.site.dependencies import evidence_stems, lesson_stems, toc_entries
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("ATTN_NOTES_SITE", ROOT / "_build" / "html"))
 STEMS = lesson_stems(ROOT)
 BACKED = evidence_stems(ROOT)
 """Those about a source, each with a widget of its kind and a page of evidence."""
-CHAPTERS = [f"book/lessons/{stem}/{stem}.html" for stem in STEMS]
+
+
+def address(page: str) -> str:
+    """Of the first page of this name in the contents."""
+    entries = (entry for entry in toc_entries(ROOT) if entry.rpartition("/")[2] == page)
+    return f"{next(entries)}.html"
+
+
+CHAPTERS = [*map(address, STEMS)]
 LESSONS = ROOT / "book" / "lessons"
 TRAINING = [stem for stem in STEMS if (LESSONS / stem / f"_{stem}_train.js").is_file()]
 """Those whose page trains."""

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import BACKED, CheckPage, OpenPage
+from .conftest import BACKED, CheckPage, OpenPage, address
 from .widget_page import centre, light_and_dark
 
 # What may be chosen, none of it as the page opens; all that a view has stands in the address.
@@ -83,9 +83,8 @@ def query(page: Page) -> dict[str, str]:
     return asked
 
 
-def address(page: str, choice: dict[str, str]) -> str:
-    stem = next(stem for stem in BACKED if page.startswith(stem))
-    return f"book/lessons/{stem}/{page}.html?bare&{urlencode(choice)}"
+def choosing(page: str, choice: dict[str, str]) -> str:
+    return f"{address(page)}?bare&{urlencode(choice)}"
 
 
 @pytest.mark.by_day
@@ -93,7 +92,7 @@ def address(page: str, choice: dict[str, str]) -> str:
 def test_nothing_else_is_seen(stem: str, open_page: OpenPage, axe: CheckPage) -> None:
     """How large its letters are is `test_decks.py`."""
     name = FIRST[stem]["show"]
-    visit = open_page(f"book/lessons/{stem}/{stem}.html?show={name}")
+    visit = open_page(f"{address(stem)}?show={name}")
     page = visit.page
     expect(page.locator(ALONE)).to_have_attribute("data-show", name)
     expect(page.get_by_role("button", name="Back to the page")).to_be_visible()
@@ -112,7 +111,7 @@ def test_what_is_chosen_stands_in_the_address_and_is_read_from_it(
     stem: str, choice: dict[str, str], open_page: OpenPage
 ) -> None:
     """From the address into the widget, back to the page, and from the widget into the address."""
-    visit = open_page(address(stem, choice))
+    visit = open_page(choosing(stem, choice))
     page = visit.page
     expect(page.locator(".attn-alone-said")).to_be_empty()
     page.keyboard.press("Escape")
@@ -129,7 +128,7 @@ def test_a_point_is_drawn_as_a_short_line(
     stem: str, choice: dict[str, str], open_page: OpenPage
 ) -> None:
     """Of a line without length WebKit makes a blot, over all that is near."""
-    page = open_page(address(stem, choice)).page
+    page = open_page(choosing(stem, choice)).page
     expect(page.locator(ALONE)).to_be_visible()
     assert page.evaluate(POINTS) == []
 
@@ -140,7 +139,7 @@ def test_what_is_dragged_stays_under_the_pointer(
     stem: str, width: int, open_page: OpenPage
 ) -> None:
     """Large or not, to a pixel or two; not by zoom, under which engines differ in where it is."""
-    page = open_page(address(stem, FIRST[stem]), width=width).page
+    page = open_page(choosing(stem, FIRST[stem]), width=width).page
     assert page.locator(ALONE).evaluate("e => e.currentCSSZoom") == 1
     handles = page.locator(HANDLES[stem])
     assert handles.count() >= 2
@@ -162,9 +161,9 @@ def test_nonsense_in_the_address_changes_nothing_and_is_told(
 ) -> None:
     """Whatever can be chosen there, each with a sentence, as of what is typed."""
     rest = {*choice} - {"show", "view", "panel", "mode"}
-    page = open_page(address(stem, {k: x for k, x in choice.items() if k not in rest})).page
+    page = open_page(choosing(stem, {k: x for k, x in choice.items() if k not in rest})).page
     before = page.evaluate(SHOWN)
-    visit = open_page(address(stem, choice | dict.fromkeys(rest, "§ <b>1</b>")))
+    visit = open_page(choosing(stem, choice | dict.fromkeys(rest, "§ <b>1</b>")))
     page = visit.page
     said = page.locator(".attn-alone-said")
     told = said.inner_text()
@@ -213,7 +212,7 @@ def test_a_state_opens_there_too(open_page: OpenPage) -> None:
 
 def test_escape_belongs_first_to_what_is_in_the_widget(open_page: OpenPage) -> None:
     """A changed character is put back by it; the next time it leads back to the page."""
-    page = open_page(address("dialectical", FIRST["dialectical"])).page
+    page = open_page(choosing("dialectical", FIRST["dialectical"])).page
     cell = page.get_by_role("button", name=re.compile("at 4: "))
     cell.press("Escape")
     page.wait_for_function("Boolean(location.search.match(/replacement=(&|$)/))")

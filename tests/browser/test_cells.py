@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from book.site.dependencies import lesson_page
 
 from . import cell_page
-from .conftest import ROOT, SITE, STRICT_POLICY, CheckPage, OpenPage, Visit, opened, serve
+from .conftest import ROOT, SITE, STRICT_POLICY, CheckPage, OpenPage, Visit, address, opened, serve
 from .training_page import UNABLE
 from .widget_page import light_and_dark
 
@@ -85,7 +85,7 @@ def stem(request: pytest.FixtureRequest) -> str:
 def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """Its page, for all that may be tried on one."""
     with opened(browser, request) as open_page:
-        visit = open_page(f"book/lessons/{stem}/{stem}.html")
+        visit = open_page(address(stem))
         yield visit
         visit.assert_clean()
 
@@ -117,7 +117,7 @@ def test_the_books_code_is_its_model_and_changes_do_what_the_text_says(
 @pytest.mark.by_day
 @pytest.mark.parametrize("stem", TRAINED)
 def test_the_books_code_and_its_changes_train(open_page: OpenPage, stem: str) -> None:
-    page = open_page(f"book/lessons/{stem}/{stem}.html").page
+    page = open_page(address(stem)).page
     cell = cell_page.editor(page)
     assert float(cell_page.train(cell)["score"]) >= TRAINED[stem]
     for change in CHANGES[stem]:
@@ -140,7 +140,7 @@ def test_the_books_code_and_its_changes_train(open_page: OpenPage, stem: str) ->
 def test_a_small_cell_prints_what_the_notebook_printed(
     open_page: OpenPage, stem: str, name: str
 ) -> None:
-    page = open_page(f"book/lessons/{stem}/{stem}.html").page
+    page = open_page(address(stem)).page
     cell = cell_page.editor(page, name)
     there = page.locator(f"#code-{name}").locator("xpath=..").locator(".cell_output").inner_text()
     assert cell_page.run(cell)["code"] == "done", cell_page.said(cell)
@@ -160,7 +160,7 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
     page: str, line: str, open_page: OpenPage
 ) -> None:
     """By its work, in the page and in the frame that the workbench has for it."""
-    visit = open_page(f"book/lessons/{page}/{page}.html")
+    visit = open_page(address(page))
     cell = visit.page.locator(CELL).first
     book = cell_page.code(cell)
     for text, said in ((f"while True:\n    {line}", "had not ended after "), (book, "ahead")):
@@ -174,7 +174,7 @@ def test_what_does_not_end_is_ended_and_the_next_run_works(
 def test_it_fits_a_phone_and_axe_finds_nothing(
     open_page: OpenPage, axe: CheckPage, stem: str
 ) -> None:
-    page = open_page(f"book/lessons/{stem}/{stem}.html", width=390).page
+    page = open_page(address(stem), width=390).page
     cell = cell_page.editor(page)
     cell_page.run(cell)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -185,7 +185,7 @@ def test_it_fits_a_phone_and_axe_finds_nothing(
 def test_nothing_of_the_engine_is_loaded_before_the_first_run(
     page: str, open_page: OpenPage
 ) -> None:
-    visit = open_page(f"book/lessons/{page}/{page}.html", fresh=True)
+    visit = open_page(address(page), fresh=True)
     cell = visit.page.locator(CELL).first
 
     def names() -> set[str]:
@@ -202,7 +202,7 @@ def test_nothing_of_the_engine_is_loaded_before_the_first_run(
 @pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
 def test_under_a_strict_policy_a_sentence_says_why_not(page: str, open_page: OpenPage) -> None:
     with serve(SITE, policy=STRICT_POLICY) as base:
-        opened = open_page(f"book/lessons/{page}/{page}.html", base=base, fresh=True).page
+        opened = open_page(address(page), base=base, fresh=True).page
         cell = opened.locator(CELL).first
         assert cell_page.run(cell)["code"] == "failed"
         assert "policy bars WebAssembly" in cell_page.said(cell)
@@ -212,7 +212,7 @@ def test_under_a_strict_policy_a_sentence_says_why_not(page: str, open_page: Ope
 @pytest.mark.parametrize("page", ["deep_qkv", "workbench"])
 def test_a_worker_that_does_not_begin_is_told(page: str, why: str, open_page: OpenPage) -> None:
     """In the page, and in the frame that the workbench has for it; the next run does not hang."""
-    opened = open_page(f"book/lessons/{page}/{page}.html", fresh=True).page
+    opened = open_page(address(page), fresh=True).page
     opened.add_init_script(UNABLE[why])
     opened.reload()
     cell = opened.locator(CELL).first

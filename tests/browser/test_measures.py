@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from book.site.dependencies import evidence_page, lesson_page, read_chapter
 
-from .conftest import BACKED, ROOT, WINDOW, opened
+from .conftest import BACKED, ROOT, WINDOW, address, opened
 
 WORDS = 2_400  # about 2,200, of which no two counts agree to the last
 FIGURES, TABLES, LINES = 8, 2, 160
@@ -47,7 +47,7 @@ def stem(request: pytest.FixtureRequest) -> str:
 def lesson(stem: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Its page, as it lies on a laptop's screen."""
     with opened(browser, request) as open_page:
-        yield open_page(f"book/lessons/{stem}/{stem}.html").page
+        yield open_page(address(stem)).page
 
 
 def test_a_lesson_is_short(lesson: Page) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator
 
-from .conftest import OpenPage, Visit
+from .conftest import OpenPage, Visit, address
 
 LAPTOP = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
@@ -63,7 +63,7 @@ def seen(widget: Locator, part: str) -> bool:
 
 @pytest.mark.parametrize("stem", TOGETHER)
 def test_question_controls_and_result_are_seen_together(stem: str, open_page: OpenPage) -> None:
-    visit = open_page(f"book/lessons/{stem}/{stem}.html")
+    visit = open_page(address(stem))
     widget = first_widget(visit, LAPTOP)
     assert [part for part in TOGETHER[stem] if not seen(widget, part)] == []
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
@@ -74,7 +74,7 @@ def test_question_controls_and_result_are_seen_together(stem: str, open_page: Op
 def test_on_a_phone_train_is_on_the_screen_of_what_it_trains(
     stem: str, open_page: OpenPage
 ) -> None:
-    visit = open_page(f"book/lessons/{stem}/{stem}.html", width=PHONE["width"])
+    visit = open_page(address(stem), width=PHONE["width"])
     widget = first_widget(visit, PHONE, at=TRAINED[stem])
     parts = [TRAINED[stem], ".attn-go", ".attn-chart"]
     assert [part for part in parts if not seen(widget, part)] == []

@@ -8,13 +8,11 @@ from playwright.sync_api import expect
 
 from book.site.dependencies import lesson_page
 
-from .conftest import BACKED, ROOT, OpenPage
+from .conftest import BACKED, ROOT, OpenPage, address
 
 LINK = 'article a[href^="#open-"]'
 NOTEBOOKS = {stem: (ROOT / lesson_page(stem)).read_text("utf-8") for stem in BACKED}
-WITH_LINKS = [
-    f"book/lessons/{stem}/{stem}.html" for stem, text in NOTEBOOKS.items() if "#open-" in text
-]
+WITH_LINKS = [address(stem) for stem, text in NOTEBOOKS.items() if "#open-" in text]
 SHOWN = """() => [...document.querySelectorAll(".attn-widget")].map((widget) =>
   [...widget.querySelectorAll("input, select, output, [role=status], svg, .attn-message")].map(
     (part) => [part.checked, part.value,

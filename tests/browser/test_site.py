@@ -18,7 +18,7 @@ from attn_notes.tasks import sorting
 from book.site.dependencies import lesson_of, own_stems, toc_entries
 
 from ..packed import whole
-from .conftest import CHAPTERS, ROOT, CheckPage, OpenPage, Visit, by_day, opened
+from .conftest import CHAPTERS, ROOT, CheckPage, OpenPage, Visit, address, by_day, opened
 from .training_page import PATIENCE, told
 
 Theme = Literal["light", "dark"]
@@ -31,7 +31,7 @@ LOOKS: list[tuple[int, Theme, bool]] = [
     (390, "light", True),
 ]
 
-OWN = [f"book/lessons/{stem}/{stem}.html" for stem in own_stems(ROOT)]
+OWN = [address(stem) for stem in own_stems(ROOT)]
 
 LIMIT = 700_000  # bytes, gzipped, of everything that a first visit to a chapter asks for
 ENTRIES = [re.sub(r"\.\w+$", "", entry) for entry in toc_entries(ROOT)]
@@ -236,7 +236,7 @@ def test_a_press_lets_the_loss_fall_through_the_floor(open_page: OpenPage) -> No
     expect(widget).to_have_attribute("data-training", "done", timeout=PATIENCE)
     expect(widget.get_by_role("status")).to_contain_text("below the best possible")
     assert float(told(widget)["loss"]) < sorting.FLOOR
-    expect(on.get_by_role("link")).to_have_attribute("href", "attention.html")
+    expect(on.get_by_role("link")).to_have_attribute("href", "lessons/attention/attention.html")
     widget.get_by_role("button", name="Once more").click()
     expect(widget).to_have_attribute("data-training", "running")
     expect(on).to_be_visible()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, expect
 
-from .conftest import TRAINING, Visit
+from .conftest import TRAINING, Visit, address
 from .training_page import PATIENCE, told
 from .widget_page import light_and_dark
 
@@ -42,7 +42,7 @@ def steps(visit: Visit, widget: Locator, more: int = 2) -> None:
 def test_it_can_be_used_by_everybody_while_it_trains_and_nonsense_changes_nothing(
     stem: str, open_page: Callable[..., Visit], axe: Callable[..., list[str]]
 ) -> None:
-    visit = open_page(f"book/lessons/{stem}/{stem}.html?bare", width=390)
+    visit = open_page(f"{address(stem)}?bare", width=390)
     widget = visit.page.locator(".attn-widget").first
     widget.get_by_role("button", name="Train", exact=True).click()
     steps(visit, widget)

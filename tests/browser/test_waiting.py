@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from .conftest import TRAINING, OpenPage
+from .conftest import TRAINING, OpenPage, address
 from .training_page import PATIENCE, told
 from .widget_page import READ_PAGE
 
@@ -76,7 +76,7 @@ TICKING = """(tick) => {
 
 def watched(stem: str, open_page: OpenPage, *, ticking: bool = False) -> tuple[Page, Locator]:
     """A chapter's widget by itself, watched from the start."""
-    visit = open_page(f"book/lessons/{stem}/{stem}.html?bare")
+    visit = open_page(f"{address(stem)}?bare")
     page = visit.page
     page.add_init_script(f"({WATCH})()")
     if ticking:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from book.page import bundle
 
-from .conftest import BACKED, CheckPage, OpenPage
+from .conftest import BACKED, CheckPage, OpenPage, address
 from .widget_page import (
     FAKE_MODEL,
     READ_PAGE,
@@ -56,8 +56,7 @@ def test_every_state_is_for_everybody(
 
     And what axe asks for, in both themes: of what is new at a desk, and of the end on a phone.
     """
-    at = f"book/lessons/{stem}/{scene.page or stem}.html"
-    visit = open_page(at + "?bare" * (where == "bare"))
+    visit = open_page(address(scene.page or stem) + "?bare" * (where == "bare"))
     page = visit.page
     widget = page.locator(".attn-widget").first
     expect(widget).to_have_accessible_name(re.compile(r"\w"))
@@ -83,7 +82,7 @@ def test_every_state_is_for_everybody(
 @pytest.mark.parametrize("stem", BACKED)
 def test_it_wakes_up_whichever_a_message_names_first(stem: str, open_page: OpenPage) -> None:
     """ipywidgets sends what changed together in one message, in any order."""
-    page = open_page(f"book/lessons/{stem}/{stem}.html?bare").page
+    page = open_page(f"{address(stem)}?bare").page
     page.evaluate(READ_PAGE)
     choice, traits = FIRST[stem].choice, FIRST[stem].asleep
     for order in ("values", "values.reverse()"):
@@ -105,7 +104,7 @@ def test_it_wakes_up_whichever_a_message_names_first(stem: str, open_page: OpenP
 def test_a_name_is_text_and_a_second_view_leaves_nothing_behind(
     stem: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"book/lessons/{stem}/{stem}.html?bare").page
+    page = open_page(f"{address(stem)}?bare").page
     before = page.evaluate(FIRST_VIEW)
     page.evaluate(READ_PAGE)
     page.evaluate(FAKE_MODEL, FIRST[stem].awake)

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from book.kit import predictions
 from book.kit.predictions import Part
 
-from .conftest import BACKED, TRAINING, CheckPage, OpenPage
+from .conftest import BACKED, TRAINING, CheckPage, OpenPage, address
 from .widget_page import READ_PAGE
 
 # A run as a panel keeps it, for figures whose training takes too long to wait for.
@@ -40,7 +40,7 @@ def stem(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def page(stem: str, open_page: OpenPage) -> Iterator[Page]:
-    visit = open_page(f"book/lessons/{stem}/{stem}.html")
+    visit = open_page(address(stem))
     visit.page.evaluate(READ_PAGE)
     yield visit.page
     visit.assert_clean()
@@ -197,7 +197,7 @@ def test_see_it_below_is_there_where_there_is_something_to_see(
     stem: str, open_page: OpenPage
 ) -> None:
     """A figure of this page that draws such runs; it can be pressed as soon as there is one."""
-    visit = open_page(f"book/lessons/{stem}/{stem}.html")
+    visit = open_page(address(stem))
     page = visit.page
     page.evaluate(READ_PAGE)
     see = page.locator(".attn-widget").first.get_by_role("button", name="See it below")
@@ -221,7 +221,7 @@ SHORT = [[7, 0.5], [12, 1.5]]
 def test_it_can_be_used_by_everybody_on_a_phone(
     theme: str, stem: str, open_page: OpenPage, axe: CheckPage
 ) -> None:
-    visit = open_page(f"book/lessons/{stem}/{stem}.html", width=390, theme=theme)
+    visit = open_page(address(stem), width=390, theme=theme)
     visit.page.evaluate(READ_PAGE)
     guess_something(visit.page)
     for figure in figures(visit.page).all():

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from book.page.code import answers, dialect, engine
-from book.site.dependencies import evidence_page, lesson_page, lesson_stems
+from book.site.dependencies import lesson_stems, pages_of
 
 from ..exercises import ROOT
 from .test_dialect import unsaid
@@ -15,7 +15,7 @@ STEMS = lesson_stems(ROOT)
 
 
 def lesson(stem: str) -> dict:
-    pages = [ROOT / lesson_page(stem), ROOT / evidence_page(stem)]
+    pages = [ROOT / page for page in pages_of(ROOT, stem)]
     return json.loads(answers.of_lesson(pages, stem)[1]())
 
 

@@ -161,10 +161,7 @@ export function copierTraining({ uid, root, model, follow }) {
     challenge,
     plan,
     judge,
-    follow(weights) {
-      root.dataset.ran = ""; // from now on there is more to press than Train
-      follow(lesson(), task(), weights);
-    },
+    follow: (weights) => follow(lesson(), task(), weights),
     series(history) {
       const transfer = history.at(-1).judged?.transfer ?? [];
       return { transfer, eleven: transfer.filter(([period]) => period === ELEVEN) };

@@ -14,7 +14,7 @@ from pathlib import Path
 from pybtex.database import Entry, parse_file
 from sphinx.application import Sphinx
 
-BIBLIOGRAPHY = ("reference/bibliography.md", "../reference/bibliography.md")
+BIBLIOGRAPHY = [f"{'../' * up}reference/bibliography.md" for up in range(3)]
 
 
 def setup(app: Sphinx) -> None:

@@ -132,19 +132,18 @@ def _script(kind: str, content: Any) -> str:
     return f'<script type="{kind}">{_inline(content)}</script>'
 
 
-def _place(view: str, stem: str, model: dict[str, Any] | None) -> str:
-    module = _module(model)
+def _place(view: str, page: str, model: dict[str, Any] | None) -> str:
+    stem, module = lesson_of(page) or page.rpartition("/")[2], _module(model)
     heights = _opens(module or stem)
     if isinstance(heights, dict):  # by which picture it is
         heights = heights[(model or {"state": {}})["state"].get("picture", next(iter(heights)))]
-    wide, page, narrow = heights
+    wide, usual, narrow = heights
     # book.css keeps as much free
-    style = f"--opens-wide: {wide}rem; --opens: {page}rem; --opens-narrow: {narrow}rem"
+    style = f"--opens-wide: {wide}rem; --opens: {usual}rem; --opens-narrow: {narrow}rem"
     site = os.environ.get("SITE_URL", "").rstrip("/")
-    at = f"{site}/{lesson_page(stem).with_suffix('.html').as_posix()}"
+    at = f"{site}/{page}.html".lstrip("/")  # where it lives, for paper
     kinds = f"live-widget {stem} {module}"
-    where = at.lstrip("/")  # where it lives, for paper
-    return f'<div class="{kinds}" data-at="{where}" style="{style}">{view}{NO_SCRIPT}</div>'
+    return f'<div class="{kinds}" data-at="{at}" style="{style}">{view}{NO_SCRIPT}</div>'
 
 
 def _copy_host(app: Sphinx) -> None:
@@ -196,5 +195,5 @@ def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         text = raw.astext()
         if text.startswith(start):
             view, _ = json.JSONDecoder().raw_decode(text, len(start))
-            place = _place(text, lesson_of(page), models.get(view["model_id"]))
+            place = _place(text, page, models.get(view["model_id"]))
             raw.replace_self(nodes.raw(text=place, format="html"))
