@@ -2,7 +2,7 @@
 # which also runs where there is no make; see README.md. While you work, `make check`: all of
 # `make test` that needs neither a trained chapter nor a browser. CONTRIBUTING.md has their times.
 
-# The Python that the environment is made from, 3.11 to 3.13.
+# The Python that the environment is made from, 3.11 to 3.14.
 PYTHON ?= python3
 # Where else to look for torch: its builds for a CPU or a GPU have their own addresses; see README.md.
 TORCH_INDEX ?=
@@ -42,7 +42,7 @@ PYTEST = $(RUN) -m pytest -n 2 --dist worksteal
 # The longest versions of some tests are for `make test-all`.
 SOME = not long
 
-.PHONY: book serve page editions decks print picture course grade lab style units check pages widget test test-all test-excerpt experiments benchmark bench gpu trial strip clean
+.PHONY: book serve page editions decks print picture course grade lab style units check pages widget test test-all test-excerpt bounds experiments benchmark bench gpu trial strip clean
 
 book: $(INSTALLED)
 	@$(RUN) book/build.py book
@@ -115,6 +115,17 @@ test-excerpt: $(INSTALLED)
 	$(RUN) book/build.py book
 	$(PYTEST) -m "$(SOME)" -k equilibrium book/lessons/equilibrium/tests tests/browser/test_equilibrium.py tests/browser/test_widgets.py tests/browser/test_measures.py
 
+# The package where its needs are the oldest that it names, or `highest`, the newest there are.
+RESOLUTION = lowest-direct
+BOUNDS = .cache/bounds
+bounds:
+	@$(PYTHON) -m venv --clear $(BOUNDS)
+	@$(BOUNDS)/bin/pip install --quiet uv
+	@$(BOUNDS)/bin/uv pip install --quiet --python $(BOUNDS) --resolution $(RESOLUTION) $(TORCH_INDEX:%=--extra-index-url %) '.[weights,text,doubt]' ./book
+	@$(BOUNDS)/bin/uv pip install --quiet --python $(BOUNDS) pytest-xdist hypothesis beartype flit_core nbformat pyyaml
+	@$(BOUNDS)/bin/uv pip list --python $(BOUNDS) | grep -E '^(torch|numpy|einops|jaxtyping|scipy) '
+	$(PYTEST:$(RUN)%=$(BOUNDS)/bin/python%) -q -m "not slow and not long" $(addprefix tests/,tasks models training analysis programs doubt)
+
 # A JupyterHub on this machine with two students: see hub/trial.py.
 trial: $(INSTALLED)
 	@$(RUN) -m pip install --quiet --constraint requirements.txt --requirement hub/requirements.txt
@@ -150,8 +161,8 @@ clean: | $(INSTALLED)
 # Made once, and again when the pins or the package's own needs change. The file that says so comes
 # last, so that an installation cut short is taken up again.
 $(INSTALLED): requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
-	  { echo "This book needs Python 3.11, 3.12 or 3.13. Say which: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || \
+	  { echo "This book needs Python 3.11 to 3.14. Say which: make PYTHON=python3.12"; exit 1; }
 	@echo "Installing into .venv, which takes a few minutes ..."
 	@$(PYTHON) -m venv .venv
 	@$(RUN) -m pip install --quiet -r requirements.txt $(TORCH_INDEX:%=--extra-index-url %)

@@ -416,7 +416,7 @@ Week {week.number}: {week.title}
 week-{week.number}-lesson.ipynb     to read and run
 week-{week.number}-homework.ipynb   {week.points} points, about {week.minutes} minutes.{due}
 
-In this folder, with Python 3.11 to 3.13, on Linux or macOS
+In this folder, with Python 3.11 to 3.14, on Linux or macOS
 
     python3 -m venv .venv
     source .venv/bin/activate

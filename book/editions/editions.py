@@ -314,7 +314,7 @@ def write(notebook: NotebookNode, path: Path, version: str) -> None:
 def read_me(edition: str, version: str) -> str:
     """What stands beside the notebooks."""
     begin = f"""\
-In an environment of Python 3.11 to 3.13:
+In an environment of Python 3.11 to 3.14:
 
     pip install {wheels_of(version)} jupyterlab jupyterlab-myst
     jupyter lab

@@ -68,6 +68,7 @@ def test_in_company_as_alone(name: str) -> None:
             assert_close(parameter, other, rtol=0, atol=1e-9)
 
 
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
 def test_matrices_by_one_optimiser_and_the_rest_by_another() -> None:
     """As by two alone; a schedule sets the rates of both."""
     model = made(Four, 1)
