@@ -255,7 +255,7 @@ ALLOWED = (
     "style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; "
     "connect-src 'self' blob:"
 )
-"""The policy that CONTRIBUTING asks a host for."""
+"""The policy that book/page/README.md asks a host for."""
 
 
 def test_under_the_policy_that_is_asked_for_it_runs(open_page: OpenPage) -> None:
