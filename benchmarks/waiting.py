@@ -2,12 +2,17 @@
 
     python benchmarks/waiting.py        two minutes; `make book` comes first
 
-Milliseconds of the processor where others on the same cores would count by the clock, and the
+First what a lesson's page weighs and when it is seen and acts, on this machine, on one that is four
+times as slow, and over a line of 1.6 Mbit/s from a host that packs texts, as most do. Then
+milliseconds of the processor where others on the same cores would count by the clock, and the
 seconds that the pages of evidence took when the book was made. The tests hold what does not depend
 on a machine: tests/browser/test_waiting.py.
 """
 
 import argparse
+import functools
+import gzip
+import io
 import json
 import statistics
 import sys
@@ -24,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from book.paper.browser import FLAGS, find_browser
 from book.site.dependencies import notebook_paths, read_chapter
 from book.site.execution import executed_copies
-from tests.browser.conftest import ROOT, SITE, STEMS, TRAINING, serve
+from tests.browser.conftest import ROOT, SITE, STEMS, TRAINING, Handler, serve
 from tests.browser.training_page import unfold
 from tests.browser.widget_page import READ_PAGE
 
@@ -39,7 +44,7 @@ Opened = Callable[..., Page]
 @contextmanager
 def pages() -> Iterator[Opened]:
     """Opens pages of the site, each by itself."""
-    with sync_playwright() as playwright, serve(SITE) as address:
+    with sync_playwright() as playwright, serve(SITE, kind=Packed) as address:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
 
         def opened(path: str, prepare: Callable[[Page], None] | None = None) -> Page:
@@ -78,34 +83,111 @@ def longest_task(page: Page, work: Callable[[], object]) -> float:
     )
 
 
+# When its first widget answers, and when its first that is no field of a guess does, left alone.
 FIRST_ALIVE = """
+  window.alive = {};
   new MutationObserver((changes, observer) => {
-    if (!document.querySelector(".live-widget-view[data-state=ready]")) return;
-    window.alive = performance.now();
-    observer.disconnect();
+    for (const view of document.querySelectorAll(".live-widget-view[data-state=ready]")) {
+      alive.first ??= performance.now();
+      if (!view.parentElement.matches(".guess, .scored")) alive.own ??= performance.now();
+    }
+    if (alive.own) observer.disconnect();
   }).observe(document, { childList: true, subtree: true, attributeFilter: ["data-state"] });
 """
+SEEN = """async () => {
+  const files = performance.getEntriesByType("resource").filter((e) => e.name.startsWith("http"));
+  const page = performance.getEntriesByType("navigation")[0];
+  const before = files.filter((e) => e.responseEnd <= alive.first);
+  const kB = (all) => all.reduce((total, e) => total + e.transferSize, 0) / 1000;
+  const all = await new Promise((done) => new PerformanceObserver((list) =>
+    done(list.getEntries())).observe({ type: "paint", buffered: true }));
+  const paint = all.find((e) => e.name === "first-contentful-paint").startTime;
+  return { html: page.decodedBodySize / 1000, packed: page.transferSize / 1000,
+    toAct: kB([page, ...before]), files: before.length + 1, allKB: kB([page, ...files]),
+    allFiles: files.length + 1, nodes: document.querySelectorAll("*").length,
+    paint, first: alive.first, own: alive.own };
+}"""
 SLOWER = 4  # times, as a cheap phone is
+LINE = {"latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
+READERS: dict[str, tuple[int, dict[str, float] | None]] = {
+    "here": (1, None),
+    f"{SLOWER} times slower": (SLOWER, None),
+    "1.6 Mbit/s": (1, LINE),
+}
+"""How slow the processor, and which line, of whoever opens a page; a line as Lighthouse's."""
 
 
-def slowed_down(page: Page) -> None:
-    """A page that is still to be opened: slower, and it notes when its first widget answers."""
-    session = page.context.new_cdp_session(page)
-    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    page.add_init_script(FIRST_ALIVE)
+TEXTS = {".html", ".js", ".css", ".svg", ".json"}
 
 
-def alive(open_page: Opened) -> Iterator[Row]:
-    """From the address to a first widget that answers, on a processor four times as slow."""
+class Packed(Handler):
+    """Sends texts as most hosts do."""
+
+    def send_head(self) -> Any:
+        path = Path(self.translate_path(self.path))
+        if path.suffix not in TEXTS or self.path.endswith("?bare") or not path.is_file():
+            return super().send_head()
+        content = packed(path)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        return io.BytesIO(content)
+
+
+@functools.cache
+def packed(path: Path) -> bytes:
+    """A file's bytes on the line."""
+    return gzip.compress(path.read_bytes())
+
+
+def opening(open_page: Opened) -> Iterator[Row]:
+    """What a lesson's page weighs, and from the address to a first widget that answers.
+
+    Prints a table of all of it, and gives what has a bound.
+    """
+
+    def prepared(page: Page, rate: int, line: dict[str, float] | None) -> None:
+        session = page.context.new_cdp_session(page)
+        session.send("Emulation.setCPUThrottlingRate", {"rate": rate})
+        if line:
+            session.send("Network.enable")
+            session.send("Network.emulateNetworkConditions", {"offline": False, **line})
+        page.add_init_script(FIRST_ALIVE)
+
+    rows: list[Row] = []
+    print(f"{'':<16}{'HTML':>7}{'packed':>8}{'to act':>16}{'in all':>16}{'nodes':>7}", end="")
+    print("".join(f"{name + ': paint, act, own':>36}" for name in READERS))
     for stem in STEMS:
-        times = []
-        for _ in range(3):
-            page = open_page(f"book/lessons/{stem}/{stem}.html", slowed_down)
-            page.wait_for_function("window.alive !== undefined")
-            times.append(page.evaluate("window.alive"))
-            page.close()
-        what = f"{stem}: its first widget answers, {SLOWER} times slowed down"
-        yield what, statistics.median(times), 2000, "ms"
+        found: dict[str, dict[str, float]] = {}
+        for name, (rate, line) in READERS.items():
+            times = []
+            for _ in range(3):
+                page = open_page(
+                    f"book/lessons/{stem}/{stem}.html",
+                    functools.partial(prepared, rate=rate, line=line),
+                )
+                page.wait_for_function("alive.own && document.readyState === 'complete'")
+                times.append(page.evaluate(SEEN))
+                page.close()
+            found[name] = {key: statistics.median(each[key] for each in times) for key in times[0]}
+        one = found["here"]
+        told = [
+            f"{one['toAct']:.0f} kB / {one['files']:.0f}",
+            f"{one['allKB']:.0f} kB / {one['allFiles']:.0f}",
+        ]
+        print(f"{stem:<16}{one['html']:>7.0f}{one['packed']:>8.0f}", end="")
+        print(f"{told[0]:>16}{told[1]:>16}{one['nodes']:>7.0f}", end="")
+        for each in found.values():
+            print(f"{each['paint']:>18.0f}{each['first']:>9.0f}{each['own']:>9.0f}", end="")
+        print(flush=True)
+        slow = found[f"{SLOWER} times slower"]["first"]
+        rows.append(
+            (f"{stem}: its first widget answers, {SLOWER} times slowed down", slow, 2000, "ms")
+        )
+    print(f"\n{'what a reader waits for':<64}{'took':>12}{'bound':>12}")
+    yield from rows
 
 
 def some_steps(widget: Locator, steps: int) -> None:
@@ -233,9 +315,8 @@ def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     if not SITE.is_dir():
         sys.exit("There is no built book to look at: `make book` makes it.")
-    print(f"{'what a reader waits for':<64}{'took':>12}{'bound':>12}")
     with pages() as open_page:
-        for rows in (alive(open_page), training(open_page), answers(open_page), evidence()):
+        for rows in (opening(open_page), training(open_page), answers(open_page), evidence()):
             for what, taken, bound, unit in rows:
                 over = "" if taken <= bound else "  over"
                 print(f"{what:<64}{taken:>9.1f} {unit:<2}{bound:>9} {unit:<2}{over}", flush=True)

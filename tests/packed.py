@@ -1,8 +1,10 @@
 """What a page saved of its widgets, read back: models, and weights as a run holds them."""
 
 import functools
+import json
 import operator
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,15 @@ import torch
 from torch import Tensor, nn
 
 
-def whole(saved: dict[str, Any]) -> dict[str, Any]:
-    """The models of a page's saved state, with what it says once in all its places."""
+def whole(saved: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The models of a page's saved state, with the long texts beside the page in their places."""
     models: dict[str, Any] = saved["state"]
-    for each in saved.get("shared", []):
-        for *way, last in each["at"]:
-            functools.reduce(operator.getitem, way, models)[last] = each["text"]
     for model in models.values():
-        if "_esm" in model["state"]:
-            model["state"]["_esm"] = "".join(model["state"]["_esm"])
+        if beside := model.pop("beside", None):
+            text = (folder / beside["file"]).read_text("utf-8")
+            texts = json.loads(text.partition(" = ")[2].removesuffix(";\n"))
+            for number, (*way, last) in beside["at"]:
+                functools.reduce(operator.getitem, way, model)[last] = texts[number]
     return models
 
 

@@ -163,13 +163,15 @@ def test_notes_quote_one_entry_of_the_teaching_page_and_answer_wrong_options() -
 
 
 def test_a_slides_state_has_what_its_widget_needs_and_no_more() -> None:
-    shared = [{"text": "x", "at": [["m1", "state"], ["m2", "state"]]}]
-    saved = json.dumps({"state": {"m1": {}, "m2": {}}, "shared": shared})
+    here, there = (
+        {"beside": {"file": f"{way}/cats-1.js"}} for way in ("../_static", "../parts/widgets")
+    )
+    saved = json.dumps({"state": {"m1": here, "m2": here}})
     place = '<div class="live-widget cats cats" ><x>"model_id": "m1"<noscript></noscript></div>'
     kind = "application/vnd.jupyter.widget-state+json"
     page = deck_pages.widgets(f'<script type="{kind}">{saved}</script>{place}', "cats", "Cats")
     kept = json.loads(re.search(rf'"{re.escape(kind)}">(.*?)</script>', page)[1])
-    assert kept == {"state": {"m1": {}}, "shared": [{"text": "x", "at": [["m1", "state"]]}]}
+    assert kept == {"state": {"m1": there}}
     with pytest.raises(BookError, match="no widget of its own"):
         deck_pages.widgets(place, "dogs", "Dogs")
 

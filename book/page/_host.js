@@ -6,13 +6,15 @@
 //   <script type="application/vnd.jupyter.widget-state+json">{"state": {id: {…}, …}}</script>
 //   <script type="application/vnd.jupyter.widget-view+json">{"model_id": id}</script>
 //
-// Beside the state may stand, as `shared`, texts that belong into several places of it, and where: [{text, at: paths}].
-// A module is a text, or a list of texts.
+// Long texts of a model may lie beside the page, {"beside": {"file", "at": [[number, path], …]}}: a script that gives its
+// own element a list, `texts`, and where each of them belongs. A page read from a disk can load no other file.
 //
 // For each view this imports the widget's own module, gives it a model with the saved state and
 // lets it render after the view's script element, as soon as the parser has passed it: a reader plays
-// while the rest of a long page is still being read. A widget that cannot be shown leaves a plain
-// sentence in its place and an error in the console.
+// while the rest of a long page is still being read. One whose texts lie beside the page waits until it is near to
+// what is seen, or an address asks for a widget; what is left follows when the page is there and has nothing else
+// to do, to be printed, found and opened by words. A widget that cannot be shown leaves a plain sentence in its place
+// and an error in the console.
 
 (() => {
   "use strict";
@@ -111,18 +113,25 @@
   const reading = () => document.readyState === "loading";
   const whole = (script) => Boolean(script.nextSibling) || !reading();
 
-  const parsed = once((script) => {
-    const { state, shared = [] } = JSON.parse(script.textContent);
-    for (const { text, at } of shared) for (const path of at) put(state, path, text);
-    for (const { state: traits } of Object.values(state)) {
-      if (Array.isArray(traits._esm)) traits._esm = traits._esm.join("");
-    }
-    return state;
-  });
+  const parsed = once((script) => JSON.parse(script.textContent).state);
   const savedOf = (id) => scripts("state").filter(whole).map(parsed).find((saved) => id in saved)?.[id];
   const leaving = new AbortController();
   const moduleOf = once(importModule);
   const styleOf = once(addStyle);
+
+  const textsOf = once((file) => new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = file;
+    script.onload = () => resolve(script.texts);
+    script.onerror = () => reject(new Error(`${file} could not be loaded`));
+    document.head.append(script);
+  }));
+
+  async function fetchTexts(entry) {
+    const { file, at } = entry.beside;
+    const texts = await textsOf(file);
+    for (const [number, path] of at) put(entry, path, texts[number]);
+  }
 
   // Its views share a model, and `initialize` runs once for it.
   const modelOf = once(async (id) => {
@@ -131,6 +140,7 @@
     if (entry.model_module !== "anywidget") {
       throw new Error(`${entry.model_module} needs a kernel; only anywidgets live on a page`);
     }
+    if (entry.beside) await fetchTexts(entry);
     const { _esm, _css } = entry.state;
     // The style first: what is laid out while the module is compiled need not be laid out again.
     if (_css) styleOf(_css);
@@ -148,11 +158,42 @@
 
   const idOf = (script) => JSON.parse(script.textContent).model_id;
 
+  // What begins each view that waits.
+  const waiting = [];
+  const isAsked = () => location.hash.startsWith("#open-") || new URLSearchParams(location.search).has("show");
+  const beginAll = () => isAsked() && waiting.forEach((begin) => begin());
+
+  // Kept once a view is wanted: at once where it is within a screen of what is seen, for it may be the first.
+  const wanted = (place) => new Promise((resolve) => {
+    function lookAgain() {
+      const { top, bottom } = place.getBoundingClientRect();
+      if (top < 2 * innerHeight && bottom > -innerHeight) begin();
+    }
+    function begin() {
+      moved.disconnect();
+      resolve();
+    }
+    const moved = new IntersectionObserver(lookAgain, { rootMargin: "100% 0%" });
+    moved.observe(place);
+    waiting.push(begin);
+    lookAgain();
+    beginAll();
+  });
+
+  async function beginTheRest() {
+    const idle = globalThis.requestIdleCallback ?? setTimeout; // which WebKit has not
+    for (const begin of waiting) {
+      await new Promise((resolve) => idle(resolve));
+      begin();
+    }
+  }
+
   async function mount(script) {
     const el = document.createElement("div");
     el.className = "live-widget-view";
     script.after(el);
     try {
+      if (savedOf(idOf(script))?.beside) await wanted(el.parentElement);
       const { model, widget } = await modelOf(idOf(script));
       cleanUpWith(await widget.render?.({ model, el, signal: leaving.signal }));
       el.dataset.state = "ready";
@@ -180,6 +221,8 @@
   document.addEventListener("readystatechange", () => {
     arrivals.disconnect();
     mountWhatIsThere();
+    beginTheRest();
   }, { once: true });
+  addEventListener("hashchange", beginAll);
   mountWhatIsThere();
 })();

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from nbformat import NotebookNode
 from pygments.formatters import HtmlFormatter
@@ -114,6 +114,7 @@ def take_parts(root: Path, site: Path, parts: Path) -> None:
         (parts / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(reveal / name, parts / name)
     shutil.copytree(site / "_static" / "mathjax", parts / "mathjax")
+    shutil.copytree(site / "_static" / "widgets", parts / "widgets")
     shutil.copyfile(site / "_static" / "widget-host.js", parts / "widget-host.js")
     style = HtmlFormatter(style="default", cssclass="code").get_style_defs(".code")
     for name in ("deck.css", "handout.css"):
@@ -153,8 +154,8 @@ def widgets(page: str, stem: str, title: str) -> str:
         opening, text = re.match(r"(<script[^>]*>)(.*)</script>", state, re.S).groups()  # type: ignore[union-attr]
         saved = json.loads(text)
         saved["state"] = {name: one for name, one in saved["state"].items() if name in own}
-        for each in saved.get("shared", []):
-            each["at"] = [path for path in each["at"] if path[0] in own]
+        for beside in (one["beside"] for one in saved["state"].values() if "beside" in one):
+            beside["file"] = f"../parts/widgets/{PurePath(beside['file']).name}"
         inside = json.dumps(saved).replace("</", r"<\/")
         kept.append(f"{opening}{inside}</script>")
     return document(title, WIDGETS.format(states="".join(kept), places="\n".join(places)))

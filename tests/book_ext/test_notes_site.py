@@ -19,9 +19,7 @@ from docutils import nodes
 from docutils.utils import new_document
 
 import attn_notes
-from attn_notes.programs import source
 from book.kit import figures
-from book.page.bundle import FOLDERS, javascript
 from book.site.dependencies import all_stems, lesson_stems, own_stems
 from book.site.extension import (
     answers,
@@ -115,42 +113,35 @@ def test_lessons_are_numbered_as_they_are_listed(turned: bool) -> None:
         numbers.numbered("See [#](cats.ipynb).", stems)
 
 
-def test_what_stands_in_several_places_of_a_pages_state_stands_once() -> None:
+def test_what_is_long_in_a_pages_state_lies_once_in_a_file_beside_it(tmp_path: Path) -> None:
+    """One for each kind of widget, of a name that its content gives."""
     long, other, short = "a" * 600, "b" * 600, "c" * 20
+    cat, dog = ({"_anywidget_id": f"book.page.{kind}.Name"} for kind in ("cat", "dog"))
     models = {
-        "first": {"state": {"_esm": long, "n": [1, {"x": other}]}, "buffers": [{"data": long}]},
-        "again": {"state": {"_esm": short, "n": short}, "buffers": [{"data": long[1:]}]},
-        "third": {"state": {"_esm": long, "text": other}},
+        "first": {"state": cat | {"n": [1, {"x": other}]}, "buffers": [{"data": long}]},
+        "again": {"state": dog | {"_esm": long, "n": short}},
+        "third": {"state": cat | {"_esm": long, "text": other}},
+        "plain": {"state": {"text": short}},
     }
     saved = {"version_major": 2, "state": models}
     before = copy.deepcopy(saved)
-    found = widgets.share(saved)
+    found, files = widgets.apart(saved)
     assert saved == before and found["version_major"] == 2
-    where = {
-        each["text"]: {".".join(map(str, at)) for at in each["at"]} for each in found["shared"]
+    kept = json.dumps(found)
+    assert short in kept and long not in kept and other not in kept
+    counted = {
+        name.partition("-")[0]: [text.count(each) for each in (long, other)]
+        for name, text in files.items()
     }
-    assert where == {
-        long: {"first.state._esm", "first.buffers.0.data", "third.state._esm"},
-        other: {"first.state.n.1.x", "third.state.text"},
-    }
-    kept = json.dumps(found["state"])
-    assert long[1:] in kept and short in kept and long not in kept and other not in kept
-    assert whole(found) == models
-
-
-def test_two_widgets_of_a_page_have_the_files_of_their_modules_in_common() -> None:
-    models = {
-        model: {"state": {"_anywidget_id": f"book.{of}.Name", "_esm": javascript(of.split(".")[1])}}
-        for model, of in (("a", "page.guess"), ("b", "page.scored"), ("c", "lessons.trm.widget"))
-    }
-    models["d"] = {"state": {**models["c"]["state"], "_esm": javascript("trm") + "// another"}}
-    models["e"] = {"state": {"_anywidget_id": "cats.Purr", "_esm": "export default {};"}}
-    found = widgets.share({"state": models})
-    size, once = (len(json.dumps(state)) for state in (models, found))
-    assert once < size - 2 * len(source.read("_page.js", FOLDERS))
-    states = {model: entry["state"]["_esm"] for model, entry in found["state"].items()}
-    assert [model for model, esm in states.items() if isinstance(esm, str)] == ["d", "e"]
-    assert whole(found) == models
+    assert counted == {"cat": [1, 1], "dog": [1, 0]}
+    assert widgets.apart(found) == (found, {})  # a page may be made again
+    # Whatever order and names its models have, it is one file for several pages.
+    turned, same = widgets.apart({"state": dict(reversed(models.items()))}, "../_static/")
+    assert same == files
+    assert turned["state"]["again"]["beside"]["file"].startswith("../_static/dog-")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    assert whole(found, tmp_path) == models
 
 
 @pytest.mark.parametrize("stem", lesson_stems(ROOT))

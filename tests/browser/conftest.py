@@ -203,7 +203,7 @@ def bare(page: str) -> str:
     )
 
 
-class _Handler(SimpleHTTPRequestHandler):
+class Handler(SimpleHTTPRequestHandler):
     """Serves a folder under a prefix, and nothing elsewhere; says nothing.
 
     An address that asks for `bare` gives the page with nothing on it but its first widget.
@@ -243,9 +243,11 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve(folder: Path, prefix: str = "/", policy: str | None = None) -> Iterator[str]:
+def serve(
+    folder: Path, prefix: str = "/", policy: str | None = None, kind: type[Handler] = Handler
+) -> Iterator[str]:
     """Serve a folder on this machine; gives the address, which ends in the prefix."""
-    handler = type("Handler", (_Handler,), {"prefix": prefix, "policy": policy})
+    handler = type("OfThis", (kind,), {"prefix": prefix, "policy": policy})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}{prefix}"

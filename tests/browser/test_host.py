@@ -1,6 +1,7 @@
 """The host that mounts anywidgets on a static page, on pages made for each case, read from disk."""
 
 import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,29 +102,64 @@ def test_buffers_arrive_as_data_views_wherever_they_belong(mount: Mount) -> None
     assert texts(visit.page) == ["DataView 1,DataView 2,DataView 3"]
 
 
-def test_what_several_models_have_in_common_stands_once(mount: Mount) -> None:
-    esm = render("""
-        const first = model.get("_esm").split("\\n")[0]; // which goes to a Worker, whole
-        el.textContent = model.get("runs").one[1] + model.get("bias").getFloat32(0, true) + first;
-        el.classList.add("coloured");
-    """)
-    models = {name: model(esm, [(["bias"], b"")], runs={"one": [0, None]}) for name in "ab"}
+BESIDE = render("""
+    el.textContent = model.get("runs").one[1] + model.get("bias").getFloat32(0, true);
+    el.classList.add("coloured");
+""")
+ZERO = base64.b64encode(b"\0\0\x80\x3f").decode()
+
+
+def beside(folder: Path, *names: str) -> dict[str, Any]:
+    """Models whose long texts, the module among them, lie in a file beside their page."""
+    texts = [BESIDE, ".coloured { color: #010203 }", ZERO, "a text "]
+    (folder / "long.js").write_text(f"document.currentScript.texts = {json.dumps(texts)};", "utf-8")
+    ways = [
+        ["state", "_esm"],
+        ["state", "_css"],
+        ["buffers", 0, "data"],
+        ["state", "runs", "one", 1],
+    ]
+    models = {name: model("", [(["bias"], b"")], runs={"one": [0, None]}) for name in names}
     for one in models.values():
-        one["state"] |= {"_esm": ["//!\n", None], "_css": None}
-    data = base64.b64encode(b"\0\0\x80\x3f").decode()
-    texts_at = {
-        esm: [[name, "state", "_esm", 1] for name in "ab"],
-        ".coloured { color: #010203 }": [[name, "state", "_css"] for name in "ab"],
-        data: [[name, "buffers", 0, "data"] for name in "ab"],
-        "a text ": [["a", "state", "runs", "one", 1], ["b", "state", "runs", "one", 1]],
-    }
-    shared = [{"text": text, "at": at} for text, at in texts_at.items()]
-    visit = mount(models, "a b", shared=shared)
-    assert texts(visit.page) == ["a text 1//!"] * 2
+        one["beside"] = {"file": "long.js", "at": [*enumerate(ways)]}
+    return models
+
+
+def test_what_is_long_comes_from_a_file_beside_the_page(tmp_path: Path, mount: Mount) -> None:
+    """Read from a disk as well; once for all models."""
+    visit = mount(beside(tmp_path, "a", "b"), "a b a")
+    assert texts(visit.page) == ["a text 1"] * 3
     colours = visit.page.locator(".coloured").evaluate_all(
         "(all) => all.map((e) => getComputedStyle(e).color)"
     )
-    assert colours == ["rgb(1, 2, 3)"] * 2
+    assert colours == ["rgb(1, 2, 3)"] * 3
+    assert visit.page.locator("script[src='long.js']").count() == 1
+    visit.assert_clean()
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path, mount: Mount) -> None:
+    models = beside(tmp_path, "a")
+    models["a"]["beside"]["file"] = "lost.js"
+    visit = mount(models, "a")
+    assert texts(visit.page) == ["This widget could not be shown. The browser's console says why."]
+    assert any("lost.js could not be loaded" in message for message in visit.console)
+
+
+FAR = '{a}<p style="height: 6000px">Text.</p>{b}<script src="slow.js"></script>'
+
+
+@pytest.mark.parametrize("come", ["scrollTo(0, 5000)", "location.hash = '#open-it'", None])
+def test_a_widget_far_down_waits(come: str | None, tmp_path: Path, open_page: OpenPage) -> None:
+    """For a reader to be near, an address that asks for it, or a page that is there as a whole."""
+    views = '.live-widget-view[data-state="ready"]'
+    with still_read(open_page, tmp_path, beside(tmp_path, "a", "b"), FAR) as visit:
+        expect(visit.page.locator(views)).to_have_count(1)
+        visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        expect(visit.page.locator(views)).to_have_count(1)
+        if come:
+            visit.page.evaluate(come)
+            expect(visit.page.locator(views)).to_have_count(2)
+    expect(visit.page.locator(views)).to_have_count(2)
     visit.assert_clean()
 
 

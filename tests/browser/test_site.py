@@ -420,7 +420,7 @@ def test_our_own_files_name_no_other_host(site: Path) -> None:
     ours = {path.name: path.read_text("utf-8") for path in files if path.suffix in (".css", ".js")}
     for path in PAGES:
         for saved in STATE.findall((site / path).read_text("utf-8")):
-            for model in whole(json.loads(saved)).values():
+            for model in whole(json.loads(saved), (site / path).parent).values():
                 for part in {"_esm", "_css"} & model["state"].keys():
                     ours[f"{path}: {part}"] = model["state"][part]
     parts = {f"{chapter}: {part}" for chapter in CHAPTERS for part in ("_esm", "_css")}

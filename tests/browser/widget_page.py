@@ -29,16 +29,11 @@ READ_PAGE = f"""async () => {{
   const put = (root, path, value) => {{
     path.slice(0, -1).reduce((node, key) => node[key], root)[path.at(-1)] = value;
   }};
-  const whole = ({{ state, shared = [] }}) => {{
-    for (const {{ text, at }} of shared) for (const path of at) put(state, path, text);
-    for (const {{ state: traits }} of Object.values(state)) {{
-      if (Array.isArray(traits._esm)) traits._esm = traits._esm.join('');
-    }}
-    return state;
-  }};
-  const all = Object.assign({{}}, ...texts.map((text) => whole(JSON.parse(text))));
+  const all = Object.assign({{}}, ...texts.map((text) => JSON.parse(text).state));
   const {{ model_id: id }} = JSON.parse(document.querySelector('{OWN}').textContent);
-  const {{ state, buffers }} = all[id];
+  const {{ state, buffers, beside }} = all[id];
+  const {{ texts: long }} = document.querySelector(`script[src="${{beside.file}}"]`);
+  for (const [number, path] of beside.at) put(all[id], path, long[number]);
   for (const {{ path, data }} of buffers) {{
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
     put(state, path, new DataView(bytes.buffer));

@@ -2,7 +2,8 @@
 
 myst-nb writes a chapter's widgets as ipywidgets does: one script element with the state of all
 models, one for each view. `book/page/_host.js` mounts them. Here every view gets a place
-as high as its widget opens, so that the page does not jump, and
+as high as its widget opens, so that the page does not jump, what is long in its state, programs and
+weights, goes into a file beside the page, and
 
     ```{live-widget} deep_qkv
     :tag: sorter
@@ -16,12 +17,13 @@ a lesson asks its reader to fill in are nobody's own.
 
 import copy
 import functools
+import hashlib
 import importlib
-import itertools
 import json
 import operator
 import os
 import re
+from collections.abc import Iterator
 from importlib.resources import as_file
 from importlib.resources import files as resources
 from pathlib import Path
@@ -35,12 +37,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import OptionSpec
 
-from book.page.bundle import FOLDERS, LESSONS, files
+from book.page.bundle import LESSONS
 from book.site.dependencies import lesson_of, lesson_page
+from book.site.extension.cells import way_to_static
 
 HOST = "widget-host.js"
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
+BESIDE = "widgets"  # in `_static`
 LONG = 500  # characters
 NO_SCRIPT = "<noscript><p>This is a live model. It needs JavaScript, which is off.</p></noscript>"
 
@@ -76,8 +80,7 @@ class LiveWidget(SphinxDirective):
         )
         view = {"version_major": 2, "version_minor": 0, "model_id": model}
         place = _place(_script(VIEW, view), self.arguments[0], state["state"][model])
-        html = _script(STATE, share(state)) + place
-        return [nodes.raw(text=html, format="html")]
+        return [nodes.raw(text=html, format="html") for html in (_script(STATE, state), place)]
 
 
 def first_widget(
@@ -153,47 +156,75 @@ def _copy_host(app: Sphinx) -> None:
         copyfile(source, static / HOST)
 
 
-def share(saved: dict[str, Any]) -> dict[str, Any]:
-    """A page's saved models, with each long text that stands in several places once.
+def apart(saved: dict[str, Any], way: str = "") -> tuple[dict[str, Any], dict[str, str]]:
+    """A page's saved models without their long texts, and files of those, by their names.
 
-    `shared` has these texts, each with the paths of where it belongs: files of modules, styles,
-    programs, weights. Several widgets have them in common, and a page would weigh a third more.
-    A module is then a list of its files.
+    A page is read before its models are: each kind of widget has one file, loaded when the first
+    of that kind is near, in which a text of several places stands once. A model says `beside` which
+    file that is and, for each of its texts, the number it has there and where it belongs. What a
+    page read from a disk can load is a script, and it gives its texts to its own element.
+
+    Args:
+        saved: what the page has saved.
+        way: how the page names the folder of the files.
     """
-    places: dict[str, list[list[Any]]] = {}
-
-    def note(node: Any, path: list[Any]) -> None:
-        if isinstance(node, dict | list):
-            for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-                note(value, [*path, key])
-        elif isinstance(node, str) and len(node) >= LONG:
-            places.setdefault(node, []).append(path)
-
     state = copy.deepcopy(saved["state"])
-    for model in state.values():
-        stem = _module(model)
-        ours = any((folder / f"{stem}.js").is_file() for folder in FOLDERS)
-        if ours and "".join(files(stem)) == model["state"].get("_esm"):
-            model["state"]["_esm"] = files(stem)
-    note(state, [])
-    several = {text: at for text, at in places.items() if len(at) > 1}
-    for *way, last in itertools.chain.from_iterable(several.values()):
-        functools.reduce(operator.getitem, way, state)[last] = None
-    return {**saved, "state": state, "shared": [{"text": t, "at": at} for t, at in several.items()]}
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for entry in state.values():
+        kinds.setdefault(_module(entry), []).append(entry)
+    files = {}
+    for kind, entries in kinds.items():
+        found = [[*_long(entry)] for entry in entries]
+        texts = sorted({text for each in found for text, _ in each})
+        content = f"document.currentScript.texts = {json.dumps(texts)};\n"
+        name = f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:12]}.js"
+        for entry, each in zip(entries, found, strict=True):
+            if each:
+                files[name] = content
+                at = [(texts.index(text), path) for text, path in each]
+                entry["beside"] = {"file": way + name, "at": at}
+            for _, (*ahead, last) in each:
+                functools.reduce(operator.getitem, ahead, entry)[last] = None
+    return {**saved, "state": state}, files
+
+
+def _long(node: Any, *path: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The long texts in a saved model, each with the way to it."""
+    if isinstance(node, dict | list):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _long(value, *path, key)
+    elif isinstance(node, str) and len(node) >= LONG:
+        yield node, path
 
 
 def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    saved = [script for _, script in NbMetadataCollector.get_js_files(app.env, page).values()]
     models: dict[str, Any] = {}
-    for script in saved:
+    begun = ""
+
+    def written(state: dict[str, Any]) -> dict[str, Any]:
+        kept, files = apart(state, f"{way_to_static(app, page)}/{BESIDE}/")
+        for name, text in files.items():
+            path = Path(app.outdir, "_static", BESIDE, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+        models.update(kept["state"])
+        return kept
+
+    for _, script in NbMetadataCollector.get_js_files(app.env, page).values():
         if script.get("type") == STATE:
-            state = json.loads(script["body"])
-            script["body"] = _inline(share(state))
-            models |= state["state"]
-    start = f'<script type="{VIEW}">'
+            script["body"] = _inline(written(json.loads(script["body"])))
     for raw in list(doctree.findall(nodes.raw)):
         text = raw.astext()
-        if text.startswith(start):
-            view, _ = json.JSONDecoder().raw_decode(text, len(start))
-            place = _place(text, page, models.get(view["model_id"]))
-            raw.replace_self(nodes.raw(text=place, format="html"))
+        kind = re.match(r'<script type="([^"]*)">', text)
+        if kind is None or kind[1] not in (STATE, VIEW):
+            continue
+        content, _ = json.JSONDecoder().raw_decode(text, kind.end())
+        if kind[1] == STATE:
+            html = _script(STATE, written(content))
+        else:
+            model = models.get(content["model_id"], {"state": {}})
+            html = _place(text, page, model)
+            if "beside" in model and not begun:  # the first that a reader meets: as early as can be
+                begun = f'<link rel="preload" as="script" href="{model["beside"]["file"]}">'
+                html = begun + html
+        raw.replace_self(nodes.raw(text=html, format="html"))
