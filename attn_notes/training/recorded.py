@@ -1,9 +1,8 @@
 """Runs that are kept, so that `FAST=1` need not train them again.
 
-With FAST=1 in the environment a training that is asked for exactly as one that was recorded, of a
-model that begins as it did, returns what that came to: the weights, in half precision, and what was
-probed on the way. So do traced programs. Everything else is done, FAST or not. What is to be kept
-is run with ATTN_NOTES_KEEP set to the folder in which each run then leaves a file: `gather` those.
+With FAST=1 a training that is asked for exactly as one that was recorded, of a model that begins as
+it did, returns what that came to: the weights, in half precision, and what was probed on the way.
+So do traced programs. With ATTN_NOTES_KEEP each run leaves a file in that folder: `gather` those.
 """
 
 import ast
@@ -30,8 +29,10 @@ PACKAGES = [Path(__file__).parents[1]]
 """Whose code counts in a key. Another package that trains adds its folder."""
 FOLDERS: list[Path] = []
 """Where recorded runs lie, `*_runs.npz`. Who has some adds a folder; `ATTN_NOTES_RESULTS` does."""
-ROOMS = {"tasks", "models", "training", "programs"}
-ASIDE = {__name__, "attn_notes.allowed", "attn_notes.training.plain"}  # none makes a result another
+ASIDE = ("attn_notes.allowed", "attn_notes.training", "attn_notes.programs")
+"""What only refuses, trains or traces: of these a key knows `RECIPE` alone."""
+RECIPE = 1
+"""One more where training or tracing comes to something else: then `make experiments`."""
 NAMED = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -75,7 +76,7 @@ def key(models: Sequence[nn.Module], *settings: object) -> str:
         (type(module), {k: v for k, v in vars(module).items() if not k.startswith("_")})
         for module in (models[0].modules() if models else ())
     ]
-    said = repr(sums) + _said((parts, settings), ())
+    said = repr(sums) + _said((RECIPE, parts, settings), ())
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -113,9 +114,11 @@ def _said(what: Any, within: tuple[int, ...]) -> str:
 @cache
 def _code(what: FunctionType | type) -> str:
     """Its source, without comments and docstrings, and what that reaches; empty if it has none."""
+    if f"{what.__module__}".startswith(ASIDE):
+        return ""
     try:
         source = textwrap.dedent(inspect.getsource(what))
-        return _bare(source) + _reached(what.__module__, source)
+        return _tree(ast.parse(source)) + _reached(what.__module__, source)
     except (OSError, TypeError, SyntaxError):  # made in a prompt, or part of another line
         return ""
 
@@ -136,14 +139,11 @@ def _used(what: FunctionType) -> dict[str, object]:
     return dict(sorted(found.items()))
 
 
-@cache
-def _bare(source: str) -> str:
-    """What a source does: its tree, without comments, words by themselves and imports."""
-    return _tree(ast.parse(source))
-
-
 def _tree(node: object) -> str:
-    """As `ast.dump` prints it, but in every Python the same: fields that are empty are left out."""
+    """What code does: its tree, without comments, words by themselves and imports.
+
+    As `ast.dump` prints it, but in every Python the same: fields that are empty are left out.
+    """
     if isinstance(node, list):
         return f"[{', '.join(_tree(part) for part in node if not _aside(part))}]"
     if not isinstance(node, ast.AST):
@@ -160,9 +160,8 @@ def _aside(node: object) -> bool:
 
 
 class _Module(NamedTuple):
-    """A module: its source, what defines each of its names, and from where others are imported."""
+    """A module: what defines each of its names, and from where others are imported."""
 
-    source: str
     defined: dict[str, list[ast.stmt]]
     imported: dict[str, tuple[str, str]]
 
@@ -181,13 +180,13 @@ def _module(name: str) -> _Module | None:
     file = next((file for file in files if file.is_file()), None)
     if file is None:
         return None
-    tree = ast.parse(source := file.read_text("utf-8"))
+    tree = ast.parse(file.read_text("utf-8"))
     defined: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         for bound in _bound(statement):
             defined.setdefault(bound, []).append(statement)
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    return _Module(source, defined, dict(_imports(tree, package)))
+    return _Module(defined, dict(_imports(tree, package)))
 
 
 def _bound(statement: ast.AST) -> Iterator[str]:
@@ -229,32 +228,17 @@ def _named(name: str, code: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
                 yield name, of
 
 
-def _whole(name: str) -> bool:
-    """Whether a module stands in one of the rooms that count by whole modules."""
-    return bool(ROOMS & {*name.split(".")[1:2]})
-
-
 def _reached(module: str, source: str) -> str:
-    """A hash of what a module's code names in the package, and what that names, and so on.
-
-    The rooms that trainings and programs are made of count by whole modules, with those that they
-    import there; all else, most of which is of other things, by single definitions. A package's own
-    `__init__` counts only where something is taken from it. Where a module lies does not.
-    """
+    """A hash of the definitions that a module's code names, and those name, but what is `ASIDE`."""
     said: dict[tuple[str, str], str] = {}
     waiting = [*_named(module, [ast.parse(source)])]
     while waiting:
-        name, definition = waiting.pop()
-        at = (name, "" if _whole(name) else definition)
-        if at in said or name in ASIDE or (found := _module(name)) is None:
+        at = name, definition = waiting.pop()
+        if at in said or name.startswith(ASIDE) or (found := _module(name)) is None:
             continue
-        if _whole(name):
-            said[at] = _bare(found.source)
-            waiting += [where for where in found.imported.values() if _whole(where[0])]
-        else:
-            code = found.defined.get(definition, [])
-            said[at] = _tree(code)
-            waiting += [*_named(name, code), *[found.imported.get(definition, ("", ""))]]
+        code = found.defined.get(definition, [])
+        said[at] = _tree(code)
+        waiting += [*_named(name, code), *[found.imported.get(definition, ("", ""))]]
     return hashlib.sha256(repr(sorted(said.values())).encode()).hexdigest() if said else ""
 
 

@@ -156,6 +156,31 @@ def test_the_best_predictor_is_hardly_ever_taken_for_a_leak(seed: int) -> None:
     assert answers(report)["loss"].verdict != "leak"
 
 
+def _regimes(seed: int, n: int = 1000) -> Tensor:
+    """What the best predictor loses of a source that is by turns easy and hard, a quarter each."""
+    g, states = Generator().manual_seed(seed), list[int]()
+    while len(states) < n:
+        length = 1 + int(-0.25 * n * torch.rand(1, generator=g).log())
+        states += [1 - states[-1] if states else int(torch.randint(2, (1,), generator=g))] * length
+    table = torch.stack([torch.tensor([0.9] + [0.1 / 7] * 7), torch.full((8,), 1 / 8)])
+    p = table[states[:n]]
+    return -p.gather(1, torch.multinomial(p, 1, generator=g)).log()[:, 0].double()
+
+
+def test_regimes_of_a_quarter_of_the_text_hardly_ever_look_like_a_leak() -> None:
+    entropy = (math.log(8) - 0.9 * math.log(0.9) - 0.1 * math.log(0.1 / 7)) / 2
+    x, count = torch.randint(8, (1000,), generator=Generator().manual_seed(0)), 200
+
+    def told(losses: Tensor) -> doubt.Answer:
+        report = doubt.floor(x, x, 8, orders=[1], entropy=entropy, losses=losses)
+        return answers(report)["loss"]
+
+    found = [told(_regimes(seed)) for seed in range(count)]
+    assert sum(each.bad for each in found) <= 0.05 * count
+    assert any("each tenth" in each.found for each in found)
+    assert told(0.1 * _regimes(0)).bad
+
+
 # Twins
 
 
