@@ -114,11 +114,14 @@ def _said(what: Any, within: tuple[int, ...]) -> str:
 @cache
 def _code(what: FunctionType | type) -> str:
     """Its source, without comments and docstrings, and what that reaches; empty if it has none."""
-    if f"{what.__module__}".startswith(ASIDE):
+    if (name := f"{what.__module__}").startswith(ASIDE):
         return ""
+    module = _module(name)
+    tree = ast.Module(module.defined.get(what.__qualname__, []) if module else [], [])
     try:
-        source = textwrap.dedent(inspect.getsource(what))
-        return _tree(ast.parse(source)) + _reached(what.__module__, source)
+        if not tree.body:  # else not asked, for of a class it loses what decorates it from 3.13 on
+            tree = ast.parse(textwrap.dedent(inspect.getsource(what)))
+        return _tree(tree) + _reached(name, tree)
     except (OSError, TypeError, SyntaxError):  # made in a prompt, or part of another line
         return ""
 
@@ -228,10 +231,10 @@ def _named(name: str, code: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
                 yield name, of
 
 
-def _reached(module: str, source: str) -> str:
+def _reached(module: str, tree: ast.Module) -> str:
     """A hash of the definitions that a module's code names, and those name, but what is `ASIDE`."""
     said: dict[tuple[str, str], str] = {}
-    waiting = [*_named(module, [ast.parse(source)])]
+    waiting = [*_named(module, [tree])]
     while waiting:
         at = name, definition = waiting.pop()
         if at in said or name.startswith(ASIDE) or (found := _module(name)) is None:
