@@ -94,6 +94,8 @@ FIRST_ALIVE = """
     if (alive.own) observer.disconnect();
   }).observe(document, { childList: true, subtree: true, attributeFilter: ["data-state"] });
 """
+ALL_THERE = """document.readyState === "complete" &&
+  [...document.querySelectorAll(".live-widget-view")].every((view) => view.dataset.state)"""
 SEEN = """async () => {
   const files = performance.getEntriesByType("resource").filter((e) => e.name.startsWith("http"));
   const page = performance.getEntriesByType("navigation")[0];
@@ -168,7 +170,7 @@ def opening(open_page: Opened) -> Iterator[Row]:
                     f"book/lessons/{stem}/{stem}.html",
                     functools.partial(prepared, rate=rate, line=line),
                 )
-                page.wait_for_function("alive.own && document.readyState === 'complete'")
+                page.wait_for_function(ALL_THERE)
                 times.append(page.evaluate(SEEN))
                 page.close()
             found[name] = {key: statistics.median(each[key] for each in times) for key in times[0]}

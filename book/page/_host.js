@@ -12,9 +12,9 @@
 // For each view this imports the widget's own module, gives it a model with the saved state and
 // lets it render after the view's script element, as soon as the parser has passed it: a reader plays
 // while the rest of a long page is still being read. One whose texts lie beside the page waits until it is near to
-// what is seen, or an address asks for a widget; what is left follows when the page is there and has nothing else
-// to do, to be printed, found and opened by words. A widget that cannot be shown leaves a plain sentence in its place
-// and an error in the console.
+// what is seen, or an address asks for a widget; what is left follows when the page has been read, the next whenever
+// there is nothing else to do, to be printed, found and opened by words. A widget that cannot be shown leaves a plain
+// sentence in its place and an error in the console.
 
 (() => {
   "use strict";
@@ -159,7 +159,7 @@
   const idOf = (script) => JSON.parse(script.textContent).model_id;
 
   // What begins each view that waits.
-  const waiting = [];
+  const waiting = new Set();
   const isAsked = () => location.hash.startsWith("#open-") || new URLSearchParams(location.search).has("show");
   const beginAll = () => isAsked() && waiting.forEach((begin) => begin());
 
@@ -171,11 +171,12 @@
     }
     function begin() {
       moved.disconnect();
+      waiting.delete(begin);
       resolve();
     }
     const moved = new IntersectionObserver(lookAgain, { rootMargin: "100% 0%" });
     moved.observe(place);
-    waiting.push(begin);
+    waiting.add(begin);
     lookAgain();
     beginAll();
   });
@@ -183,8 +184,8 @@
   async function beginTheRest() {
     const idle = globalThis.requestIdleCallback ?? setTimeout; // which WebKit has not
     for (const begin of waiting) {
-      await new Promise((resolve) => idle(resolve));
       begin();
+      await new Promise((resolve) => idle(resolve));
     }
   }
 

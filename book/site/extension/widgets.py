@@ -224,7 +224,7 @@ def _reserve_places(app: Sphinx, doctree: nodes.document, page: str) -> None:
         else:
             model = models.get(content["model_id"], {"state": {}})
             html = _place(text, page, model)
-            if "beside" in model and not begun:  # the first that a reader meets: as early as can be
-                begun = f'<link rel="preload" as="script" href="{model["beside"]["file"]}">'
-                html = begun + html
+            if "beside" in model and not begun:  # the first that a reader meets, after the text
+                begun = f'<link rel="preload" as="script" href="{model["beside"]["file"]}"'
+                html = f'{begun} fetchpriority="low">{html}'
         raw.replace_self(nodes.raw(text=html, format="html"))
